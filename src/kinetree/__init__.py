@@ -1,0 +1,39 @@
+"""kinetree: the dynamics of robots and mechanisms, for one state or a million."""
+
+from .errors import (
+    FileFormatError,
+    KinetreeError,
+    KinetreeWarning,
+    ModelError,
+    ModelWarning,
+    RobotFileNotFoundError,
+    ShapeError,
+    SingularError,
+    SingularityWarning,
+    StateError,
+    UnknownNameError,
+    UnsupportedError,
+)
+from .model.joints import (
+    Continuous,
+    Custom,
+    Cylindrical,
+    EulerFree,
+    EulerSpherical,
+    Fixed,
+    Free,
+    Helical,
+    Planar,
+    Prismatic,
+    Revolute,
+    Spherical,
+    Translation,
+    Universal,
+)
+from .model.mass import MassProperties
+from .model.pose import Pose
+from .model.tree import Mimic
+from .robot import Builder, Robot, Wrench
+from .spatial import cos, sin, sqrt
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""One recursion per file, each over any scalar."""

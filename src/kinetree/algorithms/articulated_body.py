@@ -1,0 +1,120 @@
+"""Forward dynamics by articulated bodies, O(n) (002 eq. 6.46-6.55; 000 eq. 7.19-7.24).
+
+Every acceleration is split into what it would be without joint accelerations, which
+the Newton-Euler outward sweep gives together with the force it takes, and the rest,
+``mu``, which propagates linearly.  That removes the product of articulated inertia and
+velocity terms from 002's form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..errors import SingularError
+from ..model.tree import Link, Model
+from ..spatial import (
+    ZERO_MOTION,
+    ArticulatedInertia,
+    Force,
+    Motion,
+    Scalar,
+    Transform,
+    combine,
+    combine_forces,
+    ldl,
+    ldl_inverse,
+)
+from .newton_euler import Moving, Wrenches, base_at_rest, inertia_force, move
+from .passes import Scalars, inward, outward, positions, rates
+
+
+class Pivot(NamedTuple):
+    """A joint's elimination: U = I^A S, the inverse of D = S^T U, and Psi = U D^-1."""
+
+    u: tuple[Force, ...]
+    d: list[list[Scalar]]
+    d_inverse: list[list[Scalar]]
+    psi: tuple[Force, ...]
+
+
+def eliminate(inertia: ArticulatedInertia, subspace: tuple[Motion, ...], armature: Sequence[float]) -> Pivot:
+    """Factor out a joint's freedom: a k x k pivot for k degrees of freedom (002 eq. 6.47-6.48)."""
+    u = tuple(inertia @ s for s in subspace)
+    d = [[s.dot(column) for column in u] for s in subspace]
+    for k, extra in enumerate(armature):
+        if extra:
+            d[k][k] = d[k][k] + extra
+    inverse = [[1.0 / d[0][0]]] if len(d) == 1 else ldl_inverse(ldl(d))
+    psi = tuple(combine_forces(u, column) for column in inverse)
+    return Pivot(u, d, inverse, psi)
+
+
+def freed(inertia: ArticulatedInertia, pivot: Pivot) -> ArticulatedInertia:
+    """What remains of an inertia when its joint gives way: I^A - U D^-1 U^T (002 eq. 7.19)."""
+    for psi, u in zip(pivot.psi, pivot.u, strict=True):
+        inertia = inertia - ArticulatedInertia.dyad(psi, u)
+    return inertia
+
+
+def times(matrix: Sequence[Sequence[Scalar]], x: Sequence[Scalar]) -> list[Scalar]:
+    """A small matrix times a vector."""
+    result = []
+    for row in matrix:
+        total = row[0] * x[0]
+        for a, b in zip(row[1:], x[1:], strict=True):
+            total = total + a * b
+        result.append(total)
+    return result
+
+
+def articulated_inertias(
+    tree: Model, transforms: Sequence[Transform], subspaces: Sequence[tuple[Motion, ...]]
+) -> list[tuple[ArticulatedInertia, Pivot]]:
+    """Articulated inertia and pivot of every joint, tips to base."""
+
+    def step(
+        link: Link, total: ArticulatedInertia, x: Transform, s: tuple[Motion, ...]
+    ) -> tuple[tuple[ArticulatedInertia, Pivot], ArticulatedInertia]:
+        pivot = eliminate(total, s, link.armature)
+        return (total, pivot), x.articulated_to_parent(freed(total, pivot))
+
+    own = [link.inertia.articulated() for link in tree.links]
+    return inward(tree, step, own, transforms, subspaces)[0]
+
+
+def forward_dynamics(
+    tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
+) -> list[Scalar]:
+    """Joint accelerations for given joint forces."""
+    if tree.has_followers:
+        raise SingularError("articulated bodies need independent joints; see algorithms.followers")
+    external = wrenches or [None] * len(tree.links)
+    nothing = [None] * len(tree.links)
+    moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), nothing)
+
+    def give_way(
+        link: Link, total: tuple[ArticulatedInertia, Force], m: Moving, tau: Scalars
+    ) -> tuple[tuple[list[Scalar], Pivot], tuple[ArticulatedInertia, Force]]:
+        inertia, force = total
+        pivot = eliminate(inertia, m.subspace, link.armature)
+        excess = [t - s.dot(force) for s, t in zip(m.subspace, tau, strict=True)]
+        handed = force + combine_forces(pivot.psi, excess)
+        up = m.transform.articulated_to_parent(freed(inertia, pivot)), m.transform.force_to_parent(handed)
+        return (excess, pivot), up
+
+    def accelerate(link: Link, parent: tuple[Motion, list[Scalar]], m: Moving, solved: tuple[list[Scalar], Pivot]):  # type: ignore[no-untyped-def]
+        excess, pivot = solved
+        mu = m.transform.motion_to_child(parent[0])
+        a = [
+            base - mu.dot(psi) for base, psi in zip(times(pivot.d_inverse, excess), pivot.psi, strict=True)
+        ]
+        return mu + combine(m.subspace, a), a
+
+    own = [
+        (link.inertia.articulated(), inertia_force(link, m, f))
+        for link, m, f in zip(tree.links, moving, external, strict=True)
+    ]
+    solved, _ = inward(tree, give_way, own, moving, rates(tree, tau))
+    reached = outward(tree, accelerate, (ZERO_MOTION, []), moving, solved)
+    return [x for _, a in reached for x in a]

@@ -1,0 +1,129 @@
+"""Centre of mass, momentum, and the matrix that maps velocities to momentum.
+
+World axes throughout; momentum is taken about the centre of mass.  The fixed base does
+not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..model.tree import Model
+from ..spatial import ZERO3, ZERO_FORCE, Force, Motion, RigidInertia, Scalar, Vec3
+from .kinematics import Posed, poses, twists
+from .passes import Scalars, add
+from .composite_body import composite_inertias
+
+
+def total_inertia(tree: Model, posed: Sequence[Posed]) -> RigidInertia:
+    """Inertia of all moving bodies about the world's origin."""
+    return composite_inertias(tree, [p.transform for p in posed])[1]
+
+
+def center_of_mass(tree: Model, q: Scalars) -> Vec3:
+    """Position of the centre of mass."""
+    total = total_inertia(tree, poses(tree, q))
+    return total.first * (1.0 / total.mass)
+
+
+def center_of_mass_velocity(tree: Model, q: Scalars, v: Scalars) -> Vec3:
+    """Velocity of the centre of mass."""
+    return momentum(tree, q, v).force * (1.0 / total_mass(tree))
+
+
+def total_mass(tree: Model) -> float:
+    """Mass of all moving bodies."""
+    return sum(body.mass for body in tree.bodies)
+
+
+def momentum(tree: Model, q: Scalars, v: Scalars, about: str = "com") -> Force:
+    """Angular and linear momentum, about the centre of mass or the world's origin."""
+    posed = poses(tree, q)
+    total = ZERO_FORCE
+    for link, p, t in zip(tree.links, posed, twists(tree, q, v, None, posed), strict=True):
+        total = total + p.pose.force_to_parent(link.inertia @ t.velocity)
+    if about == "origin":
+        return total
+    return _about(total, _com(total_inertia(tree, posed)))
+
+
+def centroidal_matrix(tree: Model, q: Scalars) -> list[Force]:
+    """Columns of the centroidal momentum matrix: momentum per unit of each velocity."""
+    posed = poses(tree, q)
+    composites, everything = composite_inertias(tree, [p.transform for p in posed])
+    com = _com(everything)
+    columns: list[Force | None] = [None] * tree.nv
+    for link, p, composite in zip(tree.links, posed, composites, strict=True):
+        for k, s in enumerate(p.subspace):
+            column = _about(p.pose.force_to_parent(composite @ s), com)
+            if link.follows:
+                column = column * link.ratio
+            columns[link.v_slice.start + k] = add(columns[link.v_slice.start + k], column)
+    return [ZERO_FORCE if c is None else c for c in columns]
+
+
+def centroidal_drift(tree: Model, q: Scalars, v: Scalars) -> Force:
+    """Rate of the centroidal momentum when all accelerations are zero: A' v."""
+    return momentum_rate(tree, q, v, None)
+
+
+def momentum_rate(tree: Model, q: Scalars, v: Scalars, a: Scalars | None) -> Force:
+    """Rate of the centroidal momentum: the sum of d(I v)/dt of the bodies (002 eq. 3.10).
+
+    About the moving centre of mass the transport term vanishes, because the linear
+    momentum is parallel to the centre's velocity.
+    """
+    posed = poses(tree, q)
+    total = ZERO_FORCE
+    for link, p, t in zip(tree.links, posed, twists(tree, q, v, a, posed), strict=True):
+        rate = link.inertia @ t.acceleration + t.velocity.cross_force(link.inertia @ t.velocity)
+        total = total + p.pose.force_to_parent(rate)
+    return _about(total, _com(total_inertia(tree, posed)))
+
+
+def centroidal_matrix_rate(tree: Model, q: Scalars, v: Scalars) -> list[Force]:
+    """Columns of the time derivative of the centroidal momentum matrix.
+
+    A column is the momentum I_c s of a subtree moving with the joint's screw.  In space
+    the screw changes as v x s, each body's inertia as v x* I - I v x; about the moving
+    centre of mass c the moment loses c' x (linear part).
+    """
+    posed = poses(tree, q)
+    moving = twists(tree, q, v, None, posed)
+    everything = total_inertia(tree, posed)
+    com = _com(everything)
+    linear = ZERO3
+    for link, p, t in zip(tree.links, posed, moving, strict=True):
+        linear = linear + p.pose.rotate((link.inertia @ t.velocity).force)
+    com_rate = linear * (1.0 / everything.mass)
+    columns: list[Force | None] = [None] * tree.nv
+    screws: list[tuple[int, Scalar, list[tuple[Motion, Motion]]]] = []
+    for link, p, t in zip(tree.links, posed, moving, strict=True):
+        apparent = link.kind.subspace_rate(link.position(q), link.velocity(v))
+        pairs = []
+        for k, s in enumerate(p.subspace):
+            rate = t.velocity.cross(s)
+            if apparent is not None:
+                rate = rate + apparent[k]
+            pairs.append((p.pose.motion_to_parent(s), p.pose.motion_to_parent(rate)))
+        screws.append((link.v_slice.start, link.ratio, pairs))
+    for body, (p, t) in enumerate(zip(posed, moving, strict=True)):
+        inertia = p.pose.rigid_to_parent(tree.links[body].inertia)
+        velocity = p.pose.motion_to_parent(t.velocity)
+        for carrier in tree.support(body):
+            start, ratio, pairs = screws[carrier]
+            for k, (s, s_rate) in enumerate(pairs):
+                held = inertia @ s
+                rate = inertia @ (s_rate - velocity.cross(s)) + velocity.cross_force(held)
+                part = _about(rate, com) - Force(com_rate.cross(held.force), ZERO3)
+                columns[start + k] = add(columns[start + k], part * ratio)
+    return [ZERO_FORCE if c is None else c for c in columns]
+
+
+def _com(total: RigidInertia) -> Vec3:
+    return total.first * (1.0 / total.mass)
+
+
+def _about(f: Force, point: Vec3) -> Force:
+    """Move the moment of a force from the origin to another point."""
+    return Force(f.moment - point.cross(f.force), f.force)

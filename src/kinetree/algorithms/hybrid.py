@@ -1,0 +1,91 @@
+"""Hybrid dynamics: some joints are given accelerations, the others forces (002 section 7.5, eq. 7.36-7.38).
+
+A joint with known acceleration does not give way: its articulated body is handed on
+whole, and its force is read off when the motion is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..model.tree import Link, Model
+from ..spatial import ZERO_MOTION, ArticulatedInertia, Force, Motion, Scalar, combine, combine_forces, ldl, ldl_solve
+from .articulated_body import eliminate, freed, times
+from .composite_body import mass_matrix
+from .newton_euler import Moving, Wrenches, base_at_rest, inertia_force, inverse_dynamics, move
+from .passes import Scalars, collect, inward, outward, positions, rates
+
+
+def hybrid_dynamics(
+    tree: Model,
+    q: Scalars,
+    v: Scalars,
+    given: Scalars,
+    known: Sequence[bool],
+    gravity: Scalars,
+    wrenches: Wrenches | None = None,
+) -> tuple[list[Scalar], list[Scalar]]:
+    """Accelerations and forces of all joints.
+
+    ``known[i]`` says whether joint i's entries of ``given`` are accelerations (True) or forces.
+    """
+    external = wrenches or [None] * len(tree.links)
+    shares = rates(tree, given)
+    accelerations = [x if k else None for x, k in zip(shares, known, strict=True)]
+    moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), accelerations)
+    own = [
+        (link.inertia.articulated(), inertia_force(link, m, f))
+        for link, m, f in zip(tree.links, moving, external, strict=True)
+    ]
+
+    def give_way(link: Link, total: tuple[ArticulatedInertia, Force], m: Moving, x: Scalars, a: Any) -> tuple[Any, Any]:
+        inertia, force = total
+        if a is not None:
+            up = m.transform.articulated_to_parent(inertia), m.transform.force_to_parent(force)
+            return (inertia, force, None, x), up
+        pivot = eliminate(inertia, m.subspace, link.armature)
+        excess = [t - s.dot(force) for s, t in zip(m.subspace, x, strict=True)]
+        handed = force + combine_forces(pivot.psi, excess)
+        up = m.transform.articulated_to_parent(freed(inertia, pivot)), m.transform.force_to_parent(handed)
+        return (inertia, force, pivot, excess), up
+
+    def accelerate(link: Link, parent: Any, m: Moving, solved: Any, x: Scalars) -> tuple[Motion, list[Scalar], list[Scalar]]:
+        inertia, force, pivot, excess = solved
+        mu = m.transform.motion_to_child(parent[0])
+        if pivot is None:
+            f = inertia @ mu + force
+            tau = [s.dot(f) + extra * a for s, extra, a in zip(m.subspace, link.armature, x, strict=True)]
+            return mu, list(x), tau
+        a = [b - mu.dot(psi) for b, psi in zip(times(pivot.d_inverse, excess), pivot.psi, strict=True)]
+        return mu + combine(m.subspace, a), a, list(x)
+
+    solved, _ = inward(tree, give_way, own, moving, shares, accelerations)
+    reached = outward(tree, accelerate, (ZERO_MOTION, [], []), moving, solved, shares)
+    return [x for _, a, _ in reached for x in a], collect(tree, [tau for _, _, tau in reached])
+
+
+def by_partition(
+    tree: Model,
+    q: Scalars,
+    v: Scalars,
+    given: Scalars,
+    known: Sequence[bool],
+    gravity: Scalars,
+    wrenches: Wrenches | None = None,
+) -> tuple[list[Scalar], list[Scalar]]:
+    """The same by splitting the mass matrix (002 eq. 7.32-7.34); also for joints that mimic others."""
+    fixed = [False] * tree.nv
+    for joint, is_known in zip(tree.joints, known, strict=True):
+        for k in range(joint.v_slice.start, joint.v_slice.stop):
+            fixed[k] = is_known
+    unknown = [k for k in range(tree.nv) if not fixed[k]]
+    a = [x if f else 0.0 for x, f in zip(given, fixed, strict=True)]
+    if unknown:
+        bias, _ = inverse_dynamics(tree, q, v, a, gravity, wrenches)
+        h = mass_matrix(tree, q)
+        block = [[h[i][j] for j in unknown] for i in unknown]
+        for k, x in zip(unknown, ldl_solve(ldl(block), [given[k] - bias[k] for k in unknown]), strict=True):
+            a[k] = x
+    tau, _ = inverse_dynamics(tree, q, v, a, gravity, wrenches)
+    return a, [t if f else x for t, x, f in zip(tau, given, fixed, strict=True)]

@@ -1,0 +1,119 @@
+"""Where the bodies are and how they move: poses, velocities, accelerations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..model.tree import BASE, Link, Model
+from ..spatial import IDENTITY, ZERO_MOTION, Motion, Scalar, Transform, combine
+from .passes import Scalars, bias_motion, outward, positions, rates
+
+
+class Posed(NamedTuple):
+    """A body's pose in the world, and in its parent; its motion subspace in its own frame."""
+
+    pose: Transform
+    transform: Transform
+    subspace: tuple[Motion, ...]
+
+
+class Twist(NamedTuple):
+    """A body's spatial velocity and spatial acceleration, in its own frame."""
+
+    velocity: Motion
+    acceleration: Motion
+
+
+AT_ORIGIN = Posed(IDENTITY, IDENTITY, ())
+AT_REST = Twist(ZERO_MOTION, ZERO_MOTION)
+
+
+def poses(tree: Model, q: Scalars) -> list[Posed]:
+    """Pose of every body."""
+
+    def step(link: Link, parent: Posed, q: Scalars) -> Posed:
+        x = link.transform(q)
+        return Posed((parent.pose @ x).collapsed(), x, link.subspace(q))
+
+    return outward(tree, step, AT_ORIGIN, positions(tree, q))
+
+
+def twists(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars | None = None, posed: Sequence[Posed] | None = None
+) -> list[Twist]:
+    """Spatial velocity and acceleration of every body, gravity not included (002 eq. 4.6-4.7, 7.16)."""
+
+    def step(link: Link, parent: Twist, p: Posed, q: Scalars, v: Scalars, a: Scalars | None) -> Twist:
+        joint = combine(p.subspace, v)
+        velocity = p.transform.motion_to_child(parent.velocity) + joint
+        acceleration = p.transform.motion_to_child(parent.acceleration) + velocity.cross(joint)
+        bias = bias_motion(link, q, v)
+        if bias is not None:
+            acceleration = acceleration + bias
+        if a is not None:
+            acceleration = acceleration + combine(p.subspace, a)
+        return Twist(velocity, acceleration)
+
+    posed = posed or poses(tree, q)
+    accelerations = [None] * len(tree.links) if a is None else rates(tree, a)
+    return outward(tree, step, AT_REST, posed, positions(tree, q), rates(tree, v), accelerations)
+
+
+def of_frame(tree: Model, name: str, posed: Sequence[Posed]) -> tuple[int, Transform, Transform]:
+    """Body that carries a frame, the frame's pose on it, and its pose in the world."""
+    frame = tree.frame(name)
+    local = frame.pose.spatial()
+    world = local if frame.body == BASE else posed[frame.body].pose @ local
+    return frame.body, local, world.collapsed()
+
+
+def frame_pose(tree: Model, q: Scalars, name: str) -> Transform:
+    """Pose of one frame in the world, walking only its own path."""
+    frame = tree.frame(name)
+    pose = IDENTITY
+    for i in tree.support(frame.body):
+        link = tree.links[i]
+        pose = (pose @ link.transform(link.position(q))).collapsed()
+    return pose @ frame.pose.spatial()
+
+
+def frame_velocity(tree: Model, q: Scalars, v: Scalars, name: str) -> tuple[Motion, Transform]:
+    """Spatial velocity of a frame in its own coordinates, and its pose."""
+    posed = poses(tree, q)
+    body, local, world = of_frame(tree, name, posed)
+    if body == BASE:
+        return ZERO_MOTION, world
+    return local.motion_to_child(twists(tree, q, v, None, posed)[body].velocity), world
+
+
+def frame_acceleration(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars, name: str
+) -> tuple[Motion, Motion, Transform]:
+    """Spatial velocity and acceleration of a frame in its own coordinates, and its pose."""
+    posed = poses(tree, q)
+    body, local, world = of_frame(tree, name, posed)
+    if body == BASE:
+        return ZERO_MOTION, ZERO_MOTION, world
+    twist = twists(tree, q, v, a, posed)[body]
+    return local.motion_to_child(twist.velocity), local.motion_to_child(twist.acceleration), world
+
+
+def classical(velocity: Motion, spatial: Motion) -> Motion:
+    """Ordinary acceleration of the frame's origin from the spatial one: a + w x v (002 L565)."""
+    return Motion(spatial.angular, spatial.linear + velocity.angular.cross(velocity.linear))
+
+
+def configuration_rate(tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:
+    """Time derivative of ``q``."""
+    return [x for j in tree.joints if not j.mimic for x in j.kind.rate(q[j.q_slice], v[j.v_slice])]
+
+
+def integrate(tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:
+    """Configuration reached after unit time with constant ``v``."""
+    return [x for j in tree.joints if not j.mimic for x in j.kind.integrate(q[j.q_slice], v[j.v_slice])]
+
+
+def difference(tree: Model, q0: Scalars, q1: Scalars) -> list[Scalar]:
+    """The constant ``v`` that leads from one configuration to the other in unit time."""
+    return [x for j in tree.joints if not j.mimic for x in j.kind.difference(q0[j.q_slice], q1[j.q_slice])]

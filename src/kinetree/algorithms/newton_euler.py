@@ -1,0 +1,97 @@
+"""Recursive Newton-Euler: inverse dynamics in two sweeps (000 table 6.1, 001 eq. 17).
+
+The outward sweep follows the sources in using the ordinary acceleration of each body's
+origin and never the origin's velocity: with W = [w'] x + [w] x [w] x the acceleration of
+any point p of the body is o'' + W p, and the same W gives the inertia force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..model.tree import Link, Model
+from ..spatial import ZERO3, Force, Matrix3, Motion, Scalar, Transform, Vec3, combine
+from .passes import Scalars, bias_motion, collect, inward, outward, positions, rates
+
+Wrenches = Sequence[Force | None]
+
+
+class Moving(NamedTuple):
+    """What the outward sweep knows of a body, in its own coordinates."""
+
+    transform: Transform
+    subspace: tuple[Motion, ...]
+    w: Vec3
+    w_dot: Vec3
+    o_ddot: Vec3
+    turning: Matrix3
+    """W, which maps a point of the body to its acceleration relative to the origin."""
+
+
+def turning_matrix(w: Vec3, w_dot: Vec3) -> Matrix3:
+    """W = [w'] x + [w] x [w] x, from six products of the components of w (000 table 6.8)."""
+    xx, yy, zz = w.x * w.x, w.y * w.y, w.z * w.z
+    xy, xz, yz = w.x * w.y, w.x * w.z, w.y * w.z
+    return Matrix3(
+        Vec3(-(yy + zz), xy - w_dot.z, xz + w_dot.y),
+        Vec3(xy + w_dot.z, -(xx + zz), yz - w_dot.x),
+        Vec3(xz - w_dot.y, yz + w_dot.x, -(xx + yy)),
+    )
+
+
+def base_at_rest(gravity: Sequence[Scalar]) -> Moving:
+    """The base, accelerating upwards at -g so that gravity needs no further mention (000 L1731)."""
+    zero = Matrix3(ZERO3, ZERO3, ZERO3)
+    return Moving(Transform(), (), ZERO3, ZERO3, -Vec3.of(gravity), zero)
+
+
+def move(link: Link, parent: Moving, q: Scalars, v: Scalars, a: Scalars | None) -> Moving:
+    """Outward step: motion of a body from that of its parent (000 eq. 6.2, any joint).
+
+    ``a`` of None means zero joint acceleration.  The joint's relative velocity is
+    (wj, u) in child coordinates; u vanishes for rotary joints, and with it the Coriolis
+    term (w + w_parent) x u of sliding ones.
+    """
+    x = link.transform(q)
+    s = link.subspace(q)
+    relative = combine(s, v)
+    bias = bias_motion(link, q, v)
+    apparent = None if a is None else combine(s, a)
+    if bias is not None:
+        apparent = bias if apparent is None else apparent + bias
+    w_parent = x.unrotate(parent.w)
+    w = w_parent + relative.angular
+    w_dot = x.unrotate(parent.w_dot) + w.cross(relative.angular)
+    o_ddot = x.unrotate(parent.o_ddot + parent.turning @ x.translation) + (w + w_parent).cross(relative.linear)
+    if apparent is not None:
+        w_dot, o_ddot = w_dot + apparent.angular, o_ddot + apparent.linear
+    return Moving(x, s, w, w_dot, o_ddot, turning_matrix(w, w_dot))
+
+
+def inertia_force(link: Link, m: Moving, external: Force | None) -> Force:
+    """Force and moment about the origin that the motion requires, less what acts from outside (000 eq. 5.4)."""
+    body = link.inertia
+    force = m.o_ddot * body.mass + m.turning @ body.first
+    moment = body.second @ m.w_dot + m.w.cross(body.second @ m.w) + body.first.cross(m.o_ddot)
+    required = Force(moment, force)
+    return required if external is None else required - external
+
+
+def inverse_dynamics(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None
+) -> tuple[list[Scalar], list[Force]]:
+    """Joint forces for a motion, and the wrench each joint passes to its body, in body coordinates."""
+    external = wrenches or [None] * len(tree.links)
+    accelerations = [None] * len(tree.links) if a is None else rates(tree, a)
+    moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), accelerations)
+    own = [inertia_force(link, m, f) for link, m, f in zip(tree.links, moving, external, strict=True)]
+
+    def hand_on(link: Link, total: Force, m: Moving, a: Scalars | None) -> tuple[tuple[list[Scalar], Force], Force]:
+        tau = [column.dot(total) for column in m.subspace]  # 000 eq. 6.6
+        if a is not None and any(link.armature):
+            tau = [t + inertia * x for t, inertia, x in zip(tau, link.armature, a, strict=True)]  # 004 eq. 10.12
+        return (tau, total), m.transform.force_to_parent(total)
+
+    results, _ = inward(tree, hand_on, own, moving, accelerations)
+    return collect(tree, [tau for tau, _ in results]), [total for _, total in results]

@@ -1,0 +1,56 @@
+"""Inertia felt at frames of the robot: Lambda = (J M^-1 J^T)^-1 for any number of frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..model.tree import Model
+from ..spatial import Scalar, ldl, ldl_inverse
+from .composite_body import mass_matrix
+from .factorisation import ltdl
+from .jacobian import express, frame_columns
+from .kinematics import poses
+from .passes import Scalars
+
+Matrix = list[list[Scalar]]
+
+
+def stacked_jacobian(tree: Model, q: Scalars, names: Sequence[str], frame: str) -> Matrix:
+    """The Jacobians of several frames, one below the other."""
+    posed = poses(tree, q)
+    rows: Matrix = []
+    for name in names:
+        columns, pose = frame_columns(tree, q, name, posed)
+        components = [list(express(c, pose, frame)) for c in columns]
+        rows.extend([c[i] for c in components] for i in range(6))
+    return rows
+
+
+def inverse_inertia(tree: Model, q: Scalars, names: Sequence[str], frame: str = "body") -> Matrix:
+    """J M^-1 J^T: acceleration of the frames per force on them; always exists."""
+    parents = tree.dof_parents
+    lower, d = ltdl(mass_matrix(tree, q), parents)
+    solved = []  # rows of J L^-1, one forward substitution each: M^-1 = L^-1 D^-1 L^-T
+    for row in stacked_jacobian(tree, q, names, frame):
+        x = list(row)
+        for k in reversed(range(tree.nv)):
+            i = parents[k]
+            while i >= 0:
+                x[i] = x[i] - lower[k][i] * x[k]
+                i = parents[i]
+        solved.append(x)
+    size = len(solved)
+    result: Matrix = [[0.0] * size for _ in range(size)]
+    for i in range(size):
+        scaled = [a / pivot for a, pivot in zip(solved[i], d, strict=True)]
+        for j in range(i + 1):
+            total = scaled[0] * solved[j][0]
+            for a, b in zip(scaled[1:], solved[j][1:], strict=True):
+                total = total + a * b
+            result[i][j] = result[j][i] = total
+    return result
+
+
+def inertia(tree: Model, q: Scalars, names: Sequence[str], frame: str = "body") -> Matrix:
+    """The operational-space inertia matrix; singular where the frames cannot move freely."""
+    return ldl_inverse(ldl(inverse_inertia(tree, q, names, frame)))

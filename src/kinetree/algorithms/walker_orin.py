@@ -1,0 +1,82 @@
+"""The three older ways to forward dynamics, through inverse dynamics only (002 section 5.2, L1333-L1365).
+
+Methods 1 and 2 fill the mass matrix with inverse dynamics of unit accelerations, whole
+columns or the lower triangle; method 4 needs only products H x and solves by conjugate
+gradients, exact in n steps but for rounding.  (Method 3 is the composite rigid body.)
+"""
+
+from __future__ import annotations
+
+from ..model.tree import Model
+from ..spatial import Scalar, where
+from .factorisation import Matrix, ltdl, ltdl_solve
+from .newton_euler import Wrenches, inverse_dynamics
+from .passes import Scalars
+
+_NO_GRAVITY = (0.0, 0.0, 0.0)
+
+
+def inertia_times(tree: Model, q: Scalars, x: Scalars) -> list[Scalar]:
+    """``H x``: inverse dynamics without velocity, gravity or wrenches (002 eq. 5.5)."""
+    return inverse_dynamics(tree, q, [0.0] * tree.nv, x, _NO_GRAVITY)[0]
+
+
+def mass_matrix(tree: Model, q: Scalars, triangle_only: bool = False) -> Matrix:
+    """Column by column; with ``triangle_only`` (method 2) the upper half is mirrored."""
+    n = tree.nv
+    columns = [inertia_times(tree, q, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
+    if triangle_only:
+        return [[columns[min(i, j)][max(i, j)] for j in range(n)] for i in range(n)]
+    return [[columns[j][i] for j in range(n)] for i in range(n)]
+
+
+def forward_dynamics(
+    tree: Model,
+    q: Scalars,
+    v: Scalars,
+    tau: Scalars,
+    gravity: Scalars,
+    wrenches: Wrenches | None = None,
+    *,
+    way: int = 1,
+) -> list[Scalar]:
+    """Joint accelerations for given joint forces, by way 1, 2 or 4."""
+    c, _ = inverse_dynamics(tree, q, v, None, gravity, wrenches)
+    rhs = [t - b for t, b in zip(tau, c, strict=True)]
+    if way == 4:
+        return conjugate_gradients(tree, q, rhs)
+    full = tuple(range(-1, tree.nv - 1))
+    return ltdl_solve(ltdl(mass_matrix(tree, q, triangle_only=way == 2), full), full, rhs)
+
+
+def conjugate_gradients(tree: Model, q: Scalars, rhs: Scalars) -> list[Scalar]:
+    """Solve ``H x = rhs`` in a fixed 4n steps: n suffice in theory, rounding asks for more."""
+
+    def dot(a: Scalars, b: Scalars) -> Scalar:
+        total = a[0] * b[0]
+        for x, y in zip(a[1:], b[1:], strict=True):
+            total = total + x * y
+        return total
+
+    def ratio(a: Scalar, b: Scalar) -> Scalar:
+        done = b == 0.0  # nothing left to correct: the step is zero, not 0/0
+        return where(done, 0.0, a / where(done, 1.0, b))
+
+    x: list[Scalar] = [0.0 * b for b in rhs]
+    residual = list(rhs)
+    direction = list(residual)
+    rho = dot(residual, residual)
+    for step in range(1, 4 * tree.nv + 1):
+        image = inertia_times(tree, q, direction)
+        alpha = ratio(rho, dot(direction, image))
+        x = [a + alpha * d for a, d in zip(x, direction, strict=True)]
+        if step % tree.nv == 0:  # start afresh from the true residual
+            image = inertia_times(tree, q, x)
+            residual = [b - h for b, h in zip(rhs, image, strict=True)]
+            direction, rho = list(residual), dot(residual, residual)
+            continue
+        residual = [r - alpha * h for r, h in zip(residual, image, strict=True)]
+        previous, rho = rho, dot(residual, residual)
+        beta = ratio(rho, previous)
+        direction = [r + beta * d for r, d in zip(residual, direction, strict=True)]
+    return x

@@ -1,0 +1,90 @@
+"""The border between NumPy arrays, as users hold them, and scalars, as the recursions want them.
+
+Leading axes are the batch; a scalar of a batch is an array over those axes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .errors import ShapeError
+from .spatial import Force, Matrix3, Motion, Scalar, Transform, Vec3
+
+Shape = tuple[int, ...]
+
+
+def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarray:
+    """A float array whose last axes are ``last``; anything else is an error that names the argument."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fc":
+            if array.dtype.kind not in "iub":
+                raise TypeError(f"numbers expected, got {array.dtype}")
+            array = array.astype(float)
+    except (TypeError, ValueError) as problem:
+        raise ShapeError(f"{name} cannot be read as an array of numbers: {problem}") from None
+    if array.dtype in (np.float32, np.float16):
+        array = array.astype(float)
+    if array.ndim < len(last) or array.shape[array.ndim - len(last) :] != last:
+        expected = ", ".join(["..."] + [str(n) for n in last])
+        extra = f" ({meaning})" if meaning else ""
+        raise ShapeError(f"{name} must have shape ({expected}){extra}, got {array.shape}")
+    return array
+
+
+def batch_shape(**arrays: tuple[np.ndarray, int]) -> Shape:
+    """Common batch of several arrays, each with its number of trailing axes."""
+    shapes = {name: a.shape[: a.ndim - trailing] for name, (a, trailing) in arrays.items()}
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name}: {shape}" for name, shape in shapes.items())
+        raise ShapeError(f"batches do not fit together: {listed}") from None
+
+
+def split(array: np.ndarray) -> list[Scalar]:
+    """One scalar per entry of the last axis."""
+    if array.ndim == 1:
+        return list(array)
+    return list(np.ascontiguousarray(np.moveaxis(array, -1, 0)))
+
+
+def flatten(value: Any) -> Any:
+    """Nested lists of scalars from what an algorithm returns."""
+    if isinstance(value, (Motion, Force, Vec3)):
+        return list(value)
+    if isinstance(value, Transform):
+        return value.homogeneous()
+    if isinstance(value, Matrix3):
+        return value.to_rows()
+    if isinstance(value, (list, tuple)):
+        return [flatten(x) for x in value]
+    return value
+
+
+def pack(value: Any, batch: Shape) -> np.ndarray:
+    """An array with the batch in front from nested lists of scalars."""
+    nested = flatten(value)
+    shape = _shape(nested)
+    leaves = list(_leaves(nested))
+    dtype = complex if any(np.iscomplexobj(x) for x in leaves) else float
+    if not batch:
+        return np.array(leaves, dtype=dtype).reshape(shape)
+    result = np.empty((*batch, len(leaves)), dtype=dtype)
+    for k, leaf in enumerate(leaves):
+        result[..., k] = leaf
+    return result.reshape((*batch, *shape))
+
+
+def _shape(nested: Any) -> Shape:
+    return (len(nested), *(_shape(nested[0]) if nested else ())) if isinstance(nested, list) else ()
+
+
+def _leaves(nested: Any) -> Any:
+    if isinstance(nested, list):
+        for x in nested:
+            yield from _leaves(x)
+    else:
+        yield nested

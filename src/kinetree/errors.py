@@ -1,0 +1,77 @@
+"""Everything kinetree raises or warns with."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class KinetreeError(Exception):
+    """Base of all errors raised by kinetree."""
+
+
+class ModelError(KinetreeError, ValueError):
+    """A mechanism that cannot be: negative mass, two roots, a joint without an axis, ..."""
+
+
+class FileFormatError(ModelError):
+    """A file that cannot be understood; says which file, which line and why."""
+
+    def __init__(self, message: str, file: str | None = None, line: int | None = None) -> None:
+        self.file, self.line = file, line
+        place = file or ""
+        if line is not None:
+            place = f"{place}, line {line}" if place else f"line {line}"
+        super().__init__(f"{place}: {message}" if place else message)
+
+
+class RobotFileNotFoundError(KinetreeError, FileNotFoundError):
+    """The file is not there."""
+
+
+class UnknownNameError(KinetreeError, KeyError):
+    """A name that the robot does not have; suggests the nearest."""
+
+    def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
+        names = list(known)
+        near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
+        if near:
+            hint = "did you mean " + " or ".join(repr(n) for n in near) + "?"
+        elif names:
+            shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+            hint = f"known: {shown}"
+        else:
+            hint = "there are none"
+        self.message = f"no {what} named {name!r}; {hint}"
+        super().__init__(self.message)
+
+    def __str__(self) -> str:  # KeyError would show the repr
+        return self.message
+
+
+class ShapeError(KinetreeError, ValueError):
+    """An array of the wrong shape or type; says which argument and what was expected."""
+
+
+class StateError(KinetreeError, ValueError):
+    """A state that is none: a quaternion that is not of unit length, ..."""
+
+
+class SingularError(KinetreeError, ArithmeticError):
+    """Equations without a unique solution; says at which joint."""
+
+
+class UnsupportedError(KinetreeError, NotImplementedError):
+    """Something the chosen format or method cannot express; says what to use instead."""
+
+
+class KinetreeWarning(UserWarning):
+    """Base of all warnings."""
+
+
+class ModelWarning(KinetreeWarning):
+    """Something odd in a model that could still be loaded; says which link or joint."""
+
+
+class SingularityWarning(KinetreeWarning):
+    """A state close to a coordinate singularity; says which joint."""

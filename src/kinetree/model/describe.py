@@ -1,0 +1,88 @@
+"""A robot as text: its tree with joints, masses and limits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from .joints import JointKind
+from .tree import BASE, Joint, Model
+
+
+def describe(tree: Model) -> str:
+    """The tree, one body a line, indented under its parent."""
+    lines = [
+        f"{tree.name}: {len(tree.bodies)} bodies, {tree.nv} degrees of freedom (nq = {tree.nq}, nv = {tree.nv})",
+        f"mass {_number(sum(b.mass for b in tree.bodies))} kg, gravity ({', '.join(_number(g) for g in tree.gravity)})",
+        f"{tree.base.name} (fixed)",
+    ]
+    stack = [(i, "") for i in reversed(tree.roots)]
+    last = {i for i in tree.roots[-1:]} | {c[-1] for c in tree.children if c}
+    while stack:
+        i, indent = stack.pop()
+        branch, below = ("`-- ", "    ") if i in last else ("|-- ", "|   ")
+        lines.append(f"{indent}{branch}{tree.bodies[i].name}  {_number(tree.bodies[i].mass)} kg  {_joint(tree.joints[i])}")
+        stack.extend((c, indent + below) for c in reversed(tree.children[i]))
+    extra = [f for f in tree.frames if f.name not in tree.body_index]
+    if extra:
+        lines.append(f"frames ({len(extra)}):")
+        carriers: dict[int, list[str]] = {}
+        for f in extra:
+            carriers.setdefault(f.body, []).append(f.name)
+        for body, names in carriers.items():
+            on = tree.base.name if body == BASE else tree.bodies[body].name
+            lines.append(f"  on {on}: {', '.join(names)}")
+    return "\n".join(lines)
+
+
+def _joint(joint: Joint) -> str:
+    parts = [f"[{joint.name}: {_kind(joint.kind)}"]
+    if joint.mimic:
+        m = joint.mimic
+        parts.append(f"= {_number(m.ratio)} * {m.leader} + {_number(m.offset)}")
+    elif joint.nq == 1:
+        parts.append(f"q[{joint.q_slice.start}]")
+    else:
+        parts.append(f"q[{joint.q_slice.start}:{joint.q_slice.stop}] v[{joint.v_slice.start}:{joint.v_slice.stop}]")
+    text = " ".join(parts) + "]"
+    if any(math.isfinite(x) for x in (*joint.lower, *joint.upper)):
+        text += "  range " + _range(joint.lower, joint.upper)
+    for label, values in (
+        ("|v| <=", joint.velocity_limit), ("|tau| <=", joint.effort_limit),
+        ("damping", joint.damping), ("friction", joint.friction), ("armature", joint.armature),
+    ):  # fmt: skip
+        if any(math.isfinite(x) and x != 0 for x in values):
+            text += f"  {label} {_values(values)}"
+    if not joint.actuated and not joint.mimic:
+        text += "  passive"
+    return text
+
+
+def _kind(kind: JointKind) -> str:
+    parameters = [_value(v) for v in kind.parameters().values() if not callable(v)]
+    return kind.name + (f"({', '.join(parameters)})" if parameters else "")
+
+
+def _value(value: object) -> str:
+    if isinstance(value, tuple) and all(isinstance(x, float) for x in value):
+        for name, unit in (("x", (1, 0, 0)), ("y", (0, 1, 0)), ("z", (0, 0, 1))):
+            if value == unit:
+                return name
+            if value == tuple(-u for u in unit):
+                return "-" + name
+        return "(" + ", ".join(_number(x) for x in value) + ")"
+    return _number(value) if isinstance(value, float) else str(value)
+
+
+def _range(lower: Sequence[float], upper: Sequence[float]) -> str:
+    return " ".join(f"[{_number(a)}, {_number(b)}]" for a, b in zip(lower, upper, strict=True))
+
+
+def _values(values: Sequence[float]) -> str:
+    if len(set(values)) == 1:
+        return _number(values[0])
+    return "(" + ", ".join(_number(x) for x in values) + ")"
+
+
+def _number(x: float) -> str:
+    return f"{x:.6g}"

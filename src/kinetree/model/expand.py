@@ -1,0 +1,61 @@
+"""Compound joints as chains of one-DOF joints with massless links between (000 section 3, L992)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..errors import ModelError
+from .joints import Compound, Cylindrical, JointKind, Prismatic, Revolute, Step
+from .pose import Pose
+from .tree import BASE, Body, Frame, Joint, Model, lay_out
+
+
+def expand(tree: Model) -> Model:
+    """The same mechanism with one degree of freedom per joint wherever a joint is made of steps.
+
+    The parts of joint ``j`` are named ``j_1``, ``j_2``, ... in the order of its
+    coordinates; its body keeps its name.  Since coordinates are laid out from the base
+    outwards, a planar or free Euler-angle joint, whose slides come first, changes the
+    order of its coordinates; all others keep ``q`` and ``v`` as they are.
+    """
+    joints: list[Joint] = []
+    bodies: list[Body] = []
+    new_index: dict[int, int] = {BASE: BASE}
+    for i, (joint, body) in enumerate(zip(tree.joints, tree.bodies, strict=True)):
+        steps = _steps(joint.kind)
+        parent = new_index[joint.parent]
+        if steps is None:
+            joints.append(replace(joint, parent=parent))
+            bodies.append(body)
+        else:
+            for order, step in enumerate(steps):
+                last = order == len(steps) - 1
+                joints.append(_single(joint, step, parent, joint.placement if order == 0 else Pose()))
+                bodies.append(body if last else Body(f"{body.name}_{step.coordinate + 1}"))
+                parent = len(joints) - 1
+        new_index[i] = len(joints) - 1
+    names = [j.name for j in joints] + [b.name for b in bodies]
+    if len({j.name for j in joints}) < len(joints) or len({b.name for b in bodies}) < len(bodies):
+        raise ModelError(f"the parts of compound joints would clash with existing names: {names}")
+    frames = tuple(Frame(f.name, new_index[f.body], f.pose) for f in tree.frames)
+    return replace(tree, joints=lay_out(joints), bodies=tuple(bodies), frames=frames)
+
+
+def _steps(kind: JointKind) -> list[Step] | None:
+    if isinstance(kind, Compound):
+        return list(kind.steps())
+    if isinstance(kind, Cylindrical):
+        return [Step(True, kind.axis, 0), Step(False, kind.axis, 1)]
+    return None
+
+
+def _single(joint: Joint, step: Step, parent: int, placement: Pose) -> Joint:
+    k = step.coordinate
+    part = {
+        name: (getattr(joint, name)[k],)
+        for name in (
+            "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia", "gear_ratio",
+        )  # fmt: skip
+    }
+    kind: JointKind = Revolute(step.axis) if step.turns else Prismatic(step.axis)
+    return Joint(f"{joint.name}_{k + 1}", kind, parent, placement, actuated=joint.actuated, **part)

@@ -1,0 +1,22 @@
+"""The kinds of joints, one small file each."""
+
+from .compound import Compound, Step
+from .custom import Custom
+from .cylindrical import Cylindrical
+from .euler import THREE_AXIS_SEQUENCES, EulerFree, EulerSpherical
+from .fixed import Fixed
+from .free import Free
+from .helical import Helical
+from .kind import KINDS, JointKind, unit_axis
+from .planar import Planar, Translation
+from .prismatic import Prismatic
+from .revolute import Continuous, Revolute
+from .spherical import Spherical
+from .universal import TWO_AXIS_SEQUENCES, Universal
+
+__all__ = [
+    "KINDS", "THREE_AXIS_SEQUENCES", "TWO_AXIS_SEQUENCES",
+    "Compound", "Continuous", "Custom", "Cylindrical", "EulerFree", "EulerSpherical", "Fixed",
+    "Free", "Helical", "JointKind", "Planar", "Prismatic", "Revolute", "Spherical", "Step",
+    "Translation", "Universal", "unit_axis",
+]  # fmt: skip

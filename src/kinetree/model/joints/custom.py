@@ -1,0 +1,101 @@
+"""A joint made of the user's own functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ...errors import ModelError
+from ...spatial import Matrix3, MatrixRotation, Motion, Scalar, Transform, Vec3
+from ...spatial.dual import Dual
+from .kind import Coordinates, JointKind
+
+TransformFunction = Callable[..., object]
+
+
+def _as_transform(value: object) -> Transform:
+    """Accept a Transform, or a pair (3x3 rotation, position) of nested sequences."""
+    if isinstance(value, Transform):
+        return value
+    rotation, position = value  # type: ignore[misc]
+    return Transform((MatrixRotation(Matrix3.of(rotation)),), Vec3(*position))
+
+
+@dataclass(frozen=True)
+class Custom(JointKind):
+    """A joint given by its transform as a function of its coordinates.
+
+    Parameters
+    ----------
+    dof : int
+        Number of coordinates; velocities are their rates.
+    function : callable
+        ``function(q0, q1, ...)`` returns ``(rotation, position)`` of the child frame in the
+        joint's fixed frame: three rows of three, and three numbers, built from the
+        arguments with ``+ - * /`` and ``kinetree.sin``, ``cos``, ``sqrt``.  The motion
+        subspace and its rate follow by exact differentiation.
+    label : str
+        What to call the joint in descriptions.
+    coordinate_kinds : sequence of {"rad", "m"}
+        Unit of each coordinate.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> cam = kt.Custom(1, lambda x: (((1, 0, 0), (0, 1, 0), (0, 0, 1)), (x, 0.1 * kt.sin(5 * x), 0)))
+    """
+
+    dof: int
+    function: TransformFunction = field(repr=False)
+    label: str = "custom"
+    coordinate_kinds: Sequence[str] = ()
+    name = "custom"
+
+    def __post_init__(self) -> None:
+        if not 1 <= int(self.dof) <= 6:
+            raise ModelError(f"a custom joint has 1 to 6 coordinates, not {self.dof}")
+        if not callable(self.function):
+            raise ModelError("a custom joint needs a function of its coordinates")
+        if not self.coordinate_kinds:
+            object.__setattr__(self, "coordinate_kinds", ("rad",) * self.dof)
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom."""
+        return self.dof
+
+    def units(self) -> tuple[str, ...]:
+        """Unit of each position coordinate."""
+        return tuple(self.coordinate_kinds)
+
+    def transform(self, q: Coordinates) -> Transform:
+        """Pose of the child frame in the joint's fixed frame."""
+        return _as_transform(self.function(*q))
+
+    def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
+        """Columns of the motion subspace, by differentiating the transform once."""
+        columns = []
+        for k in range(self.dof):
+            moved = self.transform([Dual(x, 1.0 if i == k else 0.0) for i, x in enumerate(q)])
+            rotation, position = moved.matrix(), moved.translation
+            r = Matrix3.of([[_value(x) for x in row] for row in rotation.rows])
+            dr = Matrix3.of([[_rate(x) for x in row] for row in rotation.rows])
+            w = r.T.times(dr)  # R^T dR is the cross matrix of the angular velocity in the child
+            angular = Vec3(
+                0.5 * (w.rows[2].y - w.rows[1].z), 0.5 * (w.rows[0].z - w.rows[2].x), 0.5 * (w.rows[1].x - w.rows[0].y)
+            )
+            columns.append(Motion(angular, r.T @ Vec3(*(_rate(x) for x in position))))
+        return tuple(columns)
+
+    def subspace_rate(self, q: Coordinates, v: Coordinates) -> tuple[Motion, ...]:
+        """Columns of the apparent derivative of ``S``, by differentiating once more along ``v``."""
+        moving = self.subspace([Dual(x, rate) for x, rate in zip(q, v, strict=True)])
+        return tuple(Motion.of([_rate(x) for x in column]) for column in moving)
+
+
+def _value(x: Scalar) -> Scalar:
+    return x.value if isinstance(x, Dual) else x
+
+
+def _rate(x: Scalar) -> Scalar:
+    return x.rate if isinstance(x, Dual) else 0.0

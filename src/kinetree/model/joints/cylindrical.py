@@ -1,0 +1,36 @@
+"""Turning about and sliding along the same axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...spatial import ZERO3, Motion, Transform, axis_turn
+from .kind import Coordinates, JointKind, unit_axis, vec
+
+
+@dataclass(frozen=True)
+class Cylindrical(JointKind):
+    """A sleeve: q = (angle, displacement) about and along ``axis``."""
+
+    axis: Any = "z"
+    name = "cylindrical"
+    coordinate_units = ("rad", "m")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis))
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom."""
+        return 2
+
+    def transform(self, q: Coordinates) -> Transform:
+        """Pose of the child frame in the joint's fixed frame."""
+        axis = vec(self.axis)
+        return Transform((axis_turn(axis, q[0]),), axis * q[1])
+
+    def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
+        """Columns of the motion subspace. Constant: the turn leaves its own axis alone."""
+        axis = vec(self.axis)
+        return (Motion(axis, ZERO3), Motion(ZERO3, axis))

@@ -1,0 +1,78 @@
+"""Ball joints and free joints described by Euler angles (the sources' Euler-angle-joints)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...errors import ModelError
+from ...spatial import Scalar, cos, sin
+from .compound import Compound, Step
+from .kind import AXES, Coordinates
+
+THREE_AXIS_SEQUENCES = ("XYX", "XYZ", "XZX", "XZY", "YXY", "YXZ", "YZX", "YZY", "ZXY", "ZXZ", "ZYX", "ZYZ")
+
+
+def check_sequence(sequence: str) -> str:
+    """Upper case, or an error that lists the twelve."""
+    name = str(sequence).upper()
+    if name not in THREE_AXIS_SEQUENCES:
+        raise ModelError(f"an Euler sequence is one of {', '.join(THREE_AXIS_SEQUENCES)}, not {sequence!r}")
+    return name
+
+
+def is_symmetric(sequence: str) -> bool:
+    """Whether first and third axis are the same (singular at 0 and 180 degrees, else at +-90)."""
+    return sequence[0] == sequence[2]
+
+
+def euler_singularity(sequence: str, q: Coordinates) -> Scalar:
+    """|sin| of the middle angle's distance from gimbal lock (000 L998)."""
+    value = sin(q[1]) if is_symmetric(sequence) else cos(q[1])
+    return abs(value)
+
+
+@dataclass(frozen=True)
+class EulerSpherical(Compound):
+    """A ball joint with three Euler angles; v are the angles' rates. YXZ is the sources' default."""
+
+    sequence: str = "YXZ"
+    name = "spherical_euler"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sequence", check_sequence(self.sequence))
+
+    def steps(self) -> tuple[Step, ...]:
+        """The elementary motions."""
+        return tuple(Step(True, AXES[a.lower()], k) for k, a in enumerate(self.sequence))
+
+    def neutral(self) -> tuple[float, ...]:
+        """All angles zero (which for symmetric sequences is the singular configuration)."""
+        return (0.0, 0.0, 0.0)
+
+    def singularity(self, q: Coordinates) -> Scalar:
+        """Distance from gimbal lock."""
+        return euler_singularity(self.sequence, q)
+
+
+@dataclass(frozen=True)
+class EulerFree(Compound):
+    """A floating base as the sources have it: three Euler angles, then the position.
+
+    ``v`` are the rates of these six numbers: angle rates, and the velocity of the origin
+    in the fixed frame (000 eq. 4.10).
+    """
+
+    sequence: str = "YXZ"
+    name = "free_euler"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sequence", check_sequence(self.sequence))
+
+    def steps(self) -> tuple[Step, ...]:
+        """The elementary motions: slides first, so that they stay along the fixed axes."""
+        slides = tuple(Step(False, AXES[a], 3 + k) for k, a in enumerate("xyz"))
+        return slides + tuple(Step(True, AXES[a.lower()], k) for k, a in enumerate(self.sequence))
+
+    def singularity(self, q: Coordinates) -> Scalar:
+        """Distance from gimbal lock."""
+        return euler_singularity(self.sequence, q)

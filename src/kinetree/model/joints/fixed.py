@@ -1,0 +1,28 @@
+"""No freedom at all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...spatial import IDENTITY, Motion, Transform
+from .kind import Coordinates, JointKind
+
+
+@dataclass(frozen=True)
+class Fixed(JointKind):
+    """A weld. Merged into the parent body when the model is built."""
+
+    name = "fixed"
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom."""
+        return 0
+
+    def transform(self, q: Coordinates) -> Transform:
+        """Pose of the child frame in the joint's fixed frame."""
+        return IDENTITY
+
+    def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
+        """Columns of the motion subspace."""
+        return ()

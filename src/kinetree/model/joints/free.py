@@ -1,0 +1,75 @@
+"""Six degrees of freedom with a quaternion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...spatial import BASIS, ZERO3, MatrixRotation, Motion, Scalar, Transform, Vec3
+from ...spatial.exponential import displacement_exp, displacement_log, quaternion_product
+from .kind import Coordinates, JointKind
+from .spherical import conjugate, quaternion_rate, random_quaternions
+
+
+@dataclass(frozen=True)
+class Free(JointKind):
+    """A floating base: q = (quaternion x y z w, position), v = spatial velocity in body coordinates."""
+
+    name = "free"
+    coordinate_units = ("1", "1", "1", "1", "m", "m", "m")
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return 7
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom."""
+        return 6
+
+    def transform(self, q: Coordinates) -> Transform:
+        """Pose of the child frame in the joint's fixed frame."""
+        return Transform((MatrixRotation.from_quaternion(*q[:4]),), Vec3(*q[4:]))
+
+    def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
+        """Columns of the motion subspace: the identity."""
+        return tuple(Motion(e, ZERO3) for e in BASIS) + tuple(Motion(ZERO3, e) for e in BASIS)
+
+    def neutral(self) -> tuple[float, ...]:
+        """At the origin, not turned."""
+        return (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+
+    def rate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
+        """Time derivative of quaternion and position."""
+        velocity = MatrixRotation.from_quaternion(*q[:4]).apply(Vec3(*v[3:]))
+        return [*quaternion_rate(q[:4], v[:3]), *velocity]
+
+    def integrate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
+        """Move along a screw for unit time."""
+        turn, shift = displacement_exp(Vec3(*v[:3]), Vec3(*v[3:]))
+        moved = Vec3(*q[4:]) + MatrixRotation.from_quaternion(*q[:4]).apply(shift)
+        return [*quaternion_product((q[0], q[1], q[2], q[3]), turn), *moved]
+
+    def difference(self, q0: Coordinates, q1: Coordinates) -> list[Scalar]:
+        """The screw from ``q0`` to ``q1``."""
+        turn = quaternion_product(conjugate(q0), (q1[0], q1[1], q1[2], q1[3]))
+        shift = MatrixRotation.from_quaternion(*q0[:4]).unapply(Vec3(*q1[4:]) - Vec3(*q0[4:]))
+        angular, linear = displacement_log(turn, shift)
+        return [*angular, *linear]
+
+    def random(
+        self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
+    ) -> np.ndarray:
+        """Uniform rotations, positions within limits or one metre."""
+        low = np.where(np.isfinite(lower[4:]), lower[4:], -1.0)
+        high = np.where(np.isfinite(upper[4:]), upper[4:], 1.0)
+        position = rng.uniform(low, high, size=(*shape, 3))
+        return np.concatenate([random_quaternions(rng, shape), position], axis=-1)
+
+    @property
+    def quaternion(self) -> slice:
+        """Where the unit quaternion sits."""
+        return slice(0, 4)

@@ -1,0 +1,135 @@
+"""What every joint kind answers. A new joint is one file beside this one.
+
+Coordinates ``q`` and velocities ``v`` are sequences of scalars of any type.  The motion
+subspace is expressed in the child frame: ``v_child = X v_parent + sum_k S_k v_k``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...errors import ModelError
+from ...spatial import Motion, Scalar, Transform, Vec3
+
+Coordinates = Sequence[Scalar]
+
+AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+KINDS: dict[str, type[JointKind]] = {}
+
+
+def unit_axis(axis: Any, what: str = "axis") -> tuple[float, float, float]:
+    """A unit vector from ``"x"``, ``"-y"``, ... or three numbers, which are normalised."""
+    if isinstance(axis, str):
+        name = axis.lower()
+        sign = -1.0 if name.startswith("-") else 1.0
+        if name.lstrip("+-") not in AXES:
+            raise ModelError(f"{what} must be x, y, z, -x, -y, -z or three numbers, not {axis!r}")
+        x, y, z = AXES[name.lstrip("+-")]
+        return (sign * x + 0.0, sign * y + 0.0, sign * z + 0.0)
+    try:
+        v = np.asarray(axis, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} must be three numbers, not {axis!r}") from None
+    if v.shape != (3,) or not np.all(np.isfinite(v)):
+        raise ModelError(f"{what} must be three finite numbers, not {axis!r}")
+    norm = float(np.linalg.norm(v))
+    if norm == 0.0:
+        raise ModelError(f"{what} has zero length: a joint needs a direction")
+    if norm == 1.0:
+        return (float(v[0]), float(v[1]), float(v[2]))
+    return (float(v[0]) / norm, float(v[1]) / norm, float(v[2]) / norm)
+
+
+class JointKind:
+    """The freedom that a joint leaves. Subclasses are frozen dataclasses of plain parameters."""
+
+    name: ClassVar[str] = ""
+    """The word for this kind in files."""
+
+    coordinate_units: ClassVar[tuple[str, ...]] = ()
+    """``rad``, ``m`` or ``1`` for each coordinate, where that does not depend on the instance."""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.name:
+            KINDS[cls.name] = cls
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return self.nv
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom."""
+        raise NotImplementedError
+
+    def transform(self, q: Coordinates) -> Transform:
+        """Pose of the child frame in the joint's fixed frame."""
+        raise NotImplementedError
+
+    def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
+        """Columns ``S_k``: child velocity per unit of each ``v_k``, in child coordinates."""
+        raise NotImplementedError
+
+    def subspace_rate(self, q: Coordinates, v: Coordinates) -> tuple[Motion, ...] | None:
+        """Columns of the apparent derivative of ``S`` in the child frame; None if S is constant."""
+        return None
+
+    def units(self) -> tuple[str, ...]:
+        """Unit of each position coordinate."""
+        return self.coordinate_units
+
+    # Configurations. For most joints they form a vector space; quaternion joints override these.
+
+    def neutral(self) -> tuple[float, ...]:
+        """The configuration in which child frame and fixed frame coincide."""
+        return (0.0,) * self.nq
+
+    def rate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
+        """Time derivative of ``q`` when moving with ``v``."""
+        return list(v)
+
+    def integrate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
+        """Configuration after unit time with constant ``v``."""
+        return [a + b for a, b in zip(q, v, strict=True)]
+
+    def difference(self, q0: Coordinates, q1: Coordinates) -> list[Scalar]:
+        """The ``v`` that takes ``q0`` to ``q1`` in unit time."""
+        return [b - a for a, b in zip(q0, q1, strict=True)]
+
+    def random(
+        self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
+    ) -> np.ndarray:
+        """Random configurations within limits; +-pi or +-1 m where there are none."""
+        default = np.array([np.pi if u == "rad" else 1.0 for u in self.units()])
+        low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), np.array(upper) - 2 * default, -default))
+        high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), low + 2 * default, default))
+        return rng.uniform(low, high, size=(*shape, self.nq))
+
+    @property
+    def quaternion(self) -> slice | None:
+        """Where in ``q`` a unit quaternion sits, if there is one."""
+        return None
+
+    def singularity(self, q: Coordinates) -> Scalar | None:
+        """How far the coordinates are from a singularity: 0 at it, 1 at best; None if there is none."""
+        return None
+
+    # Files
+
+    def parameters(self) -> dict[str, Any]:
+        """What a file must say beside the kind's name, to build this joint again."""
+        if not dataclasses.is_dataclass(self):
+            return {}
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+
+def vec(axis: Sequence[float]) -> Vec3:
+    """A constant axis as a spatial vector."""
+    return Vec3(*axis)

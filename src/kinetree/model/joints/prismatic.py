@@ -1,0 +1,34 @@
+"""Sliding along an axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...spatial import ZERO3, Motion, Transform
+from .kind import Coordinates, JointKind, unit_axis, vec
+
+
+@dataclass(frozen=True)
+class Prismatic(JointKind):
+    """A slider: one displacement along ``axis``."""
+
+    axis: Any = "z"
+    name = "prismatic"
+    coordinate_units = ("m",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis))
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom."""
+        return 1
+
+    def transform(self, q: Coordinates) -> Transform:
+        """Pose of the child frame in the joint's fixed frame."""
+        return Transform((), vec(self.axis) * q[0])
+
+    def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
+        """Columns of the motion subspace."""
+        return (Motion(ZERO3, vec(self.axis)),)

@@ -1,0 +1,41 @@
+"""Turning about an axis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ...spatial import ZERO3, Motion, Transform, axis_turn
+from .kind import Coordinates, JointKind, unit_axis, vec
+
+
+@dataclass(frozen=True)
+class Revolute(JointKind):
+    """A hinge: one angle about ``axis`` (``"x"``, ``"-z"`` or three numbers, normalised)."""
+
+    axis: Any = "z"
+    name = "revolute"
+    coordinate_units = ("rad",)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", unit_axis(self.axis))
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom."""
+        return 1
+
+    def transform(self, q: Coordinates) -> Transform:
+        """Pose of the child frame in the joint's fixed frame."""
+        return Transform((axis_turn(vec(self.axis), q[0]),))
+
+    def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
+        """Columns of the motion subspace."""
+        return (Motion(vec(self.axis), ZERO3),)
+
+
+@dataclass(frozen=True)
+class Continuous(Revolute):
+    """A hinge without stops. One coordinate, the angle, which is never wrapped."""
+
+    name = "continuous"

@@ -1,0 +1,88 @@
+"""A ball joint with a quaternion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...spatial import BASIS, ZERO3, MatrixRotation, Motion, Scalar, Transform, Vec3
+from ...spatial.exponential import Quaternion, quaternion_exp, quaternion_log, quaternion_product
+from .kind import Coordinates, JointKind
+
+
+def quaternion_rate(q: Coordinates, w: Coordinates) -> list[Scalar]:
+    """Derivative of a quaternion x, y, z, w under body angular velocity ``w`` (002 eq. 8.1)."""
+    x, y, z, s = q
+    a, b, c = w
+    return [
+        0.5 * (s * a - z * b + y * c),
+        0.5 * (z * a + s * b - x * c),
+        0.5 * (x * b - y * a + s * c),
+        -0.5 * (x * a + y * b + z * c),
+    ]
+
+
+def conjugate(q: Coordinates) -> Quaternion:
+    """The inverse rotation of a unit quaternion."""
+    return -q[0], -q[1], -q[2], q[3]
+
+
+def random_quaternions(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Uniformly distributed rotations."""
+    q = rng.standard_normal((*shape, 4))
+    return q / np.linalg.norm(q, axis=-1, keepdims=True)
+
+
+@dataclass(frozen=True)
+class Spherical(JointKind):
+    """A ball joint: q = unit quaternion (x, y, z, w), v = angular velocity in child coordinates."""
+
+    name = "spherical"
+    coordinate_units = ("1", "1", "1", "1")
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return 4
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom."""
+        return 3
+
+    def transform(self, q: Coordinates) -> Transform:
+        """Pose of the child frame in the joint's fixed frame."""
+        return Transform((MatrixRotation.from_quaternion(*q),))
+
+    def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
+        """Columns of the motion subspace."""
+        return tuple(Motion(e, ZERO3) for e in BASIS)
+
+    def neutral(self) -> tuple[float, ...]:
+        """No rotation."""
+        return (0.0, 0.0, 0.0, 1.0)
+
+    def rate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
+        """Time derivative of the quaternion."""
+        return quaternion_rate(q, v)
+
+    def integrate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
+        """Rotate by the vector ``v``, given in child coordinates."""
+        return list(quaternion_product((q[0], q[1], q[2], q[3]), quaternion_exp(Vec3(*v))))
+
+    def difference(self, q0: Coordinates, q1: Coordinates) -> list[Scalar]:
+        """The shortest rotation vector from ``q0`` to ``q1``."""
+        return list(quaternion_log(quaternion_product(conjugate(q0), (q1[0], q1[1], q1[2], q1[3]))))
+
+    def random(
+        self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
+    ) -> np.ndarray:
+        """Uniformly distributed rotations."""
+        return random_quaternions(rng, shape)
+
+    @property
+    def quaternion(self) -> slice:
+        """Where the unit quaternion sits."""
+        return slice(0, 4)

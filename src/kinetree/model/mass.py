@@ -1,0 +1,228 @@
+"""Mass, centre of mass and inertia of one body: in any frame, in and out of ten parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ModelError
+from ..spatial import RigidInertia, Symmetric3, Vec3
+from .pose import Pose
+
+Triple = tuple[float, float, float]
+Six = tuple[float, float, float, float, float, float]
+
+
+def _six(matrix: np.ndarray) -> Six:
+    m = matrix
+    return (float(m[0, 0]), float(m[1, 1]), float(m[2, 2]), float(m[0, 1]), float(m[0, 2]), float(m[1, 2]))
+
+
+def inertia_matrix(inertia: ArrayLike, where: str = "inertia") -> np.ndarray:
+    """Turn 3, 6 or 3x3 numbers into a symmetric 3x3 matrix.
+
+    Parameters
+    ----------
+    inertia : array_like
+        ``(Ixx, Iyy, Izz)``, ``(Ixx, Iyy, Izz, Ixy, Ixz, Iyz)`` or a symmetric 3x3 matrix.
+    where : str
+        What to call it in error messages.
+    """
+    m = np.asarray(inertia, dtype=float)
+    if m.shape == (3,):
+        return np.diag(m)
+    if m.shape == (6,):
+        xx, yy, zz, xy, xz, yz = m
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    if m.shape == (3, 3):
+        if not np.array_equal(m, m.T, equal_nan=True):
+            raise ModelError(f"{where} is not symmetric: {m.tolist()}")
+        return m
+    raise ModelError(
+        f"{where} must be (Ixx, Iyy, Izz), (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) or a 3x3 matrix, not shape {m.shape}"
+    )
+
+
+@dataclass(frozen=True)
+class MassProperties:
+    """Inertial parameters of a rigid body.
+
+    Attributes
+    ----------
+    mass : float
+        In kilograms; exactly zero is allowed (a massless link).
+    com : tuple of 3 floats
+        Centre of mass in body coordinates.
+    inertia : tuple of 6 floats
+        ``(Ixx, Iyy, Izz, Ixy, Ixz, Iyz)`` about the centre of mass, along the body axes.
+
+    Examples
+    --------
+    >>> MassProperties.rod(mass=2.0, start=(0, 0, 0), end=(1.0, 0, 0)).com
+    (0.5, 0.0, 0.0)
+    """
+
+    mass: float = 0.0
+    com: Triple = (0.0, 0.0, 0.0)
+    inertia: Six = field(default=(0.0,) * 6)
+
+    @classmethod
+    def of(
+        cls,
+        mass: float = 0.0,
+        com: ArrayLike = (0.0, 0.0, 0.0),
+        inertia: ArrayLike = (0.0, 0.0, 0.0),
+        *,
+        about: str = "com",
+        axes: Pose | None = None,
+    ) -> MassProperties:
+        """Build from what a data sheet gives.
+
+        Parameters
+        ----------
+        mass : float
+            Mass in kg.
+        com : array_like
+            Centre of mass in body coordinates.
+        inertia : array_like
+            3, 6 or 3x3 numbers, see :func:`inertia_matrix`.
+        about : {"com", "origin"}
+            The point the inertia is taken about.
+        axes : Pose, optional
+            The axes the inertia is given along, if not the body's own.
+        """
+        c = np.asarray(com, dtype=float)
+        if c.shape != (3,):
+            raise ModelError(f"centre of mass must have 3 components, not shape {c.shape}")
+        m = inertia_matrix(inertia)
+        if axes is not None:
+            m = axes.rotation @ m @ axes.rotation.T
+            m = 0.5 * (m + m.T)
+        if about == "origin":
+            m = m - float(mass) * (c @ c * np.eye(3) - np.outer(c, c))
+        elif about != "com":
+            raise ModelError(f"about must be 'com' or 'origin', not {about!r}")
+        return cls(float(mass), (float(c[0]), float(c[1]), float(c[2])), _six(m))
+
+    @classmethod
+    def from_parameters(cls, ten: ArrayLike) -> MassProperties:
+        """From ``(m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz)``, h = m c, I about the origin.
+
+        The order is Pinocchio's, so parameter vectors can be exchanged.
+        """
+        p = np.asarray(ten, dtype=float)
+        if p.shape != (10,):
+            raise ModelError(f"ten inertial parameters expected, got shape {p.shape}")
+        m, h = p[0], p[1:4]
+        second = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
+        if m == 0.0:
+            if np.any(h != 0.0):
+                raise ModelError("a body of zero mass cannot have a first moment")
+            return cls.of(0.0, (0, 0, 0), second)
+        return cls.of(m, h / m, second, about="origin")
+
+    @classmethod
+    def rod(cls, mass: float, start: ArrayLike, end: ArrayLike) -> MassProperties:
+        """A slender uniform rod between two points."""
+        a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+        d = b - a
+        return cls.of(mass, (a + b) / 2, mass / 12 * (d @ d * np.eye(3) - np.outer(d, d)))
+
+    @classmethod
+    def box(cls, mass: float, size: Sequence[float], center: ArrayLike = (0, 0, 0)) -> MassProperties:
+        """A uniform box with edges along the body axes."""
+        x, y, z = (float(s) ** 2 for s in size)
+        return cls.of(mass, center, mass / 12 * np.array([y + z, x + z, x + y]))
+
+    @classmethod
+    def sphere(cls, mass: float, radius: float, center: ArrayLike = (0, 0, 0)) -> MassProperties:
+        """A uniform solid sphere."""
+        return cls.of(mass, center, np.full(3, 0.4 * mass * radius**2))
+
+    @classmethod
+    def cylinder(
+        cls, mass: float, radius: float, length: float, center: ArrayLike = (0, 0, 0)
+    ) -> MassProperties:
+        """A uniform solid cylinder along the body's z axis."""
+        side = mass * (3 * radius**2 + length**2) / 12
+        return cls.of(mass, center, (side, side, mass * radius**2 / 2))
+
+    @property
+    def inertia_matrix(self) -> np.ndarray:
+        """3x3 inertia about the centre of mass."""
+        return inertia_matrix(self.inertia)
+
+    @property
+    def inertia_about_origin(self) -> np.ndarray:
+        """3x3 inertia about the body's origin (000 L1310)."""
+        c = np.array(self.com)
+        return self.inertia_matrix + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """Ten parameters, the inverse of :meth:`from_parameters`."""
+        i = self.inertia_about_origin
+        h = self.mass * np.array(self.com)
+        return np.array([self.mass, *h, i[0, 0], i[0, 1], i[1, 1], i[0, 2], i[1, 2], i[2, 2]])
+
+    @property
+    def is_massless(self) -> bool:
+        """Whether mass and inertia are exactly zero."""
+        return self.mass == 0.0 and not any(self.inertia)
+
+    def moved(self, pose: Pose) -> MassProperties:
+        """The same body described in a frame in which our frame has the given pose."""
+        if pose.is_identity:
+            return self
+        r = pose.rotation
+        m = r @ self.inertia_matrix @ r.T
+        return MassProperties.of(self.mass, r @ np.array(self.com) + pose.position, 0.5 * (m + m.T))
+
+    def __add__(self, other: MassProperties) -> MassProperties:
+        """Two bodies welded together, both described in the same frame."""
+        if other.is_massless:
+            return self
+        if self.is_massless:
+            return other
+        mass = self.mass + other.mass
+        if mass == 0.0:
+            return MassProperties.of(0.0, (0, 0, 0), self.inertia_matrix + other.inertia_matrix)
+        com = (self.mass * np.array(self.com) + other.mass * np.array(other.com)) / mass
+        total = np.zeros((3, 3))
+        for part in (self, other):
+            d = np.array(part.com) - com
+            total += part.inertia_matrix + part.mass * (d @ d * np.eye(3) - np.outer(d, d))
+        return MassProperties.of(mass, com, total)
+
+    def problems(self) -> list[str]:
+        """What is physically wrong with these numbers; empty when nothing is."""
+        numbers = np.array([self.mass, *self.com, *self.inertia])
+        if not np.all(np.isfinite(numbers)):
+            return ["mass properties must be finite numbers"]
+        if self.mass < 0.0:
+            return [f"mass is negative ({self.mass:g})"]
+        moments = np.linalg.eigvalsh(self.inertia_matrix)
+        # Data sheets round to three or four digits: only what rounding cannot explain is reported.
+        slack = 1e-9 * max(abs(moments[0]), abs(moments[2]))
+        if moments[0] < -slack:
+            return [f"inertia is not positive semi-definite (principal moments {_show(moments)})"]
+        if moments[2] > moments[0] + moments[1] + slack:
+            return [
+                f"principal moments of inertia {_show(moments)} break the triangle inequality "
+                "(the largest exceeds the sum of the others)"
+            ]
+        if self.mass == 0.0 and moments[2] > slack:
+            return [f"zero mass with a non-zero inertia (principal moments {_show(moments)})"]
+        return []
+
+    def spatial(self) -> RigidInertia:
+        """The inertia as the algorithms use it."""
+        p = [float(x) for x in self.parameters]
+        return RigidInertia(p[0], Vec3.of(p[1:4]), Symmetric3(p[4], p[5], p[7], p[6], p[8], p[9]))
+
+
+def _show(moments: np.ndarray) -> str:
+    return "(" + ", ".join(f"{m:.4g}" for m in moments) + ")"

@@ -1,0 +1,123 @@
+"""Kinematic modules: a tree as serial chains (000 section 4.1).
+
+Two rules make a partition valid: every module is a serial chain, and every module
+starts at the last link of its parent module.  One link per module is always valid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..errors import ModelError, UnknownNameError
+from .tree import BASE, Model
+
+
+@dataclass(frozen=True)
+class Modules:
+    """A valid partition of a tree into serial modules.
+
+    Attributes
+    ----------
+    bodies : tuple of tuples of ints
+        Body indices of each module, from its root to its last link.
+    parents : tuple of ints
+        Parent module of each, -1 for the base.
+    names : tuple of tuples of str
+        The same by body name.
+    """
+
+    bodies: tuple[tuple[int, ...], ...]
+    parents: tuple[int, ...]
+    names: tuple[tuple[str, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.bodies)
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return iter(self.names)
+
+    def __str__(self) -> str:
+        lines = []
+        for i, (names, parent) in enumerate(zip(self.names, self.parents, strict=True)):
+            on = "base" if parent == BASE else f"M{parent + 1}"
+            lines.append(f"M{i + 1} on {on}: {' - '.join(names)}")
+        return "\n".join(lines)
+
+
+def partition(tree: Model, names: Sequence[Sequence[str]] | str | None = None) -> Modules:
+    """Modules as given by name and checked; automatic when left out; ``"links"`` for one link each."""
+    if names is None or names == "auto":
+        groups = automatic(tree)
+    elif names == "links":
+        groups = [[i] for i in range(len(tree.bodies))]
+    elif isinstance(names, str):
+        raise UnknownNameError("partition", names, ("auto", "links"))
+    else:
+        groups = [[_index(tree, name) for name in group] for group in names]
+    return _checked(tree, groups)
+
+
+def automatic(tree: Model) -> list[list[int]]:
+    """The longest serial chains: a new module starts at the base and wherever the tree branches.
+
+    A floating base is a module of its own, as M_0 in the sources.
+    """
+    groups: list[list[int]] = []
+    group_of: dict[int, int] = {}
+    for i, parent in enumerate(tree.parents):
+        continues = (
+            parent != BASE and len(tree.children[parent]) == 1 and not (tree.is_floating and parent == tree.roots[0])
+        )
+        if continues:
+            group_of[i] = group_of[parent]
+            groups[group_of[i]].append(i)
+        else:
+            group_of[i] = len(groups)
+            groups.append([i])
+    return groups
+
+
+def _index(tree: Model, name: str) -> int:
+    index = tree.body_index.get(name) if isinstance(name, str) else None
+    if index is None or index == BASE:
+        raise UnknownNameError("moving body", name, [b.name for b in tree.bodies])
+    return index
+
+
+def _checked(tree: Model, groups: Sequence[Sequence[int]]) -> Modules:
+    body_names = [b.name for b in tree.bodies]
+    owner: dict[int, int] = {}
+    for m, group in enumerate(groups):
+        if not group:
+            raise ModelError(f"module {m + 1} is empty")
+        for i in group:
+            if i in owner:
+                raise ModelError(f"body {body_names[i]!r} is in modules {owner[i] + 1} and {m + 1}")
+            owner[i] = m
+        for a, b in zip(group, group[1:], strict=False):
+            if tree.parents[b] != a:
+                raise ModelError(
+                    f"module {m + 1} is not a serial chain: {body_names[b]!r} is not carried by {body_names[a]!r}"
+                )
+    missing = [body_names[i] for i in range(len(body_names)) if i not in owner]
+    if missing:
+        raise ModelError(f"bodies {', '.join(repr(b) for b in missing[:6])} are in no module")
+    parents = []
+    for m, group in enumerate(groups):
+        carrier = tree.parents[group[0]]
+        if carrier == BASE:
+            parents.append(BASE)
+            continue
+        p = owner[carrier]
+        if groups[p][-1] != carrier:
+            raise ModelError(
+                f"module {m + 1} starts at {body_names[carrier]!r}, which is not the last link of module {p + 1}: "
+                "split that module there"
+            )
+        if p >= m:
+            raise ModelError(f"module {m + 1} comes before its parent, module {p + 1}: list parents first")
+        parents.append(p)
+    return Modules(
+        tuple(tuple(g) for g in groups), tuple(parents), tuple(tuple(body_names[i] for i in g) for g in groups)
+    )

@@ -1,0 +1,138 @@
+"""Constant poses: where a frame sits on a body. Plain numbers, exact where the file is exact."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ModelError
+from ..spatial import AxisRotation, Matrix3, MatrixRotation, Transform, Vec3
+
+Nine = tuple[float, ...]
+_EYE: Nine = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+def axis_matrix(axis: int, angle: float) -> np.ndarray:
+    """Rotation matrix about a coordinate axis; entries that are exactly 0 or 1 stay so."""
+    c, s = math.cos(angle), math.sin(angle)
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    m = np.zeros((3, 3))
+    m[axis, axis] = 1.0
+    m[i, i] = m[j, j] = c
+    m[i, j], m[j, i] = -s, s
+    return m
+
+
+def rpy_matrix(roll: float, pitch: float, yaw: float) -> np.ndarray:
+    """URDF's fixed-axis angles: ``Rz(yaw) Ry(pitch) Rx(roll)``."""
+    return axis_matrix(2, yaw) @ axis_matrix(1, pitch) @ axis_matrix(0, roll)
+
+
+def quaternion_matrix(q: ArrayLike) -> np.ndarray:
+    """Rotation matrix of a quaternion x, y, z, w, which is normalised first."""
+    v = np.asarray(q, dtype=float)
+    norm = float(np.linalg.norm(v)) if v.shape == (4,) else 0.0
+    if norm == 0.0 or not math.isfinite(norm):
+        raise ModelError(f"a quaternion needs four numbers x, y, z, w, not all zero; got {np.ravel(v).tolist()}")
+    x, y, z, w = (float(c) / norm for c in v)
+    return np.array(MatrixRotation.from_quaternion(x, y, z, w).m.to_rows())
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Rotation (row by row) and position of a child frame in its parent."""
+
+    nine: Nine = field(default=_EYE)
+    translation: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    @classmethod
+    def of(
+        cls,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        *,
+        rpy: Sequence[float] | None = None,
+        rotation: ArrayLike | None = None,
+        quaternion: ArrayLike | None = None,
+    ) -> Pose:
+        """Build from a position and at most one of ``rpy``, ``rotation`` (3x3), ``quaternion`` (x, y, z, w)."""
+        p = np.asarray(position, dtype=float)
+        if p.shape != (3,) or not np.all(np.isfinite(p)):
+            raise ModelError(f"a position needs three finite numbers, got {position!r}")
+        if sum(x is not None for x in (rpy, rotation, quaternion)) > 1:
+            raise ModelError("give only one of rpy, rotation and quaternion")
+        if rpy is not None:
+            angles = [float(a) for a in rpy]
+            if len(angles) != 3 or not all(math.isfinite(a) for a in angles):
+                raise ModelError(f"rpy needs three finite angles, got {rpy!r}")
+            m = rpy_matrix(*angles)
+        elif quaternion is not None:
+            m = quaternion_matrix(quaternion)
+        elif rotation is not None:
+            m = np.asarray(rotation, dtype=float)
+            if m.shape != (3, 3) or not np.allclose(m @ m.T, np.eye(3), atol=1e-6) or np.linalg.det(m) < 0:
+                raise ModelError(f"rotation must be an orthonormal, right-handed 3x3 matrix, got {m.tolist()}")
+        else:
+            return cls(_EYE, (float(p[0]), float(p[1]), float(p[2])))
+        return cls(tuple(float(x) for x in m.ravel()), (float(p[0]), float(p[1]), float(p[2])))
+
+    @classmethod
+    def from_matrix(cls, matrix: ArrayLike) -> Pose:
+        """From a homogeneous 4x4 matrix."""
+        m = np.asarray(matrix, dtype=float)
+        if m.shape != (4, 4):
+            raise ModelError(f"a homogeneous matrix is 4x4, not {m.shape}")
+        return cls.of(m[:3, 3], rotation=m[:3, :3])
+
+    @property
+    def rotation(self) -> np.ndarray:
+        """3x3 rotation matrix."""
+        return np.array(self.nine).reshape(3, 3)
+
+    @property
+    def position(self) -> np.ndarray:
+        """Position of the child's origin."""
+        return np.array(self.translation)
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """Homogeneous 4x4 matrix."""
+        m = np.eye(4)
+        m[:3, :3], m[:3, 3] = self.rotation, self.translation
+        return m
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether this is exactly the identity."""
+        return self.nine == _EYE and not any(self.translation)
+
+    def __matmul__(self, inner: Pose) -> Pose:
+        if self.is_identity:
+            return inner
+        if inner.is_identity:
+            return self
+        m = self.rotation @ inner.rotation if inner.nine != _EYE else self.rotation
+        p = self.rotation @ inner.position + self.position
+        return Pose(tuple(float(x) for x in m.ravel()), (float(p[0]), float(p[1]), float(p[2])))
+
+    def inverse(self) -> Pose:
+        """Swap parent and child."""
+        m = self.rotation.T
+        p = -(m @ self.position)
+        return Pose(tuple(float(x) for x in m.ravel()), (float(p[0]), float(p[1]), float(p[2])))
+
+    def spatial(self) -> Transform:
+        """The pose as the algorithms use it: turns about one axis are recognised, exactly."""
+        translation = Vec3.of(self.translation)
+        if self.nine == _EYE:
+            return Transform((), translation)
+        m = self.rotation
+        for axis in range(3):
+            i, j = (axis + 1) % 3, (axis + 2) % 3
+            if m[axis, axis] == 1.0 and m[i, i] == m[j, j] and m[i, j] == -m[j, i]:
+                turn = AxisRotation(axis, float(m[i, i]), float(m[j, i]))
+                return Transform((turn,), translation)
+        return Transform((MatrixRotation(Matrix3.of(m.tolist())),), translation)

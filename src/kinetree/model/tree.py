@@ -1,0 +1,320 @@
+"""A mechanism as plain data: bodies, the joints that carry them, named frames. No dynamics.
+
+Body ``i`` is carried by joint ``i``; parents come before children; index -1 is the fixed
+base.  A body's own frame is the moving frame of its joint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import ModelError, UnknownNameError
+from ..spatial import Motion, RigidInertia, Scalar, Transform
+from .joints import Free, JointKind
+from .mass import MassProperties
+from .pose import Pose
+
+BASE = -1
+"""Index of the fixed base."""
+
+Floats = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """This joint follows another one: ``q = ratio * q_leader + offset``."""
+
+    leader: str
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
+@dataclass(frozen=True)
+class Body:
+    """A rigid body; its mass properties include everything welded to it."""
+
+    name: str
+    mass_properties: MassProperties = field(default_factory=MassProperties)
+
+    @property
+    def mass(self) -> float:
+        """Mass in kg."""
+        return self.mass_properties.mass
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A named place on a body."""
+
+    name: str
+    body: int
+    pose: Pose = field(default_factory=Pose)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint, the place it sits on its parent, and what a data sheet says about it.
+
+    Attributes
+    ----------
+    name : str
+    kind : JointKind
+        The freedom it leaves.
+    parent : int
+        Index of the parent body, -1 for the base.
+    placement : Pose
+        Of the joint's fixed frame in the parent body.
+    lower, upper : tuple of floats
+        Position limits, one per coordinate.
+    velocity_limit, effort_limit : tuple of floats
+        One per degree of freedom.
+    damping, friction : tuple of floats
+        Viscous (N m s/rad or N s/m) and Coulomb (N m or N) friction.
+    rotor_inertia, gear_ratio : tuple of floats
+        Of the motor; the joint feels ``rotor_inertia * gear_ratio**2``.
+    actuated : bool
+        Whether a motor drives it.
+    mimic : Mimic or None
+        Set when the joint has no coordinate of its own.
+    q_slice, v_slice : slice
+        Where its coordinates sit in ``q`` and ``v``.
+    """
+
+    name: str
+    kind: JointKind
+    parent: int = BASE
+    placement: Pose = field(default_factory=Pose)
+    lower: Floats = ()
+    upper: Floats = ()
+    velocity_limit: Floats = ()
+    effort_limit: Floats = ()
+    damping: Floats = ()
+    friction: Floats = ()
+    rotor_inertia: Floats = ()
+    gear_ratio: Floats = ()
+    actuated: bool = True
+    mimic: Mimic | None = None
+    q_slice: slice = field(default_factory=lambda: slice(0, 0), compare=False)
+    v_slice: slice = field(default_factory=lambda: slice(0, 0), compare=False)
+
+    @property
+    def nq(self) -> int:
+        """Coordinates of its own (0 for a follower)."""
+        return 0 if self.mimic else self.kind.nq
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom of its own (0 for a follower)."""
+        return 0 if self.mimic else self.kind.nv
+
+    @property
+    def armature(self) -> Floats:
+        """Rotor inertia felt at the joint, one per degree of freedom."""
+        return tuple(j * n * n for j, n in zip(self.rotor_inertia, self.gear_ratio, strict=True))
+
+
+@dataclass(frozen=True)
+class Link:
+    """One joint and the body it carries, with constants in the form the recursions use."""
+
+    index: int
+    parent: int
+    name: str
+    kind: JointKind
+    placement: Transform
+    inertia: RigidInertia
+    armature: Floats
+    q_slice: slice
+    v_slice: slice
+    ratio: float = 1.0
+    offset: float = 0.0
+    follows: bool = False
+
+    def transform(self, q: Sequence[Scalar]) -> Transform:
+        """Pose of the body in its parent."""
+        return self.placement @ self.kind.transform(q)
+
+    def subspace(self, q: Sequence[Scalar]) -> tuple[Motion, ...]:
+        """Motion subspace in body coordinates."""
+        return self.kind.subspace(q)
+
+    def position(self, q: Sequence[Scalar]) -> list[Scalar]:
+        """This joint's coordinates out of the whole ``q``."""
+        own = q[self.q_slice]
+        return [x * self.ratio + self.offset for x in own] if self.follows else list(own)
+
+    def velocity(self, v: Sequence[Scalar]) -> list[Scalar]:
+        """This joint's rates (or accelerations) out of the whole ``v``."""
+        own = v[self.v_slice]
+        return [x * self.ratio for x in own] if self.follows else list(own)
+
+
+@dataclass(frozen=True)
+class Model:
+    """A tree of bodies. Build one with :class:`kinetree.Builder` or :func:`kinetree.load`."""
+
+    name: str
+    joints: tuple[Joint, ...]
+    bodies: tuple[Body, ...]
+    base: Body
+    frames: tuple[Frame, ...] = ()
+    gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+
+    @cached_property
+    def nq(self) -> int:
+        """Length of ``q``."""
+        return sum(j.nq for j in self.joints)
+
+    @cached_property
+    def nv(self) -> int:
+        """Length of ``v``."""
+        return sum(j.nv for j in self.joints)
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """Parent body of each body."""
+        return tuple(j.parent for j in self.joints)
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Children of each body."""
+        found: list[list[int]] = [[] for _ in self.bodies]
+        for i, p in enumerate(self.parents):
+            if p != BASE:
+                found[p].append(i)
+        return tuple(tuple(c) for c in found)
+
+    @cached_property
+    def roots(self) -> tuple[int, ...]:
+        """Bodies carried by the base."""
+        return tuple(i for i, p in enumerate(self.parents) if p == BASE)
+
+    def support(self, body: int) -> list[int]:
+        """The bodies from the base to ``body``, both ends of the path included except the base."""
+        path = []
+        while body != BASE:
+            path.append(body)
+            body = self.parents[body]
+        return path[::-1]
+
+    @cached_property
+    def joint_index(self) -> dict[str, int]:
+        """Index by joint name."""
+        return {j.name: i for i, j in enumerate(self.joints)}
+
+    @cached_property
+    def body_index(self) -> dict[str, int]:
+        """Index by body name; the base is -1."""
+        return {self.base.name: BASE} | {b.name: i for i, b in enumerate(self.bodies)}
+
+    @cached_property
+    def frame_table(self) -> dict[str, Frame]:
+        """Every name a pose can be asked for: bodies, frames and, where free, joints."""
+        table = {f.name: f for f in self.frames}
+        table.setdefault(self.base.name, Frame(self.base.name, BASE))
+        for i, body in enumerate(self.bodies):
+            table.setdefault(body.name, Frame(body.name, i))
+        for i, joint in enumerate(self.joints):
+            table.setdefault(joint.name, Frame(joint.name, i))
+        return table
+
+    def frame(self, name: str) -> Frame:
+        """Look a frame up; an unknown name suggests the nearest."""
+        try:
+            return self.frame_table[name]
+        except (KeyError, TypeError):
+            raise UnknownNameError("body or frame", name, self.frame_table) from None
+
+    def joint(self, name: str) -> Joint:
+        """Look a joint up; an unknown name suggests the nearest."""
+        try:
+            return self.joints[self.joint_index[name]]
+        except (KeyError, TypeError):
+            raise UnknownNameError("joint", name, self.joint_index) from None
+
+    @cached_property
+    def links(self) -> tuple[Link, ...]:
+        """What the recursions walk over."""
+        found = []
+        for i, (joint, body) in enumerate(zip(self.joints, self.bodies, strict=True)):
+            owner, ratio, offset = joint, 1.0, 0.0
+            if joint.mimic:
+                owner = self.joint(joint.mimic.leader)
+                ratio, offset = joint.mimic.ratio, joint.mimic.offset
+            found.append(
+                Link(
+                    i, joint.parent, joint.name, joint.kind, joint.placement.spatial(), body.mass_properties.spatial(),
+                    joint.armature, owner.q_slice, owner.v_slice, ratio, offset, joint.mimic is not None,
+                )  # fmt: skip
+            )
+        return tuple(found)
+
+    @cached_property
+    def has_followers(self) -> bool:
+        """Whether some joint mimics another."""
+        return any(j.mimic for j in self.joints)
+
+    @cached_property
+    def independent(self) -> Model:
+        """The same tree with every follower set free."""
+        if not self.has_followers:
+            return self
+        return self.with_joints(replace(j, mimic=None) for j in self.joints)
+
+    def with_joints(self, joints: object) -> Model:
+        """A copy with other joints; coordinates are laid out anew."""
+        return replace(self, joints=lay_out(tuple(joints)))  # type: ignore[arg-type]
+
+    @cached_property
+    def dof_parents(self) -> tuple[int, ...]:
+        """For each degree of freedom the nearest one that carries it, -1 for none.
+
+        This is the branch-induced sparsity of the mass matrix.  Followers couple
+        branches, so with them the matrix is treated as full.
+        """
+        if self.has_followers:
+            return tuple(range(-1, self.nv - 1))
+        result: list[int] = []
+        last: dict[int, int] = {BASE: -1}
+        for i, joint in enumerate(self.joints):
+            previous = last[joint.parent]
+            for k in range(joint.v_slice.start, joint.v_slice.stop):
+                result.append(previous)
+                previous = k
+            last[i] = previous
+        return tuple(result)
+
+    @cached_property
+    def is_floating(self) -> bool:
+        """Whether exactly one body stands on the base, by a joint with six degrees of freedom."""
+        return len(self.roots) == 1 and self.joints[self.roots[0]].kind.nv == 6
+
+    @cached_property
+    def has_quaternion_base(self) -> bool:
+        """Whether the floating base is a quaternion joint."""
+        return self.is_floating and isinstance(self.joints[self.roots[0]].kind, Free)
+
+    def joint_vector(self, attribute: str) -> np.ndarray:
+        """A per-degree-of-freedom attribute (damping, effort_limit, ...) of all joints, laid out like v."""
+        return np.array([x for j in self.joints if not j.mimic for x in getattr(j, attribute)], dtype=float)
+
+
+def lay_out(joints: Sequence[Joint]) -> tuple[Joint, ...]:
+    """Give every joint its place in ``q`` and ``v``."""
+    placed, iq, iv = [], 0, 0
+    for joint in joints:
+        placed.append(replace(joint, q_slice=slice(iq, iq + joint.nq), v_slice=slice(iv, iv + joint.nv)))
+        iq, iv = iq + joint.nq, iv + joint.nv
+    return tuple(placed)
+
+
+def check_gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
+    """Three finite numbers, or an error."""
+    g = np.asarray(gravity, dtype=float)
+    if g.shape != (3,) or not np.all(np.isfinite(g)):
+        raise ModelError(f"gravity must be three finite numbers, not {gravity!r}")
+    return (float(g[0]), float(g[1]), float(g[2]))

@@ -1,0 +1,990 @@
+"""What a user holds: a robot. Each method is one call into an algorithm."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .algorithms import (
+    articulated_body,
+    centroidal,
+    composite_body,
+    coriolis,
+    energy,
+    factorisation,
+    floating_base,
+    followers,
+    hybrid,
+    inverse_mass_matrix,
+    jacobian,
+    kinematics,
+    newton_euler,
+    operational_space,
+    udu,
+    walker_orin,
+)
+from .arrays import as_array, batch_shape, pack, split
+from .errors import ModelError, ShapeError, SingularError, SingularityWarning, StateError, UnknownNameError
+from .model import describe as description
+from .model import expand, modules
+from .model.builder import ModelBuilder
+from .model.tree import BASE, Body, Frame, Joint, Model, check_gravity
+from .spatial import Force, Motion, Scalar, Transform, Vec3, ldl, ldl_inverse
+
+Array = np.ndarray
+
+QUATERNION_TOLERANCE = 1e-6
+"""How far a quaternion's length may be from one before it is refused."""
+
+SINGULARITY_TOLERANCE = 1e-3
+"""How near to gimbal lock (in radians, nearly) an Euler-angle joint may come before a warning."""
+
+FORWARD_METHODS = (
+    "articulated_body",
+    "composite_body",
+    "udu",
+    "walker_orin_1",
+    "walker_orin_2",
+    "walker_orin_4",
+)
+
+
+@dataclass(frozen=True)
+class Wrench:
+    """A force and a moment that act on a body from outside.
+
+    Parameters
+    ----------
+    force, moment : array_like, shape (..., 3)
+        In newtons and newton metres.
+    point : array_like, shape (..., 3)
+        Where the force acts; by default the origin of the frame it is applied to.
+    axes : {"body", "world"}
+        The axes that ``force`` and ``moment`` are given along.
+    point_axes : {"body", "world"}
+        Whether ``point`` is fixed in the frame or given in world coordinates.
+
+    Examples
+    --------
+    Ten newtons downwards at a tool that sticks out 0.1 m:
+
+    >>> push = Wrench(force=(0, 0, -10), point=(0, 0, 0.1), axes="world")
+    """
+
+    force: ArrayLike = (0.0, 0.0, 0.0)
+    moment: ArrayLike = (0.0, 0.0, 0.0)
+    point: ArrayLike = (0.0, 0.0, 0.0)
+    axes: str = "body"
+    point_axes: str = "body"
+
+    def __post_init__(self) -> None:
+        for name in ("axes", "point_axes"):
+            if getattr(self, name) not in ("body", "world"):
+                raise ShapeError(f"{name} must be 'body' or 'world', not {getattr(self, name)!r}")
+
+
+Wrenches = Mapping[str, Any] | ArrayLike | None
+
+
+class Robot:
+    """A tree of bodies whose motion and forces can be computed, for one state or a batch.
+
+    Make one with :func:`kinetree.load`, :class:`kinetree.Builder` or
+    :func:`kinetree.from_dh`.  All arrays have the batch in front: ``q`` is ``(..., nq)``,
+    ``v`` is ``(..., nv)``, and batches broadcast as in NumPy.
+
+    Parameters
+    ----------
+    model : Model
+        The mechanism as plain data.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+    >>> robot.gravity_force([0.0])
+    array([0.])
+    """
+
+    def __init__(self, model: Model) -> None:
+        if not isinstance(model, Model):
+            raise ModelError(f"a Robot is made from a Model, not {type(model).__name__}; see kinetree.load and Builder")
+        self.model = model
+
+    # ---------------------------------------------------------------- what it is
+
+    @property
+    def name(self) -> str:
+        """Name of the robot."""
+        return self.model.name
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return self.model.nq
+
+    @property
+    def nv(self) -> int:
+        """Number of degrees of freedom."""
+        return self.model.nv
+
+    @property
+    def joint_names(self) -> list[str]:
+        """Moving joints, parents before children; ``q`` and ``v`` are laid out in this order."""
+        return [j.name for j in self.model.joints]
+
+    @property
+    def body_names(self) -> list[str]:
+        """Moving bodies; body i is carried by joint i."""
+        return [b.name for b in self.model.bodies]
+
+    @property
+    def frame_names(self) -> list[str]:
+        """Every name :meth:`pose` understands."""
+        return list(self.model.frame_table)
+
+    @property
+    def base_name(self) -> str:
+        """Name of the fixed base."""
+        return self.model.base.name
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of free fall in the world frame."""
+        return np.array(self.model.gravity)
+
+    @property
+    def mass(self) -> float:
+        """Mass of all moving bodies."""
+        return centroidal.total_mass(self.model)
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether a single body with six degrees of freedom carries all others."""
+        return self.model.is_floating
+
+    def joint(self, name: str) -> Joint:
+        """A joint by name, with ``q_slice`` and ``v_slice`` saying where its coordinates sit."""
+        return self.model.joint(name)
+
+    def body(self, name: str) -> Body:
+        """A body by name, with its mass properties (everything welded to it included)."""
+        index = self.model.body_index.get(name) if isinstance(name, str) else None
+        if index is None:
+            raise UnknownNameError("body", name, self.model.body_index)
+        return self.model.base if index == BASE else self.model.bodies[index]
+
+    def frame(self, name: str) -> Frame:
+        """A frame by name: the body that carries it and its pose there."""
+        return self.model.frame(name)
+
+    def describe(self) -> str:
+        """The tree with joints, masses and limits, as text."""
+        return description.describe(self.model)
+
+    def __repr__(self) -> str:
+        return f"<Robot {self.name!r}: {len(self.model.bodies)} bodies, nq={self.nq}, nv={self.nv}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Robot) and self.model == other.model
+
+    def __hash__(self) -> int:
+        return hash((self.model.name, self.joint_names[0], self.nv))
+
+    def with_gravity(self, gravity: Sequence[float]) -> Robot:
+        """The same robot in another gravity field."""
+        return Robot(replace(self.model, gravity=check_gravity(gravity)))
+
+    def with_single_joints(self) -> Robot:
+        """The same robot with every compound joint as a chain of one-DOF joints and massless links.
+
+        This is the sources' Euler-angle-joint form; coordinates keep their order and
+        meaning, so states carry over unchanged where coordinates come in the order of
+        the chain, see :func:`kinetree.model.expand.expand`.
+        """
+        return Robot(expand.expand(self.model))
+
+    def modules(self, partition: Sequence[Sequence[str]] | None = None) -> modules.Modules:
+        """Kinematic modules: serial chains that each start at the last link of their parent module.
+
+        Parameters
+        ----------
+        partition : sequence of sequences of body names, optional
+            Checked against the two rules; automatic when left out.
+        """
+        return modules.partition(self.model, partition)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the robot to a ``.yaml`` or ``.urdf`` file, wholly or not at all."""
+        from .model import formats
+
+        formats.save(self.model, Path(path))
+
+    # ---------------------------------------------------------------- configurations
+
+    def neutral(self) -> Array:
+        """The configuration in which every joint is at its zero."""
+        return np.array([x for j in self.model.joints if not j.mimic for x in j.kind.neutral()])
+
+    def random_configuration(
+        self, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = ()
+    ) -> Array:
+        """Random configurations within the position limits.
+
+        Parameters
+        ----------
+        rng : Generator, int or None
+            Source of randomness, or a seed.
+        shape : int or tuple of ints
+            Batch shape.
+
+        Returns
+        -------
+        ndarray, shape (*shape, nq)
+        """
+        generator = np.random.default_rng(rng)
+        batch = (shape,) if isinstance(shape, int) else tuple(shape)
+        parts = [j.kind.random(generator, j.lower, j.upper, batch) for j in self.model.joints if not j.mimic]
+        return np.concatenate(parts, axis=-1)
+
+    def integrate(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Configuration reached from ``q`` in unit time with constant velocity ``v``."""
+        return self._run(partial(kinematics.integrate, self.model), q=q, v=v)
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
+        """The constant velocity that leads from ``q0`` to ``q1`` in unit time."""
+        a, b = self._q(q0, "q0"), self._q(q1, "q1")
+        batch = batch_shape(q0=(a, 1), q1=(b, 1))
+        with np.errstate(all="ignore"):
+            return pack(kinematics.difference(self.model, split(a), split(b)), batch)
+
+    def configuration_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Time derivative of ``q`` when moving with ``v`` (equal to ``v`` but for quaternion joints)."""
+        return self._run(partial(kinematics.configuration_rate, self.model), q=q, v=v)
+
+    def normalize(self, q: ArrayLike) -> Array:
+        """A copy of ``q`` with every quaternion scaled to unit length."""
+        array = np.array(as_array(q, (self.nq,), "q"))
+        for name, where in self._quaternions:
+            length = np.linalg.norm(array[..., where], axis=-1, keepdims=True)
+            if np.any(length == 0):
+                raise StateError(f"the quaternion of joint {name!r} is zero and cannot be normalised")
+            array[..., where] /= length
+        return array
+
+    # ---------------------------------------------------------------- kinematics
+
+    def pose(self, q: ArrayLike, frame: str) -> Array:
+        """Pose of a body or frame in the world.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+        frame : str
+            A body, frame or joint name.
+
+        Returns
+        -------
+        ndarray, shape (..., 4, 4)
+            Homogeneous matrices.
+        """
+        return self._run(lambda q: kinematics.frame_pose(self.model, q, frame), q=q)
+
+    def velocity(self, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "body") -> Array:
+        """Velocity of a frame, angular part first.
+
+        ``axes`` is ``"body"``, ``"world"`` or ``"aligned"`` as in :meth:`jacobian`.
+        """
+        _check_axes(axes)
+
+        def compute(q: Any, v: Any) -> Motion:
+            motion, pose = kinematics.frame_velocity(self.model, q, v, frame)
+            return jacobian.express(motion, pose, axes)
+
+        return self._run(compute, q=q, v=v)
+
+    def acceleration(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, axes: str = "body", *, classical: bool = False
+    ) -> Array:
+        """Acceleration of a frame, angular part first, without gravity.
+
+        Spatial by default (the rate of the spatial velocity); ``classical=True`` gives the
+        ordinary acceleration of the frame's origin, as an accelerometer path would.
+        """
+        _check_axes(axes)
+
+        def compute(q: Any, v: Any, a: Any) -> Motion:
+            velocity, spatial, pose = kinematics.frame_acceleration(self.model, q, v, a, frame)
+            chosen = kinematics.classical(velocity, spatial) if classical else spatial
+            if axes == "world" and classical:
+                raise ShapeError("a classical acceleration belongs to the frame's own origin: use 'body' or 'aligned'")
+            return jacobian.express(chosen, pose, axes)
+
+        return self._run(compute, q=q, v=v, a=a)
+
+    def point_position(self, q: ArrayLike, frame: str, point: ArrayLike) -> Array:
+        """World coordinates of a point given in a frame's coordinates."""
+        return self._point(q, frame, point)[0]
+
+    def point_velocity(self, q: ArrayLike, v: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)) -> Array:
+        """Velocity of a point fixed in a frame, along world axes."""
+        _, arm = self._point(q, frame, point)
+        motion = self.velocity(q, v, frame, "aligned")
+        return motion[..., 3:] + np.cross(motion[..., :3], arm)
+
+    def point_acceleration(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)
+    ) -> Array:
+        """Ordinary acceleration of a point fixed in a frame, along world axes, without gravity."""
+        _, arm = self._point(q, frame, point)
+        w = self.velocity(q, v, frame, "aligned")[..., :3]
+        motion = self.acceleration(q, v, a, frame, "aligned", classical=True)
+        return motion[..., 3:] + np.cross(motion[..., :3], arm) + np.cross(w, np.cross(w, arm))
+
+    def _point(self, q: ArrayLike, frame: str, point: ArrayLike) -> tuple[Array, Array]:
+        local = as_array(point, (3,), "point")
+        pose = self.pose(q, frame)
+        arm = np.einsum("...ij,...j->...i", pose[..., :3, :3], local)
+        return pose[..., :3, 3] + arm, arm
+
+    def jacobian(self, q: ArrayLike, frame: str, axes: str = "body") -> Array:
+        """The matrix that maps ``v`` to the velocity of a frame, angular rows first.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+        frame : str
+            A body, frame or joint name.
+        axes : {"body", "world", "aligned"}
+            Spatial velocity in the frame's own axes; in world axes at the world's origin;
+            or angular velocity and velocity of the frame's origin along world axes.
+
+        Returns
+        -------
+        ndarray, shape (..., 6, nv)
+        """
+        _check_axes(axes)
+        return self._run(lambda q: jacobian.rows(jacobian.jacobian(self.model, q, frame, axes)), q=q)
+
+    def jacobian_rate(self, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "body") -> Array:
+        """Time derivative of :meth:`jacobian` along ``v``."""
+        _check_axes(axes)
+        return self._run(
+            lambda q, v: jacobian.rows(jacobian.jacobian_rate(self.model, q, v, frame, axes)), q=q, v=v
+        )
+
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """World coordinates of the centre of mass of all moving bodies."""
+        self._need_mass()
+        return self._run(partial(centroidal.center_of_mass, self.model), q=q)
+
+    def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Velocity of the centre of mass in world axes."""
+        self._need_mass()
+        return self._run(partial(centroidal.center_of_mass_velocity, self.model), q=q, v=v)
+
+    def momentum(self, q: ArrayLike, v: ArrayLike, about: str = "com") -> Array:
+        """Angular and linear momentum in world axes, about the centre of mass or the world's origin.
+
+        Parameters
+        ----------
+        about : {"com", "origin"}
+
+        Returns
+        -------
+        ndarray, shape (..., 6)
+        """
+        if about not in ("com", "origin"):
+            raise ShapeError(f"about must be 'com' or 'origin', not {about!r}")
+        self._need_mass()
+        return self._run(lambda q, v: centroidal.momentum(self.model, q, v, about), q=q, v=v)
+
+    def momentum_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Rate of the momentum about the centre of mass: the external force and moment it takes, gravity included."""
+        self._need_mass()
+        return self._run(partial(centroidal.momentum_rate, self.model), q=q, v=v, a=a)
+
+    def centroidal_momentum_matrix(self, q: ArrayLike) -> Array:
+        """The 6 x nv matrix A with momentum = A v, about the centre of mass."""
+        self._need_mass()
+        return self._run(lambda q: jacobian.rows(centroidal.centroidal_matrix(self.model, q)), q=q)  # type: ignore[arg-type]
+
+    def centroidal_momentum_matrix_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Time derivative of :meth:`centroidal_momentum_matrix` along ``v``."""
+        self._need_mass()
+        return self._run(
+            lambda q, v: jacobian.rows(centroidal.centroidal_matrix_rate(self.model, q, v)),  # type: ignore[arg-type]
+            q=q, v=v,
+        )  # fmt: skip
+
+    def centroidal_momentum_drift(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Rate of the momentum about the centre of mass when all accelerations are zero: A' v."""
+        self._need_mass()
+        return self._run(partial(centroidal.centroidal_drift, self.model), q=q, v=v)
+
+    # ---------------------------------------------------------------- inverse dynamics
+
+    def inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False
+    ) -> Array:
+        """Joint forces that produce the accelerations ``a``.
+
+        Parameters
+        ----------
+        q, v, a : array_like, shapes (..., nq), (..., nv), (..., nv)
+        wrenches : mapping, optional
+            External loads: ``{frame: (..., 6) moment and force in the frame's axes at its
+            origin}`` or ``{frame: Wrench(...)}``; or an array (..., bodies, 6) for all bodies.
+        friction : bool
+            Add the joints' viscous and Coulomb friction.
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+        """
+        g = self.model.gravity
+
+        def compute(q: Any, v: Any, a: Any, loads: Any) -> list[Scalar]:
+            return newton_euler.inverse_dynamics(self.model, q, v, a, g, loads)[0]
+
+        tau = self._run(compute, wrenches=wrenches, q=q, v=v, a=a)
+        return tau + self.friction_force(v) if friction else tau
+
+    def joint_wrenches(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, bearings_only: bool = False
+    ) -> Array:
+        """What each joint transmits to its body: moment and force in body axes at the body's origin.
+
+        Parameters
+        ----------
+        q, v, a, wrenches
+            As in :meth:`inverse_dynamics`.
+        bearings_only : bool
+            Leave out what the motor supplies along the joint's freedom, so that what the
+            bearings carry remains (002 eq. 7.15, with the motor's force along the freedom).
+
+        Returns
+        -------
+        ndarray, shape (..., bodies, 6)
+        """
+        g = self.model.gravity
+
+        def compute(q: Any, v: Any, a: Any, loads: Any) -> list[Force]:
+            return newton_euler.inverse_dynamics(self.model, q, v, a, g, loads)[1]
+
+        total = self._run(compute, wrenches=wrenches, q=q, v=v, a=a)
+        if not bearings_only:
+            return total
+        bearing = np.array(total)
+        subspaces = self._run(
+            lambda q: [link.subspace(link.position(q))[k] for link in self.model.links for k in range(link.kind.nv)],
+            q=q,
+        )
+        first = 0
+        for i, link in enumerate(self.model.links):
+            s = np.swapaxes(subspaces[..., first : first + link.kind.nv, :], -1, -2)
+            first += link.kind.nv
+            # F = S: the work of F along S is S^T S
+            st = np.swapaxes(s, -1, -2)
+            driven = np.linalg.solve(st @ s, st @ total[..., i, :, None])
+            bearing[..., i, :] -= (s @ driven)[..., 0]
+        return bearing
+
+    def floating_base_inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a_joints: ArrayLike, wrenches: Wrenches = None
+    ) -> tuple[Array, Array]:
+        """Base acceleration and joint forces when only the joints' accelerations are given.
+
+        Nothing drives the base: its acceleration follows from the balance of the whole
+        robot, then the joint forces (000 chapter 7).
+
+        Parameters
+        ----------
+        q, v : array_like
+        a_joints : array_like, shape (..., nv - 6)
+            Accelerations of the joints after the base.
+
+        Returns
+        -------
+        base_acceleration : ndarray, shape (..., 6)
+            Rate of the base joint's velocities.
+        tau : ndarray, shape (..., nv - 6)
+        """
+        if not self.is_floating:
+            raise ModelError(f"robot {self.name!r} has no floating base; load it with floating_base=True")
+        g, n = self.model.gravity, self.nv - 6
+        accelerations = as_array(a_joints, (n,), "a_joints", f"{n} joint accelerations, the base's six left out")
+        padded = np.concatenate([np.zeros((*accelerations.shape[:-1], 6)), accelerations], axis=-1)
+
+        def compute(q: Any, v: Any, a: Any, loads: Any) -> list[Scalar]:
+            base, tau = floating_base.inverse_dynamics(self.model, q, v, a[6:], g, loads)
+            return base + tau
+
+        self._check_pivots()
+        both = self._run(compute, wrenches=wrenches, q=q, v=v, a=padded)
+        return both[..., :6], both[..., 6:]
+
+    def bias_force(self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None) -> Array:
+        """Joint forces at zero acceleration: velocity terms, gravity and external wrenches."""
+        g = self.model.gravity
+
+        def compute(q: Any, v: Any, loads: Any) -> list[Scalar]:
+            return newton_euler.inverse_dynamics(self.model, q, v, None, g, loads)[0]
+
+        return self._run(compute, wrenches=wrenches, q=q, v=v)
+
+    def gravity_force(self, q: ArrayLike) -> Array:
+        """Joint forces that hold the robot still."""
+        g, still = self.model.gravity, [0.0] * self.nv
+        return self._run(lambda q: newton_euler.inverse_dynamics(self.model, q, still, None, g)[0], q=q)
+
+    def friction_force(self, v: ArrayLike) -> Array:
+        """Joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12)."""
+        rate = as_array(v, (self.nv,), "v")
+        return self.model.joint_vector("damping") * rate + self.model.joint_vector("friction") * np.sign(rate)
+
+    # ---------------------------------------------------------------- forward dynamics
+
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        wrenches: Wrenches = None,
+        *,
+        friction: bool = False,
+        method: str = "articulated_body",
+    ) -> Array:
+        """Accelerations that joint forces ``tau`` cause.
+
+        Parameters
+        ----------
+        q, v, tau : array_like, shapes (..., nq), (..., nv), (..., nv)
+        wrenches : mapping, optional
+            As in :meth:`inverse_dynamics`.
+        friction : bool
+            Subtract the joints' viscous and Coulomb friction from ``tau``.
+        method : str
+            ``"articulated_body"`` (default, O(n)), ``"composite_body"`` (mass matrix and
+            branch-sparse factors), ``"udu"`` (the sources' three sweeps), or
+            ``"walker_orin_1"``, ``"_2"``, ``"_4"`` (through inverse dynamics).
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+        """
+        solver = self._forward_solver(method)
+        self._check_pivots()
+        if friction:
+            tau = as_array(tau, (self.nv,), "tau") - self.friction_force(v)
+        g = self.model.gravity
+
+        def compute(q: Any, v: Any, tau: Any, loads: Any) -> list[Scalar]:
+            return solver(self.model, q, v, tau, g, loads)
+
+        return self._run(compute, wrenches=wrenches, q=q, v=v, tau=tau)
+
+    def _forward_solver(self, method: str) -> Callable[..., list[Scalar]]:
+        if method == "composite_body":
+            return _by_mass_matrix
+        ways: dict[str, Callable[..., list[Scalar]]] = {
+            "articulated_body": articulated_body.forward_dynamics,
+            "udu": udu.forward_dynamics,
+        } | {f"walker_orin_{k}": partial(walker_orin.forward_dynamics, way=k) for k in (1, 2, 4)}
+        if method not in ways:
+            raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
+        if self.model.has_followers and not method.startswith("walker_orin"):
+            return partial(followers.forward_dynamics, ways[method])
+        return ways[method]
+
+    def hybrid_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        a: Mapping[str, ArrayLike] | None = None,
+        tau: Mapping[str, ArrayLike] | None = None,
+        wrenches: Wrenches = None,
+    ) -> tuple[Array, Array]:
+        """Some joints are given accelerations, the others forces; returns all of both.
+
+        Parameters
+        ----------
+        q, v : array_like
+        a : mapping of joint name to acceleration
+            Joints whose motion is prescribed.
+        tau : mapping of joint name to force
+            Forces of the other joints; those left out are zero.
+
+        Returns
+        -------
+        a, tau : ndarray, shape (..., nv)
+
+        Examples
+        --------
+        ``a, tau = robot.hybrid_dynamics(q, v, a={"shoulder": 1.0}, tau={"elbow": 0.2})``
+        """
+        given = dict(tau or {})
+        prescribed = dict(a or {})
+        both = set(given) & set(prescribed)
+        if both:
+            raise ShapeError(f"joint {sorted(both)[0]!r} is given both an acceleration and a force")
+        values: list[Any] = [0.0] * self.nv
+        known = [False] * len(self.model.joints)
+        batches: list[Array] = []
+        for source, is_motion in ((prescribed, True), (given, False)):
+            for name, value in source.items():
+                joint = self.joint(name)
+                if joint.mimic:
+                    raise ModelError(f"joint {name!r} follows {joint.mimic.leader!r}: prescribe that one")
+                array = np.asarray(value, dtype=float)
+                if joint.nv == 1 and (array.ndim == 0 or array.shape[-1] != 1):
+                    array = array[..., None]
+                array = as_array(array, (joint.nv,), f"the value of joint {name!r}")
+                batches.append(array[..., 0])
+                for k in range(joint.nv):
+                    values[joint.v_slice.start + k] = array[..., k]
+                known[self.model.joint_index[name]] = is_motion
+        batch = np.broadcast_shapes(*(b.shape for b in batches)) if batches else ()
+        stacked = np.stack([np.broadcast_to(x, batch) for x in values], axis=-1)
+        self._check_pivots()
+        g = self.model.gravity
+        solve = hybrid.by_partition if self.model.has_followers else hybrid.hybrid_dynamics
+
+        def compute(q: Any, v: Any, tau: Any, loads: Any) -> list[list[Scalar]]:
+            return list(solve(self.model, q, v, tau, known, g, loads))
+
+        result = self._run(compute, wrenches=wrenches, q=q, v=v, tau=stacked)
+        return result[..., 0, :], result[..., 1, :]
+
+    # ---------------------------------------------------------------- matrices
+
+    def mass_matrix(self, q: ArrayLike) -> Array:
+        """The joint-space inertia matrix, rotor inertias included.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, nv)
+        """
+        return self._run(partial(composite_body.mass_matrix, self.model), q=q)
+
+    def inverse_mass_matrix(self, q: ArrayLike) -> Array:
+        """The inverse of :meth:`mass_matrix`, found in O(n^2) without inverting it."""
+        self._check_pivots()
+        if self.model.has_followers:
+            return self._run(lambda q: ldl_inverse(ldl(composite_body.mass_matrix(self.model, q))), q=q)
+        return self._run(partial(inverse_mass_matrix.inverse_mass_matrix, self.model), q=q)
+
+    def mass_matrix_factors(self, q: ArrayLike, form: str = "LTDL") -> tuple[Array, ...]:
+        """Factors of the mass matrix that keep the zeros between branches.
+
+        Parameters
+        ----------
+        form : {"LTDL", "LTL"}
+
+        Returns
+        -------
+        (L, d) with ``M = L.T @ diag(d) @ L``, or (L,) with ``M = L.T @ L``.
+        """
+        self._check_pivots()
+        parents = self.model.dof_parents
+        if form == "LTL":
+            return (self._run(lambda q: factorisation.ltl(composite_body.mass_matrix(self.model, q), parents), q=q),)
+        if form != "LTDL":
+            raise UnknownNameError("factorisation", form, ("LTDL", "LTL"))
+
+        def compute(q: Any) -> list[list[Scalar]]:
+            lower, d = factorisation.ltdl(composite_body.mass_matrix(self.model, q), parents)
+            return [*lower, d]
+
+        both = self._run(compute, q=q)
+        return both[..., :-1, :], both[..., -1, :]
+
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """The matrix C with ``C v`` the velocity forces and ``M' - 2 C`` skew-symmetric."""
+        return self._run(partial(coriolis.coriolis_matrix, self.model), q=q, v=v)
+
+    def operational_space_inertia(
+        self, q: ArrayLike, frames: str | Sequence[str], axes: str = "body", *, inverse: bool = False
+    ) -> Array:
+        """Inertia felt at one or several frames together.
+
+        Parameters
+        ----------
+        frames : str or sequence of str
+        axes : {"body", "world", "aligned"}
+            As in :meth:`jacobian`.
+        inverse : bool
+            Return ``J M^-1 J^T``, which exists even where its inverse does not.
+
+        Returns
+        -------
+        ndarray, shape (..., 6k, 6k)
+        """
+        _check_axes(axes)
+        self._check_pivots()
+        names = [frames] if isinstance(frames, str) else list(frames)
+        for name in names:
+            self.model.frame(name)
+        compliance = self._run(lambda q: operational_space.inverse_inertia(self.model, q, names, axes), q=q)
+        if inverse:
+            return compliance
+        finite = compliance[np.isfinite(compliance).all(axis=(-1, -2))]
+        if finite.size and np.any(np.linalg.cond(finite) > 1e13):
+            raise SingularError(
+                f"frames {names} cannot move freely in all {6 * len(names)} directions here, so their inertia is "
+                "infinite in some; use inverse=True, or fewer frames"
+            )
+        return self._run(lambda q: operational_space.inertia(self.model, q, names, axes), q=q)
+
+    # ---------------------------------------------------------------- energy
+
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Kinetic energy in joules, rotors included."""
+        return self._run(partial(energy.kinetic_energy, self.model), q=q, v=v)
+
+    def potential_energy(self, q: ArrayLike) -> Array:
+        """Potential energy of gravity in joules, zero at the world's origin."""
+        return self._run(lambda q: energy.potential_energy(self.model, q, self.model.gravity), q=q)
+
+    def power(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None) -> Array:
+        """Power of joint forces and external wrenches: the rate of kinetic plus potential energy."""
+        rate, force = as_array(v, (self.nv,), "v"), as_array(tau, (self.nv,), "tau")
+        batch_shape(v=(rate, 1), tau=(force, 1))
+        driven = np.sum(rate * force, axis=-1)
+        if wrenches is None:
+            return driven
+
+        def compute(q: Any, v: Any, loads: Any) -> Scalar:
+            total: Scalar = 0.0
+            for twist, load in zip(kinematics.twists(self.model, q, v), loads, strict=True):
+                if load is not None:
+                    total = total + twist.velocity.dot(load)
+            return total
+
+        return driven + self._run(compute, wrenches=wrenches, q=q, v=v)
+
+    # ---------------------------------------------------------------- DeNOC
+
+    def denoc(
+        self, q: ArrayLike, v: ArrayLike | None = None, modules: Sequence[Sequence[str]] | str | None = None
+    ) -> Any:
+        """The decoupled natural orthogonal complement matrices, labelled, for reading and teaching.
+
+        Parameters
+        ----------
+        q, v : array_like
+            One state.
+        modules : None, "auto" or a partition
+            None works link by link; otherwise module by module, see :meth:`modules`.
+
+        Returns
+        -------
+        kinetree.algorithms.denoc.Denoc
+        """
+        from .algorithms import denoc
+
+        state = self._q(q, "q")
+        rate = np.zeros(self.nv) if v is None else as_array(v, (self.nv,), "v")
+        if state.ndim != 1 or rate.ndim != 1:
+            raise ShapeError("the DeNOC matrices are for one state at a time, not for a batch")
+        parts = None if modules is None else self.modules(None if isinstance(modules, str) else modules)
+        return denoc.build(self.model, state, rate, parts)
+
+    # ---------------------------------------------------------------- running
+
+    def _run(self, algorithm: Callable[..., Any], *, wrenches: Any = False, **state: Any) -> Array:
+        """Check the arguments, run an algorithm over their scalars, and pack what it returns.
+
+        ``wrenches=False`` means the algorithm takes none; otherwise it gets a list with one
+        force (or None) per body as its last argument.
+        """
+        arrays = {name: self._argument(name, value) for name, value in state.items()}
+        shapes = {name: (array, 1) for name, array in arrays.items()}
+        scalars = [split(array) for array in arrays.values()]
+        with np.errstate(all="ignore"):
+            if wrenches is not False:
+                loads, extra = self._loads(wrenches, scalars[0])
+                shapes.update(extra)
+                scalars.append(loads)  # type: ignore[arg-type]
+            return pack(algorithm(*scalars), batch_shape(**shapes))
+
+    def _argument(self, name: str, value: Any) -> Array:
+        if name == "q":
+            return self._q(value, name)
+        return as_array(value, (self.nv,), name, f"{self.nv} = nv")
+
+    def _q(self, value: Any, name: str) -> Array:
+        """Check a configuration: shape, quaternion lengths, nearness to gimbal lock."""
+        array = as_array(value, (self.nq,), name, f"{self.nq} = nq")
+        for joint, where in self._quaternions:
+            off = np.abs(np.linalg.norm(array[..., where], axis=-1) - 1.0)
+            worst = np.max(off, initial=0.0, where=np.isfinite(off))
+            if worst > QUATERNION_TOLERANCE:
+                place = "" if array.ndim == 1 else f", batch index {_first(off > QUATERNION_TOLERANCE)}"
+                raise StateError(
+                    f"{name}: the quaternion of joint {joint!r} (x, y, z, w at {where.start}:{where.stop}{place}) "
+                    f"has length off by {worst:.3g}; call robot.normalize(q) if that is meant"
+                )
+        for joint in self._gimbals:
+            own = [array[..., k] for k in range(joint.q_slice.start, joint.q_slice.stop)]
+            near = np.asarray(joint.kind.singularity(own)) < SINGULARITY_TOLERANCE
+            if np.any(near):
+                place = "" if array.ndim == 1 else f" (first at batch index {_first(near)})"
+                warnings.warn(
+                    f"joint {joint.name!r} is within {SINGULARITY_TOLERANCE:g} of gimbal lock{place}: accelerations "
+                    "there are ill-conditioned; choose another Euler sequence or a quaternion joint",
+                    SingularityWarning,
+                    stacklevel=4,
+                )
+        return array
+
+    @cached_property
+    def _quaternions(self) -> list[tuple[str, slice]]:
+        found = []
+        for j in self.model.joints:
+            where = j.kind.quaternion
+            if where is not None:
+                found.append((j.name, slice(j.q_slice.start + where.start, j.q_slice.start + where.stop)))
+        return found
+
+    @cached_property
+    def _gimbals(self) -> list[Joint]:
+        return [j for j in self.model.joints if not j.mimic and j.kind.singularity([0.3] * j.kind.nq) is not None]
+
+    def _loads(self, wrenches: Any, q: list[Scalar]) -> tuple[list[Force | None], dict[str, tuple[Array, int]]]:
+        """One force per body in body coordinates, and the arrays they came from."""
+        loads: list[Force | None] = [None] * len(self.model.bodies)
+        arrays: dict[str, tuple[Array, int]] = {}
+        if wrenches is None:
+            return loads, arrays
+        if not isinstance(wrenches, Mapping):
+            array = as_array(wrenches, (len(loads), 6), "wrenches", "one row per body; or give a mapping")
+            arrays["wrenches"] = (array, 2)
+            return [Force.of(split(array[..., i, :])) for i in range(len(loads))], arrays
+        posed: list[kinematics.Posed] | None = None
+        for name, given in wrenches.items():
+            frame = self.model.frame(name)
+            if frame.body == BASE:
+                continue  # the ground takes it
+            for k, item in enumerate(given if isinstance(given, (list, tuple)) and _has_wrench(given) else [given]):
+                if not isinstance(item, Wrench):
+                    array = as_array(item, (6,), f"the wrench on {name!r}", "moment, then force")
+                    arrays[f"wrench on {name} {k}"] = (array, 1)
+                    at_frame = Force.of(split(array))
+                else:
+                    parts = {p: as_array(getattr(item, p), (3,), f"{p} on {name!r}") for p in ("force", "moment", "point")}
+                    arrays.update({f"{p} on {name} {k}": (array, 1) for p, array in parts.items()})
+                    if "world" in (item.axes, item.point_axes):
+                        posed = posed or kinematics.poses(self.model, q)
+                        world = kinematics.of_frame(self.model, name, posed)[2]
+                    else:
+                        world = Transform()
+                    at_frame = _at_frame_origin(item, parts, world)
+                load = frame.pose.spatial().force_to_parent(at_frame)
+                present = loads[frame.body]
+                loads[frame.body] = load if present is None else present + load
+        return loads, arrays
+
+    def _need_mass(self) -> None:
+        if self.mass == 0.0:
+            raise SingularError(f"robot {self.name!r} has no mass, so it has no centre of mass")
+
+    def _check_pivots(self) -> None:
+        """Refuse forward dynamics where a joint moves nothing that has inertia."""
+        if self._bad_pivot is not None:
+            raise SingularError(self._bad_pivot)
+
+    @cached_property
+    def _bad_pivot(self) -> str | None:
+        free = self.model.independent
+        probe = Robot(free)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            q = probe.random_configuration(np.random.default_rng(0), 2)
+        scalars = split(q)
+        with np.errstate(all="ignore"):
+            coordinates = [link.position(scalars) for link in free.links]
+            transforms = [link.transform(x) for link, x in zip(free.links, coordinates, strict=True)]
+            subspaces = [link.subspace(x) for link, x in zip(free.links, coordinates, strict=True)]
+            eliminated = articulated_body.articulated_inertias(free, transforms, subspaces)
+            for link, joint, (inertia, pivot) in zip(free.links, self.model.joints, eliminated, strict=True):
+                if joint.mimic:
+                    continue
+                d = pack(pivot.d, (2,))
+                size = np.abs(pack(inertia.to_rows(), (2,))).max(axis=(-1, -2))
+                smallest = np.linalg.eigvalsh(np.where(np.isfinite(d), d, 0.0))[..., 0]
+                if np.any(smallest <= 1e-13 * size) or np.any(size == 0.0):
+                    body = self.model.bodies[link.index].name
+                    return (
+                        f"joint {joint.name!r} moves body {body!r} and what it carries, which have no inertia along "
+                        "the joint's freedom: forward dynamics has no unique answer. Give the body mass, the joint "
+                        "rotor inertia (armature), or make the joint fixed"
+                    )
+        return None
+
+
+class Builder(ModelBuilder):
+    """Makes a :class:`Robot` link by link; see :meth:`body` and :meth:`frame`.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> b = kt.Builder("two-link", gravity=(0, -9.81, 0))
+    >>> _ = b.body("upper", "base", kt.Revolute("z"), mass=1.0, com=(0.5, 0, 0))
+    >>> _ = b.body("lower", "upper", kt.Revolute("z"), position=(1, 0, 0), mass=1.0, com=(0.5, 0, 0))
+    >>> b.build().nv
+    2
+    """
+
+    def build(self, *, floating_base: bool = False) -> Robot:
+        """Check and freeze.
+
+        Parameters
+        ----------
+        floating_base : bool
+            Put the root body on a free joint instead of holding it fixed.
+        """
+        return Robot(self.model(floating_base=floating_base))
+
+
+def _by_mass_matrix(
+    tree: Model, q: Any, v: Any, tau: Any, gravity: Any, wrenches: Any = None
+) -> list[Scalar]:
+    """Composite rigid bodies, then branch-sparse factors (002 section 5.1)."""
+    bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, gravity, wrenches)
+    rhs = [t - b for t, b in zip(tau, bias, strict=True)]
+    factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
+    return factorisation.ltdl_solve(factors, tree.dof_parents, rhs)
+
+
+def _at_frame_origin(wrench: Wrench, parts: dict[str, Array], world: Transform) -> Force:
+    """A wrench in a frame's own axes at its own origin; ``world`` is the frame's pose."""
+    force, moment, point = (Vec3(*split(parts[p])) for p in ("force", "moment", "point"))
+    if wrench.axes == "world":
+        force, moment = world.unrotate(force), world.unrotate(moment)
+    if wrench.point_axes == "world":
+        point = world.unrotate(point - world.translation)
+    return Force(moment + point.cross(force), force)
+
+
+def _has_wrench(items: Sequence[Any]) -> bool:
+    return any(isinstance(item, Wrench) for item in items)
+
+
+def _first(mask: Array) -> Any:
+    index = np.argwhere(mask)[0]
+    return int(index[0]) if index.size == 1 else tuple(int(i) for i in index)
+
+
+def _check_axes(axes: str) -> None:
+    if axes not in jacobian.FRAMES:
+        raise UnknownNameError("way to express a velocity (axes)", axes, jacobian.FRAMES)

@@ -1,0 +1,169 @@
+"""Rotations over any scalar.
+
+A rotation maps components in the rotated (child) frame to components in the fixed
+(parent) frame: ``x_parent = R x_child``.  Turns about a coordinate axis are kept as a
+sine and a cosine, because applying one costs 4 multiplications and 2 additions where a
+general matrix costs 9 and 6; a product of rotations is kept as its factors until
+somebody asks for the matrix.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from . import scalar
+from .scalar import Scalar
+from .vector import BASIS, ZERO3, Matrix3, Symmetric3, Vec3
+
+
+class Rotation(Protocol):
+    """What every rotation answers."""
+
+    def apply(self, v: Vec3) -> Vec3:
+        """Child components to parent components."""
+        ...
+
+    def unapply(self, v: Vec3) -> Vec3:
+        """Parent components to child components."""
+        ...
+
+    def conjugate_symmetric(self, s: Symmetric3) -> Symmetric3:
+        """``R S R^T``."""
+        ...
+
+    def conjugate(self, m: Matrix3) -> Matrix3:
+        """``R M R^T``."""
+        ...
+
+    def matrix(self) -> Matrix3:
+        """The nine numbers."""
+        ...
+
+
+class AxisRotation:
+    """Turn about coordinate axis 0, 1 or 2 with the given cosine and sine."""
+
+    __slots__ = ("axis", "c", "s")
+
+    def __init__(self, axis: int, c: Scalar, s: Scalar) -> None:
+        self.axis, self.c, self.s = axis, c, s
+
+    @classmethod
+    def by_angle(cls, axis: int, angle: Scalar) -> AxisRotation:
+        """Turn by an angle in radians."""
+        return cls(axis, scalar.cos(angle), scalar.sin(angle))
+
+    def _turn(self, v: Vec3, s: Scalar) -> Vec3:
+        if v is ZERO3:
+            return v
+        c = self.c
+        if self.axis == 0:
+            return Vec3(v.x, c * v.y - s * v.z, c * v.z + s * v.y)
+        if self.axis == 1:
+            return Vec3(c * v.x + s * v.z, v.y, c * v.z - s * v.x)
+        return Vec3(c * v.x - s * v.y, c * v.y + s * v.x, v.z)
+
+    def apply(self, v: Vec3) -> Vec3:
+        """Child components to parent components."""
+        return self._turn(v, self.s)
+
+    def unapply(self, v: Vec3) -> Vec3:
+        """Parent components to child components."""
+        return self._turn(v, -self.s)
+
+    def conjugate_symmetric(self, m: Symmetric3) -> Symmetric3:
+        """``R S R^T`` in 8 multiplications: the 2x2 block across the axis needs only 4."""
+        c, s = self.c, self.s
+
+        def block(a: Scalar, b: Scalar, d: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+            k = c * (a - d) - s * (b + b)
+            ck = c * k
+            return d + ck, b + s * k, a - ck
+
+        if self.axis == 0:
+            yy, yz, zz = block(m.yy, m.yz, m.zz)
+            return Symmetric3(m.xx, c * m.xy - s * m.xz, c * m.xz + s * m.xy, yy, yz, zz)
+        if self.axis == 1:
+            zz, xz, xx = block(m.zz, m.xz, m.xx)
+            return Symmetric3(xx, c * m.xy + s * m.yz, xz, m.yy, c * m.yz - s * m.xy, zz)
+        xx, xy, yy = block(m.xx, m.xy, m.yy)
+        return Symmetric3(xx, xy, c * m.xz - s * m.yz, yy, c * m.yz + s * m.xz, m.zz)
+
+    def conjugate(self, m: Matrix3) -> Matrix3:
+        """``R M R^T``."""
+        turned_rows = Matrix3(*(self.apply(row) for row in m.rows))
+        return Matrix3.from_columns(*(self.apply(column) for column in turned_rows.T.rows))
+
+    def matrix(self) -> Matrix3:
+        """The nine numbers."""
+        return Matrix3.from_columns(*(self.apply(e) for e in BASIS))
+
+
+class MatrixRotation:
+    """A rotation given by its matrix."""
+
+    __slots__ = ("m",)
+
+    def __init__(self, m: Matrix3) -> None:
+        self.m = m
+
+    @classmethod
+    def about(cls, axis: Vec3, angle: Scalar) -> MatrixRotation:
+        """Turn about any unit vector (Rodrigues)."""
+        c, s = scalar.cos(angle), scalar.sin(angle)
+        t = 1.0 - c
+        x, y, z = axis
+        return cls(
+            Matrix3(
+                Vec3(c + x * x * t, x * y * t - z * s, x * z * t + y * s),
+                Vec3(x * y * t + z * s, c + y * y * t, y * z * t - x * s),
+                Vec3(x * z * t - y * s, y * z * t + x * s, c + z * z * t),
+            )
+        )
+
+    @classmethod
+    def from_quaternion(cls, x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> MatrixRotation:
+        """From a unit quaternion x, y, z, w (002 eq. 8.2, transposed: ours maps outer to inner)."""
+        x2, y2, z2 = x + x, y + y, z + z
+        xx, xy, xz, xw = x * x2, x * y2, x * z2, w * x2
+        yy, yz, yw = y * y2, y * z2, w * y2
+        zz, zw = z * z2, w * z2
+        return cls(
+            Matrix3(
+                Vec3(1.0 - (yy + zz), xy - zw, xz + yw),
+                Vec3(xy + zw, 1.0 - (xx + zz), yz - xw),
+                Vec3(xz - yw, yz + xw, 1.0 - (xx + yy)),
+            )
+        )
+
+    def apply(self, v: Vec3) -> Vec3:
+        """Child components to parent components."""
+        return self.m @ v
+
+    def unapply(self, v: Vec3) -> Vec3:
+        """Parent components to child components."""
+        return self.m.T @ v
+
+    def conjugate_symmetric(self, s: Symmetric3) -> Symmetric3:
+        """``R S R^T``, the upper triangle only."""
+        r0, r1, r2 = self.m.rows
+        s0, s1, s2 = s @ r0, s @ r1, s @ r2
+        return Symmetric3(r0.dot(s0), r0.dot(s1), r0.dot(s2), r1.dot(s1), r1.dot(s2), r2.dot(s2))
+
+    def conjugate(self, m: Matrix3) -> Matrix3:
+        """``R M R^T``."""
+        return self.m.times(m).times(self.m.T)
+
+    def matrix(self) -> Matrix3:
+        """The nine numbers."""
+        return self.m
+
+
+def axis_turn(axis: Vec3, angle: Scalar) -> Rotation:
+    """Turn about a constant unit axis, cheaply when it is a coordinate axis."""
+    for index, unit in enumerate(BASIS):
+        if tuple(axis) == tuple(unit):
+            return AxisRotation.by_angle(index, angle)
+        if tuple(axis) == tuple(-unit):
+            return AxisRotation(index, scalar.cos(angle), -scalar.sin(angle))
+    return MatrixRotation.about(axis, angle)

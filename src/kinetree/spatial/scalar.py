@@ -1,0 +1,90 @@
+"""Elementary functions over any scalar.
+
+A *scalar* is whatever supports ``+ - * /``: a float, a NumPy array (one number per
+state of a batch), a dual number, a SymPy symbol, a CasADi expression, a JAX array or a
+node of the engine's graph.  The few functions that arithmetic operators do not cover
+live here and are forwarded to the library the scalar comes from.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Scalar = Any
+
+_NUMPY = np
+_LIBRARIES: dict[type, Any] = {}
+
+
+class _SympyFunctions:
+    """SymPy under NumPy's names."""
+
+    def __init__(self) -> None:
+        sympy = importlib.import_module("sympy")
+        self.sin, self.cos, self.sqrt = sympy.sin, sympy.cos, sympy.sqrt
+        self.arctan2 = sympy.atan2
+        self._piecewise = sympy.Piecewise
+
+    def where(self, condition: Any, yes: Any, no: Any) -> Any:
+        return self._piecewise((yes, condition), (no, True))
+
+
+class _CasadiFunctions:
+    """CasADi under NumPy's names."""
+
+    def __init__(self) -> None:
+        casadi = importlib.import_module("casadi")
+        self.sin, self.cos, self.sqrt = casadi.sin, casadi.cos, casadi.sqrt
+        self.arctan2, self.where = casadi.atan2, casadi.if_else
+
+
+_BY_PACKAGE: dict[str, Callable[[], Any]] = {
+    "sympy": _SympyFunctions,
+    "casadi": _CasadiFunctions,
+    "jax": lambda: importlib.import_module("jax.numpy"),
+    "jaxlib": lambda: importlib.import_module("jax.numpy"),
+}
+
+
+def _library(x: Scalar) -> Any:
+    """Return the namespace whose ``sin``, ``cos``, ... understand ``x``."""
+    kind = type(x)
+    library = _LIBRARIES.get(kind)
+    if library is None:
+        own = getattr(kind, "scalar_functions", None)
+        if own is not None:
+            library = own
+        else:
+            make = _BY_PACKAGE.get(kind.__module__.partition(".")[0])
+            library = make() if make else _NUMPY
+        _LIBRARIES[kind] = library
+    return library
+
+
+def sin(x: Scalar) -> Scalar:
+    """Sine of an angle in radians."""
+    return _library(x).sin(x)
+
+
+def cos(x: Scalar) -> Scalar:
+    """Cosine of an angle in radians."""
+    return _library(x).cos(x)
+
+
+def sqrt(x: Scalar) -> Scalar:
+    """Square root."""
+    return _library(x).sqrt(x)
+
+
+def arctan2(y: Scalar, x: Scalar) -> Scalar:
+    """Angle of the point ``(x, y)``."""
+    return _library(y).arctan2(y, x)
+
+
+def where(condition: Any, yes: Scalar, no: Scalar) -> Scalar:
+    """Choose between two values, lane by lane; both are evaluated."""
+    return _library(condition).where(condition, yes, no)

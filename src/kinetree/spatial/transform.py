@@ -1,0 +1,136 @@
+"""Rigid displacements between a parent frame and a child frame, over any scalar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .inertia import ArticulatedInertia, RigidInertia
+from .motion import Force, Motion
+from .rotation import MatrixRotation, Rotation
+from .scalar import Scalar
+from .vector import BASIS, ZERO3, Matrix3, Symmetric3, Vec3
+
+
+class Transform:
+    """The pose of a child frame in its parent: ``x_parent = R x_child + p``.
+
+    ``R`` is a product of rotations kept as factors, the outermost first.
+    """
+
+    __slots__ = ("rotations", "translation")
+
+    def __init__(self, rotations: Sequence[Rotation] = (), translation: Vec3 = ZERO3) -> None:
+        self.rotations, self.translation = tuple(rotations), translation
+
+    def __matmul__(self, inner: Transform) -> Transform:
+        """Chain: first ``inner``'s child to its parent, then on to ours."""
+        return Transform(
+            self.rotations + inner.rotations, self.translation + self.rotate(inner.translation)
+        )
+
+    def rotate(self, v: Vec3) -> Vec3:
+        """Components of a free vector: child to parent."""
+        for rotation in reversed(self.rotations):
+            v = rotation.apply(v)
+        return v
+
+    def unrotate(self, v: Vec3) -> Vec3:
+        """Components of a free vector: parent to child."""
+        for rotation in self.rotations:
+            v = rotation.unapply(v)
+        return v
+
+    def point(self, x: Vec3) -> Vec3:
+        """Coordinates of a point: child to parent."""
+        return self.rotate(x) + self.translation
+
+    def matrix(self) -> Matrix3:
+        """The rotation as nine numbers."""
+        if not self.rotations:
+            return Matrix3(*BASIS)
+        product = self.rotations[0].matrix()
+        for rotation in self.rotations[1:]:
+            product = product.times(rotation.matrix())
+        return product
+
+    def collapsed(self) -> Transform:
+        """The same displacement with its rotation multiplied out."""
+        if not self.rotations:
+            return self
+        return Transform((MatrixRotation(self.matrix()),), self.translation)
+
+    def inverse(self) -> Transform:
+        """Swap parent and child."""
+        inverse = MatrixRotation(self.matrix().T)
+        return Transform((inverse,), -inverse.apply(self.translation))
+
+    def motion_to_child(self, m: Motion) -> Motion:
+        """The same motion seen from the child frame (002 eq. 2.18)."""
+        return Motion(
+            self.unrotate(m.angular), self.unrotate(m.linear + m.angular.cross(self.translation))
+        )
+
+    def motion_to_parent(self, m: Motion) -> Motion:
+        """The same motion seen from the parent frame."""
+        angular = self.rotate(m.angular)
+        return Motion(angular, self.rotate(m.linear) + self.translation.cross(angular))
+
+    def force_to_parent(self, f: Force) -> Force:
+        """The same force seen from the parent frame."""
+        force = self.rotate(f.force)
+        return Force(self.rotate(f.moment) + self.translation.cross(force), force)
+
+    def force_to_child(self, f: Force) -> Force:
+        """The same force seen from the child frame."""
+        return Force(
+            self.unrotate(f.moment - self.translation.cross(f.force)), self.unrotate(f.force)
+        )
+
+    def _conjugate_symmetric(self, s: Symmetric3) -> Symmetric3:
+        for rotation in reversed(self.rotations):
+            s = rotation.conjugate_symmetric(s)
+        return s
+
+    def rigid_to_parent(self, inertia: RigidInertia) -> RigidInertia:
+        """Inertia of a rigid body seen from the parent frame (002 L2323)."""
+        first, second = self.rotate(inertia.first), self._conjugate_symmetric(inertia.second)
+        p = self.translation
+        if p is ZERO3:
+            return RigidInertia(inertia.mass, first, second)
+        # I' = I + (2 h.p + m p.p) 1 - (h p^T + p h^T + m p p^T), with g = h + m p / 2
+        g = first + p * (0.5 * inertia.mass)
+        xx, yy, zz = 2.0 * g.x * p.x, 2.0 * g.y * p.y, 2.0 * g.z * p.z
+        shift = Symmetric3(
+            yy + zz, -(g.x * p.y + g.y * p.x), -(g.x * p.z + g.z * p.x),
+            xx + zz, -(g.y * p.z + g.z * p.y), xx + yy,
+        )  # fmt: skip
+        return RigidInertia(inertia.mass, first + p * inertia.mass, second + shift)
+
+    def articulated_to_parent(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
+        """Inertia of an articulated body seen from the parent frame (002 L2322)."""
+        a = self._conjugate_symmetric(inertia.angular)
+        c = inertia.coupling
+        for rotation in reversed(self.rotations):
+            c = rotation.conjugate(c)
+        m = self._conjugate_symmetric(inertia.linear)
+        p = self.translation
+        if p is ZERO3:
+            return ArticulatedInertia(a, c, m)
+        # With P = p x: C' = C + P L and A' = A + P C^T - C' P, symmetric as it must be.
+        shifted = c + Matrix3.from_columns(*(p.cross(column) for column in m.dense().rows))
+        pct = Matrix3.from_columns(*(p.cross(row) for row in c.rows))
+        # (C' P) has rows r P = -(p x r)... row_i(C' P) = row_i(C') x p
+        cp = Matrix3(*(row.cross(p) for row in shifted.rows))
+        d = pct - cp
+        rows = d.rows
+        return ArticulatedInertia(
+            a + Symmetric3(rows[0].x, rows[0].y, rows[0].z, rows[1].y, rows[1].z, rows[2].z), shifted, m
+        )
+
+    def homogeneous(self) -> list[list[Scalar]]:
+        """The 4x4 matrix, by rows."""
+        rows, p = self.matrix().to_rows(), list(self.translation)
+        return [[*row, x] for row, x in zip(rows, p, strict=True)] + [[0.0, 0.0, 0.0, 1.0]]
+
+
+IDENTITY = Transform()
