@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from .algorithms import (
     kinematics,
     newton_euler,
     operational_space,
+    singular,
     udu,
     walker_orin,
 )
@@ -351,6 +352,7 @@ class Robot:
 
     def _point(self, q: ArrayLike, frame: str, point: ArrayLike) -> tuple[Array, Array]:
         local = as_array(point, (3,), "point")
+        batch_shape(point=(local, 1), q=(as_array(q, (self.nq,), "q"), 1))
         pose = self.pose(q, frame)
         arm = np.einsum("...ij,...j->...i", pose[..., :3, :3], local)
         return pose[..., :3, 3] + arm, arm
@@ -492,10 +494,7 @@ class Robot:
         for i, link in enumerate(self.model.links):
             s = np.swapaxes(subspaces[..., first : first + link.kind.nv, :], -1, -2)
             first += link.kind.nv
-            # F = S: the work of F along S is S^T S
-            st = np.swapaxes(s, -1, -2)
-            driven = np.linalg.solve(st @ s, st @ total[..., i, :, None])
-            bearing[..., i, :] -= (s @ driven)[..., 0]
+            bearing[..., i, :] -= _part_along(s, total[..., i, :])
         return bearing
 
     def floating_base_inverse_dynamics(
@@ -528,7 +527,7 @@ class Robot:
             base, tau = floating_base.inverse_dynamics(self.model, q, v, a[6:], g, loads)
             return base + tau
 
-        self._check_pivots()
+        self._check_pivots(held=range(1, len(self.model.joints)))
         both = self._run(compute, wrenches=wrenches, q=q, v=v, a=padded)
         return both[..., :6], both[..., 6:]
 
@@ -584,7 +583,9 @@ class Robot:
         solver = self._forward_solver(method)
         self._check_pivots()
         if friction:
-            tau = as_array(tau, (self.nv,), "tau") - self.friction_force(v)
+            forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")
+            batch_shape(tau=(forces, 1), v=(rate, 1))
+            tau = forces - self.friction_force(rate)
         g = self.model.gravity
 
         def compute(q: Any, v: Any, tau: Any, loads: Any) -> list[Scalar]:
@@ -602,6 +603,8 @@ class Robot:
         if method not in ways:
             raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
         if self.model.has_followers and not method.startswith("walker_orin"):
+            if self._singular_joint(self.model.independent) is not None:
+                return _by_mass_matrix  # only held to its leader does a massless follower have a motion
             return partial(followers.forward_dynamics, ways[method])
         return ways[method]
 
@@ -639,23 +642,24 @@ class Robot:
             raise ShapeError(f"joint {sorted(both)[0]!r} is given both an acceleration and a force")
         values: list[Any] = [0.0] * self.nv
         known = [False] * len(self.model.joints)
-        batches: list[Array] = []
+        batches: dict[str, tuple[Array, int]] = {}
         for source, is_motion in ((prescribed, True), (given, False)):
             for name, value in source.items():
                 joint = self.joint(name)
                 if joint.mimic:
                     raise ModelError(f"joint {name!r} follows {joint.mimic.leader!r}: prescribe that one")
-                array = np.asarray(value, dtype=float)
+                what = f"the value of joint {name!r}"
+                array = as_array(value, (), what)
                 if joint.nv == 1 and (array.ndim == 0 or array.shape[-1] != 1):
                     array = array[..., None]
-                array = as_array(array, (joint.nv,), f"the value of joint {name!r}")
-                batches.append(array[..., 0])
+                array = as_array(array, (joint.nv,), what)
+                batches[what] = (array, 1)
                 for k in range(joint.nv):
                     values[joint.v_slice.start + k] = array[..., k]
                 known[self.model.joint_index[name]] = is_motion
-        batch = np.broadcast_shapes(*(b.shape for b in batches)) if batches else ()
+        batch = batch_shape(**batches)
         stacked = np.stack([np.broadcast_to(x, batch) for x in values], axis=-1)
-        self._check_pivots()
+        self._check_pivots(held=[i for i, is_motion in enumerate(known) if is_motion])
         g = self.model.gravity
         solve = hybrid.by_partition if self.model.has_followers else hybrid.hybrid_dynamics
 
@@ -757,20 +761,11 @@ class Robot:
 
     def power(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None) -> Array:
         """Power of joint forces and external wrenches: the rate of kinetic plus potential energy."""
-        rate, force = as_array(v, (self.nv,), "v"), as_array(tau, (self.nv,), "tau")
-        batch_shape(v=(rate, 1), tau=(force, 1))
-        driven = np.sum(rate * force, axis=-1)
-        if wrenches is None:
-            return driven
 
-        def compute(q: Any, v: Any, loads: Any) -> Scalar:
-            total: Scalar = 0.0
-            for twist, load in zip(kinematics.twists(self.model, q, v), loads, strict=True):
-                if load is not None:
-                    total = total + twist.velocity.dot(load)
-            return total
+        def compute(q: Any, v: Any, tau: Any, loads: Any) -> Scalar:
+            return energy.power(self.model, q, v, tau, loads)
 
-        return driven + self._run(compute, wrenches=wrenches, q=q, v=v)
+        return self._run(compute, wrenches=wrenches, q=q, v=v, tau=tau)
 
     # ---------------------------------------------------------------- DeNOC
 
@@ -898,38 +893,28 @@ class Robot:
         if self.mass == 0.0:
             raise SingularError(f"robot {self.name!r} has no mass, so it has no centre of mass")
 
-    def _check_pivots(self) -> None:
-        """Refuse forward dynamics where a joint moves nothing that has inertia."""
-        if self._bad_pivot is not None:
-            raise SingularError(self._bad_pivot)
+    def _check_pivots(self, held: Collection[int] = ()) -> None:
+        """Refuse forward dynamics where a joint that is not ``held`` moves nothing that has inertia."""
+        bad = self._singular_joint(self.model, frozenset(held))
+        if bad is not None:
+            raise SingularError(
+                f"joint {self.joint_names[bad]!r} moves body {self.body_names[bad]!r} and what it carries, which have "
+                "no inertia along the joint's freedom: forward dynamics has no unique answer. Give the body mass, "
+                "the joint rotor inertia (armature), or make the joint fixed"
+            )
+
+    def _singular_joint(self, tree: Model, held: frozenset[int] = frozenset()) -> int | None:
+        """First joint without inertia at two configurations drawn once; remembered."""
+        key = (tree is self.model, held)
+        if key not in self._singular:
+            batch = (2,)
+            q = Robot(tree).random_configuration(np.random.default_rng(0), batch)
+            self._singular[key] = singular.first_singular(tree, split(q), batch, held)
+        return self._singular[key]
 
     @cached_property
-    def _bad_pivot(self) -> str | None:
-        free = self.model.independent
-        probe = Robot(free)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            q = probe.random_configuration(np.random.default_rng(0), 2)
-        scalars = split(q)
-        with np.errstate(all="ignore"):
-            coordinates = [link.position(scalars) for link in free.links]
-            transforms = [link.transform(x) for link, x in zip(free.links, coordinates, strict=True)]
-            subspaces = [link.subspace(x) for link, x in zip(free.links, coordinates, strict=True)]
-            eliminated = articulated_body.articulated_inertias(free, transforms, subspaces)
-            for link, joint, (inertia, pivot) in zip(free.links, self.model.joints, eliminated, strict=True):
-                if joint.mimic:
-                    continue
-                d = pack(pivot.d, (2,))
-                size = np.abs(pack(inertia.to_rows(), (2,))).max(axis=(-1, -2))
-                smallest = np.linalg.eigvalsh(np.where(np.isfinite(d), d, 0.0))[..., 0]
-                if np.any(smallest <= 1e-13 * size) or np.any(size == 0.0):
-                    body = self.model.bodies[link.index].name
-                    return (
-                        f"joint {joint.name!r} moves body {body!r} and what it carries, which have no inertia along "
-                        "the joint's freedom: forward dynamics has no unique answer. Give the body mass, the joint "
-                        "rotor inertia (armature), or make the joint fixed"
-                    )
-        return None
+    def _singular(self) -> dict[tuple[bool, frozenset[int]], int | None]:
+        return {}
 
 
 class Builder(ModelBuilder):
@@ -964,6 +949,18 @@ def _by_mass_matrix(
     rhs = [t - b for t, b in zip(tau, bias, strict=True)]
     factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
     return factorisation.ltdl_solve(factors, tree.dof_parents, rhs)
+
+
+def _part_along(s: Array, f: Array) -> Array:
+    """The part of a force along a joint's freedom: S (S^T S)^-1 S^T f, with F = S for the motor's forces.
+
+    In gimbal lock two columns of S coincide; the pseudo-inverse then counts them once.
+    """
+    st = np.swapaxes(s, -1, -2)
+    gram = st @ s
+    finite = np.isfinite(gram).all(axis=(-1, -2), keepdims=True)
+    inverse = np.linalg.pinv(np.where(finite, gram, 0.0), rcond=1e-12, hermitian=True)
+    return np.asarray((s @ (inverse @ (st @ f[..., None])))[..., 0])
 
 
 def _at_frame_origin(wrench: Wrench, parts: dict[str, Array], world: Transform) -> Force:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..model.tree import Model
 from ..spatial import Scalar, Vec3
 from .kinematics import poses, twists
+from .newton_euler import Wrenches
 from .passes import Scalars, rates
 
 
@@ -16,6 +17,18 @@ def kinetic_energy(tree: Model, q: Scalars, v: Scalars) -> Scalar:
         for inertia, rate in zip(link.armature, own, strict=True):
             if inertia:
                 total = total + 0.5 * inertia * rate * rate
+    return total
+
+
+def power(tree: Model, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches) -> Scalar:
+    """Of joint forces along the joints' velocities and of wrenches along the bodies' (002 eq. 3.17)."""
+    total: Scalar = 0.0
+    for rate, force in zip(v, tau, strict=True):
+        total = total + rate * force
+    if any(load is not None for load in wrenches):
+        for twist, load in zip(twists(tree, q, v), wrenches, strict=True):
+            if load is not None:
+                total = total + twist.velocity.dot(load)
     return total
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import ModelError, ModelWarning, UnknownNameError
 from .joints import Fixed, Free, JointKind
 from .mass import MassProperties
-from .pose import Pose
+from .pose import Pose, floats
 from .tree import BASE, Body, Frame, Joint, Mimic, Model, check_gravity, lay_out
 
 PerFreedom = float | Sequence[float] | None
@@ -37,7 +37,7 @@ def _per(value: PerFreedom, count: int, default: float, what: str, nonnegative: 
     """One number per freedom, from one number or a sequence."""
     if value is None:
         return (default,) * count
-    numbers = np.asarray(value, dtype=float)
+    numbers = floats(value, what)
     if numbers.ndim == 0:
         numbers = np.full(count, float(numbers))
     if numbers.shape != (count,):
@@ -206,11 +206,14 @@ class ModelBuilder:
         >>> b = kt.Builder("pendulum")
         >>> robot = b.body("bob", "base", kt.Revolute("y"), mass=1.0, com=(0, 0, -1)).build()
         """
-        if mass_properties is None:
-            mass_properties = MassProperties.of(mass or 0.0, com, inertia, about=about)
-        elif mass is not None:
+        if mass_properties is not None and mass is not None:
             raise ModelError(f"body {name!r}: give either mass or mass_properties")
-        pose = placement or Pose.of(position, rpy=rpy, rotation=rotation)
+        try:
+            given = 0.0 if mass is None else mass
+            mass_properties = mass_properties or MassProperties.of(given, com, inertia, about=about)
+            pose = placement or Pose.of(position, rpy=rpy, rotation=rotation)
+        except ModelError as problem:
+            raise ModelError(f"body {name!r}: {problem}") from None
         joint_name = joint_name or f"{name}_joint"
         if joint_name in self._joints:
             raise ModelError(f"two joints are named {joint_name!r}")
@@ -235,7 +238,10 @@ class ModelBuilder:
         """Name a place on a body: a tool tip, a sensor, a contact point."""
         if name in self._frames:
             raise ModelError(f"two frames are named {name!r}")
-        self._frames[name] = (body, pose or Pose.of(position, rpy=rpy, rotation=rotation))
+        try:
+            self._frames[name] = (body, pose or Pose.of(position, rpy=rpy, rotation=rotation))
+        except ModelError as problem:
+            raise ModelError(f"frame {name!r}: {problem}") from None
         return self
 
     # Building

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ModelError
 from ..spatial import RigidInertia, Symmetric3, Vec3
-from .pose import Pose
+from .pose import Pose, floats
 
 Triple = tuple[float, float, float]
 Six = tuple[float, float, float, float, float, float]
@@ -31,16 +31,17 @@ def inertia_matrix(inertia: ArrayLike, where: str = "inertia") -> np.ndarray:
     where : str
         What to call it in error messages.
     """
-    m = np.asarray(inertia, dtype=float)
+    m = floats(inertia, where)
     if m.shape == (3,):
         return np.diag(m)
     if m.shape == (6,):
         xx, yy, zz, xy, xz, yz = m
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if m.shape == (3, 3):
-        if not np.array_equal(m, m.T, equal_nan=True):
+        rounding = 1e-12 * np.max(np.abs(m))
+        if np.any(np.abs(m - m.T) > rounding):
             raise ModelError(f"{where} is not symmetric: {m.tolist()}")
-        return m
+        return 0.5 * (m + m.T)
     raise ModelError(
         f"{where} must be (Ixx, Iyy, Izz), (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) or a 3x3 matrix, not shape {m.shape}"
     )
@@ -94,7 +95,10 @@ class MassProperties:
         axes : Pose, optional
             The axes the inertia is given along, if not the body's own.
         """
-        c = np.asarray(com, dtype=float)
+        total = floats(mass, "mass")
+        if total.ndim:
+            raise ModelError(f"mass must be one number, not shape {total.shape}")
+        c = floats(com, "centre of mass")
         if c.shape != (3,):
             raise ModelError(f"centre of mass must have 3 components, not shape {c.shape}")
         m = inertia_matrix(inertia)
@@ -102,10 +106,10 @@ class MassProperties:
             m = axes.rotation @ m @ axes.rotation.T
             m = 0.5 * (m + m.T)
         if about == "origin":
-            m = m - float(mass) * (c @ c * np.eye(3) - np.outer(c, c))
+            m = m - float(total) * (c @ c * np.eye(3) - np.outer(c, c))
         elif about != "com":
             raise ModelError(f"about must be 'com' or 'origin', not {about!r}")
-        return cls(float(mass), (float(c[0]), float(c[1]), float(c[2])), _six(m))
+        return cls(float(total), (float(c[0]), float(c[1]), float(c[2])), _six(m))
 
     @classmethod
     def from_parameters(cls, ten: ArrayLike) -> MassProperties:
@@ -113,7 +117,7 @@ class MassProperties:
 
         The order is Pinocchio's, so parameter vectors can be exchanged.
         """
-        p = np.asarray(ten, dtype=float)
+        p = floats(ten, "inertial parameters")
         if p.shape != (10,):
             raise ModelError(f"ten inertial parameters expected, got shape {p.shape}")
         m, h = p[0], p[1:4]
@@ -127,7 +131,7 @@ class MassProperties:
     @classmethod
     def rod(cls, mass: float, start: ArrayLike, end: ArrayLike) -> MassProperties:
         """A slender uniform rod between two points."""
-        a, b = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+        a, b = floats(start, "start of the rod"), floats(end, "end of the rod")
         d = b - a
         return cls.of(mass, (a + b) / 2, mass / 12 * (d @ d * np.eye(3) - np.outer(d, d)))
 
@@ -205,8 +209,10 @@ class MassProperties:
         if self.mass < 0.0:
             return [f"mass is negative ({self.mass:g})"]
         moments = np.linalg.eigvalsh(self.inertia_matrix)
-        # Data sheets round to three or four digits: only what rounding cannot explain is reported.
-        slack = 1e-9 * max(abs(moments[0]), abs(moments[2]))
+        # What rounding explains is no problem: of the numbers themselves, and of moving them from a
+        # far origin to the centre of mass, where nearly all of a point mass's inertia cancels.
+        lever = self.mass * float(np.dot(self.com, self.com))
+        slack = 1e-9 * max(abs(moments[0]), abs(moments[2])) + 1e-13 * lever
         if moments[0] < -slack:
             return [f"inertia is not positive semi-definite (principal moments {_show(moments)})"]
         if moments[2] > moments[0] + moments[1] + slack:

@@ -16,6 +16,14 @@ Nine = tuple[float, ...]
 _EYE: Nine = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
+def floats(value: ArrayLike, what: str) -> np.ndarray:
+    """An array of floats, or an error that says what was meant to be numbers."""
+    try:
+        return np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} must be numbers, got {value!r}") from None
+
+
 def axis_matrix(axis: int, angle: float) -> np.ndarray:
     """Rotation matrix about a coordinate axis; entries that are exactly 0 or 1 stay so."""
     c, s = math.cos(angle), math.sin(angle)
@@ -34,7 +42,7 @@ def rpy_matrix(roll: float, pitch: float, yaw: float) -> np.ndarray:
 
 def quaternion_matrix(q: ArrayLike) -> np.ndarray:
     """Rotation matrix of a quaternion x, y, z, w, which is normalised first."""
-    v = np.asarray(q, dtype=float)
+    v = floats(q, "a quaternion")
     norm = float(np.linalg.norm(v)) if v.shape == (4,) else 0.0
     if norm == 0.0 or not math.isfinite(norm):
         raise ModelError(f"a quaternion needs four numbers x, y, z, w, not all zero; got {np.ravel(v).tolist()}")
@@ -59,20 +67,20 @@ class Pose:
         quaternion: ArrayLike | None = None,
     ) -> Pose:
         """Build from a position and at most one of ``rpy``, ``rotation`` (3x3), ``quaternion`` (x, y, z, w)."""
-        p = np.asarray(position, dtype=float)
+        p = floats(position, "a position")
         if p.shape != (3,) or not np.all(np.isfinite(p)):
             raise ModelError(f"a position needs three finite numbers, got {position!r}")
         if sum(x is not None for x in (rpy, rotation, quaternion)) > 1:
             raise ModelError("give only one of rpy, rotation and quaternion")
         if rpy is not None:
-            angles = [float(a) for a in rpy]
-            if len(angles) != 3 or not all(math.isfinite(a) for a in angles):
+            angles = floats(rpy, "rpy")
+            if angles.shape != (3,) or not np.all(np.isfinite(angles)):
                 raise ModelError(f"rpy needs three finite angles, got {rpy!r}")
-            m = rpy_matrix(*angles)
+            m = rpy_matrix(*(float(a) for a in angles))
         elif quaternion is not None:
             m = quaternion_matrix(quaternion)
         elif rotation is not None:
-            m = np.asarray(rotation, dtype=float)
+            m = floats(rotation, "a rotation")
             if m.shape != (3, 3) or not np.allclose(m @ m.T, np.eye(3), atol=1e-6) or np.linalg.det(m) < 0:
                 raise ModelError(f"rotation must be an orthonormal, right-handed 3x3 matrix, got {m.tolist()}")
         else:
@@ -82,9 +90,11 @@ class Pose:
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> Pose:
         """From a homogeneous 4x4 matrix."""
-        m = np.asarray(matrix, dtype=float)
+        m = floats(matrix, "a homogeneous matrix")
         if m.shape != (4, 4):
             raise ModelError(f"a homogeneous matrix is 4x4, not {m.shape}")
+        if not np.array_equal(m[3], (0.0, 0.0, 0.0, 1.0)):
+            raise ModelError(f"the last row of a homogeneous matrix is 0, 0, 0, 1, not {m[3].tolist()}")
         return cls.of(m[:3, 3], rotation=m[:3, :3])
 
     @property

@@ -16,7 +16,7 @@ from ..errors import ModelError, UnknownNameError
 from ..spatial import Motion, RigidInertia, Scalar, Transform
 from .joints import Free, JointKind
 from .mass import MassProperties
-from .pose import Pose
+from .pose import Pose, floats
 
 BASE = -1
 """Index of the fixed base."""
@@ -314,7 +314,7 @@ def lay_out(joints: Sequence[Joint]) -> tuple[Joint, ...]:
 
 def check_gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
     """Three finite numbers, or an error."""
-    g = np.asarray(gravity, dtype=float)
+    g = floats(gravity, "gravity")
     if g.shape != (3,) or not np.all(np.isfinite(g)):
         raise ModelError(f"gravity must be three finite numbers, not {gravity!r}")
     return (float(g[0]), float(g[1]), float(g[2]))

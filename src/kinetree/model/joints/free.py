@@ -9,7 +9,7 @@ import numpy as np
 
 from ...spatial import BASIS, ZERO3, MatrixRotation, Motion, Scalar, Transform, Vec3
 from ...spatial.exponential import displacement_exp, displacement_log, quaternion_product
-from .kind import Coordinates, JointKind
+from .kind import Coordinates, JointKind, random_bounds
 from .spherical import conjugate, quaternion_rate, random_quaternions
 
 
@@ -64,8 +64,7 @@ class Free(JointKind):
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
     ) -> np.ndarray:
         """Uniform rotations, positions within limits or one metre."""
-        low = np.where(np.isfinite(lower[4:]), lower[4:], -1.0)
-        high = np.where(np.isfinite(upper[4:]), upper[4:], 1.0)
+        low, high = random_bounds(self.units()[4:], lower[4:], upper[4:])
         position = rng.uniform(low, high, size=(*shape, 3))
         return np.concatenate([random_quaternions(rng, shape), position], axis=-1)
 

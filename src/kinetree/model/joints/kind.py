@@ -7,6 +7,7 @@ subspace is expressed in the child frame: ``v_child = X v_parent + sum_k S_k v_k
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -37,12 +38,24 @@ def unit_axis(axis: Any, what: str = "axis") -> tuple[float, float, float]:
         raise ModelError(f"{what} must be three numbers, not {axis!r}") from None
     if v.shape != (3,) or not np.all(np.isfinite(v)):
         raise ModelError(f"{what} must be three finite numbers, not {axis!r}")
-    norm = float(np.linalg.norm(v))
+    norm = math.hypot(*v)  # neither overflows nor vanishes for extreme components
     if norm == 0.0:
         raise ModelError(f"{what} has zero length: a joint needs a direction")
+    if not math.isfinite(norm):
+        raise ModelError(f"{what} is too long to be normalised: {axis!r}")
     if norm == 1.0:
         return (float(v[0]), float(v[1]), float(v[2]))
     return (float(v[0]) / norm, float(v[1]) / norm, float(v[2]) / norm)
+
+
+def random_bounds(
+    units: Sequence[str], lower: Sequence[float], upper: Sequence[float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Finite bounds to draw from: the limits; where one is missing, a turn or two metres from the other."""
+    default = np.array([np.pi if u == "rad" else 1.0 for u in units])
+    low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), np.array(upper) - 2 * default, -default))
+    high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), low + 2 * default, default))
+    return low, high
 
 
 class JointKind:
@@ -107,9 +120,7 @@ class JointKind:
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
     ) -> np.ndarray:
         """Random configurations within limits; +-pi or +-1 m where there are none."""
-        default = np.array([np.pi if u == "rad" else 1.0 for u in self.units()])
-        low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), np.array(upper) - 2 * default, -default))
-        high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), low + 2 * default, default))
+        low, high = random_bounds(self.units(), lower, upper)
         return rng.uniform(low, high, size=(*shape, self.nq))
 
     @property

@@ -1,0 +1,62 @@
+"""Where forward dynamics has no unique answer: joints that move nothing that has inertia.
+
+The elimination of the articulated-body method is walked from the tips at given
+configurations, looking at each pivot before dividing by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from ..arrays import pack
+from ..model.tree import BASE, Model
+from .articulated_body import eliminate, freed
+from .composite_body import mass_matrix
+from .passes import Scalars, positions
+
+TOLERANCE = 1e-13
+"""A pivot is zero when it is this small compared with the largest entry it could be made of."""
+
+
+def first_singular(tree: Model, q: Scalars, batch: tuple[int, ...], held: Collection[int] = ()) -> int | None:
+    """Index of the first joint, from the tips, whose pivot vanishes; None if there is none.
+
+    Joints in ``held`` are driven along a given motion and do not give way.
+    """
+    if tree.has_followers:
+        return _first_in_matrix(tree, q, batch, held)
+    totals = [link.inertia.articulated() for link in tree.links]
+    own = positions(tree, q)
+    for link in reversed(tree.links):
+        total, subspace = totals[link.index], link.subspace(own[link.index])
+        if link.index not in held and subspace:
+            if _vanishes(total.to_rows(), subspace, link.armature, batch):
+                return link.index
+            total = freed(total, eliminate(total, subspace, link.armature))
+        if link.parent != BASE:
+            handed = link.transform(own[link.index]).articulated_to_parent(total)
+            totals[link.parent] = totals[link.parent] + handed
+    return None
+
+
+def _vanishes(inertia: object, subspace: object, armature: Collection[float], batch: tuple[int, ...]) -> bool:
+    """Whether S^T I S plus rotor inertia has no inverse."""
+    matrix, s = pack(inertia, batch), pack(subspace, batch)
+    d = s @ matrix @ np.swapaxes(s, -1, -2) + np.diag(list(armature))
+    size = np.maximum(np.abs(matrix).max(axis=(-1, -2)), max(armature))
+    return bool(np.any(np.linalg.eigvalsh(d)[..., 0] <= TOLERANCE * size))
+
+
+def _first_in_matrix(tree: Model, q: Scalars, batch: tuple[int, ...], held: Collection[int]) -> int | None:
+    """The same from the mass matrix, in which followers are carried by their leaders."""
+    owner = [i for i, joint in enumerate(tree.joints) for _ in range(joint.nv)]
+    free = [k for k, i in enumerate(owner) if i not in held]
+    h = pack(mass_matrix(tree, q), batch)[..., free, :][..., :, free]
+    size = np.abs(h).max(axis=(-1, -2), initial=0.0)
+    for k in reversed(range(len(free))):
+        if np.any(h[..., k, k] <= TOLERANCE * size):
+            return owner[free[k]]
+        h = h[..., :k, :k] - h[..., :k, k, None] * h[..., k, None, :k] / h[..., k, k, None, None]
+    return None
