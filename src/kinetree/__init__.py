@@ -1,5 +1,6 @@
 """kinetree: the dynamics of robots and mechanisms, for one state or a million."""
 
+from .dh import DHRow, KhalilRow, from_dh
 from .errors import (
     FileFormatError,
     KinetreeError,

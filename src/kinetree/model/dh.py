@@ -1,0 +1,318 @@
+"""Mechanisms from Denavit-Hartenberg tables: modified, standard, and Khalil's parameters for trees.
+
+Each row is one frame, one joint and one body.  The pose of the row's frame in its
+parent's frame is a product of elementary displacements:
+
+===========  ================================================================  ==========================
+convention   pose of the frame                                                 source
+===========  ================================================================  ==========================
+modified     ``Rx(alpha) Tx(a) Rz(theta) Tz(d)``                               000 eq. 3.3-3.5
+standard     ``Rz(theta) Tz(d) Tx(a) Rx(alpha)``                               frame at the far end
+khalil       ``Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r)``               004 section 10.2
+===========  ================================================================  ==========================
+
+The joint coordinate adds to ``theta`` (revolute) or to ``d``, ``r`` (prismatic); the
+number in the table stays as an offset.  Masses are given in the row's own frame.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ModelError
+from .builder import ModelBuilder, PerFreedom
+from .joints import Fixed, JointKind, Prismatic, Revolute
+from .mass import MassProperties
+from .pose import Pose
+
+CONVENTIONS = ("modified", "standard", "khalil")
+
+_JOINT_DATA = (
+    "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia", "gear_ratio",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Row:
+    """What rows of every convention have in common.
+
+    Attributes
+    ----------
+    name, joint_name : str, optional
+        Of the body and its frame, and of the joint; ``link1``, ``joint1``, ... by default.
+    mass, com, inertia, about
+        See :meth:`kinetree.MassProperties.of`, in the row's own frame.
+    mass_properties : MassProperties, optional
+        Instead of the four above.
+    lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
+        See :class:`kinetree.model.tree.Joint`; angles in radians.
+    """
+
+    name: str | None = None
+    joint_name: str | None = None
+    mass: float | None = None
+    com: ArrayLike | None = None
+    inertia: ArrayLike | None = None
+    about: str = "com"
+    mass_properties: MassProperties | None = None
+    lower: PerFreedom = None
+    upper: PerFreedom = None
+    velocity_limit: PerFreedom = None
+    effort_limit: PerFreedom = None
+    damping: PerFreedom = None
+    friction: PerFreedom = None
+    rotor_inertia: PerFreedom = None
+    gear_ratio: PerFreedom = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DHRow(_Row):
+    """One row of a modified or standard Denavit-Hartenberg table.
+
+    Attributes
+    ----------
+    alpha, theta : float
+        Twist and joint angle.
+    a, d : float
+        Offsets along x and along z (000 calls ``d`` b; a mapping may use either name).
+    joint : {"revolute", "prismatic", "fixed"} or JointKind
+        A joint object, such as ``kinetree.Helical("z", 0.1)``, moves in the frame that the
+        row has when its coordinates are zero.
+    parent : int or str, optional
+        Row number (from 1; 0 is the base) or name; the row before by default.
+    actuated : bool, optional
+        Whether a motor drives the joint; moving joints are by default.
+    """
+
+    alpha: float = 0.0
+    a: float = 0.0
+    d: float = 0.0
+    theta: float = 0.0
+    joint: str | JointKind = "revolute"
+    parent: int | str | None = None
+    actuated: bool | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class KhalilRow(_Row):
+    """One frame of a tree in Khalil's notation.
+
+    Attributes
+    ----------
+    antecedent : int or str
+        Row number a(j) (from 1; 0 is the base) or name.
+    gamma, b : float
+        Extra turn about and shift along the antecedent's z, for all but one of its children.
+    alpha, d, theta, r : float
+        As in the ordinary modified table.
+    sigma : {0, 1, 2}
+        Revolute, prismatic, fixed.
+    mu : {0, 1}, optional
+        Whether the joint is actuated; moving joints are by default.
+    """
+
+    antecedent: int | str
+    gamma: float = 0.0
+    b: float = 0.0
+    alpha: float = 0.0
+    d: float = 0.0
+    theta: float = 0.0
+    r: float = 0.0
+    sigma: int = 0
+    mu: int | None = None
+
+
+Row = DHRow | KhalilRow
+
+
+def build(
+    table: Sequence[Row | Mapping[str, Any]],
+    convention: str = "modified",
+    *,
+    name: str = "robot",
+    base: str = "base",
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    degrees: bool = False,
+) -> ModelBuilder:
+    """Read a table into a builder; see :func:`kinetree.from_dh` for the parameters."""
+    if convention not in CONVENTIONS:
+        raise ModelError(f"convention must be one of {', '.join(CONVENTIONS)}, not {convention!r}")
+    if isinstance(table, (str, bytes, Mapping)) or not isinstance(table, Sequence):
+        raise ModelError(f"a DH table is a sequence of rows, not {type(table).__name__}")
+    if not table:
+        raise ModelError("the DH table is empty: it needs at least one row")
+    builder = ModelBuilder(name, base=base, gravity=gravity)
+    bodies = [base]
+    for number, given in enumerate(table, start=1):
+        row = _as_row(given, convention, number)
+        body = row.name or f"link{number}"
+        _add(builder, row, convention, number, body, bodies, degrees)
+        bodies.append(body)
+    return builder
+
+
+def placements(row: Row, convention: str, degrees: bool = False) -> tuple[Pose, Pose]:
+    """Split a row into the pose before its joint and the pose of its frame after the joint."""
+    about_z = _turn(2, row.theta, degrees)
+    about_x = _turn(0, row.alpha, degrees)
+    if isinstance(row, KhalilRow):
+        along_z = _turn(2, row.gamma, degrees) @ _shift(z=row.b)
+        return along_z @ about_x @ _shift(x=row.d) @ about_z @ _shift(z=row.r), Pose()
+    if convention == "standard":
+        return about_z @ _shift(z=row.d), _shift(x=row.a) @ about_x
+    return about_x @ _shift(x=row.a) @ about_z @ _shift(z=row.d), Pose()
+
+
+def _add(
+    builder: ModelBuilder, row: Row, convention: str, number: int, body: str, bodies: list[str], degrees: bool
+) -> None:
+    where = f"row {number} ({body!r})"
+    _check_numbers(row, where)
+    kind = _kind(row, where)
+    parent = _parent(row, where, number, bodies)
+    placement, child_pose = placements(row, convention, degrees)
+    data = {key: getattr(row, key) for key in _JOINT_DATA if getattr(row, key) is not None}
+    actuated = _actuated(row, kind, where)
+    if isinstance(kind, Fixed) and data:
+        raise ModelError(f"{where}: the row is fixed, so it cannot have {', '.join(data)}")
+    try:
+        builder.add_body(body, _mass(row))
+        builder.add_joint(
+            row.joint_name or f"joint{number}", parent, body, kind, placement,
+            child_pose=child_pose, actuated=actuated, **data,
+        )  # fmt: skip
+    except ModelError as problem:
+        raise ModelError(f"{where}: {problem}") from None
+
+
+def _as_row(given: Row | Mapping[str, Any], convention: str, number: int) -> Row:
+    """Turn a mapping into a row; anything that is not understood is an error."""
+    wanted: type[Row] = KhalilRow if convention == "khalil" else DHRow
+    if isinstance(given, wanted):
+        return given
+    if not isinstance(given, Mapping):
+        raise ModelError(
+            f"row {number}: a row of the {convention} convention is a {wanted.__name__} or a mapping of its fields, "
+            f"not {type(given).__name__}"
+        )
+    entries = dict(given)
+    if wanted is DHRow and "b" in entries:
+        if "d" in entries:
+            raise ModelError(f"row {number}: 'b' and 'd' are two names of the same offset; give one")
+        entries["d"] = entries.pop("b")
+    known = [f.name for f in fields(wanted)]
+    for key in entries:
+        if key not in known:
+            near = difflib.get_close_matches(str(key), known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
+            raise ModelError(f"row {number}: no entry {key!r} in a row of the {convention} convention; {hint}")
+    missing = [f.name for f in fields(wanted) if f.default is MISSING and f.name not in entries]
+    if missing:
+        raise ModelError(f"row {number}: {', '.join(missing)} must be given in the {convention} convention")
+    return wanted(**entries)
+
+
+def _check_numbers(row: Row, where: str) -> None:
+    keys = ("alpha", "a", "d", "theta") if isinstance(row, DHRow) else ("gamma", "b", "alpha", "d", "theta", "r")
+    for key in keys:
+        value = getattr(row, key)
+        try:
+            finite = math.isfinite(value)
+        except TypeError:
+            finite = False
+        if not finite:
+            raise ModelError(f"{where}: {key} must be a finite number, not {value!r}")
+
+
+def _kind(row: Row, where: str) -> JointKind:
+    if isinstance(row, KhalilRow):
+        kinds: dict[Any, JointKind] = {0: Revolute("z"), 1: Prismatic("z"), 2: Fixed()}
+        if not isinstance(row.sigma, (int, np.integer)) or row.sigma not in kinds:
+            raise ModelError(f"{where}: sigma must be 0 (revolute), 1 (prismatic) or 2 (fixed), not {row.sigma!r}")
+        return kinds[row.sigma]
+    if isinstance(row.joint, JointKind):
+        return row.joint
+    words: dict[Any, JointKind] = {"revolute": Revolute("z"), "prismatic": Prismatic("z"), "fixed": Fixed()}
+    if not isinstance(row.joint, str) or row.joint not in words:
+        raise ModelError(
+            f"{where}: joint must be {', '.join(repr(w) for w in words)} or a joint such as "
+            f"kinetree.Helical('z', 0.1), not {row.joint!r}"
+        )
+    return words[row.joint]
+
+
+def _parent(row: Row, where: str, number: int, bodies: list[str]) -> str:
+    """Name of the carrying body, which must have been described already."""
+    parent = row.antecedent if isinstance(row, KhalilRow) else row.parent
+    if parent is None:
+        return bodies[number - 1]
+    label = "antecedent" if isinstance(row, KhalilRow) else "parent"
+    if isinstance(parent, (int, np.integer)) and not isinstance(parent, bool):
+        if 0 <= parent < number:
+            return bodies[parent]
+        raise ModelError(
+            f"{where}: {label} {parent} is not among the rows before it (1 to {number - 1}; 0 is the base)"
+        )
+    if parent not in bodies:
+        raise ModelError(f"{where}: {label} {parent!r} is not among the rows before it: {', '.join(bodies)}")
+    return str(parent)
+
+
+def _actuated(row: Row, kind: JointKind, where: str) -> bool:
+    fixed = isinstance(kind, Fixed)
+    said = row.mu if isinstance(row, KhalilRow) else row.actuated
+    if said is None:
+        return not fixed
+    if said not in (0, 1):
+        label = "mu" if isinstance(row, KhalilRow) else "actuated"
+        raise ModelError(f"{where}: {label} must be 0 or 1, not {said!r}")
+    if said and fixed:
+        raise ModelError(f"{where}: the row is fixed, so it cannot be actuated")
+    return bool(said)
+
+
+def _mass(row: Row) -> MassProperties:
+    parts = {key: getattr(row, key) for key in ("mass", "com", "inertia") if getattr(row, key) is not None}
+    if row.mass_properties is not None:
+        if parts:
+            raise ModelError(f"give either mass_properties or {', '.join(parts)}")
+        return row.mass_properties
+    if "mass" not in parts and parts:
+        raise ModelError(f"{', '.join(parts)} without a mass")
+    return MassProperties.of(**parts, about=row.about)
+
+
+def _shift(x: float = 0.0, z: float = 0.0) -> Pose:
+    return Pose(translation=(float(x), 0.0, float(z)))
+
+
+def _turn(axis: int, angle: float, degrees: bool) -> Pose:
+    """Turn about x (0) or z (2).
+
+    In degrees whole quarter turns are exact, because 90 degrees is one; in radians the
+    number in the table is taken as it stands, and is never taken for pi/2.
+    """
+    if angle == 0:
+        return Pose()
+    c, s = _cos_sin_degrees(float(angle)) if degrees else (math.cos(angle), math.sin(angle))
+    turn = np.eye(3)
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    turn[i, i] = turn[j, j] = c
+    turn[i, j], turn[j, i] = 0.0 - s, s
+    return Pose(tuple(float(x) for x in turn.ravel()))
+
+
+def _cos_sin_degrees(angle: float) -> tuple[float, float]:
+    quarters = round(angle / 90.0)
+    rest = math.radians(angle - 90.0 * quarters)
+    c, s = math.cos(rest), math.sin(rest)
+    for _ in range(quarters % 4):
+        c, s = 0.0 - s, c
+    return c, s
