@@ -778,7 +778,7 @@ class Robot:
         ----------
         q, v : array_like
             One state.
-        modules : None, "auto" or a partition
+        modules : None, "auto", "links" or a partition
             None works link by link; otherwise module by module, see :meth:`modules`.
 
         Returns
@@ -791,7 +791,7 @@ class Robot:
         rate = np.zeros(self.nv) if v is None else as_array(v, (self.nv,), "v")
         if state.ndim != 1 or rate.ndim != 1:
             raise ShapeError("the DeNOC matrices are for one state at a time, not for a batch")
-        parts = None if modules is None else self.modules(None if isinstance(modules, str) else modules)
+        parts = None if modules is None else self.modules(modules)
         return denoc.build(self.model, state, rate, parts)
 
     # ---------------------------------------------------------------- running
