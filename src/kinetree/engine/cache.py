@@ -1,0 +1,88 @@
+"""Machine code on disk, so that nothing is compiled twice.
+
+One file per kernel, named by what it was made from.  Files are written beside and renamed,
+so two processes may write at once; a checksum in front finds damage.  Whatever goes wrong
+with the disk, the caller compiles and goes on, and is warned once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+_MAGIC = b"kinetree-code-1\n"
+_warned = False
+
+
+class CacheWarning(UserWarning):
+    """The cache of compiled code cannot be used."""
+
+
+def directory() -> Path | None:
+    """Where compiled code is kept: ``KINETREE_CACHE``, or the user's cache folder; None if switched off."""
+    chosen = os.environ.get("KINETREE_CACHE")
+    if chosen is not None:
+        return None if chosen.strip().lower() in ("", "0", "off", "none") else Path(chosen).expanduser()
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "kinetree"
+    if os.name == "nt":
+        return Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local")) / "kinetree" / "cache"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kinetree"
+
+
+def digest(*parts: str | bytes) -> str:
+    """A name for what a kernel was made from."""
+    sha = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        sha.update(len(data).to_bytes(8, "little"))
+        sha.update(data)
+    return sha.hexdigest()
+
+
+def read(key: str) -> bytes | None:
+    """Code stored under a key, or None if there is none or it is damaged."""
+    folder = directory()
+    if folder is None:
+        return None
+    try:
+        data = (folder / f"{key}.code").read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        _complain(f"the cache of compiled code cannot be read ({problem}); compiling instead")
+        return None
+    head = len(_MAGIC) + 32
+    if not data.startswith(_MAGIC) or hashlib.sha256(data[head:]).digest() != data[len(_MAGIC) : head]:
+        _complain(f"the cached code {folder / key}.code is damaged; compiling instead")
+        return None
+    return data[head:]
+
+
+def write(key: str, code: bytes) -> None:
+    """Store code under a key, wholly or not at all."""
+    folder = directory()
+    if folder is None:
+        return
+    temporary = None
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".writing-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(_MAGIC + hashlib.sha256(code).digest() + code)
+        os.replace(temporary, folder / f"{key}.code")
+    except OSError as problem:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+        _complain(f"the cache of compiled code cannot be written ({problem}); set KINETREE_CACHE to a folder, or 'off'")
+
+
+def _complain(message: str) -> None:
+    global _warned
+    if not _warned:
+        _warned = True
+        warnings.warn(message, CacheWarning, stacklevel=4)

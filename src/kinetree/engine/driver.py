@@ -1,0 +1,173 @@
+"""Runs a lane kernel over a batch of states kept in ordinary C-ordered arrays.
+
+Tiles of as many states as there are lanes are transposed into a scratch area, computed,
+and transposed back.  Rows past the end of the batch repeat the last one on the way in and
+are not written on the way out, so any batch length works.  A row stride of zero
+broadcasts one state to the whole batch without a copy.
+"""
+
+from __future__ import annotations
+
+
+SYMBOL = "drive"
+
+
+def driver_module(lanes: int, single_precision: bool = False) -> str:
+    """LLVM assembly of ``drive(kernel, count, pointers, strides, lengths, out, out_stride, out_length, start, stop, scratch)``.
+
+    Strides are in elements. ``scratch`` must hold the inputs, the outputs and two
+    spare vectors per lane, aligned to the vector size.
+    """
+    real = "float" if single_precision else "double"
+    size = 4 if single_precision else 8
+    vec = f"<{lanes} x {real}>"
+    mask = f"<{lanes} x i1>"
+    wide = lanes * size
+    ramp = ", ".join(f"i64 {k}" for k in range(lanes))
+    suffix = f"v{lanes}{'f32' if single_precision else 'f64'}"
+
+    def transpose(names: list[str], prefix: str) -> tuple[list[str], list[str]]:
+        """Exchange rows and columns of a square of vectors by swapping halves, quarters, ..."""
+        lines: list[str] = []
+        current, stage = list(names), 0
+        d = lanes // 2
+        while d:
+            fresh = list(current)
+            for i in range(lanes):
+                if i & d:
+                    continue
+                a, b = current[i], current[i + d]
+                low = ", ".join(f"i32 {l if not l & d else l - d + lanes}" for l in range(lanes))
+                high = ", ".join(f"i32 {l + d if not l & d else l + lanes}" for l in range(lanes))
+                for row, pattern in ((i, low), (i + d, high)):
+                    fresh[row] = f"%{prefix}{stage}_{row}"
+                    lines.append(
+                        f"  {fresh[row]} = shufflevector {vec} {a}, {vec} {b}, <{lanes} x i32> <{pattern}>"
+                    )
+            current, stage, d = fresh, stage + 1, d // 2
+        return lines, current
+
+    in_lines, in_columns = transpose([f"%r{k}" for k in range(lanes)], "x")
+    out_lines, out_rows = transpose([f"%c{k}" for k in range(lanes)], "y")
+
+    text = [
+        f"declare {vec} @llvm.masked.load.{suffix}.p0(ptr, i32, {mask}, {vec})",
+        f"declare void @llvm.masked.store.{suffix}.p0({vec}, ptr, i32, {mask})",
+        "declare i64 @llvm.smin.i64(i64, i64)",
+        f"define void @{SYMBOL}(ptr %kernel, i64 %count, ptr %pointers, ptr %strides, ptr %lengths, ptr %out, "
+        "i64 %out_stride, i64 %out_length, i64 %start, i64 %stop, ptr noalias %scratch) {",
+        "entry:",
+        "  %last = sub i64 %stop, 1",
+        "  %any = icmp slt i64 %start, %stop",
+        "  br i1 %any, label %tile, label %done",
+        "tile:",
+        "  %base = phi i64 [ %start, %entry ], [ %next_base, %tile_end ]",
+        "  br label %argument",
+        # inputs
+        "argument:",
+        "  %j = phi i64 [ 0, %tile ], [ %j_next, %argument_end ]",
+        "  %at = phi i64 [ 0, %tile ], [ %at_next, %argument_end ]",
+        "  %more_arguments = icmp slt i64 %j, %count",
+        "  br i1 %more_arguments, label %rows, label %compute",
+        "rows:",
+        "  %p_at = getelementptr ptr, ptr %pointers, i64 %j",
+        "  %p = load ptr, ptr %p_at",
+        "  %s_at = getelementptr i64, ptr %strides, i64 %j",
+        "  %s = load i64, ptr %s_at",
+        "  %n_at = getelementptr i64, ptr %lengths, i64 %j",
+        "  %n = load i64, ptr %n_at",
+    ]
+    for k in range(lanes):
+        text += [
+            f"  %i{k} = add i64 %base, {k}",
+            f"  %k{k} = call i64 @llvm.smin.i64(i64 %i{k}, i64 %last)",
+            f"  %f{k} = mul i64 %k{k}, %s",
+            f"  %row{k} = getelementptr {real}, ptr %p, i64 %f{k}",
+        ]
+    text += [
+        "  br label %block",
+        "block:",
+        "  %c = phi i64 [ 0, %rows ], [ %c_next, %block_body ]",
+        "  %more = icmp slt i64 %c, %n",
+        "  br i1 %more, label %block_body, label %argument_end",
+        "block_body:",
+        "  %left = sub i64 %n, %c",
+        f"  %left_one = insertelement <{lanes} x i64> poison, i64 %left, i64 0",
+        f"  %left_all = shufflevector <{lanes} x i64> %left_one, <{lanes} x i64> poison, <{lanes} x i32> zeroinitializer",
+        f"  %mask = icmp slt <{lanes} x i64> <{ramp}>, %left_all",
+    ]
+    for k in range(lanes):
+        text += [
+            f"  %cell{k} = getelementptr {real}, ptr %row{k}, i64 %c",
+            f"  %r{k} = call {vec} @llvm.masked.load.{suffix}.p0(ptr %cell{k}, i32 {size}, {mask} %mask, {vec} zeroinitializer)",
+        ]
+    text += in_lines
+    text += ["  %column = add i64 %at, %c"]
+    for k in range(lanes):
+        text += [
+            f"  %slot{k}_i = add i64 %column, {k}",
+            f"  %slot{k} = getelementptr {vec}, ptr %scratch, i64 %slot{k}_i",
+            f"  store {vec} {in_columns[k]}, ptr %slot{k}, align {wide}",
+        ]
+    text += [
+        f"  %c_next = add i64 %c, {lanes}",
+        "  br label %block",
+        "argument_end:",
+        "  %j_next = add i64 %j, 1",
+        "  %at_next = add i64 %at, %n",
+        "  br label %argument",
+        # the kernel, its results behind the inputs
+        "compute:",
+        f"  %gap = add i64 %at, {lanes}",
+        f"  %result = getelementptr {vec}, ptr %scratch, i64 %gap",
+        "  call void %kernel(ptr %scratch, ptr %result)",
+        "  br label %out_block",
+        # outputs
+        "out_block:",
+        "  %d = phi i64 [ 0, %compute ], [ %d_next, %out_end ]",
+        "  %more_out = icmp slt i64 %d, %out_length",
+        "  br i1 %more_out, label %out_body, label %tile_end",
+        "out_body:",
+        "  %oleft = sub i64 %out_length, %d",
+        f"  %oleft_one = insertelement <{lanes} x i64> poison, i64 %oleft, i64 0",
+        f"  %oleft_all = shufflevector <{lanes} x i64> %oleft_one, <{lanes} x i64> poison, <{lanes} x i32> zeroinitializer",
+        f"  %omask = icmp slt <{lanes} x i64> <{ramp}>, %oleft_all",
+    ]
+    for k in range(lanes):
+        text += [
+            f"  %from{k}_i = add i64 %d, {k}",
+            f"  %from{k} = getelementptr {vec}, ptr %result, i64 %from{k}_i",
+            f"  %c{k} = load {vec}, ptr %from{k}, align {wide}",
+        ]
+    text += out_lines
+    text += ["  br label %write0"]
+    for k in range(lanes):
+        follow = f"%write{k + 1}" if k + 1 < lanes else "%out_end"
+        text += [
+            f"write{k}:",
+            f"  %w{k} = add i64 %base, {k}",
+            f"  %valid{k} = icmp slt i64 %w{k}, %stop",
+            f"  br i1 %valid{k}, label %do{k}, label %out_end",
+            f"do{k}:",
+            f"  %g{k} = mul i64 %w{k}, %out_stride",
+            f"  %h{k} = add i64 %g{k}, %d",
+            f"  %to{k} = getelementptr {real}, ptr %out, i64 %h{k}",
+            f"  call void @llvm.masked.store.{suffix}.p0({vec} {out_rows[k]}, ptr %to{k}, i32 {size}, {mask} %omask)",
+            f"  br label {follow}",
+        ]
+    text += [
+        "out_end:",
+        f"  %d_next = add i64 %d, {lanes}",
+        "  br label %out_block",
+        "tile_end:",
+        f"  %next_base = add i64 %base, {lanes}",
+        "  %more_tiles = icmp slt i64 %next_base, %stop",
+        "  br i1 %more_tiles, label %tile, label %done",
+        "done:",
+        "  ret void",
+        "}",
+        "",
+    ]
+    return "\n".join(text)
+
+

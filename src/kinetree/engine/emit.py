@@ -1,0 +1,273 @@
+"""A graph as LLVM assembly: straight-line code over one value or a vector of lanes.
+
+The text is handed to LLVM's code generator as it is; no optimisation passes run, since
+the graph is already simplified and its order already chosen.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+
+from .graph import ABS, ADD, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
+
+TWO_OVER_PI = 0.6366197723675814
+HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
+"""pi/2 as an unevaluated sum of three doubles."""
+
+ROUNDER = 6755399441055744.0
+"""1.5 * 2^52: adding it leaves the nearest whole number in the low bits of the sum."""
+
+LARGEST_ANGLE = 2.0**49
+"""Angles beyond this (5e14 rad) give NaN."""
+
+SIN_COEFFICIENTS = (
+    -0.16666666666666666, 0.008333333333330936, -0.00019841269836740532,
+    2.7557316093198404e-06, -2.5051129896450185e-08, 1.5917988979397435e-10,
+)  # fmt: skip
+"""(sin r - r)/r^3 in powers of r^2 on |r| <= pi/4: Chebyshev fit, error 3e-17."""
+
+COS_COEFFICIENTS = (
+    0.041666666666666664, -0.0013888888888887389, 2.48015872987544e-05,
+    -2.755731726587808e-07, 2.087614504941318e-09, -1.138254464534925e-11,
+)  # fmt: skip
+"""(cos r - 1 + r^2/2)/r^4 in powers of r^2 on |r| <= pi/4: Chebyshev fit, error 2e-18."""
+
+_BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
+
+
+def _hex(x: float) -> str:
+    return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
+
+
+class Emitter:
+    """Collects the lines of one function body.
+
+    Parameters
+    ----------
+    lanes : int
+        Vector width; 1 for scalar code.
+    single_precision : bool
+        Compute in float instead of double (sines and cosines still go through double).
+    """
+
+    def __init__(self, lanes: int, single_precision: bool = False) -> None:
+        self.lanes = lanes
+        self.single = single_precision
+        self.lines: list[str] = []
+        self.count = 0
+        self.real = "float" if single_precision else "double"
+        self.type = self._of(self.real)
+        self.size = (4 if single_precision else 8) * lanes
+
+    def _of(self, element: str) -> str:
+        return f"<{self.lanes} x {element}>" if self.lanes > 1 else element
+
+    def _suffix(self, element: str = "") -> str:
+        width = "f32" if (element or self.real) == "float" else "f64"
+        return (f"v{self.lanes}" if self.lanes > 1 else "") + width
+
+    def op(self, text: str) -> str:
+        """Append an instruction and return the name of its result."""
+        self.count += 1
+        name = f"%t{self.count}"
+        self.lines.append(f"  {name} = {text}")
+        return name
+
+    def line(self, text: str) -> None:
+        """Append an instruction without a result."""
+        self.lines.append("  " + text)
+
+    def number(self, x: float, element: str = "") -> str:
+        """A constant in all lanes."""
+        element = element or self.real
+        if element == "float":
+            x = struct.unpack("<f", struct.pack("<f", x))[0] if abs(x) < 3.4e38 else x
+        text = _hex(x)
+        return f"splat ({element} {text})" if self.lanes > 1 else text
+
+    def call(self, function: str, *args: str, element: str = "") -> str:
+        """Call an elementwise intrinsic."""
+        t = self._of(element or self.real)
+        return self.op(f"call {t} @llvm.{function}.{self._suffix(element)}({', '.join(f'{t} {a}' for a in args)})")
+
+    def declarations(self) -> list[str]:
+        """Intrinsics that bodies may call."""
+        found = []
+        for element in {"double", self.real}:
+            t, s = self._of(element), self._suffix(element)
+            found += [f"declare {t} @llvm.fma.{s}({t}, {t}, {t})"]
+            found += [f"declare {t} @llvm.{f}.{s}({t})" for f in ("sqrt", "fabs")]
+        return found
+
+    def sine_and_cosine(self, x: str) -> tuple[str, str]:
+        """Both functions of one angle, to about 1 ulp for |x| up to 2^49.
+
+        k = round(2x/pi) and r = x - k pi/2 as a sum of two doubles: the first product is
+        subtracted exactly by the fused operation, the second with its rounding errors
+        kept.  Then two polynomials, exchanged and signed by the quadrant.
+        """
+        if self.single:
+            t = self._of("double")
+            wide = self.op(f"fpext {self.type} {x} to {t}")
+            s, c = self._sincos(wide)
+            return self.op(f"fptrunc {t} {s} to {self.type}"), self.op(f"fptrunc {t} {c} to {self.type}")
+        return self._sincos(x)
+
+    def _sincos(self, x: str) -> tuple[str, str]:
+        t, i, b = self._of("double"), self._of("i64"), self._of("i1")
+
+        def num(v: float) -> str:
+            return self.number(v, "double")
+
+        def bits(v: int) -> str:
+            return f"splat (i64 {v})" if self.lanes > 1 else str(v)
+
+        def fma(a: str, b: str, c: str) -> str:
+            return self.call("fma", a, b, c, element="double")
+
+        def do(what: str, a: str, b: str) -> str:
+            return self.op(f"{what} {t} {a}, {b}")
+
+        # beyond, doubles are further apart than a quarter turn is worth: say so with NaN
+        near = self.op(f"fcmp olt {t} {self.call('fabs', x, element='double')}, {num(LARGEST_ANGLE)}")
+        x = self.op(f"select {b} {near}, {t} {x}, {t} {num(float('nan'))}")
+        shifted = fma(x, num(TWO_OVER_PI), num(ROUNDER))
+        k = do("fsub", shifted, num(ROUNDER))
+        minus_k = self.op(f"fneg {t} {k}")
+        r1 = fma(minus_k, num(HALF_PI[0]), x)
+        p = do("fmul", k, num(HALF_PI[1]))
+        p_low = fma(k, num(HALF_PI[1]), self.op(f"fneg {t} {p}"))
+        r = do("fsub", r1, p)
+        back = do("fsub", r, r1)
+        lost = do("fsub", do("fsub", r1, do("fsub", r, back)), do("fadd", p, back))
+        tail = fma(minus_k, num(HALF_PI[2]), do("fsub", lost, p_low))
+
+        z = do("fmul", r, r)
+        s = num(SIN_COEFFICIENTS[-1])
+        for c in reversed(SIN_COEFFICIENTS[1:-1]):
+            s = fma(s, z, num(c))
+        cube = do("fmul", z, r)
+        # r - ((z (tail/2 - cube s) - tail) - cube S1)
+        inner = fma(cube, self.op(f"fneg {t} {s}"), do("fmul", tail, num(0.5)))
+        inner = fma(z, inner, self.op(f"fneg {t} {tail}"))
+        inner = fma(cube, num(-SIN_COEFFICIENTS[0]), inner)
+        sine = do("fsub", r, inner)
+
+        c0 = num(COS_COEFFICIENTS[-1])
+        for c in reversed(COS_COEFFICIENTS[:-1]):
+            c0 = fma(c0, z, num(c))
+        half = do("fmul", z, num(0.5))
+        w = do("fsub", num(1.0), half)
+        rest = do("fsub", do("fsub", num(1.0), w), half)
+        quartic = fma(do("fmul", z, z), c0, self.op(f"fneg {t} {do('fmul', r, tail)}"))
+        cosine = do("fadd", w, do("fadd", rest, quartic))
+
+        q = self.op(f"bitcast {t} {shifted} to {i}")
+        odd = self.op(f"trunc {i} {q} to {b}")
+        s_value = self.op(f"select {b} {odd}, {t} {cosine}, {t} {sine}")
+        c_value = self.op(f"select {b} {odd}, {t} {sine}, {t} {cosine}")
+
+        def signed(value: str, quadrant: str) -> str:
+            sign = self.op(f"and {i} {self.op(f'shl {i} {quadrant}, {bits(62)}')}, {bits(-(2**63))}")
+            raw = self.op(f"bitcast {t} {value} to {i}")
+            return self.op(f"bitcast {i} {self.op(f'xor {i} {raw}, {sign}')} to {t}")
+
+        next_quadrant = self.op(f"add {i} {q}, {bits(1)}")
+        return signed(s_value, q), signed(c_value, next_quadrant)
+
+
+def emit_body(
+    emitter: Emitter,
+    graph: Graph,
+    outputs: Sequence[int],
+    load: Callable[[int], str],
+    store: Callable[[int, str], None],
+) -> None:
+    """Emit every node once, inputs when first needed, outputs as soon as they are known."""
+    names: dict[int, str] = {}
+    circles: dict[int, tuple[str, str]] = {}
+    wanted: dict[int, list[int]] = {}
+    for k, o in enumerate(outputs):
+        wanted.setdefault(o, []).append(k)
+    kinds, args, values = graph.kinds, graph.args, graph.values
+    t = emitter.type
+
+    def name(i: int) -> str:
+        if kinds[i] == CONST:
+            return emitter.number(values[i])
+        if i not in names:
+            names[i] = load(int(values[i]))
+        return names[i]
+
+    for i, kind in enumerate(kinds):
+        if kind not in (CONST, INPUT):
+            a = [name(j) for j in args[i]]
+            if kind in _BINARY:
+                names[i] = emitter.op(f"{_BINARY[kind]} {t} {a[0]}, {a[1]}")
+            elif kind == FMA:
+                names[i] = emitter.call("fma", *a)
+            elif kind == NEG:
+                names[i] = emitter.op(f"fneg {t} {a[0]}")
+            elif kind == SQRT:
+                names[i] = emitter.call("sqrt", a[0])
+            elif kind == ABS:
+                names[i] = emitter.call("fabs", a[0])
+            elif kind in (SIN, COS):
+                if args[i][0] not in circles:
+                    circles[args[i][0]] = emitter.sine_and_cosine(a[0])
+                names[i] = circles[args[i][0]][kind == COS]
+            elif kind == LESS:
+                names[i] = emitter.op(f"fcmp olt {t} {a[0]}, {a[1]}")
+            elif kind == SELECT:
+                mask = f"<{emitter.lanes} x i1>" if emitter.lanes > 1 else "i1"
+                names[i] = emitter.op(f"select {mask} {a[0]}, {t} {a[1]}, {t} {a[2]}")
+            else:
+                raise NotImplementedError(f"no machine code for {kind!r} nodes")
+        for k in wanted.get(i, ()):
+            store(k, name(i))
+
+
+def lanes_module(graph: Graph, outputs: Sequence[int], lanes: int, single_precision: bool = False) -> str:
+    """Module with ``@kernel(in, out)``: inputs and outputs as consecutive vectors."""
+    e = Emitter(lanes, single_precision)
+
+    def load(k: int) -> str:
+        p = e.op(f"getelementptr inbounds {e.type}, ptr %in, i64 {k}")
+        return e.op(f"load {e.type}, ptr {p}, align {e.size}")
+
+    def store(k: int, value: str) -> None:
+        p = e.op(f"getelementptr inbounds {e.type}, ptr %out, i64 {k}")
+        e.line(f"store {e.type} {value}, ptr {p}, align {e.size}")
+
+    emit_body(e, graph, outputs, load, store)
+    return _module(e, "ptr noalias readonly %in, ptr noalias %out")
+
+
+def single_module(
+    graph: Graph, outputs: Sequence[int], lengths: Sequence[int], single_precision: bool = False
+) -> str:
+    """Module with ``@kernel(table, out)``: a table of pointers to the input arrays, one state."""
+    e = Emitter(1, single_precision)
+    starts: list[int] = []
+    total = 0
+    for n in lengths:
+        starts.append(total)
+        total += n
+    arrays = [e.op(f"load ptr, ptr {e.op(f'getelementptr inbounds ptr, ptr %table, i64 {k}')}") for k in range(len(lengths))]
+
+    def load(k: int) -> str:
+        j = max(j for j, first in enumerate(starts) if first <= k and lengths[j])
+        p = e.op(f"getelementptr inbounds {e.type}, ptr {arrays[j]}, i64 {k - starts[j]}")
+        return e.op(f"load {e.type}, ptr {p}, align {e.size}")
+
+    def store(k: int, value: str) -> None:
+        p = e.op(f"getelementptr inbounds {e.type}, ptr %out, i64 {k}")
+        e.line(f"store {e.type} {value}, ptr {p}, align {e.size}")
+
+    emit_body(e, graph, outputs, load, store)
+    return _module(e, "ptr noalias readonly %table, ptr noalias %out")
+
+
+def _module(e: Emitter, parameters: str) -> str:
+    return "\n".join([*e.declarations(), f"define void @kernel({parameters}) {{", *e.lines, "  ret void", "}", ""])

@@ -1,0 +1,343 @@
+"""Expression graphs: what an algorithm leaves behind when it is run on nodes instead of numbers.
+
+A graph is a list of nodes in the order they were made, each one an operation on earlier
+nodes; equal nodes are one node.  Constants are folded, exact zeros, ones and signs are
+propagated as nodes are made; nothing is rounded and nothing reassociated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+CONST, INPUT = "const", "input"
+ADD, SUB, MUL, DIV, NEG, FMA = "add", "sub", "mul", "div", "neg", "fma"
+SQRT, SIN, COS, ATAN2, ABS = "sqrt", "sin", "cos", "atan2", "abs"
+LESS, SELECT = "less", "select"
+
+KINDS = (CONST, INPUT, ADD, SUB, MUL, DIV, NEG, FMA, SQRT, SIN, COS, ATAN2, ABS, LESS, SELECT)
+"""All node kinds. ``fma(a, b, c)`` is a*b + c, rounded once; it appears only after :func:`fuse`."""
+
+
+class Graph:
+    """Nodes as parallel lists: kind, arguments (indices), and a value for constants and inputs."""
+
+    def __init__(self) -> None:
+        self.kinds: list[str] = []
+        self.args: list[tuple[int, ...]] = []
+        self.values: list[float | int] = []
+        self._known: dict[tuple[Any, ...], int] = {}
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    # Making nodes. Arguments and results are indices.
+
+    def _node(self, kind: str, *args: int) -> int:
+        key = (kind, args)
+        index = self._known.get(key)
+        if index is None:
+            index = len(self.kinds)
+            self.kinds.append(kind)
+            self.args.append(args)
+            self.values.append(0.0)
+            self._known[key] = index
+        return index
+
+    def const(self, value: float) -> int:
+        """A number. Minus zero and zero differ, NaNs are all one."""
+        value = float(value)
+        key = (CONST, value, math.copysign(1.0, value)) if value == value else (CONST, "nan")
+        index = self._known.get(key)
+        if index is None:
+            index = len(self.kinds)
+            self.kinds.append(CONST)
+            self.args.append(())
+            self.values.append(value)
+            self._known[key] = index
+        return index
+
+    def input(self, position: int) -> int:
+        """The argument at ``position`` of the flattened inputs."""
+        index = self._known.get((INPUT, position))
+        if index is None:
+            index = len(self.kinds)
+            self.kinds.append(INPUT)
+            self.args.append(())
+            self.values.append(position)
+            self._known[INPUT, position] = index
+        return index
+
+    def is_const(self, a: int) -> bool:
+        """Whether a node is a number."""
+        return self.kinds[a] == CONST
+
+    def add(self, a: int, b: int) -> int:
+        """a + b."""
+        kinds = self.kinds
+        if kinds[a] == CONST:
+            x = self.values[a]
+            if x == 0.0:
+                return b
+            if kinds[b] == CONST:
+                return self.const(x + self.values[b])
+        elif kinds[b] == CONST and self.values[b] == 0.0:
+            return a
+        if kinds[b] == NEG:
+            return self.sub(a, self.args[b][0])
+        if kinds[a] == NEG:
+            return self.sub(b, self.args[a][0])
+        return self._node(ADD, a, b) if a <= b else self._node(ADD, b, a)
+
+    def sub(self, a: int, b: int) -> int:
+        """a - b."""
+        kinds = self.kinds
+        if kinds[b] == CONST:
+            y = self.values[b]
+            if y == 0.0:
+                return a
+            if kinds[a] == CONST:
+                return self.const(self.values[a] - y)
+        if kinds[a] == CONST and self.values[a] == 0.0:
+            return self.neg(b)
+        if kinds[b] == NEG:
+            return self.add(a, self.args[b][0])
+        if kinds[a] == NEG:
+            return self.neg(self.add(self.args[a][0], b))
+        return self._node(SUB, a, b)
+
+    def mul(self, a: int, b: int) -> int:
+        """a * b. A factor that is exactly zero makes zero, whatever the other one is."""
+        kinds = self.kinds
+        if kinds[a] == CONST:
+            a, b = b, a
+        if kinds[b] == CONST:
+            y = self.values[b]
+            if kinds[a] == CONST:
+                return self.const(self.values[a] * y)
+            if y == 0.0:
+                return self.const(0.0)
+            if y == 1.0:
+                return a
+            if y == -1.0:
+                return self.neg(a)
+            if y < 0.0:
+                return self.neg(self.mul(a, self.const(-y)))
+        if kinds[a] == NEG:
+            return self.neg(self.mul(self.args[a][0], b))
+        if kinds[b] == NEG:
+            return self.neg(self.mul(a, self.args[b][0]))
+        return self._node(MUL, a, b) if a <= b else self._node(MUL, b, a)
+
+    def div(self, a: int, b: int) -> int:
+        """a / b."""
+        kinds = self.kinds
+        if kinds[b] == CONST:
+            y = self.values[b]
+            if y == 1.0:
+                return a
+            if y == -1.0:
+                return self.neg(a)
+            if kinds[a] == CONST and y != 0.0:
+                return self.const(self.values[a] / y)
+            if y != 0.0 and math.frexp(y)[0] in (0.5, -0.5):
+                return self.mul(a, self.const(1.0 / y))  # exact: a power of two
+        if kinds[a] == CONST and self.values[a] == 0.0:
+            return a
+        if kinds[a] == NEG:
+            return self.neg(self.div(self.args[a][0], b))
+        if kinds[b] == NEG:
+            return self.neg(self.div(a, self.args[b][0]))
+        return self._node(DIV, a, b)
+
+    def neg(self, a: int) -> int:
+        """-a."""
+        kind = self.kinds[a]
+        if kind == CONST:
+            return self.const(-self.values[a])
+        if kind == NEG:
+            return self.args[a][0]
+        if kind == SUB:
+            x, y = self.args[a]
+            return self.sub(y, x)
+        return self._node(NEG, a)
+
+    def sqrt(self, a: int) -> int:
+        """Square root."""
+        if self.kinds[a] == CONST and self.values[a] >= 0.0:
+            return self.const(math.sqrt(self.values[a]))
+        return self._node(SQRT, a)
+
+    def sin(self, a: int) -> int:
+        """Sine."""
+        if self.kinds[a] == CONST and math.isfinite(self.values[a]):
+            return self.const(math.sin(self.values[a]))
+        if self.kinds[a] == NEG:
+            return self.neg(self.sin(self.args[a][0]))
+        return self._node(SIN, a)
+
+    def cos(self, a: int) -> int:
+        """Cosine."""
+        if self.kinds[a] == CONST and math.isfinite(self.values[a]):
+            return self.const(math.cos(self.values[a]))
+        if self.kinds[a] == NEG:
+            return self.cos(self.args[a][0])
+        return self._node(COS, a)
+
+    def atan2(self, y: int, x: int) -> int:
+        """Angle of the point (x, y)."""
+        if self.is_const(y) and self.is_const(x):
+            return self.const(math.atan2(self.values[y], self.values[x]))
+        return self._node(ATAN2, y, x)
+
+    def abs(self, a: int) -> int:
+        """Magnitude."""
+        if self.kinds[a] == CONST:
+            return self.const(abs(self.values[a]))
+        if self.kinds[a] == NEG:
+            return self.abs(self.args[a][0])
+        return self._node(ABS, a)
+
+    def less(self, a: int, b: int) -> int:
+        """Whether a < b; false if either is NaN. Only of use in :meth:`select`."""
+        if self.is_const(a) and self.is_const(b):
+            return self.const(1.0 if self.values[a] < self.values[b] else 0.0)
+        return self._node(LESS, a, b)
+
+    def select(self, condition: int, yes: int, no: int) -> int:
+        """One of two values, lane by lane."""
+        if self.is_const(condition):
+            return yes if self.values[condition] else no
+        return yes if yes == no else self._node(SELECT, condition, yes, no)
+
+    # Looking at graphs
+
+    def describe(self, outputs: Sequence[int] = ()) -> str:
+        """One line per node that the outputs need (all nodes if none are named)."""
+        needed = self.reachable(outputs) if outputs else range(len(self))
+        lines = []
+        for i in needed:
+            kind = self.kinds[i]
+            if kind == CONST:
+                lines.append(f"%{i} = {self.values[i]!r}")
+            elif kind == INPUT:
+                lines.append(f"%{i} = input[{self.values[i]}]")
+            else:
+                lines.append(f"%{i} = {kind}({', '.join(f'%{a}' for a in self.args[i])})")
+        if outputs:
+            lines.append("return " + ", ".join(f"%{o}" for o in outputs))
+        return "\n".join(lines)
+
+    def reachable(self, outputs: Iterable[int]) -> list[int]:
+        """Nodes that the outputs depend on, in the order they were made."""
+        needed = bytearray(len(self))
+        for o in outputs:
+            needed[o] = 1
+        args = self.args
+        for i in range(len(self) - 1, -1, -1):
+            if needed[i]:
+                for a in args[i]:
+                    needed[a] = 1
+        return [i for i in range(len(self)) if needed[i]]
+
+
+class Node:
+    """A handle on a graph's node that behaves like a number."""
+
+    __slots__ = ("graph", "index")
+    __array_ufunc__ = None  # NumPy must leave arithmetic with nodes to us
+
+    def __init__(self, graph: Graph, index: int) -> None:
+        self.graph, self.index = graph, index
+
+    def _index(self, other: Any) -> int:
+        if type(other) is Node:
+            return other.index
+        if isinstance(other, (int, float)):
+            return self.graph.const(other)
+        return self.graph.const(float(other))
+
+    def __add__(self, other: Any) -> Node:
+        return Node(self.graph, self.graph.add(self.index, self._index(other)))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Node:
+        return Node(self.graph, self.graph.sub(self.index, self._index(other)))
+
+    def __rsub__(self, other: Any) -> Node:
+        return Node(self.graph, self.graph.sub(self._index(other), self.index))
+
+    def __mul__(self, other: Any) -> Node:
+        return Node(self.graph, self.graph.mul(self.index, self._index(other)))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Node:
+        return Node(self.graph, self.graph.div(self.index, self._index(other)))
+
+    def __rtruediv__(self, other: Any) -> Node:
+        return Node(self.graph, self.graph.div(self._index(other), self.index))
+
+    def __neg__(self) -> Node:
+        return Node(self.graph, self.graph.neg(self.index))
+
+    def __abs__(self) -> Node:
+        return Node(self.graph, self.graph.abs(self.index))
+
+    def __lt__(self, other: Any) -> Node:
+        return Node(self.graph, self.graph.less(self.index, self._index(other)))
+
+    def __gt__(self, other: Any) -> Node:
+        return Node(self.graph, self.graph.less(self._index(other), self.index))
+
+    def __pow__(self, exponent: Any) -> Node:
+        if not isinstance(exponent, int) or exponent < 1:
+            raise TypeError(f"nodes can be raised to whole positive powers only, not {exponent!r}")
+        result = self
+        for _ in range(exponent - 1):
+            result = result * self
+        return result
+
+    def __bool__(self) -> bool:
+        raise TypeError("a traced value is not known yet: use kinetree's where() instead of if")
+
+    def __repr__(self) -> str:
+        return f"<node %{self.index} {self.graph.kinds[self.index]}>"
+
+    class scalar_functions:
+        """Elementary functions, found by whoever dispatches on the scalar's type."""
+
+        @staticmethod
+        def sin(x: Node) -> Node:
+            return Node(x.graph, x.graph.sin(x.index))
+
+        @staticmethod
+        def cos(x: Node) -> Node:
+            return Node(x.graph, x.graph.cos(x.index))
+
+        @staticmethod
+        def sqrt(x: Node) -> Node:
+            return Node(x.graph, x.graph.sqrt(x.index))
+
+        @staticmethod
+        def arctan2(y: Any, x: Any) -> Node:
+            anchor = y if isinstance(y, Node) else x
+            g = anchor.graph
+            return Node(g, g.atan2(anchor._index(y), anchor._index(x)))
+
+        @staticmethod
+        def where(condition: Node, yes: Any, no: Any) -> Node:
+            g = condition.graph
+            return Node(g, g.select(condition.index, condition._index(yes), condition._index(no)))
+
+
+def inputs(graph: Graph, count: int, first: int = 0) -> list[Node]:
+    """Nodes for ``count`` inputs."""
+    return [Node(graph, graph.input(first + k)) for k in range(count)]
+
+
+def outputs(graph: Graph, values: Iterable[Any]) -> list[int]:
+    """Indices of results, numbers included."""
+    return [v.index if isinstance(v, Node) else graph.const(float(v)) for v in values]

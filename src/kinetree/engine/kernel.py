@@ -1,0 +1,243 @@
+"""A traced function as machine code: for one state, for a batch, from Python.
+
+A kernel takes a few vectors of fixed length and returns an array of fixed shape; leading
+axes are the batch.  It knows nothing about what it computes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from . import cache, driver, machine
+from .emit import lanes_module, single_module
+from .fuse import fuse
+from .graph import Graph, inputs, outputs
+
+Shape = tuple[int, ...]
+Trace = Callable[..., Any]
+
+_POINTER = ctypes.c_void_p
+_DRIVE = ctypes.CFUNCTYPE(
+    None,
+    *(_POINTER, ctypes.c_int64, _POINTER, _POINTER, _POINTER, _POINTER),
+    *(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, _POINTER),
+)
+
+
+@dataclass
+class Traced:
+    """A graph with named vector inputs and an output of some shape."""
+
+    graph: Graph
+    outputs: list[int]
+    lengths: tuple[int, ...]
+    shape: Shape
+
+
+def trace(function: Trace, lengths: Sequence[int], flatten: Callable[[Any], Any]) -> Traced:
+    """Run a function on nodes. ``flatten`` turns what it returns into nested lists."""
+    graph = Graph()
+    first, vectors = 0, []
+    for n in lengths:
+        vectors.append(inputs(graph, n, first))
+        first += n
+    nested = flatten(function(*vectors))
+    leaves: list[Any] = []
+    shape = _collect(nested, leaves)
+    return Traced(graph, outputs(graph, leaves), tuple(lengths), shape)
+
+
+def _collect(nested: Any, leaves: list[Any]) -> Shape:
+    if not isinstance(nested, list):
+        leaves.append(nested)
+        return ()
+    inner: Shape = ()
+    for item in nested:
+        inner = _collect(item, leaves)
+    return (len(nested), *inner)
+
+
+@lru_cache(maxsize=2)
+def _driver(single_precision: bool) -> tuple[Any, Any]:
+    """The batch loop, the same for all kernels."""
+    lanes = machine.host().lanes * (2 if single_precision else 1)
+    text = driver.driver_module(lanes, single_precision)
+    key = cache.digest("driver", text, machine.host().key)
+    code = cache.read(key)
+    if code is None:
+        code = machine.assemble(text)
+        cache.write(key, code)
+    addresses, alive = machine.load(code, (driver.SYMBOL,))
+    return _DRIVE(addresses[driver.SYMBOL]), alive
+
+
+@lru_cache(maxsize=1)
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(thread_name_prefix="kinetree")
+
+
+@dataclass
+class Kernel:
+    """A function of vectors, compiled when first needed.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    source : callable
+        Returns the :class:`Traced` graph; called only if the code is not in the cache.
+    lengths : sequence of int
+        Length of each input vector.
+    shape : tuple of int
+        Shape of the output.
+    key : str or None
+        What the code depends on beside the machine; None keeps it out of the cache.
+    argument_names : sequence of str
+        For messages.
+    single_precision : bool
+        Compute in float32.
+    """
+
+    name: str
+    source: Callable[[], Traced]
+    lengths: tuple[int, ...]
+    shape: Shape
+    key: str | None = None
+    argument_names: tuple[str, ...] = ()
+    single_precision: bool = False
+    _alive: list[Any] = field(default_factory=list, repr=False)
+    _lock: Any = field(default_factory=threading.RLock, repr=False)
+
+    @property
+    def dtype(self) -> type:
+        """float64 or float32."""
+        return np.float32 if self.single_precision else np.float64
+
+    @cached_property
+    def size(self) -> int:
+        """Numbers per state in the output."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def _fused(self) -> Traced:
+        traced = self.source()
+        graph, out = fuse(traced.graph, traced.outputs)
+        return Traced(graph, out, traced.lengths, traced.shape)
+
+    def _address(self, form: str) -> int:
+        """Compile one form, or fetch it from the cache."""
+        with self._lock:
+            precision = "f32" if self.single_precision else "f64"
+            key = None if self.key is None else cache.digest(self.key, form, precision, machine.host().key)
+            code = cache.read(key) if key else None
+            if code is None:
+                t = self._fused
+                if form == "lanes":
+                    lanes = machine.host().lanes * (2 if self.single_precision else 1)
+                    text = lanes_module(t.graph, t.outputs, lanes, self.single_precision)
+                else:
+                    text = single_module(t.graph, t.outputs, t.lengths, self.single_precision)
+                try:
+                    code = machine.assemble(text)
+                except machine.CompilationError as problem:
+                    raise machine.CompilationError(f"compiling {self.name} failed: {problem}") from None
+                if key:
+                    cache.write(key, code)
+            addresses, alive = machine.load(code)
+            self._alive.append(alive)
+            return addresses["kernel"]
+
+    @cached_property
+    def lanes_address(self) -> int:
+        """Machine code over vector lanes."""
+        return self._address("lanes")
+
+    @cached_property
+    def single_address(self) -> int:
+        """Machine code for one state."""
+        return self._address("single")
+
+    @cached_property
+    def _single(self) -> Any:
+        return ctypes.CFUNCTYPE(None, _POINTER, _POINTER)(self.single_address)
+
+    def __call__(self, *arrays: np.ndarray, out: np.ndarray | None = None, threads: int = 1) -> np.ndarray:
+        """Evaluate. Arrays must have the right last axis; their batches broadcast."""
+        batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
+        result = np.empty((*batch, *self.shape), dtype=self.dtype) if out is None else out
+        if batch == ():
+            self._run_single(arrays, result)
+        else:
+            self._run_batch(arrays, batch, result, threads)
+        return result
+
+    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
+        held = [np.ascontiguousarray(a, dtype=self.dtype) for a in arrays]
+        table = (ctypes.c_void_p * max(len(held), 1))(*(a.ctypes.data for a in held))
+        target = result if result.flags.c_contiguous and result.dtype == self.dtype else np.empty(self.shape, self.dtype)
+        self._single(ctypes.addressof(table), target.ctypes.data)
+        if target is not result:
+            result[...] = target
+
+    def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
+        count = math.prod(batch)
+        if count == 0:
+            return
+        rows = [self._rows(a, batch, count) for a in arrays]
+        flat = result.reshape(count, self.size) if result.flags.c_contiguous else None
+        if flat is None or flat.dtype != self.dtype:
+            flat = np.empty((count, self.size), dtype=self.dtype)
+        drive, _ = _driver(self.single_precision)
+        lanes = machine.host().lanes * (2 if self.single_precision else 1)
+        n = len(rows)
+        pointers = (ctypes.c_void_p * n)(*(a.ctypes.data for a in rows))
+        strides = (ctypes.c_int64 * n)(*(a.strides[0] // a.itemsize for a in rows))
+        lengths = (ctypes.c_int64 * n)(*self.lengths)
+        scratch_size = (sum(self.lengths) + self.size + 3 * lanes) * lanes
+        kernel = self.lanes_address
+
+        def run(start: int, stop: int) -> None:
+            scratch = np.empty(scratch_size + 64 // flat.itemsize, dtype=self.dtype)
+            aligned = (scratch.ctypes.data + 63) & ~63
+            drive(
+                kernel, n, ctypes.addressof(pointers), ctypes.addressof(strides), ctypes.addressof(lengths),
+                flat.ctypes.data, self.size, self.size, start, stop, aligned,
+            )  # fmt: skip
+
+        pieces = max(1, min(threads, count // lanes))
+        if pieces == 1:
+            run(0, count)
+        else:
+            # whole tiles per piece: every state is computed in the same way whatever the split
+            edges = [min(count, -(-count * k // pieces // lanes) * lanes) for k in range(pieces)] + [count]
+            for future in [_pool().submit(run, a, b) for a, b in zip(edges, edges[1:], strict=False)]:
+                future.result()
+        if not np.shares_memory(flat, result):
+            result[...] = flat.reshape(result.shape)
+
+    def _rows(self, a: np.ndarray, batch: Shape, count: int) -> np.ndarray:
+        """A view (count, n) with unit inner stride, copying only when there is no such view."""
+        n = a.shape[-1]
+        if a.dtype != self.dtype:
+            a = a.astype(self.dtype)
+        if n > 1 and a.strides[-1] != a.itemsize:
+            a = np.ascontiguousarray(a)
+        if math.prod(a.shape[:-1]) == 1:
+            return np.broadcast_to(a.reshape(1, n), (count, n))
+        if a.shape[:-1] != batch:
+            a = np.broadcast_to(a, (*batch, n))
+        rows = a.reshape(count, n)
+        if rows.strides[0] % rows.itemsize or (n > 1 and rows.strides[-1] != rows.itemsize):
+            rows = np.ascontiguousarray(rows)
+        return rows
+
+

@@ -1,0 +1,97 @@
+"""This computer: its vector width, and turning LLVM assembly into functions."""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+
+class CompilationError(RuntimeError):
+    """LLVM refused a module."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What code is generated for."""
+
+    cpu: str
+    features: str
+    lanes: int
+    version: str
+
+    @property
+    def supported(self) -> bool:
+        """Whether fused multiply-add and vectors are there."""
+        return self.lanes > 0
+
+    @property
+    def key(self) -> str:
+        """Distinguishes machines whose code cannot be exchanged."""
+        return f"{platform.machine()}|{self.cpu}|{self.features}|{self.version}"
+
+
+@lru_cache(maxsize=1)
+def binding() -> Any:
+    """llvmlite, imported and initialised on first use."""
+    import llvmlite.binding as llvm
+
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    return llvm
+
+
+@lru_cache(maxsize=1)
+def host() -> Machine:
+    """The machine we run on."""
+    llvm = binding()
+    features = llvm.get_host_cpu_features()
+    flat = features.flatten()
+    architecture = platform.machine().lower()
+    if features.get("avx512f"):
+        # LLVM keeps to 256-bit vectors on many CPUs unless told otherwise
+        lanes, flat = 8, flat + ",-prefer-256-bit"
+    elif features.get("avx2") and features.get("fma"):
+        lanes = 4
+    elif architecture in ("aarch64", "arm64"):
+        lanes = 2
+    else:
+        lanes = 0
+    return Machine(llvm.get_host_cpu_name(), flat, lanes, ".".join(str(n) for n in llvm.llvm_version_info))
+
+
+@lru_cache(maxsize=1)
+def _target() -> Any:
+    llvm, machine = binding(), host()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=machine.cpu, features=machine.features, opt=2, reloc="pic", codemodel="small"
+    )
+
+
+@lru_cache(maxsize=1)
+def _linker() -> Any:
+    return binding().create_lljit_compiler(_target())
+
+
+def assemble(text: str) -> bytes:
+    """Machine code (an object file) for a module of LLVM assembly."""
+    try:
+        module = binding().parse_assembly(text)
+        return bytes(_target().emit_object(module))
+    except RuntimeError as problem:
+        raise CompilationError(str(problem).splitlines()[0] if str(problem) else "LLVM failed") from None
+
+
+_loaded = 0
+
+
+def load(code: bytes, symbols: tuple[str, ...] = ("kernel",)) -> tuple[dict[str, int], Any]:
+    """Make an object file callable; returns addresses and what must be kept alive."""
+    global _loaded
+    _loaded += 1
+    builder = binding().JITLibraryBuilder().add_object_img(code)
+    for symbol in symbols:
+        builder = builder.export_symbol(symbol)
+    library = builder.link(_linker(), f"kinetree{_loaded}")
+    return {symbol: library[symbol] for symbol in symbols}, library
