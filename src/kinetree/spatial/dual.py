@@ -58,6 +58,8 @@ class Dual:
         return Dual(other) / self
 
     def __pow__(self, exponent: int | float) -> Dual:
+        if exponent == 0:  # 0 * x**-1 would be 0/0 at x = 0
+            return Dual(self.value**0, 0.0 * self.rate)
         return Dual(self.value**exponent, exponent * self.value ** (exponent - 1) * self.rate)
 
     def __lt__(self, other: Any) -> Any:
