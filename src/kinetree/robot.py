@@ -198,7 +198,7 @@ class Robot:
         return isinstance(other, Robot) and self.model == other.model
 
     def __hash__(self) -> int:
-        return hash((self.model.name, self.joint_names[0], self.nv))
+        return hash((self.model.name, tuple(self.joint_names[:1]), self.nv))
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """The same robot in another gravity field."""
@@ -254,7 +254,7 @@ class Robot:
         generator = np.random.default_rng(rng)
         batch = (shape,) if isinstance(shape, int) else tuple(shape)
         parts = [j.kind.random(generator, j.lower, j.upper, batch) for j in self.model.joints if not j.mimic]
-        return np.concatenate(parts, axis=-1)
+        return np.concatenate([np.empty((*batch, 0)), *parts], axis=-1)
 
     def integrate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Configuration reached from ``q`` in unit time with constant velocity ``v``."""

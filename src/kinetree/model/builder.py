@@ -61,8 +61,8 @@ class ModelBuilder:
     gravity : sequence of 3 floats
         Acceleration of free fall in the world frame.
     strict : bool
-        Whether physically impossible inertias are errors (default) or warnings, as for
-        real-world files.
+        Whether physically impossible inertias and a robot without moving joints are errors
+        (default) or warnings, as for real-world files.
     """
 
     def __init__(
@@ -96,9 +96,15 @@ class ModelBuilder:
     def _check_mass(self, name: str, properties: MassProperties) -> None:
         for problem in properties.problems():
             message = f"body {name!r}: {problem}"
-            if self.strict or properties.mass < 0 or "finite" in problem:
+            if properties.mass < 0 or "finite" in problem:
                 raise ModelError(message)
-            warnings.warn(message, ModelWarning, stacklevel=4)
+            self._oddity(message)
+
+    def _oddity(self, message: str) -> None:
+        """Something a real-world file may contain but a mechanism should not."""
+        if self.strict:
+            raise ModelError(message)
+        warnings.warn(message, ModelWarning, stacklevel=5)
 
     def add_joint(
         self,
@@ -347,7 +353,10 @@ class ModelBuilder:
             masses.append(bodies[draft.child].moved(draft.child_pose))
             joints.append(Joint(draft.name, draft.kind, carrier, placement, **draft.data))
         if not joints:
-            raise ModelError(f"robot {self.name!r} has no moving joints: there is nothing to compute")
+            self._oddity(
+                f"robot {self.name!r} has no moving joints: there is nothing to compute, unless floating_base=True "
+                "lets it float"
+            )
         for name, (body, pose) in self._frames.items():
             if body not in seat:
                 raise UnknownNameError(f"body (of frame {name!r})", body, seat)

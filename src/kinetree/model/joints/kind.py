@@ -43,7 +43,7 @@ def unit_axis(axis: Any, what: str = "axis") -> tuple[float, float, float]:
         raise ModelError(f"{what} has zero length: a joint needs a direction")
     if not math.isfinite(norm):
         raise ModelError(f"{what} is too long to be normalised: {axis!r}")
-    if norm == 1.0:
+    if abs(norm - 1.0) < 1e-15:  # as good as division makes it: an axis read back from a file stays as it is
         return (float(v[0]), float(v[1]), float(v[2]))
     return (float(v[0]) / norm, float(v[1]) / norm, float(v[2]) / norm)
 
