@@ -21,6 +21,7 @@ def from_dh(
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     degrees: bool = False,
     floating_base: bool = False,
+    strict: bool = True,
 ) -> Robot:
     """Make a robot from a Denavit-Hartenberg table.
 
@@ -44,6 +45,9 @@ def from_dh(
         turn.  Joint coordinates and limits are in radians always.
     floating_base : bool
         Put the base, and what is welded to it, on a free joint.
+    strict : bool
+        Whether physically impossible inertias are errors (default) or warnings; measured
+        tables, such as those of the PUMA 560, can break the triangle inequality.
 
     Returns
     -------
@@ -58,5 +62,5 @@ def from_dh(
     >>> arm.joint_names
     ['joint1', 'joint2']
     """
-    builder = dh.build(table, convention, name=name, base=base, gravity=gravity, degrees=degrees)
+    builder = dh.build(table, convention, name=name, base=base, gravity=gravity, degrees=degrees, strict=strict)
     return Robot(builder.model(floating_base=floating_base))

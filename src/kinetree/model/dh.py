@@ -140,6 +140,7 @@ def build(
     base: str = "base",
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     degrees: bool = False,
+    strict: bool = True,
 ) -> ModelBuilder:
     """Read a table into a builder; see :func:`kinetree.from_dh` for the parameters."""
     if convention not in CONVENTIONS:
@@ -148,7 +149,7 @@ def build(
         raise ModelError(f"a DH table is a sequence of rows, not {type(table).__name__}")
     if not table:
         raise ModelError("the DH table is empty: it needs at least one row")
-    builder = ModelBuilder(name, base=base, gravity=gravity)
+    builder = ModelBuilder(name, base=base, gravity=gravity, strict=strict)
     bodies = [base]
     for number, given in enumerate(table, start=1):
         row = _as_row(given, convention, number)
