@@ -177,6 +177,11 @@ class MassProperties:
         """Whether mass and inertia are exactly zero."""
         return self.mass == 0.0 and not any(self.inertia)
 
+    @property
+    def is_finite(self) -> bool:
+        """Whether all ten numbers are finite."""
+        return bool(np.all(np.isfinite([self.mass, *self.com, *self.inertia])))
+
     def moved(self, pose: Pose) -> MassProperties:
         """The same body described in a frame in which our frame has the given pose."""
         if pose.is_identity:
@@ -203,8 +208,7 @@ class MassProperties:
 
     def problems(self) -> list[str]:
         """What is physically wrong with these numbers; empty when nothing is."""
-        numbers = np.array([self.mass, *self.com, *self.inertia])
-        if not np.all(np.isfinite(numbers)):
+        if not self.is_finite:
             return ["mass properties must be finite numbers"]
         if self.mass < 0.0:
             return [f"mass is negative ({self.mass:g})"]
