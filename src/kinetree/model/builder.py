@@ -96,7 +96,7 @@ class ModelBuilder:
     def _check_mass(self, name: str, properties: MassProperties) -> None:
         for problem in properties.problems():
             message = f"body {name!r}: {problem}"
-            if properties.mass < 0 or "finite" in problem:
+            if properties.mass < 0 or not properties.is_finite:
                 raise ModelError(message)
             self._oddity(message)
 
