@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
-from helpers.compare import assert_close, derivative, rate, skew, times, transpose, unskew
-from helpers.robots import KINDS, cam, random_mass, random_state
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 import kinetree as kt
+from helpers.compare import assert_close, derivative, rate, skew, times, transpose, unskew
+from helpers.robots import KINDS, cam, random_mass, random_state
 from kinetree.errors import ModelError
 from kinetree.model.joints import KINDS as REGISTERED
 from kinetree.model.joints import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES, JointKind
@@ -174,7 +176,7 @@ def test_euler_joints_are_products_of_three_turns(sequence):
 def test_there_are_twelve_and_six_sequences():
     assert len(set(THREE_AXIS_SEQUENCES)) == 12
     assert len(set(TWO_AXIS_SEQUENCES)) == 6
-    assert all(a != b for s in (*THREE_AXIS_SEQUENCES, *TWO_AXIS_SEQUENCES) for a, b in zip(s, s[1:], strict=False))
+    assert all(a != b for s in (*THREE_AXIS_SEQUENCES, *TWO_AXIS_SEQUENCES) for a, b in pairwise(s))
 
 
 # Derivatives
