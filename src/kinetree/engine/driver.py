@@ -4,16 +4,49 @@ Tiles of as many states as there are lanes are transposed into a scratch area, c
 and transposed back.  Rows past the end of the batch repeat the last one on the way in and
 are not written on the way out, so any batch length works.  A row stride of zero
 broadcasts one state to the whole batch without a copy.
+
+A second, small kernel may guard the inputs: the driver returns 1 if its verdict on any
+state is positive.
 """
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Sequence
+
 
 SYMBOL = "drive"
 
+_WORDS = {
+    "kernel": "ptr", "guard": "ptr", "out": "ptr", "scratch": "ptr", "out_length": "i64", "start": "i64", "stop": "i64",
+    "count": "i64",
+}  # fmt: skip
+
+
+def pack_job(
+    kernel: int, guard: int, out: int, scratch: int, out_length: int, start: int, stop: int,
+    pointers: Sequence[int], strides: Sequence[int], lengths: Sequence[int],
+) -> bytes:  # fmt: skip
+    """What one call of the driver is to do."""
+    words = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), *pointers, *strides, *lengths)
+    return struct.pack(f"<{len(words)}q", *words)
+
+
+def _unpack_job() -> list[str]:
+    """Name the words of a job."""
+    lines = []
+    for k, (name, kind) in enumerate(_WORDS.items()):
+        lines += [f"  %{name}_at = getelementptr i64, ptr %job, i64 {k}", f"  %{name} = load {kind}, ptr %{name}_at"]
+    return [
+        *lines,
+        f"  %pointers = getelementptr i64, ptr %job, i64 {len(_WORDS)}",
+        "  %strides = getelementptr i64, ptr %pointers, i64 %count",
+        "  %lengths = getelementptr i64, ptr %strides, i64 %count",
+    ]
+
 
 def driver_module(lanes: int, single_precision: bool = False) -> str:
-    """LLVM assembly of ``drive(kernel, count, pointers, strides, lengths, out, out_stride, out_length, start, stop, scratch)``.
+    """LLVM assembly of ``drive(job)``, a job being a block of 8-byte words as :func:`pack_job` makes it.
 
     Strides are in elements. ``scratch`` must hold the inputs, the outputs and two
     spare vectors per lane, aligned to the vector size.
@@ -41,9 +74,7 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
                 high = ", ".join(f"i32 {l + d if not l & d else l + lanes}" for l in range(lanes))
                 for row, pattern in ((i, low), (i + d, high)):
                     fresh[row] = f"%{prefix}{stage}_{row}"
-                    lines.append(
-                        f"  {fresh[row]} = shufflevector {vec} {a}, {vec} {b}, <{lanes} x i32> <{pattern}>"
-                    )
+                    lines.append(f"  {fresh[row]} = shufflevector {vec} {a}, {vec} {b}, <{lanes} x i32> <{pattern}>")
             current, stage, d = fresh, stage + 1, d // 2
         return lines, current
 
@@ -54,14 +85,16 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
         f"declare {vec} @llvm.masked.load.{suffix}.p0(ptr, i32, {mask}, {vec})",
         f"declare void @llvm.masked.store.{suffix}.p0({vec}, ptr, i32, {mask})",
         "declare i64 @llvm.smin.i64(i64, i64)",
-        f"define void @{SYMBOL}(ptr %kernel, i64 %count, ptr %pointers, ptr %strides, ptr %lengths, ptr %out, "
-        "i64 %out_stride, i64 %out_length, i64 %start, i64 %stop, ptr noalias %scratch) {",
+        f"declare i1 @llvm.vector.reduce.or.v{lanes}i1({mask})",
+        f"define i64 @{SYMBOL}(ptr %job) {{",
         "entry:",
+        *_unpack_job(),
         "  %last = sub i64 %stop, 1",
         "  %any = icmp slt i64 %start, %stop",
         "  br i1 %any, label %tile, label %done",
         "tile:",
         "  %base = phi i64 [ %start, %entry ], [ %next_base, %tile_end ]",
+        "  %doubts = phi i64 [ 0, %entry ], [ %doubts_next, %tile_end ]",
         "  br label %argument",
         # inputs
         "argument:",
@@ -120,11 +153,23 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
         "compute:",
         f"  %gap = add i64 %at, {lanes}",
         f"  %result = getelementptr {vec}, ptr %scratch, i64 %gap",
+        "  %unguarded = icmp eq ptr %guard, null",
+        "  br i1 %unguarded, label %calculate, label %ask",
+        "ask:",
+        "  call void %guard(ptr %scratch, ptr %result)",
+        f"  %verdicts = load {vec}, ptr %result, align {wide}",
+        f"  %bad_lanes = fcmp ogt {vec} %verdicts, zeroinitializer",
+        f"  %bad = call i1 @llvm.vector.reduce.or.v{lanes}i1({mask} %bad_lanes)",
+        "  %bad_bit = zext i1 %bad to i64",
+        "  br label %calculate",
+        "calculate:",
+        "  %doubt = phi i64 [ 0, %compute ], [ %bad_bit, %ask ]",
+        "  %doubts_next = or i64 %doubts, %doubt",
         "  call void %kernel(ptr %scratch, ptr %result)",
         "  br label %out_block",
         # outputs
         "out_block:",
-        "  %d = phi i64 [ 0, %compute ], [ %d_next, %out_end ]",
+        "  %d = phi i64 [ 0, %calculate ], [ %d_next, %out_end ]",
         "  %more_out = icmp slt i64 %d, %out_length",
         "  br i1 %more_out, label %out_body, label %tile_end",
         "out_body:",
@@ -149,7 +194,7 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
             f"  %valid{k} = icmp slt i64 %w{k}, %stop",
             f"  br i1 %valid{k}, label %do{k}, label %out_end",
             f"do{k}:",
-            f"  %g{k} = mul i64 %w{k}, %out_stride",
+            f"  %g{k} = mul i64 %w{k}, %out_length",
             f"  %h{k} = add i64 %g{k}, %d",
             f"  %to{k} = getelementptr {real}, ptr %out, i64 %h{k}",
             f"  call void @llvm.masked.store.{suffix}.p0({vec} {out_rows[k]}, ptr %to{k}, i32 {size}, {mask} %omask)",
@@ -164,10 +209,9 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
         "  %more_tiles = icmp slt i64 %next_base, %stop",
         "  br i1 %more_tiles, label %tile, label %done",
         "done:",
-        "  ret void",
+        "  %answer = phi i64 [ 0, %entry ], [ %doubts_next, %tile_end ]",
+        "  ret i64 %answer",
         "}",
         "",
     ]
     return "\n".join(text)
-
-

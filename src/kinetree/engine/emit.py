@@ -244,9 +244,7 @@ def lanes_module(graph: Graph, outputs: Sequence[int], lanes: int, single_precis
     return _module(e, "ptr noalias readonly %in, ptr noalias %out")
 
 
-def single_module(
-    graph: Graph, outputs: Sequence[int], lengths: Sequence[int], single_precision: bool = False
-) -> str:
+def single_module(graph: Graph, outputs: Sequence[int], lengths: Sequence[int], single_precision: bool = False) -> str:
     """Module with ``@kernel(table, out)``: a table of pointers to the input arrays, one state."""
     e = Emitter(1, single_precision)
     starts: list[int] = []
@@ -254,7 +252,9 @@ def single_module(
     for n in lengths:
         starts.append(total)
         total += n
-    arrays = [e.op(f"load ptr, ptr {e.op(f'getelementptr inbounds ptr, ptr %table, i64 {k}')}") for k in range(len(lengths))]
+    arrays = [
+        e.op(f"load ptr, ptr {e.op(f'getelementptr inbounds ptr, ptr %table, i64 {k}')}") for k in range(len(lengths))
+    ]
 
     def load(k: int) -> str:
         j = max(j for j, first in enumerate(starts) if first <= k and lengths[j])

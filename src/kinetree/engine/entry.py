@@ -1,9 +1,10 @@
-"""Calling a kernel for one state straight from Python, without Python code in between.
+"""Calling a kernel straight from Python, without Python code in between.
 
 A built-in function is made whose C entry point (generated here, against CPython's
-vectorcall convention) accepts plain one-dimensional float64 arrays and an optional
-``out=``, calls the machine code and returns.  Anything else (lists, batches, other types,
-a state that the guard does not like) goes to an ordinary Python function.
+vectorcall convention) accepts plain float64 arrays, one state or a batch of them, and an
+optional ``out=``, calls the machine code and returns.  Anything else (lists, batches with
+more axes, other types, a state that the guard does not like) goes to an ordinary Python
+function.
 
 Everything the entry point needs lies in a ``bytes`` object that is the built-in's
 ``self``: addresses, sizes, and the Python objects it compares with.
@@ -21,21 +22,28 @@ from typing import Any
 import numpy as np
 
 from . import cache, machine
-from .kernel import Kernel
+from .driver import _WORDS as JOB_WORDS
+from .kernel import Kernel, driver_address
 
 SYMBOL = "enter"
 MAX_INPUTS = 6
 MAX_DIMS = 2
+SMALL_BATCH = 32
+"""States that are computed without letting go of the interpreter."""
+
+LARGEST_SCRATCH = 1 << 19
+"""Bytes of stack that a batch may use; kernels that need more go through Python."""
 
 # Layout of CPython and NumPy objects on 64-bit machines (NumPy's is part of its ABI).
 _TYPE, _BYTES_DATA, _TUPLE_SIZE, _TUPLE_ITEMS = 8, 32, 16, 24
-_DATA, _NDIM, _DIMS, _DESCR, _FLAGS = 16, 24, 32, 56, 64
-_C_ALIGNED, _WRITEABLE = 0x101, 0x400
+_DATA, _NDIM, _DIMS, _STRIDES, _DESCR, _FLAGS = 16, 24, 32, 40, 56, 64
+_CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 
 # Layout of the context, in 8-byte words.
 _FIELDS = (
-    "kernel", "guard", "array_type", "float64", "fallback", "vectorcall", "new_array", "out_name",
-    "inputs", "ndim", "dim0", "dim1", *(f"length{k}" for k in range(MAX_INPUTS)),
+    "single", "lanes", "guard_single", "guard_lanes", "drive", "scratch_bytes", "out_length",
+    "array_type", "float64", "fallback", "vectorcall", "new_array", "release", "retake", "out_name",
+    "inputs", "ndim", *(f"dim{k}" for k in range(MAX_DIMS)), *(f"length{k}" for k in range(MAX_INPUTS)),
 )  # fmt: skip
 _AT = {name: _BYTES_DATA + 8 * k for k, name in enumerate(_FIELDS)}
 
@@ -46,7 +54,7 @@ def available() -> bool:
         sys.implementation.name == "cpython"
         and struct.calcsize("P") == 8
         and not hasattr(sys, "gettotalrefcount")
-        and not hasattr(sys, "_is_gil_enabled")
+        and getattr(sys, "_is_gil_enabled", lambda: True)()
         and _layout_holds()
     )
 
@@ -60,131 +68,259 @@ def _layout_holds() -> bool:
     def word(offset: int) -> int:
         return ctypes.c_uint64.from_address(base + offset).value
 
-    dims = (ctypes.c_int64 * 2).from_address(word(_DIMS))
+    def pair(offset: int) -> list[int]:
+        return list((ctypes.c_int64 * 2).from_address(word(offset)))
+
     marker = b"0123456789abcdef"
+    flags = _CONTIGUOUS | _ALIGNED | _WRITEABLE
     return (
         word(_TYPE) == id(np.ndarray)
         and word(_DATA) == a.ctypes.data
         and ctypes.c_int.from_address(base + _NDIM).value == 2
-        and list(dims) == [3, 5]
+        and pair(_DIMS) == [3, 5]
+        and pair(_STRIDES) == [40, 8]
         and word(_DESCR) == id(np.dtype(np.float64))
-        and ctypes.c_int.from_address(base + _FLAGS).value & (_C_ALIGNED | _WRITEABLE) == _C_ALIGNED | _WRITEABLE
+        and ctypes.c_int.from_address(base + _FLAGS).value & flags == flags
         and ctypes.string_at(id(marker) + _BYTES_DATA, 16) == marker
         and ctypes.c_int64.from_address(id((1, 2)) + _TUPLE_SIZE).value == 2
     )
 
 
-def entry_module() -> str:
-    """LLVM assembly of ``enter(self, args, nargs, kwnames)``."""
-    lines: list[str] = []
-    count = 0
+class _Assembly:
+    """A function body in LLVM assembly, written from top to bottom."""
 
-    def op(text: str) -> str:
-        nonlocal count
-        count += 1
-        lines.append(f"  %t{count} = {text}")
-        return f"%t{count}"
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.count = 0
 
-    def at(pointer: str, offset: int) -> str:
-        return op(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+    def op(self, text: str) -> str:
+        self.count += 1
+        self.lines.append(f"  %t{self.count} = {text}")
+        return f"%t{self.count}"
 
-    def field(name: str, kind: str = "ptr") -> str:
-        return op(f"load {kind}, ptr {at('%self', _AT[name])}")
+    def do(self, text: str) -> None:
+        self.lines.append(f"  {text}")
 
-    def word(pointer: str, offset: int, kind: str = "ptr") -> str:
-        return op(f"load {kind}, ptr {at(pointer, offset)}")
+    def label(self, name: str) -> None:
+        self.lines.append(f"{name}:")
 
-    def need(condition: str, label: str) -> None:
-        lines.append(f"  br i1 {condition}, label %{label}, label %unusual")
-        lines.append(f"{label}:")
+    def at(self, pointer: str, offset: int) -> str:
+        return self.op(f"getelementptr i8, ptr {pointer}, i64 {offset}")
 
-    def check_array(array: str, mark: str, flags: int) -> None:
-        need(op(f"icmp eq ptr {word(array, _TYPE)}, {field('array_type')}"), f"is_array{mark}")
-        need(op(f"icmp eq ptr {word(array, _DESCR)}, {field('float64')}"), f"is_float{mark}")
-        found = op(f"and i32 {word(array, _FLAGS, 'i32')}, {flags}")
-        need(op(f"icmp eq i32 {found}, {flags}"), f"is_plain{mark}")
+    def word(self, pointer: str, offset: int, kind: str = "ptr") -> str:
+        return self.op(f"load {kind}, ptr {self.at(pointer, offset)}")
 
-    # arguments: positional only, or positional and out=
-    n = field("inputs", "i64")
-    need(op(f"icmp eq i64 %nargs, {n}"), "enough")
-    lines.append(f"  br i1 {op('icmp eq ptr %kwnames, null')}, label %no_out, label %with_out")
-    lines.append("with_out:")
-    need(op(f"icmp eq i64 {word('%kwnames', _TUPLE_SIZE, 'i64')}, 1"), "one_keyword")
-    need(op(f"icmp eq ptr {word('%kwnames', _TUPLE_ITEMS)}, {field('out_name')}"), "named_out")
-    out_slot = op(f"getelementptr ptr, ptr %args, i64 {n}")
-    given = op(f"load ptr, ptr {out_slot}")
-    lines.append("  br label %no_out")
-    lines.append("no_out:")
-    out = op(f"phi ptr [ null, %enough ], [ {given}, %named_out ]")
-    table = "%table"
+    def field(self, name: str, kind: str = "ptr") -> str:
+        return self.word("%self", _AT[name], kind)
+
+    def branch(self, condition: str, yes: str, no: str) -> None:
+        self.do(f"br i1 {condition}, label %{yes}, label %{no}")
+
+    def compare(self, how: str, kind: str, a: str, b: str | int) -> str:
+        return self.op(f"icmp {how} {kind} {a}, {b}")
+
+    def need(self, condition: str, label: str) -> None:
+        """Go on only if the condition holds; otherwise this call is unusual."""
+        self.branch(condition, label, "unusual")
+        self.label(label)
+
+    def is_float_array(self, array: str, mark: str, flags: int) -> None:
+        self.need(self.compare("eq", "ptr", self.word(array, _TYPE), self.field("array_type")), f"array_{mark}")
+        self.need(self.compare("eq", "ptr", self.word(array, _DESCR), self.field("float64")), f"float_{mark}")
+        found = self.op(f"and i32 {self.word(array, _FLAGS, 'i32')}, {flags}")
+        self.need(self.compare("eq", "i32", found, flags), f"plain_{mark}")
+
+
+def _read_arguments(s: _Assembly) -> str:
+    """Positional arguments and perhaps ``out=``; returns the output object or null."""
+    n = s.field("inputs", "i64")
+    s.need(s.compare("eq", "i64", "%nargs", n), "enough")
+    s.branch(s.compare("eq", "ptr", "%kwnames", "null"), "inputs", "with_out")
+    s.label("with_out")
+    s.need(s.compare("eq", "i64", s.word("%kwnames", _TUPLE_SIZE, "i64"), 1), "one_keyword")
+    s.need(s.compare("eq", "ptr", s.word("%kwnames", _TUPLE_ITEMS), s.field("out_name")), "named_out")
+    given = s.op(f"load ptr, ptr {s.op(f'getelementptr ptr, ptr %args, i64 {n}')}")
+    s.do("br label %inputs")
+    s.label("inputs")
+    return s.op(f"phi ptr [ null, %enough ], [ {given}, %named_out ]")
+
+
+def _read_inputs(s: _Assembly) -> None:
+    """Fill the tables of pointers and strides; -1 in ``%rows`` means that no input is a batch yet."""
+    n = s.field("inputs", "i64")
+    s.do("store i64 -1, ptr %rows")
     for k in range(MAX_INPUTS):
-        lines.append(f"  br i1 {op(f'icmp sgt i64 {n}, {k}')}, label %input{k}, label %inputs_done")
-        lines.append(f"input{k}:")
-        array = op(f"load ptr, ptr {op(f'getelementptr ptr, ptr %args, i64 {k}')}")
-        check_array(array, f"_in{k}", _C_ALIGNED)
-        need(op(f"icmp eq i32 {word(array, _NDIM, 'i32')}, 1"), f"is_vector{k}")
-        length = op(f"load i64, ptr {word(array, _DIMS)}")
-        need(op(f"icmp eq i64 {length}, {field(f'length{k}', 'i64')}"), f"fits{k}")
-        slot = op(f"getelementptr ptr, ptr {table}, i64 {k}")
-        lines.append(f"  store ptr {word(array, _DATA)}, ptr {slot}")
-    lines.append("  br label %inputs_done")
-    lines.append("inputs_done:")
-    # the guard looks at the state; a positive verdict means that Python should see it
-    guard = field("guard")
-    lines.append(f"  br i1 {op(f'icmp eq ptr {guard}, null')}, label %allowed, label %guarded")
-    lines.append("guarded:")
-    lines.append(f"  call void {guard}(ptr {table}, ptr %verdict)")
-    need(op(f"fcmp ule double {op('load double, ptr %verdict')}, 0.0"), "allowed")
-    lines.append(f"  br i1 {op(f'icmp eq ptr {out}, null')}, label %make, label %use")
-    lines.append("make:")
-    ndim = field("ndim", "i64")
-    ndim32 = op(f"trunc i64 {ndim} to i32")
-    dims_at = at("%self", _AT["dim0"])
-    made = op(
-        f"call ptr {field('new_array')}(ptr {field('array_type')}, i32 {ndim32}, ptr {dims_at}, i32 12, ptr null, "
+        s.branch(s.compare("sgt", "i64", n, k), f"input{k}", "inputs_done")
+        s.label(f"input{k}")
+        array = s.op(f"load ptr, ptr {s.op(f'getelementptr ptr, ptr %args, i64 {k}')}")
+        s.is_float_array(array, f"in{k}", _ALIGNED)
+        dims, strides = s.word(array, _DIMS), s.word(array, _STRIDES)
+        length = s.field(f"length{k}", "i64")
+        pointer_at = s.op(f"getelementptr ptr, ptr %pointers, i64 {k}")
+        s.do(f"store ptr {s.word(array, _DATA)}, ptr {pointer_at}")
+        ndim = s.word(array, _NDIM, "i32")
+        s.branch(s.compare("eq", "i32", ndim, 1), f"vector{k}", f"not_vector{k}")
+
+        s.label(f"vector{k}")
+        s.need(s.compare("eq", "i64", s.word(dims, 0, "i64"), length), f"vector_fits{k}")
+        s.need(s.compare("eq", "i64", s.word(strides, 0, "i64"), 8), f"vector_dense{k}")
+        s.do(f"br label %stored{k}")
+
+        s.label(f"not_vector{k}")
+        s.need(s.compare("eq", "i32", ndim, 2), f"matrix{k}")
+        s.need(s.compare("eq", "i64", s.word(dims, 8, "i64"), length), f"matrix_fits{k}")
+        s.need(s.compare("eq", "i64", s.word(strides, 8, "i64"), 8), f"matrix_dense{k}")
+        step = s.word(strides, 0, "i64")
+        s.need(s.compare("eq", "i64", s.op(f"and i64 {step}, 7"), 0), f"matrix_whole{k}")
+        count, known = s.word(dims, 0, "i64"), s.op("load i64, ptr %rows")
+        s.need(s.compare("sgt", "i64", count, 0), f"matrix_filled{k}")
+        fresh, same = s.compare("eq", "i64", known, -1), s.compare("eq", "i64", known, count)
+        s.need(s.op(f"or i1 {fresh}, {same}"), f"matrix_agrees{k}")
+        s.do(f"store i64 {count}, ptr %rows")
+        row_step = s.op(f"ashr i64 {step}, 3")
+        s.do(f"br label %stored{k}")
+
+        s.label(f"stored{k}")
+        stride = s.op(f"phi i64 [ 0, %vector_dense{k} ], [ {row_step}, %matrix_agrees{k} ]")
+        s.do(f"store i64 {stride}, ptr {s.op(f'getelementptr i64, ptr %strides, i64 {k}')}")
+    s.do("br label %inputs_done")
+    s.label("inputs_done")
+
+
+def _prepare_output(s: _Assembly, out: str) -> str:
+    """Check the given output or make a new array of shape (rows, *shape) or (*shape)."""
+    ndim, rows = s.field("ndim", "i64"), s.op("load i64, ptr %rows")
+    batched = s.compare("sge", "i64", rows, 0)
+    s.do(f"store i64 {rows}, ptr %dims")
+    for k in range(MAX_DIMS):
+        slot = s.op(f"getelementptr i64, ptr %dims, i64 {k + 1}")
+        s.do(f"store i64 {s.field(f'dim{k}', 'i64')}, ptr {slot}")
+    first = s.op("getelementptr i64, ptr %dims, i64 1")
+    shape = s.op(f"select i1 {batched}, ptr %dims, ptr {first}")
+    rank = s.op(f"add i64 {ndim}, {s.op(f'zext i1 {batched} to i64')}")
+    rank32 = s.op(f"trunc i64 {rank} to i32")
+    s.branch(s.compare("eq", "ptr", out, "null"), "make", "use")
+
+    s.label("make")
+    made = s.op(
+        f"call ptr {s.field('new_array')}(ptr {s.field('array_type')}, i32 {rank32}, ptr {shape}, i32 12, ptr null, "
         "ptr null, i32 0, i32 0, ptr null)"
     )
-    lines.append(f"  br i1 {op(f'icmp eq ptr {made}, null')}, label %failed, label %run")
-    lines.append("use:")
-    check_array(out, "_out", _C_ALIGNED | _WRITEABLE)
-    wanted = op(f"trunc i64 {field('ndim', 'i64')} to i32")
-    need(op(f"icmp eq i32 {word(out, _NDIM, 'i32')}, {wanted}"), "out_rank")
-    out_dims = word(out, _DIMS)
-    lines.append(f"  br i1 {op(f'icmp sgt i32 {wanted}, 0')}, label %out_dim0, label %out_fits")
-    lines.append("out_dim0:")
-    need(op(f"icmp eq i64 {op(f'load i64, ptr {out_dims}')}, {field('dim0', 'i64')}"), "out_dim0_ok")
-    lines.append(f"  br i1 {op(f'icmp sgt i32 {wanted}, 1')}, label %out_dim1, label %out_fits")
-    lines.append("out_dim1:")
-    second = word(out_dims, 8, "i64")
-    need(op(f"icmp eq i64 {second}, {field('dim1', 'i64')}"), "out_fits")
-    count_at = op(f"load i64, ptr {out}")  # a new reference to what we return (immortals keep theirs)
-    low = op(f"trunc i64 {count_at} to i32")
-    mortal = op(f"icmp sge i32 {low}, 0")
-    more = op(f"add i64 {count_at}, 1")
-    kept = op(f"select i1 {mortal}, i64 {more}, i64 {count_at}")
-    lines.append(f"  store i64 {kept}, ptr {out}")
-    lines.append("  br label %run")
-    lines.append("run:")
-    result = op(f"phi ptr [ {made}, %make ], [ {out}, %out_fits ]")
-    kernel = field("kernel")
-    lines.append(f"  call void {kernel}(ptr {table}, ptr {word(result, _DATA)})")
-    lines.append(f"  ret ptr {result}")
-    lines.append("failed:")
-    lines.append("  ret ptr null")
-    lines.append("unusual:")
-    answer = op(f"call ptr {field('vectorcall')}(ptr {field('fallback')}, ptr %args, i64 %nargs, ptr %kwnames)")
-    lines.append(f"  ret ptr {answer}")
+    s.branch(s.compare("eq", "ptr", made, "null"), "failed", "target")
+
+    s.label("use")
+    s.is_float_array(out, "out", _CONTIGUOUS | _ALIGNED | _WRITEABLE)
+    s.need(s.compare("eq", "i32", s.word(out, _NDIM, "i32"), rank32), "out_rank")
+    out_dims = s.word(out, _DIMS)
+    for k in range(MAX_DIMS + 1):
+        s.branch(s.compare("sgt", "i32", rank32, k), f"out_dim{k}", "out_fits")
+        s.label(f"out_dim{k}")
+        wanted = s.op(f"load i64, ptr {s.op(f'getelementptr i64, ptr {shape}, i64 {k}')}")
+        s.need(s.compare("eq", "i64", s.word(out_dims, 8 * k, "i64"), wanted), f"out_dim{k}_ok")
+    s.do("br label %out_fits")
+    s.label("out_fits")
+    references = s.op(f"load i64, ptr {out}")  # one more, for what we return; immortal objects keep theirs
+    mortal = s.compare("sge", "i32", s.op(f"trunc i64 {references} to i32"), 0)
+    more = s.op(f"add i64 {references}, 1")
+    s.do(f"store i64 {s.op(f'select i1 {mortal}, i64 {more}, i64 {references}')}, ptr {out}")
+    s.do("br label %target")
+    s.label("target")
+    return s.op(f"phi ptr [ {made}, %make ], [ {out}, %out_fits ]")
+
+
+def _guard_single(s: _Assembly) -> None:
+    """One state: a positive verdict means that Python should see it."""
+    guard = s.field("guard_single")
+    s.branch(s.compare("eq", "ptr", guard, "null"), "allowed", "guarded")
+    s.label("guarded")
+    s.do(f"call void {guard}(ptr %pointers, ptr %verdict)")
+    s.need(s.op(f"fcmp ule double {s.op('load double, ptr %verdict')}, 0.0"), "allowed")
+
+
+def _run_batch(s: _Assembly, result: str) -> None:
+    """Hand the batch to the driver; let go of the interpreter if it takes a while."""
+    scratch_size = s.field("scratch_bytes", "i64")
+    scratch = s.op(f"alloca i8, i64 {scratch_size}, align 64")
+    values = {
+        "kernel": s.field("lanes"), "guard": s.field("guard_lanes"), "out": s.word(result, _DATA), "scratch": scratch,
+        "out_length": s.field("out_length", "i64"), "start": "0", "stop": s.op("load i64, ptr %rows"),
+        "count": s.field("inputs", "i64"),
+    }  # fmt: skip
+    for k, (name, kind) in enumerate(JOB_WORDS.items()):
+        s.do(f"store {kind} {values[name]}, ptr {s.at('%job', 8 * k)}")
+    n, head = values["count"], 8 * len(JOB_WORDS)
+    size = s.op(f"mul i64 {n}, 8")
+    pointers = s.at("%job", head)
+    strides = s.op(f"getelementptr i64, ptr {pointers}, i64 {n}")
+    lengths = s.op(f"getelementptr i64, ptr {strides}, i64 {n}")
+    for to, source in ((pointers, "%pointers"), (strides, "%strides"), (lengths, s.at("%self", _AT["length0"]))):
+        s.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {size}, i1 false)")
+    drive = s.field("drive")
+    s.branch(s.compare("sgt", "i64", values["stop"], SMALL_BATCH), "long", "short")
+    s.label("long")
+    state = s.op(f"call ptr {s.field('release')}()")
+    doubt_long = s.op(f"call i64 {drive}(ptr %job)")
+    s.do(f"call void {s.field('retake')}(ptr {state})")
+    s.do("br label %judged")
+    s.label("short")
+    doubt_short = s.op(f"call i64 {drive}(ptr %job)")
+    s.do("br label %judged")
+    s.label("judged")
+    doubt = s.op(f"phi i64 [ {doubt_long}, %long ], [ {doubt_short}, %short ]")
+    s.branch(s.compare("eq", "i64", doubt, 0), "fine", "doubtful")
+    s.label("fine")
+    s.do(f"ret ptr {result}")
+    s.label("doubtful")  # drop our reference and let Python decide
+    s.do(f"call void @Py_DecRef(ptr {result})")
+    s.do("br label %unusual")
+
+
+def entry_module() -> str:
+    """LLVM assembly of ``enter(self, args, nargs, kwnames)``."""
+    s = _Assembly()
+    out = _read_arguments(s)
+    _read_inputs(s)
+    rows = s.op("load i64, ptr %rows")
+    single = s.compare("slt", "i64", rows, 0)
+    s.branch(single, "ask_single", "ask_batch")
+    s.label("ask_batch")
+    s.need(s.compare("sgt", "i64", s.field("scratch_bytes", "i64"), 0), "allowed_batch")
+    s.do("br label %allowed")
+    s.label("ask_single")
+    _guard_single(s)
+    result = _prepare_output(s, out)
+    s.branch(single, "run_single", "run_batch")
+    s.label("run_single")
+    s.do(f"call void {s.field('single')}(ptr %pointers, ptr {s.word(result, _DATA)})")
+    s.do(f"ret ptr {result}")
+    s.label("run_batch")
+    _run_batch(s, result)
+    s.label("failed")
+    s.do("ret ptr null")
+    s.label("unusual")
+    s.do(f"ret ptr {_call_python(s)}")
+    job_words = len(JOB_WORDS) + 3 * MAX_INPUTS
     return "\n".join(
         [
+            "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
+            "declare void @Py_DecRef(ptr)",
             f"define ptr @{SYMBOL}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) {{",
             "entry:",
-            f"  %table = alloca ptr, i64 {MAX_INPUTS}",
+            f"  %pointers = alloca ptr, i64 {MAX_INPUTS}",
+            f"  %strides = alloca i64, i64 {MAX_INPUTS}",
+            f"  %dims = alloca i64, i64 {MAX_DIMS + 1}",
+            f"  %job = alloca i64, i64 {job_words}",
+            "  %rows = alloca i64",
             "  %verdict = alloca double",
-            *lines,
+            *s.lines,
             "}",
             "",
         ]
     )
+
+
+def _call_python(s: _Assembly) -> str:
+    return s.op(f"call ptr {s.field('vectorcall')}(ptr {s.field('fallback')}, ptr %args, i64 %nargs, ptr %kwnames)")
 
 
 @lru_cache(maxsize=1)
@@ -195,8 +331,13 @@ def _entry() -> tuple[int, Any]:
     if code is None:
         code = machine.assemble(text)
         cache.write(key, code)
+    machine.binding().add_symbol("Py_DecRef", _python_function("Py_DecRef"))
     addresses, alive = machine.load(code, (SYMBOL,))
     return addresses[SYMBOL], alive
+
+
+def _python_function(name: str) -> int:
+    return int(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
 
 
 class _MethodDef(ctypes.Structure):
@@ -208,40 +349,68 @@ class _MethodDef(ctypes.Structure):
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
+@lru_cache(maxsize=None)
+def _definition(name: str, doc: str) -> _MethodDef:
+    """CPython keeps a pointer to this for as long as the function lives, so it lives for ever."""
+    return _MethodDef(name.encode(), _entry()[0], _FASTCALL_KEYWORDS, doc.encode())
+
+
 @lru_cache(maxsize=1)
 def _numpy_new_array() -> int:
     """Address of NumPy's ``PyArray_New``: entry 93 of its table of C functions."""
-    from numpy._core import _multiarray_umath as core
-
+    try:
+        from numpy._core import _multiarray_umath as core
+    except ImportError:  # NumPy 1
+        from numpy.core import _multiarray_umath as core  # type: ignore[no-redef]
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
     table = get(core._ARRAY_API, None)
     return int(ctypes.c_void_p.from_address(table + 93 * 8).value or 0)
 
 
+class _Context(bytes):
+    """The built-in's ``self``: numbers for the entry point, and what must live as long as it does."""
+
+    keep: tuple[Any, ...] = ()
+
+
 _OUT = sys.intern("out")
-_keep: dict[int, Any] = {}
+_DTYPE = np.dtype(np.float64)
 
 
-def make_entry(kernel: Kernel, fallback: Callable[..., Any], name: str, doc: str = "", guard: Kernel | None = None) -> Any:
-    """A built-in function for one state, with ``fallback`` for everything else.
+def make_entry(
+    kernel: Kernel, fallback: Callable[..., Any], name: str, doc: str = "", guard: Kernel | None = None
+) -> Any:
+    """A built-in function for plain arrays, with ``fallback`` for everything else.
 
     The fallback must accept the same arguments, ``out`` included.
     """
     if len(kernel.lengths) > MAX_INPUTS or len(kernel.shape) > MAX_DIMS or kernel.single_precision:
         return fallback
-    vectorcall = ctypes.cast(ctypes.pythonapi.PyObject_Vectorcall, ctypes.c_void_p).value
-    dims = (*kernel.shape, *([0] * (MAX_DIMS - len(kernel.shape))))
-    lengths = (*kernel.lengths, *([0] * (MAX_INPUTS - len(kernel.lengths))))
-    context = struct.pack(
-        f"<{len(_FIELDS)}q",
-        kernel.single_address, guard.single_address if guard else 0, id(np.ndarray), id(np.dtype(np.float64)),
-        id(fallback), vectorcall, _numpy_new_array(), id(_OUT), len(kernel.lengths), len(kernel.shape), *dims, *lengths,
-    )  # fmt: skip
-    definition = _MethodDef(name.encode(), _entry()[0], _FASTCALL_KEYWORDS, doc.encode())
+    scratch = kernel.scratch_bytes
+    values = {
+        "single": kernel.single_address,
+        "lanes": kernel.lanes_address,
+        "guard_single": guard.single_address if guard else 0,
+        "guard_lanes": guard.lanes_address if guard else 0,
+        "drive": driver_address(),
+        "scratch_bytes": scratch if scratch <= LARGEST_SCRATCH else 0,
+        "out_length": kernel.size,
+        "array_type": id(np.ndarray),
+        "float64": id(_DTYPE),
+        "fallback": id(fallback),
+        "vectorcall": _python_function("PyObject_Vectorcall"),
+        "new_array": _numpy_new_array(),
+        "release": _python_function("PyEval_SaveThread"),
+        "retake": _python_function("PyEval_RestoreThread"),
+        "out_name": id(_OUT),
+        "inputs": len(kernel.lengths),
+        "ndim": len(kernel.shape),
+        **{f"dim{k}": n for k, n in enumerate(kernel.shape)},
+        **{f"length{k}": n for k, n in enumerate(kernel.lengths)},
+    }
+    context = _Context(struct.pack(f"<{len(_FIELDS)}q", *(values.get(f, 0) for f in _FIELDS)))
+    context.keep = (kernel, guard, fallback)
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-    function = make(ctypes.addressof(definition), context, None)
-    # the definition and what the context points at must outlive the function
-    _keep[id(context)] = (definition, context, kernel, guard, fallback)
-    return function
+    return make(ctypes.addressof(_definition(name, doc)), context, None)

@@ -73,5 +73,3 @@ def _prune(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]]:
         else:
             place[i] = new._node(kind, *(place[a] for a in graph.args[i]))
     return new, [place[o] for o in outputs]
-
-

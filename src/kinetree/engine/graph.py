@@ -2,7 +2,8 @@
 
 A graph is a list of nodes in the order they were made, each one an operation on earlier
 nodes; equal nodes are one node.  Constants are folded, exact zeros, ones and signs are
-propagated as nodes are made; nothing is rounded and nothing reassociated.
+propagated as nodes are made, and x - x, x / x and x (1/x) are what they are in real
+arithmetic; nothing is rounded and nothing reassociated.
 """
 
 from __future__ import annotations
@@ -105,6 +106,8 @@ class Graph:
             return self.add(a, self.args[b][0])
         if kinds[a] == NEG:
             return self.neg(self.add(self.args[a][0], b))
+        if a == b:
+            return self.const(0.0)
         return self._node(SUB, a, b)
 
     def mul(self, a: int, b: int) -> int:
@@ -128,7 +131,23 @@ class Graph:
             return self.neg(self.mul(self.args[a][0], b))
         if kinds[b] == NEG:
             return self.neg(self.mul(a, self.args[b][0]))
+        for x, y in ((a, b), (b, a)):
+            if kinds[y] == DIV and self._is_reciprocal(y, x):
+                return self.const(1.0)
+            if kinds[y] == MUL:  # x * (u * (1/x)) is u
+                u, w = self.args[y]
+                if self._is_reciprocal(w, x):
+                    return u
+                if self._is_reciprocal(u, x):
+                    return w
         return self._node(MUL, a, b) if a <= b else self._node(MUL, b, a)
+
+    def _is_reciprocal(self, a: int, b: int) -> bool:
+        """Whether a was made as 1/b."""
+        if self.kinds[a] != DIV:
+            return False
+        top, bottom = self.args[a]
+        return bottom == b and self.kinds[top] == CONST and self.values[top] == 1.0
 
     def div(self, a: int, b: int) -> int:
         """a / b."""
@@ -149,6 +168,8 @@ class Graph:
             return self.neg(self.div(self.args[a][0], b))
         if kinds[b] == NEG:
             return self.neg(self.div(a, self.args[b][0]))
+        if a == b:
+            return self.const(1.0)
         return self._node(DIV, a, b)
 
     def neg(self, a: int) -> int:

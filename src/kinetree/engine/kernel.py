@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import cache, driver, machine
+from .driver import pack_job
 from .emit import lanes_module, single_module
 from .fuse import fuse
 from .graph import Graph, inputs, outputs
@@ -26,11 +27,7 @@ Shape = tuple[int, ...]
 Trace = Callable[..., Any]
 
 _POINTER = ctypes.c_void_p
-_DRIVE = ctypes.CFUNCTYPE(
-    None,
-    *(_POINTER, ctypes.c_int64, _POINTER, _POINTER, _POINTER, _POINTER),
-    *(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, _POINTER),
-)
+_DRIVE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)
 
 
 @dataclass
@@ -80,9 +77,19 @@ def _driver(single_precision: bool) -> tuple[Any, Any]:
     return _DRIVE(addresses[driver.SYMBOL]), alive
 
 
+def driver_address() -> int:
+    """Address of the batch loop for doubles."""
+    return int(ctypes.cast(_driver(False)[0], ctypes.c_void_p).value or 0)
+
+
 @lru_cache(maxsize=1)
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(thread_name_prefix="kinetree")
+
+
+def _address(array: np.ndarray) -> int:
+    """Where an array's data begin; quicker than ``array.ctypes.data``."""
+    return int(array.__array_interface__["data"][0])
 
 
 @dataclass
@@ -116,6 +123,7 @@ class Kernel:
     single_precision: bool = False
     _alive: list[Any] = field(default_factory=list, repr=False)
     _lock: Any = field(default_factory=threading.RLock, repr=False)
+    _local: Any = field(default_factory=threading.local, repr=False)
 
     @property
     def dtype(self) -> type:
@@ -142,8 +150,7 @@ class Kernel:
             if code is None:
                 t = self._fused
                 if form == "lanes":
-                    lanes = machine.host().lanes * (2 if self.single_precision else 1)
-                    text = lanes_module(t.graph, t.outputs, lanes, self.single_precision)
+                    text = lanes_module(t.graph, t.outputs, self.lanes, self.single_precision)
                 else:
                     text = single_module(t.graph, t.outputs, t.lengths, self.single_precision)
                 try:
@@ -182,9 +189,11 @@ class Kernel:
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
         held = [np.ascontiguousarray(a, dtype=self.dtype) for a in arrays]
-        table = (ctypes.c_void_p * max(len(held), 1))(*(a.ctypes.data for a in held))
-        target = result if result.flags.c_contiguous and result.dtype == self.dtype else np.empty(self.shape, self.dtype)
-        self._single(ctypes.addressof(table), target.ctypes.data)
+        table = (ctypes.c_void_p * max(len(held), 1))(*(_address(a) for a in held))
+        target = (
+            result if result.flags.c_contiguous and result.dtype == self.dtype else np.empty(self.shape, self.dtype)
+        )
+        self._single(ctypes.addressof(table), _address(target))
         if target is not result:
             result[...] = target
 
@@ -192,26 +201,18 @@ class Kernel:
         count = math.prod(batch)
         if count == 0:
             return
+        direct = result.flags.c_contiguous and result.dtype == self.dtype
+        flat = result if direct else np.empty((count, self.size), dtype=self.dtype)
         rows = [self._rows(a, batch, count) for a in arrays]
-        flat = result.reshape(count, self.size) if result.flags.c_contiguous else None
-        if flat is None or flat.dtype != self.dtype:
-            flat = np.empty((count, self.size), dtype=self.dtype)
         drive, _ = _driver(self.single_precision)
-        lanes = machine.host().lanes * (2 if self.single_precision else 1)
-        n = len(rows)
-        pointers = (ctypes.c_void_p * n)(*(a.ctypes.data for a in rows))
-        strides = (ctypes.c_int64 * n)(*(a.strides[0] // a.itemsize for a in rows))
-        lengths = (ctypes.c_int64 * n)(*self.lengths)
-        scratch_size = (sum(self.lengths) + self.size + 3 * lanes) * lanes
-        kernel = self.lanes_address
+        lanes = self.lanes
+        kernel, target, item = self.lanes_address, _address(flat), flat.itemsize
+        pointers = [_address(a) for a in rows]
+        strides = [a.strides[0] // item for a in rows]
 
         def run(start: int, stop: int) -> None:
-            scratch = np.empty(scratch_size + 64 // flat.itemsize, dtype=self.dtype)
-            aligned = (scratch.ctypes.data + 63) & ~63
-            drive(
-                kernel, n, ctypes.addressof(pointers), ctypes.addressof(strides), ctypes.addressof(lengths),
-                flat.ctypes.data, self.size, self.size, start, stop, aligned,
-            )  # fmt: skip
+            scratch = self._scratch()
+            drive(pack_job(kernel, 0, target, scratch, self.size, start, stop, pointers, strides, self.lengths))
 
         pieces = max(1, min(threads, count // lanes))
         if pieces == 1:
@@ -221,15 +222,36 @@ class Kernel:
             edges = [min(count, -(-count * k // pieces // lanes) * lanes) for k in range(pieces)] + [count]
             for future in [_pool().submit(run, a, b) for a, b in zip(edges, edges[1:], strict=False)]:
                 future.result()
-        if not np.shares_memory(flat, result):
+        if not direct:
             result[...] = flat.reshape(result.shape)
+
+    @property
+    def lanes(self) -> int:
+        """States per tile."""
+        return machine.host().lanes * (2 if self.single_precision else 1)
+
+    @cached_property
+    def scratch_bytes(self) -> int:
+        """Size of the work area for one tile."""
+        vectors = sum(self.lengths) + self.size + 3 * self.lanes
+        return vectors * self.lanes * np.dtype(self.dtype).itemsize
+
+    def _scratch(self) -> int:
+        """Address of a work area that belongs to this thread."""
+        area = getattr(self._local, "area", None)
+        if area is None:
+            area = self._local.area = np.empty(self.scratch_bytes + 64, dtype=np.uint8)
+        return (_address(area) + 63) & ~63
 
     def _rows(self, a: np.ndarray, batch: Shape, count: int) -> np.ndarray:
         """A view (count, n) with unit inner stride, copying only when there is no such view."""
         n = a.shape[-1]
         if a.dtype != self.dtype:
             a = a.astype(self.dtype)
-        if n > 1 and a.strides[-1] != a.itemsize:
+        if a.ndim == 2 and a.shape[0] == count and (n == 1 or a.strides[1] == a.itemsize):
+            if a.strides[0] % a.itemsize == 0:
+                return a
+        elif n > 1 and a.strides[-1] != a.itemsize:
             a = np.ascontiguousarray(a)
         if math.prod(a.shape[:-1]) == 1:
             return np.broadcast_to(a.reshape(1, n), (count, n))
@@ -239,5 +261,3 @@ class Kernel:
         if rows.strides[0] % rows.itemsize or (n > 1 and rows.strides[-1] != rows.itemsize):
             rows = np.ascontiguousarray(rows)
         return rows
-
-
