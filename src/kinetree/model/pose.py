@@ -142,7 +142,9 @@ class Pose:
         m = self.rotation
         for axis in range(3):
             i, j = (axis + 1) % 3, (axis + 2) % 3
-            if m[axis, axis] == 1.0 and m[i, i] == m[j, j] and m[i, j] == -m[j, i]:
+            # A diagonal 1.0 is not enough: beside entries of 1e-11, as rounded right angles leave, it is rounded, too.
+            off_axis = (m[axis, i], m[axis, j], m[i, axis], m[j, axis])
+            if m[axis, axis] == 1.0 and not any(off_axis) and m[i, i] == m[j, j] and m[i, j] == -m[j, i]:
                 turn = AxisRotation(axis, float(m[i, i]), float(m[j, i]))
                 return Transform((turn,), translation)
         return Transform((MatrixRotation(Matrix3.of(m.tolist())),), translation)
