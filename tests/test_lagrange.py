@@ -44,7 +44,7 @@ TWO = (0.8, (-0.15, 0.25, 0.1), (0.05, 0.04, 0.06, -0.01, 0.012, 0.005))
 
 def each(function: Callable[[object], object], values: object) -> np.ndarray:
     """Apply a function to every entry of an array of objects."""
-    return np.vectorize(function, otypes=[object])(values)
+    return np.asarray(np.vectorize(function, otypes=[object])(values), dtype=object)
 
 
 def exact(numbers: object) -> np.ndarray:
@@ -110,9 +110,7 @@ class Lagrangian:
         for k in range(n):
             momentum = kinetic.diff(self.v[k])
             mass.append([momentum.diff(v) for v in self.v])
-            change = sum(self.diff(momentum, j) * v for j, v in enumerate(self.v)) + sum(
-                m * a for m, a in zip(mass[-1], self.a, strict=True)
-            )
+            change = self.rate(momentum).item() + sum(m * a for m, a in zip(mass[-1], self.a, strict=True))
             tau.append((change - self.diff(kinetic, k) + weight[k]).rem(self.one))
         return System(robot, *(self.numeric(x) for x in (tau, mass, weight, kinetic, self.potential)))
 
