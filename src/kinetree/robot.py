@@ -4,41 +4,24 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .algorithms import (
-    articulated_body,
-    centroidal,
-    composite_body,
-    coriolis,
-    energy,
-    factorisation,
-    floating_base,
-    followers,
-    hybrid,
-    inverse_mass_matrix,
-    jacobian,
-    kinematics,
-    newton_euler,
-    operational_space,
-    singular,
-    udu,
-    walker_orin,
-)
+from .algorithms import centroidal, jacobian, kinematics, singular
 from .arrays import as_array, batch_shape, pack, split
+from .catalogue import FORWARD_METHODS, find
 from .errors import ModelError, ShapeError, SingularError, SingularityWarning, StateError, UnknownNameError
 from .model import describe as description
 from .model import expand, modules
 from .model.builder import ModelBuilder
 from .model.tree import BASE, Body, Frame, Joint, Model, check_gravity
-from .spatial import Force, Motion, Scalar, Transform, Vec3, ldl, ldl_inverse
+from .spatial import Force, Scalar, Transform, Vec3
 
 Array = np.ndarray
 
@@ -47,15 +30,6 @@ QUATERNION_TOLERANCE = 1e-6
 
 SINGULARITY_TOLERANCE = 1e-3
 """How near to gimbal lock (in radians, nearly) an Euler-angle joint may come before a warning."""
-
-FORWARD_METHODS = (
-    "articulated_body",
-    "composite_body",
-    "udu",
-    "walker_orin_1",
-    "walker_orin_2",
-    "walker_orin_4",
-)
 
 
 @dataclass(frozen=True)
@@ -258,7 +232,7 @@ class Robot:
 
     def integrate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Configuration reached from ``q`` in unit time with constant velocity ``v``."""
-        return self._run(partial(kinematics.integrate, self.model), q=q, v=v)
+        return self._run("integrate", q=q, v=v)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """The constant velocity that leads from ``q0`` to ``q1`` in unit time."""
@@ -269,7 +243,7 @@ class Robot:
 
     def configuration_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Time derivative of ``q`` when moving with ``v`` (equal to ``v`` but for quaternion joints)."""
-        return self._run(partial(kinematics.configuration_rate, self.model), q=q, v=v)
+        return self._run("configuration_rate", q=q, v=v)
 
     def normalize(self, q: ArrayLike) -> Array:
         """A copy of ``q`` with every quaternion scaled to unit length."""
@@ -297,7 +271,8 @@ class Robot:
         ndarray, shape (..., 4, 4)
             Homogeneous matrices.
         """
-        return self._run(lambda q: kinematics.frame_pose(self.model, q, frame), q=q)
+        self.model.frame(frame)
+        return self._run("pose", {"frame": frame}, q=q)
 
     def velocity(self, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "body") -> Array:
         """Velocity of a frame, angular part first.
@@ -305,12 +280,8 @@ class Robot:
         ``axes`` is ``"body"``, ``"world"`` or ``"aligned"`` as in :meth:`jacobian`.
         """
         _check_axes(axes)
-
-        def compute(q: Any, v: Any) -> Motion:
-            motion, pose = kinematics.frame_velocity(self.model, q, v, frame)
-            return jacobian.express(motion, pose, axes)
-
-        return self._run(compute, q=q, v=v)
+        self.model.frame(frame)
+        return self._run("velocity", {"frame": frame, "axes": axes}, q=q, v=v)
 
     def acceleration(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, axes: str = "body", *, classical: bool = False
@@ -321,15 +292,10 @@ class Robot:
         ordinary acceleration of the frame's origin, as an accelerometer path would.
         """
         _check_axes(axes)
-
-        def compute(q: Any, v: Any, a: Any) -> Motion:
-            velocity, spatial, pose = kinematics.frame_acceleration(self.model, q, v, a, frame)
-            chosen = kinematics.classical(velocity, spatial) if classical else spatial
-            if axes == "world" and classical:
-                raise ShapeError("a classical acceleration belongs to the frame's own origin: use 'body' or 'aligned'")
-            return jacobian.express(chosen, pose, axes)
-
-        return self._run(compute, q=q, v=v, a=a)
+        self.model.frame(frame)
+        if axes == "world" and classical:
+            raise ShapeError("a classical acceleration belongs to the frame's own origin: use 'body' or 'aligned'")
+        return self._run("acceleration", {"frame": frame, "axes": axes, "classical": classical}, q=q, v=v, a=a)
 
     def point_position(self, q: ArrayLike, frame: str, point: ArrayLike) -> Array:
         """World coordinates of a point given in a frame's coordinates."""
@@ -374,24 +340,24 @@ class Robot:
         ndarray, shape (..., 6, nv)
         """
         _check_axes(axes)
-        return self._run(lambda q: jacobian.rows(jacobian.jacobian(self.model, q, frame, axes)), q=q)
+        self.model.frame(frame)
+        return self._run("jacobian", {"frame": frame, "axes": axes}, q=q)
 
     def jacobian_rate(self, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "body") -> Array:
         """Time derivative of :meth:`jacobian` along ``v``."""
         _check_axes(axes)
-        return self._run(
-            lambda q, v: jacobian.rows(jacobian.jacobian_rate(self.model, q, v, frame, axes)), q=q, v=v
-        )
+        self.model.frame(frame)
+        return self._run("jacobian_rate", {"frame": frame, "axes": axes}, q=q, v=v)
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """World coordinates of the centre of mass of all moving bodies."""
         self._need_mass()
-        return self._run(partial(centroidal.center_of_mass, self.model), q=q)
+        return self._run("center_of_mass", q=q)
 
     def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Velocity of the centre of mass in world axes."""
         self._need_mass()
-        return self._run(partial(centroidal.center_of_mass_velocity, self.model), q=q, v=v)
+        return self._run("center_of_mass_velocity", q=q, v=v)
 
     def momentum(self, q: ArrayLike, v: ArrayLike, about: str = "com") -> Array:
         """Angular and linear momentum in world axes, about the centre of mass or the world's origin.
@@ -407,35 +373,40 @@ class Robot:
         if about not in ("com", "origin"):
             raise ShapeError(f"about must be 'com' or 'origin', not {about!r}")
         self._need_mass()
-        return self._run(lambda q, v: centroidal.momentum(self.model, q, v, about), q=q, v=v)
+        return self._run("momentum", {"about": about}, q=q, v=v)
 
     def momentum_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Rate of the momentum about the centre of mass: the external force and moment it takes, gravity included."""
         self._need_mass()
-        return self._run(partial(centroidal.momentum_rate, self.model), q=q, v=v, a=a)
+        return self._run("momentum_rate", q=q, v=v, a=a)
 
     def centroidal_momentum_matrix(self, q: ArrayLike) -> Array:
         """The 6 x nv matrix A with momentum = A v, about the centre of mass."""
         self._need_mass()
-        return self._run(lambda q: jacobian.rows(centroidal.centroidal_matrix(self.model, q)), q=q)  # type: ignore[arg-type]
+        return self._run("centroidal_momentum_matrix", q=q)
 
     def centroidal_momentum_matrix_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Time derivative of :meth:`centroidal_momentum_matrix` along ``v``."""
         self._need_mass()
-        return self._run(
-            lambda q, v: jacobian.rows(centroidal.centroidal_matrix_rate(self.model, q, v)),  # type: ignore[arg-type]
-            q=q, v=v,
-        )  # fmt: skip
+        return self._run("centroidal_momentum_matrix_rate", q=q, v=v)
 
     def centroidal_momentum_drift(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Rate of the momentum about the centre of mass when all accelerations are zero: A' v."""
         self._need_mass()
-        return self._run(partial(centroidal.centroidal_drift, self.model), q=q, v=v)
+        return self._run("centroidal_momentum_drift", q=q, v=v)
 
     # ---------------------------------------------------------------- inverse dynamics
 
     def inverse_dynamics(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        wrenches: Wrenches = None,
+        *,
+        friction: bool = False,
+        out: Array | None = None,
+        threads: int = 1,
     ) -> Array:
         """Joint forces that produce the accelerations ``a``.
 
@@ -447,18 +418,19 @@ class Robot:
             origin}`` or ``{frame: Wrench(...)}``; or an array (..., bodies, 6) for all bodies.
         friction : bool
             Add the joints' viscous and Coulomb friction.
+        out : ndarray, optional
+            Where to put the result.
+        threads : int
+            Split a batch over this many threads; the result does not depend on it.
 
         Returns
         -------
         ndarray, shape (..., nv)
         """
-        g = self.model.gravity
-
-        def compute(q: Any, v: Any, a: Any, loads: Any) -> list[Scalar]:
-            return newton_euler.inverse_dynamics(self.model, q, v, a, g, loads)[0]
-
-        tau = self._run(compute, wrenches=wrenches, q=q, v=v, a=a)
-        return tau + self.friction_force(v) if friction else tau
+        tau = self._run("inverse_dynamics", wrenches=wrenches, out=out, threads=threads, q=q, v=v, a=a)
+        if friction:
+            tau += self.friction_force(v)
+        return tau
 
     def joint_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, bearings_only: bool = False
@@ -477,19 +449,11 @@ class Robot:
         -------
         ndarray, shape (..., bodies, 6)
         """
-        g = self.model.gravity
-
-        def compute(q: Any, v: Any, a: Any, loads: Any) -> list[Force]:
-            return newton_euler.inverse_dynamics(self.model, q, v, a, g, loads)[1]
-
-        total = self._run(compute, wrenches=wrenches, q=q, v=v, a=a)
+        total = self._run("joint_wrenches", wrenches=wrenches, q=q, v=v, a=a)
         if not bearings_only:
             return total
         bearing = np.array(total)
-        subspaces = self._run(
-            lambda q: [link.subspace(link.position(q))[k] for link in self.model.links for k in range(link.kind.nv)],
-            q=q,
-        )
+        subspaces = self._run("joint_subspaces", q=q)
         first = 0
         for i, link in enumerate(self.model.links):
             s = np.swapaxes(subspaces[..., first : first + link.kind.nv, :], -1, -2)
@@ -519,31 +483,21 @@ class Robot:
         """
         if not self.is_floating:
             raise ModelError(f"robot {self.name!r} has no floating base; load it with floating_base=True")
-        g, n = self.model.gravity, self.nv - 6
+        n = self.nv - 6
         accelerations = as_array(a_joints, (n,), "a_joints", f"{n} joint accelerations, the base's six left out")
         padded = np.concatenate([np.zeros((*accelerations.shape[:-1], 6)), accelerations], axis=-1)
 
-        def compute(q: Any, v: Any, a: Any, loads: Any) -> list[Scalar]:
-            base, tau = floating_base.inverse_dynamics(self.model, q, v, a[6:], g, loads)
-            return base + tau
-
         self._check_pivots(held=range(1, len(self.model.joints)))
-        both = self._run(compute, wrenches=wrenches, q=q, v=v, a=padded)
+        both = self._run("floating_base_inverse_dynamics", wrenches=wrenches, q=q, v=v, a=padded)
         return both[..., :6], both[..., 6:]
 
     def bias_force(self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None) -> Array:
         """Joint forces at zero acceleration: velocity terms, gravity and external wrenches."""
-        g = self.model.gravity
-
-        def compute(q: Any, v: Any, loads: Any) -> list[Scalar]:
-            return newton_euler.inverse_dynamics(self.model, q, v, None, g, loads)[0]
-
-        return self._run(compute, wrenches=wrenches, q=q, v=v)
+        return self._run("bias_force", wrenches=wrenches, q=q, v=v)
 
     def gravity_force(self, q: ArrayLike) -> Array:
         """Joint forces that hold the robot still."""
-        g, still = self.model.gravity, [0.0] * self.nv
-        return self._run(lambda q: newton_euler.inverse_dynamics(self.model, q, still, None, g)[0], q=q)
+        return self._run("gravity_force", q=q)
 
     def friction_force(self, v: ArrayLike) -> Array:
         """Joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12)."""
@@ -561,6 +515,8 @@ class Robot:
         *,
         friction: bool = False,
         method: str = "articulated_body",
+        out: Array | None = None,
+        threads: int = 1,
     ) -> Array:
         """Accelerations that joint forces ``tau`` cause.
 
@@ -575,38 +531,25 @@ class Robot:
             ``"articulated_body"`` (default, O(n)), ``"composite_body"`` (mass matrix and
             branch-sparse factors), ``"udu"`` (the sources' three sweeps), or
             ``"walker_orin_1"``, ``"_2"``, ``"_4"`` (through inverse dynamics).
+        out, threads
+            As in :meth:`inverse_dynamics`.
 
         Returns
         -------
         ndarray, shape (..., nv)
         """
-        solver = self._forward_solver(method)
+        if method not in FORWARD_METHODS:
+            raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
         self._check_pivots()
         if friction:
             forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")
             batch_shape(tau=(forces, 1), v=(rate, 1))
             tau = forces - self.friction_force(rate)
-        g = self.model.gravity
-
-        def compute(q: Any, v: Any, tau: Any, loads: Any) -> list[Scalar]:
-            return solver(self.model, q, v, tau, g, loads)
-
-        return self._run(compute, wrenches=wrenches, q=q, v=v, tau=tau)
-
-    def _forward_solver(self, method: str) -> Callable[..., list[Scalar]]:
-        if method == "composite_body":
-            return _by_mass_matrix
-        ways: dict[str, Callable[..., list[Scalar]]] = {
-            "articulated_body": articulated_body.forward_dynamics,
-            "udu": udu.forward_dynamics,
-        } | {f"walker_orin_{k}": partial(walker_orin.forward_dynamics, way=k) for k in (1, 2, 4)}
-        if method not in ways:
-            raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
-        if self.model.has_followers and not method.startswith("walker_orin"):
+        if self.model.has_followers and method in ("articulated_body", "udu"):
             if self._singular_joint(self.model.independent) is not None:
-                return _by_mass_matrix  # only held to its leader does a massless follower have a motion
-            return partial(followers.forward_dynamics, ways[method])
-        return ways[method]
+                method = "composite_body"  # only held to its leader does a massless follower have a motion
+        options = {"method": method}
+        return self._run("forward_dynamics", options, wrenches=wrenches, out=out, threads=threads, q=q, v=v, tau=tau)
 
     def hybrid_dynamics(
         self,
@@ -660,32 +603,24 @@ class Robot:
         batch = batch_shape(**batches)
         stacked = np.stack([np.broadcast_to(x, batch) for x in values], axis=-1)
         self._check_pivots(held=[i for i, is_motion in enumerate(known) if is_motion])
-        g = self.model.gravity
-        solve = hybrid.by_partition if self.model.has_followers else hybrid.hybrid_dynamics
-
-        def compute(q: Any, v: Any, tau: Any, loads: Any) -> list[list[Scalar]]:
-            return list(solve(self.model, q, v, tau, known, g, loads))
-
-        result = self._run(compute, wrenches=wrenches, q=q, v=v, tau=stacked)
+        result = self._run("hybrid_dynamics", {"known": tuple(known)}, wrenches=wrenches, q=q, v=v, tau=stacked)
         return result[..., 0, :], result[..., 1, :]
 
     # ---------------------------------------------------------------- matrices
 
-    def mass_matrix(self, q: ArrayLike) -> Array:
+    def mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """The joint-space inertia matrix, rotor inertias included.
 
         Returns
         -------
         ndarray, shape (..., nv, nv)
         """
-        return self._run(partial(composite_body.mass_matrix, self.model), q=q)
+        return self._run("mass_matrix", out=out, threads=threads, q=q)
 
-    def inverse_mass_matrix(self, q: ArrayLike) -> Array:
+    def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """The inverse of :meth:`mass_matrix`, found in O(n^2) without inverting it."""
         self._check_pivots()
-        if self.model.has_followers:
-            return self._run(lambda q: ldl_inverse(ldl(composite_body.mass_matrix(self.model, q))), q=q)
-        return self._run(partial(inverse_mass_matrix.inverse_mass_matrix, self.model), q=q)
+        return self._run("inverse_mass_matrix", out=out, threads=threads, q=q)
 
     def mass_matrix_factors(self, q: ArrayLike, form: str = "LTDL") -> tuple[Array, ...]:
         """Factors of the mass matrix that keep the zeros between branches.
@@ -699,22 +634,14 @@ class Robot:
         (L, d) with ``M = L.T @ diag(d) @ L``, or (L,) with ``M = L.T @ L``.
         """
         self._check_pivots()
-        parents = self.model.dof_parents
-        if form == "LTL":
-            return (self._run(lambda q: factorisation.ltl(composite_body.mass_matrix(self.model, q), parents), q=q),)
-        if form != "LTDL":
+        if form not in ("LTDL", "LTL"):
             raise UnknownNameError("factorisation", form, ("LTDL", "LTL"))
+        rows = self._run("mass_matrix_factors", {"form": form}, q=q)
+        return (rows,) if form == "LTL" else (rows[..., :-1, :], rows[..., -1, :])
 
-        def compute(q: Any) -> list[list[Scalar]]:
-            lower, d = factorisation.ltdl(composite_body.mass_matrix(self.model, q), parents)
-            return [*lower, d]
-
-        both = self._run(compute, q=q)
-        return both[..., :-1, :], both[..., -1, :]
-
-    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike) -> Array:
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """The matrix C with ``C v`` the velocity forces and ``M' - 2 C`` skew-symmetric."""
-        return self._run(partial(coriolis.coriolis_matrix, self.model), q=q, v=v)
+        return self._run("coriolis_matrix", out=out, threads=threads, q=q, v=v)
 
     def operational_space_inertia(
         self, q: ArrayLike, frames: str | Sequence[str], axes: str = "body", *, inverse: bool = False
@@ -735,37 +662,34 @@ class Robot:
         """
         _check_axes(axes)
         self._check_pivots()
-        names = [frames] if isinstance(frames, str) else list(frames)
+        names = (frames,) if isinstance(frames, str) else tuple(frames)
         for name in names:
             self.model.frame(name)
-        compliance = self._run(lambda q: operational_space.inverse_inertia(self.model, q, names, axes), q=q)
+        options = {"frames": names, "axes": axes}
+        compliance = self._run("operational_space_inertia", {**options, "inverse": True}, q=q)
         if inverse:
             return compliance
         finite = compliance[np.isfinite(compliance).all(axis=(-1, -2))]
         if finite.size and np.any(np.linalg.cond(finite) > 1e13):
             raise SingularError(
-                f"frames {names} cannot move freely in all {6 * len(names)} directions here, so their inertia is "
+                f"frames {', '.join(names)} cannot move freely in all {6 * len(names)} directions here, so their inertia is "
                 "infinite in some; use inverse=True, or fewer frames"
             )
-        return self._run(lambda q: operational_space.inertia(self.model, q, names, axes), q=q)
+        return self._run("operational_space_inertia", {**options, "inverse": False}, q=q)
 
     # ---------------------------------------------------------------- energy
 
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Kinetic energy in joules, rotors included."""
-        return self._run(partial(energy.kinetic_energy, self.model), q=q, v=v)
+        return self._run("kinetic_energy", q=q, v=v)
 
     def potential_energy(self, q: ArrayLike) -> Array:
         """Potential energy of gravity in joules, zero at the world's origin."""
-        return self._run(lambda q: energy.potential_energy(self.model, q, self.model.gravity), q=q)
+        return self._run("potential_energy", q=q)
 
     def power(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None) -> Array:
         """Power of joint forces and external wrenches: the rate of kinetic plus potential energy."""
-
-        def compute(q: Any, v: Any, tau: Any, loads: Any) -> Scalar:
-            return energy.power(self.model, q, v, tau, loads)
-
-        return self._run(compute, wrenches=wrenches, q=q, v=v, tau=tau)
+        return self._run("power", wrenches=wrenches, q=q, v=v, tau=tau)
 
     # ---------------------------------------------------------------- DeNOC
 
@@ -796,21 +720,35 @@ class Robot:
 
     # ---------------------------------------------------------------- running
 
-    def _run(self, algorithm: Callable[..., Any], *, wrenches: Any = False, **state: Any) -> Array:
-        """Check the arguments, run an algorithm over their scalars, and pack what it returns.
-
-        ``wrenches=False`` means the algorithm takes none; otherwise it gets a list with one
-        force (or None) per body as its last argument.
-        """
-        arrays = {name: self._argument(name, value) for name, value in state.items()}
-        shapes = {name: (array, 1) for name, array in arrays.items()}
-        scalars = [split(array) for array in arrays.values()]
+    def _run(
+        self,
+        name: str,
+        options: Mapping[str, Any] | None = None,
+        *,
+        wrenches: Wrenches = None,
+        out: Array | None = None,
+        threads: int = 1,
+        **state: Any,
+    ) -> Array:
+        """Check the arguments of an algorithm of the catalogue, evaluate it, and put the batch in front."""
+        algorithm = find(name)
+        options = dict(options or {})
+        arrays = {key: self._argument(key, value) for key, value in state.items()}
+        shapes = {key: (array, 1) for key, array in arrays.items()}
         with np.errstate(all="ignore"):
-            if wrenches is not False:
+            scalars: list[Any] = [split(array) for array in arrays.values()]
+            if algorithm.loads:
                 loads, extra = self._loads(wrenches, scalars[0])
                 shapes.update(extra)
-                scalars.append(loads)  # type: ignore[arg-type]
-            return pack(algorithm(*scalars), batch_shape(**shapes))
+                scalars.append(loads)
+            batch = batch_shape(**shapes)
+            result = pack(algorithm.function(self.model, *scalars, **options), batch)
+        if out is None:
+            return result
+        if out.shape != result.shape:
+            raise ShapeError(f"out must have shape {result.shape}, got {out.shape}")
+        out[...] = result
+        return out
 
     def _argument(self, name: str, value: Any) -> Array:
         if name == "q":
@@ -876,7 +814,9 @@ class Robot:
                     arrays[f"wrench on {name} {k}"] = (array, 1)
                     at_frame = Force.of(split(array))
                 else:
-                    parts = {p: as_array(getattr(item, p), (3,), f"{p} on {name!r}") for p in ("force", "moment", "point")}
+                    parts = {
+                        p: as_array(getattr(item, p), (3,), f"{p} on {name!r}") for p in ("force", "moment", "point")
+                    }
                     arrays.update({f"{p} on {name} {k}": (array, 1) for p, array in parts.items()})
                     if "world" in (item.axes, item.point_axes):
                         posed = posed or kinematics.poses(self.model, q)
@@ -939,16 +879,6 @@ class Builder(ModelBuilder):
             Put the root body on a free joint instead of holding it fixed.
         """
         return Robot(self.model(floating_base=floating_base))
-
-
-def _by_mass_matrix(
-    tree: Model, q: Any, v: Any, tau: Any, gravity: Any, wrenches: Any = None
-) -> list[Scalar]:
-    """Composite rigid bodies, then branch-sparse factors (002 section 5.1)."""
-    bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, gravity, wrenches)
-    rhs = [t - b for t, b in zip(tau, bias, strict=True)]
-    factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
-    return factorisation.ltdl_solve(factors, tree.dof_parents, rhs)
 
 
 def _part_along(s: Array, f: Array) -> Array:

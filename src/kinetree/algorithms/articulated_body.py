@@ -106,9 +106,7 @@ def forward_dynamics(
     def accelerate(link: Link, parent: tuple[Motion, list[Scalar]], m: Moving, solved: tuple[list[Scalar], Pivot]):  # type: ignore[no-untyped-def]
         excess, pivot = solved
         mu = m.transform.motion_to_child(parent[0])
-        a = [
-            base - mu.dot(psi) for base, psi in zip(times(pivot.d_inverse, excess), pivot.psi, strict=True)
-        ]
+        a = [base - mu.dot(psi) for base, psi in zip(times(pivot.d_inverse, excess), pivot.psi, strict=True)]
         return mu + combine(m.subspace, a), a
 
     own = [

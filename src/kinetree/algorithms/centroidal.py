@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from ..model.tree import Model
 from ..spatial import ZERO3, ZERO_FORCE, Force, Motion, RigidInertia, Scalar, Vec3
+from .composite_body import composite_inertias
 from .kinematics import Posed, poses, twists
 from .passes import Scalars, add
-from .composite_body import composite_inertias
 
 
 def total_inertia(tree: Model, posed: Sequence[Posed]) -> RigidInertia:

@@ -79,9 +79,7 @@ def coriolis_matrix(tree: Model, q: Scalars, v: Scalars) -> list[list[Scalar]]:
     subtrees, _ = inward(tree, gather, bodies, posed)
     subspace_rates = [
         _total_rate(link, p, t, own_q, own_v)
-        for link, p, t, own_q, own_v in zip(
-            tree.links, posed, moving, positions(tree, q), rates(tree, v), strict=True
-        )
+        for link, p, t, own_q, own_v in zip(tree.links, posed, moving, positions(tree, q), rates(tree, v), strict=True)
     ]
     matrix: list[list[Scalar | None]] = [[None] * tree.nv for _ in range(tree.nv)]
     for link in tree.links:

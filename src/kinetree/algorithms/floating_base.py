@@ -22,9 +22,7 @@ def inverse_dynamics(
     external = wrenches or [None] * len(tree.links)
     accelerations = rates(tree, [0.0] * 6 + list(a_joints))
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), accelerations)
-    own = [
-        (link.inertia, inertia_force(link, m, f)) for link, m, f in zip(tree.links, moving, external, strict=True)
-    ]
+    own = [(link.inertia, inertia_force(link, m, f)) for link, m, f in zip(tree.links, moving, external, strict=True)]
 
     def gather(
         link: Link, total: tuple[RigidInertia, Force], m: Moving

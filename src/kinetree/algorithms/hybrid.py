@@ -50,7 +50,9 @@ def hybrid_dynamics(
         up = m.transform.articulated_to_parent(freed(inertia, pivot)), m.transform.force_to_parent(handed)
         return (inertia, force, pivot, excess), up
 
-    def accelerate(link: Link, parent: Any, m: Moving, solved: Any, x: Scalars) -> tuple[Motion, list[Scalar], list[Scalar]]:
+    def accelerate(
+        link: Link, parent: Any, m: Moving, solved: Any, x: Scalars
+    ) -> tuple[Motion, list[Scalar], list[Scalar]]:
         inertia, force, pivot, excess = solved
         mu = m.transform.motion_to_child(parent[0])
         if pivot is None:

@@ -33,7 +33,9 @@ def express(m: Motion, pose: Transform, frame: str) -> Motion:
     return Motion(pose.rotate(m.angular), pose.rotate(m.linear))
 
 
-def frame_columns(tree: Model, q: Scalars, name: str, posed: Sequence[Posed] | None = None) -> tuple[Columns, Transform]:
+def frame_columns(
+    tree: Model, q: Scalars, name: str, posed: Sequence[Posed] | None = None
+) -> tuple[Columns, Transform]:
     """Columns of a frame's Jacobian in its own coordinates, and its pose."""
     posed = posed or poses(tree, q)
     body, local, world = of_frame(tree, name, posed)

@@ -87,9 +87,7 @@ def frame_velocity(tree: Model, q: Scalars, v: Scalars, name: str) -> tuple[Moti
     return local.motion_to_child(twists(tree, q, v, None, posed)[body].velocity), world
 
 
-def frame_acceleration(
-    tree: Model, q: Scalars, v: Scalars, a: Scalars, name: str
-) -> tuple[Motion, Motion, Transform]:
+def frame_acceleration(tree: Model, q: Scalars, v: Scalars, a: Scalars, name: str) -> tuple[Motion, Motion, Transform]:
     """Spatial velocity and acceleration of a frame in its own coordinates, and its pose."""
     posed = poses(tree, q)
     body, local, world = of_frame(tree, name, posed)

@@ -14,7 +14,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-
 SYMBOL = "drive"
 
 _WORDS = {

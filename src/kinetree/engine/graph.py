@@ -75,7 +75,7 @@ class Graph:
         return self.kinds[a] == CONST
 
     def add(self, a: int, b: int) -> int:
-        """a + b."""
+        """A + b."""
         kinds = self.kinds
         if kinds[a] == CONST:
             x = self.values[a]
@@ -92,7 +92,7 @@ class Graph:
         return self._node(ADD, a, b) if a <= b else self._node(ADD, b, a)
 
     def sub(self, a: int, b: int) -> int:
-        """a - b."""
+        """A - b."""
         kinds = self.kinds
         if kinds[b] == CONST:
             y = self.values[b]
@@ -111,7 +111,7 @@ class Graph:
         return self._node(SUB, a, b)
 
     def mul(self, a: int, b: int) -> int:
-        """a * b. A factor that is exactly zero makes zero, whatever the other one is."""
+        """A * b. A factor that is exactly zero makes zero, whatever the other one is."""
         kinds = self.kinds
         if kinds[a] == CONST:
             a, b = b, a
@@ -150,7 +150,7 @@ class Graph:
         return bottom == b and self.kinds[top] == CONST and self.values[top] == 1.0
 
     def div(self, a: int, b: int) -> int:
-        """a / b."""
+        """A / b."""
         kinds = self.kinds
         if kinds[b] == CONST:
             y = self.values[b]

@@ -24,9 +24,7 @@ class Transform:
 
     def __matmul__(self, inner: Transform) -> Transform:
         """Chain: first ``inner``'s child to its parent, then on to ours."""
-        return Transform(
-            self.rotations + inner.rotations, self.translation + self.rotate(inner.translation)
-        )
+        return Transform(self.rotations + inner.rotations, self.translation + self.rotate(inner.translation))
 
     def rotate(self, v: Vec3) -> Vec3:
         """Components of a free vector: child to parent."""
@@ -66,9 +64,7 @@ class Transform:
 
     def motion_to_child(self, m: Motion) -> Motion:
         """The same motion seen from the child frame (002 eq. 2.18)."""
-        return Motion(
-            self.unrotate(m.angular), self.unrotate(m.linear + m.angular.cross(self.translation))
-        )
+        return Motion(self.unrotate(m.angular), self.unrotate(m.linear + m.angular.cross(self.translation)))
 
     def motion_to_parent(self, m: Motion) -> Motion:
         """The same motion seen from the parent frame."""
@@ -82,9 +78,7 @@ class Transform:
 
     def force_to_child(self, f: Force) -> Force:
         """The same force seen from the child frame."""
-        return Force(
-            self.unrotate(f.moment - self.translation.cross(f.force)), self.unrotate(f.force)
-        )
+        return Force(self.unrotate(f.moment - self.translation.cross(f.force)), self.unrotate(f.force))
 
     def _conjugate_symmetric(self, s: Symmetric3) -> Symmetric3:
         for rotation in reversed(self.rotations):
