@@ -398,6 +398,8 @@ def test_floating_base_carries_what_is_welded_to_it():
         ([{"joint": "fixed", "damping": 1.0}], "modified", "row 1 .*fixed, so it cannot have damping"),
         ([{"mass": 1.0}, {"mass": -1.0}], "modified", r"row 2 \('link2'\): .*negative"),
         ([{"com": (1, 0, 0)}], "modified", "row 1 .*com without a mass"),
+        ([{"mass": "heavy"}], "modified", r"row 1 \('link1'\): .*heavy"),
+        ([{"mass": 1.0, "damping": "some"}], "modified", r"row 1 \('link1'\): .*some"),
         ([{"mass": 1.0, "mass_properties": kt.MassProperties.of(1.0)}], "modified", "row 1 .*mass_properties or mass"),
         ([{"mass": 1.0, "name": "arm"}, {"mass": 1.0, "name": "arm"}], "modified", r"row 2 \('arm'\): two bodies"),
         ([{"mass": 1.0, "lower": 1.0, "upper": 0.0}], "modified", "row 1 .*lower limit"),

@@ -4,7 +4,8 @@ Formulas and names follow 000 chapters 4 and 5, corrected where a comment says s
 twist of a link is ``t = [w; o']``, its angular velocity and the velocity of its origin,
 with components in the **world frame**; so the twist propagation matrix is
 ``A = [1 0; a x 1]`` as in the book, and wrenches are moments about link origins and
-forces, along world axes.
+forces, along world axes.  A link's origin is that of its joint's moving frame, also where
+a standard Denavit-Hartenberg table puts the link's own frame at the far end.
 
 A joint of any kind is one block: ``P`` has a column per degree of freedom.  The book's
 stacked form, with massless links inside multi-DOF joints, is that of

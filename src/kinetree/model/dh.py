@@ -189,7 +189,7 @@ def _add(
             row.joint_name or f"joint{number}", parent, body, kind, placement,
             child_pose=child_pose, actuated=actuated, **data,
         )  # fmt: skip
-    except ModelError as problem:
+    except (TypeError, ValueError) as problem:  # a ModelError is a ValueError
         raise ModelError(f"{where}: {problem}") from None
 
 
