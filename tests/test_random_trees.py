@@ -205,6 +205,8 @@ def test_every_kind_of_joint_as_root_in_the_middle_and_as_tip(name: str) -> None
     parts = [
         make_part("root", None, maker(rng), rng),
         make_part("left", "root", kt.Revolute("y"), rng),
+        make_part("weld", "left", kt.Fixed(), rng),
+        make_part("finger", "weld", maker(rng), rng),
         make_part("right", "root", maker(rng), rng),
         make_part("wrist", "right", kt.Prismatic(_direction(rng)), rng),
         make_part("tip", "wrist", maker(rng), rng),

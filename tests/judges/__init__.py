@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-TOLERANCE = 1e-10
+TOLERANCE = 1e-12
 """Largest relative error allowed against another library."""
+
+SOLVED = 1e-10
+"""The same where equations are solved on both sides, with a mass matrix of condition 1e6 and more."""
 
 WORST: dict[str, float] = {}
 """Worst relative error seen so far, by quantity."""

@@ -67,11 +67,19 @@ class MujocoJudge:
         self.data = mujoco.MjData(model)
         self.seats = []
         for joint in robot.model.joints:
-            k = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, joint.name)
-            assert k >= 0, f"MuJoCo has no joint {joint.name!r}"
+            k = self._joint_id(joint)
             q, v = int(model.jnt_qposadr[k]), int(model.jnt_dofadr[k])
             self.seats.append(Seat(joint, slice(q, q + joint.nq), slice(v, v + joint.nv)))
         assert robot.nv == model.nv
+
+    def _joint_id(self, joint: Any) -> int:
+        """By name; a free base by its kind, since readers give it names of their own."""
+        if isinstance(joint.kind, kt.Free):
+            (k,) = np.flatnonzero(self.model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)
+            return int(k)
+        k = mujoco.mj_name2id(self.model, mujoco.mjtObj.mjOBJ_JOINT, joint.name)
+        assert k >= 0, f"MuJoCo has no joint {joint.name!r}"
+        return k
 
     # Coordinates of one state
 

@@ -164,17 +164,28 @@ class PinocchioJudge:
         arguments = (str(path), pin.JointModelFreeFlyer()) if floating_base else (str(path),)
         model = pin.buildModelFromUrdf(*arguments, mimic=mimic)
         model.gravity = pin.Motion(robot.gravity, np.zeros(3))
-        # The reader notes rotor inertias of the file's transmissions nowhere: all zero unless given.
         aliases = {robot.joint_names[0]: "root_joint"} if floating_base else {}
-        return cls(robot, model, aliases=aliases)
+        judge = cls(robot, model, aliases=aliases)
+        for seat in judge.seats:
+            if seat.joint.nv == 1:
+                model.armature[seat.rows_v] = seat.joint.armature
+        return judge
 
     def _joint_id(self, name: str) -> int:
         assert self.model.existJointName(name), f"Pinocchio has no joint {name!r}: {list(self.model.names)}"
         return self.model.getJointId(name)
 
     def _frame_id(self, name: str) -> int:
-        assert self.model.existFrame(name, pin.FrameType.BODY), f"Pinocchio has no body frame {name!r}"
+        assert self.has_frame(name), f"Pinocchio has no body frame {name!r}"
         return self.model.getFrameId(name, pin.FrameType.BODY)
+
+    def has_frame(self, name: str) -> bool:
+        """Whether Pinocchio knows a body of this name, welded ones included."""
+        return self.model.existFrame(name, pin.FrameType.BODY)
+
+    def frame_names(self) -> list[str]:
+        """Every body that Pinocchio knows."""
+        return [f.name for f in self.model.frames if f.type == pin.FrameType.BODY]
 
     # Coordinates of one state
 
