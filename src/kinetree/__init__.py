@@ -15,6 +15,7 @@ from .errors import (
     UnknownNameError,
     UnsupportedError,
 )
+from .load import load
 from .model.joints import (
     Continuous,
     Custom,

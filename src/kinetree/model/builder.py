@@ -37,16 +37,18 @@ def _per(value: PerFreedom, count: int, default: float, what: str, nonnegative: 
     """One number per freedom, from one number or a sequence."""
     if value is None:
         return (default,) * count
-    numbers = floats(value, what)
-    if numbers.ndim == 0:
-        numbers = np.full(count, float(numbers))
-    if numbers.shape != (count,):
-        raise ModelError(f"{what} needs one number or {count}, got shape {numbers.shape}")
-    if np.any(np.isnan(numbers)):
+    if isinstance(value, (int, float)):
+        numbers = (float(value),) * count
+    else:
+        array = floats(value, what)
+        if array.shape not in ((), (count,)):
+            raise ModelError(f"{what} needs one number or {count}, got shape {array.shape}")
+        numbers = tuple(float(x) for x in np.broadcast_to(array, (count,)))
+    if any(map(math.isnan, numbers)):
         raise ModelError(f"{what} is not a number")
-    if nonnegative and np.any(numbers < 0):
-        raise ModelError(f"{what} must not be negative, got {numbers.tolist()}")
-    return tuple(float(x) for x in numbers)
+    if nonnegative and any(x < 0 for x in numbers):
+        raise ModelError(f"{what} must not be negative, got {list(numbers)}")
+    return numbers
 
 
 class ModelBuilder:
@@ -151,7 +153,7 @@ class ModelBuilder:
         where = f"joint {name!r}: "
         nq, nv = kind.nq, kind.nv
         inf = math.inf
-        data = {
+        data: dict[str, Any] = {
             "lower": _per(lower, nq, -inf, where + "lower limit"),
             "upper": _per(upper, nq, inf, where + "upper limit"),
             "velocity_limit": _per(velocity_limit, nv, inf, where + "velocity limit", True),

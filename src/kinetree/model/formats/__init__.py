@@ -1,1 +1,110 @@
-"""Readers and writers."""
+"""Readers and writers of robot files: URDF, MJCF, and kinetree's own YAML."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError
+from ..tree import Model
+from . import mjcf, urdf, xml, yaml
+from .source import Options, Source
+
+__all__ = ["Options", "read", "save"]
+
+
+def read(path: str | os.PathLike[str], options: Options | None = None) -> Model:
+    """Read a robot file; its name's ending, and for ``.xml`` its root element, says which format it is.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.urdf``, ``.xml`` or ``.mjcf`` (URDF or MJCF), ``.yaml`` or ``.yml``.
+    options : Options, optional
+        See :func:`kinetree.load`.
+    """
+    source = _open(Path(path))
+    return _reader(source)(source, options or Options())
+
+
+def save(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write a robot file, wholly or not at all; its name's ending says which format it is.
+
+    Parameters
+    ----------
+    model : Model
+    path : path-like
+        ``.yaml`` or ``.yml`` (everything), or ``.urdf`` (what URDF can express).
+    """
+    path = Path(path)
+    writers: dict[str, Callable[[Model], str]] = {".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf.write}
+    writer = writers.get(path.suffix.lower())
+    if writer is None:
+        raise UnsupportedError(f"cannot write {path}: robots are written as .yaml or .urdf")
+    try:
+        data = writer(model).encode("utf-8")
+    except UnicodeEncodeError as problem:
+        raise UnsupportedError(f"cannot write {path}: a name has a character that is no text ({problem})") from None
+    _write_whole(path, data)
+
+
+def _open(path: Path) -> Source:
+    try:
+        return Source(path, path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise RobotFileNotFoundError(f"no robot file {str(path)!r}{_nearest(path)}") from None
+    except IsADirectoryError:
+        raise FileFormatError("this is a directory, not a robot file", str(path)) from None
+
+
+def _nearest(path: Path) -> str:
+    """Which file may have been meant."""
+    folder = path.parent
+    if not folder.is_dir():
+        return f": there is no directory {str(folder)!r}"
+    near = difflib.get_close_matches(path.name, [p.name for p in folder.iterdir() if p.is_file()], n=3)
+    return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
+
+
+def _reader(source: Source) -> Callable[[Source, Options], Model]:
+    suffix = source.path.suffix.lower()
+    if suffix in (".yaml", ".yml"):
+        return yaml.read
+    if suffix == ".urdf":
+        return urdf.read
+    if suffix in (".xml", ".mjcf"):
+        root = xml.parse(source.data, source.file)
+        if root.tag == "robot":
+            return urdf.read
+        if root.tag == "mujoco":
+            return mjcf.read
+        raise FileFormatError(
+            f"the root element is <{root.tag}>; a robot file has <robot> (URDF) or <mujoco> (MJCF)",
+            source.file,
+            root.line,
+        )
+    if suffix == ".xacro":
+        raise FileFormatError(f"xacro must be expanded first: {urdf.XACRO_HINT}", source.file)
+    raise FileFormatError(
+        f"files ending in {suffix or 'nothing'!r} are not understood; use .urdf, .xml (MJCF or URDF) or .yaml",
+        source.file,
+    )
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """Write beside the target and rename, so that nobody ever sees half a file."""
+    target = Path(os.path.realpath(path))
+    if not target.parent.is_dir():
+        raise RobotFileNotFoundError(f"cannot write {str(path)!r}: there is no directory {str(target.parent)!r}")
+    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        with open(beside, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(beside, target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise

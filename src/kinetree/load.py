@@ -1,0 +1,55 @@
+"""Robots from files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from .model import formats
+from .robot import Robot
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    floating_base: bool = False,
+    mimic: str = "follow",
+    gravity: Sequence[float] | None = None,
+    strict: bool = False,
+) -> Robot:
+    """Read a robot from a URDF, MJCF or kinetree YAML file.
+
+    Parameters
+    ----------
+    path : path-like
+        ``.urdf``, ``.xml`` (MJCF or URDF, as its root element says) or ``.yaml``.
+    floating_base : bool
+        Put the root link on a free joint instead of holding it fixed.
+    mimic : {"follow", "independent"}
+        Whether a joint that mimics another has no coordinate of its own (its inertia and
+        forces are carried by its leader), or is a joint like any other.
+    gravity : sequence of 3 floats, optional
+        Acceleration of free fall; by default the file's, or (0, 0, -9.81) if it says nothing.
+    strict : bool
+        Whether oddities, such as physically impossible inertias, are errors. By default
+        one :class:`kinetree.ModelWarning` lists them all.
+
+    Returns
+    -------
+    Robot
+
+    Raises
+    ------
+    RobotFileNotFoundError
+        If there is no such file.
+    FileFormatError
+        If the file cannot be understood; names the file, the line and the reason.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> robot = kt.load("panda.urdf")  # doctest: +SKIP
+    >>> robot.inverse_dynamics(q, v, a)  # doctest: +SKIP
+    """
+    options = formats.Options(floating_base=floating_base, mimic=mimic, gravity=gravity, strict=strict)
+    return Robot(formats.read(path, options))

@@ -1,0 +1,325 @@
+"""MJCF, MuJoCo's own format, read through the ``mujoco`` package.
+
+MuJoCo compiles the file, so defaults, includes, inertia from geometry and the like are
+its business; what is read here is the compiled model.  Coordinates: hinges and slides
+have MuJoCo's values (a joint's ``ref``, at which the body sits as drawn, is built into its
+placement); ball and free joints follow kinetree's conventions, that is quaternions x, y,
+z, w and, for a free joint, rotation before translation and velocity in body axes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...errors import FileFormatError, UnsupportedError
+from ..joints import Fixed, Free, JointKind, Prismatic, Revolute, Spherical
+from ..mass import MassProperties
+from ..pose import Pose
+from ..tree import Model
+from .source import FileBuilder, Options, Source
+
+GRAVITY_DISABLED = "mjDSBL_GRAVITY"
+
+
+def read(source: Source, options: Options) -> Model:
+    """Read an MJCF file."""
+    return _Reader(source, options).model()
+
+
+def _import_mujoco(file: str) -> Any:
+    try:
+        import mujoco
+    except ImportError:
+        raise UnsupportedError(f"{file}: reading MJCF needs the package 'mujoco': pip install kinetree[mjcf]") from None
+    return mujoco
+
+
+def _compile(mujoco: Any, source: Source) -> Any:
+    try:
+        return mujoco.MjModel.from_xml_path(str(source.path))
+    except ValueError as problem:
+        message = " ".join(str(problem).split())
+        line = re.search(r"line (\d+)", message)
+        raise FileFormatError(
+            f"MuJoCo cannot compile it: {message}", source.file, int(line[1]) if line else None
+        ) from None
+
+
+class _Reader:
+    """Goes through a compiled model, body by body."""
+
+    def __init__(self, source: Source, options: Options) -> None:
+        self.mujoco = _import_mujoco(source.file)
+        self.compiled = m = _compile(self.mujoco, source)
+        self.skipped: list[str] = []
+        off = m.opt.disableflags & getattr(self.mujoco.mjtDisableBit, GRAVITY_DISABLED)
+        gravity = (0.0, 0.0, 0.0) if off else tuple(float(x) for x in m.opt.gravity)
+        name = m.names.split(b"\0", 1)[0].decode() or source.path.stem
+        self.builder = FileBuilder(source, name, options, gravity=gravity)
+        self.body_names = self._names("BODY", m.nbody, "body")
+        self.joint_names = self._joint_names()
+        self.motors = self._motors()
+
+    # Names: kinetree needs one for every body and joint, and frames share the names of bodies.
+
+    def _given_name(self, what: str, index: int) -> str:
+        kind = getattr(self.mujoco.mjtObj, f"mjOBJ_{what}")
+        return self.mujoco.mj_id2name(self.compiled, kind, index) or ""
+
+    def _names(self, what: str, count: int, word: str) -> list[str]:
+        names = [self._given_name(what, i) for i in range(count)]
+        taken = set(names)
+        return [name or _claim(f"{word}_{i}", taken) for i, name in enumerate(names)]
+
+    def _joint_names(self) -> list[str]:
+        m = self.compiled
+        names = [self._given_name("JOINT", i) for i in range(m.njnt)]
+        taken = set(names)
+        return [name or _claim(f"{self.body_names[m.jnt_bodyid[i]]}_joint", taken) for i, name in enumerate(names)]
+
+    # Building
+
+    def model(self) -> Model:
+        """Read every body, joint and site, then build."""
+        m = self.compiled
+        if m.nbody < 2:
+            raise self.builder.error("the file has no bodies beside the world: the robot is empty", None)
+        floating = self._body_to_free()
+        self.builder.add_body(self.body_names[0])
+        for i in range(1, m.nbody):
+            with self.builder.at(None):
+                self._read_body(i, free=i == floating)
+        self._read_sites()
+        self._note_what_is_not_understood()
+        return self.builder.finish()
+
+    def _body_to_free(self) -> int | None:
+        """With ``floating_base=True``: the one body that is welded to the world."""
+        if not self.builder.options.floating_base:
+            return None
+        m = self.compiled
+        held = [i for i in range(1, m.nbody) if m.body_parentid[i] == 0]
+        if len(held) != 1 or m.body_jntnum[held[0]]:
+            raise self.builder.error(
+                "floating_base=True needs exactly one body in the world, without joints of its own; an MJCF file can "
+                "say itself what floats, with <freejoint/>",
+                None,
+            )
+        return held[0]
+
+    def _read_body(self, i: int, free: bool) -> None:
+        m = self.compiled
+        name, parent = self.body_names[i], self.body_names[m.body_parentid[i]]
+        self.builder.add_body(name, self._mass_properties(i))
+        pose = Pose.of(m.body_pos[i], quaternion=_xyzw(m.body_quat[i]))
+        joints = range(m.body_jntadr[i], m.body_jntadr[i] + m.body_jntnum[i])
+        if free:
+            joint = _claim("floating_base", set(self.joint_names))
+            self.builder.add_joint(joint, parent, name, Free(), actuated=False)
+        elif not len(joints):
+            self.builder.add_joint(_claim(name, set(self.joint_names)), parent, name, Fixed(), pose)
+        else:
+            self._read_joints(joints, name, parent, pose)
+
+    def _mass_properties(self, i: int) -> MassProperties:
+        m = self.compiled
+        axes = Pose.of(quaternion=_xyzw(m.body_iquat[i]))
+        return MassProperties.of(m.body_mass[i], m.body_ipos[i], m.body_inertia[i], axes=axes)
+
+    def _read_joints(self, joints: range, body: str, parent: str, pose: Pose) -> None:
+        """One joint after the other, with massless bodies between them.
+
+        MuJoCo turns the body about each joint's anchor in the order of the file, so the
+        pose is pose(body) * T(p1) J1 T(-p1) * T(p2) J2 T(-p2) ...
+        """
+        arm = np.zeros(3)  # from the anchor of the previous joint to the body's origin
+        for j in joints:
+            kind, anchor, at_reference = self._kind(j)
+            before = Pose() if isinstance(kind, Free) else pose @ Pose.of(anchor + arm) @ at_reference
+            last = j == joints[-1]
+            child = body if last else _claim(f"{body}_{self.joint_names[j]}", set(self.body_names))
+            if not last:
+                self.builder.add_body(child)
+            self.builder.add_joint(
+                self.joint_names[j],
+                parent,
+                child,
+                kind,
+                before,
+                child_pose=Pose.of(-anchor) if last and np.any(anchor) else None,
+                **self._joint_data(j, kind),
+            )
+            parent, pose, arm = child, Pose(), -anchor
+
+    def _kind(self, j: int) -> tuple[JointKind, np.ndarray, Pose]:
+        """The joint, its anchor in the body, and the displacement that its reference value undoes."""
+        m, types = self.compiled, self.mujoco.mjtJoint
+        axis, anchor = np.array(m.jnt_axis[j]), np.array(m.jnt_pos[j])
+        reference = float(m.qpos0[m.jnt_qposadr[j]])
+        if m.jnt_type[j] == types.mjJNT_HINGE:
+            half = reference / 2
+            undone = Pose.of(quaternion=(*(-np.sin(half) * axis), np.cos(half))) if reference else Pose()
+            return Revolute(axis), anchor, undone
+        if m.jnt_type[j] == types.mjJNT_SLIDE:  # an anchor does not matter to it
+            return Prismatic(axis), np.zeros(3), Pose.of(-reference * axis)
+        if m.jnt_type[j] == types.mjJNT_BALL:
+            return Spherical(), anchor, Pose()
+        return Free(), np.zeros(3), Pose()
+
+    def _joint_data(self, j: int, kind: JointKind) -> dict[str, Any]:
+        m = self.compiled
+        first = m.jnt_dofadr[j]
+        dofs = slice(first, first + kind.nv)
+        motors = self.motors.get(j, [])
+        # Actuators are named only where there are some; a file without any says nothing about motors.
+        driven = bool(motors) if m.nu else not isinstance(kind, Free)
+        data: dict[str, Any] = {
+            "rotor_inertia": m.dof_armature[dofs] + self._reflected(motors, "actuator_armature"),
+            "damping": m.dof_damping[dofs] + self._reflected(motors, "actuator_damping"),
+            "friction": m.dof_frictionloss[dofs],
+            "actuated": driven,
+        }
+        if m.jnt_limited[j]:
+            if kind.nv == 1:
+                data["lower"], data["upper"] = m.jnt_range[j]
+            else:
+                self.skipped.append(f"range of {kind.name} joint {self.joint_names[j]!r}")
+        if kind.nv == 1:
+            data["effort_limit"] = self._effort_limit(j, motors)
+        return data
+
+    # Actuators
+
+    def _motors(self) -> dict[int, list[int]]:
+        """Actuators by the joint they drive."""
+        m = self.compiled
+        found: dict[int, list[int]] = {}
+        on_joint = (self.mujoco.mjtTrn.mjTRN_JOINT, self.mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+        for a in range(_count(m, "nactuator", "nu")):
+            if m.actuator_trntype[a] in on_joint:
+                found.setdefault(int(m.actuator_trnid[a, 0]), []).append(a)
+        return found
+
+    def _gear(self, a: int) -> float:
+        return float(self.compiled.actuator_gear[a, 0])
+
+    def _reflected(self, motors: list[int], attribute: str) -> float:
+        """What an inertia or damping on the motor's side is on the joint's."""
+        values = getattr(self.compiled, attribute, None)
+        return 0.0 if values is None else sum(float(values[a]) * self._gear(a) ** 2 for a in motors)
+
+    def _effort_limit(self, j: int, motors: list[int]) -> float | None:
+        m = self.compiled
+        limits = [self._motor_limit(a) for a in motors]
+        total = sum(limits) if limits else np.inf
+        if m.jnt_actfrclimited[j]:
+            total = min(total, self._symmetric(m.jnt_actfrcrange[j], f"actuatorfrcrange of {self.joint_names[j]!r}"))
+        return float(total)
+
+    def _motor_limit(self, a: int) -> float:
+        """Largest force of an actuator at its joint, where that is simply said."""
+        m = self.compiled
+        what = f"actuator {self._given_name('ACTUATOR', a) or a}"
+        limit = np.inf
+        if m.actuator_forcelimited[a]:
+            limit = self._symmetric(m.actuator_forcerange[a], f"forcerange of {what}")
+        if self._is_plain_motor(a) and m.actuator_ctrllimited[a]:
+            control = self._symmetric(m.actuator_ctrlrange[a], f"ctrlrange of {what}")
+            limit = min(limit, control * abs(float(m.actuator_gainprm[a, 0])))
+        return limit * abs(self._gear(a)) if np.isfinite(limit) else np.inf
+
+    def _is_plain_motor(self, a: int) -> bool:
+        m, mujoco = self.compiled, self.mujoco
+        return bool(
+            m.actuator_dyntype[a] == mujoco.mjtDyn.mjDYN_NONE
+            and m.actuator_gaintype[a] == mujoco.mjtGain.mjGAIN_FIXED
+            and m.actuator_biastype[a] == mujoco.mjtBias.mjBIAS_NONE
+        )
+
+    def _symmetric(self, bounds: np.ndarray, what: str) -> float:
+        low, high = (float(x) for x in bounds)
+        if low != -high:
+            self.skipped.append(f"{what} (not symmetric)")
+            return np.inf
+        return high
+
+    # Sites, and the rest
+
+    def _read_sites(self) -> None:
+        m = self.compiled
+        for s in range(m.nsite):
+            name = self._given_name("SITE", s)
+            if not name:
+                continue
+            pose = Pose.of(m.site_pos[s], quaternion=_xyzw(m.site_quat[s]))
+            if name in self.body_names:
+                self.skipped.append(f"site {name!r} (a body has that name)")
+                continue
+            self.builder.frame(name, self.body_names[m.site_bodyid[s]], pose=pose)
+
+    def _note_what_is_not_understood(self) -> None:
+        m = self.compiled
+        joints = self.joint_names
+        springs = [joints[j] for j in range(m.njnt) if m.jnt_stiffness[j] or _any_row(m, "jnt_stiffnesspoly", j)]
+        nonlinear = [joints[m.dof_jntid[k]] for k in range(m.nv) if _any_row(m, "dof_dampingpoly", k)]
+        floaters = [self.body_names[i] for i in range(m.nbody) if m.body_gravcomp[i]]
+        mocap = [self.body_names[i] for i in range(m.nbody) if m.body_mocapid[i] >= 0]
+        actuators = [
+            self._given_name("ACTUATOR", a) or str(a)
+            for a in range(_count(m, "nactuator", "nu"))
+            if not self._is_plain_motor(a)
+        ]
+        driven = [a for motors in self.motors.values() for a in motors]
+        elsewhere = _count(m, "nactuator", "nu") - len(driven)
+        found = [
+            (m.neq, f"{m.neq} equality constraint(s)"),
+            (m.ntendon, f"{m.ntendon} tendon(s)"),
+            (springs, f"springs of joints {_listed(springs)}"),
+            (nonlinear, f"nonlinear damping of joints {_listed(dict.fromkeys(nonlinear))}"),
+            (floaters, f"gravity compensation of bodies {_listed(floaters)}"),
+            (mocap, f"motion capture of bodies {_listed(mocap)}, held fixed"),
+            (
+                actuators,
+                f"control laws and dynamics of actuators {_listed(actuators)}, which are taken as plain motors",
+            ),
+            (elsewhere, f"{elsewhere} actuator(s) that do not drive a joint"),
+            (m.opt.density or m.opt.viscosity, "forces of the surrounding fluid"),
+            (getattr(m, "nflex", 0), "flexible bodies"),
+            (m.nplugin, "plugins"),
+        ]
+        self.skipped += [text for present, text in found if present]
+        if self.skipped:
+            self.builder.oddity("not understood and left out: " + "; ".join(self.skipped))
+
+
+def _claim(name: str, taken: set[str]) -> str:
+    """The name, with underscores until it is free; taken from then on."""
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name
+
+
+def _count(compiled: Any, newer: str, older: str) -> int:
+    return int(getattr(compiled, newer, getattr(compiled, older)))
+
+
+def _any_row(compiled: Any, attribute: str, row: int) -> bool:
+    """Whether a field of newer MuJoCo versions is there and not zero."""
+    values = getattr(compiled, attribute, None)
+    return values is not None and bool(np.any(values[row]))
+
+
+def _listed(names: Iterable[str]) -> str:
+    shown = list(names)
+    return ", ".join(repr(n) for n in shown[:6]) + (", ..." if len(shown) > 6 else "")
+
+
+def _xyzw(quaternion: np.ndarray) -> tuple[float, float, float, float]:
+    """MuJoCo's quaternions have the real part first."""
+    w, x, y, z = (float(c) for c in quaternion)
+    return x, y, z, w

@@ -1,0 +1,258 @@
+"""What all readers share: the reader's options, and a builder that knows file and line."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ...errors import FileFormatError, ModelError, ModelWarning, UnknownNameError
+from ..builder import ModelBuilder, _Draft
+from ..joints import Fixed, JointKind
+from ..mass import MassProperties
+from ..pose import Pose
+from ..tree import Mimic, Model
+
+MIMIC_CHOICES = ("follow", "independent")
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a file is to be read; see :func:`kinetree.load`."""
+
+    floating_base: bool = False
+    mimic: str = "follow"
+    gravity: Sequence[float] | None = None
+    strict: bool = False
+
+    def __post_init__(self) -> None:
+        if self.mimic not in MIMIC_CHOICES:
+            raise UnknownNameError("way to treat mimic joints", self.mimic, MIMIC_CHOICES)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file and its content."""
+
+    path: Path
+    data: bytes
+
+    @property
+    def file(self) -> str:
+        """What to call the file in messages."""
+        return str(self.path)
+
+
+class FileBuilder(ModelBuilder):
+    """A builder whose complaints name the file and the line.
+
+    Add bodies, joints and frames within ``with builder.at(line):``; :meth:`finish` checks
+    the tree, warns once about all oddities, and returns the model.
+    """
+
+    def __init__(
+        self, source: Source, name: str, options: Options, *, gravity: Sequence[float] = (0.0, 0.0, -9.81)
+    ) -> None:
+        chosen = gravity if options.gravity is None else options.gravity
+        super().__init__(name, gravity=chosen, strict=options.strict)
+        self.file = source.file
+        self.options = options
+        self.oddities: list[tuple[int | None, str]] = []
+        self._line: int | None = None
+        self._body_lines: dict[str, int | None] = {}
+        self._joint_lines: dict[str, int | None] = {}
+
+    # Describing
+
+    def error(self, message: str, line: int | None) -> FileFormatError:
+        """An error that names file and line."""
+        return FileFormatError(message, self.file, line)
+
+    def oddity(self, message: str, line: int | None = None) -> None:
+        """Note something odd, or refuse it if reading strictly."""
+        if self.strict:
+            raise self.error(message, line)
+        self.oddities.append((line, message))
+
+    def _oddity(self, message: str) -> None:
+        self.oddity(message, self._line)
+
+    @contextmanager
+    def at(self, line: int | None) -> Iterator[None]:
+        """Let errors raised within name the file and this line."""
+        outer, self._line = self._line, line
+        try:
+            yield
+        except FileFormatError:
+            raise
+        except (ModelError, UnknownNameError) as problem:
+            raise self.error(str(problem), line) from None
+        finally:
+            self._line = outer
+
+    def add_body(self, name: str, mass_properties: MassProperties | None = None) -> None:
+        """Declare a body, see :meth:`ModelBuilder.add_body`."""
+        if name in self._body_lines:
+            raise self.error(f"two links are named {name!r}{_first(self._body_lines[name])}", self._line)
+        super().add_body(name, mass_properties)
+        self._body_lines[name] = self._line
+
+    def add_joint(
+        self, name: str, parent: str, child: str, kind: JointKind, placement: Pose | None = None, **data: Any
+    ) -> None:
+        """Declare a joint, see :meth:`ModelBuilder.add_joint`."""
+        if name in self._joint_lines:
+            raise self.error(f"two joints are named {name!r}{_first(self._joint_lines[name])}", self._line)
+        if self.options.mimic == "independent":
+            data.pop("mimic", None)
+        super().add_joint(name, parent, child, kind, placement, **data)
+        self._joint_lines[name] = self._line
+
+    def frame(self, name: str, body: str, *args: Any, **pose: Any) -> ModelBuilder:
+        """Name a place on a body, see :meth:`ModelBuilder.frame`; bodies and joints must be known by now."""
+        if body not in self._bodies:
+            raise self.error(f"frame {name!r}: {UnknownNameError('body', body, self._bodies)}", self._line)
+        if name in self._bodies and name != body:
+            raise self.error(f"frame {name!r} has the name of a body that it is not on", self._line)
+        for draft in (self._joints.get(name), self._carrier(name) if name == body else None):
+            if draft is not None and isinstance(draft.kind, Fixed):
+                raise self.error(
+                    f"frame {name!r} is there already: the weld {draft.name!r} leaves frames of that name", self._line
+                )
+        return super().frame(name, body, *args, **pose)
+
+    def _carrier(self, body: str) -> _Draft | None:
+        return next((draft for draft in self._joints.values() if draft.child == body), None)
+
+    # Building
+
+    def finish(self) -> Model:
+        """Check the tree, build it, and warn about what was odd."""
+        self._check_ends()
+        root = self._check_roots()
+        self._check_reach(root)
+        self._check_mimics()
+        if self.options.floating_base:
+            self._check_not_floating(root)
+        with self.at(None):
+            model = self.model(floating_base=self.options.floating_base)
+        self._warn()
+        return model
+
+    def _check_ends(self) -> None:
+        carried: dict[str, str] = {}
+        for draft in self._joints.values():
+            line = self._joint_lines[draft.name]
+            for role, body in (("parent", draft.parent), ("child", draft.child)):
+                if body not in self._bodies:
+                    unknown = UnknownNameError("link", body, self._bodies)
+                    raise self.error(f"the {role} of joint {draft.name!r}: {unknown}", line)
+            if draft.parent == draft.child:
+                raise self.error(f"joint {draft.name!r} joins link {draft.child!r} to itself", line)
+            if draft.child in carried:
+                other = carried[draft.child]
+                raise self.error(
+                    f"link {draft.child!r} is the child of two joints, {other!r}{_on(self._joint_lines[other])} and "
+                    f"{draft.name!r}: that closes a loop, and a robot file describes a tree",
+                    line,
+                )
+            carried[draft.child] = draft.name
+
+    def _check_roots(self) -> str:
+        children = {draft.child for draft in self._joints.values()}
+        roots = [body for body in self._bodies if body not in children]
+        if not roots:
+            raise self._loop(self._bodies)
+        if len(roots) > 1:
+            listed = ", ".join(f"{r!r}{_on(self._body_lines[r])}" for r in roots[:6])
+            raise self.error(
+                f"robot {self.name!r} has {len(roots)} roots, {listed}{', ...' if len(roots) > 6 else ''}: "
+                "every link but one must be the child of a joint",
+                self._body_lines[roots[1]],
+            )
+        return roots[0]
+
+    def _check_reach(self, root: str) -> None:
+        by_parent: dict[str, list[str]] = {}
+        for draft in self._joints.values():
+            by_parent.setdefault(draft.parent, []).append(draft.child)
+        reached, waiting = {root}, [root]
+        while waiting:
+            children = by_parent.get(waiting.pop(), [])
+            reached.update(children)
+            waiting.extend(children)
+        lost = [body for body in self._bodies if body not in reached]
+        if lost:
+            raise self._loop(lost)
+
+    def _loop(self, bodies: Sequence[str] | dict[str, MassProperties]) -> FileFormatError:
+        """Name the joints of a loop among bodies that are all carried by one another."""
+        above = {draft.child: draft for draft in self._joints.values()}
+        body = next(iter(bodies))
+        seen: dict[str, int] = {}
+        while body not in seen:
+            seen[body] = len(seen)
+            body = above[body].parent
+        loop = [above[b] for b in reversed(list(seen)[seen[body] :])]
+        names = ", ".join(f"{draft.name!r}{_on(self._joint_lines[draft.name])}" for draft in loop[:6])
+        return self.error(
+            f"joints {names}{', ...' if len(loop) > 6 else ''} form a closed loop that hangs on nothing: "
+            "some link must be the root",
+            self._joint_lines[loop[0].name],
+        )
+
+    def _check_mimics(self) -> None:
+        mimics: dict[str, Mimic] = {d.name: d.data["mimic"] for d in self._joints.values() if d.data["mimic"]}
+        for name, mimic in mimics.items():
+            line, seen = self._joint_lines[name], [name]
+            while mimic is not None:
+                leader = mimic.leader
+                if leader not in self._joints:
+                    raise self.error(f"joint {name!r} mimics: {UnknownNameError('joint', leader, self._joints)}", line)
+                if isinstance(self._joints[leader].kind, Fixed):
+                    raise self.error(f"joint {name!r} mimics {leader!r}, which is fixed: make {name!r} fixed too", line)
+                if leader in seen:
+                    raise self.error(f"joints mimic one another in a circle: {' -> '.join([*seen, leader])}", line)
+                seen.append(leader)
+                mimic = mimics.get(leader)  # type: ignore[assignment]
+
+    def _check_not_floating(self, root: str) -> None:
+        first = [draft for draft in self._joints.values() if draft.parent == root]
+        if len(first) == 1 and first[0].kind.nv == 6 and self._bodies[root].is_massless:
+            raise self.error(
+                f"floating_base=True, but the robot floats already: joint {first[0].name!r} leaves {first[0].child!r} "
+                "free. Load it without floating_base",
+                self._joint_lines[first[0].name],
+            )
+
+    def _warn(self) -> None:
+        if not self.oddities:
+            return
+        if len(self.oddities) == 1:
+            line, text = self.oddities[0]
+            message = str(self.error(text, line))
+        else:
+            listed = [f"  line {line}: {text}" if line else f"  {text}" for line, text in self.oddities]
+            message = f"{self.file}: {len(listed)} things are odd:\n" + "\n".join(listed)
+        warnings.warn(message, ModelWarning, stacklevel=callers_level())
+
+
+def _on(line: int | None) -> str:
+    return f" (line {line})" if line else ""
+
+
+def _first(line: int | None) -> str:
+    return f"; the first is on line {line}" if line else ""
+
+
+def callers_level() -> int:
+    """How many frames up from :func:`warnings.warn` the first caller outside kinetree is."""
+    package = __name__.partition(".")[0]
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    return level

@@ -1,0 +1,520 @@
+"""URDF: the reader, and a writer for what URDF can express.
+
+Read: links with their inertials, joints of all six types with origin, axis, limits,
+damping, friction and mimic.  Not read, because they do not change the motion: visuals,
+collisions, meshes, materials, transmissions, sensors, Gazebo's and other tools' own
+elements, safety controllers and calibration.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import math
+import sys
+import warnings
+from collections import deque
+from collections.abc import Iterable
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from ...errors import FileFormatError, ModelWarning, UnknownNameError, UnsupportedError
+from ..joints import Compound, Continuous, Cylindrical, Fixed, Free, JointKind, Planar, Prismatic, Revolute
+from ..mass import MassProperties
+from ..pose import Pose, rpy_matrix
+from ..tree import BASE, Body, Frame, Joint, Mimic, Model
+from . import xml
+from .source import FileBuilder, Options, Source, callers_level
+from .xml import Element
+
+XACRO_HINT = "run 'xacro robot.urdf.xacro > robot.urdf' and load the result"
+
+UNLIMITED = sys.float_info.max
+"""URDF demands a number for every limit of a revolute or prismatic joint; this one stands for none."""
+
+JOINT_TYPES: dict[str, type[JointKind]] = {
+    "fixed": Fixed,
+    "revolute": Revolute,
+    "continuous": Continuous,
+    "prismatic": Prismatic,
+    "floating": Free,
+    "planar": Planar,
+}
+
+# Elements the reader looks for; an unknown one that is spelt almost like these is reported.
+KNOWN_CHILDREN = {
+    "robot": ("link", "joint", "material", "transmission", "gazebo", "sensor"),
+    "link": ("inertial", "visual", "collision"),
+    "inertial": ("origin", "mass", "inertia"),
+    "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller"),
+}
+
+# Elements whose inside does not matter to the motion, and may hold whatever other tools understand.
+CLOSED = ("visual", "collision", "gazebo", "transmission", "sensor", "ros2_control")
+
+
+def read(source: Source, options: Options) -> Model:
+    """Read a URDF file."""
+    return _Reader(source, options).model()
+
+
+class _Reader:
+    """Goes through the elements of one file and hands them to the builder."""
+
+    def __init__(self, source: Source, options: Options) -> None:
+        self.file = source.file
+        self.root = xml.parse(source.data, source.file, CLOSED)
+        if self.root.tag != "robot":
+            raise self.error(f"the root element is <{self.root.tag}>, but a URDF file has <robot>", self.root)
+        self.builder = FileBuilder(source, self.root.attributes.get("name") or source.path.stem, options)
+
+    def model(self) -> Model:
+        """Read every link and joint, then build."""
+        self.check_children(self.root)
+        links, joints = list(self.root.all("link")), list(self.root.all("joint"))
+        if not links:
+            raise self.error(f"robot {self.builder.name!r} is empty: the file has no <link>", self.root)
+        for link in links:
+            self.read_link(link)
+        names = {joint.attributes.get("name", ""): joint.line for joint in joints}
+        for joint in joints:
+            self.read_joint(joint, names)
+        return self.builder.finish()
+
+    # Elements
+
+    def read_link(self, link: Element) -> None:
+        name = self.text(link, "name")
+        self.check_children(link)
+        inertial = self.only(link, "inertial")
+        with self.builder.at((inertial or link).line):
+            self.builder.add_body(name, MassProperties() if inertial is None else self.inertial(inertial, name))
+
+    def inertial(self, element: Element, link: str) -> MassProperties:
+        self.check_children(element)
+        mass, inertia = self.only(element, "mass"), self.only(element, "inertia")
+        for tag, part in (("mass", mass), ("inertia", inertia)):
+            if part is None:
+                raise self.error(f"the <inertial> of link {link!r} has no <{tag}>", element)
+        assert mass is not None
+        assert inertia is not None
+        moments = [self.number(inertia, name) for name in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")]
+        origin = self.origin(element)
+        axes = None if origin.nine == Pose().nine else origin
+        return MassProperties.of(self.number(mass, "value"), origin.translation, moments, axes=axes)
+
+    def read_joint(self, element: Element, all_joints: dict[str, int]) -> None:
+        name = self.text(element, "name")
+        kind_name = self.text(element, "type", f"joint {name!r}")
+        if kind_name not in JOINT_TYPES:
+            raise self.error(f"joint {name!r}: {UnknownNameError('joint type', kind_name, JOINT_TYPES)}", element)
+        self.check_children(element)
+        parent, child = self.end(element, "parent", name), self.end(element, "child", name)
+        kind = self.kind(element, name, kind_name)
+        data: dict[str, Any] = {}
+        if not isinstance(kind, Fixed):  # some files give fixed joints limits, or let them mimic: it means nothing
+            data = {"actuated": not isinstance(kind, Free), "mimic": self.mimic(element, name, all_joints)}
+            self.read_limits(element, name, kind, data)
+            self.read_friction(element, data)
+        placement = self.origin(element)
+        with self.builder.at(element.line):
+            self.builder.add_joint(name, parent, child, kind, placement, **data)
+
+    def end(self, joint: Element, role: str, name: str) -> str:
+        element = self.only(joint, role)
+        if element is None:
+            raise self.error(f"joint {name!r} has no <{role}>", joint)
+        return self.text(element, "link", f"the <{role}> of joint {name!r}")
+
+    def kind(self, joint: Element, name: str, kind_name: str) -> JointKind:
+        cls: Any = JOINT_TYPES[kind_name]
+        if cls in (Fixed, Free):
+            return cls()  # type: ignore[no-any-return]
+        element = self.only(joint, "axis")
+        if element is None:
+            return cls((1.0, 0.0, 0.0))  # type: ignore[no-any-return]  # the default that URDF prescribes
+        axis = self.vector(element, "xyz", 3)
+        length = math.hypot(*axis)
+        if length == 0.0:
+            raise self.error(f"joint {name!r}: the axis has zero length, but a {kind_name} joint needs one", element)
+        if abs(length - 1.0) > 1e-3:
+            self.builder.oddity(f"joint {name!r}: the axis has length {length:.6g}, not 1; normalised", element.line)
+        return cls(axis)  # type: ignore[no-any-return]
+
+    def mimic(self, joint: Element, name: str, all_joints: dict[str, int]) -> Mimic | None:
+        element = self.only(joint, "mimic")
+        if element is None or self.builder.options.mimic == "independent":
+            return None
+        leader = self.text(element, "joint", f"the <mimic> of joint {name!r}")
+        if leader not in all_joints:
+            self.builder.oddity(
+                f"joint {name!r} mimics {UnknownNameError('joint', leader, all_joints)} Taken as a joint of its own",
+                element.line,
+            )
+            return None
+        return Mimic(leader, self.number(element, "multiplier", 1.0), self.number(element, "offset", 0.0))
+
+    def read_friction(self, joint: Element, data: dict[str, Any]) -> None:
+        dynamics = self.only(joint, "dynamics")
+        if dynamics is not None:
+            data["damping"] = self.number(dynamics, "damping", 0.0)
+            data["friction"] = self.number(dynamics, "friction", 0.0)
+
+    def read_limits(self, joint: Element, name: str, kind: JointKind, data: dict[str, Any]) -> None:
+        limit = self.only(joint, "limit")
+        bounded = type(kind) in (Revolute, Prismatic)
+        if limit is None:
+            if bounded:
+                self.builder.oddity(
+                    f"joint {name!r} has no <limit>, which URDF demands: taken as unlimited", joint.line
+                )
+            return
+        for attribute, key in (("effort", "effort_limit"), ("velocity", "velocity_limit")):
+            if attribute in limit.attributes:
+                data[key] = self.limit(limit, attribute)
+            elif bounded:
+                self.builder.oddity(
+                    f"joint {name!r}: <limit> has no {attribute!r}, which URDF demands: taken as unlimited", limit.line
+                )
+        if bounded:
+            data["lower"], data["upper"] = self.limit(limit, "lower"), self.limit(limit, "upper")
+            if "lower" not in limit.attributes and "upper" not in limit.attributes:
+                self.builder.oddity(
+                    f"joint {name!r}: <limit> has neither 'lower' nor 'upper', so URDF's default 0 for both leaves it "
+                    "no range; a joint without stops is of type continuous",
+                    limit.line,
+                )
+
+    def origin(self, element: Element) -> Pose:
+        origin = self.only(element, "origin")
+        if origin is None:
+            return Pose()
+        position = self.vector(origin, "xyz", 3, (0.0, 0.0, 0.0))
+        with self.builder.at(origin.line):
+            if "quat_xyzw" in origin.attributes:
+                if "rpy" in origin.attributes:
+                    raise self.error("<origin> has both 'rpy' and 'quat_xyzw'", origin)
+                return Pose.of(position, quaternion=self.quaternion(origin))
+            rpy = self.vector(origin, "rpy", 3, (0.0, 0.0, 0.0))
+            return Pose.of(position, rpy=rpy) if any(rpy) else Pose.of(position)
+
+    def quaternion(self, origin: Element) -> list[float]:
+        q = self.vector(origin, "quat_xyzw", 4)
+        if abs(math.hypot(*q) - 1.0) > 1e-6:
+            raise self.error(f"the quaternion {origin.attributes['quat_xyzw']!r} is not of unit length", origin)
+        return q
+
+    # Attributes
+
+    def text(self, element: Element, attribute: str, what: str | None = None) -> str:
+        value = element.attributes.get(attribute, "")
+        if not value:
+            raise self.error(f"{what or f'<{element.tag}>'} has no attribute {attribute!r}", element)
+        self.check_expanded(element, value)
+        return value
+
+    def number(self, element: Element, attribute: str, default: float | None = None) -> float:
+        if default is not None and attribute not in element.attributes:
+            return default
+        return self.vector(element, attribute, 1)[0]
+
+    def limit(self, element: Element, attribute: str) -> float:
+        """A number that may also be infinite, 0 where it is missing."""
+        text = element.attributes.get(attribute, "0").strip()
+        if text.lower().lstrip("+-") in ("inf", "infinity"):
+            return float(text)
+        value = self.number(element, attribute, 0.0)
+        return math.copysign(math.inf, value) if abs(value) == UNLIMITED else value
+
+    def vector(
+        self, element: Element, attribute: str, count: int, default: Iterable[float] | None = None
+    ) -> list[float]:
+        text = element.attributes.get(attribute)
+        if text is None:
+            if default is None:
+                raise self.error(f"<{element.tag}> has no attribute {attribute!r}", element)
+            return list(default)
+        self.check_expanded(element, text)
+        what = "a number" if count == 1 else f"{count} numbers"
+        try:
+            values = [float(word) for word in text.split()]
+        except ValueError:
+            values = []
+        if len(values) != count or "_" in text or not all(map(math.isfinite, values)):
+            raise self.error(f'<{element.tag} {attribute}="{text}">: {what} expected', element)
+        return values
+
+    # Checks
+
+    def error(self, message: str, element: Element) -> FileFormatError:
+        return FileFormatError(message, self.file, element.line)
+
+    def only(self, element: Element, tag: str) -> Element | None:
+        """The only child with this tag."""
+        found: Element | None = None
+        for child in element.all(tag):
+            if found is not None:
+                name = element.attributes.get("name", "")
+                raise self.error(f"<{element.tag}> {name!r} has two <{tag}> (the first on line {found.line})", child)
+            found = child
+        return found
+
+    def check_expanded(self, element: Element, text: str) -> None:
+        if "${" in text or "$(" in text:
+            raise self.error(f"{text!r} is unexpanded xacro: {XACRO_HINT}", element)
+
+    def check_children(self, element: Element) -> None:
+        """Refuse xacro; report what looks like a misspelling. Everything else unknown belongs to other tools."""
+        known = KNOWN_CHILDREN[element.tag]
+        for child in element.children:
+            if child.tag in known:
+                continue
+            if child.tag.startswith("xacro:"):
+                raise self.error(f"<{child.tag}> is unexpanded xacro: {XACRO_HINT}", child)
+            near = difflib.get_close_matches(child.tag, known, n=1, cutoff=0.75)
+            if near:
+                self.builder.oddity(
+                    f"<{child.tag}> in <{element.tag}> is unknown and not read; did you mean <{near[0]}>?", child.line
+                )
+
+
+# Writing
+
+
+def write(model: Model) -> str:
+    """The model as a URDF document.
+
+    Raises
+    ------
+    UnsupportedError
+        If the dynamics would change: a joint that URDF does not have, rotor inertia,
+        friction that differs between the freedoms of one joint, another gravity.
+    """
+    return _Writer(model).document()
+
+
+class _Writer:
+    """Writes one model; collects what is lost without changing the motion."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.lost: list[str] = []
+        self.lines: list[str] = []
+        self.links = self._link_names()
+        self.joint_names = {joint.name for joint in model.joints}
+
+    def _link_names(self) -> dict[int, str]:
+        """Name of the link that stands for each body: a URDF link's frame is its joint's frame.
+
+        Where a body's own name belongs to a frame elsewhere on it, that frame becomes a
+        welded link, and the moving link needs another name.
+        """
+        model = self.model
+        displaced = {f.name for f in model.frames}
+        taken = {model.base.name} | {b.name for b in model.bodies} | displaced
+        names = {}
+        for i, body in enumerate((model.base, *model.bodies), start=BASE):
+            names[i] = body.name
+            if body.name in displaced:
+                names[i] = _fresh(f"{body.name}_at_joint", taken)
+                taken.add(names[i])
+        return names
+
+    def document(self) -> str:
+        model = self.model
+        if model.gravity != (0.0, 0.0, -9.81):
+            raise UnsupportedError(
+                f"URDF cannot say that gravity is {model.gravity}: write .yaml, or write "
+                "robot.with_gravity((0, 0, -9.81)) and give gravity= to kinetree.load"
+            )
+        self.lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={_quote(model.name)}>"]
+        self._link(self.links[BASE], model.base)
+        for i, body in enumerate(model.bodies):
+            self._link(self.links[i], body)
+        for i, joint in enumerate(model.joints):
+            self._joint(joint, self.links[i])
+        self._frames()
+        self.lines.append("</robot>")
+        if self.lost:
+            message = "not written, because URDF has no word for it: " + "; ".join(self.lost)
+            warnings.warn(message, ModelWarning, stacklevel=callers_level())
+        return "\n".join(self.lines) + "\n"
+
+    def _link(self, name: str, body: Body) -> None:
+        properties = body.mass_properties
+        if properties.is_massless:
+            self.lines.append(f"  <link name={_quote(name)}/>")
+            return
+        xx, yy, zz, xy, xz, yz = (repr(x) for x in properties.inertia)
+        self.lines += [
+            f"  <link name={_quote(name)}>",
+            "    <inertial>",
+            f'      <origin xyz="{_numbers(properties.com)}" rpy="0 0 0"/>',
+            f'      <mass value="{properties.mass!r}"/>',
+            f'      <inertia ixx="{xx}" ixy="{xy}" ixz="{xz}" iyy="{yy}" iyz="{yz}" izz="{zz}"/>',
+            "    </inertial>",
+            "  </link>",
+        ]
+
+    def _joint(self, joint: Joint, child: str) -> None:
+        kind_name = _kind_name(joint)
+        self._check_rotor(joint)
+        self.lines += [
+            f'  <joint name={_quote(joint.name)} type="{kind_name}">',
+            f"    <parent link={_quote(self.links[joint.parent])}/>",
+            f"    <child link={_quote(child)}/>",
+            f"    {_origin(joint.placement)}",
+        ]
+        axis = getattr(joint.kind, "axis", getattr(joint.kind, "normal", None))
+        if axis is not None:
+            self.lines.append(f'    <axis xyz="{_numbers(axis)}"/>')
+        self._limit(joint, kind_name)
+        self._dynamics(joint)
+        if joint.mimic:
+            m = joint.mimic
+            self.lines.append(f'    <mimic joint={_quote(m.leader)} multiplier="{m.ratio!r}" offset="{m.offset!r}"/>')
+        self.lines.append("  </joint>")
+
+    def _check_rotor(self, joint: Joint) -> None:
+        if any(joint.armature):
+            raise UnsupportedError(f"URDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
+        if any(ratio != 1.0 for ratio in joint.gear_ratio):
+            self.lost.append(f"gear ratio of joint {joint.name!r}")
+        if joint.actuated == isinstance(joint.kind, Free):
+            self.lost.append(f"that joint {joint.name!r} is {'driven' if joint.actuated else 'passive'}")
+
+    def _limit(self, joint: Joint, kind_name: str) -> None:
+        bounds = any(math.isfinite(x) for x in (*joint.lower, *joint.upper))
+        rates = any(math.isfinite(x) for x in (*joint.velocity_limit, *joint.effort_limit))
+        if kind_name in ("revolute", "prismatic"):
+            values = {
+                "lower": joint.lower[0], "upper": joint.upper[0],
+                "effort": joint.effort_limit[0], "velocity": joint.velocity_limit[0],
+            }  # fmt: skip
+        else:
+            if bounds:
+                self.lost.append(f"position limits of joint {joint.name!r}")
+            values = {
+                key: limits[0]
+                for key, limits in (("effort", joint.effort_limit), ("velocity", joint.velocity_limit))
+                if len(set(limits)) == 1
+            }
+            if rates and len(values) < 2:
+                self.lost.append(f"limits of joint {joint.name!r} that differ between its freedoms")
+            if not rates:
+                return
+        text = " ".join(f'{key}="{_finite(value)!r}"' for key, value in values.items())
+        self.lines.append(f"    <limit {text}/>")
+
+    def _dynamics(self, joint: Joint) -> None:
+        values = {}
+        for name, numbers in (("damping", joint.damping), ("friction", joint.friction)):
+            if len(set(numbers)) > 1:
+                raise UnsupportedError(
+                    f"URDF cannot express {name} that differs between the freedoms of joint {joint.name!r}: write .yaml"
+                )
+            values[name] = numbers[0]
+        if any(values.values()):
+            self.lines.append("    <dynamics " + " ".join(f'{k}="{v!r}"' for k, v in values.items()) + "/>")
+
+    def _frames(self) -> None:
+        """Frames as welded links.
+
+        A weld's link and joint both name a frame when they are read.  So two frames in the
+        same place become one weld, and a lone frame gives its name to link and joint.
+        """
+        waiting = deque(self.model.frames)
+        not_free = self.joint_names | set(self.links.values()) | {b.name for b in self.model.bodies}
+        while waiting:
+            frame = waiting.popleft()
+            joint_name = frame.name
+            if waiting and _same_place(frame, waiting[0]) and waiting[0].name not in not_free:
+                joint_name = waiting.popleft().name
+            joint_name = _fresh(joint_name, self.joint_names)
+            self.joint_names.add(joint_name)
+            self.lines += [
+                f"  <link name={_quote(frame.name)}/>",
+                f'  <joint name={_quote(joint_name)} type="fixed">',
+                f"    <parent link={_quote(self.links[frame.body])}/>",
+                f"    <child link={_quote(frame.name)}/>",
+                f"    {_origin(frame.pose)}",
+                "  </joint>",
+            ]
+
+
+def _kind_name(joint: Joint) -> str:
+    kind = joint.kind
+    if type(kind) is Revolute and math.isinf(joint.lower[0]) and math.isinf(joint.upper[0]):
+        return "continuous"
+    for name, cls in JOINT_TYPES.items():
+        if type(kind) is cls:
+            return name
+    advice = "write .yaml"
+    if isinstance(kind, (Compound, Cylindrical)):
+        advice += ", or write robot.with_single_joints(), which has a chain of single joints instead"
+    raise UnsupportedError(f"URDF has no {kind.name} joint, which joint {joint.name!r} is: {advice}")
+
+
+def _same_place(a: Frame, b: Frame) -> bool:
+    return a.body == b.body and a.pose == b.pose
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _finite(limit: float) -> float:
+    return math.copysign(UNLIMITED, limit) if math.isinf(limit) else limit
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return " ".join(repr(x) for x in values)
+
+
+def _quote(text: str) -> str:
+    if any(ord(c) < 32 and c not in "\t\n\r" for c in text):
+        raise UnsupportedError(f"XML cannot contain the name {text!r}")
+    return quoteattr(text)
+
+
+def _origin(pose: Pose) -> str:
+    return f'<origin xyz="{_numbers(pose.translation)}" rpy="{_numbers(roll_pitch_yaw(pose))}"/>'
+
+
+def roll_pitch_yaw(pose: Pose) -> tuple[float, float, float]:
+    """URDF's three angles of a rotation: those that give its nine numbers back exactly, if there are such.
+
+    The angles found by arc tangents may be off in the last digit, so their neighbours
+    are tried too; else the nearest rotation wins.
+    """
+    found = _angle_candidates(pose)
+    errors = [_mismatch(pose, angles) for angles in found]
+    best = min(range(len(found)), key=errors.__getitem__)
+    angles, error = found[best], errors[best]
+    choices = [(a, math.nextafter(a, -math.inf), math.nextafter(a, math.inf)) if a else (a,) for a in angles]
+    for near in itertools.product(*choices):
+        if error == 0.0:
+            break
+        off = _mismatch(pose, near)
+        if off < error:
+            angles, error = near, off  # type: ignore[assignment]
+    return angles[0] + 0.0, angles[1] + 0.0, angles[2] + 0.0  # no minus zeros
+
+
+def _angle_candidates(pose: Pose) -> list[tuple[float, float, float]]:
+    m00, m01, m02, m10, m11, m12, m20, m21, m22 = pose.nine
+    pitch = math.atan2(-m20, math.hypot(m00, m10))
+    plain = (math.atan2(m21, m22), pitch, math.atan2(m10, m00))
+    # Near pitch = +-90 degrees the entries above are small and may be rounding noise. There any
+    # yaw will do, as long as the roll fits it: Rz(-yaw) R = Ry Rx has (cos, -sin) of the roll in row 1.
+    candidates = [plain]
+    for yaw in (plain[2], 0.0):
+        c, s = math.cos(yaw), math.sin(yaw)
+        candidates.append((math.atan2(s * m02 - c * m12, c * m11 - s * m01), pitch, yaw))
+    return candidates
+
+
+def _mismatch(pose: Pose, angles: tuple[float, ...]) -> float:
+    return float(max(abs(a - b) for a, b in zip(rpy_matrix(*angles).ravel().tolist(), pose.nine, strict=True)))

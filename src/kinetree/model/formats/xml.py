@@ -1,0 +1,83 @@
+"""XML with the line of every element, and without the parts of XML that can hurt.
+
+Document type declarations are refused, and with them all entities: a file of a few
+lines could otherwise unfold into gigabytes, or pull in other files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from xml.parsers import expat
+
+from ...errors import FileFormatError
+
+
+class Element:
+    """An XML element: its tag, its attributes, its children, and the line it starts on."""
+
+    __slots__ = ("attributes", "children", "line", "tag")
+
+    def __init__(self, tag: str, attributes: dict[str, str], line: int) -> None:
+        self.tag = tag
+        self.attributes = attributes
+        self.line = line
+        self.children: list[Element] = []
+
+    def all(self, tag: str) -> Iterator[Element]:
+        """The children with this tag."""
+        return (child for child in self.children if child.tag == tag)
+
+    def __repr__(self) -> str:
+        return f"<{self.tag}> on line {self.line}"
+
+
+def parse(data: bytes, file: str, closed: Collection[str] = ()) -> Element:
+    """The root element of an XML document.
+
+    Parameters
+    ----------
+    data : bytes
+        The document; its encoding is taken from its XML declaration.
+    file : str
+        What to call it in error messages.
+    closed : collection of str
+        Tags of elements whose inside is of no interest and not kept.
+    """
+    if not data.strip():
+        raise FileFormatError("the file is empty", file)
+    parser = expat.ParserCreate()
+    document = Element("", {}, 0)
+    path: list[Element | None] = [document]
+
+    def start(tag: str, attributes: dict[str, str]) -> None:
+        parent = path[-1]
+        if parent is not None:
+            element = Element(tag, attributes, parser.CurrentLineNumber)
+            parent.children.append(element)
+            path.append(None if tag in closed else element)
+        else:
+            path.append(None)
+
+    def end(tag: str) -> None:
+        path.pop()
+
+    def declaration(*_: object) -> None:
+        raise FileFormatError(
+            "the document has a DOCTYPE; document types and entities are refused because they can be made to "
+            "swallow all memory. Remove the declaration and write entities out",
+            file,
+            parser.CurrentLineNumber,
+        )
+
+    parser.StartElementHandler = start
+    parser.EndElementHandler = end
+    parser.StartDoctypeDeclHandler = declaration
+    parser.EntityDeclHandler = declaration
+    try:
+        parser.Parse(data, True)
+    except expat.ExpatError as problem:
+        reason = expat.ErrorString(problem.code) or "unreadable"
+        raise FileFormatError(f"malformed XML: {reason} (column {problem.offset + 1})", file, problem.lineno) from None
+    except (LookupError, UnicodeError, ValueError) as problem:
+        raise FileFormatError(f"unreadable text encoding: {problem}", file, 1) from None
+    return document.children[0]

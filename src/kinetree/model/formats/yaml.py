@@ -1,0 +1,537 @@
+"""kinetree's own format: YAML that says everything a model can say.
+
+Written and read back, a model is equal to the last bit.  The format is described by
+``kinetree.schema.json`` beside this file, and by example in the documentation.  Scalars
+follow YAML 1.2: ``1e-5`` is a number, ``no`` is text, and quoted numbers are text.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any, NoReturn
+
+import yaml
+
+from ...errors import FileFormatError, UnknownNameError, UnsupportedError
+from ..builder import PerFreedom
+from ..joints import KINDS, JointKind
+from ..mass import MassProperties
+from ..pose import Pose
+from ..tree import BASE, Body, Frame, Joint, Mimic, Model
+from .source import FileBuilder, Options, Source
+from .urdf import roll_pitch_yaw
+
+VERSION = 1
+DEEPEST = 32
+"""Levels of nesting; the format itself needs six."""
+
+TOP_KEYS = ("kinetree", "name", "gravity", "base", "bodies", "frames")
+MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
+BODY_KEYS = ("name", "parent", "joint", "placement", *MASS_KEYS)
+POSE_KEYS = ("position", "rpy", "quaternion", "rotation")
+LIMIT_KEYS = ("lower", "upper", "velocity_limit", "effort_limit")
+PER_FREEDOM_KEYS = (*LIMIT_KEYS, "damping", "friction", "rotor_inertia", "gear_ratio")
+JOINT_KEYS = ("name", "kind", *PER_FREEDOM_KEYS, "actuated", "mimic")
+MIMIC_KEYS = ("leader", "ratio", "offset")
+FRAME_KEYS = ("name", "body", "placement")
+
+
+def schema() -> str:
+    """The JSON schema of the format, as text."""
+    return resources.files(__package__).joinpath("kinetree.schema.json").read_text(encoding="utf-8")
+
+
+def read(source: Source, options: Options) -> Model:
+    """Read a kinetree YAML file."""
+    return _Reader(source, options).model()
+
+
+# From text to nodes
+
+
+@dataclass(slots=True)
+class Scalar:
+    """A single word; ``plain`` if it was not quoted."""
+
+    line: int
+    text: str
+    plain: bool
+
+
+@dataclass(slots=True)
+class Items:
+    """A list."""
+
+    line: int
+    items: list[Node]
+
+
+@dataclass(slots=True)
+class Table:
+    """A mapping, with the line of every key."""
+
+    line: int
+    entries: dict[str, Node]
+    lines: dict[str, int]
+
+
+Node = Scalar | Items | Table
+
+_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_INFINITY = re.compile(r"[-+]?\.(inf|Inf|INF)")
+_OTHER_THAN_TEXT = re.compile(r"|~|null|Null|NULL|true|True|TRUE|false|False|FALSE|\.(nan|NaN|NAN)")
+
+
+class _Composer:
+    """Nodes from the events of a YAML parser: with lines, without tags, duplicate keys or deep nesting."""
+
+    def __init__(self, source: Source) -> None:
+        self.file = source.file
+        self.anchors: dict[str, Node] = {}
+        self.text = self._decode(source.data)
+
+    def document(self) -> Node:
+        """The only document of the file."""
+        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+        documents = []
+        try:
+            events = yaml.parse(self.text, Loader=loader)
+            for event in events:
+                if isinstance(event, yaml.DocumentStartEvent):
+                    documents.append(self._node(next(events), events, 0))
+                    if len(documents) > 1:
+                        self._fail("the file has more than one document; a robot file has one", event)
+        except yaml.YAMLError as problem:
+            mark = getattr(problem, "problem_mark", None)
+            reason = getattr(problem, "problem", None) or " ".join(str(problem).split())
+            raise FileFormatError(f"malformed YAML: {reason}", self.file, mark.line + 1 if mark else None) from None
+        if not documents:
+            raise FileFormatError("the file is empty", self.file)
+        return documents[0]
+
+    def _decode(self, data: bytes) -> str:
+        try:
+            return data.decode("utf-8-sig")
+        except UnicodeDecodeError as problem:
+            line = data[: problem.start].count(b"\n") + 1
+            raise FileFormatError("the file is not text in UTF-8", self.file, line) from None
+
+    def _fail(self, message: str, event: Any) -> NoReturn:
+        raise FileFormatError(message, self.file, event.start_mark.line + 1)
+
+    def _node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
+        line = event.start_mark.line + 1
+        if depth > DEEPEST:
+            self._fail(f"nested more than {DEEPEST} levels deep", event)
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor not in self.anchors:
+                self._fail(f"alias *{event.anchor} stands before its anchor is complete", event)
+            return self.anchors[event.anchor]
+        if event.tag not in (None, "!"):
+            self._fail(f"tags such as {event.tag!r} are not used in robot files", event)
+        node: Node
+        if isinstance(event, yaml.ScalarEvent):
+            node = Scalar(line, event.value, not event.style)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            node = Items(line, [])
+            while not isinstance(inner := next(events), yaml.SequenceEndEvent):
+                node.items.append(self._node(inner, events, depth + 1))
+        else:
+            node = Table(line, {}, {})
+            while not isinstance(inner := next(events), yaml.MappingEndEvent):
+                self._entry(node, inner, events, depth + 1)
+        if event.anchor:
+            self.anchors[event.anchor] = node
+        return node
+
+    def _entry(self, table: Table, event: Any, events: Iterator[Any], depth: int) -> None:
+        key = self._node(event, events, depth)
+        if not isinstance(key, Scalar):
+            self._fail("a key must be a word", event)
+        if key.text in table.entries:
+            self._fail(f"key {key.text!r} is given twice (the first on line {table.lines[key.text]})", event)
+        table.lines[key.text] = event.start_mark.line + 1
+        table.entries[key.text] = self._node(next(events), events, depth)
+
+
+# From nodes to a model
+
+
+class _Reader:
+    """Goes through the nodes of one file and hands them to the builder."""
+
+    def __init__(self, source: Source, options: Options) -> None:
+        self.file = source.file
+        root = _Composer(source).document()
+        if not isinstance(root, Table) or "kinetree" not in root.entries:
+            raise self.error(f"this is no kinetree robot: the file must begin with 'kinetree: {VERSION}'", root)
+        version = self.number(root.entries["kinetree"], "the version of the format")
+        if version != VERSION:
+            raise self.error(
+                f"the file is in version {version:g} of the format, but only version {VERSION} is understood",
+                root.entries["kinetree"],
+            )
+        self.top = self.fields(root, "the robot", TOP_KEYS)
+        self.root = root
+        name = self.text(self.top["name"], "name") if "name" in self.top else source.path.stem
+        gravity = self.numbers(self.top["gravity"], "gravity", 3) if "gravity" in self.top else (0.0, 0.0, -9.81)
+        self.builder = FileBuilder(source, name, options, gravity=gravity)
+
+    def model(self) -> Model:
+        """Read base, bodies and frames, then build."""
+        self.read_base()
+        bodies = self.items(self.top["bodies"], "bodies") if "bodies" in self.top else []
+        if not bodies:
+            raise self.error(f"robot {self.builder.name!r} is empty: the file has no bodies", self.root)
+        for node in bodies:
+            self.read_body(node)
+        for node in self.items(self.top["frames"], "frames") if "frames" in self.top else []:
+            self.read_frame(node)
+        return self.builder.finish()
+
+    def read_base(self) -> None:
+        node = self.top.get("base")
+        if node is None or isinstance(node, Scalar):
+            with self.builder.at(None if node is None else node.line):
+                self.builder.add_body("base" if node is None else self.text(node, "base"))
+            return
+        fields = self.fields(node, "base", ("name", *MASS_KEYS), required=("name",))
+        with self.builder.at(node.line):
+            self.builder.add_body(self.text(fields["name"], "name of the base"), self.mass_properties(fields))
+
+    def read_body(self, node: Node) -> None:
+        fields = self.fields(node, "a body", BODY_KEYS, required=("name", "parent", "joint"))
+        name = self.text(fields["name"], "name of a body")
+        parent = self.text(fields["parent"], f"parent of body {name!r}")
+        joint_name, kind, data = self.joint(fields["joint"], name)
+        with self.builder.at(node.line):
+            self.builder.add_body(name, self.mass_properties(fields))
+        with self.builder.at(fields["joint"].line):
+            self.builder.add_joint(joint_name, parent, name, kind, self.placement(fields), **data)
+
+    def read_frame(self, node: Node) -> None:
+        fields = self.fields(node, "a frame", FRAME_KEYS, required=("name", "body"))
+        name, body = self.text(fields["name"], "name of a frame"), self.text(fields["body"], "body of a frame")
+        pose = self.placement(fields)
+        with self.builder.at(node.line):
+            self.builder.frame(name, body, pose=pose)
+
+    def joint(self, node: Node, body: str) -> tuple[str, JointKind, dict[str, Any]]:
+        if isinstance(node, Scalar):  # short for a mapping with nothing but the kind
+            node = Table(node.line, {"kind": node}, {"kind": node.line})
+        if not isinstance(node, Table) or "kind" not in node.entries:
+            raise self.error(f"the joint of body {body!r} needs a kind, such as 'kind: revolute'", node)
+        word = self.text(node.entries["kind"], "kind of a joint")
+        if word not in KINDS or word == "custom":
+            known = [name for name in KINDS if name != "custom"]
+            raise self.error(f"{UnknownNameError('kind of joint', word, known)}", node.entries["kind"])
+        parameters = {f.name: f for f in dataclasses.fields(KINDS[word])}  # type: ignore[arg-type]
+        fields = self.fields(node, f"a {word} joint", (*JOINT_KEYS, *parameters))
+        name = self.text(fields["name"], "name of a joint") if "name" in fields else f"{body}_joint"
+        with self.builder.at(node.line):
+            arguments = {key: self.parameter(fields[key], key, f) for key, f in parameters.items() if key in fields}
+            kind = KINDS[word](**arguments)
+        data: dict[str, Any] = {
+            key: self.per_freedom(fields[key], f"{key} of joint {name!r}", infinite=key in LIMIT_KEYS)
+            for key in PER_FREEDOM_KEYS
+            if key in fields
+        }
+        if "actuated" in fields:
+            data["actuated"] = self.boolean(fields["actuated"], f"actuated of joint {name!r}")
+        if "mimic" in fields:
+            data["mimic"] = self.mimic(fields["mimic"], name)
+        return name, kind, data
+
+    def parameter(self, node: Node, key: str, field: dataclasses.Field[Any]) -> Any:
+        """A joint's own parameter: a number where its default is one, else a word or three numbers."""
+        if isinstance(field.default, float):
+            return self.number(node, key)
+        return self.text(node, key) if isinstance(node, Scalar) else self.numbers(node, key, 3)
+
+    def mimic(self, node: Node, joint: str) -> Mimic:
+        fields = self.fields(node, f"mimic of joint {joint!r}", MIMIC_KEYS, required=("leader",))
+        return Mimic(
+            self.text(fields["leader"], "leader"),
+            self.number(fields["ratio"], "ratio") if "ratio" in fields else 1.0,
+            self.number(fields["offset"], "offset") if "offset" in fields else 0.0,
+        )
+
+    def mass_properties(self, fields: dict[str, Node]) -> MassProperties:
+        mass = self.number(fields["mass"], "mass") if "mass" in fields else 0.0
+        com = self.numbers(fields["com"], "com", 3) if "com" in fields else (0.0, 0.0, 0.0)
+        inertia = self.inertia(fields["inertia"]) if "inertia" in fields else (0.0, 0.0, 0.0)
+        about = self.text(fields["inertia_about"], "inertia_about") if "inertia_about" in fields else "com"
+        axes = self.pose(fields["inertia_axes"], POSE_KEYS[1:]) if "inertia_axes" in fields else None
+        return MassProperties.of(mass, com, inertia, about=about, axes=axes)
+
+    def inertia(self, node: Node) -> Any:
+        items = self.items(node, "inertia")
+        if items and isinstance(items[0], Items):
+            return self.matrix(node, "inertia")
+        if len(items) not in (3, 6):
+            raise self.error("inertia is [xx, yy, zz], [xx, yy, zz, xy, xz, yz] or a 3x3 matrix", node)
+        return [self.number(item, "inertia") for item in items]
+
+    def placement(self, fields: dict[str, Node]) -> Pose:
+        return self.pose(fields["placement"], POSE_KEYS) if "placement" in fields else Pose()
+
+    def pose(self, node: Node, known: Sequence[str]) -> Pose:
+        fields = self.fields(node, "a placement" if "position" in known else "inertia_axes", known)
+        readers: dict[str, Callable[[Node], Any]] = {
+            "position": lambda n: self.numbers(n, "position", 3),
+            "rpy": lambda n: self.numbers(n, "rpy", 3),
+            "quaternion": self.quaternion,
+            "rotation": lambda n: self.matrix(n, "rotation"),
+        }
+        values = {key: readers[key](value) for key, value in fields.items()}
+        with self.builder.at(node.line):
+            return Pose.of(values.pop("position", (0.0, 0.0, 0.0)), **values)
+
+    def quaternion(self, node: Node) -> list[float]:
+        q = self.numbers(node, "quaternion", 4)
+        if abs(math.hypot(*q) - 1.0) > 1e-6:
+            raise self.error(f"the quaternion {q} has length {math.hypot(*q):.9g}, not 1", node)
+        return q
+
+    # Words and numbers
+
+    def error(self, message: str, node: Node) -> FileFormatError:
+        return FileFormatError(message, self.file, node.line)
+
+    def fields(self, node: Node, what: str, known: Sequence[str], required: Sequence[str] = ()) -> dict[str, Node]:
+        """The entries of a mapping, which may have these keys only."""
+        if not isinstance(node, Table):
+            raise self.error(f"{what} must be a mapping with the keys {', '.join(known)}", node)
+        for key in node.entries:
+            if key not in known:
+                unknown = UnknownNameError("key", key, known)
+                raise FileFormatError(f"{what}: {unknown}", self.file, node.lines[key])
+        for key in required:
+            if key not in node.entries:
+                raise self.error(f"{what} needs the key {key!r}", node)
+        return node.entries
+
+    def items(self, node: Node, what: str) -> list[Node]:
+        if not isinstance(node, Items):
+            raise self.error(f"{what} must be a list", node)
+        return node.items
+
+    def scalar(self, node: Node, what: str) -> Scalar:
+        if not isinstance(node, Scalar):
+            raise self.error(f"{what} must be a single value", node)
+        return node
+
+    def text(self, node: Node, what: str) -> str:
+        scalar = self.scalar(node, what)
+        if scalar.plain and _is_not_text(scalar.text):
+            raise self.error(f"{what} must be text, not {scalar.text or 'nothing'}; put it in quotes if it is", node)
+        return scalar.text
+
+    def number(self, node: Node, what: str, *, infinite: bool = False) -> float:
+        scalar = self.scalar(node, what)
+        if scalar.plain:
+            if _NUMBER.fullmatch(scalar.text):
+                value = float(scalar.text)
+                if math.isfinite(value):
+                    return value
+            if infinite and _INFINITY.fullmatch(scalar.text):
+                return -math.inf if scalar.text.startswith("-") else math.inf
+        raise self.error(f"{what} must be a number, not {scalar.text!r}", node)
+
+    def numbers(self, node: Node, what: str, count: int) -> list[float]:
+        if not isinstance(node, Items) or len(node.items) != count:
+            raise self.error(f"{what} must be a list of {count} numbers", node)
+        return [self.number(item, what) for item in node.items]
+
+    def matrix(self, node: Node, what: str) -> list[list[float]]:
+        rows = self.items(node, what)
+        if len(rows) != 3:
+            raise self.error(f"{what} must be a 3x3 matrix, row by row", node)
+        return [self.numbers(row, f"a row of {what}", 3) for row in rows]
+
+    def per_freedom(self, node: Node, what: str, *, infinite: bool) -> PerFreedom:
+        if isinstance(node, Items):
+            return [self.number(item, what, infinite=infinite) for item in node.items]
+        return self.number(node, what, infinite=infinite)
+
+    def boolean(self, node: Node, what: str) -> bool:
+        scalar = self.scalar(node, what)
+        if scalar.plain and scalar.text.lower() in ("true", "false"):
+            return scalar.text.lower() == "true"
+        raise self.error(f"{what} must be true or false, not {scalar.text!r}", node)
+
+
+def _is_not_text(word: str) -> bool:
+    """Whether YAML 1.2 takes an unquoted word for something other than text."""
+    return any(pattern.fullmatch(word) for pattern in (_OTHER_THAN_TEXT, _NUMBER, _INFINITY))
+
+
+# Writing
+
+
+def write(model: Model) -> str:
+    """The model as a YAML document that :func:`read` turns into an equal model.
+
+    Raises
+    ------
+    UnsupportedError
+        If a joint is made of the user's own functions.
+    """
+    lines = [
+        "# A robot in kinetree's format: SI units, radians; see docs/file-formats.md",
+        f"kinetree: {VERSION}",
+        f"name: {_word(model.name)}",
+        f"gravity: {_list(model.gravity)}",
+        *_base(model.base),
+        "bodies:",
+    ]
+    names = {BASE: model.base.name} | {i: body.name for i, body in enumerate(model.bodies)}
+    for joint, body in zip(model.joints, model.bodies, strict=True):
+        lines += _item([f"name: {_word(body.name)}", *_carried(joint, names), *_mass(body.mass_properties)])
+    if model.frames:
+        lines.append("frames:")
+    for frame in model.frames:
+        lines += _item(_frame(frame, names))
+    return "\n".join(lines) + "\n"
+
+
+def _base(base: Body) -> list[str]:
+    mass = _mass(base.mass_properties)
+    if not mass:
+        return [f"base: {_word(base.name)}"]
+    return ["base:", *_indented([f"name: {_word(base.name)}", *mass])]
+
+
+def _carried(joint: Joint, names: dict[int, str]) -> list[str]:
+    return [
+        f"parent: {_word(names[joint.parent])}",
+        "joint:",
+        *_indented(_joint(joint)),
+        *_placement(joint.placement),
+    ]
+
+
+def _joint(joint: Joint) -> list[str]:
+    lines = [f"name: {_word(joint.name)}", f"kind: {_word(joint.kind.name)}"]
+    for key, value in _parameters(joint).items():
+        lines.append(f"{key}: {_parameter(value)}")
+    defaults = {
+        "lower": -math.inf, "upper": math.inf, "velocity_limit": math.inf, "effort_limit": math.inf,
+        "damping": 0.0, "friction": 0.0, "rotor_inertia": 0.0, "gear_ratio": 1.0,
+    }  # fmt: skip
+    for key in PER_FREEDOM_KEYS:
+        values = getattr(joint, key)
+        if any(value != defaults[key] for value in values):
+            lines.append(f"{key}: {_number(values[0]) if len(set(values)) == 1 else _list(values)}")
+    if not joint.actuated:
+        lines.append("actuated: false")
+    if joint.mimic:
+        m = joint.mimic
+        lines.append(f"mimic: {{leader: {_word(m.leader)}, ratio: {_number(m.ratio)}, offset: {_number(m.offset)}}}")
+    return lines
+
+
+def _parameters(joint: Joint) -> dict[str, Any]:
+    kind, parameters = joint.kind, joint.kind.parameters()
+    if KINDS.get(kind.name) is not type(kind) or any(map(callable, parameters.values())):
+        raise UnsupportedError(
+            f"joint {joint.name!r} is a {kind.name} joint made of functions or classes of your own, which no file "
+            "can contain: keep the code that builds it"
+        )
+    return parameters
+
+
+def _parameter(value: Any) -> str:
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, str):
+        return _word(value)
+    axis = tuple(value)
+    for letter, unit in (("x", (1, 0, 0)), ("y", (0, 1, 0)), ("z", (0, 0, 1))):
+        if axis == unit:
+            return letter
+        if axis == tuple(-u for u in unit):
+            return f"-{letter}"
+    return _list(axis)
+
+
+def _placement(pose: Pose) -> list[str]:
+    parts = []
+    if any(pose.translation):
+        parts.append(f"position: {_list(pose.translation)}")
+    if pose.nine != Pose().nine:
+        parts.append(_rotation(pose))
+    return ["placement:", *_indented(parts)] if parts else []
+
+
+def _rotation(pose: Pose) -> str:
+    """Three angles where they say exactly this rotation, else its nine numbers."""
+    angles = roll_pitch_yaw(pose)
+    if Pose.of(rpy=angles).nine == pose.nine:
+        return f"rpy: {_list(angles)}"
+    rows = ", ".join(_list(pose.nine[i : i + 3]) for i in (0, 3, 6))
+    return f"rotation: [{rows}]"
+
+
+def _mass(properties: MassProperties) -> list[str]:
+    lines = []
+    if properties.mass:
+        lines.append(f"mass: {_number(properties.mass)}")
+    if any(properties.com):
+        lines.append(f"com: {_list(properties.com)}")
+    if any(properties.inertia):
+        inertia = properties.inertia if any(properties.inertia[3:]) else properties.inertia[:3]
+        lines.append(f"inertia: {_list(inertia)}")
+    return lines
+
+
+def _frame(frame: Frame, names: dict[int, str]) -> list[str]:
+    return [f"name: {_word(frame.name)}", f"body: {_word(names[frame.body])}", *_placement(frame.pose)]
+
+
+def _item(lines: Sequence[str]) -> list[str]:
+    """One item of a list of mappings."""
+    return [f"  - {lines[0]}", *(f"    {line}" for line in lines[1:])]
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"  {line}" for line in lines]
+
+
+def _list(values: Iterable[float]) -> str:
+    return f"[{', '.join(_number(x) for x in values)}]"
+
+
+def _number(x: float) -> str:
+    """The shortest text that both YAML 1.1 and 1.2 read as exactly this number."""
+    if math.isinf(x):
+        return "-.inf" if x < 0 else ".inf"
+    text = repr(float(x)).removesuffix(".0")
+    if "e" in text and "." not in text:  # YAML 1.1 wants a point before the exponent
+        text = text.replace("e", ".0e")
+    return text
+
+
+_SIMPLE = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*( [A-Za-z0-9_./-]+)*")
+_WORDS_OF_YAML = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
+
+
+def _word(text: str) -> str:
+    """Text, quoted where some version of YAML would take it for something else."""
+    if _SIMPLE.fullmatch(text) and text.lower() not in _WORDS_OF_YAML:
+        return text
+    return '"' + "".join(_escaped(c) for c in text) + '"'
+
+
+def _escaped(c: str) -> str:
+    if c in '"\\':
+        return "\\" + c
+    if c.isprintable() or 0xD800 <= ord(c) < 0xE000:  # lone surrogates fail when they are encoded
+        return c
+    code = ord(c)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
