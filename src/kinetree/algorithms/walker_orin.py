@@ -14,6 +14,7 @@ from .newton_euler import Wrenches, inverse_dynamics
 from .passes import Scalars
 
 _NO_GRAVITY = (0.0, 0.0, 0.0)
+_TINIEST = 2.3e-308  # below every normal number: a test for zero that all scalars understand
 
 
 def inertia_times(tree: Model, q: Scalars, x: Scalars) -> list[Scalar]:
@@ -80,5 +81,5 @@ def _dot(a: Scalars, b: Scalars) -> Scalar:
 
 
 def _ratio(a: Scalar, b: Scalar) -> Scalar:
-    done = b == 0.0  # nothing left to correct: the step is zero, not 0/0
+    done = abs(b) < _TINIEST  # nothing left to correct: the step is zero, not 0/0
     return where(done, 0.0, a / where(done, 1.0, b))

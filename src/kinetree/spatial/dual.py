@@ -59,7 +59,9 @@ class Dual:
 
     def __pow__(self, exponent: int | float) -> Dual:
         if exponent == 0:  # 0 * x**-1 would be 0/0 at x = 0
-            return Dual(self.value**0, 0.0 * self.rate)
+            return Dual(1.0)
+        if exponent == 1:
+            return self
         return Dual(self.value**exponent, exponent * self.value ** (exponent - 1) * self.rate)
 
     def __lt__(self, other: Any) -> Any:
@@ -73,19 +75,23 @@ class Dual:
 
         @staticmethod
         def sin(x: Dual) -> Dual:
+            """Sine."""
             return Dual(scalar.sin(x.value), scalar.cos(x.value) * x.rate)
 
         @staticmethod
         def cos(x: Dual) -> Dual:
+            """Cosine."""
             return Dual(scalar.cos(x.value), -scalar.sin(x.value) * x.rate)
 
         @staticmethod
         def sqrt(x: Dual) -> Dual:
+            """Square root."""
             root = scalar.sqrt(x.value)
             return Dual(root, x.rate / (root + root))
 
         @staticmethod
         def arctan2(y: Any, x: Any) -> Dual:
+            """Angle of the point (x, y)."""
             (yv, yr), (xv, xr) = Dual._parts(y), Dual._parts(x)
             return Dual(scalar.arctan2(yv, xv), (xv * yr - yv * xr) / (xv * xv + yv * yv))
 

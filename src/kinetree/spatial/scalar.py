@@ -87,4 +87,6 @@ def arctan2(y: Scalar, x: Scalar) -> Scalar:
 
 def where(condition: Any, yes: Scalar, no: Scalar) -> Scalar:
     """Choose between two values, lane by lane; both are evaluated."""
+    if isinstance(condition, (bool, np.bool_)):
+        return yes if condition else no
     return _library(condition).where(condition, yes, no)
