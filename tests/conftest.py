@@ -1,5 +1,11 @@
 """Settings for all tests."""
 
+import os
+
+# Most tests judge the algorithms themselves and make hundreds of small robots, for each of which
+# compiling would cost more than computing. What is compiled is compared with this in test_compiled.py.
+os.environ.setdefault("KINETREE_BACKEND", "reference")
+
 from hypothesis import settings
 
 settings.register_profile("kinetree", deadline=None, derandomize=True, print_blob=False)

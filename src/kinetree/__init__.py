@@ -2,6 +2,7 @@
 
 from .dh import DHRow, KhalilRow, from_dh
 from .errors import (
+    CompileError,
     FileFormatError,
     KinetreeError,
     KinetreeWarning,
@@ -39,3 +40,46 @@ from .robot import Builder, Robot, Wrench
 from .spatial import cos, sin, sqrt
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Builder",
+    "CompileError",
+    "Continuous",
+    "Custom",
+    "Cylindrical",
+    "DHRow",
+    "EulerFree",
+    "EulerSpherical",
+    "FileFormatError",
+    "Fixed",
+    "Free",
+    "Helical",
+    "KhalilRow",
+    "KinetreeError",
+    "KinetreeWarning",
+    "MassProperties",
+    "Mimic",
+    "ModelError",
+    "ModelWarning",
+    "Planar",
+    "Pose",
+    "Prismatic",
+    "Revolute",
+    "Robot",
+    "RobotFileNotFoundError",
+    "ShapeError",
+    "SingularError",
+    "SingularityWarning",
+    "Spherical",
+    "StateError",
+    "Translation",
+    "Universal",
+    "UnknownNameError",
+    "UnsupportedError",
+    "Wrench",
+    "cos",
+    "from_dh",
+    "load",
+    "sin",
+    "sqrt",
+]

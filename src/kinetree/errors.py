@@ -65,6 +65,10 @@ class UnsupportedError(KinetreeError, NotImplementedError):
     """Something the chosen format or method cannot express; says what to use instead."""
 
 
+class CompileError(KinetreeError, RuntimeError):
+    """Machine code could not be made; says for which algorithm."""
+
+
 class KinetreeWarning(UserWarning):
     """Base of all warnings."""
 

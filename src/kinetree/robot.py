@@ -16,20 +16,27 @@ from numpy.typing import ArrayLike
 from .algorithms import centroidal, jacobian, kinematics, singular
 from .arrays import as_array, batch_shape, pack, split
 from .catalogue import FORWARD_METHODS, find
+from .compiled import (
+    DIRECT,
+    LARGEST_UNROLLED,
+    QUATERNION_TOLERANCE,
+    SINGULARITY_TOLERANCE,
+    Compiler,
+    prepare,
+    supported,
+    with_progress,
+)
+from .engine.entry import Entry
 from .errors import ModelError, ShapeError, SingularError, SingularityWarning, StateError, UnknownNameError
 from .model import describe as description
 from .model import expand, modules
 from .model.builder import ModelBuilder
 from .model.tree import BASE, Body, Frame, Joint, Model, check_gravity
-from .spatial import Force, Scalar, Transform, Vec3
+from .spatial import Force, Transform, Vec3
 
 Array = np.ndarray
 
-QUATERNION_TOLERANCE = 1e-6
-"""How far a quaternion's length may be from one before it is refused."""
-
-SINGULARITY_TOLERANCE = 1e-3
-"""How near to gimbal lock (in radians, nearly) an Euler-angle joint may come before a warning."""
+BACKENDS = ("compiled", "reference")
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,11 @@ class Robot:
     ----------
     model : Model
         The mechanism as plain data.
+    backend : {"compiled", "reference"}
+        Machine code made on first use (default), or the algorithms run as they are written,
+        on NumPy arrays; ``KINETREE_BACKEND`` in the environment sets the default.
+    precision : {"double", "single"}
+        Single precision computes in float32 and returns it (compiled backend only).
 
     Examples
     --------
@@ -89,10 +101,16 @@ class Robot:
     array([0.])
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, backend: str | None = None, precision: str = "double") -> None:
         if not isinstance(model, Model):
             raise ModelError(f"a Robot is made from a Model, not {type(model).__name__}; see kinetree.load and Builder")
         self.model = model
+        self.backend = backend or os.environ.get("KINETREE_BACKEND", "compiled")
+        self.precision = precision
+        if self.backend not in BACKENDS:
+            raise UnknownNameError("backend", self.backend, BACKENDS)
+        if precision not in ("double", "single"):
+            raise UnknownNameError("precision", precision, ("double", "single"))
 
     # ---------------------------------------------------------------- what it is
 
@@ -174,9 +192,23 @@ class Robot:
     def __hash__(self) -> int:
         return hash((self.model.name, tuple(self.joint_names[:1]), self.nv))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (self.model, self.backend, self.precision)
+
+    def _with(self, model: Model) -> Robot:
+        return Robot(model, backend=self.backend, precision=self.precision)
+
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """The same robot in another gravity field."""
-        return Robot(replace(self.model, gravity=check_gravity(gravity)))
+        return self._with(replace(self.model, gravity=check_gravity(gravity)))
+
+    def with_backend(self, backend: str) -> Robot:
+        """The same robot run in another way: ``"compiled"`` or ``"reference"``."""
+        return Robot(self.model, backend=backend, precision=self.precision)
+
+    def with_precision(self, precision: str) -> Robot:
+        """The same robot computing in ``"double"`` or ``"single"`` precision."""
+        return Robot(self.model, backend=self.backend, precision=precision)
 
     def with_single_joints(self) -> Robot:
         """The same robot with every compound joint as a chain of one-DOF joints and massless links.
@@ -185,7 +217,7 @@ class Robot:
         meaning, so states carry over unchanged where coordinates come in the order of
         the chain, see :func:`kinetree.model.expand.expand`.
         """
-        return Robot(expand.expand(self.model))
+        return self._with(expand.expand(self.model))
 
     def modules(self, partition: Sequence[Sequence[str]] | None = None) -> modules.Modules:
         """Kinematic modules: serial chains that each start at the last link of their parent module.
@@ -252,7 +284,8 @@ class Robot:
             length = np.linalg.norm(array[..., where], axis=-1, keepdims=True)
             if np.any(length == 0):
                 raise StateError(f"the quaternion of joint {name!r} is zero and cannot be normalised")
-            array[..., where] /= length
+            with np.errstate(all="ignore"):  # infinity becomes NaN, without a word
+                array[..., where] /= length
         return array
 
     # ---------------------------------------------------------------- kinematics
@@ -502,7 +535,8 @@ class Robot:
     def friction_force(self, v: ArrayLike) -> Array:
         """Joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12)."""
         rate = as_array(v, (self.nv,), "v")
-        return self.model.joint_vector("damping") * rate + self.model.joint_vector("friction") * np.sign(rate)
+        with np.errstate(all="ignore"):
+            return self.model.joint_vector("damping") * rate + self.model.joint_vector("friction") * np.sign(rate)
 
     # ---------------------------------------------------------------- forward dynamics
 
@@ -545,9 +579,9 @@ class Robot:
             forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")
             batch_shape(tau=(forces, 1), v=(rate, 1))
             tau = forces - self.friction_force(rate)
-        if self.model.has_followers and method in ("articulated_body", "udu"):
-            if self._singular_joint(self.model.independent) is not None:
-                method = "composite_body"  # only held to its leader does a massless follower have a motion
+        by_elimination = method in ("articulated_body", "udu")
+        if self.model.has_followers and by_elimination and self._singular_joint(self.model.independent) is not None:
+            method = "composite_body"  # only held to its leader does a massless follower have a motion
         options = {"method": method}
         return self._run("forward_dynamics", options, wrenches=wrenches, out=out, threads=threads, q=q, v=v, tau=tau)
 
@@ -672,8 +706,8 @@ class Robot:
         finite = compliance[np.isfinite(compliance).all(axis=(-1, -2))]
         if finite.size and np.any(np.linalg.cond(finite) > 1e13):
             raise SingularError(
-                f"frames {', '.join(names)} cannot move freely in all {6 * len(names)} directions here, so their inertia is "
-                "infinite in some; use inverse=True, or fewer frames"
+                f"frames {', '.join(names)} cannot move freely in all {6 * len(names)} directions here, so their "
+                "inertia is infinite in some; use inverse=True, or fewer frames"
             )
         return self._run("operational_space_inertia", {**options, "inverse": False}, q=q)
 
@@ -735,20 +769,76 @@ class Robot:
         options = dict(options or {})
         arrays = {key: self._argument(key, value) for key, value in state.items()}
         shapes = {key: (array, 1) for key, array in arrays.items()}
+        loads: list[Force | None] = [None] * len(self.model.bodies)
         with np.errstate(all="ignore"):
+            if algorithm.loads:
+                loads, extra = self._loads(wrenches, arrays["q"])
+                shapes.update(extra)
+            batch = batch_shape(**shapes)
+            _check_out(out, (*batch, *algorithm.shape(self.model, options)))
+            if self._compiler is not None and not any(np.iscomplexobj(a) for a in arrays.values()):
+                packed = {
+                    i: pack(f, np.broadcast_shapes(*map(np.shape, f))) for i, f in enumerate(loads) if f is not None
+                }
+                result = self._compiler(name, options, list(arrays.values()), packed, out, threads)
+                if not packed:
+                    self._go_direct(name, options, batch)
+                return result
             scalars: list[Any] = [split(array) for array in arrays.values()]
             if algorithm.loads:
-                loads, extra = self._loads(wrenches, scalars[0])
-                shapes.update(extra)
                 scalars.append(loads)
-            batch = batch_shape(**shapes)
             result = pack(algorithm.function(self.model, *scalars, **options), batch)
         if out is None:
             return result
-        if out.shape != result.shape:
-            raise ShapeError(f"out must have shape {result.shape}, got {out.shape}")
         out[...] = result
         return out
+
+    @cached_property
+    def _compiler(self) -> Compiler | None:
+        if self.backend == "reference" or len(self.model.bodies) > LARGEST_UNROLLED or not supported():
+            return None
+        return Compiler(self.model, self.precision == "single")
+
+    def _go_direct(self, name: str, options: dict[str, Any], batch: tuple[int, ...]) -> None:
+        """After a first call through Python, let plain calls of this form go straight to machine code."""
+        if name not in DIRECT or options not in ({}, {"method": "articulated_body"}) or self._compiler is None:
+            return
+        if name not in self._entries:
+            method = getattr(type(self), name)
+            self._entries[name] = self._compiler.entry(name, options, method.__get__(self), method.__doc__ or "")
+        entry = self._entries[name]
+        if entry is None:
+            return
+        if not batch:
+            entry.enable_single()
+        else:
+            entry.enable_batch()
+        self.__dict__[name] = entry.function
+
+    @cached_property
+    def _entries(self) -> dict[str, Entry | None]:
+        return {}
+
+    def compile(self, *names: str, single: bool = True, batch: bool = True, progress: bool = True) -> None:
+        """Make machine code ahead of the first call.
+
+        Parameters
+        ----------
+        *names : str
+            Algorithms without options; by default those of everyday use.
+        single, batch : bool
+            For one state, for batches.
+        progress : bool
+            Show a bar once it has taken longer than a second.
+        """
+        if self._compiler is None:
+            return
+        chosen = names or ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_force", "gravity_force")
+        kernels = [
+            self._compiler.kernel(n, {"method": "articulated_body"} if n == "forward_dynamics" else {}) for n in chosen
+        ]
+        for kernel in with_progress(kernels, "compiling", progress):
+            prepare(kernel, single, batch)
 
     def _argument(self, name: str, value: Any) -> Array:
         if name == "q":
@@ -758,6 +848,10 @@ class Robot:
     def _q(self, value: Any, name: str) -> Array:
         """Check a configuration: shape, quaternion lengths, nearness to gimbal lock."""
         array = as_array(value, (self.nq,), name, f"{self.nq} = nq")
+        if self._compiler is not None and array.size and not np.iscomplexobj(array):
+            guard = self._compiler.guard
+            if guard is None or not np.any(guard(array) > 0.0):
+                return array
         for joint, where in self._quaternions:
             off = np.abs(np.linalg.norm(array[..., where], axis=-1) - 1.0)
             worst = np.max(off, initial=0.0, where=np.isfinite(off))
@@ -767,13 +861,14 @@ class Robot:
                     f"{name}: the quaternion of joint {joint!r} (x, y, z, w at {where.start}:{where.stop}{place}) "
                     f"has length off by {worst:.3g}; call robot.normalize(q) if that is meant"
                 )
-        for joint in self._gimbals:
-            own = [array[..., k] for k in range(joint.q_slice.start, joint.q_slice.stop)]
-            near = np.asarray(joint.kind.singularity(own)) < SINGULARITY_TOLERANCE
+        for gimbal in self._gimbals:
+            own = [array[..., k] for k in range(gimbal.q_slice.start, gimbal.q_slice.stop)]
+            with np.errstate(all="ignore"):
+                near = np.asarray(gimbal.kind.singularity(own)) < SINGULARITY_TOLERANCE
             if np.any(near):
                 place = "" if array.ndim == 1 else f" (first at batch index {_first(near)})"
                 warnings.warn(
-                    f"joint {joint.name!r} is within {SINGULARITY_TOLERANCE:g} of gimbal lock{place}: accelerations "
+                    f"joint {gimbal.name!r} is within {SINGULARITY_TOLERANCE:g} of gimbal lock{place}: accelerations "
                     "there are ill-conditioned; choose another Euler sequence or a quaternion joint",
                     SingularityWarning,
                     stacklevel=4,
@@ -793,7 +888,7 @@ class Robot:
     def _gimbals(self) -> list[Joint]:
         return [j for j in self.model.joints if not j.mimic and j.kind.singularity([0.3] * j.kind.nq) is not None]
 
-    def _loads(self, wrenches: Any, q: list[Scalar]) -> tuple[list[Force | None], dict[str, tuple[Array, int]]]:
+    def _loads(self, wrenches: Any, q: Array) -> tuple[list[Force | None], dict[str, tuple[Array, int]]]:
         """One force per body in body coordinates, and the arrays they came from."""
         loads: list[Force | None] = [None] * len(self.model.bodies)
         arrays: dict[str, tuple[Array, int]] = {}
@@ -819,7 +914,7 @@ class Robot:
                     }
                     arrays.update({f"{p} on {name} {k}": (array, 1) for p, array in parts.items()})
                     if "world" in (item.axes, item.point_axes):
-                        posed = posed or kinematics.poses(self.model, q)
+                        posed = posed or kinematics.poses(self.model, split(q))
                         world = kinematics.of_frame(self.model, name, posed)[2]
                     else:
                         world = Transform()
@@ -910,6 +1005,19 @@ def _has_wrench(items: Sequence[Any]) -> bool:
 def _first(mask: Array) -> Any:
     index = np.argwhere(mask)[0]
     return int(index[0]) if index.size == 1 else tuple(int(i) for i in index)
+
+
+def _restore(model: Model, backend: str, precision: str) -> Robot:
+    return Robot(model, backend=backend, precision=precision)
+
+
+def _check_out(out: Any, shape: tuple[int, ...]) -> None:
+    if out is None:
+        return
+    if not isinstance(out, np.ndarray) or out.dtype.kind != "f":
+        raise ShapeError(f"out must be an array of floats, not {type(out).__name__}")
+    if out.shape != shape:
+        raise ShapeError(f"out must have shape {shape}, got {out.shape}")
 
 
 def _check_axes(axes: str) -> None:

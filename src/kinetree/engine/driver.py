@@ -54,6 +54,7 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
     size = 4 if single_precision else 8
     vec = f"<{lanes} x {real}>"
     mask = f"<{lanes} x i1>"
+    longs = f"<{lanes} x i64>"
     wide = lanes * size
     ramp = ", ".join(f"i64 {k}" for k in range(lanes))
     suffix = f"v{lanes}{'f32' if single_precision else 'f64'}"
@@ -69,8 +70,8 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
                 if i & d:
                     continue
                 a, b = current[i], current[i + d]
-                low = ", ".join(f"i32 {l if not l & d else l - d + lanes}" for l in range(lanes))
-                high = ", ".join(f"i32 {l + d if not l & d else l + lanes}" for l in range(lanes))
+                low = ", ".join(f"i32 {lane if not lane & d else lane - d + lanes}" for lane in range(lanes))
+                high = ", ".join(f"i32 {lane + d if not lane & d else lane + lanes}" for lane in range(lanes))
                 for row, pattern in ((i, low), (i + d, high)):
                     fresh[row] = f"%{prefix}{stage}_{row}"
                     lines.append(f"  {fresh[row]} = shufflevector {vec} {a}, {vec} {b}, <{lanes} x i32> <{pattern}>")
@@ -125,13 +126,14 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
         "block_body:",
         "  %left = sub i64 %n, %c",
         f"  %left_one = insertelement <{lanes} x i64> poison, i64 %left, i64 0",
-        f"  %left_all = shufflevector <{lanes} x i64> %left_one, <{lanes} x i64> poison, <{lanes} x i32> zeroinitializer",
+        f"  %left_all = shufflevector {longs} %left_one, {longs} poison, <{lanes} x i32> zeroinitializer",
         f"  %mask = icmp slt <{lanes} x i64> <{ramp}>, %left_all",
     ]
     for k in range(lanes):
         text += [
             f"  %cell{k} = getelementptr {real}, ptr %row{k}, i64 %c",
-            f"  %r{k} = call {vec} @llvm.masked.load.{suffix}.p0(ptr %cell{k}, i32 {size}, {mask} %mask, {vec} zeroinitializer)",
+            f"  %r{k} = call {vec} @llvm.masked.load.{suffix}.p0"
+            f"(ptr %cell{k}, i32 {size}, {mask} %mask, {vec} zeroinitializer)",
         ]
     text += in_lines
     text += ["  %column = add i64 %at, %c"]
@@ -174,7 +176,7 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
         "out_body:",
         "  %oleft = sub i64 %out_length, %d",
         f"  %oleft_one = insertelement <{lanes} x i64> poison, i64 %oleft, i64 0",
-        f"  %oleft_all = shufflevector <{lanes} x i64> %oleft_one, <{lanes} x i64> poison, <{lanes} x i32> zeroinitializer",
+        f"  %oleft_all = shufflevector {longs} %oleft_one, {longs} poison, <{lanes} x i32> zeroinitializer",
         f"  %omask = icmp slt <{lanes} x i64> <{ramp}>, %oleft_all",
     ]
     for k in range(lanes):

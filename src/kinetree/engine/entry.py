@@ -16,6 +16,7 @@ import ctypes
 import struct
 import sys
 from collections.abc import Callable
+from functools import cache as cache_forever
 from functools import lru_cache
 from typing import Any
 
@@ -287,6 +288,7 @@ def entry_module() -> str:
     s.need(s.compare("sgt", "i64", s.field("scratch_bytes", "i64"), 0), "allowed_batch")
     s.do("br label %allowed")
     s.label("ask_single")
+    s.need(s.compare("ne", "ptr", s.field("single"), "null"), "ready_single")
     _guard_single(s)
     result = _prepare_output(s, out)
     s.branch(single, "run_single", "run_batch")
@@ -349,7 +351,7 @@ class _MethodDef(ctypes.Structure):
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
-@lru_cache(maxsize=None)
+@cache_forever
 def _definition(name: str, doc: str) -> _MethodDef:
     """CPython keeps a pointer to this for as long as the function lives, so it lives for ever."""
     return _MethodDef(name.encode(), _entry()[0], _FASTCALL_KEYWORDS, doc.encode())
@@ -359,7 +361,7 @@ def _definition(name: str, doc: str) -> _MethodDef:
 def _numpy_new_array() -> int:
     """Address of NumPy's ``PyArray_New``: entry 93 of its table of C functions."""
     try:
-        from numpy._core import _multiarray_umath as core
+        from numpy._core import _multiarray_umath as core  # type: ignore[attr-defined]
     except ImportError:  # NumPy 1
         from numpy.core import _multiarray_umath as core  # type: ignore[no-redef]
     get = ctypes.pythonapi.PyCapsule_GetPointer
@@ -378,39 +380,64 @@ _OUT = sys.intern("out")
 _DTYPE = np.dtype(np.float64)
 
 
-def make_entry(
-    kernel: Kernel, fallback: Callable[..., Any], name: str, doc: str = "", guard: Kernel | None = None
-) -> Any:
-    """A built-in function for plain arrays, with ``fallback`` for everything else.
+class Entry:
+    """A built-in function for plain arrays, with an ordinary one for everything else.
 
-    The fallback must accept the same arguments, ``out`` included.
+    The two forms, one state and batch, are switched on separately, so that neither is
+    compiled before it is needed; until then calls of that form go to the fallback.
     """
-    if len(kernel.lengths) > MAX_INPUTS or len(kernel.shape) > MAX_DIMS or kernel.single_precision:
-        return fallback
-    scratch = kernel.scratch_bytes
-    values = {
-        "single": kernel.single_address,
-        "lanes": kernel.lanes_address,
-        "guard_single": guard.single_address if guard else 0,
-        "guard_lanes": guard.lanes_address if guard else 0,
-        "drive": driver_address(),
-        "scratch_bytes": scratch if scratch <= LARGEST_SCRATCH else 0,
-        "out_length": kernel.size,
-        "array_type": id(np.ndarray),
-        "float64": id(_DTYPE),
-        "fallback": id(fallback),
-        "vectorcall": _python_function("PyObject_Vectorcall"),
-        "new_array": _numpy_new_array(),
-        "release": _python_function("PyEval_SaveThread"),
-        "retake": _python_function("PyEval_RestoreThread"),
-        "out_name": id(_OUT),
-        "inputs": len(kernel.lengths),
-        "ndim": len(kernel.shape),
-        **{f"dim{k}": n for k, n in enumerate(kernel.shape)},
-        **{f"length{k}": n for k, n in enumerate(kernel.lengths)},
-    }
-    context = _Context(struct.pack(f"<{len(_FIELDS)}q", *(values.get(f, 0) for f in _FIELDS)))
-    context.keep = (kernel, guard, fallback)
-    make = ctypes.pythonapi.PyCFunction_NewEx
-    make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-    return make(ctypes.addressof(_definition(name, doc)), context, None)
+
+    def __init__(self, function: Any, context: _Context, kernel: Kernel, guard: Kernel | None) -> None:
+        self.function, self._context = function, context
+        self._kernel, self._guard = kernel, guard
+
+    @classmethod
+    def make(
+        cls, kernel: Kernel, fallback: Callable[..., Any], name: str, doc: str = "", guard: Kernel | None = None
+    ) -> Entry | None:
+        """Make the function; None if the kernel is not of a form that the entry point knows.
+
+        The fallback must accept the same arguments, ``out`` included.
+        """
+        if len(kernel.lengths) > MAX_INPUTS or len(kernel.shape) > MAX_DIMS or kernel.single_precision:
+            return None
+        values = {
+            "drive": driver_address(),
+            "out_length": kernel.size,
+            "array_type": id(np.ndarray),
+            "float64": id(_DTYPE),
+            "fallback": id(fallback),
+            "vectorcall": _python_function("PyObject_Vectorcall"),
+            "new_array": _numpy_new_array(),
+            "release": _python_function("PyEval_SaveThread"),
+            "retake": _python_function("PyEval_RestoreThread"),
+            "out_name": id(_OUT),
+            "inputs": len(kernel.lengths),
+            "ndim": len(kernel.shape),
+            **{f"dim{k}": n for k, n in enumerate(kernel.shape)},
+            **{f"length{k}": n for k, n in enumerate(kernel.lengths)},
+        }
+        context = _Context(struct.pack(f"<{len(_FIELDS)}q", *(values.get(f, 0) for f in _FIELDS)))
+        context.keep = (kernel, guard, fallback)
+        make = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+        function = make(ctypes.addressof(_definition(name, doc)), context, None)
+        return cls(function, context, kernel, guard)
+
+    def _set(self, name: str, value: int) -> None:
+        ctypes.c_int64.from_address(id(self._context) + _AT[name]).value = value
+
+    def enable_single(self) -> None:
+        """Compile the form for one state and let calls go to it."""
+        if self._guard:
+            self._set("guard_single", self._guard.single_address)
+        self._set("single", self._kernel.single_address)
+
+    def enable_batch(self) -> None:
+        """Compile the form for batches and let calls go to it."""
+        if self._kernel.scratch_bytes > LARGEST_SCRATCH:
+            return
+        if self._guard:
+            self._set("guard_lanes", self._guard.lanes_address)
+        self._set("lanes", self._kernel.lanes_address)
+        self._set("scratch_bytes", self._kernel.scratch_bytes)

@@ -332,24 +332,29 @@ class Node:
 
         @staticmethod
         def sin(x: Node) -> Node:
+            """Sine."""
             return Node(x.graph, x.graph.sin(x.index))
 
         @staticmethod
         def cos(x: Node) -> Node:
+            """Cosine."""
             return Node(x.graph, x.graph.cos(x.index))
 
         @staticmethod
         def sqrt(x: Node) -> Node:
+            """Square root."""
             return Node(x.graph, x.graph.sqrt(x.index))
 
         @staticmethod
         def arctan2(y: Any, x: Any) -> Node:
+            """Angle of the point (x, y)."""
             anchor = y if isinstance(y, Node) else x
             g = anchor.graph
             return Node(g, g.atan2(anchor._index(y), anchor._index(x)))
 
         @staticmethod
         def where(condition: Node, yes: Any, no: Any) -> Node:
+            """One of two values."""
             g = condition.graph
             return Node(g, g.select(condition.index, condition._index(yes), condition._index(no)))
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -188,7 +189,7 @@ class Kernel:
         return result
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
-        held = [np.ascontiguousarray(a, dtype=self.dtype) for a in arrays]
+        held: list[np.ndarray] = [np.ascontiguousarray(a, dtype=self.dtype) for a in arrays]
         table = (ctypes.c_void_p * max(len(held), 1))(*(_address(a) for a in held))
         target = (
             result if result.flags.c_contiguous and result.dtype == self.dtype else np.empty(self.shape, self.dtype)
@@ -220,7 +221,7 @@ class Kernel:
         else:
             # whole tiles per piece: every state is computed in the same way whatever the split
             edges = [min(count, -(-count * k // pieces // lanes) * lanes) for k in range(pieces)] + [count]
-            for future in [_pool().submit(run, a, b) for a, b in zip(edges, edges[1:], strict=False)]:
+            for future in [_pool().submit(run, a, b) for a, b in pairwise(edges)]:
                 future.result()
         if not direct:
             result[...] = flat.reshape(result.shape)

@@ -1,4 +1,4 @@
-"""This computer: its vector width, and turning LLVM assembly into functions."""
+"""The computer we run on: its vector width, and turning LLVM assembly into functions."""
 
 from __future__ import annotations
 

@@ -17,11 +17,13 @@ def describe(tree: Model) -> str:
         f"{tree.base.name} (fixed)",
     ]
     stack = [(i, "") for i in reversed(tree.roots)]
-    last = {i for i in tree.roots[-1:]} | {c[-1] for c in tree.children if c}
+    last = set(tree.roots[-1:]) | {c[-1] for c in tree.children if c}
     while stack:
         i, indent = stack.pop()
         branch, below = ("`-- ", "    ") if i in last else ("|-- ", "|   ")
-        lines.append(f"{indent}{branch}{tree.bodies[i].name}  {_number(tree.bodies[i].mass)} kg  {_joint(tree.joints[i])}")
+        lines.append(
+            f"{indent}{branch}{tree.bodies[i].name}  {_number(tree.bodies[i].mass)} kg  {_joint(tree.joints[i])}"
+        )
         stack.extend((c, indent + below) for c in reversed(tree.children[i]))
     extra = [f for f in tree.frames if f.name not in tree.body_index]
     if extra:

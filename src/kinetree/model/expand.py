@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from ..errors import ModelError
 from .joints import Compound, Cylindrical, JointKind, Prismatic, Revolute, Step
@@ -51,11 +52,18 @@ def _steps(kind: JointKind) -> list[Step] | None:
 
 def _single(joint: Joint, step: Step, parent: int, placement: Pose) -> Joint:
     k = step.coordinate
-    part = {
+    part: dict[str, Any] = {
         name: (getattr(joint, name)[k],)
         for name in (
-            "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia", "gear_ratio",
-        )  # fmt: skip
+            "lower",
+            "upper",
+            "velocity_limit",
+            "effort_limit",
+            "damping",
+            "friction",
+            "rotor_inertia",
+            "gear_ratio",
+        )
     }
     kind: JointKind = Revolute(step.axis) if step.turns else Prismatic(step.axis)
     return Joint(f"{joint.name}_{k + 1}", kind, parent, placement, actuated=joint.actuated, **part)

@@ -147,9 +147,7 @@ class MassProperties:
         return cls.of(mass, center, np.full(3, 0.4 * mass * radius**2))
 
     @classmethod
-    def cylinder(
-        cls, mass: float, radius: float, length: float, center: ArrayLike = (0, 0, 0)
-    ) -> MassProperties:
+    def cylinder(cls, mass: float, radius: float, length: float, center: ArrayLike = (0, 0, 0)) -> MassProperties:
         """A uniform solid cylinder along the body's z axis."""
         side = mass * (3 * radius**2 + length**2) / 12
         return cls.of(mass, center, (side, side, mass * radius**2 / 2))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ..errors import ModelError, UnknownNameError
 from .tree import BASE, Model
@@ -95,7 +96,7 @@ def _checked(tree: Model, groups: Sequence[Sequence[int]]) -> Modules:
             if i in owner:
                 raise ModelError(f"body {body_names[i]!r} is in modules {owner[i] + 1} and {m + 1}")
             owner[i] = m
-        for a, b in zip(group, group[1:], strict=False):
+        for a, b in pairwise(group):
             if tree.parents[b] != a:
                 raise ModelError(
                     f"module {m + 1} is not a serial chain: {body_names[b]!r} is not carried by {body_names[a]!r}"

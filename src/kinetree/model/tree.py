@@ -26,7 +26,7 @@ Floats = tuple[float, ...]
 
 @dataclass(frozen=True)
 class Mimic:
-    """This joint follows another one: ``q = ratio * q_leader + offset``."""
+    """Says that a joint follows another one: ``q = ratio * q_leader + offset``."""
 
     leader: str
     ratio: float = 1.0
@@ -143,12 +143,12 @@ class Link:
         return self.kind.subspace(q)
 
     def position(self, q: Sequence[Scalar]) -> list[Scalar]:
-        """This joint's coordinates out of the whole ``q``."""
+        """The joint's coordinates out of the whole ``q``."""
         own = q[self.q_slice]
         return [x * self.ratio + self.offset for x in own] if self.follows else list(own)
 
     def velocity(self, v: Sequence[Scalar]) -> list[Scalar]:
-        """This joint's rates (or accelerations) out of the whole ``v``."""
+        """The joint's rates (or accelerations) out of the whole ``v``."""
         own = v[self.v_slice]
         return [x * self.ratio for x in own] if self.follows else list(own)
 
@@ -247,9 +247,19 @@ class Model:
                 ratio, offset = joint.mimic.ratio, joint.mimic.offset
             found.append(
                 Link(
-                    i, joint.parent, joint.name, joint.kind, joint.placement.spatial(), body.mass_properties.spatial(),
-                    joint.armature, owner.q_slice, owner.v_slice, ratio, offset, joint.mimic is not None,
-                )  # fmt: skip
+                    i,
+                    joint.parent,
+                    joint.name,
+                    joint.kind,
+                    joint.placement.spatial(),
+                    body.mass_properties.spatial(),
+                    joint.armature,
+                    owner.q_slice,
+                    owner.v_slice,
+                    ratio,
+                    offset,
+                    joint.mimic is not None,
+                )
             )
         return tuple(found)
 

@@ -125,6 +125,11 @@ class FileBuilder(ModelBuilder):
                 )
         return super().frame(name, body, *args, **pose)
 
+    @property
+    def is_massless(self) -> bool:
+        """Whether no body so far has mass."""
+        return all(properties.is_massless for properties in self._bodies.values())
+
     def _carrier(self, body: str) -> _Draft | None:
         return next((draft for draft in self._joints.values() if draft.child == body), None)
 

@@ -14,7 +14,7 @@ import math
 import sys
 import warnings
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
@@ -26,6 +26,8 @@ from ..tree import BASE, Body, Frame, Joint, Mimic, Model
 from . import xml
 from .source import FileBuilder, Options, Source, callers_level
 from .xml import Element
+
+Angles = tuple[float, float, float]
 
 XACRO_HINT = "run 'xacro robot.urdf.xacro > robot.urdf' and load the result"
 
@@ -486,35 +488,55 @@ def _origin(pose: Pose) -> str:
 def roll_pitch_yaw(pose: Pose) -> tuple[float, float, float]:
     """URDF's three angles of a rotation: those that give its nine numbers back exactly, if there are such.
 
-    The angles found by arc tangents may be off in the last digit, so their neighbours
-    are tried too; else the nearest rotation wins.
+    Rotations that came from three angles have them; products of several rotations, as a
+    rule, have not, and get angles that are right to rounding.
     """
-    found = _angle_candidates(pose)
-    errors = [_mismatch(pose, angles) for angles in found]
-    best = min(range(len(found)), key=errors.__getitem__)
-    angles, error = found[best], errors[best]
-    choices = [(a, math.nextafter(a, -math.inf), math.nextafter(a, math.inf)) if a else (a,) for a in angles]
-    for near in itertools.product(*choices):
-        if error == 0.0:
-            break
-        off = _mismatch(pose, near)
-        if off < error:
-            angles, error = near, off  # type: ignore[assignment]
-    return angles[0] + 0.0, angles[1] + 0.0, angles[2] + 0.0  # no minus zeros
+    candidates = _angle_candidates(pose)
+    for guess in candidates:
+        for angles in _neighbours(pose, guess):
+            if _mismatch(pose, angles) == 0.0:
+                return angles
+    return min(candidates[:-1], key=lambda angles: _mismatch(pose, angles))
 
 
-def _angle_candidates(pose: Pose) -> list[tuple[float, float, float]]:
+def _angle_candidates(pose: Pose) -> list[Angles]:
     m00, m01, m02, m10, m11, m12, m20, m21, m22 = pose.nine
-    pitch = math.atan2(-m20, math.hypot(m00, m10))
+    slope = math.hypot(m00, m10)
+    pitch = math.atan2(-m20, slope) + 0.0  # no minus zero
     plain = (math.atan2(m21, m22), pitch, math.atan2(m10, m00))
+    steep = (math.atan2(-m21, -m22), math.atan2(-m20, -slope), math.atan2(-m10, -m00))  # |pitch| > 90 degrees
     # Near pitch = +-90 degrees the entries above are small and may be rounding noise. There any
     # yaw will do, as long as the roll fits it: Rz(-yaw) R = Ry Rx has (cos, -sin) of the roll in row 1.
-    candidates = [plain]
+    fitted = []
     for yaw in (plain[2], 0.0):
         c, s = math.cos(yaw), math.sin(yaw)
-        candidates.append((math.atan2(s * m02 - c * m12, c * m11 - s * m01), pitch, yaw))
-    return candidates
+        fitted.append((math.atan2(s * m02 - c * m12, c * m11 - s * m01), pitch, yaw))
+    return [plain, *fitted, steep]
 
 
-def _mismatch(pose: Pose, angles: tuple[float, ...]) -> float:
+def _neighbours(pose: Pose, guess: Angles) -> Iterator[Angles]:
+    """Angles near a guess that give the entries exactly which are single products of sines and cosines."""
+    m00, _, _, m10, _, _, m20, m21, m22 = pose.nine
+    for pitch in _near(guess[1]):
+        if -math.sin(pitch) == m20:
+            c = math.cos(pitch)
+            rolls = [x for x in _near(guess[0]) if c * math.sin(x) == m21 and c * math.cos(x) == m22]
+            yaws = [x for x in _near(guess[2]) if c * math.sin(x) == m10 and c * math.cos(x) == m00]
+            for roll, yaw in itertools.product(rolls, yaws):
+                yield roll, pitch, yaw
+
+
+def _near(angle: float) -> Iterator[float]:
+    """The angle, the next few doubles, and the same a turn away for those who write 3.1416 for pi."""
+    starts = (angle, angle - math.copysign(2 * math.pi, angle)) if abs(angle) > 3.0 else (angle,)
+    for start in starts:
+        yield start
+        below = above = start
+        for _ in range(2):
+            below, above = math.nextafter(below, -math.inf), math.nextafter(above, math.inf)
+            yield below
+            yield above
+
+
+def _mismatch(pose: Pose, angles: Angles) -> float:
     return float(max(abs(a - b) for a, b in zip(rpy_matrix(*angles).ravel().tolist(), pose.nine, strict=True)))

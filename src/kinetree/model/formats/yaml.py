@@ -186,7 +186,7 @@ class _Reader:
         """Read base, bodies and frames, then build."""
         self.read_base()
         bodies = self.items(self.top["bodies"], "bodies") if "bodies" in self.top else []
-        if not bodies:
+        if not bodies and self.builder.is_massless:
             raise self.error(f"robot {self.builder.name!r} is empty: the file has no bodies", self.root)
         for node in bodies:
             self.read_body(node)
@@ -388,7 +388,7 @@ def write(model: Model) -> str:
         f"name: {_word(model.name)}",
         f"gravity: {_list(model.gravity)}",
         *_base(model.base),
-        "bodies:",
+        "bodies:" if model.bodies else "bodies: []",
     ]
     names = {BASE: model.base.name} | {i: body.name for i, body in enumerate(model.bodies)}
     for joint, body in zip(model.joints, model.bodies, strict=True):

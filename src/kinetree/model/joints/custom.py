@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...errors import ModelError
 from ...spatial import Matrix3, MatrixRotation, Motion, Scalar, Transform, Vec3
@@ -13,11 +14,11 @@ from .kind import Coordinates, JointKind
 TransformFunction = Callable[..., object]
 
 
-def _as_transform(value: object) -> Transform:
+def _as_transform(value: Any) -> Transform:
     """Accept a Transform, or a pair (3x3 rotation, position) of nested sequences."""
     if isinstance(value, Transform):
         return value
-    rotation, position = value  # type: ignore[misc]
+    rotation, position = value
     return Transform((MatrixRotation(Matrix3.of(rotation)),), Vec3(*position))
 
 

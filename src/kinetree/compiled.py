@@ -1,0 +1,217 @@
+"""A robot's algorithms as machine code: traced once, compiled when first used, kept on disk."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .arrays import flatten
+from .catalogue import Algorithm, find
+from .engine import cache, machine
+from .engine.entry import Entry, available
+from .engine.kernel import Kernel, Traced, trace
+from .errors import CompileError, KinetreeWarning
+from .model.joints import Custom
+from .model.tree import Model
+from .spatial import Force, Scalar, where
+
+LARGEST_UNROLLED = 160
+"""Bodies up to which a robot becomes straight-line code."""
+
+QUATERNION_TOLERANCE = 1e-6
+"""How far a quaternion's length may be from one before it is refused."""
+
+SINGULARITY_TOLERANCE = 1e-3
+"""How near to gimbal lock (in radians, nearly) an Euler-angle joint may come before a warning."""
+
+DIRECT = (
+    "inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_mass_matrix", "coriolis_matrix",
+    "bias_force", "gravity_force", "kinetic_energy", "potential_energy", "center_of_mass", "integrate",
+    "configuration_rate",
+)  # fmt: skip
+"""Methods whose plain form (arrays in, no options) is called without going through Python."""
+
+
+@lru_cache(maxsize=1)
+def supported() -> bool:
+    """Whether machine code can be made here; warns once if not."""
+    try:
+        if machine.host().supported:
+            return True
+        reason = f"the processor ({machine.host().cpu}) has no fused multiply-add vectors that kinetree knows"
+    except Exception as problem:
+        reason = f"llvmlite cannot be used ({problem})"
+    warnings.warn(f"{reason}; the slower reference is used instead", KinetreeWarning, stacklevel=4)
+    return False
+
+
+@lru_cache(maxsize=1)
+def _fingerprint() -> str:
+    """Changes whenever the algorithms do, so that stale code is never used."""
+    root = Path(__file__).parent
+    files = sorted(p for folder in ("algorithms", "engine", "model", "spatial") for p in (root / folder).rglob("*.py"))
+    files += [root / "catalogue.py", root / "compiled.py"]
+    return cache.digest(*(p.read_bytes() for p in files))
+
+
+class Compiler:
+    """Kernels of one model, made on demand.
+
+    Parameters
+    ----------
+    tree : Model
+    single_precision : bool
+        Compute in float32.
+    """
+
+    def __init__(self, tree: Model, single_precision: bool = False) -> None:
+        self.tree = tree
+        self.single_precision = single_precision
+        self._kernels: dict[tuple[Any, ...], Kernel] = {}
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _model_key(self) -> str | None:
+        if any(isinstance(j.kind, Custom) for j in self.tree.joints):
+            return None  # a user's function has no name that a file could be found by
+        return cache.digest(repr(self.tree), _fingerprint())
+
+    def kernel(self, name: str, options: Mapping[str, Any] | None = None, loaded: tuple[int, ...] = ()) -> Kernel:
+        """The kernel of an algorithm; ``loaded`` are the bodies that external forces act on.
+
+        With loads the kernel takes one more vector: six numbers per loaded body.
+        """
+        chosen = tuple(sorted((options or {}).items()))
+        key = (name, chosen, loaded)
+        with self._lock:
+            if key not in self._kernels:
+                self._kernels[key] = self._make(find(name), dict(chosen), loaded)
+            return self._kernels[key]
+
+    def _make(self, algorithm: Algorithm, options: Mapping[str, Any], loaded: tuple[int, ...]) -> Kernel:
+        lengths = algorithm.lengths(self.tree) + ((6 * len(loaded),) if loaded else ())
+        shape = algorithm.shape(self.tree, options)
+        key = None
+        if self._model_key is not None:
+            key = cache.digest(self._model_key, algorithm.name, repr(options), repr(loaded))
+        return Kernel(
+            f"{algorithm.name} of {self.tree.name!r}",
+            lambda: self.trace(algorithm.name, options, loaded),
+            lengths,
+            shape,
+            key,
+            algorithm.inputs + (("wrenches",) if loaded else ()),
+            self.single_precision,
+        )
+
+    def trace(self, name: str, options: Mapping[str, Any] | None = None, loaded: tuple[int, ...] = ()) -> Traced:
+        """The graph of an algorithm."""
+        algorithm = find(name)
+        lengths = algorithm.lengths(self.tree) + ((6 * len(loaded),) if loaded else ())
+
+        def compute(*vectors: Sequence[Scalar]) -> Any:
+            if not algorithm.loads:
+                return algorithm.function(self.tree, *vectors, **(options or {}))
+            state, six = vectors[: len(algorithm.inputs)], vectors[-1]
+            loads: list[Force | None] = [None] * len(self.tree.bodies)
+            for k, body in enumerate(loaded):
+                loads[body] = Force.of(six[6 * k : 6 * k + 6])
+            return algorithm.function(self.tree, *state, loads, **(options or {}))
+
+        return trace(compute, lengths, flatten)
+
+    @cached_property
+    def guard(self) -> Kernel | None:
+        """A small kernel of q that is positive where a quaternion is not of unit length or gimbal lock is near."""
+        if not any(j.kind.quaternion or _has_gimbal(j.kind) for j in self.tree.joints if not j.mimic):
+            return None
+        key = None if self._model_key is None else cache.digest(self._model_key, "guard")
+        lengths = (self.tree.nq,)
+        return Kernel(
+            "guard", lambda: trace(self._verdict, lengths, flatten), lengths, (1,), key, ("q",), self.single_precision
+        )
+
+    def _verdict(self, q: Sequence[Scalar]) -> list[Scalar]:
+        worst: Scalar = -1.0
+        for joint in self.tree.joints:
+            own = q[joint.q_slice]
+            if joint.mimic:
+                continue
+            if joint.kind.quaternion is not None:
+                x, y, z, w = own[joint.kind.quaternion]
+                # |n^2 - 1| = |n - 1| |n + 1|: a little stricter than the limit, Python decides
+                worst = _larger(worst, abs(x * x + y * y + z * z + w * w - 1.0) - 1.9 * QUATERNION_TOLERANCE)
+            distance = joint.kind.singularity(own)
+            if distance is not None:
+                worst = _larger(worst, SINGULARITY_TOLERANCE - distance)
+        return [worst]
+
+    def entry(
+        self, name: str, options: Mapping[str, Any] | None, fallback: Callable[..., Any], doc: str
+    ) -> Entry | None:
+        """A built-in function for the plain form of an algorithm; None where that cannot be."""
+        if name not in DIRECT or self.single_precision or not available():
+            return None
+        return Entry.make(self.kernel(name, options), fallback, name, doc, self.guard)
+
+    def __call__(
+        self, name: str, options: Mapping[str, Any] | None, arrays: Sequence[np.ndarray], loads: dict[int, np.ndarray],
+        out: np.ndarray | None, threads: int,
+    ) -> np.ndarray:  # fmt: skip
+        """Evaluate."""
+        loaded = tuple(sorted(loads))
+        kernel = self.kernel(name, options, loaded)
+        if loaded:
+            batch = np.broadcast_shapes(*(load.shape[:-1] for load in loads.values()))
+            six = np.concatenate([np.broadcast_to(loads[i], (*batch, 6)) for i in loaded], axis=-1)
+            arrays = [*arrays, six]
+        try:
+            return kernel(*arrays, out=out, threads=threads)
+        except machine.CompilationError as problem:
+            raise CompileError(str(problem)) from None
+
+
+def _has_gimbal(kind: Any) -> bool:
+    return kind.singularity([0.3] * kind.nq) is not None
+
+
+def _larger(a: Scalar, b: Scalar) -> Scalar:
+    return b if isinstance(a, float) else where(a < b, b, a)
+
+
+def prepare(kernel: Kernel, single: bool, batch: bool) -> None:
+    """Compile a kernel's forms now."""
+    try:
+        if single:
+            _ = kernel.single_address
+        if batch:
+            _ = kernel.lanes_address
+    except machine.CompilationError as problem:
+        raise CompileError(str(problem)) from None
+
+
+def with_progress(items: Sequence[Any], what: str, show: bool) -> Iterator[Any]:
+    """Go through items; show a bar on the terminal once a second has passed."""
+    begin = time.monotonic()
+    bar = None
+    try:
+        for k, item in enumerate(items):
+            if show and bar is None and time.monotonic() - begin > 1.0:
+                from rich.progress import Progress
+
+                bar = Progress(transient=True)
+                task = bar.add_task(what, total=len(items))
+                bar.start()
+            if bar is not None:
+                bar.update(task, completed=k)
+            yield item
+    finally:
+        if bar is not None:
+            bar.stop()

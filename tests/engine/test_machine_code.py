@@ -1,0 +1,349 @@
+"""The engine by itself: graphs, fusing, machine code, cache. No robots here."""
+
+import math
+import os
+import subprocess
+import sys
+import threading
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kinetree.engine import cache, machine
+from kinetree.engine.entry import Entry, available
+from kinetree.engine.fuse import fuse
+from kinetree.engine.graph import Graph, Node, inputs, outputs
+from kinetree.engine.kernel import Kernel, trace
+
+functions = Node.scalar_functions
+
+
+def kernel(function, *lengths, name="test", key=None, single_precision=False, shape=None):
+    traced = trace(function, lengths, lambda v: v)
+    return Kernel(name, lambda: traced, lengths, traced.shape, key, (), single_precision)
+
+
+# ---------------------------------------------------------------- graphs
+
+
+def test_equal_expressions_are_one_node():
+    g = Graph()
+    a, b = inputs(g, 2)
+    assert (a * b + 1.0).index == (b * a + 1.0).index
+    assert (a + b).index == (b + a).index
+    assert (a - b).index == (-(b - a)).index
+
+
+def test_zeros_ones_and_signs_vanish():
+    g = Graph()
+    a, b = inputs(g, 2)
+    assert (a * 1.0).index == a.index
+    assert (a + 0.0).index == a.index
+    assert g.values[(a * 0.0).index] == 0.0
+    assert (a + (-b)).index == (a - b).index
+    assert ((-a) * (-b)).index == (a * b).index
+    assert (-(-a)).index == a.index
+    assert (a * (1.0 / a)).index == g.const(1.0)
+    assert (a * (b * (1.0 / a))).index == b.index
+    assert (a - a).index == g.const(0.0)
+
+
+def test_constants_are_folded_but_never_rounded():
+    g = Graph()
+    (a,) = inputs(g, 1)
+    tiny = a * 1e-300 + 1e-17
+    assert "1e-300" in g.describe([tiny.index])
+    assert "1e-17" in g.describe([tiny.index])
+
+
+def test_dead_code_is_dropped_and_products_are_fused():
+    g = Graph()
+    a, b, c = inputs(g, 3)
+    _unused = a * b * c
+    result = a * b + c
+    fused, out = fuse(g, outputs(g, [result]))
+    assert [k for k in fused.kinds if k != "input"] == ["fma"]
+    assert len(out) == 1
+
+
+def test_a_product_that_is_needed_by_itself_stays():
+    g = Graph()
+    a, b, c = inputs(g, 3)
+    p = a * b
+    fused, _ = fuse(g, outputs(g, [p + c, p]))
+    assert fused.kinds.count("mul") == 1
+    assert fused.kinds.count("add") == 1
+
+
+def test_deciding_on_an_unknown_value_is_an_error():
+    (a,) = inputs(Graph(), 1)
+    with pytest.raises(TypeError, match="where"):
+        bool(a < 1.0)
+
+
+# ---------------------------------------------------------------- sine and cosine
+
+sincos = kernel(lambda x: [functions.sin(x[0]), functions.cos(x[0])], 1)
+
+
+def worst_ulps(x):
+    y = sincos(x[:, None])
+    with mpmath.workprec(200):
+        worst = 0.0
+        for xi, pair in zip(x, y, strict=True):
+            for exact, value in zip((mpmath.sin(mpmath.mpf(xi)), mpmath.cos(mpmath.mpf(xi))), pair, strict=True):
+                worst = max(worst, float(abs(mpmath.mpf(value) - exact) / mpmath.mpf(np.spacing(abs(float(exact))))))
+    return worst
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-8, 1e-3, 1.0, 30.0, 1e3, 1e5, 1e7, 1e9, 1e12])
+def test_sine_and_cosine_are_good_to_an_ulp(size):
+    x = np.random.default_rng(1).uniform(-size, size, 400)
+    assert worst_ulps(x) < 1.0
+
+
+def test_sine_and_cosine_next_to_their_zeros():
+    multiples = np.random.default_rng(2).integers(-(2**29), 2**29, 400)
+    assert worst_ulps(multiples * (math.pi / 2)) < 1.0
+    assert worst_ulps(np.arange(-200, 200) * (math.pi / 4)) < 1.0
+
+
+def test_special_angles():
+    y = sincos(np.array([[0.0], [-0.0], [np.inf], [-np.inf], [np.nan], [1e300]]))
+    assert y[0].tolist() == [0.0, 1.0]
+    assert math.copysign(1.0, y[1, 0]) == -1.0
+    assert np.isnan(y[2:]).all()
+
+
+# ---------------------------------------------------------------- every node kind, vector and scalar
+
+
+def everything(x, y):
+    a, b, c = x
+    d, e = y
+    small = functions.where(a < b, a * d - c, functions.sqrt(abs(b) + 1.0) / (e * e + 0.5))
+    return [[a + b * c, -a - b, small], [abs(d) * 3.0, functions.sin(a * e), functions.cos(a * e) - 1.5]]
+
+
+def everything_numpy(x, y):
+    a, b, c = np.moveaxis(x, -1, 0)
+    d, e = np.moveaxis(y, -1, 0)
+    small = np.where(a < b, a * d - c, np.sqrt(np.abs(b) + 1.0) / (e * e + 0.5))
+    rows = [[a + b * c, -a - b, small], [np.abs(d) * 3.0, np.sin(a * e), np.cos(a * e) - 1.5]]
+    return np.moveaxis(np.array([[np.broadcast_to(z, a.shape) for z in row] for row in rows]), (0, 1), (-2, -1))
+
+
+full = kernel(everything, 3, 2)
+
+
+@given(st.integers(1, 40), st.integers(0, 2**32 - 1))
+def test_batches_of_any_length_agree_with_numpy_and_with_single_states(n, seed):
+    rng = np.random.default_rng(seed)
+    x, y = rng.uniform(-3, 3, (n, 3)), rng.uniform(-3, 3, (n, 2))
+    batch = full(x, y)
+    np.testing.assert_allclose(batch, everything_numpy(x, y), rtol=1e-14, atol=1e-14)
+    for i in (0, n - 1):
+        np.testing.assert_array_equal(full(x[i], y[i]), batch[i])
+
+
+def test_layouts_broadcasting_and_out():
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((5, 7, 3)), rng.standard_normal((5, 7, 2))
+    expected = everything_numpy(x, y)
+    np.testing.assert_allclose(full(x, y), expected, rtol=1e-14)
+    np.testing.assert_array_equal(full(np.asfortranarray(x), y[:, ::-1][:, ::-1]), full(x, y))
+    wide = rng.standard_normal((35, 8))
+    np.testing.assert_array_equal(full(wide[:, 2:5], y.reshape(35, 2)), full(wide[:, 2:5].copy(), y.reshape(35, 2)))
+    np.testing.assert_array_equal(full(x[2, 3], y), full(np.broadcast_to(x[2, 3], x.shape).copy(), y))
+    out = np.empty((5, 7, 2, 3))
+    assert full(x, y, out=out) is out
+    np.testing.assert_allclose(out, expected, rtol=1e-14)
+    strided = np.zeros((5, 7, 2, 6))[..., ::2]
+    full(x, y, out=strided)
+    np.testing.assert_array_equal(strided, out)
+    assert full(x[:0], y[:0]).shape == (0, 7, 2, 3)
+
+
+def test_results_do_not_depend_on_threads():
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((1003, 3)), rng.standard_normal((1003, 2))
+    one = full(x, y)
+    for threads in (2, 3, 5):
+        np.testing.assert_array_equal(full(x, y, threads=threads), one)
+
+
+def test_nan_stays_in_its_lane():
+    x, y = np.ones((20, 3)), np.ones((20, 2))
+    x[7, 1] = np.nan
+    bad = np.isnan(full(x, y)).any(axis=(1, 2))
+    assert bad.tolist() == [i == 7 for i in range(20)]
+
+
+def test_single_precision():
+    k = kernel(everything, 3, 2, single_precision=True)
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((37, 3)).astype(np.float32), rng.standard_normal((37, 2)).astype(np.float32)
+    result = k(x, y)
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result, everything_numpy(x.astype(float), y.astype(float)), rtol=3e-5, atol=3e-6)
+
+
+# ---------------------------------------------------------------- the entry point
+
+needs_entry = pytest.mark.skipif(not available(), reason="another interpreter layout")
+
+
+@needs_entry
+def test_entry_point_takes_plain_arrays_and_leaves_the_rest_to_python():
+    calls = []
+
+    def fallback(*args, **options):
+        calls.append((args, options))
+        return "python"
+
+    entry = Entry.make(full, fallback, "full", "doc")
+    f = entry.function
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((9, 3)), rng.standard_normal((9, 2))
+    assert f(x[0], y[0]) == "python"  # not switched on yet
+    entry.enable_single()
+    np.testing.assert_array_equal(f(x[0], y[0]), full(x[0], y[0]))
+    assert f(x, y) == "python"
+    entry.enable_batch()
+    np.testing.assert_array_equal(f(x, y), full(x, y))
+    np.testing.assert_array_equal(f(x[0], y), full(x[0], y))
+    np.testing.assert_array_equal(f(x[::2], y[::2]), full(x[::2], y[::2]))
+    out = np.zeros((9, 2, 3))
+    before = sys.getrefcount(out)
+    assert f(x, y, out=out) is out
+    assert sys.getrefcount(out) == before
+    np.testing.assert_array_equal(out, full(x, y))
+    calls.clear()
+    unusual = [
+        ((list(x[0]), y[0]), {}), ((x[0].astype(np.float32), y[0]), {}), ((x[0], y[0, :1]), {}), ((x[0],), {}),
+        ((x[0], y[0], y[0]), {}), ((x[:3], y[:4]), {}), ((x[None], y[None]), {}), ((x[:0], y[:0]), {}),
+        ((np.asfortranarray(x), y), {}), ((x, y), {"out": out[:4]}), ((x, y), {"threads": 2}),
+        ((x, y), {"out": out, "threads": 2}), ((x, y), {"out": None}), ((x[0], y[0]), {"out": np.zeros((3, 2))}),
+    ]  # fmt: skip
+    for args, options in unusual:
+        assert f(*args, **options) == "python"
+    assert len(calls) == len(unusual)
+    assert calls[-1][1]["out"].shape == (3, 2)
+
+
+@needs_entry
+def test_entry_point_asks_its_guard():
+    guard = kernel(lambda x: [x[0] - 2.0], 3)
+    f_kernel = kernel(lambda x, y: [x[0] + y[0]], 3, 2)
+    entry = Entry.make(f_kernel, lambda *a, **k: "python", "f", "", guard)
+    entry.enable_single()
+    entry.enable_batch()
+    x, y = np.ones((50, 3)), np.ones((50, 2))
+    assert entry.function(x, y)[49, 0] == 2.0
+    x[31, 0] = 2.5
+    assert entry.function(x, y) == "python"
+    assert entry.function(x[31], y[31]) == "python"
+    assert entry.function(x[30], y[30])[0] == 2.0
+    x[31, 0] = np.nan  # not the guard's business
+    assert np.isnan(entry.function(x, y)[31, 0])
+
+
+@needs_entry
+def test_entry_point_in_many_threads_at_once():
+    entry = Entry.make(full, full, "full")
+    entry.enable_batch()
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((500, 3)), rng.standard_normal((500, 2))
+    expected, wrong = full(x, y), []
+
+    def work():
+        for _ in range(50):
+            if not np.array_equal(entry.function(x, y), expected):
+                wrong.append(1)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+# ---------------------------------------------------------------- the cache
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("KINETREE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(cache, "_warned", False)
+    return tmp_path / "cache"
+
+
+def double(x):
+    return [x[0] + x[0]]
+
+
+def code_files(folder):
+    """Files that kernels wrote, without those of the driver that all share."""
+    return sorted(folder.glob("*.code")) if folder.exists() else []
+
+
+def test_code_is_taken_from_the_cache(folder):
+    kernel(double, 1, key="k")(np.array([2.0]))
+    assert len(code_files(folder)) == 1
+
+    def never():
+        raise AssertionError("compiled again")
+
+    again = Kernel("test", never, (1,), (1,), "k")
+    assert again(np.array([3.0]))[0] == 6.0
+
+
+def test_damaged_code_is_compiled_again_with_a_warning(folder):
+    kernel(double, 1, key="k")(np.array([2.0]))
+    (file,) = code_files(folder)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-5])
+    with pytest.warns(cache.CacheWarning, match="damaged"):
+        assert kernel(double, 1, key="k")(np.array([4.0]))[0] == 8.0
+    assert file.read_bytes() == whole
+
+
+def test_a_cache_that_cannot_be_written_does_not_stop_anything(tmp_path, monkeypatch):
+    blocked = tmp_path / "file"
+    blocked.write_text("not a folder")
+    monkeypatch.setenv("KINETREE_CACHE", str(blocked / "cache"))
+    monkeypatch.setattr(cache, "_warned", False)
+    with pytest.warns(cache.CacheWarning, match="cannot be"):
+        assert kernel(double, 1, key="k")(np.array([4.0]))[0] == 8.0
+
+
+def test_the_cache_can_be_switched_off(tmp_path, monkeypatch):
+    monkeypatch.setenv("KINETREE_CACHE", "off")
+    assert cache.directory() is None
+    assert kernel(double, 1, key="k")(np.array([4.0]))[0] == 8.0
+
+
+def test_two_processes_may_write_at_once(folder):
+    program = (
+        "import numpy as np\n"
+        "from kinetree.engine.kernel import Kernel, trace\n"
+        "k = Kernel('t', lambda: trace(lambda x: [x[0] * x[0]], [1], lambda v: v), (1,), (1,), 'shared')\n"
+        "assert k(np.array([3.0]))[0] == 9.0\n"
+    )
+    runs = [subprocess.Popen([sys.executable, "-c", program], env=os.environ) for _ in range(3)]
+    assert [r.wait() for r in runs] == [0, 0, 0]
+    assert not list(folder.glob(".writing-*"))
+
+
+def test_machine_key_names_the_cpu():
+    assert machine.host().cpu in machine.host().key
+
+
+def test_failed_compilation_is_reported_with_the_name():
+    k = kernel(lambda x: [functions.arctan2(x[0], x[1])], 2, name="angle of something")
+    with pytest.raises((NotImplementedError, machine.CompilationError)):
+        k(np.array([1.0, 2.0]))
