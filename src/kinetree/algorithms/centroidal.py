@@ -114,8 +114,8 @@ def centroidal_matrix_rate(tree: Model, q: Scalars, v: Scalars) -> list[Force]:
             start, ratio, pairs = screws[carrier]
             for k, (s, s_rate) in enumerate(pairs):
                 held = inertia @ s
-                rate = inertia @ (s_rate - velocity.cross(s)) + velocity.cross_force(held)
-                part = _about(rate, com) - Force(com_rate.cross(held.force), ZERO3)
+                held_rate = inertia @ (s_rate - velocity.cross(s)) + velocity.cross_force(held)
+                part = _about(held_rate, com) - Force(com_rate.cross(held.force), ZERO3)
                 columns[start + k] = add(columns[start + k], part * ratio)
     return [ZERO_FORCE if c is None else c for c in columns]
 

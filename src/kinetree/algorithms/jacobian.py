@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..model.tree import BASE, Model
-from ..spatial import ZERO3, ZERO_MOTION, Motion, Scalar, Transform
+from ..spatial import ZERO3, ZERO_MOTION, Force, Motion, Scalar, Transform
 from .kinematics import Posed, Twist, of_frame, poses, twists
 from .passes import Scalars, add
 
@@ -101,7 +101,7 @@ def _componentwise(rate: Motion, column: Motion, v_frame: Motion, pose: Transfor
     return express(rate - drift.cross(column), pose, "aligned")
 
 
-def rows(columns: Columns) -> list[list[Scalar]]:
+def rows(columns: Sequence[Motion | Force]) -> list[list[Scalar]]:
     """The 6 x n matrix by rows."""
     components = [list(c) for c in columns]
     return [[c[i] for c in components] for i in range(6)]
