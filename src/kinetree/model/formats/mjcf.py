@@ -20,6 +20,7 @@ from ..joints import Fixed, Free, JointKind, Prismatic, Revolute, Spherical
 from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import Model
+from . import xml
 from .source import FileBuilder, Options, Source
 
 GRAVITY_DISABLED = "mjDSBL_GRAVITY"
@@ -58,7 +59,7 @@ class _Reader:
         self.skipped: list[str] = []
         off = m.opt.disableflags & getattr(self.mujoco.mjtDisableBit, GRAVITY_DISABLED)
         gravity = (0.0, 0.0, 0.0) if off else tuple(float(x) for x in m.opt.gravity)
-        name = m.names.split(b"\0", 1)[0].decode() or source.path.stem
+        name = xml.parse(source.data, source.file).attributes.get("model") or source.path.stem
         self.builder = FileBuilder(source, name, options, gravity=gravity)
         self.body_names = self._names("BODY", m.nbody, "body")
         self.joint_names = self._joint_names()
@@ -95,7 +96,7 @@ class _Reader:
                 self._read_body(i, free=i == floating)
         self._read_sites()
         self._note_what_is_not_understood()
-        return self.builder.finish()
+        return self.builder.finish(floating_base=False)
 
     def _body_to_free(self) -> int | None:
         """With ``floating_base=True``: the one body that is welded to the world."""
@@ -198,9 +199,9 @@ class _Reader:
         """Actuators by the joint they drive."""
         m = self.compiled
         found: dict[int, list[int]] = {}
-        on_joint = (self.mujoco.mjtTrn.mjTRN_JOINT, self.mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+        on_joint = (int(self.mujoco.mjtTrn.mjTRN_JOINT), int(self.mujoco.mjtTrn.mjTRN_JOINTINPARENT))
         for a in range(_count(m, "nactuator", "nu")):
-            if m.actuator_trntype[a] in on_joint:
+            if int(m.actuator_trntype[a]) in on_joint:
                 found.setdefault(int(m.actuator_trnid[a, 0]), []).append(a)
         return found
 

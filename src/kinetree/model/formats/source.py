@@ -135,16 +135,16 @@ class FileBuilder(ModelBuilder):
 
     # Building
 
-    def finish(self) -> Model:
+    def finish(self, *, floating_base: bool) -> Model:
         """Check the tree, build it, and warn about what was odd."""
         self._check_ends()
         root = self._check_roots()
         self._check_reach(root)
         self._check_mimics()
-        if self.options.floating_base:
+        if floating_base:
             self._check_not_floating(root)
         with self.at(None):
-            model = self.model(floating_base=self.options.floating_base)
+            model = self.model(floating_base=floating_base)
         self._warn()
         return model
 

@@ -81,7 +81,7 @@ class _Reader:
         names = {joint.attributes.get("name", ""): joint.line for joint in joints}
         for joint in joints:
             self.read_joint(joint, names)
-        return self.builder.finish()
+        return self.builder.finish(floating_base=self.builder.options.floating_base)
 
     # Elements
 

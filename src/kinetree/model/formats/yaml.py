@@ -192,7 +192,7 @@ class _Reader:
             self.read_body(node)
         for node in self.items(self.top["frames"], "frames") if "frames" in self.top else []:
             self.read_frame(node)
-        return self.builder.finish()
+        return self.builder.finish(floating_base=self.builder.options.floating_base)
 
     def read_base(self) -> None:
         node = self.top.get("base")
