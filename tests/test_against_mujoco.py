@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from judges import SOLVED, WORST, agree, size
+from judges import SOLVED, WORST, agree, print_worst, size
 from judges.mujoco_judge import MujocoJudge, urdf_spec
 from judges.pinocchio_judge import Part
 from judges.real_robots import load_quietly, robot_file
@@ -31,11 +31,9 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True, scope="module")
 def report() -> Iterator[None]:
-    """Say how good the agreement was (shown with ``pytest -s``)."""
     WORST.clear()
     yield
-    for quantity, error in sorted(WORST.items(), key=lambda item: -item[1]):
-        print(f"{quantity:40s} {error:.1e}")
+    print_worst()
 
 
 def compare(robot: kt.Robot, judge: MujocoJudge) -> None:

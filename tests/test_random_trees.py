@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import kinetree as kt
-from judges import WORST
+from judges import WORST, print_worst
 from judges.comparison import (
     States,
     compare_centroid,
@@ -185,10 +185,9 @@ def _without_rotors(parts: list[Part]) -> list[Part]:
 
 @pytest.fixture(autouse=True, scope="module")
 def report() -> Iterator[None]:
-    """Say how good the agreement was (shown with ``pytest -s``)."""
+    WORST.clear()
     yield
-    for quantity, error in sorted(WORST.items(), key=lambda item: -item[1]):
-        print(f"{quantity:40s} {error:.1e}")
+    print_worst()
 
 
 @pytest.mark.slow

@@ -52,3 +52,10 @@ def agree(
 def size(array: np.ndarray) -> np.ndarray:
     """Largest entry of each state's array."""
     return np.abs(array).reshape(len(array), -1).max(axis=-1, initial=0.0)
+
+
+def print_worst() -> None:
+    """Say how good the agreement was, worst first, and start afresh (shown with ``pytest -s``)."""
+    for quantity, error in sorted(WORST.items(), key=lambda item: -item[1]):
+        print(f"{quantity:50s} {error:.1e}")
+    WORST.clear()

@@ -17,6 +17,7 @@ with version 4.1:
   (JointModelSphericalZYX, JointModelUniversal, most composites; its issue 2053).  A judge
   built with ``chains=True`` puts a chain of single joints and massless links in their
   place, for which the three are right.
+- ``computeCentroidalMapTimeVariation`` is wrong even for plain hinges; ``dccrba`` is right.
 - ``computeKineticEnergy`` forgets the rotor inertia of revolute and helical joints with an
   unaligned axis, so rotors are added here.
 """

@@ -46,7 +46,6 @@ MIMICS = {
 
 FURTHER_MIMICS = {
     "talos_full": "talos_data/robots/talos_full_v2.urdf",
-    "alex": "alex_description/urdf/alex_psyonic_hands.urdf",
     "romeo_full": "romeo_description/urdf/romeo.urdf",
 }
 """Robots whose followers come before their leaders, which Pinocchio refuses to read as followers."""
