@@ -65,6 +65,14 @@ class UnsupportedError(KinetreeError, NotImplementedError):
     """Something the chosen format or method cannot express; says what to use instead."""
 
 
+class OptionError(KinetreeError, ValueError):
+    """An option that is missing or cannot be; says which one and what to give."""
+
+
+class OutputError(KinetreeError, OSError):
+    """Files that cannot be written; says where and why."""
+
+
 class CompileError(KinetreeError, RuntimeError):
     """Machine code could not be made; says for which algorithm."""
 
