@@ -22,7 +22,7 @@ class Count:
         Angles of which the sine, the cosine or both are needed.
     square_roots : int
     others : int
-        Arctangents, magnitudes and choices between two values.
+        Arctangents, magnitudes, comparisons and choices between two values.
     negations : int
         Changes of sign, which the literature does not count and neither does :attr:`total`.
     """
@@ -38,9 +38,8 @@ class Count:
     @property
     def total(self) -> int:
         """All operations but changes of sign; a sine with its cosine counts once."""
-        return (
-            self.multiplications + self.additions + self.divisions + self.sines + self.square_roots + self.others
-        )  # fmt: skip
+        arithmetic = self.multiplications + self.additions + self.divisions
+        return arithmetic + self.sines + self.square_roots + self.others
 
     def __add__(self, other: Count) -> Count:
         return Count(*(a + b for a, b in zip(asdict(self).values(), asdict(other).values(), strict=True)))
@@ -71,6 +70,6 @@ def count(graph: Graph, outputs: Sequence[int]) -> Count:
         divisions=kinds[DIV],
         sines=len(angles),
         square_roots=kinds[SQRT],
-        others=kinds[ATAN2] + kinds[ABS] + max(kinds[LESS], kinds[SELECT]),
+        others=kinds[ATAN2] + kinds[ABS] + kinds[LESS] + kinds[SELECT],
         negations=kinds[NEG],
     )
