@@ -191,6 +191,7 @@ def test_random_configurations_repeat_with_a_seed():
     np.testing.assert_array_equal(robot.random_configuration(5, (2, 3)), robot.random_configuration(5, (2, 3)))
     assert robot.random_configuration(5, (2, 3)).shape == (2, 3, robot.nq)
     assert robot.random_configuration().shape == (robot.nq,)
+    assert robot.random_configuration(5, 4).shape == robot.random_configuration(5, np.int64(4)).shape == (4, robot.nq)
     assert not np.array_equal(robot.random_configuration(5), robot.random_configuration(6))
 
 

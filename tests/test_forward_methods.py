@@ -200,6 +200,36 @@ def test_follower_of_its_own_carrier_by_hand():
         assert_close(robot.forward_dynamics([0.3], [5.0], [38.0], method=method), [2.0], 1e-14)
 
 
+def test_follower_with_ratio_zero_is_fixed_at_its_offset():
+    solid = {"mass": 1.0, "com": (0.1, 0.2, 0.3), "inertia": (1, 1, 1)}
+    builder = kt.Builder().body("a", "base", kt.Revolute("x"), **solid)
+    held = builder.body("b", "a", kt.Revolute("z"), mimic=kt.Mimic("a_joint", 0.0, 0.7), **solid).build()
+    builder = kt.Builder().body("a", "base", kt.Revolute("x"), **solid)
+    welded = builder.body("b", "a", kt.Fixed(), rpy=(0, 0, 0.7), **solid).build()
+    q, v, a = random_state(welded, np.random.default_rng(53), BATCH)
+    tau = welded.inverse_dynamics(q, v, a)
+    assert_close(held.inverse_dynamics(q, v, a), tau, 1e-14)
+    for method in FORWARD_METHODS:
+        assert_close(held.forward_dynamics(q, v, tau, method=method), a, 1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+def test_very_light_and_very_heavy_robots_are_not_taken_for_singular(scale):
+    """A grain on a heavy carriage, and the other way round."""
+    for first, second in ((1.0, scale), (scale, 1.0)):
+        builder = kt.Builder().body("a", "base", kt.Prismatic("x"), mass=first)
+        builder.body("b", "a", kt.Revolute("y"), mass=second, com=(0, 0, -0.1), inertia=np.full(3, 0.01 * second))
+        free = builder.build()
+        tied = builder.body("c", "base", kt.Revolute("y"), mass=1, com=(0, 0, 1), mimic=kt.Mimic("a_joint")).build()
+        for robot in (free, tied):
+            q, v, a = random_state(robot, np.random.default_rng(54), BATCH)
+            tau = robot.inverse_dynamics(q, v, a)
+            found = robot.forward_dynamics(q, v, tau)
+            assert_close(
+                robot.inverse_dynamics(q, v, found) / np.abs(tau).max(axis=0), tau / np.abs(tau).max(axis=0), 1e-7
+            )
+
+
 @pytest.mark.parametrize("heavy", ["leader", "follower"])
 def test_massless_leader_or_follower_is_no_problem(heavy):
     """Only together do they need inertia."""

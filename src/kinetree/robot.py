@@ -258,7 +258,7 @@ class Robot:
         ndarray, shape (*shape, nq)
         """
         generator = np.random.default_rng(rng)
-        batch = (shape,) if isinstance(shape, int) else tuple(shape)
+        batch = tuple(shape) if np.ndim(shape) else (int(shape),)  # type: ignore[arg-type]
         parts = [j.kind.random(generator, j.lower, j.upper, batch) for j in self.model.joints if not j.mimic]
         return np.concatenate([np.empty((*batch, 0)), *parts], axis=-1)
 

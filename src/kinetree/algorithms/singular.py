@@ -17,7 +17,7 @@ from .composite_body import mass_matrix
 from .passes import Scalars, positions
 
 TOLERANCE = 1e-13
-"""A pivot is zero when it is this small compared with the largest entry it could be made of."""
+"""A pivot is zero when it is this small compared with the numbers it is left over from."""
 
 
 def first_singular(tree: Model, q: Scalars, batch: tuple[int, ...], held: Collection[int] = ()) -> int | None:
@@ -54,9 +54,9 @@ def _first_in_matrix(tree: Model, q: Scalars, batch: tuple[int, ...], held: Coll
     owner = [i for i, joint in enumerate(tree.joints) for _ in range(joint.nv)]
     free = [k for k, i in enumerate(owner) if i not in held]
     h = pack(mass_matrix(tree, q), batch)[..., free, :][..., :, free]
-    size = np.abs(h).max(axis=(-1, -2), initial=0.0)
+    own = np.diagonal(h, axis1=-2, axis2=-1)
     for k in reversed(range(len(free))):
-        if np.any(h[..., k, k] <= TOLERANCE * size):
+        if np.any(h[..., k, k] <= TOLERANCE * own[..., k]):
             return owner[free[k]]
         h = h[..., :k, :k] - h[..., :k, k, None] * h[..., k, None, :k] / h[..., k, k, None, None]
     return None
