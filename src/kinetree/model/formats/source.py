@@ -203,6 +203,9 @@ class FileBuilder(ModelBuilder):
             seen[body] = len(seen)
             body = above[body].parent
         loop = [above[b] for b in reversed(list(seen)[seen[body] :])]
+        order = {name: i for i, name in enumerate(self._joints)}
+        first = min(range(len(loop)), key=lambda i: order[loop[i].name])
+        loop = loop[first:] + loop[:first]
         names = ", ".join(f"{draft.name!r}{_on(self._joint_lines[draft.name])}" for draft in loop[:6])
         return self.error(
             f"joints {names}{', ...' if len(loop) > 6 else ''} form a closed loop that hangs on nothing: "

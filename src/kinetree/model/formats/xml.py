@@ -78,6 +78,8 @@ def parse(data: bytes, file: str, closed: Collection[str] = ()) -> Element:
     except expat.ExpatError as problem:
         reason = expat.ErrorString(problem.code) or "unreadable"
         raise FileFormatError(f"malformed XML: {reason} (column {problem.offset + 1})", file, problem.lineno) from None
-    except (LookupError, UnicodeError, ValueError) as problem:
+    except FileFormatError:
+        raise
+    except (LookupError, ValueError) as problem:
         raise FileFormatError(f"unreadable text encoding: {problem}", file, 1) from None
     return document.children[0]
