@@ -1,0 +1,91 @@
+"""The inverse of a mass matrix in factors that keep the zeros of branches.
+
+M = L^T D L with L unit lower triangular, eliminated from the tips (:mod:`.factorisation`);
+then M^-1 = W D^-1 W^T with W = L^-1.  Row k of W, like row k of L, is zero but for k and its
+carriers, so W costs little, divisions are one per pivot, and a right-hand side that is zero
+on some branch costs that branch only the entries of W above the branching.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ..spatial import Scalar
+
+Column = dict[int, Scalar]
+"""The entries of a vector that are not zero by structure."""
+
+
+class SparseInverse:
+    """W by rows and the reciprocal pivots.
+
+    Parameters
+    ----------
+    matrix : nested sequence
+        A mass matrix.
+    parents : sequence of int
+        The nearest degree of freedom that carries each one, -1 for none
+        (:attr:`kinetree.model.tree.Model.dof_parents`).
+    """
+
+    def __init__(self, matrix: Sequence[Sequence[Scalar]], parents: Sequence[int]) -> None:
+        self.paths = [_path(parents, k) for k in range(len(matrix))]
+        lower, self.reciprocals = _eliminate(matrix, self.paths)
+        self.w: list[Column] = []
+        for k, path in enumerate(self.paths):
+            row: Column = {k: 1.0}
+            for n, i in enumerate(path[1:], 1):  # L W = 1, row by row
+                row[i] = -_sum(lower[k][m] * self.w[m][i] for m in reversed(path[1 : n + 1]))
+            self.w.append(row)
+
+    def times(self, column: Column, sign: float = 1.0) -> Column:
+        """M^-1 x, or its negative, without the entries that are zero by structure."""
+        gathered: dict[int, list[Scalar]] = {}
+        for k, x in column.items():
+            for i in self.paths[k]:
+                gathered.setdefault(i, []).append(self.w[k][i] * x)
+        z = {i: _sum(terms) * (self.reciprocals[i] * sign) for i, terms in gathered.items()}
+        met = ((k, [self.w[k][i] * z[i] for i in path if i in z]) for k, path in enumerate(self.paths))
+        return {k: _sum(terms) for k, terms in met if terms}
+
+    def matrix(self) -> list[Column]:
+        """M^-1 itself, by rows."""
+        n = len(self.paths)
+        scaled = [{i: w * self.reciprocals[i] for i, w in row.items()} for row in self.w]
+        rows: list[Column] = [{} for _ in range(n)]
+        for k in range(n):
+            for j in range(k + 1):
+                common = [scaled[k][i] * self.w[j][i] for i in self.paths[j] if i in scaled[k]]
+                if common:
+                    rows[k][j] = rows[j][k] = _sum(common)
+        return rows
+
+
+def _path(parents: Sequence[int], k: int) -> list[int]:
+    """A freedom and those that carry it, downwards."""
+    path = []
+    while k >= 0:
+        path.append(k)
+        k = parents[k]
+    return path
+
+
+def _eliminate(matrix: Sequence[Sequence[Scalar]], paths: Sequence[Sequence[int]]) -> tuple[list[Column], list[Scalar]]:
+    """L by rows, and the reciprocals of D, one division per pivot."""
+    h = [{i: row[i] for i in path} for row, path in zip(matrix, paths, strict=True)]
+    lower: list[Column] = [{} for _ in h]
+    reciprocals: list[Scalar] = [0.0] * len(h)
+    for k in reversed(range(len(h))):
+        reciprocals[k] = 1.0 / h[k][k]
+        for n, i in enumerate(paths[k][1:], 1):
+            lower[k][i] = h[k][i] * reciprocals[k]
+            for j in paths[k][n:]:
+                h[i][j] = h[i][j] - lower[k][i] * h[k][j]
+    return lower, reciprocals
+
+
+def _sum(terms: Iterable[Scalar]) -> Scalar:
+    first, *rest = terms
+    for term in rest:
+        first = first + term
+    return first
