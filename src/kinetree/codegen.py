@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import os
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,15 @@ from .engine.count import Count, count
 from .engine.fuse import fuse
 from .engine.interpret import evaluate
 from .engine.kernel import Traced
-from .errors import ModelError, OptionError, OutputError, SingularError, UnknownNameError, UnsupportedError
+from .errors import (
+    KinetreeWarning,
+    ModelError,
+    OptionError,
+    OutputError,
+    SingularError,
+    UnknownNameError,
+    UnsupportedError,
+)
 from .spatial import Force
 
 if TYPE_CHECKING:
@@ -44,7 +53,10 @@ NEED_INERTIA = ("forward_dynamics", "inverse_mass_matrix", "mass_matrix_factors"
 RESULT_NAMES = {"inverse_dynamics": "tau", "bias_force": "tau", "gravity_force": "tau", "forward_dynamics": "a"}
 
 TOLERANCE = {"double": 1e-12, "single": 1e-5}
-"""How far the test program lets results be off, relative to the largest number of a result, where rounding allows it."""
+"""How far the test program lets results be off, relative to the largest number of each, where rounding allows it."""
+
+WORTHLESS = 1e-2
+"""Rounding errors beyond this part of the largest number of a result are warned of."""
 
 Request = str | tuple[str, Mapping[str, Any]]
 
@@ -95,8 +107,8 @@ def complete_options(robot: Robot, name: str, options: Mapping[str, Any]) -> dic
 
 def _hint(robot: Robot, option: str) -> str:
     if option in ("frame", "frames"):
-        names = robot.frame_names
-        return f", such as {names[-1]!r}"
+        own = [f.name for f in robot.model.frames if f.name not in robot.body_names]
+        return f", such as {(own or robot.body_names)[-1]!r}"
     return ""
 
 
@@ -227,9 +239,9 @@ def _requests(robot: Robot, algorithms: Iterable[Request] | Request) -> list[tup
         algorithms = [algorithms]
     found = []
     for request in algorithms:
-        name, options = (request, {}) if isinstance(request, str) else request
-        if name not in ALGORITHMS:
-            raise UnknownNameError("algorithm", name, ALGORITHMS)
+        pair: tuple[str, Mapping[str, Any]] = (request, {}) if isinstance(request, str) else request
+        name, options = pair
+        find(name)
         found.append((name, complete_options(robot, name, options)))
     if not found:
         raise OptionError(f"no algorithm chosen; there are {', '.join(ALGORITHMS)}")
@@ -249,8 +261,15 @@ class _Export:
     c_name = ""
 
     def __init__(
-        self, robot: Robot, dialect: c.Dialect, name: str, options: dict[str, Any], wrenches: bool, fma: bool, states: int,
-    ) -> None:  # fmt: skip
+        self,
+        robot: Robot,
+        dialect: c.Dialect,
+        name: str,
+        options: dict[str, Any],
+        wrenches: bool,
+        fma: bool,
+        states: int,
+    ) -> None:
         self.name, self.options = name, options
         algorithm = find(name)
         loaded = wrenches and algorithm.loads
@@ -261,7 +280,7 @@ class _Export:
         self.shape = algorithm.shape(robot.model, options)
         self.states = [_random_state(robot, self.arguments, k, dialect.single_precision) for k in range(states)]
         self.expected = [_reference(robot, algorithm, state, options, loaded) for state in self.states]
-        self.tolerance = self._tolerance(dialect.single_precision)
+        self.tolerance = self._tolerance(robot, dialect.single_precision)
         self.graph, self.outputs = self.traced.graph, self.traced.outputs
         if fma:
             self.graph, self.outputs = fuse(self.graph, self.outputs)
@@ -280,15 +299,22 @@ class _Export:
         result = RESULT_NAMES.get(self.name, "result")
         return c.Function(self.c_name, self.graph, self.outputs, self.arguments, result)
 
-    def _tolerance(self, single_precision: bool) -> float:
+    def _tolerance(self, robot: Robot, single_precision: bool) -> float:
         """What the test program may allow: rounding errors are measured in a longer arithmetic."""
         narrow, wide = (np.float32, np.float64) if single_precision else (np.float64, np.longdouble)
         worst = 0.0
         for state, expected in zip(self.states, self.expected, strict=True):
-            flat = np.concatenate(state)
+            flat = np.concatenate(state).tolist()
             g, o = self.traced.graph, self.traced.outputs
             off = np.abs(evaluate(g, o, flat, narrow).astype(wide) - evaluate(g, o, flat, wide))
             worst = max(worst, float(np.max(off, initial=0.0)) / _size(expected))
+        if worst > WORTHLESS:
+            warnings.warn(
+                f"{self.name} of robot {robot.name!r} is ill-conditioned: rounding errors reach {worst:.1g} of "
+                f"the largest number of a result; {'use double precision' if single_precision else 'do not trust it'}",
+                KinetreeWarning,
+                stacklevel=5,
+            )
         return max(TOLERANCE["single" if single_precision else "double"], 16.0 * worst)
 
 
@@ -316,9 +342,10 @@ def _reference(
 ) -> np.ndarray:
     """Run the algorithm's text on the numbers themselves."""
     scalars: list[Any] = [split(x) for x in state]
-    if loaded:
-        six = scalars.pop()
-        scalars.append([Force.of(six[k : k + 6]) for k in range(0, len(six), 6)])
+    if algorithm.loads:
+        six = scalars.pop() if loaded else []
+        forces = [Force.of(six[k : k + 6]) for k in range(0, len(six), 6)]
+        scalars.append(forces or [None] * len(robot.body_names))
     try:
         with np.errstate(all="ignore"):
             result = pack(algorithm.function(robot.model, *scalars, **options), ()).ravel()
@@ -383,9 +410,10 @@ def _source(robot: Robot, dialect: c.Dialect, exports: Sequence[_Export], reentr
     parts = [
         f"/* {_banner(robot)} See {dialect.prefix}.h. */\n",
         f'#include "{dialect.prefix}.h"\n' + ("\n#include <math.h>\n" if calls_math else ""),
-        f"/* Where temporaries live. Static memory keeps the stack small, but then a function must not be entered again\n"
-        f"   before it has returned (from an interrupt, from another thread). Compile with -D{dialect.temporary}= to put\n"
-        f"   them on the stack instead, or with -D{dialect.temporary}=static to take them off it. */\n"
+        "/* Where temporaries live. Static memory keeps the stack small, but then a function must not be entered\n"
+        "   again before it has returned (from an interrupt, from another thread). Compile with\n"
+        f"   -D{dialect.temporary}= to put them on the stack instead, with -D{dialect.temporary}=static to take them\n"
+        "   off it. */\n"
         f"#ifndef {dialect.temporary}\n#define {dialect.temporary}{place}\n#endif\n",
         *([own] if own else []),
         *functions,
@@ -404,9 +432,9 @@ def _header(robot: Robot, dialect: c.Dialect, exports: Sequence[_Export]) -> str
     lines = [
         f"/* {_banner(robot)}",
         "",
-        "   SI units and radians. Moments before forces, angular velocities before linear ones; quaternions are x, y, z, w",
-        "   and must be of unit length, which is not checked. Matrices are stored row by row. A result must not overlap",
-        "   with an argument. Nothing is allocated and no state is kept from call to call.",
+        "   SI units and radians. Moments before forces, angular velocities before linear ones; quaternions are",
+        "   x, y, z, w and must be of unit length, which is not checked. Matrices are stored row by row. A result",
+        "   must not overlap with an argument. Nothing is allocated and nothing is remembered from call to call.",
         "",
         *_layout(robot),
         "*/",

@@ -6,8 +6,8 @@ import re
 import mpmath
 import numpy as np
 import pytest
-from helpers.gcc import Library
 
+from helpers.gcc import Library
 from kinetree.engine import c
 from kinetree.engine.fuse import fuse
 from kinetree.engine.graph import Graph, Node, inputs
@@ -313,5 +313,7 @@ def test_comments_cannot_be_left(tmp_path):
     nasty = ["*/ int broken = ", "/* nested", "??/", "two\nlines", "ünïcödé \u202e", "back\\", "**//*/", '"quoted"']
     path = tmp_path / "comment.c"
     lines = "\n".join(f"/* {c.comment(text)} */" for text in nasty)
-    path.write_text(f"{lines}\nvoid f(const double *a, double *r);\nvoid f(const double *a, double *r) {{ r[0] = a[0]; }}\n")
+    path.write_text(
+        f"{lines}\nvoid f(const double *a, double *r);\nvoid f(const double *a, double *r) {{ r[0] = a[0]; }}\n"
+    )
     assert Library(path)("f", 1, np.ones(1))[0] == 1.0

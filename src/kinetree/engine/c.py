@@ -25,10 +25,11 @@ LONGEST_EXPRESSION = 8
 LARGEST_OWN_ANGLE = 1.6e9
 """Angles beyond this (in radians) give NaN where C's own sine is not used."""
 
-KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while".split()
-)
+KEYWORDS = frozenset({
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+    "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
+    "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
+})  # fmt: skip
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 _BINARY = {ADD: "+", SUB: "-", MUL: "*", DIV: "/"}

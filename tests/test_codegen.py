@@ -1,0 +1,367 @@
+"""A robot's algorithms as C: compiled strictly, run, and compared with the reference."""
+
+import os
+import re
+import subprocess
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from helpers.compare import assert_close
+from helpers.gcc import Library, compile_c
+from helpers.robots import arm, floating_pair, random_state, random_tree
+from kinetree.catalogue import ALGORITHMS
+from kinetree.codegen import codegen, needed_options
+
+
+def panda_like() -> kt.Robot:
+    """Seven hinges with the geometry of a Franka arm, every link with all ten inertial parameters."""
+    rng = np.random.default_rng(7)
+    rows = []
+    for alpha, a, d in (
+        (0, 0, 0.333), (-90, 0, 0), (90, 0, 0.316), (90, 0.0825, 0), (-90, -0.0825, 0.384), (90, 0, 0),
+        (90, 0.088, 0.107),
+    ):  # fmt: skip
+        spread = rng.uniform(-0.004, 0.004, (3, 3))
+        inertia = np.diag(rng.uniform(0.05, 0.06, 3)) + spread + spread.T
+        rows.append({"alpha": alpha, "a": a, "d": d, "mass": 3.0, "com": rng.uniform(-0.1, 0.1, 3), "inertia": inertia})
+    return kt.from_dh(rows, degrees=True, name="Panda-like")
+
+
+def mixed() -> kt.Robot:
+    """A ball joint with a quaternion, a screw, a universal joint, a slide and a follower."""
+    box = kt.MassProperties.box(1.2, (0.1, 0.2, 0.3), (0.05, 0.02, 0.1))
+    b = kt.Builder("mixed", gravity=(1.0, 2.0, -9.0))
+    b.body("shoulder", "base", kt.Spherical(), joint_name="ball", mass_properties=box)
+    b.body(
+        "nut", "shoulder", kt.Helical((1, 2, 3), 0.1), joint_name="screw", position=(0.1, 0, 0.2), mass_properties=box
+    )
+    b.body("wrist", "nut", kt.Universal("ZX"), joint_name="cardan", rpy=(0.1, 0.2, 0.3), mass_properties=box)
+    b.body("slider", "wrist", kt.Prismatic("y"), joint_name="slide", position=(0, 0.3, 0), mass_properties=box)
+    b.body(
+        "finger", "wrist", kt.Revolute("x"), joint_name="finger joint", mass_properties=box,
+        mimic=kt.Mimic("slide", 2.0, 0.1),
+    )  # fmt: skip
+    return b.frame("tip", "slider", (0, 0, 0.1)).build()
+
+
+ROBOTS = {"panda": panda_like, "floating": floating_pair, "mixed": mixed}
+FRAMES = {"panda": "link7", "floating": "nose", "mixed": "tip"}
+
+
+def run_test_program(exported, *flags, libraries=("-lm",), optimise="-O2"):
+    """Compile source and test program strictly and run them."""
+    program = exported.test.with_suffix("")
+    compile_c(exported.source, exported.test, "-o", program, *flags, *libraries, optimise=optimise)
+    return subprocess.run([str(program)], capture_output=True, text=True, check=False)
+
+
+def library(exported, precision="double", **options):
+    real = np.float32 if precision == "single" else np.float64
+    return Library(exported.source, real, optimise="-O0", **options)
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("own_math", [False, True])
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_compiles_strictly_runs_and_agrees(tmp_path, name, precision, own_math):
+    robot, frame = ROBOTS[name](), FRAMES[name]
+    wanted = ["inverse_dynamics", "forward_dynamics", "mass_matrix", ("jacobian", {"frame": frame})]
+    exported = codegen(robot, tmp_path, wanted, prefix="bot", precision=precision, own_math=own_math)
+    run = run_test_program(exported, libraries=() if own_math else ("-lm",))
+    assert run.returncode == 0, run.stdout
+    assert run.stdout.count("ok") == 4
+
+    compiled = library(exported, precision, with_libm=not own_math)
+    tolerance = 1e-12 if precision == "double" else 1e-4
+    rng = np.random.default_rng(11)
+    for _ in range(10):
+        q, v, a = (x.astype(compiled.real).astype(float) for x in random_state(robot, rng))
+        tau = 10.0 * a
+        nv = robot.nv
+        assert_close(compiled("bot_inverse_dynamics", nv, q, v, a), robot.inverse_dynamics(q, v, a), tolerance)
+        forward = compiled("bot_forward_dynamics", nv, q, v, tau)
+        assert_close(forward, robot.forward_dynamics(q, v, tau), 10 * tolerance if precision == "single" else tolerance)
+        assert_close(compiled("bot_mass_matrix", nv * nv, q).reshape(nv, nv), robot.mass_matrix(q), tolerance)
+        jacobian = compiled(f"bot_jacobian_{frame}", 6 * nv, q).reshape(6, nv)
+        assert_close(jacobian, robot.jacobian(q, frame), tolerance)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_trees_with_every_joint(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    robot = random_tree(rng, 4, floating=seed % 2 == 1, followers=seed > 1)
+    exported = codegen(robot, tmp_path, own_math=seed in (0, 3), wrenches=True, prefix="tree")
+    compiled = library(exported)
+    for _ in range(5):
+        q, v, a = random_state(robot, rng)
+        six = rng.uniform(-3, 3, (len(robot.body_names), 6))
+        assert_close(
+            compiled("tree_inverse_dynamics", robot.nv, q, v, a, six), robot.inverse_dynamics(q, v, a, six), 1e-12
+        )
+        tau = robot.inverse_dynamics(q, v, a, six)
+        assert_close(compiled("tree_forward_dynamics", robot.nv, q, v, tau, six), a, 1e-9)
+
+
+def options_for(robot, name):
+    """Some value for every option that has no default."""
+    values = {
+        "frame": robot.body_names[-1],
+        "frames": robot.body_names[-1:],
+        "known": [k % 2 == 0 for k in range(len(robot.joint_names))],
+    }
+    return {option: values[option] for option in needed_options(name)}
+
+
+def test_every_algorithm_can_be_exported(tmp_path):
+    robot = floating_pair()
+    wanted = [(name, options_for(robot, name)) for name in ALGORITHMS]
+    exported = codegen(robot, tmp_path, wanted, prefix="p", states=2)
+    assert len(exported.functions) == len(ALGORITHMS)
+    run = run_test_program(exported, optimise="-O0")
+    assert run.returncode == 0, run.stdout
+    assert run.stdout.count("ok") == len(ALGORITHMS)
+
+
+def test_fused_multiply_add(tmp_path):
+    robot = arm()
+    exported = codegen(robot, tmp_path, fma=True)
+    assert "fma(" in exported.source.read_text()
+    assert "fma(" not in codegen(robot, tmp_path / "plain").source.read_text()
+    assert run_test_program(exported).returncode == 0
+
+
+# ---------------------------------------------------------------- the test program judges
+
+
+def test_test_program_finds_a_wrong_result(tmp_path):
+    exported = codegen(arm(), tmp_path, "gravity_force")
+    text = exported.source.read_text()
+    assert text.count("9.81") >= 1
+    exported.source.write_text(text.replace("9.81", "9.80999999"))
+    run = run_test_program(exported)
+    assert run.returncode == 1
+    assert "WRONG" in run.stdout
+
+
+def test_test_program_finds_nan(tmp_path):
+    exported = codegen(arm(), tmp_path, "gravity_force")
+    text = exported.source.read_text()
+    exported.source.write_text(re.sub(r"tau\[1\] = .*;", "tau[1] = (q[0] - q[0]) / (q[0] - q[0]);", text))
+    assert run_test_program(exported).returncode == 1
+
+
+def test_test_program_expects_the_reference(tmp_path):
+    """The numbers in it are the robot's own, not the graph's."""
+    robot = arm()
+    exported = codegen(robot, tmp_path, "mass_matrix", states=3)
+    text = exported.test.read_text()
+
+    def table(name):
+        body = re.search(name + r"\[3\]\[\w+\] = \{(.*?)\};", text, re.DOTALL).group(1)
+        return np.array([[float(x.strip(" ()")) for x in row.split(",")] for row in re.findall(r"\{(.*?)\}", body)])
+
+    assert_close(table("expected").reshape(3, 3, 3), robot.mass_matrix(table("q")), 1e-15)
+
+
+def whip(n):
+    """Light links that carry a heavy one: forward dynamics loses many digits."""
+    builder = kt.Builder("whip")
+    for k in range(n):
+        mass, moment = (1e4, 1e3) if k == n - 1 else (1e-3, 1e-5)
+        builder.body(
+            f"l{k}", "base" if k == 0 else f"l{k - 1}", kt.Revolute("y"), position=(0, 0, 1),
+            mass=mass, com=(0, 0, 0.5), inertia=(moment,) * 3,
+        )  # fmt: skip
+    return builder.build()
+
+
+def test_ill_conditioned_robots_get_a_test_they_can_pass(tmp_path):
+    """Where rounding alone is worse than 1e-12, the allowance and the header say so."""
+    exported = codegen(whip(3), tmp_path, "forward_dynamics", own_math=True, states=6)
+    run = run_test_program(exported)
+    assert run.returncode == 0, run.stdout
+    assert float(run.stdout.split("allowed")[1]) > 1e-11
+    assert "Rounding errors reach" in exported.header.read_text()
+    assert "Rounding errors reach" not in codegen(arm(), tmp_path, "forward_dynamics").header.read_text()
+
+
+def test_results_that_are_all_rounding_are_warned_of(tmp_path):
+    with pytest.warns(kt.KinetreeWarning, match="ill-conditioned.*use double precision"):
+        codegen(whip(5), tmp_path, "forward_dynamics", precision="single")
+
+
+# ---------------------------------------------------------------- the files
+
+
+def test_header_says_what_goes_where(tmp_path):
+    robot = mixed()
+    exported = codegen(robot, tmp_path, ["inverse_dynamics", ("jacobian", {"frame": "tip", "axes": "world"})])
+    header = exported.header.read_text()
+    assert exported.header.name == "mixed.h"
+    for line in ("#define MIXED_NQ 8 ", "#define MIXED_NV 7 ", "#define MIXED_BODIES 5 ", "#define MIXED_Q_CARDAN 5\n"):
+        assert line in header
+    assert "q[0..3] (1, 1, 1, 1), v[0..2]: ball, spherical, carries shoulder" in header
+    assert "q[4] (rad), v[3]: screw, helical" in header
+    assert "finger joint: 2.0 times slide plus 0.1" in header
+    assert "void mixed_inverse_dynamics(const double *q, const double *v, const double *a, double *tau);" in header
+    assert "#define MIXED_JACOBIAN_TIP_WORLD_SIZE 42" in header
+    assert "frame = tip, axes = world" in header
+    order = [header.index(word) for word in ("ball,", "screw,", "cardan,", "slide,")]
+    assert order == sorted(order)
+
+
+def test_header_compiles_by_itself_and_as_cpp(tmp_path):
+    exported = codegen(mixed(), tmp_path)
+    lone = tmp_path / "lone.c"
+    lone.write_text('#include "mixed.h"\n#include "mixed.h"\nint size(void);\nint size(void) { return MIXED_NV; }\n')
+    compile_c("-c", lone, "-o", tmp_path / "lone.o")
+    assert 'extern "C"' in exported.header.read_text()
+
+
+def test_nothing_but_math_is_included(tmp_path):
+    def includes(**options):
+        return re.findall(r"#include (.*)", codegen(arm(), tmp_path, **options).source.read_text())
+
+    assert includes() == ['"arm.h"', "<math.h>"]
+    assert includes(own_math=True) == ['"arm.h"']
+    assert includes(algorithms="kinetic_energy") == ['"arm.h"', "<math.h>"]
+    text = codegen(arm(), tmp_path, own_math=True).source.read_text()
+    for word in ("malloc", "calloc", "free(", "printf", "math.h"):
+        assert word not in text
+
+
+def test_temporaries_are_static_or_on_the_stack(tmp_path):
+    static = codegen(arm(), tmp_path / "static")
+    stack = codegen(arm(), tmp_path / "stack", reentrant=True)
+    assert "#define ARM_TEMPORARY static\n" in static.source.read_text()
+    assert "#define ARM_TEMPORARY\n" in stack.source.read_text()
+    for exported, flags in ((static, ["-DARM_TEMPORARY="]), (stack, []), (stack, ["-DARM_TEMPORARY=static"])):
+        assert run_test_program(exported, *flags).returncode == 0
+
+
+def test_arguments_that_do_not_matter(tmp_path):
+    """The mass of a lone slide does not depend on where it is."""
+    robot = kt.Builder("slide").body("block", "base", kt.Prismatic("x"), mass=2.0).build()
+    exported = codegen(robot, tmp_path, ["mass_matrix", "inverse_dynamics", "kinetic_energy"])
+    assert run_test_program(exported).returncode == 0
+    assert "math.h" not in exported.source.read_text()
+
+
+def test_names_that_are_no_names_in_c(tmp_path):
+    builder = kt.Builder("3 µ-robot */ int x;")
+    for k, name in enumerate(("j-1", "j_1", "*/ break;", "größe\n??/", "double")):
+        parent = "base" if k == 0 else f"b {k - 1}"
+        builder.body(f"b {k}", parent, kt.Revolute("xyz"[k % 3]), joint_name=name, mass=1.0, com=(0.1, 0.2, 0.3))
+    builder.frame("tool-1", "b 4", (0.1, 0, 0)).frame("tool_1", "b 4", (0.2, 0, 0)).frame("-", "b 4")
+    robot = builder.build()
+    frames = [("jacobian", {"frame": frame}) for frame in ("tool-1", "tool_1", "-")]
+    exported = codegen(robot, tmp_path, ["inverse_dynamics", *frames])
+    assert exported.source.name == "robot_3_robot_int_x.c"
+    assert [name.removeprefix("robot_3_robot_int_x_") for name in exported.functions] == [
+        "inverse_dynamics", "jacobian_tool_1", "jacobian_tool_1_2", "jacobian_frame",
+    ]  # fmt: skip
+    header = exported.header.read_text()
+    assert "_Q_J_1 0\n" in header
+    assert "_Q_J_1_2 1\n" in header
+    run = run_test_program(exported)
+    assert run.returncode == 0, run.stdout
+
+
+def test_same_input_same_files(tmp_path):
+    first, second = (codegen(mixed(), tmp_path / k) for k in "ab")
+    for a, b in zip(first.files, second.files, strict=True):
+        assert a.read_bytes() == b.read_bytes()
+
+
+def test_cost_is_reported(tmp_path):
+    exported = codegen(arm(), tmp_path, "inverse_dynamics")
+    (cost,) = exported.functions.values()
+    assert cost.multiplications > 10
+    assert str(cost) in exported.header.read_text()
+
+
+# ---------------------------------------------------------------- writing, wholly or not at all
+
+
+def test_folder_is_made_and_nothing_else_is_left(tmp_path):
+    exported = codegen(arm(), tmp_path / "deep" / "down")
+    assert sorted(os.listdir(tmp_path / "deep" / "down")) == sorted(p.name for p in exported.files)
+
+
+def test_failure_leaves_old_files_alone(tmp_path, monkeypatch):
+    exported = codegen(arm(), tmp_path)
+    before = [p.read_bytes() for p in exported.files]
+
+    def full(self, text, **options):
+        self.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    with pytest.raises(kt.OutputError, match="No space left"):
+        codegen(arm(), tmp_path, "mass_matrix")
+    assert [p.read_bytes() for p in exported.files] == before
+    assert len(os.listdir(tmp_path)) == 3
+
+
+def test_folder_that_cannot_be(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(kt.OutputError, match=r"cannot write C into .*file"):
+        codegen(arm(), tmp_path / "file" / "inside")
+    with pytest.raises(OSError, match="cannot write"):
+        codegen(arm(), tmp_path / "file")
+
+
+# ---------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize("prefix", ["", "3d", "a-b", "a b", "../x", "é", "int", "a;", 5])
+def test_bad_prefix(tmp_path, prefix):
+    with pytest.raises(kt.OptionError, match="no name in C"):
+        codegen(arm(), tmp_path, prefix=prefix)
+    assert not os.listdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"algorithms": "invers_dynamics"}, kt.UnknownNameError, "did you mean 'inverse_dynamics'"),
+        ({"algorithms": []}, kt.OptionError, "no algorithm chosen"),
+        (
+            {"algorithms": "jacobian"},
+            kt.OptionError,
+            "jacobian needs to know the frame: give frame=..., such as 'tool'",
+        ),
+        ({"algorithms": ("jacobian", {"frame": "tol"})}, kt.UnknownNameError, "did you mean 'tool'"),
+        ({"algorithms": ("jacobian", {"frame": "tool", "axis": "x"})}, kt.UnknownNameError, "did you mean 'axes'"),
+        ({"algorithms": ("jacobian", {"frame": "tool", "axes": "wrld"})}, kt.UnknownNameError, "did you mean 'world'"),
+        ({"algorithms": ("forward_dynamics", {"method": "magic"})}, kt.UnknownNameError, "articulated_body"),
+        ({"algorithms": ("hybrid_dynamics", {"known": [True]})}, kt.OptionError, "one truth value per joint, 3 in all"),
+        ({"algorithms": "floating_base_inverse_dynamics"}, kt.ModelError, "no floating base"),
+        ({"precision": "quad"}, kt.UnknownNameError, "no precision named 'quad'"),
+        ({"fma": True, "own_math": True}, kt.OptionError, "choose one"),
+        ({"states": 0}, kt.OptionError, "at least one state"),
+    ],
+)
+def test_requests_that_cannot_be(tmp_path, arguments, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        codegen(arm(), tmp_path, **arguments)
+    assert not os.listdir(tmp_path)
+
+
+def test_robot_without_inertia(tmp_path):
+    builder = kt.Builder("ghost", strict=False)
+    builder.body("a", "base", kt.Revolute("z"), mass=0.0)
+    robot = builder.build()
+    with pytest.raises(kt.SingularError, match="a_joint"):
+        codegen(robot, tmp_path, "forward_dynamics")
+    with pytest.raises(kt.SingularError, match="center_of_mass of robot 'ghost' divides by zero"):
+        codegen(robot, tmp_path, "center_of_mass")
+
+
+def test_number_too_large_for_float(tmp_path):
+    robot = kt.Builder("star").body("sun", "base", kt.Prismatic("x"), mass=1e40).build()
+    with pytest.raises(kt.UnsupportedError, match="use double precision"):
+        codegen(robot, tmp_path, "inverse_dynamics", precision="single")
+    codegen(robot, tmp_path, "inverse_dynamics")
