@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
+import warnings
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import kinetree as kt
@@ -262,7 +265,7 @@ BAD_YAML = {
     "not YAML": ("kinetree: 1\nname: [1, 2\nbodies: 3", 3, "malformed YAML"),
     "tabs": ("kinetree: 1\nbase:\n\tname: x", 3, "malformed YAML"),
     "bad bytes": (b"kinetree: 1\nname: \xff\xfe", 2, "not text in UTF-8"),
-    "control characters": (b"kinetree: 1\nname: \x00", None, "malformed YAML"),
+    "control characters": (b"kinetree: 1\nname: \xc3\xa9\x00", 2, "malformed YAML: control characters"),
     "two documents": ("kinetree: 1\nbodies: []\n---\nkinetree: 1", 3, "more than one document"),
     "tags": ("kinetree: 1\nname: !!python/object:os.system x", 2, "tags such as"),
     "key twice": ("kinetree: 1\nname: a\nname: b", 3, "key 'name' is given twice (the first on line 2)"),
@@ -489,3 +492,70 @@ def test_a_deep_document_is_no_danger(tmp_path: Path):
     path.write_text("<robot>" + "<a>" * 200_000 + "</a>" * 200_000 + "</robot>")
     with pytest.raises(kt.FileFormatError, match="is empty"):
         kt.load(path)
+
+
+GOOD_URDF = urdf(
+    joint("elbow", "upper_arm", "forearm", '<origin xyz="0 0 1" rpy="0 1 0"/><axis xyz="0 1 0"/>'),
+    joint("wrist", "forearm", "hand", REVOLUTE.format(-1, 1, 5) + '<mimic joint="elbow"/>', "revolute"),
+    links=inertial(),
+)
+GOOD_YAML = yaml(
+    "  - {name: a, parent: base, joint: {name: hip, kind: helical, axis: [0, 1, 0], pitch: 0.1, lower: -1}, mass: 1}",
+    "  - {name: b, parent: a, joint: {kind: revolute, mimic: {leader: hip}}, placement: {rpy: [1, 2, 3]}}",
+    "  - {name: c, parent: b, joint: fixed, mass: 1, inertia: [1, 1, 1], inertia_axes: {quaternion: [0, 0, 0, 1]}}",
+    "frames:",
+    "  - {name: f, body: c, placement: {position: [1, 2, 3]}}",
+)
+SHRAPNEL = [
+    "nan",
+    "-1",
+    "0",
+    "",
+    "[",
+    "]",
+    "{",
+    "}",
+    ": ",
+    "&a ",
+    "*a",
+    "<",
+    ">",
+    "/",
+    '"',
+    "1e999",
+    "a",
+    "hip",
+    "b",
+    "~",
+]
+
+
+def problem_of(path: Path) -> kt.FileFormatError | None:
+    """What is wrong with a file, if anything."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", kt.ModelWarning)
+            kt.load(path)
+    except kt.FileFormatError as problem:
+        return problem
+    return None
+
+
+@pytest.mark.parametrize("text", [GOOD_URDF, GOOD_YAML], ids=["urdf", "yaml"])
+def test_damaged_files_load_or_fail_with_file_and_line(tmp_path, text):
+    """Never with anything else than an error of kinetree's own."""
+    path = tmp_path / ("r.urdf" if text == GOOD_URDF else "r.yaml")
+    path.write_text(text)
+    kt.load(path)
+    tokens = re.findall(r"\w+|\W", text)
+    rng = np.random.default_rng(0)
+    problems = []
+    for _ in range(400):
+        damaged = list(tokens)
+        for k in rng.integers(len(tokens), size=rng.integers(1, 3)):
+            damaged[k] = str(rng.choice(SHRAPNEL))
+        path.write_text("".join(damaged))
+        problems.append(problem_of(path))
+    for problem in problems:
+        assert problem is None or str(problem).startswith(f"{path}, line "), problem
+    assert 5 <= problems.count(None) <= 200

@@ -77,6 +77,11 @@ def there_and_back(robot: kt.Robot, tmp_path: Path) -> kt.Robot:
 # Equal to the last bit
 
 
+def test_a_robot_without_a_name(tmp_path):
+    robot = kt.Builder("").body("b", "base", kt.Revolute(), mass=1).build()
+    assert there_and_back(robot, tmp_path) == robot
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_random_trees_with_every_kind_of_joint(tmp_path, seed):
     rng = np.random.default_rng(seed)
@@ -139,7 +144,7 @@ def test_names_that_yaml_would_take_for_something_else(tmp_path, name):
     assert there_and_back(robot, tmp_path) == robot
 
 
-finite = st.floats(allow_nan=False, allow_infinity=False)
+finite = st.floats(-1e150, 1e150)
 
 
 @given(st.lists(finite, min_size=6, max_size=6))
@@ -410,3 +415,16 @@ def test_ten_thousand_bodies_load_in_seconds(tmp_path):
     assert time.process_time() - start < 10.0
     assert again == robot
     assert replace(again.model, name="other") != robot.model
+
+
+def test_the_example_in_the_documentation(tmp_path):
+    page = (Path(__file__).resolve().parent.parent / "docs" / "file-formats.md").read_text()
+    text = page.split("```yaml\n")[1].split("```")[0]
+    VALIDATOR.validate(yaml.safe_load(text.replace("1e-3", "1.0e-3")))
+    robot = kt.load(write(tmp_path, text))
+    assert robot.joint_names == ["slew", "rope_joint", "load_joint", "indicator_joint"]
+    assert robot.joint("slew").armature == pytest.approx((6.4,))
+    up = np.array([np.sin(0.1), 0, np.cos(0.1)])  # the boom's z axis, tilted by the placement
+    expected = [0, 0, 1.5] + 2 * np.array([np.cos(0.1), 0, -np.sin(0.1)]) - 0.2 * up
+    assert_close(robot.pose(np.zeros(4), "hook")[:3, 3], expected, 1e-15)
+    assert robot.mass == pytest.approx(370.1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import uuid
 from collections.abc import Callable
 from pathlib import Path
 
@@ -98,7 +99,7 @@ def _write_whole(path: Path, data: bytes) -> None:
     target = Path(os.path.realpath(path))
     if not target.parent.is_dir():
         raise RobotFileNotFoundError(f"cannot write {str(path)!r}: there is no directory {str(target.parent)!r}")
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
+    beside = target.with_name(f".{uuid.uuid4().hex}.part")
     try:
         with open(beside, "wb") as stream:
             stream.write(data)

@@ -61,8 +61,11 @@ class _Reader:
         gravity = (0.0, 0.0, 0.0) if off else tuple(float(x) for x in m.opt.gravity)
         name = xml.parse(source.data, source.file).attributes.get("model") or source.path.stem
         self.builder = FileBuilder(source, name, options, gravity=gravity)
-        self.body_names = self._names("BODY", m.nbody, "body")
+        self.taken_bodies: set[str] = set()
+        self.taken_joints: set[str] = set()
+        self.body_names = self._body_names()
         self.joint_names = self._joint_names()
+        self.actuator_count = int(getattr(m, "nactuator", m.nu))
         self.motors = self._motors()
 
     # Names: kinetree needs one for every body and joint, and frames share the names of bodies.
@@ -71,16 +74,16 @@ class _Reader:
         kind = getattr(self.mujoco.mjtObj, f"mjOBJ_{what}")
         return self.mujoco.mj_id2name(self.compiled, kind, index) or ""
 
-    def _names(self, what: str, count: int, word: str) -> list[str]:
-        names = [self._given_name(what, i) for i in range(count)]
-        taken = set(names)
-        return [name or _claim(f"{word}_{i}", taken) for i, name in enumerate(names)]
+    def _body_names(self) -> list[str]:
+        names = [self._given_name("BODY", i) for i in range(self.compiled.nbody)]
+        self.taken_bodies.update(names)
+        return [name or _claim(f"body_{i}", self.taken_bodies) for i, name in enumerate(names)]
 
     def _joint_names(self) -> list[str]:
-        m = self.compiled
-        names = [self._given_name("JOINT", i) for i in range(m.njnt)]
-        taken = set(names)
-        return [name or _claim(f"{self.body_names[m.jnt_bodyid[i]]}_joint", taken) for i, name in enumerate(names)]
+        bodies = [self.body_names[i] for i in self.compiled.jnt_bodyid]
+        names = [self._given_name("JOINT", i) for i in range(self.compiled.njnt)]
+        self.taken_joints.update(names)
+        return [name or _claim(f"{body}_joint", self.taken_joints) for name, body in zip(names, bodies, strict=True)]
 
     # Building
 
@@ -119,10 +122,10 @@ class _Reader:
         pose = Pose.of(m.body_pos[i], quaternion=_xyzw(m.body_quat[i]))
         joints = range(m.body_jntadr[i], m.body_jntadr[i] + m.body_jntnum[i])
         if free:
-            joint = _claim("floating_base", set(self.joint_names))
+            joint = _claim("floating_base", self.taken_joints)
             self.builder.add_joint(joint, parent, name, Free(), actuated=False)
         elif not len(joints):
-            self.builder.add_joint(_claim(name, set(self.joint_names)), parent, name, Fixed(), pose)
+            self.builder.add_joint(_claim(name, self.taken_joints), parent, name, Fixed(), pose)
         else:
             self._read_joints(joints, name, parent, pose)
 
@@ -142,7 +145,7 @@ class _Reader:
             kind, anchor, at_reference = self._kind(j)
             before = Pose() if isinstance(kind, Free) else pose @ Pose.of(anchor + arm) @ at_reference
             last = j == joints[-1]
-            child = body if last else _claim(f"{body}_{self.joint_names[j]}", set(self.body_names))
+            child = body if last else _claim(f"{body}_{self.joint_names[j]}", self.taken_bodies)
             if not last:
                 self.builder.add_body(child)
             self.builder.add_joint(
@@ -177,7 +180,7 @@ class _Reader:
         dofs = slice(first, first + kind.nv)
         motors = self.motors.get(j, [])
         # Actuators are named only where there are some; a file without any says nothing about motors.
-        driven = bool(motors) if m.nu else not isinstance(kind, Free)
+        driven = bool(motors) if self.actuator_count else not isinstance(kind, Free)
         data: dict[str, Any] = {
             "rotor_inertia": m.dof_armature[dofs] + self._reflected(motors, "actuator_armature"),
             "damping": m.dof_damping[dofs] + self._reflected(motors, "actuator_damping"),
@@ -200,7 +203,7 @@ class _Reader:
         m = self.compiled
         found: dict[int, list[int]] = {}
         on_joint = (int(self.mujoco.mjtTrn.mjTRN_JOINT), int(self.mujoco.mjtTrn.mjTRN_JOINTINPARENT))
-        for a in range(_count(m, "nactuator", "nu")):
+        for a in range(self.actuator_count):
             if int(m.actuator_trntype[a]) in on_joint:
                 found.setdefault(int(m.actuator_trnid[a, 0]), []).append(a)
         return found
@@ -269,13 +272,9 @@ class _Reader:
         nonlinear = [joints[m.dof_jntid[k]] for k in range(m.nv) if _any_row(m, "dof_dampingpoly", k)]
         floaters = [self.body_names[i] for i in range(m.nbody) if m.body_gravcomp[i]]
         mocap = [self.body_names[i] for i in range(m.nbody) if m.body_mocapid[i] >= 0]
-        actuators = [
-            self._given_name("ACTUATOR", a) or str(a)
-            for a in range(_count(m, "nactuator", "nu"))
-            if not self._is_plain_motor(a)
-        ]
-        driven = [a for motors in self.motors.values() for a in motors]
-        elsewhere = _count(m, "nactuator", "nu") - len(driven)
+        unusual = [a for a in range(self.actuator_count) if not self._is_plain_motor(a)]
+        actuators = [self._given_name("ACTUATOR", a) or str(a) for a in unusual]
+        elsewhere = self.actuator_count - sum(map(len, self.motors.values()))
         found = [
             (m.neq, f"{m.neq} equality constraint(s)"),
             (m.ntendon, f"{m.ntendon} tendon(s)"),
@@ -303,10 +302,6 @@ def _claim(name: str, taken: set[str]) -> str:
         name += "_"
     taken.add(name)
     return name
-
-
-def _count(compiled: Any, newer: str, older: str) -> int:
-    return int(getattr(compiled, newer, getattr(compiled, older)))
 
 
 def _any_row(compiled: Any, attribute: str, row: int) -> bool:

@@ -107,12 +107,18 @@ class _Composer:
                     if len(documents) > 1:
                         self._fail("the file has more than one document; a robot file has one", event)
         except yaml.YAMLError as problem:
-            mark = getattr(problem, "problem_mark", None)
-            reason = getattr(problem, "problem", None) or " ".join(str(problem).split())
-            raise FileFormatError(f"malformed YAML: {reason}", self.file, mark.line + 1 if mark else None) from None
+            raise self._malformed(problem) from None
         if not documents:
             raise FileFormatError("the file is empty", self.file)
         return documents[0]
+
+    def _malformed(self, problem: yaml.YAMLError) -> FileFormatError:
+        if isinstance(problem, yaml.reader.ReaderError):  # a character that YAML does not allow: position, no line
+            line = self.text.count("\n", 0, problem.position) + 1
+            return FileFormatError(f"malformed YAML: {problem.reason}", self.file, line)
+        mark = getattr(problem, "problem_mark", None)
+        reason = getattr(problem, "problem", None) or problem
+        return FileFormatError(f"malformed YAML: {reason}", self.file, mark.line + 1 if mark else None)
 
     def _decode(self, data: bytes) -> str:
         try:
