@@ -16,14 +16,18 @@ from .arrays import flatten
 from .catalogue import Algorithm, find
 from .engine import cache, machine
 from .engine.entry import Entry, available
-from .engine.kernel import Kernel, Traced, trace
+from .engine.kernel import Kernel, RolledKernel, Traced, trace
 from .errors import CompileError, KinetreeWarning
 from .model.joints import Custom
 from .model.tree import Model
+from .rolled import roll
 from .spatial import Force, Scalar, where
 
-LARGEST_UNROLLED = 160
-"""Bodies up to which a robot becomes straight-line code."""
+LARGEST_UNROLLED = 80
+"""Bodies up to which a robot becomes straight-line code; larger ones become loops."""
+
+ROLLED = ("inverse_dynamics", "forward_dynamics", "bias_force")
+"""Algorithms that can be loops."""
 
 QUATERNION_TOLERANCE = 1e-6
 """How far a quaternion's length may be from one before it is refused."""
@@ -98,6 +102,8 @@ class Compiler:
     def _make(self, algorithm: Algorithm, options: Mapping[str, Any], loaded: tuple[int, ...]) -> Kernel:
         lengths = algorithm.lengths(self.tree) + ((6 * len(loaded),) if loaded else ())
         shape = algorithm.shape(self.tree, options)
+        if self.rolled:
+            return self._make_rolled(algorithm, options, lengths, shape, bool(loaded))
         key = None
         if self._model_key is not None:
             key = cache.digest(self._model_key, algorithm.name, repr(options), repr(loaded))
@@ -109,6 +115,32 @@ class Compiler:
             key,
             algorithm.inputs + (("wrenches",) if loaded else ()),
             self.single_precision,
+        )
+
+    @cached_property
+    def rolled(self) -> bool:
+        """Whether this tree is too large to be unrolled."""
+        return len(self.tree.bodies) > LARGEST_UNROLLED
+
+    def handles(self, name: str) -> bool:
+        """Whether there is machine code for an algorithm: for large trees only for those that can be rolled."""
+        return not self.rolled or (name in ROLLED and not self.tree.has_followers)
+
+    def _make_rolled(
+        self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...],
+        loaded: bool,
+    ) -> Kernel:  # fmt: skip
+        layouts = ["q" if name == "q" else "v" for name in algorithm.inputs] + (["wrench"] if loaded else [])
+
+        return RolledKernel(
+            f"{algorithm.name} of {self.tree.name!r}",
+            lambda: self.trace(algorithm.name, options),
+            lengths,
+            shape,
+            None,
+            algorithm.inputs,
+            self.single_precision,
+            schedule=lambda: roll(algorithm.function, self.tree, layouts, dict(options)),
         )
 
     def trace(self, name: str, options: Mapping[str, Any] | None = None, loaded: tuple[int, ...] = ()) -> Traced:
@@ -130,7 +162,7 @@ class Compiler:
     @cached_property
     def guard(self) -> Kernel | None:
         """A small kernel of q that is positive where a quaternion is not of unit length or gimbal lock is near."""
-        if not any(j.kind.quaternion or _has_gimbal(j.kind) for j in self.tree.joints if not j.mimic):
+        if self.rolled or not any(j.kind.quaternion or _has_gimbal(j.kind) for j in self.tree.joints if not j.mimic):
             return None
         key = None if self._model_key is None else cache.digest(self._model_key, "guard")
         lengths = (self.tree.nq,)
@@ -157,7 +189,7 @@ class Compiler:
         self, name: str, options: Mapping[str, Any] | None, fallback: Callable[..., Any], doc: str
     ) -> Entry | None:
         """A built-in function for the plain form of an algorithm; None where that cannot be."""
-        if name not in DIRECT or self.single_precision or not available():
+        if name not in DIRECT or self.single_precision or self.rolled or not available():
             return None
         return Entry.make(self.kernel(name, options), fallback, name, doc, self.guard)
 
@@ -167,6 +199,9 @@ class Compiler:
     ) -> np.ndarray:  # fmt: skip
         """Evaluate."""
         loaded = tuple(sorted(loads))
+        if loaded and self.rolled:  # a loop treats all bodies alike
+            loads = {i: loads.get(i, np.zeros(6)) for i in range(len(self.tree.bodies))}
+            loaded = tuple(loads)
         kernel = self.kernel(name, options, loaded)
         if loaded:
             batch = np.broadcast_shapes(*(load.shape[:-1] for load in loads.values()))

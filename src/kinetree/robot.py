@@ -18,7 +18,6 @@ from .arrays import as_array, batch_shape, pack, split
 from .catalogue import FORWARD_METHODS, find
 from .compiled import (
     DIRECT,
-    LARGEST_UNROLLED,
     QUATERNION_TOLERANCE,
     SINGULARITY_TOLERANCE,
     Compiler,
@@ -776,7 +775,8 @@ class Robot:
                 shapes.update(extra)
             batch = batch_shape(**shapes)
             _check_out(out, (*batch, *algorithm.shape(self.model, options)))
-            if self._compiler is not None and not any(np.iscomplexobj(a) for a in arrays.values()):
+            real = not any(np.iscomplexobj(a) for a in arrays.values())
+            if real and self._compiler is not None and self._compiler.handles(name):
                 packed = {
                     i: pack(f, np.broadcast_shapes(*map(np.shape, f))) for i, f in enumerate(loads) if f is not None
                 }
@@ -795,7 +795,7 @@ class Robot:
 
     @cached_property
     def _compiler(self) -> Compiler | None:
-        if self.backend == "reference" or len(self.model.bodies) > LARGEST_UNROLLED or not supported():
+        if self.backend == "reference" or not supported():
             return None
         return Compiler(self.model, self.precision == "single")
 
@@ -850,7 +850,7 @@ class Robot:
         array = as_array(value, (self.nq,), name, f"{self.nq} = nq")
         if self._compiler is not None and array.size and not np.iscomplexobj(array):
             guard = self._compiler.guard
-            if guard is None or not np.any(guard(array) > 0.0):
+            if not self._compiler.rolled and (guard is None or not np.any(guard(array) > 0.0)):
                 return array
         for joint, where in self._quaternions:
             off = np.abs(np.linalg.norm(array[..., where], axis=-1) - 1.0)

@@ -26,7 +26,7 @@ from ..spatial import (
     ldl_inverse,
 )
 from .newton_euler import Moving, Wrenches, base_at_rest, inertia_force, move
-from .passes import Scalars, inward, outward, positions, rates
+from .passes import Scalars, collect, each, inward, nothing, outward, part, positions, present, rates
 
 
 class Pivot(NamedTuple):
@@ -43,7 +43,7 @@ def eliminate(inertia: ArticulatedInertia, subspace: tuple[Motion, ...], armatur
     u = tuple(inertia @ s for s in subspace)
     d = [[s.dot(column) for column in u] for s in subspace]
     for k, extra in enumerate(armature):
-        if extra:
+        if present(extra):
             d[k][k] = d[k][k] + extra
     inverse = [[1.0 / d[0][0]]] if len(d) == 1 else ldl_inverse(ldl(d))
     psi = tuple(combine_forces(u, column) for column in inverse)
@@ -68,6 +68,11 @@ def times(matrix: Sequence[Sequence[Scalar]], x: Sequence[Scalar]) -> list[Scala
     return result
 
 
+def at_own_inertia(link: Link, m: Moving, external: Force | None) -> tuple[ArticulatedInertia, Force]:
+    """A body's own inertia, and the force its motion without joint accelerations takes."""
+    return link.inertia.articulated(), inertia_force(link, m, external)
+
+
 def articulated_inertias(
     tree: Model, transforms: Sequence[Transform], subspaces: Sequence[tuple[Motion, ...]]
 ) -> list[tuple[ArticulatedInertia, Pivot]]:
@@ -89,9 +94,7 @@ def forward_dynamics(
     """Joint accelerations for given joint forces."""
     if tree.has_followers:
         raise SingularError("articulated bodies need independent joints; see algorithms.followers")
-    external = wrenches or [None] * len(tree.links)
-    nothing = [None] * len(tree.links)
-    moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), nothing)
+    moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), nothing(tree))
 
     def give_way(
         link: Link, total: tuple[ArticulatedInertia, Force], m: Moving, tau: Scalars
@@ -109,10 +112,7 @@ def forward_dynamics(
         a = [base - mu.dot(psi) for base, psi in zip(times(pivot.d_inverse, excess), pivot.psi, strict=True)]
         return mu + combine(m.subspace, a), a
 
-    own = [
-        (link.inertia.articulated(), inertia_force(link, m, f))
-        for link, m, f in zip(tree.links, moving, external, strict=True)
-    ]
+    own = each(tree, at_own_inertia, moving, wrenches or nothing(tree))
     solved, _ = inward(tree, give_way, own, moving, rates(tree, tau))
     reached = outward(tree, accelerate, (ZERO_MOTION, []), moving, solved)
-    return [x for _, a in reached for x in a]
+    return collect(tree, part(reached, 1))

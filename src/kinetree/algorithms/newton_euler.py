@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ..model.tree import Link, Model
 from ..spatial import ZERO3, Force, Matrix3, Motion, Scalar, Symmetric3, Transform, Vec3, combine
-from .passes import Scalars, bias_motion, collect, inward, outward, positions, rates
+from .passes import Scalars, bias_motion, collect, each, inward, nothing, outward, part, positions, present, rates
 
 Wrenches = Sequence[Force | None]
 
@@ -97,16 +97,15 @@ def inverse_dynamics(
     tree: Model, q: Scalars, v: Scalars, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> tuple[list[Scalar], list[Force]]:
     """Joint forces for a motion, and the wrench each joint passes to its body, in body coordinates."""
-    external = wrenches or [None] * len(tree.links)
-    accelerations = [None] * len(tree.links) if a is None else rates(tree, a)
+    accelerations = nothing(tree) if a is None else rates(tree, a)
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), accelerations)
-    own = [inertia_force(link, m, f) for link, m, f in zip(tree.links, moving, external, strict=True)]
+    own = each(tree, inertia_force, moving, wrenches or nothing(tree))
 
     def hand_on(link: Link, total: Force, m: Moving, a: Scalars | None) -> tuple[tuple[list[Scalar], Force], Force]:
         tau = [column.dot(total) for column in m.subspace]  # 000 eq. 6.6
-        if a is not None and any(link.armature):
+        if a is not None and any(present(x) for x in link.armature):
             tau = [t + inertia * x for t, inertia, x in zip(tau, link.armature, a, strict=True)]  # 004 eq. 10.12
         return (tau, total), m.transform.force_to_parent(total)
 
     results, _ = inward(tree, hand_on, own, moving, accelerations)
-    return collect(tree, [tau for tau, _ in results]), [total for _, total in results]
+    return collect(tree, part(results, 0)), list(part(results, 1))

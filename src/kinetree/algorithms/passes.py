@@ -1,8 +1,10 @@
 """The two ways of walking a tree, which every recursion is made of.
 
 An *outward* step makes a body's quantities from its parent's; an *inward* step says what
-a body hands to its parent.  The recursions are written as such steps, so that they can
-be unrolled body by body (as here) or traced once and looped over.
+a body hands to its parent; *each* looks at every body by itself.  The recursions are
+written as such steps, so that they can be unrolled body by body (as here) or traced once
+per kind of body and looped over: a tree with a ``walk`` of its own does the walking itself
+(:mod:`kinetree.rolled`), and what the steps return then stays inside it.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ Scalars = Sequence[Scalar]
 
 def outward(tree: Model, step: Callable[..., Any], base: Any, *per_body: Sequence[Any]) -> list[Any]:
     """Call ``step(link, parent_result, *inputs_of_this_body)`` from the base to the tips."""
+    if tree.walk is not None:
+        return tree.walk.outward(step, base, *per_body)
     results: list[Any] = []
     for link in tree.links:
         parent = base if link.parent == BASE else results[link.parent]
@@ -34,6 +38,8 @@ def inward(
     returns a result and what to hand to the parent; the second return value is what the
     base receives (None when nothing stands on it).
     """
+    if tree.walk is not None:
+        return tree.walk.inward(step, own, *per_body)
     totals = list(own)
     results: list[Any] = [None] * len(tree.links)
     ground: Any = None
@@ -47,6 +53,29 @@ def inward(
     return results, ground
 
 
+def each(tree: Model, function: Callable[..., Any], *per_body: Sequence[Any]) -> list[Any]:
+    """Call ``function(link, *inputs_of_this_body)`` for every body."""
+    if tree.walk is not None:
+        return tree.walk.each(function, *per_body)
+    return [function(link, *(column[link.index] for column in per_body)) for link in tree.links]
+
+
+def part(per_body: Sequence[Any], index: int) -> Sequence[Any]:
+    """One component of what a pass returned for every body."""
+    own = getattr(per_body, "part", None)
+    return own(index) if own is not None else [result[index] for result in per_body]
+
+
+def present(x: Scalar) -> bool:
+    """Whether a parameter is anything but an exact zero; one that is not known yet counts as present."""
+    return not (isinstance(x, float) and x == 0.0)
+
+
+def nothing(tree: Model) -> list[None]:
+    """No input for any body."""
+    return [None] * len(tree.links)
+
+
 def add(a: Any, b: Any) -> Any:
     """Sum of two quantities, or of two tuples of quantities, part by part; None counts as nothing."""
     if a is None or b is None:
@@ -58,16 +87,22 @@ def add(a: Any, b: Any) -> Any:
 
 def positions(tree: Model, q: Scalars) -> list[list[Scalar]]:
     """Each joint's coordinates; a follower's come from its leader."""
+    if tree.walk is not None:
+        return tree.walk.positions(q)
     return [link.position(q) for link in tree.links]
 
 
 def rates(tree: Model, v: Scalars) -> list[list[Scalar]]:
     """Each joint's velocities or accelerations; a follower's come from its leader."""
+    if tree.walk is not None:
+        return tree.walk.rates(v)
     return [link.velocity(v) for link in tree.links]
 
 
 def collect(tree: Model, per_body: Sequence[Sequence[Scalar]]) -> list[Scalar]:
-    """Joint forces laid out like ``v``; a follower's force is carried by its leader."""
+    """Joint forces or accelerations laid out like ``v``; a follower's force is carried by its leader."""
+    if tree.walk is not None:
+        return tree.walk.collect(per_body)
     total: list[Any] = [None] * tree.nv
     for link, values in zip(tree.links, per_body, strict=True):
         for k, value in zip(range(link.v_slice.start, link.v_slice.stop), values, strict=True):

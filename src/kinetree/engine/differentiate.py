@@ -295,5 +295,3 @@ def differentiate(traced: Traced, mode: str = "auto") -> Traced:
     wrt = [traced.graph.input(k) for k in range(count)]
     rows = jacobian(traced.graph, traced.outputs, wrt, mode)
     return Traced(traced.graph, [x for row in rows for x in row], traced.lengths, (*traced.shape, count))
-
-

@@ -18,16 +18,17 @@ SYMBOL = "drive"
 
 _WORDS = {
     "kernel": "ptr", "guard": "ptr", "out": "ptr", "scratch": "ptr", "out_length": "i64", "start": "i64", "stop": "i64",
-    "count": "i64",
+    "count": "i64", "context": "ptr",
 }  # fmt: skip
 
 
 def pack_job(
     kernel: int, guard: int, out: int, scratch: int, out_length: int, start: int, stop: int,
-    pointers: Sequence[int], strides: Sequence[int], lengths: Sequence[int],
+    pointers: Sequence[int], strides: Sequence[int], lengths: Sequence[int], context: int = 0,
 ) -> bytes:  # fmt: skip
-    """What one call of the driver is to do."""
-    words = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), *pointers, *strides, *lengths)
+    """What one call of the driver is to do. The context is handed to the kernel as it is."""
+    head = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), context)
+    words = (*head, *pointers, *strides, *lengths)
     return struct.pack(f"<{len(words)}q", *words)
 
 
@@ -166,7 +167,7 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
         "calculate:",
         "  %doubt = phi i64 [ 0, %compute ], [ %bad_bit, %ask ]",
         "  %doubts_next = or i64 %doubts, %doubt",
-        "  call void %kernel(ptr %scratch, ptr %result)",
+        "  call void %kernel(ptr %scratch, ptr %result, ptr %context)",
         "  br label %out_block",
         # outputs
         "out_block:",

@@ -245,7 +245,7 @@ def _run_batch(s: _Assembly, result: str) -> None:
     values = {
         "kernel": s.field("lanes"), "guard": s.field("guard_lanes"), "out": s.word(result, _DATA), "scratch": scratch,
         "out_length": s.field("out_length", "i64"), "start": "0", "stop": s.op("load i64, ptr %rows"),
-        "count": s.field("inputs", "i64"),
+        "count": s.field("inputs", "i64"), "context": "null",
     }  # fmt: skip
     for k, (name, kind) in enumerate(JOB_WORDS.items()):
         s.do(f"store {kind} {values[name]}, ptr {s.at('%job', 8 * k)}")

@@ -23,6 +23,7 @@ from .driver import pack_job
 from .emit import lanes_module, single_module
 from .fuse import fuse
 from .graph import Graph, inputs, outputs
+from .rolled import rolled_module
 
 Shape = tuple[int, ...]
 Trace = Callable[..., Any]
@@ -213,7 +214,8 @@ class Kernel:
 
         def run(start: int, stop: int) -> None:
             scratch = self._scratch()
-            drive(pack_job(kernel, 0, target, scratch, self.size, start, stop, pointers, strides, self.lengths))
+            job = (kernel, 0, target, scratch, self.size, start, stop, pointers, strides, self.lengths)
+            drive(pack_job(*job, context=self.context_address))
 
         pieces = max(1, min(threads, count // lanes))
         if pieces == 1:
@@ -231,10 +233,20 @@ class Kernel:
         """States per tile."""
         return machine.host().lanes * (2 if self.single_precision else 1)
 
+    @property
+    def context_address(self) -> int:
+        """What the machine code gets as its last argument."""
+        return 0
+
+    @property
+    def work_vectors(self) -> int:
+        """Vectors that the machine code needs behind its outputs."""
+        return 0
+
     @cached_property
     def scratch_bytes(self) -> int:
         """Size of the work area for one tile."""
-        vectors = sum(self.lengths) + self.size + 3 * self.lanes
+        vectors = sum(self.lengths) + self.size + 3 * self.lanes + self.work_vectors
         return vectors * self.lanes * np.dtype(self.dtype).itemsize
 
     def _scratch(self) -> int:
@@ -262,3 +274,57 @@ class Kernel:
         if rows.strides[0] % rows.itemsize or (n > 1 and rows.strides[-1] != rows.itemsize):
             rows = np.ascontiguousarray(rows)
         return rows
+
+
+@dataclass
+class RolledKernel(Kernel):
+    """A kernel that runs a schedule of steps, for what is too long to unroll.
+
+    ``schedule`` returns the steps, one row of offsets per call (step number first), the
+    parameters, and the number of work vectors.
+    """
+
+    schedule: Callable[[], Any] | None = None
+
+    @cached_property
+    def _plan(self) -> Any:
+        assert self.schedule is not None
+        return self.schedule()
+
+    @property
+    def work_vectors(self) -> int:
+        """Vectors that the steps keep between them."""
+        return int(self._plan.work_vectors)
+
+    @cached_property
+    def lanes_address(self) -> int:
+        """Machine code of the loop, with its schedule filled in."""
+        plan = self._plan
+        text = rolled_module(plan.steps, self.lanes, self.single_precision)
+        key = cache.digest("rolled", text, machine.host().key)
+        code = cache.read(key)
+        if code is None:
+            try:
+                code = machine.assemble(text)
+            except machine.CompilationError as problem:
+                raise machine.CompilationError(f"compiling {self.name} failed: {problem}") from None
+            cache.write(key, code)
+        names = tuple(f"step{k}" for k in range(len(plan.steps)))
+        addresses, alive = machine.load(code, ("kernel", *names))
+        table = np.array([addresses[name] for name in names], dtype=np.int64)
+        entries = plan.entries.copy()
+        entries[:, 0] = table[entries[:, 0]]
+        params = plan.params.astype(self.dtype)
+        words = (len(entries), _address(entries), _address(params), self.size, entries.shape[1])
+        self._context = np.array(words, dtype=np.int64)
+        self._alive += [alive, entries, params]
+        return addresses["kernel"]
+
+    @property
+    def context_address(self) -> int:
+        """Where the schedule is."""
+        return _address(self._context)
+
+    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
+        rows = [np.atleast_2d(a) for a in arrays]
+        self._run_batch(rows, (1,), result, 1)
