@@ -393,7 +393,7 @@ class Schedule:
 
 
 def roll(function: Callable[..., Any], tree: Model, layouts: Sequence[str], options: dict[str, Any]) -> Schedule:
-    """Trace ``function(tree, *vectors, **options)`` into a schedule; ``layouts`` are "q", "v" or "wrench" per vector."""
+    """Trace ``function(tree, *vectors, **options)`` into a schedule; a vector's layout is "q", "v" or "wrench"."""
     rolled = RolledTree(tree)
     vectors: list[Any] = [InputVector(k) for k in range(len(layouts))]
     if layouts and layouts[-1] == "wrench":
@@ -465,10 +465,8 @@ def _schedule(rolled: RolledTree, layouts: Sequence[str]) -> Schedule:
             parent = start + (places[link.parent] if link.parent != BASE else 0) * this.pool_size
             within = {"q": link.q_slice.start, "v": link.v_slice.start, "wrench": 6 * i}
             shares = [start_of + within[layout] for start_of, layout in zip(starts, layouts, strict=True)]
-            rows.append(
-                [first + rolled.group_of[i], params_at[i], int(record_at[i]), own, parent, own, parent]
-                + [link.v_slice.start, *shares]
-            )
+            head = (first + rolled.group_of[i], params_at[i], int(record_at[i]), own, parent, own, parent)
+            rows.append([*head, link.v_slice.start, *shares])
     return Schedule(steps, np.array(rows, dtype=np.int64), np.array(params or [0.0]), int(record_at[-1]) + pools)
 
 

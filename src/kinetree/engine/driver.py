@@ -18,16 +18,20 @@ SYMBOL = "drive"
 
 _WORDS = {
     "kernel": "ptr", "guard": "ptr", "out": "ptr", "scratch": "ptr", "out_length": "i64", "start": "i64", "stop": "i64",
-    "count": "i64", "context": "ptr",
+    "count": "i64", "context": "ptr", "tile_area": "ptr",
 }  # fmt: skip
 
 
 def pack_job(
     kernel: int, guard: int, out: int, scratch: int, out_length: int, start: int, stop: int,
-    pointers: Sequence[int], strides: Sequence[int], lengths: Sequence[int], context: int = 0,
+    pointers: Sequence[int], strides: Sequence[int], lengths: Sequence[int], context: int = 0, tile_area: int = 0,
 ) -> bytes:  # fmt: skip
-    """What one call of the driver is to do. The context is handed to the kernel as it is."""
-    head = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), context)
+    """What one call of the driver is to do. The context is handed to the kernel as it is.
+
+    With a ``tile_area`` results are collected there tile by tile and then streamed past
+    the caches, which pays when they are too many to stay in them.
+    """
+    head = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), context, tile_area)
     words = (*head, *pointers, *strides, *lengths)
     return struct.pack(f"<{len(words)}q", *words)
 
@@ -168,12 +172,16 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
         "  %doubt = phi i64 [ 0, %compute ], [ %bad_bit, %ask ]",
         "  %doubts_next = or i64 %doubts, %doubt",
         "  call void %kernel(ptr %scratch, ptr %result, ptr %context)",
-        "  br label %out_block",
         # outputs
+        "  %out_start = mul i64 %base, %out_length",
+        f"  %final = getelementptr {real}, ptr %out, i64 %out_start",
+        "  %streaming = icmp ne ptr %tile_area, null",
+        "  %dest = select i1 %streaming, ptr %tile_area, ptr %final",
+        "  br label %out_block",
         "out_block:",
         "  %d = phi i64 [ 0, %calculate ], [ %d_next, %out_end ]",
         "  %more_out = icmp slt i64 %d, %out_length",
-        "  br i1 %more_out, label %out_body, label %tile_end",
+        "  br i1 %more_out, label %out_body, label %written",
         "out_body:",
         "  %oleft = sub i64 %out_length, %d",
         f"  %oleft_one = insertelement <{lanes} x i64> poison, i64 %oleft, i64 0",
@@ -196,9 +204,9 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
             f"  %valid{k} = icmp slt i64 %w{k}, %stop",
             f"  br i1 %valid{k}, label %do{k}, label %out_end",
             f"do{k}:",
-            f"  %g{k} = mul i64 %w{k}, %out_length",
+            f"  %g{k} = mul i64 {k}, %out_length",
             f"  %h{k} = add i64 %g{k}, %d",
-            f"  %to{k} = getelementptr {real}, ptr %out, i64 %h{k}",
+            f"  %to{k} = getelementptr {real}, ptr %dest, i64 %h{k}",
             f"  call void @llvm.masked.store.{suffix}.p0({vec} {out_rows[k]}, ptr %to{k}, i32 {size}, {mask} %omask)",
             f"  br label {follow}",
         ]
@@ -206,14 +214,54 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
         "out_end:",
         f"  %d_next = add i64 %d, {lanes}",
         "  br label %out_block",
+        "written:",
+        "  br i1 %streaming, label %stream, label %tile_end",
+        *_stream(real, vec, lanes, size),
         "tile_end:",
         f"  %next_base = add i64 %base, {lanes}",
         "  %more_tiles = icmp slt i64 %next_base, %stop",
         "  br i1 %more_tiles, label %tile, label %done",
         "done:",
         "  %answer = phi i64 [ 0, %entry ], [ %doubts_next, %tile_end ]",
+        "  fence seq_cst",
         "  ret i64 %answer",
         "}",
+        "!0 = !{i32 1}",
         "",
     ]
     return "\n".join(text)
+
+
+def _stream(real: str, vec: str, lanes: int, size: int) -> list[str]:
+    """Copy a finished tile to its place with stores that bypass the caches, where the alignment allows."""
+    wide = lanes * size
+    return [
+        "stream:",
+        "  %rows_left = sub i64 %stop, %base",
+        f"  %rows_now = call i64 @llvm.smin.i64(i64 %rows_left, i64 {lanes})",
+        "  %numbers = mul i64 %rows_now, %out_length",
+        "  br label %copy",
+        "copy:",
+        "  %e = phi i64 [ 0, %stream ], [ %e_one, %copy_one ], [ %e_many, %copy_many ]",
+        "  %copied = icmp sge i64 %e, %numbers",
+        "  br i1 %copied, label %tile_end, label %choose",
+        "choose:",
+        f"  %from_e = getelementptr {real}, ptr %tile_area, i64 %e",
+        f"  %to_e = getelementptr {real}, ptr %final, i64 %e",
+        "  %to_bits = ptrtoint ptr %to_e to i64",
+        f"  %low = and i64 %to_bits, {wide - 1}",
+        "  %aligned = icmp eq i64 %low, 0",
+        f"  %e_many = add i64 %e, {lanes}",
+        "  %enough = icmp sle i64 %e_many, %numbers",
+        "  %by_vector = and i1 %aligned, %enough",
+        "  br i1 %by_vector, label %copy_many, label %copy_one",
+        "copy_many:",
+        f"  %many = load {vec}, ptr %from_e, align {size}",
+        f"  store {vec} %many, ptr %to_e, align {wide}, !nontemporal !0",
+        "  br label %copy",
+        "copy_one:",
+        f"  %one = load {real}, ptr %from_e",
+        f"  store {real} %one, ptr %to_e",
+        "  %e_one = add i64 %e, 1",
+        "  br label %copy",
+    ]

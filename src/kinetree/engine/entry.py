@@ -24,7 +24,7 @@ import numpy as np
 
 from . import cache, machine
 from .driver import _WORDS as JOB_WORDS
-from .kernel import Kernel, driver_address
+from .kernel import STREAMED_BYTES, Kernel, driver_address
 
 SYMBOL = "enter"
 MAX_INPUTS = 6
@@ -42,7 +42,7 @@ _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 
 # Layout of the context, in 8-byte words.
 _FIELDS = (
-    "single", "lanes", "guard_single", "guard_lanes", "drive", "scratch_bytes", "out_length",
+    "single", "lanes", "guard_single", "guard_lanes", "drive", "scratch_bytes", "tile_bytes", "out_length",
     "array_type", "float64", "fallback", "vectorcall", "new_array", "release", "retake", "out_name",
     "inputs", "ndim", *(f"dim{k}" for k in range(MAX_DIMS)), *(f"length{k}" for k in range(MAX_INPUTS)),
 )  # fmt: skip
@@ -245,7 +245,7 @@ def _run_batch(s: _Assembly, result: str) -> None:
     values = {
         "kernel": s.field("lanes"), "guard": s.field("guard_lanes"), "out": s.word(result, _DATA), "scratch": scratch,
         "out_length": s.field("out_length", "i64"), "start": "0", "stop": s.op("load i64, ptr %rows"),
-        "count": s.field("inputs", "i64"), "context": "null",
+        "count": s.field("inputs", "i64"), "context": "null", "tile_area": _tile_area(s, scratch),
     }  # fmt: skip
     for k, (name, kind) in enumerate(JOB_WORDS.items()):
         s.do(f"store {kind} {values[name]}, ptr {s.at('%job', 8 * k)}")
@@ -274,6 +274,15 @@ def _run_batch(s: _Assembly, result: str) -> None:
     s.label("doubtful")  # drop our reference and let Python decide
     s.do(f"call void @Py_DecRef(ptr {result})")
     s.do("br label %unusual")
+
+
+def _tile_area(s: _Assembly, scratch: str) -> str:
+    """The end of the scratch area if there is too much output for the caches, else null."""
+    numbers = s.op(f"mul i64 {s.op('load i64, ptr %rows')}, {s.field('out_length', 'i64')}")
+    much = s.compare("sgt", "i64", numbers, STREAMED_BYTES // 8)
+    start = s.op(f"sub i64 {s.field('scratch_bytes', 'i64')}, {s.field('tile_bytes', 'i64')}")
+    area = s.op(f"getelementptr i8, ptr {scratch}, i64 {start}")
+    return s.op(f"select i1 {much}, ptr {area}, ptr null")
 
 
 def entry_module() -> str:
@@ -403,6 +412,7 @@ class Entry:
             return None
         values = {
             "drive": driver_address(),
+            "tile_bytes": kernel.tile_bytes,
             "out_length": kernel.size,
             "array_type": id(np.ndarray),
             "float64": id(_DTYPE),

@@ -32,6 +32,10 @@ _POINTER = ctypes.c_void_p
 _DRIVE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)
 
 
+STREAMED_BYTES = 1 << 21
+"""Results larger than this do not fit the nearer caches and are written past them."""
+
+
 @dataclass
 class Traced:
     """A graph with named vector inputs and an output of some shape."""
@@ -211,11 +215,13 @@ class Kernel:
         kernel, target, item = self.lanes_address, _address(flat), flat.itemsize
         pointers = [_address(a) for a in rows]
         strides = [a.strides[0] // item for a in rows]
+        streamed = count * self.size * item > STREAMED_BYTES
 
         def run(start: int, stop: int) -> None:
             scratch = self._scratch()
             job = (kernel, 0, target, scratch, self.size, start, stop, pointers, strides, self.lengths)
-            drive(pack_job(*job, context=self.context_address))
+            tile = scratch + self.scratch_bytes - self.tile_bytes if streamed else 0
+            drive(pack_job(*job, context=self.context_address, tile_area=tile))
 
         pieces = max(1, min(threads, count // lanes))
         if pieces == 1:
@@ -247,7 +253,12 @@ class Kernel:
     def scratch_bytes(self) -> int:
         """Size of the work area for one tile."""
         vectors = sum(self.lengths) + self.size + 3 * self.lanes + self.work_vectors
-        return vectors * self.lanes * np.dtype(self.dtype).itemsize
+        return vectors * self.lanes * np.dtype(self.dtype).itemsize + self.tile_bytes
+
+    @cached_property
+    def tile_bytes(self) -> int:
+        """Size of the results of one tile, rounded up to whole vectors."""
+        return -(-self.size * self.lanes * np.dtype(self.dtype).itemsize // 64) * 64
 
     def _scratch(self) -> int:
         """Address of a work area that belongs to this thread."""

@@ -78,6 +78,7 @@ def assemble(text: str) -> bytes:
     """Machine code (an object file) for a module of LLVM assembly."""
     try:
         module = binding().parse_assembly(text)
+        module.verify()  # a malformed module would take the whole process down
         return bytes(_target().emit_object(module))
     except RuntimeError as problem:
         raise CompilationError(str(problem).splitlines()[0] if str(problem) else "LLVM failed") from None
