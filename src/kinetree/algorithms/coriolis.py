@@ -2,63 +2,59 @@
 
 Each body contributes through the matrix B with 2 B = v x* I - I v x + (I v) x^, the
 choice that makes B + B^T the rate of the body's inertia; it is gathered over subtrees
-like the inertia itself.
+like the inertia itself.  Multiplied out, with w, u the velocity, h, J the first and
+second moments and l the linear momentum, half of its blocks vanish:
+
+    B = [[A, 0], [-l x, 0]],    A = w x (J - tr(J)/2) - h x u x
+
+because u x m - h x w x + w x h x = l x and J w x + w x J + (J w) x = tr(J) w x.
 """
 
 from __future__ import annotations
 
 from ..model.tree import BASE, Link, Model
-from ..spatial import Force, Matrix3, Motion, RigidInertia, Scalar, Symmetric3, Transform
+from ..spatial import ZERO3, Force, Matrix3, Motion, RigidInertia, Scalar, Symmetric3, Transform, Vec3
 from .kinematics import Posed, Twist, poses, twists
 from .passes import Scalars, add, inward, positions, rates
 
 
 class VelocityInertia:
-    """A general 6x6 matrix in blocks, acting on motions: ``[[A, C], [E, F]]``."""
+    """B, which maps motions to forces: the block A and the linear momentum l."""
 
-    __slots__ = ("a", "c", "e", "f")
+    __slots__ = ("a", "momentum")
 
-    def __init__(self, a: Matrix3, c: Matrix3, e: Matrix3, f: Matrix3) -> None:
-        self.a, self.c, self.e, self.f = a, c, e, f
+    def __init__(self, a: Matrix3, momentum: Vec3) -> None:
+        self.a, self.momentum = a, momentum
 
     def __add__(self, other: VelocityInertia) -> VelocityInertia:
-        return VelocityInertia(self.a + other.a, self.c + other.c, self.e + other.e, self.f + other.f)
+        return VelocityInertia(self.a + other.a, self.momentum + other.momentum)
 
     def __matmul__(self, m: Motion) -> Force:
-        return Force(self.a @ m.angular + self.c @ m.linear, self.e @ m.angular + self.f @ m.linear)
+        return Force(self.a @ m.angular, m.angular.cross(self.momentum))
 
-    def transposed(self) -> VelocityInertia:
-        """Ordinary transpose."""
-        return VelocityInertia(self.a.T, self.e.T, self.c.T, self.f.T)
+    def transposed_times(self, m: Motion) -> Force:
+        """B^T m."""
+        return Force(self.a.T @ m.angular + self.momentum.cross(m.linear), ZERO3)
 
     @classmethod
     def of_body(cls, inertia: RigidInertia, velocity: Motion) -> VelocityInertia:
         """B of one body moving with ``velocity``, in its own coordinates."""
         w, u = velocity.angular, velocity.linear
-        h, m = inertia.first, inertia.mass
-        i = inertia.second.dense()
-        wx, ux, hx = Matrix3.cross_of(w), Matrix3.cross_of(u), Matrix3.cross_of(h)
-        momentum = inertia @ velocity
-        lx, kx = Matrix3.cross_of(momentum.force), Matrix3.cross_of(momentum.moment)
-        # v x* I - I v x, block by block; then (I v) x^ = [[-k x, -l x], [-l x, 0]]
-        a = wx.times(i) - ux.times(hx) - i.times(wx) - hx.times(ux) - kx
-        c = wx.times(hx) + ux * m - hx.times(wx) - lx
-        e = hx.times(wx) - wx.times(hx) - ux * m - lx
-        zero = Symmetric3.diagonal(0.0).dense()
-        return cls(a * 0.5, c * 0.5, e * 0.5, zero)
+        j = inertia.second - Symmetric3.diagonal(0.5 * (inertia.second.xx + inertia.second.yy + inertia.second.zz))
+        turning = Matrix3.from_columns(*(w.cross(column) for column in j.dense().rows))
+        return cls(turning - _double_cross(inertia.first, u), (inertia @ velocity).force)
 
     def to_parent(self, x: Transform) -> VelocityInertia:
         """X^T B X: the same map seen from the parent frame."""
+        a, momentum = self.a, x.rotate(self.momentum)
+        for rotation in reversed(x.rotations):
+            a = rotation.conjugate(a)
+        return VelocityInertia(a - _double_cross(x.translation, momentum), momentum)
 
-        def turned(block: Matrix3) -> Matrix3:
-            for rotation in reversed(x.rotations):
-                block = rotation.conjugate(block)
-            return block
 
-        a, c, e, f = turned(self.a), turned(self.c), turned(self.e), turned(self.f)
-        p = Matrix3.cross_of(x.translation)
-        c_up, e_up = c + p.times(f), e - f.times(p)
-        return VelocityInertia(a + p.times(e) - c_up.times(p), c_up, e_up, f)
+def _double_cross(a: Vec3, b: Vec3) -> Matrix3:
+    """``a x b x`` = b a^T - (a.b) 1."""
+    return Matrix3(a * b.x, a * b.y, a * b.z) - Symmetric3.diagonal(a.dot(b)).dense()
 
 
 def coriolis_matrix(tree: Model, q: Scalars, v: Scalars) -> list[list[Scalar]]:
@@ -84,10 +80,9 @@ def coriolis_matrix(tree: Model, q: Scalars, v: Scalars) -> list[list[Scalar]]:
     matrix: list[list[Scalar | None]] = [[None] * tree.nv for _ in range(tree.nv)]
     for link in tree.links:
         inertia, b = subtrees[link.index]
-        bt = b.transposed()
         # per column of this joint: I S' + B S, I S and B^T S
         triples = [
-            (inertia @ ds + b @ s, inertia @ s, bt @ s)
+            (inertia @ ds + b @ s, inertia @ s, b.transposed_times(s))
             for s, ds in zip(posed[link.index].subspace, subspace_rates[link.index], strict=True)
         ]
         carrier = link
