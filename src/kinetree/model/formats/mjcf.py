@@ -23,8 +23,6 @@ from ..tree import Model
 from . import xml
 from .source import FileBuilder, Options, Source
 
-GRAVITY_DISABLED = "mjDSBL_GRAVITY"
-
 
 def read(source: Source, options: Options) -> Model:
     """Read an MJCF file."""
@@ -57,7 +55,7 @@ class _Reader:
         self.mujoco = _import_mujoco(source.file)
         self.compiled = m = _compile(self.mujoco, source)
         self.skipped: list[str] = []
-        off = m.opt.disableflags & getattr(self.mujoco.mjtDisableBit, GRAVITY_DISABLED)
+        off = m.opt.disableflags & int(self.mujoco.mjtDisableBit.mjDSBL_GRAVITY)
         gravity = (0.0, 0.0, 0.0) if off else tuple(float(x) for x in m.opt.gravity)
         name = xml.parse(source.data, source.file).attributes.get("model") or source.path.stem
         self.builder = FileBuilder(source, name, options, gravity=gravity)
