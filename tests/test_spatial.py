@@ -213,6 +213,13 @@ def test_products_of_motions_forces_and_inertias(seed):
     assert_close(array(inertia.articulated() @ turning), inertia_matrix(inertia) @ [*a[:3], 0, 0, 0], 1e-14, scale=10.0)
     dyad = ArticulatedInertia.dyad(six(2 * f, Force), six(f, Force))
     assert_close(np.array(dyad.to_rows(), dtype=float), 2 * np.outer(f, f), 1e-15)
+    g = six(f, Force)
+    assert_close(array(-g), -f, 1e-15)
+    assert_close(array(g - six(b, Force)), f - b, 1e-15)
+    assert_close(array(g * 2.0 + 3.0 * six(b, Force)), 2 * f + 3 * b, 1e-15)
+    assert_close(array(-m), -a, 1e-15)
+    assert_close(array(m - six(b, Motion)), a - b, 1e-15)
+    assert_close(array(m * 2.0 + 3.0 * six(b, Motion)), 2 * a + 3 * b, 1e-15)
     assert_close(array(combine([m, six(b, Motion)], [2.0, -3.0])), 2 * a - 3 * b, 1e-15)
 
 
