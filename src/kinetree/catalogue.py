@@ -15,6 +15,7 @@ from .algorithms import (
     centroidal,
     composite_body,
     coriolis,
+    derivatives,
     energy,
     factorisation,
     floating_base,
@@ -182,6 +183,14 @@ def _operational_space_inertia(
     return compute(tree, q, frames, axes)
 
 
+def _inverse_dynamics_derivatives(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[Any]:
+    return list(derivatives.inverse_dynamics_derivatives(tree, q, v, a, tree.gravity, loads))
+
+
+def _forward_dynamics_derivatives(tree: Model, q: Any, v: Any, tau: Any, loads: Any = None) -> list[Any]:
+    return list(derivatives.forward_dynamics_derivatives(tree, q, v, tau, tree.gravity, loads))
+
+
 def _potential_energy(tree: Model, q: Any) -> Scalar:
     return energy.potential_energy(tree, q, tree.gravity)
 
@@ -199,6 +208,10 @@ def _per_v(*before: int) -> Callable[[Model, Options], Shape]:
 
 def _square(tree: Model, options: Options) -> Shape:
     return (tree.nv, tree.nv)
+
+
+def _three_squares(tree: Model, options: Options) -> Shape:
+    return (3, tree.nv, tree.nv)
 
 
 def _factor_shape(tree: Model, options: Options) -> Shape:
@@ -249,6 +262,13 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm("inverse_mass_matrix", _Q, _inverse_mass_matrix, _square),
         Algorithm("mass_matrix_factors", _Q, _mass_matrix_factors, _factor_shape),
         Algorithm("coriolis_matrix", _QV, coriolis.coriolis_matrix, _square),
+        Algorithm(
+            "inverse_dynamics_derivatives", _QVA, _inverse_dynamics_derivatives, _three_squares, loads=True,
+        ),
+        Algorithm(
+            "forward_dynamics_derivatives", ("q", "v", "tau"), _forward_dynamics_derivatives, _three_squares,
+            loads=True,
+        ),
         Algorithm("operational_space_inertia", _Q, _operational_space_inertia, _frames_square),
         Algorithm("kinetic_energy", _QV, energy.kinetic_energy, _fixed()),
         Algorithm("potential_energy", _Q, _potential_energy, _fixed()),

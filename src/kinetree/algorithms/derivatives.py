@@ -24,10 +24,11 @@ d/de f(integrate(q, e * unit)).  External wrenches are held constant in body axe
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
-from ..model.tree import Link, Model
+from ..model.tree import BASE, Link, Model
 from ..spatial import (
     IDENTITY,
     ZERO3,
@@ -43,17 +44,15 @@ from ..spatial import (
 )
 from ..spatial.dual import Dual
 from .newton_euler import Wrenches
-from .passes import Scalars, add, bias_motion, collect, inward, outward, positions, rates
+from .passes import Scalars, add, bias_motion, collect, positions, rates
 from .sparse_inverse import Column, SparseInverse
 
 Matrix = list[list[Scalar]]
-Sparse = list[Column]
-"""A matrix by rows without the entries that are zero by structure."""
 Change = tuple[Motion, Motion]
-"""P and Q of one degree of freedom."""
+"""P and Q."""
 
 
-# ------------------------------------------------------------------ outward: freedoms seen from the root body
+# ------------------------------------------------------------------ one joint
 
 
 class Freedom(NamedTuple):
@@ -64,6 +63,7 @@ class Freedom(NamedTuple):
     p: Motion
     d: Motion
     g: Motion
+    """Without the part that is linear in the joint's accelerations."""
     bends: tuple[Motion, ...]
     """How each screw of the same joint changes with this coordinate; empty where screws are constant."""
 
@@ -82,7 +82,7 @@ class Seen(NamedTuple):
 
 
 def see(link: Link, parent: Seen | None, q: Scalars, v: Scalars) -> Seen:
-    """Outward step. A root body is where it sees itself."""
+    """A body from its parent; a root body is where it sees itself."""
     joint, screws = link.transform(q), link.subspace(q)
     pose, before = (IDENTITY, ZERO_MOTION) if parent is None else ((parent.pose @ joint).collapsed(), parent.velocity)
     here = pose.motion_to_parent
@@ -92,16 +92,15 @@ def see(link: Link, parent: Seen | None, q: Scalars, v: Scalars) -> Seen:
         swept = before.cross(s)
         bends, turned = _bends(link, k, screws, q, v)
         if bends:
-            d, g = here(combine(bends, v)), here(_acceleration_change(link, k, screws, bends, q, v))
-        freedoms.append(Freedom(s, (s, swept + d + swept + here(turned)), swept + d, d, g, tuple(map(here, bends))))
+            d, g = here(combine(bends, v)), here(_bias_change(link, k, screws, bends, q, v))
+        by_rate = s, swept + d + swept + here(turned)
+        freedoms.append(Freedom(s, by_rate, swept + d, d, g, tuple(here(b) for b in bends)))
         velocity, drift = velocity + s * v[k], drift + swept * v[k]
     return Seen(joint, pose, before, velocity, drift, tuple(freedoms))
 
 
-def _bends(
-    link: Link, k: int, screws: Sequence[Motion], q: Scalars, v: Scalars
-) -> tuple[tuple[Motion, ...], Motion]:
-    """Change of a joint's screws with coordinate k, and the rate of screw k seen from the parent; child coordinates."""
+def _bends(link: Link, k: int, screws: Sequence[Motion], q: Scalars, v: Scalars) -> tuple[tuple[Motion, ...], Motion]:
+    """Change of a joint's screws with coordinate k, and rate of screw k seen from the parent; child coordinates."""
     others = [m for m in range(len(screws)) if m != k]
     turned = combine([screws[m].cross(screws[k]) for m in others], [v[m] for m in others])
     apparent = link.kind.subspace_rate(q, v)
@@ -110,10 +109,10 @@ def _bends(
     return link.kind.subspace_rate(q, _unit(k, len(screws))) or (), turned + apparent[k]
 
 
-def _acceleration_change(
+def _bias_change(
     link: Link, k: int, screws: Sequence[Motion], bends: Sequence[Motion], q: Scalars, v: Scalars
 ) -> Motion:
-    """g without the joint's accelerations: the change of (dS/dt) v with coordinate k, and d turned by the joint."""
+    """The part of g without the joint's accelerations: the change of (dS/dt) v, and d turned by the joint."""
     direction = link.kind.rate(q, _unit(k, len(screws)))
     moved = [Dual(x, rate) for x, rate in zip(q, direction, strict=True)]
     bias = bias_motion(link, moved, [Dual(x) for x in v]) or ZERO_MOTION
@@ -125,7 +124,7 @@ def _unit(k: int, n: int) -> list[float]:
     return [1.0 if m == k else 0.0 for m in range(n)]
 
 
-# ------------------------------------------------------------------ inward: what each joint carries
+# ------------------------------------------------------------------ what a joint carries
 
 
 class Carried(NamedTuple):
@@ -162,138 +161,203 @@ def inertia_rate(body: RigidInertia, v: Motion) -> Symmetric3:
     )
 
 
-class Moved(NamedTuple):
-    """What depends on accelerations: of the body each joint stands on, and the force each joint carries."""
-
-    before: list[Motion]
-    force: list[Force]
+# ------------------------------------------------------------------ the whole tree
 
 
 class Mechanism:
-    """A tree at one q and v, seen from its root bodies."""
+    """A tree at one q and v, seen from its root bodies.
+
+    Everything is computed when first asked for and then remembered.  Asked for from the tips
+    to the base, the operations come depth first, with few results waiting at any time, which
+    is what machine code made from them wants.
+    """
 
     def __init__(self, tree: Model, q: Scalars, v: Scalars) -> None:
         self.tree = tree
-        self.seen: list[Seen] = outward(tree, see, None, positions(tree, q), rates(tree, v))
-        self.bodies = [s.pose.rigid_to_parent(link.inertia) for link, s in zip(tree.links, self.seen, strict=True)]
-        self.momenta = [body @ s.velocity for body, s in zip(self.bodies, self.seen, strict=True)]
-        turning = [inertia_rate(body, s.velocity) for body, s in zip(self.bodies, self.seen, strict=True)]
-        self.carried = [Carried(*sums) for sums in self._sums(zip(self.bodies, turning, self.momenta, strict=True))]
+        self.q, self.v = positions(tree, q), rates(tree, v)
+        self.seen, self.body, self.carried = cache(self._seen), cache(self._body), cache(self._carried)
+        self.handles = cache(self._handles)
 
-    def _sums(self, own):
-        """Of each body and all that it carries: in one frame nothing needs to be transformed on the way."""
-        return inward(self.tree, lambda link, total: (total, total), list(own))[0]
+    def _seen(self, i: int) -> Seen:
+        """Everything about joint i and its body, from the root outwards."""
+        for j in self.tree.support(i)[:-1]:
+            self.seen(j)
+        parent = self.tree.parents[i]
+        return see(self.tree.links[i], None if parent == BASE else self.seen(parent), self.q[i], self.v[i])
 
-    def move(self, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None) -> Moved:
-        """Accelerations and forces; ``a`` of None means zero."""
-        up = -Vec3.of(gravity)
+    def _body(self, i: int) -> Carried:
+        """Body i by itself."""
+        s = self.seen(i)
+        body = s.pose.rigid_to_parent(self.tree.links[i].inertia)
+        return Carried(body, inertia_rate(body, s.velocity), body @ s.velocity)
 
-        def accelerate(link, parent, s, a):
-            before = Motion(ZERO3, s.joint.unrotate(up)) if parent is None else parent[1]
-            own = s.drift if a is None else s.drift + combine((f.screw for f in s.freedoms), a)
-            return before, before + own
+    def _carried(self, i: int) -> Carried:
+        """Body i and all that it carries."""
+        return Carried(*self.summed(i, tuple(self.body(i)), self.carried))
 
-        def force(i, acceleration, load):
-            total = self.bodies[i] @ acceleration + self.seen[i].velocity.cross_force(self.momenta[i])
-            return total if load is None else total - self.seen[i].pose.force_to_parent(load)
+    def summed(self, i: int, own: Any, below: Any) -> Any:
+        """What body i has and its children have gathered: in one frame it needs no transforming."""
+        for child in self.tree.children[i]:
+            own = add(own, tuple(below(child)) if isinstance(own, tuple) else below(child))
+        return own
 
-        nothing = [None] * len(self.seen)
-        motions = outward(self.tree, accelerate, None, self.seen, nothing if a is None else rates(self.tree, a))
-        own = [force(i, m[1], load) for i, (m, load) in enumerate(zip(motions, wrenches or nothing, strict=True))]
-        return Moved([m[0] for m in motions], self._sums(own))
+    def _handles(self, i: int) -> list[tuple[Force, Vec3]]:
+        """Per freedom of joint i what turns a change of motion into a change of its force: I S and 2 B^T S."""
+        carried = self.carried(i)
+        return [(carried.inertia @ f.screw, carried.mirrored(f.screw)) for f in self.seen(i).freedoms]
 
-    def forces(self, moved: Moved) -> list[Scalar]:
-        """Joint forces, without rotors."""
-        pairs = zip(self.seen, moved.force, strict=True)
-        return collect(self.tree, [[f.screw.dot(force) for f in s.freedoms] for s, force in pairs])
+    def column(self, i: int, k: int, change: Change, force: Force | None = None) -> Column:
+        """Changes of joint forces when freedom k of joint i changes motions; ``force`` if by its coordinate."""
+        links, f = self.tree.links, self.seen(i).freedoms[k]
+        column: Column = {}
 
-    def by_position(self, a: Scalars, moved: Moved) -> Sparse:
-        """d tau / d q."""
+        def enter(link: Link, m: int, value: Scalar) -> None:
+            row, ratio = link.v_slice.start + m, link.ratio * links[i].ratio
+            column[row] = add(column.get(row), value if ratio == 1.0 else value * ratio)
 
-        def change(f: Freedom, s: Seen, before: Motion, a: Scalars) -> Change:
-            q = before.cross(f.screw) + s.before.cross(f.p + f.d) + f.g
-            return f.p, q + combine(f.bends, a) if f.bends else q
+        for j in reversed(self.below(i)):
+            for m, (inertial, mirrored) in enumerate(self.handles(j)):
+                enter(links[j], m, change[1].dot(inertial) + change[0].angular.dot(mirrored))
+        effect = self.carried(i).change(*change)
+        for m, other in enumerate(self.seen(i).freedoms):
+            own = other.screw.dot(effect)
+            enter(links[i], m, own + f.bends[m].dot(force) if force is not None and f.bends else own)
+        if force is not None:
+            effect = effect + f.screw.cross_force(force)
+        for j in reversed(self.tree.support(i)[:-1]):
+            for m, other in enumerate(self.seen(j).freedoms):
+                enter(links[j], m, other.screw.dot(effect))
+        return column
 
-        columns = zip(self.seen, moved.before, rates(self.tree, a), strict=True)
-        return self._matrix([[change(f, s, before, own) for f in s.freedoms] for s, before, own in columns], moved.force)
+    def below(self, i: int) -> list[int]:
+        """Bodies that body i carries, without itself."""
+        found = list(self.tree.children[i])
+        for j in found:
+            found.extend(self.tree.children[j])
+        return sorted(found)
 
-    def by_rate(self) -> Sparse:
-        """d tau / d v."""
-        return self._matrix([[f.by_rate for f in s.freedoms] for s in self.seen])
+    def by_rate(self, i: int, k: int) -> Column:
+        """Change of joint forces with a rate."""
+        return self.column(i, k, self.seen(i).freedoms[k].by_rate)
 
-    def by_acceleration(self) -> Sparse:
-        """d tau / d a: the mass matrix."""
-        matrix = self._matrix([[(ZERO_MOTION, f.screw) for f in s.freedoms] for s in self.seen])
-        for link in self.tree.links:
-            for k, armature in enumerate(link.armature, link.v_slice.start):
-                if armature:
-                    matrix[k][k] = matrix[k][k] + armature * link.ratio * link.ratio
-        return matrix
-
-    def _matrix(self, changes: list[list[Change]], forces: list[Force] | None = None) -> Sparse:
-        """Joint forces per unit of what changes motions by ``changes``; with ``forces`` it moves coordinates."""
-        table: Sparse = [{} for _ in range(self.tree.nv)]
-        for link, s, carried in zip(self.tree.links, self.seen, self.carried, strict=True):
-            i = link.index
-            for k, f in enumerate(s.freedoms):
-                column = carried.change(*changes[i][k])
-                for m, o in enumerate(s.freedoms):
-                    own = o.screw.dot(column)
-                    if forces is not None and f.bends:
-                        own = own + f.bends[m].dot(forces[i])
-                    _enter(table, link, m, link, k, own)
-                if forces is not None:
-                    column = column + f.screw.cross_force(forces[i])
-                inertial, mirrored = carried.inertia @ f.screw, carried.mirrored(f.screw)
-                for carrier in (self.tree.links[j] for j in self.tree.support(link.parent)):
-                    seen = self.seen[carrier.index].freedoms
-                    for m, (o, (p, q)) in enumerate(zip(seen, changes[carrier.index], strict=True)):
-                        _enter(table, carrier, m, link, k, o.screw.dot(column))
-                        _enter(table, link, k, carrier, m, q.dot(inertial) + p.angular.dot(mirrored))
-        return table
+    def by_acceleration(self, i: int, k: int) -> Column:
+        """Change of joint forces with an acceleration: a column of the mass matrix."""
+        column = self.column(i, k, (ZERO_MOTION, self.seen(i).freedoms[k].screw))
+        link = self.tree.links[i]
+        if link.armature[k]:
+            row = link.v_slice.start + k
+            column[row] = column[row] + link.armature[k] * link.ratio * link.ratio
+        return column
 
 
-def _enter(table: Sparse, row: Link, m: int, column: Link, k: int, value: Scalar) -> None:
-    """Add what freedom k of one joint does to freedom m of another; a follower's part is its leader's."""
-    if row.follows or column.follows:
-        value = value * (row.ratio * column.ratio)
-    line, place = table[row.v_slice.start + m], column.v_slice.start + k
-    line[place] = add(line.get(place), value)
+class Moved:
+    """The same mechanism with accelerations; None means that no coordinate accelerates."""
 
+    def __init__(
+        self, mechanism: Mechanism, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None
+    ) -> None:
+        self.mechanism, self.tree = mechanism, mechanism.tree
+        self.a = None if a is None else rates(self.tree, a)
+        self.up = -Vec3.of(gravity)
+        self.loads: Wrenches = wrenches or [None] * len(self.tree.links)
+        self.acceleration, self.force = cache(self._acceleration), cache(self._force)
 
-def dense(rows: Sparse) -> Matrix:
-    """A matrix by rows, zeros included."""
-    return [[row.get(j, 0.0) for j in range(len(rows))] for row in rows]
+    def before(self, i: int) -> Motion:
+        """Acceleration of the body that joint i stands on; the base accelerates upwards instead of falling."""
+        parent = self.tree.parents[i]
+        if parent == BASE:
+            return Motion(ZERO3, self.mechanism.seen(i).joint.unrotate(self.up))
+        return self.acceleration(parent)
 
+    def _acceleration(self, i: int) -> Motion:
+        for j in self.tree.support(i)[:-1]:
+            self.acceleration(j)
+        s = self.mechanism.seen(i)
+        total = self.before(i) + s.drift
+        return total if self.a is None else total + combine((f.screw for f in s.freedoms), self.a[i])
 
-def transposed(rows: Sparse) -> Sparse:
-    """Columns from rows."""
-    return [{i: row[j] for i, row in enumerate(rows) if j in row} for j in range(len(rows))]
+    def _force(self, i: int) -> Force:
+        """What joint i must pass to body i for the motion of all that it carries."""
+        s, body = self.mechanism.seen(i), self.mechanism.body(i)
+        force = body.inertia @ self.acceleration(i) + s.velocity.cross_force(body.momentum)
+        load = self.loads[i]
+        own = force if load is None else force - s.pose.force_to_parent(load)
+        return self.mechanism.summed(i, own, self.force)  # type: ignore[no-any-return]
+
+    def forces(self) -> list[Scalar]:
+        """Joint forces, but for rotors."""
+        per_joint = [
+            [f.screw.dot(self.force(i)) for f in self.mechanism.seen(i).freedoms]
+            for i in reversed(range(len(self.tree.links)))
+        ]
+        return collect(self.tree, per_joint[::-1])
+
+    def by_position(self, i: int, k: int) -> Column:
+        """Change of joint forces with a coordinate."""
+        s = self.mechanism.seen(i)
+        f = s.freedoms[k]
+        q = self.before(i).cross(f.screw) + s.before.cross(f.p + f.d) + f.g
+        if f.bends and self.a is not None:
+            q = q + combine(f.bends, self.a[i])
+        return self.mechanism.column(i, k, (f.p, q), self.force(i))
 
 
 def inverse_dynamics_derivatives(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """d tau / d q, d tau / d v and d tau / d a, each by rows; the last is the mass matrix."""
+    """Derivatives of tau with respect to q, v and a, each by rows; the last is the mass matrix."""
     mechanism = Mechanism(tree, q, v)
-    moved = mechanism.move(a, gravity, wrenches)
-    return dense(mechanism.by_position(a, moved)), dense(mechanism.by_rate()), dense(mechanism.by_acceleration())
+    moved = Moved(mechanism, a, gravity, wrenches)
+    by_q, by_v, by_a = Columns(), Columns(), Columns()
+    for j, driven in _tips_first(tree):
+        by_q[j] = _total(moved.by_position, driven)
+        by_v[j] = _total(mechanism.by_rate, driven)
+        by_a[j] = _total(mechanism.by_acceleration, driven)
+    return by_q.rows(), by_v.rows(), by_a.rows()
 
 
 def forward_dynamics_derivatives(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """d a / d q, d a / d v and d a / d tau, each by rows; the last is the inverse of the mass matrix.
+    """Derivatives of a with respect to q, v and tau, each by rows; the last is the inverse of the mass matrix.
 
     Differentiating ID(q, v, a) = tau at the a that solves it: M da = dtau - (dID/dq) dq - (dID/dv) dv.
     """
     mechanism = Mechanism(tree, q, v)
-    inverse = SparseInverse(dense(mechanism.by_acceleration()), tree.dof_parents)
-    bias = mechanism.forces(mechanism.move(None, gravity, wrenches))
-    a = list(inverse.times({k: t - b for k, (t, b) in enumerate(zip(tau, bias, strict=True))}).values())
-    by_q, by_v = mechanism.by_position(a, mechanism.move(a, gravity, wrenches)), mechanism.by_rate()
+    mass, by_q, by_v = Columns(), Columns(), Columns()
+    for j, driven in _tips_first(tree):
+        mass[j] = _total(mechanism.by_acceleration, driven)
+    inverse = SparseInverse(mass.rows(), tree.dof_parents)
+    bias = Moved(mechanism, None, gravity, wrenches).forces()
+    a = inverse.times({k: t - b for k, (t, b) in enumerate(zip(tau, bias, strict=True))})
+    moved = Moved(mechanism, [a[k] for k in range(tree.nv)], gravity, wrenches)
+    for j, driven in _tips_first(tree):
+        by_q[j] = inverse.times(_total(moved.by_position, driven), -1.0)
+        by_v[j] = inverse.times(_total(mechanism.by_rate, driven), -1.0)
+    return by_q.rows(), by_v.rows(), Columns(enumerate(inverse.matrix())).rows()
 
-    def response(forces: Sparse) -> Matrix:
-        return dense(transposed([inverse.times(column, -1.0) for column in transposed(forces)]))
 
-    return response(by_q), response(by_v), dense(inverse.matrix())
+class Columns(dict[int, Column]):
+    """A square matrix by columns."""
+
+    def rows(self) -> Matrix:
+        """The same by rows, zeros included."""
+        return [[self[j].get(i, 0.0) for j in range(len(self))] for i in range(len(self))]
+
+
+def _tips_first(tree: Model) -> list[tuple[int, list[tuple[int, int]]]]:
+    """Places in v from the last to the first, each with the freedoms (joint, k) it drives: several with followers."""
+    driven: dict[int, list[tuple[int, int]]] = {j: [] for j in reversed(range(tree.nv))}
+    for link in reversed(tree.links):
+        for k in range(link.kind.nv):
+            driven[link.v_slice.start + k].append((link.index, k))
+    return list(driven.items())
+
+
+def _total(column: Callable[[int, int], Column], driven: Sequence[tuple[int, int]]) -> Column:
+    """Sum of the columns of all freedoms that one place in v drives."""
+    total: Column = {}
+    for i, k in driven:
+        for row, value in column(i, k).items():
+            total[row] = add(total.get(row), value)
+    return total
