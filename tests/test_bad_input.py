@@ -401,6 +401,30 @@ def test_out_is_written_and_returned(robot):
         assert_close(out, method(*arguments), 1e-13)
         with pytest.raises(ShapeError, match="out must have shape"):
             method(*arguments, out=np.zeros((2, *shape[1:])))
+        with pytest.raises(ShapeError, match="out must be an array of floats"):
+            method(*arguments, out=np.zeros(shape, dtype=int))
+        frozen = np.zeros(shape)
+        frozen.flags.writeable = False
+        with pytest.raises(ShapeError, match="read-only"):
+            method(*arguments, out=frozen)
+        assert not frozen.any()
+
+
+@pytest.mark.parametrize("count", [1, 5, 37])
+def test_out_may_be_one_of_the_inputs(robot, count):
+    state = states(robot, count)
+    for method in (robot.inverse_dynamics, robot.forward_dynamics):
+        expected = method(state["q"], state["v"], state["a"])
+        both = state["a"].copy()
+        method(state["q"], state["v"], both, out=both)
+        assert_close(both, expected, 1e-13)
+        shifted = np.concatenate([np.zeros((1, robot.nv)), state["a"]])
+        method(state["q"], state["v"], shifted[1:], out=shifted[:-1])
+        assert_close(shifted[:-1], expected, 1e-13)
+        strided = np.zeros((count, 2 * robot.nv))
+        method(state["q"], state["v"], state["a"], out=strided[:, ::2])
+        assert_close(strided[:, ::2], expected, 1e-13)
+        assert np.all(strided[:, 1::2] == 0.0)
 
 
 # Odd robots

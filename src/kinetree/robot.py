@@ -1018,6 +1018,8 @@ def _check_out(out: Any, shape: tuple[int, ...]) -> None:
         raise ShapeError(f"out must be an array of floats, not {type(out).__name__}")
     if out.shape != shape:
         raise ShapeError(f"out must have shape {shape}, got {out.shape}")
+    if not out.flags.writeable:
+        raise ShapeError("out is read-only")
 
 
 def _check_axes(axes: str) -> None:
