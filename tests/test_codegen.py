@@ -327,6 +327,7 @@ def test_bad_prefix(tmp_path, prefix):
     ("arguments", "error", "message"),
     [
         ({"algorithms": "invers_dynamics"}, kt.UnknownNameError, "did you mean 'inverse_dynamics'"),
+        ({"algorithms": ["mass_matrix", 5]}, kt.OptionError, "not 5"),
         ({"algorithms": []}, kt.OptionError, "no algorithm chosen"),
         (
             {"algorithms": "jacobian"},

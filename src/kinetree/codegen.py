@@ -63,10 +63,11 @@ Request = str | tuple[str, Mapping[str, Any]]
 
 def needed_options(name: str) -> tuple[str, ...]:
     """Options of an algorithm that have no default."""
-    return tuple(o for o in _option_names(find(name)) if o not in DEFAULTS)
+    return tuple(o for o in option_names(find(name)) if o not in DEFAULTS)
 
 
-def _option_names(algorithm: Algorithm) -> tuple[str, ...]:
+def option_names(algorithm: Algorithm) -> tuple[str, ...]:
+    """Options that an algorithm takes."""
     parameters = inspect.signature(algorithm.function).parameters.values()
     return tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
 
@@ -81,7 +82,7 @@ def complete_options(robot: Robot, name: str, options: Mapping[str, Any]) -> dic
     OptionError
         If an option without a default is missing.
     """
-    known = _option_names(find(name))
+    known = option_names(find(name))
     for option in options:
         if option not in known:
             raise UnknownNameError(f"option of {name}", option, known)
@@ -120,6 +121,10 @@ def _check_possible(robot: Robot, name: str, options: dict[str, Any]) -> None:
         raise ModelError(f"robot {robot.name!r} has no floating base; load it with floating_base=True")
     if name in NEED_INERTIA:
         robot._check_pivots()
+    if name == "floating_base_inverse_dynamics":
+        robot._check_pivots(held=range(1, len(robot.joint_names)))
+    if name == "hybrid_dynamics":
+        robot._check_pivots(held=[i for i, motion in enumerate(options["known"]) if motion])
     by_elimination = options.get("method") in ("articulated_body", "udu")
     if by_elimination and robot.model.has_followers and robot._singular_joint(robot.model.independent) is not None:
         options["method"] = "composite_body"  # only held to its leader does a massless follower have a motion
@@ -235,12 +240,13 @@ def codegen(
 
 def _requests(robot: Robot, algorithms: Iterable[Request] | Request) -> list[tuple[str, dict[str, Any]]]:
     """Every request as a name and complete options."""
-    if isinstance(algorithms, str) or (isinstance(algorithms, tuple) and _is_pair(algorithms)):
-        algorithms = [algorithms]
+    single = isinstance(algorithms, str) or (isinstance(algorithms, tuple) and _is_pair(algorithms))
+    requests: list[Any] = [algorithms] if single else list(algorithms)
     found = []
-    for request in algorithms:
-        pair: tuple[str, Mapping[str, Any]] = (request, {}) if isinstance(request, str) else request
-        name, options = pair
+    for request in requests:
+        if not isinstance(request, str) and not (isinstance(request, tuple) and _is_pair(request)):
+            raise OptionError(f"an algorithm is a name, or a pair of a name and its options, not {request!r}")
+        name, options = (request, {}) if isinstance(request, str) else request
         find(name)
         found.append((name, complete_options(robot, name, options)))
     if not found:
@@ -302,12 +308,17 @@ class _Export:
     def _tolerance(self, robot: Robot, single_precision: bool) -> float:
         """What the test program may allow: rounding errors are measured in a longer arithmetic."""
         narrow, wide = (np.float32, np.float64) if single_precision else (np.float64, np.longdouble)
-        worst = 0.0
+        g, o = self.traced.graph, self.traced.outputs
+        errors = [0.0]
         for state, expected in zip(self.states, self.expected, strict=True):
             flat = np.concatenate(state).tolist()
-            g, o = self.traced.graph, self.traced.outputs
             off = np.abs(evaluate(g, o, flat, narrow).astype(wide) - evaluate(g, o, flat, wide))
-            worst = max(worst, float(np.max(off, initial=0.0)) / _size(expected))
+            errors.append(float(np.max(off, initial=0.0)) / _size(expected))
+        worst = float(np.max(errors))
+        if not np.isfinite(worst):
+            raise UnsupportedError(
+                f"{self.name} of robot {robot.name!r} overflows; use double precision and usual units"
+            )
         if worst > WORTHLESS:
             warnings.warn(
                 f"{self.name} of robot {robot.name!r} is ill-conditioned: rounding errors reach {worst:.1g} of "
