@@ -77,10 +77,11 @@ def test_every_kind_of_joint(kind):
     compare(random_tree(rng, 2, [kind]), CALLS)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(2))
 def test_random_trees(seed):
     rng = np.random.default_rng(seed)
-    compare(random_tree(rng, 6, floating=True, followers=seed == 3), CALLS | FLOATING)
+    compare(random_tree(rng, 4, floating=True, followers=seed == 1), CALLS | FLOATING)
 
 
 def test_every_forward_method():

@@ -1,0 +1,215 @@
+"""Inverse and forward dynamics, mass matrix, derivatives: batches, single states, threads, compile times."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pinocchio as pin
+
+from .robots import FILES, Contest, folder
+from .timing import Table, alternate, repeated
+
+COUNT = 4096
+ASKED = {"UR5": 30, "Panda": 30, "ANYmal (floating)": 20, "Talos (floating)": 20}
+
+
+def batch(rounds: int) -> Iterator[Table]:
+    """Batches of plain (N, n) arrays on one thread."""
+    table = Table(
+        f"Batches of {COUNT}, one thread, ns per state. Pinocchio: rneaInParallel, abaInParallel with one thread",
+        ("", "kinetree", "Pinocchio", "ratio", "asked"),
+    )
+    for name in FILES:
+        c = Contest.make(name, COUNT)
+        pool = pin.ModelPool(c.model, 1)
+        columns = [np.asfortranarray(x.T) for x in (c.pin_q, c.pin_v, c.pin_a)]
+        result = np.asfortranarray(np.zeros((c.model.nv, COUNT)))
+        out = np.empty((COUNT, c.robot.nv))
+        for what, ours, theirs in (
+            ("inverse dynamics", c.robot.inverse_dynamics, pin.rneaInParallel),
+            ("forward dynamics", c.robot.forward_dynamics, pin.abaInParallel),
+        ):
+            ours(c.q, c.v, c.a)
+            call = getattr(c.robot, what.replace(" ", "_"))
+            best = alternate(
+                {
+                    "kinetree": lambda call=call: call(c.q, c.v, c.a, out=out),
+                    "Pinocchio": lambda theirs=theirs: theirs(1, pool, *columns, result),
+                },
+                rounds,
+            )
+            ratio = best["Pinocchio"] / best["kinetree"]
+            table.add(f"{name}: {what}", *(t / COUNT * 1e9 for t in best.values()), f"{ratio:.1f}x", f"{ASKED[name]}x")
+    yield table
+
+
+def matrix(rounds: int) -> Iterator[Table]:
+    """Mass matrices: Pinocchio has no batched call, so a Python loop with and without keeping the results."""
+    table = Table(
+        f"Mass matrices, batches of {COUNT}, ns per state. Pinocchio: crba in a Python loop (there is no batched call)",
+        ("", "kinetree", "Pinocchio", "Pinocchio, kept", "ratio", "ratio, kept", "asked", "our GB/s written"),
+    )
+    for name in FILES:
+        c = Contest.make(name, COUNT)
+        data, n, some = c.model.createData(), c.robot.nv, 512
+        out, kept = np.empty((COUNT, n, n)), np.empty((some, n, n))
+        c.robot.mass_matrix(c.q)
+        call = c.robot.mass_matrix
+        states = list(c.pin_q[:some])
+
+        def bare(model=c.model, data=data, states=states) -> None:
+            for q in states:
+                pin.crba(model, data, q)
+
+        def keep(model=c.model, data=data, states=states, kept=kept) -> None:
+            for k, q in enumerate(states):
+                kept[k] = pin.crba(model, data, q)
+
+        best = alternate({"kinetree": lambda: call(c.q, out=out), "bare": bare, "keep": keep}, rounds)
+        ours, loop, stored = best["kinetree"] / COUNT, best["bare"] / some, best["keep"] / some
+        table.add(
+            name, ours * 1e9, loop * 1e9, stored * 1e9, f"{loop / ours:.1f}x", f"{stored / ours:.1f}x", "15x",
+            n * n * 8e-9 / ours,
+        )  # fmt: skip
+    yield table
+
+
+def single(rounds: int) -> Iterator[Table]:
+    """One state per call from Python, everything included."""
+    table = Table(
+        "One state per call from Python, microseconds",
+        ("", "with out=", "without", "Pinocchio", "out/Pinocchio", "without/Pinocchio"),
+    )
+    times = 2000
+    for name in FILES:
+        c = Contest.make(name, 2)
+        data = c.model.createData()
+        q, v, a = c.q[0].copy(), c.v[0].copy(), c.a[0].copy()
+        pq, pv, pa = c.pin_q[0].copy(), c.pin_v[0].copy(), c.pin_a[0].copy()
+        for what, theirs in (("inverse_dynamics", pin.rnea), ("forward_dynamics", pin.aba)):
+            getattr(c.robot, what)(q, v, a)
+            call, out = getattr(c.robot, what), np.empty(c.robot.nv)
+            best = alternate(
+                {
+                    "out": repeated(lambda call=call: call(q, v, a, out=out), times),
+                    "new": repeated(lambda call=call: call(q, v, a), times),
+                    "Pinocchio": repeated(lambda theirs=theirs: theirs(c.model, data, pq, pv, pa), times),
+                },
+                rounds,
+            )
+            o, n, p = (t / times * 1e6 for t in best.values())
+            table.add(f"{name}: {what}", o, n, p, f"{o / p:.2f}", f"{n / p:.2f}")
+    yield table
+
+
+def every(rounds: int) -> Iterator[Table]:
+    """One state per call on every robot of the package: never slower than Pinocchio."""
+    import warnings
+
+    import kinetree as kt
+
+    table = Table(
+        "Every robot of example-robot-data, one state per call with out=, kinetree's time / Pinocchio's",
+        ("", "nv", "inverse", "forward"),
+    )
+    worst = 0.0
+    for file in sorted(folder().rglob("*.urdf")):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                robot = kt.load(file, mimic="independent")
+            model = pin.buildModelFromUrdf(str(file))
+        except (kt.KinetreeError, ValueError, RuntimeError):
+            continue
+        if robot.nv == 0 or robot.nv != model.nv:
+            continue
+        data, ratios = model.createData(), []
+        q, (v, a) = robot.random_configuration(0), np.random.default_rng(0).standard_normal((2, robot.nv))
+        pq, out = pin.neutral(model), np.empty(robot.nv)
+        for what, theirs in (("inverse_dynamics", pin.rnea), ("forward_dynamics", pin.aba)):
+            try:
+                getattr(robot, what)(q, v, a)
+            except kt.SingularError:
+                ratios.append(float("nan"))
+                continue
+            call = getattr(robot, what)
+            best = alternate(
+                {
+                    "ours": repeated(lambda call=call: call(q, v, a, out=out), 300),
+                    "theirs": repeated(lambda theirs=theirs: theirs(model, data, pq, v, a), 300),
+                },
+                min(rounds, 5),
+            )
+            ratios.append(best["ours"] / best["theirs"])
+        worst = max(worst, np.nanmax(ratios))
+        table.add(file.stem, f"{robot.nv}", *(f"{r:.2f}" for r in ratios))
+    table.add("worst", "", f"{worst:.2f}", "")
+    yield table
+
+
+def threads(rounds: int) -> Iterator[Table]:
+    """Two threads against one."""
+    table = Table("Two threads, batches of 32768, ns per state", ("", "one", "two", "ratio", "asked"))
+    for name in ("Panda", "Talos (floating)"):
+        c = Contest.make(name, 32768)
+        out = np.empty((32768, c.robot.nv))
+        for what in ("inverse_dynamics", "forward_dynamics"):
+            call = getattr(type(c.robot), what).__get__(c.robot)
+            best = alternate(
+                {
+                    "one": lambda call=call: call(c.q, c.v, c.a, out=out, threads=1),
+                    "two": lambda call=call: call(c.q, c.v, c.a, out=out, threads=2),
+                },
+                rounds,
+            )
+            one, two = (t / 32768 * 1e9 for t in best.values())
+            table.add(f"{name}: {what}", one, two, f"{one / two:.2f}x", "1.7x")
+    yield table
+
+
+_START = """
+import time, warnings, numpy as np
+warnings.simplefilter("ignore")
+import kinetree as kt
+robot = kt.load({file!r}, floating_base=True, mimic="independent")
+q, v = robot.neutral(), np.zeros(robot.nv)
+begin = time.perf_counter()
+robot.{what}(q[None], v[None], v[None])
+print(time.perf_counter() - begin)
+"""
+
+
+def compiling(rounds: int) -> Iterator[Table]:
+    """First call of the humanoid in a new process: without and with the cache."""
+    table = Table(
+        "Humanoid (Talos, floating), first batch call in a new process, seconds", ("", "new", "cached", "asked")
+    )
+    file = str(folder() / FILES["Talos (floating)"][0])
+    for what in ("inverse_dynamics", "forward_dynamics"):
+        new, cached = [], []
+        for _ in range(min(rounds, 3)):
+            with tempfile.TemporaryDirectory() as home:
+                for times in (new, cached):
+                    program = _START.format(file=file, what=what)
+                    environment = {**os.environ, "KINETREE_CACHE": home, "KINETREE_BACKEND": "compiled"}
+                    done = subprocess.run(
+                        [sys.executable, "-c", program], env=environment, check=True, capture_output=True, text=True
+                    )
+                    times.append(float(done.stdout))
+        table.add(what, min(new), min(cached), "1.5 / 0.05")
+    yield table
+
+
+PARTS: dict[str, Callable[[int], Iterator[Table]]] = {
+    "batch": batch,
+    "matrix": matrix,
+    "single": single,
+    "threads": threads,
+    "compiling": compiling,
+    "every": every,
+}
