@@ -25,6 +25,7 @@ def test_code_in_page_runs(page, monkeypatch, tmp_path, capsys):
     text = page.read_text()
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)  # pages read examples/ and may write files
+    monkeypatch.setenv("KINETREE_BACKEND", "compiled")  # as a reader would run them
     names: dict[str, object] = {"__name__": page.stem}
     for block in BLOCK.finditer(text):
         line = text[: block.start()].count("\n") + 1

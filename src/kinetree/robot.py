@@ -90,7 +90,7 @@ class Robot:
         Machine code made on first use (default), or the algorithms run as they are written,
         on NumPy arrays; ``KINETREE_BACKEND`` in the environment sets the default.
     precision : {"double", "single"}
-        Single precision computes in float32 and returns it (compiled backend only).
+        Single precision computes in float32 and returns it (the reference computes in double and rounds).
 
     Examples
     --------
@@ -789,7 +789,7 @@ class Robot:
                 scalars.append(loads)
             result = pack(algorithm.function(self.model, *scalars, **options), batch)
         if out is None:
-            return result
+            return result.astype(np.float32) if real and self.precision == "single" else result
         out[...] = result
         return out
 
