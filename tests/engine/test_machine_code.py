@@ -345,5 +345,25 @@ def test_machine_key_names_the_cpu():
 
 def test_failed_compilation_is_reported_with_the_name():
     k = kernel(lambda x: [functions.arctan2(x[0], x[1])], 2, name="angle of something")
-    with pytest.raises((NotImplementedError, machine.CompilationError)):
+    with pytest.raises(machine.CompilationError, match=r"angle of something.*atan2"):
         k(np.array([1.0, 2.0]))
+
+
+def test_nonsense_never_reaches_the_code_generator():
+    with pytest.raises(machine.CompilationError):
+        machine.assemble("define void @kernel( {")
+    with pytest.raises(machine.CompilationError):  # well-formed, but a phi in the middle of a block
+        machine.assemble("define i64 @kernel() {\na:\n  fence seq_cst\n  %x = phi i64 []\n  ret i64 %x\n}")
+
+
+def test_wrong_arguments_are_named():
+    k = Kernel("torque", full.source, (3, 2), (2, 3), None, ("q", "v"))
+    x, y = np.ones((4, 3)), np.ones((4, 2))
+    with pytest.raises(TypeError, match=r"torque: v must be .*\(\.\.\., 2\), got float64 \(4, 3\)"):
+        k(x, x)
+    with pytest.raises(TypeError, match=r"q must be .*got list"):
+        k([1.0, 2.0, 3.0], y)
+    with pytest.raises(TypeError, match=r"q must be .*got int64"):
+        k(np.ones((4, 3), dtype=int), y)
+    with pytest.raises(TypeError, match="takes 2 arrays, got 1"):
+        k(x)

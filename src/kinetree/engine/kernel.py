@@ -154,20 +154,21 @@ class Kernel:
             key = None if self.key is None else cache.digest(self.key, form, precision, machine.host().key)
             code = cache.read(key) if key else None
             if code is None:
-                t = self._fused
-                if form == "lanes":
-                    text = lanes_module(t.graph, t.outputs, self.lanes, self.single_precision)
-                else:
-                    text = single_module(t.graph, t.outputs, t.lengths, self.single_precision)
                 try:
-                    code = machine.assemble(text)
-                except machine.CompilationError as problem:
+                    code = machine.assemble(self._assembly(form))
+                except (machine.CompilationError, NotImplementedError) as problem:
                     raise machine.CompilationError(f"compiling {self.name} failed: {problem}") from None
                 if key:
                     cache.write(key, code)
             addresses, alive = machine.load(code)
             self._alive.append(alive)
             return addresses["kernel"]
+
+    def _assembly(self, form: str) -> str:
+        t = self._fused
+        if form == "lanes":
+            return lanes_module(t.graph, t.outputs, self.lanes, self.single_precision)
+        return single_module(t.graph, t.outputs, t.lengths, self.single_precision)
 
     @cached_property
     def lanes_address(self) -> int:
@@ -185,6 +186,7 @@ class Kernel:
 
     def __call__(self, *arrays: np.ndarray, out: np.ndarray | None = None, threads: int = 1) -> np.ndarray:
         """Evaluate. Arrays must have the right last axis; their batches broadcast."""
+        self._check(arrays)
         batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
         result = np.empty((*batch, *self.shape), dtype=self.dtype) if out is None else out
         if batch == ():
@@ -192,6 +194,16 @@ class Kernel:
         else:
             self._run_batch(arrays, batch, result, threads)
         return result
+
+    def _check(self, arrays: Sequence[np.ndarray]) -> None:
+        """Say which argument is wrong and what it should be."""
+        if len(arrays) != len(self.lengths):
+            raise TypeError(f"{self.name} takes {len(self.lengths)} arrays, got {len(arrays)}")
+        for k, (a, n) in enumerate(zip(arrays, self.lengths, strict=True)):
+            if not (isinstance(a, np.ndarray) and a.ndim and a.shape[-1] == n and a.dtype.kind == "f"):
+                name = self.argument_names[k] if k < len(self.argument_names) else f"argument {k + 1}"
+                found = f"{a.dtype} {a.shape}" if isinstance(a, np.ndarray) else type(a).__name__
+                raise TypeError(f"{self.name}: {name} must be an array of floats of shape (..., {n}), got {found}")
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
         held: list[np.ndarray] = [np.ascontiguousarray(a, dtype=self.dtype) for a in arrays]
