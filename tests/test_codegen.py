@@ -357,8 +357,12 @@ def test_robot_without_inertia(tmp_path):
     robot = builder.build()
     with pytest.raises(kt.SingularError, match="a_joint"):
         codegen(robot, tmp_path, "forward_dynamics")
-    with pytest.raises(kt.SingularError, match="center_of_mass of robot 'ghost' divides by zero"):
+    with pytest.raises(kt.SingularError, match="center_of_mass of robot 'ghost' divides by zero: has every"):
         codegen(robot, tmp_path, "center_of_mass")
+    pendulum = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+    with pytest.raises(kt.SingularError, match="use inverse=True"):
+        codegen(pendulum, tmp_path, ("operational_space_inertia", {"frames": "bob"}))
+    codegen(pendulum, tmp_path, ("operational_space_inertia", {"frames": "bob", "inverse": True}))
 
 
 def test_number_too_large_for_float(tmp_path):

@@ -112,7 +112,7 @@ def test_general_arm_beats_the_best_published_count(seed):
 def test_general_chain_is_as_general_as_a_random_arm():
     chain = cost(general_chain("revolute", 6), "inverse_dynamics")
     random_arm = cost(general_arm(np.random.default_rng(0), 6, "modified"), "inverse_dynamics")
-    assert (chain.multiplications, chain.additions) == (random_arm.multiplications, random_arm.additions) == (464, 400)
+    assert (chain.multiplications, chain.additions) == (random_arm.multiplications, random_arm.additions)
 
 
 def test_general_chain_has_no_zeros():

@@ -47,7 +47,10 @@ CHOICES: dict[str, Sequence[str]] = {
     "axes": jacobian.FRAMES, "about": ("com", "origin"), "form": ("LTDL", "LTL"), "method": FORWARD_METHODS,
 }  # fmt: skip
 
-NEED_INERTIA = ("forward_dynamics", "inverse_mass_matrix", "mass_matrix_factors", "operational_space_inertia")
+NEED_INERTIA = (
+    "forward_dynamics", "inverse_mass_matrix", "mass_matrix_factors", "operational_space_inertia",
+    "forward_dynamics_derivatives",
+)  # fmt: skip
 """Algorithms that divide by the inertia along every joint."""
 
 RESULT_NAMES = {"inverse_dynamics": "tau", "bias_force": "tau", "gravity_force": "tau", "forward_dynamics": "a"}
@@ -140,7 +143,10 @@ def trace_algorithm(robot: Robot, name: str, options: Mapping[str, Any], wrenche
 
 
 def _singular(robot: Robot, name: str) -> SingularError:
-    return SingularError(f"{name} of robot {robot.name!r} divides by zero; has every moving body mass?")
+    hint = "has every moving body mass?"
+    if name == "operational_space_inertia":
+        hint = "its frames cannot move freely in all directions; use inverse=True, or fewer frames"
+    return SingularError(f"{name} of robot {robot.name!r} divides by zero: {hint}")
 
 
 @dataclass(frozen=True)
