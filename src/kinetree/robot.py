@@ -941,6 +941,8 @@ class Robot:
     def _singular_joint(self, tree: Model, held: frozenset[int] = frozenset()) -> int | None:
         """First joint without inertia at two configurations drawn once; remembered."""
         key = (tree is self.model, held)
+        if key not in self._singular and singular.all_solid(tree):
+            self._singular[key] = None
         if key not in self._singular:
             batch = (2,)
             q = Robot(tree).random_configuration(np.random.default_rng(0), batch)

@@ -11,6 +11,7 @@ from collections.abc import Collection
 import numpy as np
 
 from ..arrays import pack
+from ..model.joints import Custom
 from ..model.tree import BASE, Model
 from .articulated_body import eliminate, freed
 from .composite_body import mass_matrix
@@ -18,6 +19,20 @@ from .passes import Scalars, positions
 
 TOLERANCE = 1e-13
 """A pivot is zero when it is this small compared with the numbers it is left over from."""
+
+
+def all_solid(tree: Model) -> bool:
+    """Whether every body has mass and inertia about every axis, so that no pivot can vanish.
+
+    Quick to see and true of most robots.  A user's own joint may lose a freedom at some
+    configuration whatever the bodies are, so then it is not enough.
+    """
+    if any(isinstance(joint.kind, Custom) for joint in tree.joints) or any(body.mass <= 0.0 for body in tree.bodies):
+        return False
+    xx, yy, zz, xy, xz, yz = np.array([body.mass_properties.inertia for body in tree.bodies]).reshape(-1, 6).T
+    rows = np.stack([np.stack(r, -1) for r in ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))], -2)
+    moments = np.linalg.eigvalsh(rows)
+    return bool(np.all(moments[:, 0] > 1e-9 * moments[:, 2]))
 
 
 def first_singular(tree: Model, q: Scalars, batch: tuple[int, ...], held: Collection[int] = ()) -> int | None:
