@@ -64,7 +64,8 @@ def forward(graph: Graph, outputs: Sequence[int], rates: Mapping[int, int]) -> l
     outputs : sequence of int
         Nodes to be differentiated.
     rates : mapping of int to int
-        For each node that moves by itself (an input, as a rule), the node of its rate.
+        For each node that moves by itself (an input, as a rule), the node of its rate.  What
+        such a node was made from does not matter.
 
     Returns
     -------
@@ -72,9 +73,9 @@ def forward(graph: Graph, outputs: Sequence[int], rates: Mapping[int, int]) -> l
         One node per output.
     """
     zero = graph.const(0.0)
-    known = dict(rates)
+    known = {i: rate for i, rate in rates.items() if rate != zero}
     for i in _needed(graph, outputs):
-        if i in known or not any(a in known for a in graph.args[i]):
+        if i in rates or not any(a in known for a in graph.args[i]):
             continue
         args = graph.args[i]
         if graph.kinds[i] == SELECT:
@@ -99,7 +100,7 @@ def reverse(graph: Graph, outputs: Sequence[int], weights: Sequence[int], wrt: S
     outputs, weights : sequences of int
         Nodes to be differentiated, and the node that weighs each.
     wrt : sequence of int
-        Nodes with respect to which, as a rule inputs.
+        Nodes with respect to which: inputs, or others that are then taken as independent.
 
     Returns
     -------
@@ -199,10 +200,10 @@ def jacobian(graph: Graph, outputs: Sequence[int], wrt: Sequence[int], mode: str
     graph : Graph
         Grows by the nodes of the derivatives.
     outputs, wrt : sequences of int
-        Nodes.
+        Nodes; those of ``wrt`` are inputs, or others that are then taken as independent.
     mode : {"auto", "forward", "reverse"}
-        Column by column, row by row, or whichever :func:`costs` finds cheaper.  Either way a
-        column or row visits only nodes that lie between its input or output and the others.
+        Column by column, row by row, or whichever takes fewer operations.  Either way a column
+        or row visits only the nodes between its input or output and the others.
 
     Returns
     -------
@@ -212,17 +213,35 @@ def jacobian(graph: Graph, outputs: Sequence[int], wrt: Sequence[int], mode: str
     if mode not in MODES:
         raise UnknownNameError("mode of differentiation", mode, MODES)
     if mode == "auto":
-        by_columns, by_rows = costs(graph, outputs, wrt)
-        mode = "forward" if by_columns <= by_rows else "reverse"
+        return _cheaper(graph, outputs, wrt)
     one = graph.const(1.0)
     if mode == "forward":
-        columns = [forward(graph, outputs, {x: one}) for x in wrt]
+        still = dict.fromkeys(wrt, graph.const(0.0))
+        columns = [forward(graph, outputs, still | {x: one}) for x in wrt]
         return [[column[k] for column in columns] for k in range(len(outputs))]
     return [reverse(graph, [o], [one], wrt) for o in outputs]
 
 
+CLEAR = 4
+"""How many times cheaper one way must look for the other not to be tried."""
+
+
+def _cheaper(graph: Graph, outputs: Sequence[int], wrt: Sequence[int]) -> list[list[int]]:
+    """The Jacobian with fewer operations; what the other one leaves in the graph, nothing needs."""
+    by_columns, by_rows = costs(graph, outputs, wrt)
+    modes = [m for m, own, other in (("forward", by_columns, by_rows), ("reverse", by_rows, by_columns))
+             if own <= CLEAR * other]  # fmt: skip
+    found = [jacobian(graph, outputs, wrt, mode) for mode in modes]
+    return min(found, key=lambda rows: operations(graph, [x for row in rows for x in row]))
+
+
+def operations(graph: Graph, outputs: Sequence[int]) -> int:
+    """Number of operations that the outputs take."""
+    return sum(bool(graph.args[i]) for i in _needed(graph, outputs))
+
+
 def costs(graph: Graph, outputs: Sequence[int], wrt: Sequence[int]) -> tuple[int, int]:
-    """Operations that a Jacobian takes column by column and row by row, before simplification.
+    """Operations that a Jacobian takes column by column and row by row, if nothing can be simplified or shared.
 
     Each node between takes a multiplication and an addition per active argument, as often as
     there are inputs it depends on (columns) or outputs that depend on it (rows).
