@@ -2,15 +2,18 @@
 
 import os
 import re
+import shutil
 import subprocess
 
 import numpy as np
+import pinocchio as pin
 import pytest
 
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.gcc import Library, compile_c
 from helpers.robots import arm, floating_pair, random_state, random_tree
+from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
 from kinetree.catalogue import ALGORITHMS
 from kinetree.codegen import codegen, needed_options
 
@@ -102,6 +105,28 @@ def test_random_trees_with_every_joint(tmp_path, seed):
         )
         tau = robot.inverse_dynamics(q, v, a, six)
         assert_close(compiled("tree_forward_dynamics", robot.nv, q, v, tau, six), a, 1e-9)
+
+
+def test_real_arm_against_pinocchio(tmp_path):
+    path = robot_file(FIXED["ur5"])
+    exported = codegen(
+        load_quietly(path), tmp_path, ["inverse_dynamics", "forward_dynamics"], prefix="ur5", own_math=True
+    )
+    compiled = library(exported, with_libm=False)
+    model = pin.buildModelFromUrdf(str(path))
+    data = model.createData()
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        q, v, a = rng.uniform(-3, 3, (3, 6))
+        tau = pin.rnea(model, data, q, v, a)
+        assert_close(compiled("ur5_inverse_dynamics", 6, q, v, a), tau, 1e-12)
+        assert_close(compiled("ur5_forward_dynamics", 6, q, v, tau), pin.aba(model, data, q, v, tau), 1e-11)
+
+
+def test_real_floating_robot(tmp_path):
+    robot = load_quietly(robot_file(FLOATING["solo12"]), floating_base=True)
+    run = run_test_program(codegen(robot, tmp_path), optimise="-O1")
+    assert run.returncode == 0, run.stdout
 
 
 def options_for(robot, name):
@@ -218,6 +243,18 @@ def test_header_compiles_by_itself_and_as_cpp(tmp_path):
     lone.write_text('#include "mixed.h"\n#include "mixed.h"\nint size(void);\nint size(void) { return MIXED_NV; }\n')
     compile_c("-c", lone, "-o", tmp_path / "lone.o")
     assert 'extern "C"' in exported.header.read_text()
+    compiler = shutil.which("g++")
+    if compiler:
+        cpp = tmp_path / "lone.cpp"
+        call = "static double q[MIXED_NQ], v[MIXED_NV], tau[MIXED_INVERSE_DYNAMICS_SIZE];"
+        cpp.write_text(
+            f'#include "mixed.h"\n{call}\nint main() {{ mixed_inverse_dynamics(q, v, v, tau); return 0; }}\n'
+        )
+        flags = ["-Wall", "-Wextra", "-Werror", "-pedantic"]
+        compile_c("-c", exported.source, "-o", tmp_path / "mixed.o", optimise="-O0")
+        command = [compiler, *flags, cpp, tmp_path / "mixed.o", "-lm", "-o", tmp_path / "lone"]
+        subprocess.run(command, check=True, capture_output=True)
+        assert subprocess.run([tmp_path / "lone"], check=False).returncode == 0
 
 
 def test_nothing_but_math_is_included(tmp_path):
