@@ -8,10 +8,10 @@ import textwrap
 
 import numpy as np
 import pytest
-from helpers.compare import assert_close
-from helpers.robots import KINDS, gripper, random_state, random_tree
 
 import kinetree as kt
+from helpers.compare import assert_close
+from helpers.robots import KINDS, gripper, random_state, random_tree
 from kinetree.catalogue import ALGORITHMS
 
 CALLS = {

@@ -15,7 +15,8 @@ def run_session(text, names, page, line):
     """A block with prompts must print what it says it prints."""
     test = doctest.DocTestParser().get_doctest(text, names, page.name, str(page), line)
     report: list[str] = []
-    result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=report.append, clear_globs=False)
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE)
+    result = runner.run(test, out=report.append, clear_globs=False)
     assert result.failed == 0, "".join(report)
     names.update(test.globs)
 

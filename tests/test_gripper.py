@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.compare import assert_close
-from helpers.robots import gripper
 from scipy.integrate import solve_ivp
 
+from helpers.compare import assert_close
+from helpers.robots import gripper
 from kinetree.robot import FORWARD_METHODS
 
 DEGREE = np.pi / 180

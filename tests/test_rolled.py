@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from helpers.compare import assert_close
-from helpers.robots import KINDS, random_state, random_tree
 
 import kinetree as kt
+from helpers.compare import assert_close
+from helpers.robots import KINDS, random_state, random_tree
 from kinetree import compiled
 
 

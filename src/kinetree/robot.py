@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +32,10 @@ from .model import expand, modules
 from .model.builder import ModelBuilder
 from .model.tree import BASE, Body, Frame, Joint, Model, check_gravity
 from .spatial import Force, Transform, Vec3
+
+if TYPE_CHECKING:
+    from .codegen import Exported
+    from .engine.count import Count
 
 Array = np.ndarray
 
@@ -233,6 +237,31 @@ class Robot:
         from .model import formats
 
         formats.save(self.model, Path(path))
+
+    def cost(self, name: str, **options: Any) -> Count:
+        """Multiplications, additions, divisions, sines of an algorithm for this robot.
+
+        Examples
+        --------
+        ``print(robot.cost("inverse_dynamics"))``
+        """
+        from . import cost
+
+        return cost.cost(self, name, **options)
+
+    def codegen(
+        self,
+        directory: str | os.PathLike[str] = ".",
+        algorithms: Sequence[Any] = ("inverse_dynamics", "forward_dynamics"),
+        **options: Any,
+    ) -> Exported:
+        """Write algorithms as one ``.c`` and one ``.h``, with a small test program.
+
+        See :func:`kinetree.codegen.codegen` for the options.
+        """
+        from . import codegen
+
+        return codegen.codegen(self, directory, algorithms, **options)
 
     # ---------------------------------------------------------------- configurations
 

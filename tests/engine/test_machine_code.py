@@ -45,7 +45,8 @@ def test_zeros_ones_and_signs_vanish():
     assert g.values[(a * 0.0).index] == 0.0
     assert (a + (-b)).index == (a - b).index
     assert ((-a) * (-b)).index == (a * b).index
-    assert (-(-a)).index == a.index
+    negative = -a
+    assert (-negative).index == a.index
     assert (a * (1.0 / a)).index == g.const(1.0)
     assert (a * (b * (1.0 / a))).index == b.index
     assert (a - a).index == g.const(0.0)

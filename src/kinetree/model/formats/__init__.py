@@ -58,6 +58,8 @@ def _open(path: Path) -> Source:
         raise RobotFileNotFoundError(f"no robot file {str(path)!r}{_nearest(path)}") from None
     except IsADirectoryError:
         raise FileFormatError("this is a directory, not a robot file", str(path)) from None
+    except OSError as problem:
+        raise FileFormatError(f"this file cannot be read ({problem.strerror})", str(path)) from None
 
 
 def _nearest(path: Path) -> str:
