@@ -242,11 +242,13 @@ class Mechanism:
 
     def by_acceleration(self, i: int, k: int) -> Column:
         """Change of joint forces with an acceleration: a column of the mass matrix."""
-        column = self.column(i, k, (ZERO_MOTION, self.seen(i).freedoms[k].screw))
-        link = self.tree.links[i]
+        link, f = self.tree.links[i], self.seen(i).freedoms[k]
+        column = self.column(i, k, (ZERO_MOTION, f.screw))
+        row = link.v_slice.start + k
         if link.armature[k]:
-            row = link.v_slice.start + k
             column[row] = column[row] + link.armature[k] * link.ratio * link.ratio
+        for m, (inertial, _) in enumerate(self.handles(i)[k + 1 :], 1):
+            column[row + m] = f.screw.dot(inertial)  # the very product of its mirror image: symmetric to the bit
         return column
 
 
