@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from . import chain, parts
+from . import chain, derivatives, parts
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
-    parser.add_argument("part", nargs="*", choices=[*parts.PARTS, "chain", []], help="what to measure; all by default")
+    parser.add_argument(
+        "part", nargs="*", choices=[*parts.PARTS, "derivatives", "chain", []], help="what to measure; all by default"
+    )
     parser.add_argument("--rounds", type=int, default=9, help="best of this many, contenders taken in turn")
     arguments = parser.parse_args()
-    available = parts.PARTS | {"chain": chain.chain}
+    available = parts.PARTS | {"derivatives": derivatives.derivatives, "chain": chain.chain}
     for name in arguments.part or available:
         for table in available[name](arguments.rounds):
             print(table, flush=True)

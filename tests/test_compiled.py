@@ -42,6 +42,8 @@ CALLS = {
     "kinetic_energy": lambda r, q, v, a: r.kinetic_energy(q, v),
     "potential_energy": lambda r, q, v, a: r.potential_energy(q),
     "power": lambda r, q, v, a: r.power(q, v, a),
+    "inverse_dynamics_derivatives": lambda r, q, v, a: r.inverse_dynamics_derivatives(q, v, a)[0],
+    "forward_dynamics_derivatives": lambda r, q, v, a: r.forward_dynamics_derivatives(q, v, a)[1],
 }
 FLOATING = {
     "floating_base_inverse_dynamics": lambda r, q, v, a: r.floating_base_inverse_dynamics(q, v, a[..., 6:])[1],
@@ -67,8 +69,7 @@ def compare(robot, calls, n=11, tolerance=1e-11):
 
 
 def test_every_algorithm_of_the_catalogue_is_compared():
-    derived = {name for name in ALGORITHMS if name.endswith("_derivatives")}
-    assert set(CALLS) | set(FLOATING) | derived == set(ALGORITHMS)
+    assert set(CALLS) | set(FLOATING) == set(ALGORITHMS)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

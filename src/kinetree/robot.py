@@ -668,6 +668,41 @@ class Robot:
         result = self._run("hybrid_dynamics", {"known": tuple(known)}, wrenches=wrenches, q=q, v=v, tau=stacked)
         return result[..., 0, :], result[..., 1, :]
 
+    # ---------------------------------------------------------------- derivatives
+
+    def inverse_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, threads: int = 1
+    ) -> tuple[Array, Array, Array]:
+        """How the joint forces of a motion change with q, v and a.
+
+        Where q is not a vector space (quaternions), the derivative with respect to q is
+        along the motion of one unit of each v: ``d/de tau(integrate(q, e * unit))``, so that it
+        has nv columns.  Wrenches are held constant in body axes.
+
+        Returns
+        -------
+        dtau_dq, dtau_dv, dtau_da : ndarray, shape (..., nv, nv)
+            The last one is the mass matrix.
+        """
+        three = self._run("inverse_dynamics_derivatives", wrenches=wrenches, threads=threads, q=q, v=v, a=a)
+        return three[..., 0, :, :], three[..., 1, :, :], three[..., 2, :, :]
+
+    def forward_dynamics_derivatives(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, threads: int = 1
+    ) -> tuple[Array, Array, Array]:
+        """How the accelerations that joint forces cause change with q, v and tau.
+
+        See :meth:`inverse_dynamics_derivatives` for what the derivative with respect to q means.
+
+        Returns
+        -------
+        da_dq, da_dv, da_dtau : ndarray, shape (..., nv, nv)
+            The last one is the inverse of the mass matrix.
+        """
+        self._check_pivots()
+        three = self._run("forward_dynamics_derivatives", wrenches=wrenches, threads=threads, q=q, v=v, tau=tau)
+        return three[..., 0, :, :], three[..., 1, :, :], three[..., 2, :, :]
+
     # ---------------------------------------------------------------- matrices
 
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
