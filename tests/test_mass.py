@@ -13,6 +13,7 @@ from helpers.compare import assert_close
 from helpers.robots import random_mass, random_pose
 from kinetree.errors import ModelError
 from kinetree.model.mass import inertia_matrix
+from kinetree.spatial import AxisRotation
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -228,6 +229,18 @@ def test_poses_are_displacements(seed):
     assert_close(kt.Pose.of(quaternion=2.5 * quaternion).rotation, a.rotation, 1e-14)
 
 
+def test_no_displacement_and_pure_shifts():
+    np.testing.assert_array_equal(kt.Pose().matrix, np.eye(4))
+    assert kt.Pose().is_identity
+    shift = np.eye(4)
+    shift[:3, 3] = (1, 2, 3)
+    np.testing.assert_array_equal(kt.Pose.of((1, 2, 3)).matrix, shift)
+    assert not kt.Pose.of((1, 2, 3)).is_identity
+    turned = kt.Pose.of((0.1, 0.2, 0.3), rpy=(0.4, 0.5, 0.6))
+    assert_close((kt.Pose.of((1, 2, 3)) @ turned).matrix, shift @ turned.matrix, 1e-15)
+    assert_close((turned @ kt.Pose.of((1, 2, 3))).matrix, turned.matrix @ shift, 1e-15)
+
+
 def test_rpy_is_that_of_urdf():
     angles = (0.3, -0.7, 1.9)
     assert_close(kt.Pose.of(rpy=angles).rotation, Rotation.from_euler("xyz", angles).as_matrix(), 1e-15)
@@ -241,6 +254,8 @@ def test_poses_as_the_algorithms_use_them(seed, axis):
     rpy[axis] = rng.uniform(-4, 4)
     for pose in (random_pose(rng), kt.Pose.of(rng.uniform(-1, 1, 3), rpy=rpy), kt.Pose.of(rpy=rpy)):
         np.testing.assert_array_equal(np.array(pose.spatial().homogeneous(), dtype=float), pose.matrix)
+    assert all(isinstance(turn, AxisRotation) for turn in kt.Pose.of(rpy=rpy).spatial().rotations)
+    assert kt.Pose.of((1, 2, 3)).spatial().rotations == ()
 
 
 @pytest.mark.parametrize(
