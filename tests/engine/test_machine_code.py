@@ -235,6 +235,36 @@ def test_entry_point_takes_plain_arrays_and_leaves_the_rest_to_python():
     assert calls[-1][1]["out"].shape == (3, 2)
 
 
+def reversing(x, y):
+    """Writes early what it reads late."""
+    return [x[2] + 0.0 * y[0], x[1] * 2.0, x[0] * 3.0 + y[0]]
+
+
+def test_the_output_may_be_an_input():
+    k = kernel(reversing, 3, 1)
+    functions_to_try = [k]
+    if available():
+        entry = Entry.make(k, k, "reversing")
+        entry.enable_single()
+        entry.enable_batch()
+        functions_to_try.append(entry.function)
+    for f in functions_to_try:
+        for shape in ((), (30,)):
+            rng = np.random.default_rng(0)
+            x, y = rng.standard_normal((*shape, 3)), rng.standard_normal((*shape, 1))
+            expected = f(x.copy(), y)
+            assert f(x, y, out=x) is x
+            np.testing.assert_array_equal(x, expected)
+        buffer = np.random.default_rng(1).standard_normal((31, 3))
+        expected = f(buffer[:-1].copy(), np.ones((30, 1)))
+        f(buffer[:-1], np.ones((30, 1)), out=buffer[1:])  # shifted by one row
+        np.testing.assert_array_equal(buffer[1:], expected)
+        buffer = np.random.default_rng(1).standard_normal((30, 3))
+        expected = f(buffer[::-1].copy(), np.ones((30, 1)))
+        f(buffer[::-1], np.ones((30, 1)), out=buffer)
+        np.testing.assert_array_equal(buffer, expected)
+
+
 @needs_entry
 def test_entry_point_asks_its_guard():
     guard = kernel(lambda x: [x[0] - 2.0], 3)

@@ -220,13 +220,39 @@ def _prepare_output(s: _Assembly, out: str) -> str:
         s.need(s.compare("eq", "i64", s.word(out_dims, 8 * k, "i64"), wanted), f"out_dim{k}_ok")
     s.do("br label %out_fits")
     s.label("out_fits")
+    _refuse_overlap(s, out, rows)
     references = s.op(f"load i64, ptr {out}")  # one more, for what we return; immortal objects keep theirs
     mortal = s.compare("sge", "i32", s.op(f"trunc i64 {references} to i32"), 0)
     more = s.op(f"add i64 {references}, 1")
     s.do(f"store i64 {s.op(f'select i1 {mortal}, i64 {more}, i64 {references}')}, ptr {out}")
     s.do("br label %target")
     s.label("target")
-    return s.op(f"phi ptr [ {made}, %make ], [ {out}, %out_fits ]")
+    return s.op(f"phi ptr [ {made}, %make ], [ {out}, %apart ]")
+
+
+def _refuse_overlap(s: _Assembly, out: str, rows: str) -> None:
+    """An output that shares memory with an input would be written before all is read: leave that to Python."""
+    last_row = s.op(f"call i64 @llvm.smax.i64(i64 {s.op(f'sub i64 {rows}, 1')}, i64 0)")
+    states = s.op(f"add i64 {last_row}, 1")
+    out_start = s.op(f"ptrtoint ptr {s.word(out, _DATA)} to i64")
+    numbers = s.op(f"mul i64 {states}, {s.field('out_length', 'i64')}")
+    out_end = s.op(f"add i64 {out_start}, {s.op(f'mul i64 {numbers}, 8')}")
+    n = s.field("inputs", "i64")
+    for k in range(MAX_INPUTS):
+        s.branch(s.compare("sgt", "i64", n, k), f"overlap{k}", "apart")
+        s.label(f"overlap{k}")
+        data = s.op(f"load ptr, ptr {s.op(f'getelementptr ptr, ptr %pointers, i64 {k}')}")
+        stride = s.op(f"load i64, ptr {s.op(f'getelementptr i64, ptr %strides, i64 {k}')}")
+        span = s.op(f"mul i64 {s.op(f'mul i64 {stride}, {last_row}')}, 8")
+        first = s.op(f"ptrtoint ptr {data} to i64")
+        start = s.op(f"add i64 {first}, {s.op(f'call i64 @llvm.smin.i64(i64 {span}, i64 0)')}")
+        row_bytes = s.op(f"mul i64 {s.field(f'length{k}', 'i64')}, 8")
+        furthest = s.op(f"add i64 {first}, {s.op(f'call i64 @llvm.smax.i64(i64 {span}, i64 0)')}")
+        end = s.op(f"add i64 {furthest}, {row_bytes}")
+        before, after = s.compare("sle", "i64", end, out_start), s.compare("sge", "i64", start, out_end)
+        s.need(s.op(f"or i1 {before}, {after}"), f"apart{k}")
+    s.do("br label %apart")
+    s.label("apart")
 
 
 def _guard_single(s: _Assembly) -> None:
@@ -315,6 +341,8 @@ def entry_module() -> str:
         [
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
             "declare void @Py_DecRef(ptr)",
+            "declare i64 @llvm.smin.i64(i64, i64)",
+            "declare i64 @llvm.smax.i64(i64, i64)",
             f"define ptr @{SYMBOL}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) {{",
             "entry:",
             f"  %pointers = alloca ptr, i64 {MAX_INPUTS}",

@@ -188,12 +188,17 @@ class Kernel:
         """Evaluate. Arrays must have the right last axis; their batches broadcast."""
         self._check(arrays)
         batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
-        result = np.empty((*batch, *self.shape), dtype=self.dtype) if out is None else out
+        # an output that shares memory with an input would be written before all is read
+        apart = out is not None and not any(np.may_share_memory(out, a) for a in arrays)
+        result = out if apart and out is not None else np.empty((*batch, *self.shape), dtype=self.dtype)
         if batch == ():
             self._run_single(arrays, result)
         else:
             self._run_batch(arrays, batch, result, threads)
-        return result
+        if out is None or result is out:
+            return result
+        out[...] = result
+        return out
 
     def _check(self, arrays: Sequence[np.ndarray]) -> None:
         """Say which argument is wrong and what it should be."""
