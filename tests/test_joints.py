@@ -452,6 +452,14 @@ def test_custom_joint_moves_a_body_along_its_curve():
         (lambda: kt.EulerFree("XY"), "XYX, XYZ"),
         (lambda: kt.Custom(0, custom_revolute), "1 to 6"),
         (lambda: kt.Custom(1, None), "function"),
+        (lambda: kt.Custom(2, custom_revolute, "odd"), "custom joint 'odd': the function must take 2 numbers"),
+        (lambda: kt.Custom(1, lambda x: x, "odd"), "custom joint 'odd': .*three rows of three"),
+        (lambda: kt.Custom(1, lambda x: (np.eye(2), (x, 0, 0))), "three rows of three"),
+        (lambda: kt.Custom(1, lambda x: (np.eye(3), (x, 0))), "three rows of three"),
+        (lambda: kt.Custom(1, lambda x: (np.eye(3), (np.exp(x), 0, 0))), "kinetree.sin, cos, sqrt"),
+        (lambda: kt.Custom(1, lambda x: (np.eye(3) * 2, (x, 0, 0))), "not orthonormal"),
+        (lambda: kt.Custom(2, cam, coordinate_kinds=("rad",)), "each of 2"),
+        (lambda: kt.Custom(2, cam, coordinate_kinds=("rad", "deg")), "'rad' or 'm'"),
     ],
 )
 def test_impossible_joints_are_refused(make, says):

@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from ...errors import ModelError
 from ...spatial import Matrix3, MatrixRotation, Motion, Scalar, Transform, Vec3
 from ...spatial.dual import Dual
@@ -57,8 +59,24 @@ class Custom(JointKind):
             raise ModelError(f"a custom joint has 1 to 6 coordinates, not {self.dof}")
         if not callable(self.function):
             raise ModelError("a custom joint needs a function of its coordinates")
-        if not self.coordinate_kinds:
-            object.__setattr__(self, "coordinate_kinds", ("rad",) * self.dof)
+        kinds = tuple(self.coordinate_kinds) or ("rad",) * self.dof
+        if len(kinds) != self.dof or not set(kinds) <= {"rad", "m"}:
+            raise ModelError(f"{self._where}coordinate_kinds needs 'rad' or 'm' for each of {self.dof}, not {kinds}")
+        object.__setattr__(self, "coordinate_kinds", kinds)
+        self._try_out()
+
+    @property
+    def _where(self) -> str:
+        return f"custom joint {self.label!r}: "
+
+    def _try_out(self) -> None:
+        """Call the function once, with the derivatives that will be needed, so that mistakes show at once."""
+        with np.errstate(all="ignore"):
+            q = [np.float64(0.1 * (k + 1)) for k in range(self.dof)]
+            self.subspace_rate(q, q)
+            matrix = np.array(self.transform(q).matrix().to_rows(), dtype=float)
+        if np.all(np.isfinite(matrix)) and not np.allclose(matrix @ matrix.T, np.eye(3), atol=1e-9):
+            raise ModelError(f"{self._where}the function's rotation is not orthonormal: {matrix.tolist()}")
 
     @property
     def nv(self) -> int:
@@ -71,7 +89,13 @@ class Custom(JointKind):
 
     def transform(self, q: Coordinates) -> Transform:
         """Pose of the child frame in the joint's fixed frame."""
-        return _as_transform(self.function(*q))
+        try:
+            return _as_transform(self.function(*q))
+        except (TypeError, ValueError) as problem:
+            raise ModelError(
+                f"{self._where}the function must take {self.dof} numbers and return (three rows of three, three "
+                f"numbers), made with + - * / and kinetree.sin, cos, sqrt; it failed with: {problem}"
+            ) from problem
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
         """Columns of the motion subspace, by differentiating the transform once."""
