@@ -19,6 +19,12 @@ SWAP = [3, 4, 5, 0, 1, 2]
 """Angular and linear parts change places."""
 
 EASE = 0.3
+
+
+def _eased(s: Any) -> Any:
+    return s + EASE * kt.sin(s)
+
+
 EASED_HINGE = kt.Custom(
     1,
     lambda s: (
@@ -28,10 +34,6 @@ EASED_HINGE = kt.Custom(
     label="eased hinge",
 )
 """A user-made joint that Pinocchio can imitate: a hinge whose angle is s + 0.3 sin s."""
-
-
-def _eased(s: Any) -> Any:
-    return s + EASE * kt.sin(s)
 
 
 @dataclass(frozen=True)
