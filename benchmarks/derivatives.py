@@ -16,7 +16,7 @@ COUNT, SOME = 4096, 512
 def derivatives(rounds: int) -> Iterator[Table]:
     """All three matrices per state; Pinocchio in a Python loop (there is no batched call), call overhead included."""
     table = Table(
-        f"Derivatives, batches of {COUNT}, one thread, ns per state. Pinocchio: a Python loop (there is no batched call)",
+        f"Derivatives, batches of {COUNT}, one thread, ns per state. Pinocchio: a Python loop (no batched call exists)",
         ("", "kinetree", "Pinocchio", "ratio", "asked"),
     )
     for name in FILES:

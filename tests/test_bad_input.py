@@ -18,6 +18,9 @@ LOAD = {"f1": kt.Wrench((1, 2, 3), (4, 5, 6), (0.1, 0.2, 0.3), axes="world")}
 
 # Every method of a robot that takes a state. The names of the arguments say which parts it needs.
 METHODS = {
+    "point_jacobian": lambda r, q: r.point_jacobian(q, "f1", (0.1, 0.2, 0.3)),
+    "inverse_dynamics_derivatives": lambda r, q, v, a: r.inverse_dynamics_derivatives(q, v, a)[0],
+    "forward_dynamics_derivatives": lambda r, q, v, tau: r.forward_dynamics_derivatives(q, v, tau)[0],
     "integrate": lambda r, q, v: r.integrate(q, v),
     "difference": lambda r, q: r.difference(q, r.neutral()),
     "configuration_rate": lambda r, q, v: r.configuration_rate(q, v),

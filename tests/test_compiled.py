@@ -197,3 +197,12 @@ def test_a_processor_without_vectors_falls_back_with_one_warning():
 
     environment = {**os.environ, "KINETREE_BACKEND": "compiled"}
     subprocess.run([sys.executable, "-c", program], check=True, env=environment)
+
+
+def test_nan_in_a_coordinate_that_nothing_depends_on():
+    robot = gripper().with_gravity((0, 0, -9.81)).with_backend("compiled")  # gravity along the hinges: nothing to hold
+    q = np.zeros((3, 4))
+    q[1, 0] = np.nan
+    force = robot.gravity_force(q)
+    assert np.isnan(force[1]).all()
+    assert not np.isnan(force[[0, 2]]).any()

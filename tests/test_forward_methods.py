@@ -385,7 +385,7 @@ def test_hybrid_dynamics_allows_a_massless_leaf_whose_motion_is_given():
 def test_hybrid_dynamics_refuses_contradictions():
     robot = follower_robot()
     state = robot.neutral(), np.zeros(robot.nv)
-    with pytest.raises(ShapeError, match="'a_joint' is given both"):
+    with pytest.raises(kt.OptionError, match="'a_joint' is given both"):
         robot.hybrid_dynamics(*state, a={"a_joint": 1.0}, tau={"a_joint": 1.0})
     with pytest.raises(ModelError, match="follows 'a_joint'"):
         robot.hybrid_dynamics(*state, a={"b_joint": 1.0})

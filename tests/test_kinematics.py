@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import kinetree as kt
 from helpers.compare import assert_close, rate, skew, times, transpose, unskew
 from helpers.robots import arm, random_state, random_tree
-from kinetree.errors import ShapeError, SingularError, UnknownNameError
+from kinetree.errors import OptionError, SingularError, UnknownNameError
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(1, 5)
@@ -148,9 +148,9 @@ def test_wrong_axes_and_frames():
     ):
         with pytest.raises(UnknownNameError, match="did you mean 'world'"):
             call()
-    with pytest.raises(ShapeError, match="'body' or 'aligned'"):
+    with pytest.raises(OptionError, match="'body' or 'aligned'"):
         robot.acceleration(q, v, a, "b0", "world", classical=True)
-    with pytest.raises(ShapeError, match="com"):
+    with pytest.raises(OptionError, match="com"):
         robot.momentum(q, v, about="base")
 
 

@@ -39,7 +39,7 @@ from .model.mass import MassProperties
 from .model.pose import Pose
 from .model.tree import Mimic
 from .robot import Builder, Robot, Wrench
-from .spatial import cos, sin, sqrt
+from .spatial import cos, sin, sqrt, where
 
 __version__ = "0.1.0"
 
@@ -86,4 +86,5 @@ __all__ = [
     "load",
     "sin",
     "sqrt",
+    "where",
 ]

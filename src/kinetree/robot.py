@@ -26,10 +26,12 @@ from .compiled import (
     with_progress,
 )
 from .engine.entry import Entry
-from .errors import ModelError, ShapeError, SingularError, SingularityWarning, StateError, UnknownNameError
+from .errors import ModelError, OptionError, ShapeError, SingularError, SingularityWarning, StateError, UnknownNameError
 from .model import describe as description
 from .model import expand, modules
 from .model.builder import ModelBuilder
+from .model.mass import MassProperties
+from .model.pose import Pose
 from .model.tree import BASE, Body, Frame, Joint, Model, check_gravity
 from .spatial import Force, Transform, Vec3
 
@@ -42,7 +44,7 @@ Array = np.ndarray
 BACKENDS = ("compiled", "reference")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Wrench:
     """A force and a moment that act on a body from outside.
 
@@ -73,7 +75,7 @@ class Wrench:
     def __post_init__(self) -> None:
         for name in ("axes", "point_axes"):
             if getattr(self, name) not in ("body", "world"):
-                raise ShapeError(f"{name} must be 'body' or 'world', not {getattr(self, name)!r}")
+                raise OptionError(f"{name} must be 'body' or 'world', not {getattr(self, name)!r}")
 
 
 Wrenches = Mapping[str, Any] | ArrayLike | None
@@ -134,8 +136,42 @@ class Robot:
 
     @property
     def joint_names(self) -> list[str]:
-        """Moving joints, parents before children; ``q`` and ``v`` are laid out in this order."""
+        """Moving joints, parents before children; ``q`` and ``v`` are laid out in this order.
+
+        A joint that mimics another is listed but has no entry of its own; see
+        :attr:`q_names` and :attr:`v_names` for one name per entry.
+        """
         return [j.name for j in self.model.joints]
+
+    @property
+    def q_names(self) -> list[str]:
+        """One name per entry of ``q``: the joint's, with a number behind it if it has several."""
+        return [n for j in self.model.joints if not j.mimic for n in _numbered(j.name, j.nq)]
+
+    @property
+    def v_names(self) -> list[str]:
+        """One name per entry of ``v`` and ``tau``."""
+        return [n for j in self.model.joints if not j.mimic for n in _numbered(j.name, j.nv)]
+
+    @property
+    def lower_limits(self) -> Array:
+        """Position limits, laid out like ``q``; infinite where there are none."""
+        return self.model.joint_vector("lower")
+
+    @property
+    def upper_limits(self) -> Array:
+        """Position limits, laid out like ``q``; infinite where there are none."""
+        return self.model.joint_vector("upper")
+
+    @property
+    def velocity_limits(self) -> Array:
+        """Velocity limits, laid out like ``v``."""
+        return self.model.joint_vector("velocity_limit")
+
+    @property
+    def effort_limits(self) -> Array:
+        """Force and torque limits, laid out like ``v``."""
+        return self.model.joint_vector("effort_limit")
 
     @property
     def body_names(self) -> list[str]:
@@ -204,6 +240,34 @@ class Robot:
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """The same robot in another gravity field."""
         return self._with(replace(self.model, gravity=check_gravity(gravity)))
+
+    def with_frame(self, name: str, body: str, pose: Pose | ArrayLike) -> Robot:
+        """The same robot with one more named frame: a tool tip, a sensor, a contact point.
+
+        Parameters
+        ----------
+        name : str
+            Of the new frame.
+        body : str
+            Body or frame it is placed on.
+        pose : Pose, (3,) position or 4x4 matrix
+            Of the new frame in that body or frame.
+        """
+        if name in self.model.frame_table:
+            raise ModelError(f"there is a frame named {name!r} already")
+        carrier = self.model.frame(body)
+        frame = Frame(name, carrier.body, carrier.pose @ Pose.like(pose))
+        return self._with(replace(self.model, frames=(*self.model.frames, frame)))
+
+    def with_payload(self, body: str, payload: MassProperties) -> Robot:
+        """The same robot with more mass welded to a body or frame, whose axes the payload is given in."""
+        frame = self.model.frame(body)
+        if frame.body == BASE:
+            raise ModelError(f"{body!r} is fixed to the ground: a payload there changes nothing")
+        bodies = list(self.model.bodies)
+        present = bodies[frame.body]
+        bodies[frame.body] = Body(present.name, present.mass_properties + payload.moved(frame.pose))
+        return self._with(replace(self.model, bodies=tuple(bodies)))
 
     def with_backend(self, backend: str) -> Robot:
         """The same robot run in another way: ``"compiled"`` or ``"reference"``."""
@@ -355,7 +419,7 @@ class Robot:
         _check_axes(axes)
         self.model.frame(frame)
         if axes == "world" and classical:
-            raise ShapeError("a classical acceleration belongs to the frame's own origin: use 'body' or 'aligned'")
+            raise OptionError("a classical acceleration belongs to the frame's own origin: use 'body' or 'aligned'")
         return self._run("acceleration", {"frame": frame, "axes": axes, "classical": classical}, q=q, v=v, a=a)
 
     def point_position(self, q: ArrayLike, frame: str, point: ArrayLike) -> Array:
@@ -410,6 +474,12 @@ class Robot:
         self.model.frame(frame)
         return self._run("jacobian_rate", {"frame": frame, "axes": axes}, q=q, v=v)
 
+    def point_jacobian(self, q: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)) -> Array:
+        """The 3 x nv matrix that maps ``v`` to the velocity of a point fixed in a frame, along world axes."""
+        _, arm = self._point(q, frame, point)
+        matrix = self.jacobian(q, frame, "aligned")
+        return matrix[..., 3:, :] + np.cross(matrix[..., :3, :], arm[..., :, None], axisa=-2, axisb=-2, axisc=-2)
+
     def center_of_mass(self, q: ArrayLike) -> Array:
         """World coordinates of the centre of mass of all moving bodies."""
         self._need_mass()
@@ -432,7 +502,7 @@ class Robot:
         ndarray, shape (..., 6)
         """
         if about not in ("com", "origin"):
-            raise ShapeError(f"about must be 'com' or 'origin', not {about!r}")
+            raise OptionError(f"about must be 'com' or 'origin', not {about!r}")
         self._need_mass()
         return self._run("momentum", {"about": about}, q=q, v=v)
 
@@ -561,10 +631,23 @@ class Robot:
         return self._run("gravity_force", q=q)
 
     def friction_force(self, v: ArrayLike) -> Array:
-        """Joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12)."""
-        rate = as_array(v, (self.nv,), "v")
+        """Joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12).
+
+        The friction of a joint that mimics another is carried by its leader.  There is no
+        stiction: at rest Coulomb friction is zero.
+
+        Parameters
+        ----------
+        v : array_like, shape (..., nv)
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+        """
+        rate = as_array(v, (self.nv,), "v", f"{self.nv} = nv")
+        damping, friction = self.model.effective_friction
         with np.errstate(all="ignore"):
-            return self.model.joint_vector("damping") * rate + self.model.joint_vector("friction") * np.sign(rate)
+            return damping * rate + friction * np.sign(rate)
 
     # ---------------------------------------------------------------- forward dynamics
 
@@ -640,11 +723,14 @@ class Robot:
         --------
         ``a, tau = robot.hybrid_dynamics(q, v, a={"shoulder": 1.0}, tau={"elbow": 0.2})``
         """
+        for word, mapping in (("a", a), ("tau", tau)):
+            if mapping is not None and not isinstance(mapping, Mapping):
+                raise OptionError(f"{word} must map joint names to values, such as {{{self.joint_names[0]!r}: 1.0}}")
         given = dict(tau or {})
         prescribed = dict(a or {})
         both = set(given) & set(prescribed)
         if both:
-            raise ShapeError(f"joint {sorted(both)[0]!r} is given both an acceleration and a force")
+            raise OptionError(f"joint {sorted(both)[0]!r} is given both an acceleration and a force")
         values: list[Any] = [0.0] * self.nv
         known = [False] * len(self.model.joints)
         batches: dict[str, tuple[Array, int]] = {}
@@ -830,6 +916,7 @@ class Robot:
         """Check the arguments of an algorithm of the catalogue, evaluate it, and put the batch in front."""
         algorithm = find(name)
         options = dict(options or {})
+        _check_threads(threads)
         arrays = {key: self._argument(key, value) for key, value in state.items()}
         shapes = {key: (array, 1) for key, array in arrays.items()}
         loads: list[Force | None] = [None] * len(self.model.bodies)
@@ -923,7 +1010,7 @@ class Robot:
                 place = "" if array.ndim == 1 else f", batch index {_first(off > QUATERNION_TOLERANCE)}"
                 raise StateError(
                     f"{name}: the quaternion of joint {joint!r} (x, y, z, w at {where.start}:{where.stop}{place}) "
-                    f"has length off by {worst:.3g}; call robot.normalize(q) if that is meant"
+                    f"has length off by {worst:.3g}; {_quaternion_advice(array, where)}"
                 )
         for gimbal in self._gimbals:
             own = [array[..., k] for k in range(gimbal.q_slice.start, gimbal.q_slice.stop)]
@@ -1064,6 +1151,10 @@ def _at_frame_origin(wrench: Wrench, parts: dict[str, Array], world: Transform) 
     return Force(moment + point.cross(force), force)
 
 
+def _numbered(name: str, count: int) -> list[str]:
+    return [name] if count == 1 else [f"{name}[{k}]" for k in range(count)]
+
+
 def _has_wrench(items: Sequence[Any]) -> bool:
     return any(isinstance(item, Wrench) for item in items)
 
@@ -1071,6 +1162,18 @@ def _has_wrench(items: Sequence[Any]) -> bool:
 def _first(mask: Array) -> Any:
     index = np.argwhere(mask)[0]
     return int(index[0]) if index.size == 1 else tuple(int(i) for i in index)
+
+
+def _quaternion_advice(q: Array, where: slice) -> str:
+    later = q[..., where.start + 3 : where.stop + 3]
+    if later.shape[-1] == 4 and np.all(np.abs(np.linalg.norm(later, axis=-1) - 1.0) < QUATERNION_TOLERANCE):
+        return "a unit quaternion sits three places later: here the quaternion comes first, then the position"
+    return "call robot.normalize(q) if that is meant (an integrator's inner stages drift off the unit sphere)"
+
+
+def _check_threads(threads: Any) -> None:
+    if not isinstance(threads, (int, np.integer)) or isinstance(threads, bool) or threads < 1:
+        raise OptionError(f"threads must be a whole number from 1, not {threads!r}")
 
 
 def _restore(model: Model, backend: str, precision: str) -> Robot:

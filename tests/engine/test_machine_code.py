@@ -183,6 +183,19 @@ def test_nan_stays_in_its_lane():
     assert bad.tolist() == [i == 7 for i in range(20)]
 
 
+def test_nan_in_an_input_that_nothing_depends_on():
+    k = kernel(lambda x: [[x[0] + 1.0, x[0] * 2.0], [3.0, x[2]]], 4)  # x[1] and x[3] are not used
+    x = np.ones((21, 4))
+    clean = k(x)
+    x[5, 1], x[13, 3] = np.nan, np.inf
+    result = k(x)
+    spoilt = np.isnan(result).all(axis=(1, 2))
+    assert spoilt.tolist() == [i in (5, 13) for i in range(21)]
+    np.testing.assert_array_equal(result[~spoilt], clean[~spoilt])
+    assert np.isnan(k(x[5])).all()
+    np.testing.assert_array_equal(k(x[4]), clean[4])
+
+
 def test_single_precision():
     k = kernel(everything, 3, 2, single_precision=True)
     rng = np.random.default_rng(0)

@@ -17,6 +17,9 @@ from pathlib import Path
 _MAGIC = b"kinetree-code-1\n"
 _warned = False
 
+LARGEST_CACHE = 256 << 20
+"""Bytes of code that are kept; beyond that the oldest goes."""
+
 
 class CacheWarning(UserWarning):
     """The cache of compiled code cannot be used."""
@@ -75,10 +78,22 @@ def write(key: str, code: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(_MAGIC + hashlib.sha256(code).digest() + code)
         os.replace(temporary, folder / f"{key}.code")
+        if int(key[:2], 16) == 0:  # now and then
+            _forget_the_oldest(folder)
     except OSError as problem:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
         _complain(f"the cache of compiled code cannot be written ({problem}); set KINETREE_CACHE to a folder, or 'off'")
+
+
+def _forget_the_oldest(folder: Path) -> None:
+    """Keep the cache below its limit."""
+    files = sorted(((p.stat().st_mtime, p.stat().st_size, p) for p in folder.glob("*.code")), reverse=True)
+    total = 0
+    for _, size, path in files:
+        total += size
+        if total > LARGEST_CACHE:
+            path.unlink(missing_ok=True)
 
 
 def _complain(message: str) -> None:

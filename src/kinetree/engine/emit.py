@@ -228,7 +228,9 @@ def emit_body(
             store(k, name(i))
 
 
-def lanes_module(graph: Graph, outputs: Sequence[int], lanes: int, single_precision: bool = False) -> str:
+def lanes_module(
+    graph: Graph, outputs: Sequence[int], lanes: int, single_precision: bool = False, input_count: int = 0
+) -> str:
     """Module with ``@kernel(in, out)``: inputs and outputs as consecutive vectors."""
     e = Emitter(lanes, single_precision)
 
@@ -241,7 +243,8 @@ def lanes_module(graph: Graph, outputs: Sequence[int], lanes: int, single_precis
         e.line(f"store {e.type} {value}, ptr {p}, align {e.size}")
 
     emit_body(e, graph, outputs, load, store)
-    return _module(e, "ptr noalias readonly %in, ptr noalias %out")
+    unused = _spoil_for_unused(e, graph, input_count, load, len(outputs))
+    return _module(e, "ptr noalias readonly %in, ptr noalias %out", unused)
 
 
 def single_module(graph: Graph, outputs: Sequence[int], lengths: Sequence[int], single_precision: bool = False) -> str:
@@ -266,8 +269,48 @@ def single_module(graph: Graph, outputs: Sequence[int], lengths: Sequence[int], 
         e.line(f"store {e.type} {value}, ptr {p}, align {e.size}")
 
     emit_body(e, graph, outputs, load, store)
-    return _module(e, "ptr noalias readonly %table, ptr noalias %out")
+    unused = _spoil_for_unused(e, graph, sum(lengths), load, len(outputs))
+    return _module(e, "ptr noalias readonly %table, ptr noalias %out", unused)
 
 
-def _module(e: Emitter, parameters: str) -> str:
-    return "\n".join([*e.declarations(), f"define void @kernel({parameters}) {{", *e.lines, "  ret void", "}", ""])
+def _spoil_for_unused(e: Emitter, graph: Graph, input_count: int, load: Callable[[int], str], count: int) -> bool:
+    """NaN in, NaN out, also for an input that nothing depends on: such lanes are overwritten at the end.
+
+    Whether there is one is a single test, x - x summed over the unused inputs; the loop that
+    overwrites is hardly ever entered.
+    """
+    used = {int(graph.values[i]) for i, kind in enumerate(graph.kinds) if kind == INPUT}
+    unused = [k for k in range(input_count) if k not in used]
+    if not unused or not count:
+        return False
+    total = None
+    for k in unused:
+        x = load(k)
+        zero = e.op(f"fsub {e.type} {x}, {x}")
+        total = zero if total is None else e.op(f"fadd {e.type} {total}, {zero}")
+    mask = f"<{e.lanes} x i1>" if e.lanes > 1 else "i1"
+    bad = e.op(f"fcmp uno {e.type} {total}, {total}")
+    found = bad
+    if e.lanes > 1:
+        bits = e.op(f"bitcast {mask} {bad} to i{e.lanes}")
+        found = e.op(f"icmp ne i{e.lanes} {bits}, 0")
+    e.lines += [
+        f"  br i1 {found}, label %spoil, label %end",
+        "spoil:",
+        "  %k = phi i64 [ 0, %begin ], [ %k_next, %spoil ]",
+        f"  %place = getelementptr inbounds {e.type}, ptr %out, i64 %k",
+        f"  %was = load {e.type}, ptr %place, align {e.size}",
+        f"  %is = select {mask} {bad}, {e.type} {e.number(float('nan'))}, {e.type} %was",
+        f"  store {e.type} %is, ptr %place, align {e.size}",
+        "  %k_next = add i64 %k, 1",
+        f"  %again = icmp slt i64 %k_next, {count}",
+        "  br i1 %again, label %spoil, label %end",
+        "end:",
+    ]
+    return True
+
+
+def _module(e: Emitter, parameters: str, branches: bool) -> str:
+    head = ["begin:"] if branches else []
+    body = [*head, *e.lines, "  ret void", "}", ""]
+    return "\n".join([*e.declarations(), f"define void @kernel({parameters}) {{", *body])

@@ -9,8 +9,11 @@ arithmetic; nothing is rounded and nothing reassociated.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable, Sequence
 from typing import Any
+
+import numpy as np
 
 CONST, INPUT = "const", "input"
 ADD, SUB, MUL, DIV, NEG, FMA = "add", "sub", "mul", "div", "neg", "fma"
@@ -267,7 +270,6 @@ class Node:
     """A handle on a graph's node that behaves like a number."""
 
     __slots__ = ("graph", "index")
-    __array_ufunc__ = None  # NumPy must leave arithmetic with nodes to us
 
     def __init__(self, graph: Graph, index: int) -> None:
         self.graph, self.index = graph, index
@@ -327,6 +329,13 @@ class Node:
     def __repr__(self) -> str:
         return f"<node %{self.index} {self.graph.kinds[self.index]}>"
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **options: Any) -> Any:
+        """Let ``np.float64(2) * node`` and ``np.sin(node)`` work."""
+        function = _UFUNCS.get(ufunc)
+        if function is None or method != "__call__" or options:
+            return NotImplemented
+        return function(*(x if isinstance(x, Node) else Node(self.graph, self._index(x)) for x in args))
+
     class scalar_functions:
         """Elementary functions, found by whoever dispatches on the scalar's type."""
 
@@ -357,6 +366,22 @@ class Node:
             """One of two values."""
             g = condition.graph
             return Node(g, g.select(condition.index, condition._index(yes), condition._index(no)))
+
+
+_UFUNCS: dict[Any, Any] = {
+    np.add: operator.add,
+    np.subtract: operator.sub,
+    np.multiply: operator.mul,
+    np.true_divide: operator.truediv,
+    np.negative: operator.neg,
+    np.absolute: operator.abs,
+    np.less: operator.lt,
+    np.greater: operator.gt,
+    np.sin: Node.scalar_functions.sin,
+    np.cos: Node.scalar_functions.cos,
+    np.sqrt: Node.scalar_functions.sqrt,
+    np.arctan2: Node.scalar_functions.arctan2,
+}
 
 
 def inputs(graph: Graph, count: int, first: int = 0) -> list[Node]:

@@ -167,7 +167,7 @@ class Kernel:
     def _assembly(self, form: str) -> str:
         t = self._fused
         if form == "lanes":
-            return lanes_module(t.graph, t.outputs, self.lanes, self.single_precision)
+            return lanes_module(t.graph, t.outputs, self.lanes, self.single_precision, sum(self.lengths))
         return single_module(t.graph, t.outputs, t.lengths, self.single_precision)
 
     @cached_property

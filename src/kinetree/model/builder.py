@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -18,6 +18,12 @@ from .pose import Pose, floats
 from .tree import BASE, Body, Frame, Joint, Mimic, Model, check_gravity, lay_out
 
 PerFreedom = float | Sequence[float] | None
+
+JOINT_DATA = (
+    "child_pose", "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia",
+    "gear_ratio", "actuated", "mimic",
+)  # fmt: skip
+"""What :meth:`ModelBuilder.body` hands on to :meth:`ModelBuilder.add_joint`."""
 
 
 @dataclass
@@ -167,6 +173,8 @@ class ModelBuilder:
         }
         if any(lo > up for lo, up in zip(data["lower"], data["upper"], strict=True)):
             raise ModelError(f"{where}lower limit {data['lower']} exceeds upper limit {data['upper']}")
+        if mimic is not None and not isinstance(mimic, Mimic):
+            raise ModelError(f"{where}mimic must be kinetree.Mimic(leader, ratio, offset), not {mimic!r}")
         if mimic and nv != 1:
             raise ModelError(f"{where}only joints with one degree of freedom can mimic another")
         self._joints[name] = _Draft(name, parent, child, kind, placement or Pose(), child_pose or Pose(), data)
@@ -181,14 +189,14 @@ class ModelBuilder:
         position: Sequence[float] = (0.0, 0.0, 0.0),
         rpy: Sequence[float] | None = None,
         rotation: Any = None,
-        placement: Pose | None = None,
+        placement: Pose | Any = None,
         mass: float | None = None,
         com: Sequence[float] = (0.0, 0.0, 0.0),
         inertia: Any = (0.0, 0.0, 0.0),
         about: str = "com",
         mass_properties: MassProperties | None = None,
         **joint_data: Any,
-    ) -> ModelBuilder:
+    ) -> Self:
         """Add a body and the joint that carries it; returns the builder, so calls can be chained.
 
         Parameters
@@ -219,10 +227,15 @@ class ModelBuilder:
         try:
             given = 0.0 if mass is None else mass
             mass_properties = mass_properties or MassProperties.of(given, com, inertia, about=about)
-            pose = placement or Pose.of(position, rpy=rpy, rotation=rotation)
+            pose = Pose.of(position, rpy=rpy, rotation=rotation) if placement is None else Pose.like(placement)
         except ModelError as problem:
             raise ModelError(f"body {name!r}: {problem}") from None
         joint_name = joint_name or f"{name}_joint"
+        if name in self._bodies:
+            raise ModelError(f"two bodies are named {name!r}")
+        for word in joint_data:
+            if word not in JOINT_DATA:
+                raise UnknownNameError(f"joint property (given for body {name!r})", word, JOINT_DATA)
         if joint_name in self._joints:
             raise ModelError(f"two joints are named {joint_name!r}")
         self.add_body(name, mass_properties)
@@ -242,7 +255,7 @@ class ModelBuilder:
         rpy: Sequence[float] | None = None,
         rotation: Any = None,
         pose: Pose | None = None,
-    ) -> ModelBuilder:
+    ) -> Self:
         """Name a place on a body: a tool tip, a sensor, a contact point."""
         if name in self._frames:
             raise ModelError(f"two frames are named {name!r}")
@@ -277,7 +290,8 @@ class ModelBuilder:
                 if body not in bodies and body == self.base:
                     bodies[self.base] = MassProperties()
                 if body not in bodies:
-                    raise UnknownNameError(f"body (the {role} of joint {draft.name!r})", body, bodies)
+                    known = [b for b in (self.base, *bodies) if b != draft.child or role == "child"]
+                    raise UnknownNameError(f"body (the {role} of joint {draft.name!r})", body, known)
             if draft.parent == draft.child:
                 raise ModelError(f"joint {draft.name!r} joins body {draft.child!r} to itself")
             if draft.child in carried:

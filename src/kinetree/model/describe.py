@@ -13,7 +13,8 @@ def describe(tree: Model) -> str:
     """The tree, one body a line, indented under its parent."""
     lines = [
         f"{tree.name}: {len(tree.bodies)} bodies, {tree.nv} degrees of freedom (nq = {tree.nq}, nv = {tree.nv})",
-        f"mass {_number(sum(b.mass for b in tree.bodies))} kg, gravity ({', '.join(_number(g) for g in tree.gravity)})",
+        f"moving mass {_number(sum(b.mass for b in tree.bodies))} kg, "
+        f"gravity ({', '.join(_number(g) for g in tree.gravity)})",
         f"{tree.base.name} (fixed)",
     ]
     stack = [(i, "") for i in reversed(tree.roots)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -96,6 +97,17 @@ class Pose:
         if not np.array_equal(m[3], (0.0, 0.0, 0.0, 1.0)):
             raise ModelError(f"the last row of a homogeneous matrix is 0, 0, 0, 1, not {m[3].tolist()}")
         return cls.of(m[:3, 3], rotation=m[:3, :3])
+
+    @classmethod
+    def like(cls, value: Any) -> Pose:
+        """From a Pose, a position, or a homogeneous matrix."""
+        if isinstance(value, cls):
+            return value
+        try:
+            array = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise ModelError(f"a pose is a Pose, three numbers or a 4x4 matrix, not {value!r}") from None
+        return cls.of(array) if array.ndim == 1 else cls.from_matrix(array)
 
     @property
     def rotation(self) -> np.ndarray:

@@ -312,9 +312,25 @@ class Model:
         """Whether the floating base is a quaternion joint."""
         return self.is_floating and isinstance(self.joints[self.roots[0]].kind, Free)
 
+    @cached_property
+    def effective_friction(self) -> tuple[np.ndarray, np.ndarray]:
+        """Viscous and Coulomb friction per degree of freedom, followers' included."""
+        return _effective_friction(self)
+
     def joint_vector(self, attribute: str) -> np.ndarray:
         """A per-degree-of-freedom attribute (damping, effort_limit, ...) of all joints, laid out like v."""
         return np.array([x for j in self.joints if not j.mimic for x in getattr(j, attribute)], dtype=float)
+
+
+def _effective_friction(tree: Model) -> tuple[np.ndarray, np.ndarray]:
+    """Damping and Coulomb friction felt at each degree of freedom; a follower's power is its leader's."""
+    damping, friction = tree.joint_vector("damping"), tree.joint_vector("friction")
+    for joint in tree.joints:
+        if joint.mimic:
+            k = tree.joint(joint.mimic.leader).v_slice.start
+            damping[k] += joint.mimic.ratio**2 * joint.damping[0]
+            friction[k] += abs(joint.mimic.ratio) * joint.friction[0]
+    return damping, friction
 
 
 def lay_out(joints: Sequence[Joint]) -> tuple[Joint, ...]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from ...errors import FileFormatError, ModelError, ModelWarning, UnknownNameError
 from ..builder import ModelBuilder, _Draft
@@ -112,7 +112,7 @@ class FileBuilder(ModelBuilder):
         super().add_joint(name, parent, child, kind, placement, **data)
         self._joint_lines[name] = self._line
 
-    def frame(self, name: str, body: str, *args: Any, **pose: Any) -> ModelBuilder:
+    def frame(self, name: str, body: str, *args: Any, **pose: Any) -> Self:
         """Name a place on a body, see :meth:`ModelBuilder.frame`; bodies and joints must be known by now."""
         if body not in self._bodies:
             raise self.error(f"frame {name!r}: {UnknownNameError('body', body, self._bodies)}", self._line)

@@ -16,7 +16,7 @@ class Helical(JointKind):
     """A screw: turns about ``axis`` and advances ``pitch`` metres per radian (002 L368)."""
 
     axis: Any = "z"
-    pitch: float = 0.0
+    pitch: float = math.nan
     name = "helical"
     coordinate_units = ("rad",)
 
@@ -24,7 +24,7 @@ class Helical(JointKind):
         object.__setattr__(self, "axis", unit_axis(self.axis))
         object.__setattr__(self, "pitch", float(self.pitch))
         if not math.isfinite(self.pitch):
-            raise ModelError(f"the pitch of a helical joint must be finite, not {self.pitch}")
+            raise ModelError("a helical joint needs its pitch, in metres per radian, as a finite number")
 
     @property
     def nv(self) -> int:
