@@ -29,6 +29,7 @@ docs: $(STAMP)
 	$(RUN) -m mkdocs build --strict --quiet
 
 bench: $(STAMP)
+	$(RUN) -m pip install --quiet --editable ".[bench]"
 	$(RUN) -m benchmarks
 
 clean:

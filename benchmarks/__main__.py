@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import argparse
 
-from . import chain, derivatives, parts
+from . import chain, derivatives, others, parts
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
     parser.add_argument(
-        "part", nargs="*", choices=[*parts.PARTS, "derivatives", "chain", []], help="what to measure; all by default"
+        "part",
+        nargs="*",
+        choices=[*parts.PARTS, "derivatives", "chain", "others", []],
+        help="what to measure; all by default",
     )
     parser.add_argument("--rounds", type=int, default=9, help="best of this many, contenders taken in turn")
     arguments = parser.parse_args()
-    available = parts.PARTS | {"derivatives": derivatives.derivatives, "chain": chain.chain}
+    available = parts.PARTS | {"derivatives": derivatives.derivatives, "chain": chain.chain, "others": others.others}
     for name in arguments.part or available:
         for table in available[name](arguments.rounds):
             print(table, flush=True)

@@ -18,6 +18,7 @@ from .engine import cache, machine
 from .engine.entry import Entry, available
 from .engine.kernel import Kernel, RolledKernel, Traced, trace
 from .errors import CompileError, KinetreeWarning
+from .model.expand import expand_in_order
 from .model.joints import Custom
 from .model.tree import Model
 from .rolled import roll
@@ -34,6 +35,13 @@ QUATERNION_TOLERANCE = 1e-6
 
 SINGULARITY_TOLERANCE = 1e-3
 """How near to gimbal lock (in radians, nearly) an Euler-angle joint may come before a warning."""
+
+CHEAPER_HINGED = ("inverse_dynamics", "forward_dynamics", "bias_force")
+"""Algorithms that take fewer operations when a joint of several turns is treated as hinges in a row.
+
+Counted per universal joint: inverse dynamics 118 multiplications instead of 128, forward
+dynamics 321 instead of 431; per Euler-angle ball joint 140 instead of 167, 395 instead of 623.
+"""
 
 DIRECT = (
     "inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_mass_matrix", "coriolis_matrix",
@@ -118,6 +126,11 @@ class Compiler:
         )
 
     @cached_property
+    def _hinged(self) -> tuple[Model, list[int]]:
+        """The tree with Cardan and Euler-angle joints as hinges in a row, and where each body went."""
+        return expand_in_order(self.tree)
+
+    @cached_property
     def rolled(self) -> bool:
         """Whether this tree is too large to be unrolled."""
         return len(self.tree.bodies) > LARGEST_UNROLLED
@@ -148,14 +161,16 @@ class Compiler:
         algorithm = find(name)
         lengths = algorithm.lengths(self.tree) + ((6 * len(loaded),) if loaded else ())
 
+        tree, place = self._hinged if name in CHEAPER_HINGED else (self.tree, list(range(len(self.tree.bodies))))
+
         def compute(*vectors: Sequence[Scalar]) -> Any:
             if not algorithm.loads:
-                return algorithm.function(self.tree, *vectors, **(options or {}))
+                return algorithm.function(tree, *vectors, **(options or {}))
             state, six = vectors[: len(algorithm.inputs)], vectors[-1]
-            loads: list[Force | None] = [None] * len(self.tree.bodies)
+            loads: list[Force | None] = [None] * len(tree.bodies)
             for k, body in enumerate(loaded):
-                loads[body] = Force.of(six[6 * k : 6 * k + 6])
-            return algorithm.function(self.tree, *state, loads, **(options or {}))
+                loads[place[body]] = Force.of(six[6 * k : 6 * k + 6])
+            return algorithm.function(tree, *state, loads, **(options or {}))
 
         return trace(compute, lengths, flatten)
 

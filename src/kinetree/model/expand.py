@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,11 @@ from ..errors import ModelError
 from .joints import Compound, Cylindrical, JointKind, Prismatic, Revolute, Step
 from .pose import Pose
 from .tree import BASE, Body, Frame, Joint, Model, lay_out
+
+
+def expand_in_order(tree: Model) -> tuple[Model, list[int]]:
+    """Only those joints whose coordinates keep their places; and the new index of each body."""
+    return _expand(tree, lambda steps: [s.coordinate for s in steps] == list(range(len(steps))))
 
 
 def expand(tree: Model) -> Model:
@@ -19,11 +25,17 @@ def expand(tree: Model) -> Model:
     outwards, a planar or free Euler-angle joint, whose slides come first, changes the
     order of its coordinates; all others keep ``q`` and ``v`` as they are.
     """
+    return _expand(tree, lambda steps: True)[0]
+
+
+def _expand(tree: Model, wanted: Callable[[list[Step]], bool]) -> tuple[Model, list[int]]:
     joints: list[Joint] = []
     bodies: list[Body] = []
     new_index: dict[int, int] = {BASE: BASE}
     for i, (joint, body) in enumerate(zip(tree.joints, tree.bodies, strict=True)):
         steps = _steps(joint.kind)
+        if steps is not None and not wanted(steps):
+            steps = None
         parent = new_index[joint.parent]
         if steps is None:
             joints.append(replace(joint, parent=parent))
@@ -39,7 +51,8 @@ def expand(tree: Model) -> Model:
     if len({j.name for j in joints}) < len(joints) or len({b.name for b in bodies}) < len(bodies):
         raise ModelError(f"the parts of compound joints would clash with existing names: {names}")
     frames = tuple(Frame(f.name, new_index[f.body], f.pose) for f in tree.frames)
-    return replace(tree, joints=lay_out(joints), bodies=tuple(bodies), frames=frames)
+    expanded = replace(tree, joints=lay_out(joints), bodies=tuple(bodies), frames=frames)
+    return expanded, [new_index[i] for i in range(len(tree.bodies))]
 
 
 def _steps(kind: JointKind) -> list[Step] | None:
