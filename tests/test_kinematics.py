@@ -114,6 +114,7 @@ def test_points_move_as_their_positions_say(seed, n):
     frame, point = f"f{rng.integers(n)}", rng.uniform(-1, 1, (BATCH, 3))
     velocity = rate(lambda q, v: robot.point_position(q, frame, point), robot, q, v)
     assert_close(robot.point_velocity(q, v, frame, point), velocity, 1e-10, scale=10.0)
+    assert_close(times(robot.point_jacobian(q, frame, point), v), velocity, 1e-10, scale=10.0)
     acceleration = rate(lambda q, v: robot.point_velocity(q, v, frame, point), robot, q, v, a)
     assert_close(robot.point_acceleration(q, v, a, frame, point), acceleration, 1e-9, scale=100.0)
 
