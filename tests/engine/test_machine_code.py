@@ -168,6 +168,22 @@ def test_layouts_broadcasting_and_out():
     assert full(x[:0], y[:0]).shape == (0, 7, 2, 3)
 
 
+@pytest.mark.parametrize("size", [100, 383, 384, 385, 1001])
+@pytest.mark.parametrize("count", [3001, 3008])
+def test_large_results_are_streamed_to_the_right_places(size, count):
+    k = kernel(lambda x: [x[i % 3] + float(i) for i in range(size)], 3)
+    x = np.random.default_rng(size).standard_normal((count, 3))
+    expected = x[:, np.arange(size) % 3] + np.arange(size)
+    assert expected.nbytes > 1 << 21
+    np.testing.assert_array_equal(k(x), expected)
+    np.testing.assert_array_equal(k(x, threads=2), expected)
+    shifted = np.zeros(count * size + 3)[3:].reshape(count, size)  # not aligned to vectors
+    guard_before = shifted.base[:3].copy()
+    k(x, out=shifted)
+    np.testing.assert_array_equal(shifted, expected)
+    np.testing.assert_array_equal(shifted.base[:3], guard_before)
+
+
 def test_results_do_not_depend_on_threads():
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((1003, 3)), rng.standard_normal((1003, 2))

@@ -16,6 +16,9 @@ from collections.abc import Sequence
 
 SYMBOL = "drive"
 
+CHUNK = 384
+"""Numbers per state that are collected in the nearest cache before they are streamed."""
+
 _WORDS = {
     "kernel": "ptr", "guard": "ptr", "out": "ptr", "scratch": "ptr", "out_length": "i64", "start": "i64", "stop": "i64",
     "count": "i64", "context": "ptr", "tile_area": "ptr",
@@ -28,8 +31,8 @@ def pack_job(
 ) -> bytes:  # fmt: skip
     """What one call of the driver is to do. The context is handed to the kernel as it is.
 
-    With a ``tile_area`` results are collected there tile by tile and then streamed past
-    the caches, which pays when they are too many to stay in them.
+    With a ``tile_area`` results are collected there, a chunk of each state's at a time, and
+    streamed past the caches, which pays when they are too many to stay in them.
     """
     head = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), context, tile_area)
     words = (*head, *pointers, *strides, *lengths)
@@ -176,14 +179,25 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
         "  %out_start = mul i64 %base, %out_length",
         f"  %final = getelementptr {real}, ptr %out, i64 %out_start",
         "  %streaming = icmp ne ptr %tile_area, null",
-        "  %dest = select i1 %streaming, ptr %tile_area, ptr %final",
+        f"  %chunk = select i1 %streaming, i64 {CHUNK}, i64 %out_length",
+        "  br label %out_chunk",
+        "out_chunk:",
+        "  %d0 = phi i64 [ 0, %calculate ], [ %d1, %chunk_end ]",
+        "  %more_chunks = icmp slt i64 %d0, %out_length",
+        "  br i1 %more_chunks, label %chunk_body, label %tile_end",
+        "chunk_body:",
+        "  %d1_far = add i64 %d0, %chunk",
+        "  %d1 = call i64 @llvm.smin.i64(i64 %d1_far, i64 %out_length)",
+        f"  %final_chunk = getelementptr {real}, ptr %final, i64 %d0",
+        "  %dest = select i1 %streaming, ptr %tile_area, ptr %final_chunk",
         "  br label %out_block",
         "out_block:",
-        "  %d = phi i64 [ 0, %calculate ], [ %d_next, %out_end ]",
-        "  %more_out = icmp slt i64 %d, %out_length",
+        "  %d = phi i64 [ %d0, %chunk_body ], [ %d_next, %out_end ]",
+        "  %more_out = icmp slt i64 %d, %d1",
         "  br i1 %more_out, label %out_body, label %written",
         "out_body:",
-        "  %oleft = sub i64 %out_length, %d",
+        "  %within = sub i64 %d, %d0",
+        "  %oleft = sub i64 %d1, %d",
         f"  %oleft_one = insertelement <{lanes} x i64> poison, i64 %oleft, i64 0",
         f"  %oleft_all = shufflevector {longs} %oleft_one, {longs} poison, <{lanes} x i32> zeroinitializer",
         f"  %omask = icmp slt <{lanes} x i64> <{ramp}>, %oleft_all",
@@ -204,8 +218,8 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
             f"  %valid{k} = icmp slt i64 %w{k}, %stop",
             f"  br i1 %valid{k}, label %do{k}, label %out_end",
             f"do{k}:",
-            f"  %g{k} = mul i64 {k}, %out_length",
-            f"  %h{k} = add i64 %g{k}, %d",
+            f"  %g{k} = mul i64 {k}, %chunk",
+            f"  %h{k} = add i64 %g{k}, %within",
             f"  %to{k} = getelementptr {real}, ptr %dest, i64 %h{k}",
             f"  call void @llvm.masked.store.{suffix}.p0({vec} {out_rows[k]}, ptr %to{k}, i32 {size}, {mask} %omask)",
             f"  br label {follow}",
@@ -215,8 +229,10 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
         f"  %d_next = add i64 %d, {lanes}",
         "  br label %out_block",
         "written:",
-        "  br i1 %streaming, label %stream, label %tile_end",
+        "  br i1 %streaming, label %stream, label %chunk_end",
         *_stream(real, vec, lanes, size),
+        "chunk_end:",
+        "  br label %out_chunk",
         "tile_end:",
         f"  %next_base = add i64 %base, {lanes}",
         "  %more_tiles = icmp slt i64 %next_base, %stop",
@@ -233,21 +249,28 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
 
 
 def _stream(real: str, vec: str, lanes: int, size: int) -> list[str]:
-    """Copy a finished tile to its place with stores that bypass the caches, where the alignment allows."""
+    """Copy the rows of a finished chunk to their places with stores that bypass the caches, where alignment allows."""
     wide = lanes * size
     return [
         "stream:",
         "  %rows_left = sub i64 %stop, %base",
         f"  %rows_now = call i64 @llvm.smin.i64(i64 %rows_left, i64 {lanes})",
-        "  %numbers = mul i64 %rows_now, %out_length",
+        "  %numbers = sub i64 %d1, %d0",
+        "  br label %stream_row",
+        "stream_row:",
+        "  %u = phi i64 [ 0, %stream ], [ %u_next, %row_done ]",
+        "  %u_in = mul i64 %u, %chunk",
+        f"  %row_from = getelementptr {real}, ptr %tile_area, i64 %u_in",
+        "  %u_out = mul i64 %u, %out_length",
+        f"  %row_to = getelementptr {real}, ptr %final_chunk, i64 %u_out",
         "  br label %copy",
         "copy:",
-        "  %e = phi i64 [ 0, %stream ], [ %e_one, %copy_one ], [ %e_many, %copy_many ]",
+        "  %e = phi i64 [ 0, %stream_row ], [ %e_one, %copy_one ], [ %e_many, %copy_many ]",
         "  %copied = icmp sge i64 %e, %numbers",
-        "  br i1 %copied, label %tile_end, label %choose",
+        "  br i1 %copied, label %row_done, label %choose",
         "choose:",
-        f"  %from_e = getelementptr {real}, ptr %tile_area, i64 %e",
-        f"  %to_e = getelementptr {real}, ptr %final, i64 %e",
+        f"  %from_e = getelementptr {real}, ptr %row_from, i64 %e",
+        f"  %to_e = getelementptr {real}, ptr %row_to, i64 %e",
         "  %to_bits = ptrtoint ptr %to_e to i64",
         f"  %low = and i64 %to_bits, {wide - 1}",
         "  %aligned = icmp eq i64 %low, 0",
@@ -264,4 +287,8 @@ def _stream(real: str, vec: str, lanes: int, size: int) -> list[str]:
         f"  store {real} %one, ptr %to_e",
         "  %e_one = add i64 %e, 1",
         "  br label %copy",
+        "row_done:",
+        "  %u_next = add i64 %u, 1",
+        "  %more_rows = icmp slt i64 %u_next, %rows_now",
+        "  br i1 %more_rows, label %stream_row, label %chunk_end",
     ]

@@ -274,8 +274,8 @@ class Kernel:
 
     @cached_property
     def tile_bytes(self) -> int:
-        """Size of the results of one tile, rounded up to whole vectors."""
-        return -(-self.size * self.lanes * np.dtype(self.dtype).itemsize // 64) * 64
+        """Size of the area that results are collected in before they are streamed."""
+        return driver.CHUNK * self.lanes * np.dtype(self.dtype).itemsize
 
     def _scratch(self) -> int:
         """Address of a work area that belongs to this thread."""
