@@ -69,7 +69,7 @@ def _fingerprint() -> str:
     """Changes whenever the algorithms do, so that stale code is never used."""
     root = Path(__file__).parent
     files = sorted(p for folder in ("algorithms", "engine", "model", "spatial") for p in (root / folder).rglob("*.py"))
-    files += [root / "catalogue.py", root / "compiled.py"]
+    files += [root / "arrays.py", root / "catalogue.py", root / "compiled.py"]
     return cache.digest(*(p.read_bytes() for p in files))
 
 
@@ -182,7 +182,14 @@ class Compiler:
         key = None if self._model_key is None else cache.digest(self._model_key, "guard")
         lengths = (self.tree.nq,)
         return Kernel(
-            "guard", lambda: trace(self._verdict, lengths, flatten), lengths, (1,), key, ("q",), self.single_precision
+            "guard",
+            lambda: trace(self._verdict, lengths, flatten),
+            lengths,
+            (1,),
+            key,
+            ("q",),
+            self.single_precision,
+            spread_nan=False,  # a NaN elsewhere must not hide a bad quaternion
         )
 
     def _verdict(self, q: Sequence[Scalar]) -> list[Scalar]:
@@ -194,10 +201,10 @@ class Compiler:
             if joint.kind.quaternion is not None:
                 x, y, z, w = own[joint.kind.quaternion]
                 # |n^2 - 1| = |n - 1| |n + 1|: a little stricter than the limit, Python decides
-                worst = _larger(worst, abs(x * x + y * y + z * z + w * w - 1.0) - 1.9 * QUATERNION_TOLERANCE)
+                worst = _worse(worst, abs(x * x + y * y + z * z + w * w - 1.0) - 1.9 * QUATERNION_TOLERANCE)
             distance = joint.kind.singularity(own)
             if distance is not None:
-                worst = _larger(worst, SINGULARITY_TOLERANCE - distance)
+                worst = _worse(worst, SINGULARITY_TOLERANCE - distance)
         return [worst]
 
     def entry(
@@ -232,8 +239,9 @@ def _has_gimbal(kind: Any) -> bool:
     return kind.singularity([0.3] * kind.nq) is not None
 
 
-def _larger(a: Scalar, b: Scalar) -> Scalar:
-    return b if isinstance(a, float) else where(a < b, b, a)
+def _worse(known: Scalar, new: Scalar) -> Scalar:
+    """The new verdict if it is positive; NaN never stands in the way of that."""
+    return new if isinstance(known, float) else where(new > 0.0, new, known)
 
 
 def prepare(kernel: Kernel, single: bool, batch: bool) -> None:

@@ -110,7 +110,7 @@ class Robot:
         if not isinstance(model, Model):
             raise ModelError(f"a Robot is made from a Model, not {type(model).__name__}; see kinetree.load and Builder")
         self.model = model
-        self.backend = backend or os.environ.get("KINETREE_BACKEND", "compiled")
+        self.backend = backend or os.environ.get("KINETREE_BACKEND") or "compiled"
         self.precision = precision
         if self.backend not in BACKENDS:
             raise UnknownNameError("backend", self.backend, BACKENDS)
@@ -558,9 +558,10 @@ class Robot:
         -------
         ndarray, shape (..., nv)
         """
+        lost = self.friction_force(v) if friction else None  # first: the output may be written over v
         tau = self._run("inverse_dynamics", wrenches=wrenches, out=out, threads=threads, q=q, v=v, a=a)
-        if friction:
-            tau += self.friction_force(v)
+        if lost is not None:
+            tau += lost
         return tau
 
     def joint_wrenches(
@@ -926,7 +927,7 @@ class Robot:
                 shapes.update(extra)
             batch = batch_shape(**shapes)
             _check_out(out, (*batch, *algorithm.shape(self.model, options)))
-            real = not any(np.iscomplexobj(a) for a in arrays.values())
+            real = not any(np.iscomplexobj(a) for a, _ in shapes.values())
             if real and self._compiler is not None and self._compiler.handles(name):
                 packed = {
                     i: pack(f, np.broadcast_shapes(*map(np.shape, f))) for i, f in enumerate(loads) if f is not None
@@ -954,8 +955,10 @@ class Robot:
         """After a first call through Python, let plain calls of this form go straight to machine code."""
         if name not in DIRECT or options not in ({}, {"method": "articulated_body"}) or self._compiler is None:
             return
+        method = getattr(type(self), name)
+        if method is not getattr(Robot, name):
+            return  # a subclass wants to be asked every time
         if name not in self._entries:
-            method = getattr(type(self), name)
             self._entries[name] = self._compiler.entry(name, options, method.__get__(self), method.__doc__ or "")
         entry = self._entries[name]
         if entry is None:
@@ -976,18 +979,24 @@ class Robot:
         Parameters
         ----------
         *names : str
-            Algorithms without options; by default those of everyday use.
+            Algorithms, with their usual options; by default those of everyday use. What large trees leave to
+            the reference is skipped.
         single, batch : bool
             For one state, for batches.
         progress : bool
             Show a bar once it has taken longer than a second.
         """
+        from .codegen import DEFAULTS, needed_options, option_names
+
         if self._compiler is None:
             return
         chosen = names or ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_force", "gravity_force")
-        kernels = [
-            self._compiler.kernel(n, {"method": "articulated_body"} if n == "forward_dynamics" else {}) for n in chosen
-        ]
+        for n in chosen:
+            if needed_options(n):
+                missing = ", ".join(needed_options(n))
+                raise OptionError(f"{n} is compiled for one {missing} at a time: call it once with that instead")
+        options = {n: {o: DEFAULTS[o] for o in option_names(find(n))} for n in chosen}
+        kernels = [self._compiler.kernel(n, options[n]) for n in options if self._compiler.handles(n)]
         for kernel in with_progress(kernels, "compiling", progress):
             prepare(kernel, single, batch)
 

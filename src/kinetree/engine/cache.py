@@ -26,7 +26,15 @@ class CacheWarning(UserWarning):
 
 
 def directory() -> Path | None:
-    """Where compiled code is kept: ``KINETREE_CACHE``, or the user's cache folder; None if switched off."""
+    """Where compiled code is kept: ``KINETREE_CACHE``, or the user's cache folder; None if off or not to be found."""
+    try:
+        return _directory()
+    except RuntimeError as problem:  # a user without a home, as in containers
+        _complain(f"no folder for the cache of compiled code ({problem}); set KINETREE_CACHE to one, or to 'off'")
+        return None
+
+
+def _directory() -> Path | None:
     chosen = os.environ.get("KINETREE_CACHE")
     if chosen is not None:
         return None if chosen.strip().lower() in ("", "0", "off", "none") else Path(chosen).expanduser()

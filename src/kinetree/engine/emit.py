@@ -247,7 +247,13 @@ def lanes_module(
     return _module(e, "ptr noalias readonly %in, ptr noalias %out", unused)
 
 
-def single_module(graph: Graph, outputs: Sequence[int], lengths: Sequence[int], single_precision: bool = False) -> str:
+def single_module(
+    graph: Graph,
+    outputs: Sequence[int],
+    lengths: Sequence[int],
+    single_precision: bool = False,
+    spread_nan: bool = True,
+) -> str:
     """Module with ``@kernel(table, out)``: a table of pointers to the input arrays, one state."""
     e = Emitter(1, single_precision)
     starts: list[int] = []
@@ -269,7 +275,7 @@ def single_module(graph: Graph, outputs: Sequence[int], lengths: Sequence[int], 
         e.line(f"store {e.type} {value}, ptr {p}, align {e.size}")
 
     emit_body(e, graph, outputs, load, store)
-    unused = _spoil_for_unused(e, graph, sum(lengths), load, len(outputs))
+    unused = _spoil_for_unused(e, graph, sum(lengths) if spread_nan else 0, load, len(outputs))
     return _module(e, "ptr noalias readonly %table, ptr noalias %out", unused)
 
 

@@ -13,10 +13,10 @@ Everything the entry point needs lies in a ``bytes`` object that is the built-in
 from __future__ import annotations
 
 import ctypes
+import inspect
 import struct
 import sys
 from collections.abc import Callable
-from functools import cache as cache_forever
 from functools import lru_cache
 from typing import Any
 
@@ -362,7 +362,7 @@ def _call_python(s: _Assembly) -> str:
     return s.op(f"call ptr {s.field('vectorcall')}(ptr {s.field('fallback')}, ptr %args, i64 %nargs, ptr %kwnames)")
 
 
-@lru_cache(maxsize=1)
+@machine.once
 def _entry() -> tuple[int, Any]:
     text = entry_module()
     key = cache.digest("entry", text, machine.host().key)
@@ -388,7 +388,7 @@ class _MethodDef(ctypes.Structure):
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
-@cache_forever
+@machine.once
 def _definition(name: str, doc: str) -> _MethodDef:
     """CPython keeps a pointer to this for as long as the function lives, so it lives for ever."""
     return _MethodDef(name.encode(), _entry()[0], _FASTCALL_KEYWORDS, doc.encode())
@@ -412,6 +412,22 @@ class _Context(bytes):
 
     keep: tuple[Any, ...] = ()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickling a built-in pickles its ``self`` and a name: give the object whose method it stands for."""
+        return _itself, (self.keep[-1].__self__,)
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return self.__reduce__()
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _takes_out(function: Callable[..., Any]) -> bool:
+    parameters = inspect.signature(function).parameters.values()
+    return any(p.name == "out" or p.kind is p.VAR_KEYWORD for p in parameters)
+
 
 _OUT = sys.intern("out")
 _DTYPE = np.dtype(np.float64)
@@ -434,7 +450,7 @@ class Entry:
     ) -> Entry | None:
         """Make the function; None if the kernel is not of a form that the entry point knows.
 
-        The fallback must accept the same arguments, ``out`` included.
+        The fallback must accept the same arguments; ``out`` is known if the fallback knows it.
         """
         if len(kernel.lengths) > MAX_INPUTS or len(kernel.shape) > MAX_DIMS or kernel.single_precision:
             return None
@@ -449,7 +465,7 @@ class Entry:
             "new_array": _numpy_new_array(),
             "release": _python_function("PyEval_SaveThread"),
             "retake": _python_function("PyEval_RestoreThread"),
-            "out_name": id(_OUT),
+            "out_name": id(_OUT) if _takes_out(fallback) else 0,
             "inputs": len(kernel.lengths),
             "ndim": len(kernel.shape),
             **{f"dim{k}": n for k, n in enumerate(kernel.shape)},

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -69,7 +70,7 @@ def _collect(nested: Any, leaves: list[Any]) -> Shape:
     return (len(nested), *inner)
 
 
-@lru_cache(maxsize=2)
+@machine.once
 def _driver(single_precision: bool) -> tuple[Any, Any]:
     """The batch loop, the same for all kernels."""
     lanes = machine.host().lanes * (2 if single_precision else 1)
@@ -91,6 +92,10 @@ def driver_address() -> int:
 @lru_cache(maxsize=1)
 def _pool() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(thread_name_prefix="kinetree")
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
 def _address(array: np.ndarray) -> int:
@@ -118,6 +123,8 @@ class Kernel:
         For messages.
     single_precision : bool
         Compute in float32.
+    spread_nan : bool
+        Let a NaN in an input that nothing depends on make all results NaN too.
     """
 
     name: str
@@ -127,6 +134,7 @@ class Kernel:
     key: str | None = None
     argument_names: tuple[str, ...] = ()
     single_precision: bool = False
+    spread_nan: bool = True
     _alive: list[Any] = field(default_factory=list, repr=False)
     _lock: Any = field(default_factory=threading.RLock, repr=False)
     _local: Any = field(default_factory=threading.local, repr=False)
@@ -167,8 +175,9 @@ class Kernel:
     def _assembly(self, form: str) -> str:
         t = self._fused
         if form == "lanes":
-            return lanes_module(t.graph, t.outputs, self.lanes, self.single_precision, sum(self.lengths))
-        return single_module(t.graph, t.outputs, t.lengths, self.single_precision)
+            watched = sum(self.lengths) if self.spread_nan else 0
+            return lanes_module(t.graph, t.outputs, self.lanes, self.single_precision, watched)
+        return single_module(t.graph, t.outputs, t.lengths, self.single_precision, self.spread_nan)
 
     @cached_property
     def lanes_address(self) -> int:
@@ -345,8 +354,13 @@ class RolledKernel(Kernel):
         params = plan.params.astype(self.dtype)
         words = (len(entries), _address(entries), _address(params), self.size, entries.shape[1])
         self._context = np.array(words, dtype=np.int64)
-        self._alive += [alive, entries, params]
+        self._alive += [alive, entries, params, self._context]
         return addresses["kernel"]
+
+    @property
+    def single_address(self) -> int:  # type: ignore[override]
+        """One state goes through the same loop."""
+        return self.lanes_address
 
     @property
     def context_address(self) -> int:

@@ -3,13 +3,38 @@
 from __future__ import annotations
 
 import platform
+import threading
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from functools import lru_cache, wraps
+from itertools import count
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 class CompilationError(RuntimeError):
     """LLVM refused a module."""
+
+
+def once(function: Callable[..., T]) -> Callable[..., T]:
+    """Remember results for ever, and compute each only once even if several threads ask at the same time.
+
+    With ``lru_cache`` the slower thread would get a result of its own that nothing keeps
+    alive: fatal for addresses.
+    """
+    known: dict[tuple[Any, ...], T] = {}
+    lock = threading.RLock()
+
+    @wraps(function)
+    def remembered(*args: Any) -> T:
+        if args not in known:
+            with lock:
+                if args not in known:
+                    known[args] = function(*args)
+        return known[args]
+
+    return remembered
 
 
 @dataclass(frozen=True)
@@ -61,7 +86,7 @@ def host() -> Machine:
     return Machine(llvm.get_host_cpu_name(), flat, lanes, ".".join(str(n) for n in llvm.llvm_version_info))
 
 
-@lru_cache(maxsize=1)
+@once
 def _target() -> Any:
     llvm, machine = binding(), host()
     return llvm.Target.from_default_triple().create_target_machine(
@@ -69,7 +94,7 @@ def _target() -> Any:
     )
 
 
-@lru_cache(maxsize=1)
+@once
 def _linker() -> Any:
     return binding().create_lljit_compiler(_target())
 
@@ -84,15 +109,13 @@ def assemble(text: str) -> bytes:
         raise CompilationError(str(problem).splitlines()[0] if str(problem) else "LLVM failed") from None
 
 
-_loaded = 0
+_numbers = count(1)
 
 
 def load(code: bytes, symbols: tuple[str, ...] = ("kernel",)) -> tuple[dict[str, int], Any]:
     """Make an object file callable; returns addresses and what must be kept alive."""
-    global _loaded
-    _loaded += 1
     builder = binding().JITLibraryBuilder().add_object_img(code)
     for symbol in symbols:
         builder = builder.export_symbol(symbol)
-    library = builder.link(_linker(), f"kinetree{_loaded}")
+    library = builder.link(_linker(), f"kinetree{next(_numbers)}")
     return {symbol: library[symbol] for symbol in symbols}, library
