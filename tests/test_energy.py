@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 import kinetree as kt
 from helpers.compare import assert_close, rate, times, transpose
-from helpers.robots import random_state, random_tree
+from helpers.robots import KINDS, random_state, random_tree
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(1, 5)
@@ -152,6 +152,19 @@ def test_coriolis_matrix(seed, n, followers):
     assert_close(twice + transpose(twice), np.zeros_like(c), 1e-10, scale=size)
     bias, weight = robot.bias_force(q, v), robot.gravity_force(q)
     assert_close(times(c, v) + weight, bias, 1e-11, scale=float(np.max(np.abs(bias))) + 1.0)
+
+
+@settings(max_examples=10)
+@given(seed=seeds, n=sizes)
+def test_coriolis_matrix_is_that_of_christoffel(seed, n):
+    """Of all matrices with these two properties it is the one that differentiating M gives."""
+    kinds = [k for k in KINDS if k not in ("spherical", "free")]  # v must be the rate of coordinates
+    robot, _, q, v, _ = drawn(seed, n, kinds=kinds, followers=True)
+    slopes = [rate(lambda q, v: robot.mass_matrix(q), robot, q, np.tile(e, (BATCH, 1))) for e in np.eye(robot.nv)]
+    dm = np.stack(slopes, axis=-1)  # dM_ij / dq_k
+    symbols = 0.5 * (dm + np.swapaxes(dm, -1, -2) - np.moveaxis(dm, -1, -3))
+    expected = np.einsum("bijk,bk->bij", symbols, v)
+    assert_close(robot.coriolis_matrix(q, v), expected, 1e-10, scale=float(np.max(np.abs(expected))) + 10.0)
 
 
 def test_coriolis_matrix_is_linear_in_velocity():
