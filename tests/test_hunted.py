@@ -117,12 +117,13 @@ def test_compiling_a_large_tree_ahead_of_time(monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 def test_threads_in_a_forked_process():
     answer, _ = run("""
-        import os, signal
+        import os, signal, time
         import numpy as np
         from helpers.robots import arm, random_state
         robot = arm()
         state = random_state(robot, np.random.default_rng(0), 5000)
         tau = robot.inverse_dynamics(*state, threads=2)
+        time.sleep(0.3)  # until the threads are idle, and counted as such
         child = os.fork()
         if not child:
             signal.alarm(20)
