@@ -23,7 +23,8 @@ from kinetree.arrays import flatten, pack, split
 from kinetree.catalogue import find
 from kinetree.engine.differentiate import forward
 from kinetree.engine.graph import inputs, outputs
-from kinetree.engine.kernel import Kernel, Traced, trace
+from kinetree.engine.interpret import evaluate
+from kinetree.engine.kernel import Kernel, trace
 from kinetree.spatial import Force
 
 Array = np.ndarray
@@ -89,25 +90,9 @@ def differentiated(robot: kt.Robot, name: str, q: Array, v: Array, x: Array, wre
             columns.append(forward(graph, traced.outputs, dict(zip((p.index for p in positions), rates, strict=True))))
         for j in range(robot.nq, robot.nq + 2 * n):
             columns.append(forward(graph, traced.outputs, {graph.input(j): graph.const(1.0)}))
-        flat = Traced(graph, [o for column in columns for o in column], traced.lengths, (3, n, n))
-        result.append(transpose(reference_run(flat, [q[k], v[k], x[k]])))
+        values = evaluate(graph, [o for column in columns for o in column], np.concatenate([q[k], v[k], x[k]]))
+        result.append(transpose(values.reshape(3, n, n)))
     return np.array(result)
-
-
-def reference_run(traced: Traced, arguments: list[Array]) -> Array:
-    """Evaluate a graph node by node in Python floats."""
-    values = np.concatenate(arguments)
-    rules: dict[str, Callable[..., Any]] = {
-        "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
-        "neg": lambda a: -a, "sin": np.sin, "cos": np.cos, "sqrt": np.sqrt,
-    }  # fmt: skip
-    graph, known = traced.graph, []
-    for kind, args, value in zip(graph.kinds, graph.args, graph.values, strict=True):
-        if kind in ("const", "input"):
-            known.append(value if kind == "const" else values[int(value)])
-        else:
-            known.append(rules[kind](*(known[a] for a in args)))
-    return np.array([known[o] for o in traced.outputs]).reshape(traced.shape)
 
 
 def by_pinocchio(judge: PinocchioJudge, name: str, q: Array, v: Array, x: Array, wrenches: Array) -> Array:
@@ -343,6 +328,23 @@ def test_machine_code_equals_the_reference(name: str, make: Callable[[], kt.Robo
     kernel = Kernel(algorithm.name, lambda: traced, traced.lengths, traced.shape)
     q, v, x = random_state(robot, np.random.default_rng(7), 19)
     assert_each_close(kernel(q, v, x), derivatives(robot, name, q, v, x), 1e-12)
+
+
+@pytest.mark.parametrize("name", [INVERSE, FORWARD])
+def test_methods_of_the_robot(name: str) -> None:
+    """Three arrays, batches that broadcast, wrenches by name, compiled or not."""
+    robot = floating_pair()
+    rng = np.random.default_rng(10)
+    q, v, x = random_state(robot, rng, 5)
+    wrenches = np.zeros((5, 3, 6))
+    wrenches[:, 1] = rng.uniform(-5.0, 5.0, (5, 6))
+    expected = derivatives(robot, name, q, v, np.broadcast_to(x[0], v.shape), wrenches)
+    for backend in ("compiled", "reference"):
+        method = getattr(robot.with_backend(backend), f"{name}_derivatives")
+        three = method(q, v, x[0], {"head": wrenches[:, 1]})
+        assert [m.shape for m in three] == [(5, robot.nv, robot.nv)] * 3
+        assert_each_close(np.stack(three, axis=1), expected, 1e-12)
+        assert_close(method(q[2], v[2], x[0], {"head": wrenches[2, 1]})[0], expected[2, 0], 1e-12)
 
 
 @pytest.mark.parametrize("name", [INVERSE, FORWARD])
