@@ -17,6 +17,8 @@ Shape = tuple[int, ...]
 
 def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarray:
     """A float array whose last axes are ``last``; anything else is an error that names the argument."""
+    if np.ma.is_masked(value):
+        raise ShapeError(f"{name} has masked entries; fill them or leave those states out")
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "fc":
@@ -25,7 +27,7 @@ def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarra
             array = array.astype(float)
     except (TypeError, ValueError) as problem:
         raise ShapeError(f"{name} cannot be read as an array of numbers: {problem}") from None
-    if array.dtype in (np.float32, np.float16):
+    if array.dtype.kind == "f" and array.dtype != np.float64:
         array = array.astype(float)
     if array.ndim < len(last) or array.shape[array.ndim - len(last) :] != last:
         expected = ", ".join(["..."] + [str(n) for n in last])

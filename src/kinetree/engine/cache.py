@@ -12,6 +12,7 @@ import os
 import sys
 import tempfile
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 _MAGIC = b"kinetree-code-1\n"
@@ -95,10 +96,14 @@ def write(key: str, code: bytes) -> None:
 
 
 def _forget_the_oldest(folder: Path) -> None:
-    """Keep the cache below its limit."""
-    files = sorted(((p.stat().st_mtime, p.stat().st_size, p) for p in folder.glob("*.code")), reverse=True)
+    """Keep the cache below its limit. Other processes may do the same at the same time."""
+    files = []
+    for path in (*folder.glob("*.code"), *folder.glob(".writing-*")):
+        with suppress(FileNotFoundError):
+            found = path.stat()
+            files.append((found.st_mtime, found.st_size, path))
     total = 0
-    for _, size, path in files:
+    for _, size, path in sorted(files, reverse=True):
         total += size
         if total > LARGEST_CACHE:
             path.unlink(missing_ok=True)

@@ -32,7 +32,7 @@ MAX_DIMS = 2
 SMALL_BATCH = 32
 """States that are computed without letting go of the interpreter."""
 
-LARGEST_SCRATCH = 1 << 19
+LARGEST_SCRATCH = 1 << 16
 """Bytes of stack that a batch may use; kernels that need more go through Python."""
 
 # Layout of CPython and NumPy objects on 64-bit machines (NumPy's is part of its ABI).

@@ -163,7 +163,7 @@ class Graph:
                 return self.neg(a)
             if kinds[a] == CONST and y != 0.0:
                 return self.const(self.values[a] / y)
-            if y != 0.0 and math.frexp(y)[0] in (0.5, -0.5):
+            if y != 0.0 and math.frexp(y)[0] in (0.5, -0.5) and math.isfinite(1.0 / y):
                 return self.mul(a, self.const(1.0 / y))  # exact: a power of two
         if kinds[a] == CONST and self.values[a] == 0.0:
             return a
