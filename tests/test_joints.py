@@ -265,7 +265,9 @@ def test_random_honours_a_single_limit(kind, side):
     (lower if side == "lower" else upper)[first:] = 20.0 if side == "lower" else -20.0
     q = kind.random(np.random.default_rng(11), lower, upper, (50,))[:, first:]
     assert np.all(q >= 20.0) if side == "lower" else np.all(q <= -20.0)
-    assert np.all(np.abs(q) < 30.0)
+    spans = np.array([2 * np.pi if unit == "rad" else 2.0 for unit in kind.units()[first:]])
+    assert np.all(np.ptp(q, axis=0) <= spans)
+    assert np.all(np.ptp(q, axis=0) >= 0.8 * spans)
 
 
 @each_kind
