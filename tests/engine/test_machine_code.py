@@ -79,6 +79,18 @@ def test_a_product_that_is_needed_by_itself_stays():
     assert fused.kinds.count("add") == 1
 
 
+def test_powers_and_numpy_functions():
+    k = kernel(
+        lambda x: [x[0] ** 3, x[0] ** -2, x[0] ** 0.5, x[0] ** 1.5, x[0] ** 0, np.sin(x[0]) * np.float64(2.0)], 1
+    )
+    x = np.random.default_rng(0).uniform(0.5, 3.0, (20, 1))
+    expected = np.concatenate([x**3, x**-2.0, x**0.5, x**1.5, x**0, 2.0 * np.sin(x)], axis=1)
+    np.testing.assert_allclose(k(x), expected, rtol=1e-15 * 8)
+    (a,) = inputs(Graph(), 1)
+    with pytest.raises(TypeError, match="half powers"):
+        a**0.3
+
+
 def test_deciding_on_an_unknown_value_is_an_error():
     (a,) = inputs(Graph(), 1)
     with pytest.raises(TypeError, match="where"):

@@ -316,12 +316,16 @@ class Node:
         return Node(self.graph, self.graph.less(self._index(other), self.index))
 
     def __pow__(self, exponent: Any) -> Node:
-        if not isinstance(exponent, int) or exponent < 1:
-            raise TypeError(f"nodes can be raised to whole positive powers only, not {exponent!r}")
-        result = self
-        for _ in range(exponent - 1):
+        """Whole powers by multiplying, halves by the square root."""
+        if not isinstance(exponent, (int, float)) or 2 * exponent != int(2 * exponent):
+            raise TypeError(f"nodes can be raised to whole and half powers only, not {exponent!r}")
+        whole = int(abs(exponent))
+        result = Node(self.graph, self.graph.const(1.0))
+        for _ in range(whole):
             result = result * self
-        return result
+        if whole != abs(exponent):
+            result = result * Node(self.graph, self.graph.sqrt(self.index))
+        return 1.0 / result if exponent < 0 else result
 
     def __bool__(self) -> bool:
         raise TypeError("a traced value is not known yet: use kinetree's where() instead of if")
