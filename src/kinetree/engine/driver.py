@@ -21,20 +21,24 @@ CHUNK = 384
 
 _WORDS = {
     "kernel": "ptr", "guard": "ptr", "out": "ptr", "scratch": "ptr", "out_length": "i64", "start": "i64", "stop": "i64",
-    "count": "i64", "context": "ptr", "tile_area": "ptr",
+    "count": "i64", "context": "ptr", "places": "ptr", "tile_area": "ptr",
 }  # fmt: skip
 
 
 def pack_job(
     kernel: int, guard: int, out: int, scratch: int, out_length: int, start: int, stop: int,
-    pointers: Sequence[int], strides: Sequence[int], lengths: Sequence[int], context: int = 0, tile_area: int = 0,
+    pointers: Sequence[int], strides: Sequence[int], lengths: Sequence[int],
+    context: int, places: int, tile_area: int = 0,
 ) -> bytes:  # fmt: skip
     """What one call of the driver is to do. The context is handed to the kernel as it is.
+
+    ``places`` is a table of 32-bit numbers, one per output and a vector's worth of padding:
+    where among the kernel's results each output is, in bytes.
 
     With a ``tile_area`` results are collected there, a chunk of each state's at a time, and
     streamed past the caches, which pays when they are too many to stay in them.
     """
-    head = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), context, tile_area)
+    head = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), context, places, tile_area)
     words = (*head, *pointers, *strides, *lengths)
     return struct.pack(f"<{len(words)}q", *words)
 
@@ -205,7 +209,10 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
     for k in range(lanes):
         text += [
             f"  %from{k}_i = add i64 %d, {k}",
-            f"  %from{k} = getelementptr {vec}, ptr %result, i64 %from{k}_i",
+            f"  %from{k}_at = getelementptr i32, ptr %places, i64 %from{k}_i",
+            f"  %from{k}_place = load i32, ptr %from{k}_at",
+            f"  %from{k}_bytes = zext i32 %from{k}_place to i64",
+            f"  %from{k} = getelementptr i8, ptr %result, i64 %from{k}_bytes",
             f"  %c{k} = load {vec}, ptr %from{k}, align {wide}",
         ]
     text += out_lines

@@ -91,6 +91,16 @@ class Emitter:
         t = self._of(element or self.real)
         return self.op(f"call {t} @llvm.{function}.{self._suffix(element)}({', '.join(f'{t} {a}' for a in args)})")
 
+    def load(self, area: str, k: int) -> str:
+        """Value k of an area of consecutive vectors."""
+        p = self.op(f"getelementptr inbounds {self.type}, ptr %{area}, i64 {k}")
+        return self.op(f"load {self.type}, ptr {p}, align {self.size}")
+
+    def store(self, value: str, area: str, k: int) -> None:
+        """Set value k of an area of consecutive vectors."""
+        p = self.op(f"getelementptr inbounds {self.type}, ptr %{area}, i64 {k}")
+        self.line(f"store {self.type} {value}, ptr {p}, align {self.size}")
+
     def declarations(self) -> list[str]:
         """Intrinsics that bodies may call."""
         found = []
@@ -186,65 +196,155 @@ def emit_body(
 ) -> None:
     """Emit every node once, inputs when first needed, outputs as soon as they are known."""
     names: dict[int, str] = {}
-    circles: dict[int, tuple[str, str]] = {}
+    wanted = _wanted(outputs)
+
+    def name(i: int) -> str:
+        if graph.kinds[i] == CONST:
+            return emitter.number(graph.values[i])
+        if i not in names:
+            names[i] = load(int(graph.values[i]))
+        return names[i]
+
+    emit = _node_emitter(emitter, graph, name)
+    for i, kind in enumerate(graph.kinds):
+        if kind not in (CONST, INPUT):
+            names[i] = emit(i)
+        for k in wanted.get(i, ()):
+            store(k, name(i))
+
+
+def _wanted(outputs: Sequence[int]) -> dict[int, list[int]]:
+    """Which outputs each node is."""
     wanted: dict[int, list[int]] = {}
     for k, o in enumerate(outputs):
         wanted.setdefault(o, []).append(k)
-    kinds, args, values = graph.kinds, graph.args, graph.values
+    return wanted
+
+
+def _node_emitter(emitter: Emitter, graph: Graph, name: Callable[[int], str]) -> Callable[[int], str]:
+    """What emits one operation on values that ``name`` knows."""
+    circles: dict[int, tuple[str, str]] = {}
     t = emitter.type
 
-    def name(i: int) -> str:
-        if kinds[i] == CONST:
-            return emitter.number(values[i])
-        if i not in names:
-            names[i] = load(int(values[i]))
-        return names[i]
+    def emit(i: int) -> str:
+        kind, args = graph.kinds[i], graph.args[i]
+        a = [name(j) for j in args]
+        if kind in _BINARY:
+            return emitter.op(f"{_BINARY[kind]} {t} {a[0]}, {a[1]}")
+        if kind == FMA:
+            return emitter.call("fma", *a)
+        if kind == NEG:
+            return emitter.op(f"fneg {t} {a[0]}")
+        if kind == SQRT:
+            return emitter.call("sqrt", a[0])
+        if kind == ABS:
+            return emitter.call("fabs", a[0])
+        if kind in (SIN, COS):
+            if args[0] not in circles:
+                circles[args[0]] = emitter.sine_and_cosine(a[0])
+            return circles[args[0]][kind == COS]
+        if kind == LESS:
+            return emitter.op(f"fcmp olt {t} {a[0]}, {a[1]}")
+        if kind == SELECT:
+            mask = f"<{emitter.lanes} x i1>" if emitter.lanes > 1 else "i1"
+            return emitter.op(f"select {mask} {a[0]}, {t} {a[1]}, {t} {a[2]}")
+        raise NotImplementedError(f"no machine code for {kind!r} nodes")
 
-    for i, kind in enumerate(kinds):
-        if kind not in (CONST, INPUT):
-            a = [name(j) for j in args[i]]
-            if kind in _BINARY:
-                names[i] = emitter.op(f"{_BINARY[kind]} {t} {a[0]}, {a[1]}")
-            elif kind == FMA:
-                names[i] = emitter.call("fma", *a)
-            elif kind == NEG:
-                names[i] = emitter.op(f"fneg {t} {a[0]}")
-            elif kind == SQRT:
-                names[i] = emitter.call("sqrt", a[0])
-            elif kind == ABS:
-                names[i] = emitter.call("fabs", a[0])
-            elif kind in (SIN, COS):
-                if args[i][0] not in circles:
-                    circles[args[i][0]] = emitter.sine_and_cosine(a[0])
-                names[i] = circles[args[i][0]][kind == COS]
-            elif kind == LESS:
-                names[i] = emitter.op(f"fcmp olt {t} {a[0]}, {a[1]}")
-            elif kind == SELECT:
-                mask = f"<{emitter.lanes} x i1>" if emitter.lanes > 1 else "i1"
-                names[i] = emitter.op(f"select {mask} {a[0]}, {t} {a[1]}, {t} {a[2]}")
-            else:
-                raise NotImplementedError(f"no machine code for {kind!r} nodes")
-        for k in wanted.get(i, ()):
-            store(k, name(i))
+    return emit
+
+
+LONGEST_BODY = 16000
+"""Operations up to which a kernel is one function; beyond, LLVM takes ever longer over each."""
+
+PIECE = 2000
+"""Operations per function of a longer kernel."""
 
 
 def lanes_module(
     graph: Graph, outputs: Sequence[int], lanes: int, single_precision: bool = False, input_count: int = 0
 ) -> str:
-    """Module with ``@kernel(in, out)``: inputs and outputs as consecutive vectors."""
+    """Module with ``@kernel(in, out)``, inputs and results as consecutive vectors, and the table ``@places``.
+
+    Equal outputs are one result; the table says for each output where its result is, in bytes.
+    """
     e = Emitter(lanes, single_precision)
+    results = list(dict.fromkeys(outputs))
+    place = {node: k * e.size for k, node in enumerate(results)}
+    table = [place[o] for o in outputs] + [0] * lanes  # padding, for those who read whole vectors
+    entries = ", ".join(f"i32 {k}" for k in table)
+    places = f"@places = constant [{len(table)} x i32] [{entries}]\n"
+    if sum(map(bool, graph.args)) > LONGEST_BODY:
+        return places + _module_in_pieces(graph, results, lanes, single_precision, input_count)
 
     def load(k: int) -> str:
-        p = e.op(f"getelementptr inbounds {e.type}, ptr %in, i64 {k}")
-        return e.op(f"load {e.type}, ptr {p}, align {e.size}")
+        return e.load("in", k)
 
     def store(k: int, value: str) -> None:
-        p = e.op(f"getelementptr inbounds {e.type}, ptr %out, i64 {k}")
-        e.line(f"store {e.type} {value}, ptr {p}, align {e.size}")
+        e.store(value, "out", k)
 
-    emit_body(e, graph, outputs, load, store)
-    unused = _spoil_for_unused(e, graph, input_count, load, len(outputs))
-    return _module(e, "ptr noalias readonly %in, ptr noalias %out", unused)
+    emit_body(e, graph, results, load, store)
+    unused = _spoil_for_unused(e, graph, input_count, load, len(results))
+    return places + _module(e, "ptr noalias readonly %in, ptr noalias %out", unused)
+
+
+def _reads(graph: Graph, i: int) -> list[int]:
+    """What an operation needs from memory if its arguments were made elsewhere: comparisons are made again."""
+    return [b for a in graph.args[i] for b in (graph.args[a] if graph.kinds[a] == LESS else (a,))]
+
+
+def _module_in_pieces(
+    graph: Graph, results: Sequence[int], lanes: int, single_precision: bool, input_count: int
+) -> str:
+    """A kernel that calls functions of moderate length; values pass between them through memory.
+
+    A function reads what earlier ones left (``from``) and leaves values for later ones (``to``): both
+    are the same area, but no function reads a place that it writes.
+    """
+    operations = [i for i, args in enumerate(graph.args) if args]
+    pieces = [operations[k : k + PIECE] for k in range(0, len(operations), PIECE)]
+    home = {i: k for k, piece in enumerate(pieces) for i in piece}
+    last = {a: home[i] for i in operations for a in _reads(graph, i) if home.get(a, home[i]) != home[i]}
+    wanted = _wanted(results)
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    size = 0
+    text: list[str] = []
+    for k, piece in enumerate(pieces):
+        free += [slots[i] for i, end in last.items() if end == k - 1]
+        e = Emitter(lanes, single_precision)
+        names: dict[int, str] = {}
+
+        def name(i: int, e: Emitter = e, names: dict[int, str] = names) -> str:
+            if graph.kinds[i] == CONST:
+                return e.number(graph.values[i])
+            if i in names:
+                return names[i]
+            if graph.kinds[i] == LESS:
+                return emit(i)  # noqa: B023 (called only while its own piece is emitted)
+            return e.load("in", int(graph.values[i])) if graph.kinds[i] == INPUT else e.load("from", slots[i])
+
+        emit = _node_emitter(e, graph, name)
+        for i in piece:
+            names[i] = emit(i)
+            if i in last:
+                if not free:
+                    free, size = [size], size + 1
+                slots[i] = free.pop()
+                e.store(names[i], "to", slots[i])
+            for r in wanted.pop(i, ()):
+                e.store(names[i], "out", r)
+        if k == len(pieces) - 1:  # results that are numbers or inputs
+            for i, rest in wanted.items():
+                for r in rest:
+                    e.store(name(i), "out", r)
+        areas = "ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %from, ptr noalias %to"
+        text += [f"define internal void @piece{k}({areas}) noinline {{", *e.lines, "  ret void", "}"]
+    main = Emitter(lanes, single_precision)
+    main.line(f"%area = alloca [{max(size, 1)} x {main.type}], align {main.size}")
+    for k in range(len(pieces)):
+        main.line(f"call void @piece{k}(ptr %in, ptr %out, ptr %area, ptr %area)")
+    unused = _spoil_for_unused(main, graph, input_count, lambda k: main.load("in", k), len(results))
+    return "\n".join([*text, _module(main, "ptr %in, ptr %out", unused)])
 
 
 def single_module(

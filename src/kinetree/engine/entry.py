@@ -42,7 +42,7 @@ _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 
 # Layout of the context, in 8-byte words.
 _FIELDS = (
-    "single", "lanes", "guard_single", "guard_lanes", "drive", "scratch_bytes", "tile_bytes", "out_length",
+    "single", "lanes", "guard_single", "guard_lanes", "drive", "places", "scratch_bytes", "tile_bytes", "out_length",
     "array_type", "float64", "fallback", "vectorcall", "new_array", "release", "retake", "out_name",
     "inputs", "ndim", *(f"dim{k}" for k in range(MAX_DIMS)), *(f"length{k}" for k in range(MAX_INPUTS)),
 )  # fmt: skip
@@ -271,7 +271,8 @@ def _run_batch(s: _Assembly, result: str) -> None:
     values = {
         "kernel": s.field("lanes"), "guard": s.field("guard_lanes"), "out": s.word(result, _DATA), "scratch": scratch,
         "out_length": s.field("out_length", "i64"), "start": "0", "stop": s.op("load i64, ptr %rows"),
-        "count": s.field("inputs", "i64"), "context": "null", "tile_area": _tile_area(s, scratch),
+        "count": s.field("inputs", "i64"), "context": "null", "places": s.field("places"),
+        "tile_area": _tile_area(s, scratch),
     }  # fmt: skip
     for k, (name, kind) in enumerate(JOB_WORDS.items()):
         s.do(f"store {kind} {values[name]}, ptr {s.at('%job', 8 * k)}")
@@ -494,4 +495,5 @@ class Entry:
         if self._guard:
             self._set("guard_lanes", self._guard.lanes_address)
         self._set("lanes", self._kernel.lanes_address)
+        self._set("places", self._kernel.places_address)
         self._set("scratch_bytes", self._kernel.scratch_bytes)

@@ -22,7 +22,7 @@ import numpy as np
 from . import cache, driver, machine
 from .driver import pack_job
 from .emit import lanes_module, single_module
-from .fuse import fuse
+from .fuse import flatten_sums, fuse
 from .graph import Graph, inputs, outputs
 from .rolled import rolled_module
 
@@ -138,6 +138,7 @@ class Kernel:
     _alive: list[Any] = field(default_factory=list, repr=False)
     _lock: Any = field(default_factory=threading.RLock, repr=False)
     _local: Any = field(default_factory=threading.local, repr=False)
+    _places: int = field(default=0, repr=False)
 
     @property
     def dtype(self) -> type:
@@ -152,7 +153,7 @@ class Kernel:
     @cached_property
     def _fused(self) -> Traced:
         traced = self.source()
-        graph, out = fuse(traced.graph, traced.outputs)
+        graph, out = fuse(*flatten_sums(traced.graph, traced.outputs))
         return Traced(graph, out, traced.lengths, traced.shape)
 
     def _address(self, form: str) -> int:
@@ -168,8 +169,9 @@ class Kernel:
                     raise machine.CompilationError(f"compiling {self.name} failed: {problem}") from None
                 if key:
                     cache.write(key, code)
-            addresses, alive = machine.load(code)
+            addresses, alive = machine.load(code, ("kernel", "places") if form == "lanes" else ("kernel",))
             self._alive.append(alive)
+            self._places = addresses.get("places", self._places)
             return addresses["kernel"]
 
     def _assembly(self, form: str) -> str:
@@ -183,6 +185,12 @@ class Kernel:
     def lanes_address(self) -> int:
         """Machine code over vector lanes."""
         return self._address("lanes")
+
+    @property
+    def places_address(self) -> int:
+        """The table that says where among the results of the machine code over lanes each output is."""
+        _ = self.lanes_address
+        return self._places
 
     @cached_property
     def single_address(self) -> int:
@@ -247,7 +255,7 @@ class Kernel:
             scratch = self._scratch()
             job = (kernel, 0, target, scratch, self.size, start, stop, pointers, strides, self.lengths)
             tile = scratch + self.scratch_bytes - self.tile_bytes if streamed else 0
-            drive(pack_job(*job, context=self.context_address, tile_area=tile))
+            drive(pack_job(*job, context=self.context_address, places=self.places_address, tile_area=tile))
 
         pieces = max(1, min(threads, count // lanes))
         if pieces == 1:
@@ -354,7 +362,10 @@ class RolledKernel(Kernel):
         params = plan.params.astype(self.dtype)
         words = (len(entries), _address(entries), _address(params), self.size, entries.shape[1])
         self._context = np.array(words, dtype=np.int64)
-        self._alive += [alive, entries, params, self._context]
+        places = np.zeros(self.size + self.lanes, dtype=np.int32)
+        places[: self.size] = np.arange(self.size) * self.lanes * np.dtype(self.dtype).itemsize
+        self._places = _address(places)
+        self._alive += [alive, entries, params, self._context, places]
         return addresses["kernel"]
 
     @property

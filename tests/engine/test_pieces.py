@@ -1,0 +1,58 @@
+"""Long kernels in pieces; equal results kept once."""
+
+import numpy as np
+import pytest
+
+from kinetree.engine import emit
+from kinetree.engine.graph import Node
+from kinetree.engine.kernel import Kernel, trace
+
+functions = Node.scalar_functions
+
+
+def make(function, *lengths, single_precision=False):
+    traced = trace(function, lengths, lambda v: v)
+    return Kernel("test", lambda: traced, lengths, traced.shape, None, (), single_precision)
+
+
+def busy(x, y):
+    """Many operations with comparisons, sines, shared and repeated results, numbers and inputs."""
+    total, results = x[0], []
+    for k in range(60):
+        limit = functions.where(x[k % 3] < y[0], total * y[1], functions.sin(total) + 0.5 * k)
+        total = functions.sqrt(limit * limit + y[k % 2] * y[k % 2] + 1.0)
+        results += [total, limit, total, 0.0, x[1], functions.where(x[k % 3] < y[0], limit, total)]
+    return results
+
+
+@pytest.mark.parametrize("size", [1, 7, 50])
+def test_pieces_compute_what_the_whole_computes(monkeypatch, size):
+    x, y = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 21, 3))
+    whole = make(busy, 3, 3)(x, y)
+    monkeypatch.setattr(emit, "LONGEST_BODY", 10)
+    monkeypatch.setattr(emit, "PIECE", size)
+    pieces = make(busy, 3, 3)
+    assert pieces._assembly("lanes").count("define internal void @piece") >= 300 // size
+    np.testing.assert_array_equal(pieces(x, y), whole)
+
+
+def test_equal_results_are_kept_once():
+    kernel = make(lambda x: [x[0] + 1.0] * 500 + [0.0] * 500 + [x[0]], 1)
+    assert kernel._assembly("lanes").count("store") == 3
+    found = kernel(np.arange(21.0).reshape(21, 1))
+    np.testing.assert_array_equal(found[:, :500], np.arange(1.0, 22.0)[:, None] + np.zeros(500))
+    np.testing.assert_array_equal(found[:, 500:1000], np.zeros((21, 500)))
+    np.testing.assert_array_equal(found[:, 1000], np.arange(21.0))
+
+
+@pytest.mark.parametrize("longest", [10, 10**6])
+def test_nan_in_an_unused_input_spoils_its_state_only(monkeypatch, longest):
+    monkeypatch.setattr(emit, "LONGEST_BODY", longest)
+    monkeypatch.setattr(emit, "PIECE", 20)
+    kernel = make(lambda x, y, z: busy(x, y), 3, 3, 2)
+    x, y = np.random.default_rng(3).uniform(-1.0, 1.0, (2, 11, 3))
+    z = np.ones((11, 2))
+    z[4, 1] = np.nan
+    found = kernel(x, y, z)
+    assert np.isnan(found[4]).all()
+    np.testing.assert_array_equal(np.delete(found, 4, axis=0), np.delete(make(busy, 3, 3)(x, y), 4, axis=0))
