@@ -24,7 +24,7 @@ from .model.tree import Model
 from .rolled import roll
 from .spatial import Force, Scalar, where
 
-LARGEST_UNROLLED = 80
+LARGEST_UNROLLED = 110
 """Bodies up to which a robot becomes straight-line code; larger ones become loops."""
 
 ROLLED = ("inverse_dynamics", "forward_dynamics", "bias_force")
