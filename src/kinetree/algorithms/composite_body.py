@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..model.tree import BASE, Link, Model
 from ..spatial import Motion, RigidInertia, Scalar, Transform
-from .passes import Scalars, add, inward, positions
+from .passes import Scalars, add, inward, positions, present
 
 Matrix = list[list[Scalar]]
 
@@ -52,7 +52,7 @@ def _enter(
             value = s.dot(force)  # type: ignore[arg-type]
             if link.follows or carrier.follows:
                 value = value * ratio
-            if carrier is link and i == j and link.armature[i]:
+            if carrier is link and i == j and present(link.armature[i]):
                 value = value + link.armature[i] * ratio
             row, column = link.v_slice.start + i, carrier.v_slice.start + j
             h[row][column] = add(h[row][column], value)

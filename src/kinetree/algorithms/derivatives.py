@@ -44,7 +44,7 @@ from ..spatial import (
 )
 from ..spatial.dual import Dual
 from .newton_euler import Wrenches
-from .passes import Scalars, add, bias_motion, collect, positions, rates
+from .passes import Scalars, add, bias_motion, collect, positions, present, rates
 from .sparse_inverse import Column, SparseInverse
 
 Matrix = list[list[Scalar]]
@@ -245,7 +245,7 @@ class Mechanism:
         link, f = self.tree.links[i], self.seen(i).freedoms[k]
         column = self.column(i, k, (ZERO_MOTION, f.screw))
         row = link.v_slice.start + k
-        if link.armature[k]:
+        if present(link.armature[k]):
             column[row] = column[row] + link.armature[k] * link.ratio * link.ratio
         for m, (inertial, _) in enumerate(self.handles(i)[k + 1 :], 1):
             column[row + m] = f.screw.dot(inertial)  # the very product of its mirror image: symmetric to the bit

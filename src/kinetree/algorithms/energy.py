@@ -6,7 +6,7 @@ from ..model.tree import Model
 from ..spatial import Scalar, Vec3
 from .kinematics import poses, twists
 from .newton_euler import Wrenches
-from .passes import Scalars, rates
+from .passes import Scalars, present, rates
 
 
 def kinetic_energy(tree: Model, q: Scalars, v: Scalars) -> Scalar:
@@ -15,7 +15,7 @@ def kinetic_energy(tree: Model, q: Scalars, v: Scalars) -> Scalar:
     for link, twist, own in zip(tree.links, twists(tree, q, v), rates(tree, v), strict=True):
         total = total + 0.5 * twist.velocity.dot(link.inertia @ twist.velocity)
         for inertia, rate in zip(link.armature, own, strict=True):
-            if inertia:
+            if present(inertia):
                 total = total + 0.5 * inertia * rate * rate
     return total
 

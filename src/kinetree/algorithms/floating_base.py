@@ -10,7 +10,7 @@ from ..errors import ModelError
 from ..model.tree import Link, Model
 from ..spatial import ZERO_MOTION, Force, Motion, RigidInertia, Scalar, combine, ldl, ldl_solve
 from .newton_euler import Moving, Wrenches, base_at_rest, inertia_force, move
-from .passes import Scalars, collect, inward, outward, positions, rates
+from .passes import Scalars, collect, inward, outward, positions, present, rates
 
 
 def inverse_dynamics(
@@ -51,7 +51,7 @@ def inverse_dynamics(
     ):
         f = inertia @ base_motion + force  # 002 eq. 7.25
         tau = [s.dot(f) for s in m.subspace]
-        if any(link.armature) and link.index:
+        if link.index and any(present(x) for x in link.armature):
             tau = [t + extra * x for t, extra, x in zip(tau, link.armature, a, strict=True)]
         per_body.append(tau)
     return a_base, collect(tree, per_body)[6:]

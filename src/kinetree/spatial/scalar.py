@@ -82,7 +82,10 @@ def sqrt(x: Scalar) -> Scalar:
 
 def arctan2(y: Scalar, x: Scalar) -> Scalar:
     """Angle of the point ``(x, y)``."""
-    return _library(y).arctan2(y, x)
+    library = _library(y)
+    if library is _NUMPY:  # a plain number beside a symbol: the symbol decides
+        library = _library(x)
+    return library.arctan2(y, x)
 
 
 def where(condition: Any, yes: Scalar, no: Scalar) -> Scalar:

@@ -1,0 +1,121 @@
+"""SymPy expressions as scalars, with every float that meets them taken for the number it was written as."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import sympy as sp
+
+Number = Callable[[float], Any]
+
+
+def as_written(x: float) -> Any:
+    """The fraction that a float's shortest decimal form says: 0.1 is 1/10."""
+    return sp.Rational(repr(float(x))) if math.isfinite(x) else sp.Float(x)
+
+
+class Exact:
+    """A SymPy expression that behaves like a number.
+
+    Plain SymPy symbols run through the recursions, too, but floats stay floats:
+    ``1.0*q1``, and ``0.1 + 0.2`` is not ``0.3``.  Here the recursions' own numbers and the
+    robot's become fractions before anything is computed with them.
+
+    Parameters
+    ----------
+    expression : sympy.Expr
+    number : callable
+        Makes a SymPy number of a float.
+    """
+
+    __slots__ = ("expression", "number")
+
+    def __init__(self, expression: Any, number: Number = as_written) -> None:
+        self.expression, self.number = expression, number
+
+    def _of(self, other: Any) -> Any:
+        if isinstance(other, Exact):
+            return other.expression
+        if isinstance(other, (int, float)):
+            return self.number(float(other))
+        return sp.sympify(other)
+
+    def _new(self, expression: Any) -> Exact:
+        return Exact(expression, self.number)
+
+    def __add__(self, other: Any) -> Exact:
+        return self._new(self.expression + self._of(other))
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Exact:
+        return self._new(self.expression - self._of(other))
+
+    def __rsub__(self, other: Any) -> Exact:
+        return self._new(self._of(other) - self.expression)
+
+    def __mul__(self, other: Any) -> Exact:
+        factor = self._of(other)
+        if factor is sp.S.Zero or self.expression is sp.S.Zero:
+            return self._new(sp.S.Zero)  # SymPy would first find out whether the other factor is finite
+        return self._new(self.expression * factor)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Exact:
+        return self._new(self.expression / self._of(other))
+
+    def __rtruediv__(self, other: Any) -> Exact:
+        return self._new(self._of(other) / self.expression)
+
+    def __pow__(self, exponent: Any) -> Exact:
+        return self._new(self.expression ** self._of(exponent))
+
+    def __neg__(self) -> Exact:
+        return self._new(-self.expression)
+
+    def __abs__(self) -> Exact:
+        return self._new(sp.Abs(self.expression))
+
+    def __lt__(self, other: Any) -> Exact:
+        return self._new(sp.Lt(self.expression, self._of(other)))
+
+    def __gt__(self, other: Any) -> Exact:
+        return self._new(sp.Gt(self.expression, self._of(other)))
+
+    def __bool__(self) -> bool:
+        raise TypeError("a symbol has no value yet: use kinetree's where() instead of if")
+
+    def __repr__(self) -> str:
+        return f"Exact({self.expression})"
+
+    class scalar_functions:
+        """Elementary functions, found by :mod:`kinetree.spatial.scalar`."""
+
+        @staticmethod
+        def sin(x: Exact) -> Exact:
+            """Sine."""
+            return x._new(sp.sin(x.expression))
+
+        @staticmethod
+        def cos(x: Exact) -> Exact:
+            """Cosine."""
+            return x._new(sp.cos(x.expression))
+
+        @staticmethod
+        def sqrt(x: Exact) -> Exact:
+            """Square root."""
+            return x._new(sp.sqrt(x.expression))
+
+        @staticmethod
+        def arctan2(y: Any, x: Any) -> Exact:
+            """Angle of the point (x, y)."""
+            anchor = y if isinstance(y, Exact) else x
+            return anchor._new(sp.atan2(anchor._of(y), anchor._of(x)))  # type: ignore[no-any-return]
+
+        @staticmethod
+        def where(condition: Exact, yes: Any, no: Any) -> Exact:
+            """One of two values."""
+            return condition._new(sp.Piecewise((condition._of(yes), condition.expression), (condition._of(no), True)))

@@ -1,0 +1,140 @@
+"""Algorithms as graphs that are run again, operation by operation, on the scalars of another library."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..arrays import flatten
+from ..catalogue import find
+from ..codegen import complete_options
+from ..engine.graph import CONST, INPUT
+from ..engine.kernel import Traced, trace
+from ..errors import SingularError, UnsupportedError
+from ..robot import Robot
+from ..spatial import Force, Scalar
+from .parameters import Parametric
+
+Shape = tuple[int, ...]
+
+EXTRAS = {"jax": "jax", "casadi": "casadi", "sympy": "symbolic"}
+"""Which extra of kinetree brings which library."""
+
+RESULTS: dict[str, tuple[str, ...]] = {
+    "inverse_dynamics": ("tau",),
+    "bias_force": ("tau",),
+    "gravity_force": ("tau",),
+    "forward_dynamics": ("a",),
+    "inverse_dynamics_derivatives": ("dtau_dq", "dtau_dv", "dtau_da"),
+    "forward_dynamics_derivatives": ("da_dq", "da_dv", "da_dtau"),
+}
+"""What to call results; others are called after their algorithm."""
+
+
+def library(name: str) -> Any:
+    """A library that is an extra, or an error that says how to get it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as problem:
+        raise UnsupportedError(
+            f"this needs the package {name!r}: pip install 'kinetree[{EXTRAS[name]}]' ({problem})"
+        ) from problem
+
+
+def as_parametric(robot: Robot | Parametric) -> Parametric:
+    """A robot without parameters is one with none."""
+    return robot if isinstance(robot, Parametric) else Parametric(robot)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One algorithm of one robot, options checked: what goes in and what comes out."""
+
+    subject: Parametric
+    name: str
+    options: dict[str, Any]
+    loaded: bool
+    """Whether the wrenches on all bodies are the last input."""
+
+    @classmethod
+    def of(cls, robot: Robot | Parametric, name: str, options: Mapping[str, Any], wrenches: bool) -> Call:
+        """Check everything."""
+        subject = as_parametric(robot)
+        algorithm = find(name)
+        if wrenches and not algorithm.loads:
+            raise UnsupportedError(f"{name} does not take external wrenches")
+        checker = subject.stand_in if subject.scalars else subject.robot
+        return cls(subject, name, complete_options(checker, name, options), wrenches)
+
+    @property
+    def inputs(self) -> dict[str, Shape]:
+        """Shape of every input, batch left out."""
+        model = self.subject.robot.model
+        algorithm = find(self.name)
+        shapes: dict[str, Shape] = {n: (k,) for n, k in zip(algorithm.inputs, algorithm.lengths(model), strict=True)}
+        return shapes | ({"wrenches": (len(model.bodies), 6)} if self.loaded else {})
+
+    @property
+    def shape(self) -> Shape:
+        """Shape of the result, batch left out."""
+        return find(self.name).shape(self.subject.robot.model, self.options)
+
+    def singular(self) -> SingularError:
+        """The error for a division by zero."""
+        return SingularError(f"{self.name} of robot {self.subject.name!r} divides by zero; has every moving body mass?")
+
+    def run(self, tree: Any, vectors: Sequence[Sequence[Scalar]]) -> Any:
+        """The algorithm's text on any scalars; wrenches come as one flat vector."""
+        algorithm = find(self.name)
+        try:
+            if not algorithm.loads:
+                return flatten(algorithm.function(tree, *vectors, **self.options))
+            loads: list[Force | None] = [None] * len(tree.bodies)
+            if self.loaded:
+                *vectors, six = vectors
+                loads = [Force.of(six[6 * i : 6 * i + 6]) for i in range(len(loads))]
+            return flatten(algorithm.function(tree, *vectors, loads, **self.options))
+        except ZeroDivisionError:
+            raise self.singular() from None
+        except TypeError as problem:
+            raise UnsupportedError(
+                f"{self.name} of robot {self.subject.name!r} cannot be run on symbols: {problem}. A joint's own "
+                "function must be made of + - * / and kinetree's sin, cos and sqrt, without branches"
+            ) from problem
+
+
+@dataclass(frozen=True)
+class Program:
+    """A call as a graph; its parameters come after its inputs."""
+
+    call: Call
+    traced: Traced
+
+    @classmethod
+    def of(cls, call: Call) -> Program:
+        """Trace."""
+        parameters = call.subject.scalars
+        lengths = [math.prod(shape) for shape in call.inputs.values()]
+
+        def compute(*vectors: Sequence[Scalar]) -> Any:
+            *state, nodes = vectors
+            known = {id(x): node for x, node in zip(parameters, nodes, strict=True)}
+            return call.run(call.subject.tree(lambda x: known.get(id(x), x)), state)
+
+        return cls(call, trace(compute, [*lengths, len(parameters)], lambda nested: nested))
+
+    def replay(self, operations: Mapping[str, Callable[..., Any]], scalars: Sequence[Any]) -> list[Any]:
+        """Results, one after the other, for all inputs and parameters one after the other."""
+        graph, values = self.traced.graph, dict[int, Any]()
+        for i in graph.reachable(self.traced.outputs):
+            kind = graph.kinds[i]
+            if kind == CONST:
+                values[i] = graph.values[i]
+            elif kind == INPUT:
+                values[i] = scalars[int(graph.values[i])]
+            else:
+                values[i] = operations[kind](*(values[a] for a in graph.args[i]))
+        return [values[o] for o in self.traced.outputs]

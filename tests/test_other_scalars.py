@@ -1,0 +1,906 @@
+"""The algorithms on JAX arrays, CasADi symbols and SymPy symbols, against the NumPy reference."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import subprocess
+import sys
+import time
+from functools import cache, reduce
+from operator import add, mul
+
+import numpy as np
+import pytest
+import sympy as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+import kinetree as kt
+from helpers.compare import assert_close, derivative
+from helpers.robots import floating_pair, random_mass, random_pose, random_state, random_tree
+from kinetree import symbolic
+from kinetree.arrays import flatten
+from kinetree.catalogue import ALGORITHMS, find
+from kinetree.codegen import needed_options
+from kinetree.engine.graph import CONST, FMA, INPUT, KINDS
+from kinetree.spatial import arctan2
+from kinetree.symbolic import on_casadi, on_jax
+from kinetree.symbolic.tidy import postorder, tidy
+
+casadi = pytest.importorskip("casadi", reason="pip install kinetree[casadi]")
+jax = pytest.importorskip("jax", reason="pip install kinetree[jax]")
+jnp = pytest.importorskip("jax.numpy")
+
+jax.config.update("jax_enable_x64", True)
+
+TOLERANCE = 1e-12
+
+
+# ------------------------------------------------------------------ robots, states, references
+
+
+@cache
+def small_arm() -> kt.Robot:
+    """A hinge with a rotor and a slider along a skew axis, far from any symmetry."""
+    builder = kt.Builder("small arm", gravity=(1.0, -2.0, -9.0))
+    rng = np.random.default_rng(1)
+    builder.body(
+        "upper", "base", kt.Revolute("y"), joint_name="shoulder", mass_properties=random_mass(rng),
+        placement=random_pose(rng), rotor_inertia=0.01, gear_ratio=3.0,
+    )  # fmt: skip
+    builder.body(
+        "lower", "upper", kt.Helical((1, 2, -1), 0.3), joint_name="elbow", mass_properties=random_mass(rng),
+        placement=random_pose(rng),
+    )  # fmt: skip
+    return builder.frame("tool", "lower", pose=random_pose(rng)).build()
+
+
+@cache
+def floating() -> kt.Robot:
+    """A free body with a ball joint and a hinge."""
+    return floating_pair()
+
+
+ROBOTS = {"fixed": small_arm, "floating": floating}
+
+
+def options_for(robot: kt.Robot, name: str) -> dict[str, object]:
+    """Whatever an algorithm must be told."""
+    frame = robot.frame_names[0]
+    known = tuple(k % 2 == 0 for k in range(len(robot.joint_names)))
+    values = {"frame": frame, "frames": (frame,), "known": known}
+    options = {o: values[o] for o in needed_options(name)}
+    if name == "operational_space_inertia" and not robot.is_floating:
+        options["inverse"] = True  # two joints cannot move a frame in all six directions
+    return options
+
+
+def complete(robot: kt.Robot, name: str, options: dict[str, object]) -> dict[str, object]:
+    from kinetree.codegen import complete_options
+
+    return complete_options(robot, name, options)
+
+
+def states(robot: kt.Robot, name: str, seed: int = 5, shape: tuple[int, ...] = ()) -> dict[str, np.ndarray]:
+    q, v, a = random_state(robot, np.random.default_rng(seed), shape)
+    return {n: {"q": q, "v": v, "a": a, "tau": a}[n] for n in find(name).inputs}
+
+
+def reference(robot: kt.Robot, name: str, state: dict[str, np.ndarray], **options: object) -> np.ndarray:
+    chosen = complete(robot, name, options)
+    return robot.with_backend("reference")._run(name, chosen, **state)
+
+
+def applies(robot: kt.Robot, name: str) -> bool:
+    return robot.is_floating or name != "floating_base_inverse_dynamics"
+
+
+CASES = [(kind, name) for kind, name in itertools.product(ROBOTS, ALGORITHMS) if applies(ROBOTS[kind](), name)]
+every_algorithm = pytest.mark.parametrize(("kind", "name"), CASES)
+
+
+def evaluated(expression: sp.Basic, table: dict[sp.Basic, float]) -> float:
+    """A SymPy expression with numbers put in, every part once."""
+    values: dict[sp.Basic, object] = {}
+    functions = {sp.sin: np.sin, sp.cos: np.cos, sp.atan2: np.arctan2, sp.Abs: np.abs}
+    with np.errstate(all="ignore"):  # of branches that are not taken
+        for e in postorder(expression, lambda x: () if x in table else x.args):
+            parts = [values[x] for x in e.args] if e not in table else []
+            if e in table:
+                values[e] = np.float64(table[e])
+            elif e.is_Number or e in (sp.pi, sp.E):
+                values[e] = np.float64(e)
+            elif e in (sp.true, sp.false):
+                values[e] = bool(e)
+            elif e.is_Add or e.is_Mul:
+                values[e] = reduce(add if e.is_Add else mul, parts)
+            elif e.is_Pow:
+                values[e] = parts[0] ** parts[1]
+            elif isinstance(e, (sp.StrictLessThan, sp.StrictGreaterThan)):
+                values[e] = parts[0] < parts[1] if isinstance(e, sp.StrictLessThan) else parts[0] > parts[1]
+            elif isinstance(e, sp.Piecewise):
+                values[e] = next(value for value, condition in parts if condition)
+            elif e.func.__name__ == "ExprCondPair":
+                values[e] = tuple(parts)
+            else:
+                values[e] = functions[e.func](*parts)
+    return float(values[sp.sympify(expression)])
+
+
+def entries(value: object) -> list[sp.Basic]:
+    return list(sp.flatten(value)) if hasattr(value, "shape") else [value]
+
+
+def numbers_in(found: symbolic.on_sympy.Expression, state: dict[str, np.ndarray], **more: float) -> np.ndarray:
+    table = {s: x for n in found.inputs for s, x in zip(found.inputs[n], np.ravel(state[n]), strict=True)}
+    table |= {s: more[s.name] for s in found.value.free_symbols if s.name in more}
+    return np.array([evaluated(e, table) for e in entries(found.value)])
+
+
+# ------------------------------------------------------------------ every algorithm, every scalar
+
+
+@every_algorithm
+def test_on_jax(kind, name):
+    """Operation by operation, which gives the same numbers as compiling and takes less time."""
+    robot = ROBOTS[kind]()
+    options = options_for(robot, name)
+    state = states(robot, name)
+    f = symbolic.function(robot, name, "jax", **options)
+    with jax.disable_jit():
+        found = f(**state)
+    assert found.dtype == np.float64
+    assert_close(found, reference(robot, name, state, **options), TOLERANCE)
+
+
+def under_jit(kind: str, name: str) -> None:
+    robot = ROBOTS[kind]()
+    options = options_for(robot, name)
+    state = states(robot, name, shape=(3,))
+    found = symbolic.function(robot, name, "jax", **options)(*state.values())
+    assert_close(found, reference(robot, name, state, **options), TOLERANCE)
+
+
+@pytest.mark.parametrize("name", [n for kind, n in CASES if kind == "fixed"])
+def test_on_jax_under_jit(name):
+    under_jit("fixed", name)
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "integrate", "mass_matrix"])
+def test_on_jax_under_jit_with_quaternions(name):
+    under_jit("floating", name)
+
+
+@every_algorithm
+def test_on_casadi(kind, name):
+    robot = ROBOTS[kind]()
+    options = options_for(robot, name)
+    state = states(robot, name)
+    f = symbolic.function(robot, name, "casadi", **options)
+    assert isinstance(f, casadi.Function)
+    assert f.name() == name
+    assert f.name_in() == list(find(name).inputs)
+    outputs = f(*state.values())
+    outputs = outputs if isinstance(outputs, tuple) else (outputs,)
+    expected = reference(robot, name, state, **options)
+    found = np.concatenate([x.full().ravel() for x in outputs])
+    assert_close(found, expected.ravel(), TOLERANCE)
+    shape = (*expected.shape, 1, 1)[:2] if expected.ndim < 3 else expected.shape[1:]
+    assert all(x.shape == shape for x in outputs)
+
+
+@every_algorithm
+def test_on_sympy(kind, name):
+    robot = ROBOTS[kind]()
+    options = options_for(robot, name)
+    state = states(robot, name)
+    found = symbolic.function(robot, name, "sympy", simplify=False, **options)
+    expected = reference(robot, name, state, **options)
+    assert_close(numbers_in(found, state), expected.ravel(), TOLERANCE)
+    assert np.shape(found.value) == ((*expected.shape, 1)[:2] if 0 < expected.ndim < 3 else expected.shape)
+
+
+@every_algorithm
+def test_texts_run_on_plain_scalars(kind, name):
+    """Without any of the helpers: JAX numbers, SX elements and SymPy symbols straight into the recursions."""
+    robot = ROBOTS[kind]()
+    options = options_for(robot, name)
+    state = states(robot, name)
+    expected = reference(robot, name, state, **options).ravel()
+    options = complete(robot, name, options)
+    algorithm = find(name)
+    loads = [[None] * len(robot.body_names)] if algorithm.loads else []
+
+    def run(vectors: list[list[object]]) -> list[object]:
+        return list(sp.flatten(flatten(algorithm.function(robot.model, *vectors, *loads, **options)), cls=list))
+
+    with jax.disable_jit():
+        assert_close(
+            [float(x) for x in run([[jnp.asarray(x) for x in s] for s in state.values()])], expected, TOLERANCE
+        )
+    columns = [casadi.SX.sym(n, len(s)) for n, s in state.items()]
+    results = run([casadi.vertsplit(c) for c in columns])
+    f = casadi.Function("f", columns, [casadi.vertcat(*results)])
+    assert_close(f(*state.values()).full().ravel(), expected, TOLERANCE)
+    if name not in ("forward_dynamics_derivatives", "forward_dynamics", "hybrid_dynamics") or kind == "fixed":
+        symbols = [sp.symbols(f"{n}:{len(s)}", real=True) for n, s in state.items()]
+        table = {
+            s: x for own, values in zip(symbols, state.values(), strict=True) for s, x in zip(own, values, strict=True)
+        }
+        found = [evaluated(sp.sympify(x), table) for x in run(list(map(list, symbols)))]
+        assert_close(found, expected, TOLERANCE)
+
+
+@pytest.mark.parametrize("table", [on_jax.operations(jnp), on_casadi.operations(casadi)], ids=["jax", "casadi"])
+def test_operations_are_complete(table):
+    assert set(table) | {CONST, INPUT, FMA} == set(KINDS)
+
+
+def test_plain_numbers_beside_symbols():
+    x = sp.Symbol("x", real=True)
+    assert arctan2(1.0, x) == sp.atan2(1.0, x)
+    s = casadi.SX.sym("s")
+    assert float(casadi.Function("f", [s], [arctan2(2.0, s)])(-1.0)) == pytest.approx(np.arctan2(2.0, -1.0))
+    assert float(arctan2(2.0, jnp.asarray(-1.0))) == pytest.approx(np.arctan2(2.0, -1.0))
+    assert arctan2(2.0, -1.0) == np.arctan2(2.0, -1.0)
+
+
+@pytest.mark.parametrize("backend", symbolic.BACKENDS)
+def test_random_trees(backend):
+    """Joints of all kinds, followers, rotors; forward dynamics by every method on CasADi."""
+    for seed in range(2 if backend == "sympy" else 4):
+        robot = random_tree(np.random.default_rng(seed), 4, followers=seed % 2 == 1)
+        state = states(robot, "inverse_dynamics", seed)
+        f = symbolic.function(robot, "inverse_dynamics", backend, **({"simplify": False} if backend == "sympy" else {}))
+        expected = reference(robot, "inverse_dynamics", state)
+        if backend == "sympy":
+            found = numbers_in(f, state)
+        else:
+            with jax.disable_jit():
+                found = np.ravel(f(*state.values()))
+        assert_close(found, expected, TOLERANCE)
+        if backend == "casadi":
+            state = states(robot, "forward_dynamics", seed)
+            for method in kt.robot.FORWARD_METHODS:
+                found = symbolic.function(robot, "forward_dynamics", backend, method=method)(*state.values())
+                assert_close(np.ravel(found), reference(robot, "forward_dynamics", state, method=method), 1e-9)
+
+
+# ------------------------------------------------------------------ JAX
+
+
+def test_jax_batches_and_vmap():
+    robot = small_arm()
+    f = symbolic.function(robot, "inverse_dynamics", "jax")
+    rng = np.random.default_rng(7)
+    q, _, _ = random_state(robot, rng, (3, 1))
+    _, v, a = random_state(robot, rng, (4,))
+    expected = robot.inverse_dynamics(q, v, a)
+    assert expected.shape == (3, 4, 2)
+    assert_close(f(q, v, a), expected, TOLERANCE)
+    assert_close(f(a=a, q=q, v=v), expected, TOLERANCE)
+    mapped = jax.vmap(jax.vmap(f, in_axes=(None, 0, 0)), in_axes=(0, None, None))
+    assert_close(mapped(q[:, 0], v, a), expected, TOLERANCE)
+    assert_close(jax.jit(lambda x: f(x, v[0], a[0]) * 2.0)(q[0, 0]), 2.0 * expected[0, 0], TOLERANCE)
+    # what does not depend on the state is as wide as the batch, too
+    matrix = symbolic.function(robot, "pose", "jax", frame="base")(q)
+    assert_close(matrix, np.broadcast_to(np.eye(4), (3, 1, 4, 4)), TOLERANCE)
+
+
+def test_jax_derivatives_against_finite_differences():
+    robot = small_arm()
+    f = symbolic.function(robot, "inverse_dynamics", "jax")
+    q, v, a = random_state(robot, np.random.default_rng(8))
+    by_q, by_v, by_a = jax.jit(jax.jacfwd(f, argnums=(0, 1, 2)))(q, v, a)
+    for k in range(robot.nv):
+        e = np.eye(robot.nv)[k]
+        steps = derivative(lambda t, e=e: robot.inverse_dynamics(q + t[:, None] * e, v, a))
+        assert_close(by_q[:, k], steps, 1e-9)
+        assert_close(by_v[:, k], derivative(lambda t, e=e: robot.inverse_dynamics(q, v + t[:, None] * e, a)), 1e-9)
+    assert_close(by_a, robot.mass_matrix(q), TOLERANCE)
+    assert_close(jax.jacrev(f)(q, v, a), by_q, TOLERANCE)
+    energy = symbolic.function(robot, "potential_energy", "jax")
+    assert_close(jax.grad(energy)(q), robot.gravity_force(q), TOLERANCE)
+    assert_close(jax.vmap(jax.grad(energy))(np.stack([q, -q])), robot.gravity_force(np.stack([q, -q])), TOLERANCE)
+
+
+def test_jax_derivatives_along_motions_of_quaternions():
+    """d/de potential(integrate(q, e u)) at e = 0, where the exponential is at its branch."""
+    robot = floating()
+    integrate = symbolic.function(robot, "integrate", "jax")
+    energy = symbolic.function(robot, "potential_energy", "jax")
+    q, _, _ = random_state(robot, np.random.default_rng(9))
+    found = jax.grad(lambda step: energy(integrate(q, step)))(np.zeros(robot.nv))
+    assert_close(found, robot.gravity_force(q), TOLERANCE)
+
+
+def test_jax_wrenches():
+    robot = small_arm()
+    rng = np.random.default_rng(10)
+    q, v, a = random_state(robot, rng, (3,))
+    wrenches = rng.uniform(-3, 3, (3, 2, 6))
+    f = symbolic.function(robot, "inverse_dynamics", "jax", wrenches=True)
+    assert_close(f(q, v, a, wrenches), robot.inverse_dynamics(q, v, a, wrenches), TOLERANCE)
+    with pytest.raises(kt.ShapeError, match=r"wrenches must have shape \(\.\.\., 2, 6\), got \(3, 6\)"):
+        f(q, v, a, wrenches[:, 0])
+
+
+def without_x64() -> contextlib.AbstractContextManager[None]:
+    if hasattr(jax, "enable_x64"):
+        return jax.enable_x64(False)
+    return jax.experimental.disable_x64()
+
+
+def test_jax_precision():
+    robot = small_arm()
+    q, v, a = random_state(robot, np.random.default_rng(11))
+    expected = robot.inverse_dynamics(q, v, a)
+    double = symbolic.function(robot, "inverse_dynamics", "jax")
+    with without_x64(), pytest.raises(kt.OptionError, match="jax_enable_x64"):
+        double(q, v, a)
+    single = symbolic.function(robot.with_precision("single"), "inverse_dynamics", "jax")
+    with without_x64():
+        assert single(q, v, a).dtype == np.float32
+        assert_close(single(q, v, a), expected, 1e-5)
+    assert single(q, v, a).dtype == np.float32
+    whole = np.array([1, 2])
+    assert_close(double(whole, whole, whole), robot.inverse_dynamics(whole, whole, whole), TOLERANCE)
+
+
+def test_jax_arguments():
+    f = symbolic.function(small_arm(), "inverse_dynamics", "jax")
+    zero = np.zeros(2)
+    with pytest.raises(kt.ShapeError, match=r"v must have shape \(\.\.\., 2\), got \(3,\)"):
+        f(zero, np.zeros(3), zero)
+    with pytest.raises(kt.ShapeError, match=r"q must have shape \(\.\.\., 2\), got \(\)"):
+        f(1.0, zero, zero)
+    with pytest.raises(kt.ShapeError, match=r"batches do not fit together: q: \(3,\), v: \(\), a: \(4,\)"):
+        f(np.zeros((3, 2)), zero, np.zeros((4, 2)))
+    with pytest.raises(kt.ShapeError, match="a must be real"):
+        f(zero, zero, zero + 1j)
+    with pytest.raises(TypeError, match="missing a required argument: 'a'"):
+        f(zero, zero)
+
+
+def test_jax_batches_are_not_computed_over_and_over():
+    """XLA fuses carelessly: see on_jax._joined. The bound is a hundred times what it takes."""
+    builder = kt.Builder("chain")
+    rng = np.random.default_rng(12)
+    for k in range(6):
+        builder.body(
+            f"b{k}", f"b{k - 1}" if k else "base", kt.Revolute("xyz"[k % 3]), position=(0.1, 0, 0.3),
+            mass_properties=random_mass(rng),
+        )  # fmt: skip
+    robot = builder.build()
+    state = states(robot, "inverse_dynamics", shape=(2000,))
+    f = symbolic.function(robot, "inverse_dynamics", "jax")
+    assert_close(f(**state), reference(robot, "inverse_dynamics", state), TOLERANCE)
+    begin = time.perf_counter()
+    f(**state).block_until_ready()
+    assert time.perf_counter() - begin < 2000 * 100e-6
+
+
+# ------------------------------------------------------------------ CasADi
+
+
+def test_casadi_function():
+    robot = small_arm()
+    q, v, a = random_state(robot, np.random.default_rng(13))
+    f = symbolic.function(robot, "inverse_dynamics", "casadi")
+    assert f.name_out() == ["tau"]
+    assert f.is_a("SXFunction")
+    assert_close(f(q=q, v=v, a=a)["tau"].full()[:, 0], robot.inverse_dynamics(q, v, a), TOLERANCE)
+    x, y, z = (casadi.SX.sym(n, 2) for n in "xyz")
+    slope = casadi.Function("slope", [x, y, z], [casadi.jacobian(f(x, y, z), casadi.vertcat(x, y, z))])
+    expected = np.concatenate(robot.inverse_dynamics_derivatives(q, v, a), axis=-1)
+    assert_close(slope(q, v, a).full(), expected, 1e-11)
+    along = derivative(lambda t: robot.inverse_dynamics(q + t[:, None] * v, v, a))
+    assert_close(slope(q, v, a).full()[:, :2] @ v, along, 1e-9)
+    assert symbolic.function(robot, "forward_dynamics", "casadi").name_out() == ["a"]
+    assert symbolic.function(robot, "mass_matrix", "casadi").name_out() == ["mass_matrix"]
+
+
+def test_casadi_wrenches():
+    robot = small_arm()
+    rng = np.random.default_rng(14)
+    q, v, a = random_state(robot, rng)
+    wrenches = rng.uniform(-3, 3, (2, 6))
+    f = symbolic.function(robot, "inverse_dynamics", "casadi", wrenches=True)
+    assert f.name_in() == ["q", "v", "a", "wrenches"]
+    assert_close(f(q, v, a, wrenches).full()[:, 0], robot.inverse_dynamics(q, v, a, wrenches), TOLERANCE)
+
+
+def test_casadi_parameters_must_be_sx():
+    robot = small_arm()
+    for wrong in (casadi.MX.sym("m"), casadi.SX.sym("m", 2), sp.Symbol("m")):
+        changed = symbolic.with_parameters(robot, bodies={"upper": {"mass": wrong}})
+        with pytest.raises(kt.ModelError, match=r"no scalar of type casadi\.SX"):
+            symbolic.function(changed, "mass_matrix", "casadi")
+    clash = symbolic.with_parameters(robot, bodies={"upper": {"mass": casadi.SX.sym("q")}})
+    with pytest.raises(kt.ModelError, match="names q, q, mass_matrix are the same"):
+        symbolic.function(clash, "mass_matrix", "casadi")
+    number = symbolic.with_parameters(robot, bodies={"upper": {"mass": casadi.DM(robot.body("upper").mass)}})
+    f = symbolic.function(number, "mass_matrix", "casadi")
+    assert_close(f([0.3, 0.4]).full(), robot.mass_matrix([0.3, 0.4]), TOLERANCE)
+
+
+# ------------------------------------------------------------------ parameters
+
+
+def cardan(p: dict[str, object]) -> dict[str, dict[str, dict[str, object]]]:
+    """Parameters of :func:`two_bodies` in the form that with_parameters takes."""
+    return {
+        "bodies": {
+            "upper": {"mass": p["m1"], "com": (p["x"], 0.1, p["z"])},
+            "lower": {"mass": p["m2"], "inertia": (p["i"], 0.06, 0.07, p["xy"], 0.002, -0.003)},
+        },
+        "joints": {
+            "root": {"rotor_inertia": (p["j"], 0.01), "gear_ratio": (p["n"], 2.0)},
+            "elbow": {"position": (p["l"], 0.2, 0.0), "rpy": (p["roll"], 0, p["yaw"])},
+        },
+        "frames": {"tool": {"position": (0, p["t"], 0)}},
+        "gravity": (0.5, -1.0, p["g"]),
+    }
+
+
+NAMES = ("m1", "x", "z", "m2", "i", "xy", "j", "n", "l", "roll", "yaw", "t", "g")
+BEFORE = dict(zip(NAMES, (1.0, 0.2, 0.3, 2.0, 0.05, 0.001, 0.02, 3.0, 0.5, 0.3, -0.7, 0.4, -9.81), strict=True))
+AFTER = dict(zip(NAMES, (1.7, -0.1, 0.2, 0.9, 0.08, -0.004, 0.05, 1.5, 0.8, -1.1, 0.4, -0.2, -3.7), strict=True))
+ALGORITHMS_WITH_PARAMETERS = [
+    ("inverse_dynamics", {}), ("forward_dynamics", {}), ("mass_matrix", {}), ("coriolis_matrix", {}),
+    ("pose", {"frame": "tool"}), ("center_of_mass_velocity", {}), ("kinetic_energy", {}),
+    ("inverse_dynamics_derivatives", {}), ("floating_base_inverse_dynamics", {}),
+]  # fmt: skip
+
+
+def two_bodies(p: dict[str, float], floating_base: bool = False) -> kt.Robot:
+    """The robot those parameters describe, built from numbers."""
+    given = cardan(p)
+    builder = kt.Builder("two bodies", gravity=given["gravity"])
+    root = kt.EulerFree() if floating_base else kt.Universal("XY")
+    rotor = {} if floating_base else given["joints"]["root"]
+    upper, lower = given["bodies"]["upper"], given["bodies"]["lower"]
+    builder.body("upper", "base", root, joint_name="root", inertia=(0.03, 0.04, 0.05), **upper, **rotor)
+    builder.body(
+        "lower", "upper", kt.Revolute("z"), joint_name="elbow", com=(0.1, 0.0, 0.2), **lower, **given["joints"]["elbow"]
+    )
+    return builder.frame("tool", "lower", **given["frames"]["tool"]).build()
+
+
+@pytest.mark.parametrize(("name", "options"), ALGORITHMS_WITH_PARAMETERS, ids=lambda x: x if isinstance(x, str) else "")
+@pytest.mark.parametrize("backend", symbolic.BACKENDS)
+def test_parameters_take_the_place_of_numbers(backend, name, options):
+    """Another robot's numbers put in give that robot's results."""
+    floats = name == "floating_base_inverse_dynamics"
+    before, after = two_bodies(BEFORE, floats), two_bodies(AFTER, floats)
+    state = states(after, name)
+    expected = reference(after, name, state, **options).ravel()
+    makers = {"jax": lambda n: jnp.asarray(AFTER[n]), "casadi": casadi.SX.sym, "sympy": sp.Symbol}
+    given = cardan({n: makers[backend](n) for n in NAMES})
+    if floats:
+        del given["joints"]["root"]
+    used = [n for n in NAMES if not floats or n not in ("j", "n")]
+    changed = symbolic.with_parameters(before, **given)
+    if backend == "jax":
+        with jax.disable_jit():
+            found = symbolic.function(changed, name, "jax", **options)(*state.values())
+    elif backend == "casadi":
+        f = symbolic.function(changed, name, "casadi", **options)
+        assert sorted(f.name_in()) == sorted([*state, *used])
+        outputs = f.call({**state, **{n: AFTER[n] for n in used}})
+        found = np.concatenate([outputs[n].full().ravel() for n in f.name_out()])
+    else:
+        e = symbolic.expression(changed, name, simplify=False, **options)
+        found = numbers_in(e, state, **AFTER)
+    assert_close(np.ravel(found), expected, TOLERANCE)
+
+
+def test_parameters_of_a_robot_without_mass():
+    """Placeholders may be zero: what counts is what takes their place."""
+    builder = kt.Builder().body("bob", "base", kt.Revolute("y"))
+    m, r = sp.symbols("m r", positive=True)
+    changed = symbolic.with_parameters(builder.build(), bodies={"bob": {"mass": m, "com": (0, 0, -r)}})
+    f = symbolic.expression(changed, "forward_dynamics")
+    q, tau = f.inputs["q"][0], f.inputs["tau"][0]
+    expected = tau / (m * r**2) - sp.Rational(981, 100) * sp.sin(q) / r
+    assert sp.simplify(f.value[0] - expected) == 0
+    for backend in symbolic.BACKENDS:
+        useless = symbolic.with_parameters(builder.build(), bodies={"bob": {"com": (0, 0, 1.0)}})
+        with pytest.raises(kt.SingularError, match="bob"):
+            symbolic.function(useless, "forward_dynamics", backend)
+    x = {"jax": jnp.asarray(1.0), "casadi": casadi.SX.sym("x"), "sympy": sp.Symbol("x")}
+    for backend in symbolic.BACKENDS:  # a mass on the axis
+        on_axis = symbolic.with_parameters(builder.build(), bodies={"bob": {"mass": x[backend]}})
+        with pytest.raises(kt.SingularError, match="forward_dynamics of robot 'robot' divides by zero"):
+            symbolic.function(on_axis, "forward_dynamics", backend)
+
+
+def test_jax_derivatives_by_parameters():
+    robot = small_arm()
+    state = states(robot, "inverse_dynamics")
+
+    def torque(mass):
+        changed = symbolic.with_parameters(robot, bodies={"lower": {"mass": mass}})
+        return symbolic.function(changed, "inverse_dynamics", "jax")(*state.values())
+
+    def by_number(mass):
+        own = robot.body("lower").mass_properties
+        bodies = tuple(
+            kt.model.tree.Body(b.name, kt.MassProperties(float(mass), own.com, own.inertia)) if b.name == "lower" else b
+            for b in robot.model.bodies
+        )
+        return kt.Robot(kt.robot.replace(robot.model, bodies=bodies)).inverse_dynamics(*state.values())
+
+    m = robot.body("lower").mass
+    assert_close(torque(m + 0.5), by_number(m + 0.5), TOLERANCE)
+    slope = jax.jit(jax.jacfwd(torque))(m)
+    assert_close(slope, derivative(lambda t: np.stack([by_number(m + x) for x in t])), 1e-9)
+    # a batch of robots in one call
+    masses = np.array([0.5, 1.0, 3.0])
+    assert_close(torque(masses), np.stack([by_number(x) for x in masses]), TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ({"bodies": {"uper": {}}}, kt.UnknownNameError, "no body named 'uper'; did you mean 'upper'"),
+        ({"joints": {"upper": {}}}, kt.UnknownNameError, "no joint named 'upper'"),
+        ({"frames": {"upper": {}}}, kt.UnknownNameError, "no frame named 'upper'; known: tool"),
+        ({"bodies": {"upper": {"weight": 1}}}, kt.UnknownNameError, "no parameter of body 'upper' named 'weight'"),
+        ({"bodies": {"upper": 3.0}}, kt.ModelError, "parameters of body 'upper' must be a mapping"),
+        ({"bodies": {"upper": {"com": 1}}}, kt.ModelError, "com of body 'upper' needs 3 numbers, got 1"),
+        ({"bodies": {"upper": {"inertia": (1, 2)}}}, kt.ModelError, "inertia of body 'upper' needs 3 or 6 numbers"),
+        (
+            {"joints": {"elbow": {"rotor_inertia": (1, 2)}}},
+            kt.ModelError,
+            "rotor_inertia of joint 'elbow' needs 1 numb",
+        ),
+        ({"gravity": (1, 2)}, kt.ModelError, "gravity needs 3 numbers"),
+    ],
+)
+def test_parameters_that_cannot_be(given, error, message):
+    with pytest.raises(error, match=message):
+        symbolic.with_parameters(small_arm(), **given)
+
+
+def test_parameters_come_in_any_container():
+    robot = small_arm()
+    q = np.array([0.3, -0.4])
+    expected = None
+    for com in ([0.1, 0.2, 0.3], np.array([0.1, 0.2, 0.3]), jnp.array([0.1, 0.2, 0.3]), (0.1, 0.2, jnp.float64(0.3))):
+        changed = symbolic.with_parameters(robot, bodies={"upper": {"com": com}}, joints={"elbow": {"gear_ratio": 2}})
+        found = symbolic.function(changed, "gravity_force", "jax")(q)
+        expected = found if expected is None else expected
+        assert_close(found, expected, TOLERANCE)
+    assert float(np.max(np.abs(expected - robot.gravity_force(q)))) > 1e-3
+    column = casadi.SX.sym("c", 3)
+    changed = symbolic.with_parameters(robot, bodies={"upper": {"com": column}})
+    f = symbolic.function(changed, "gravity_force", "casadi")
+    assert f.name_in() == ["q", "c_0", "c_1", "c_2"]
+    assert_close(f(q, 0.1, 0.2, 0.3).full()[:, 0], expected, TOLERANCE)
+    changed = symbolic.with_parameters(robot, bodies={"upper": {"com": sp.Matrix(sp.symbols("c:3"))}})
+    e = symbolic.expression(changed, "gravity_force", simplify=False)
+    assert_close(numbers_in(e, {"q": q}, c0=0.1, c1=0.2, c2=0.3), expected, TOLERANCE)
+    changed = symbolic.with_parameters(robot, bodies={"upper": {"mass": sp.Symbol("m")}})
+    with pytest.raises(kt.ModelError, match="parameter m is no number or array that JAX understands"):
+        symbolic.function(changed, "gravity_force", "jax")(q)
+
+
+# ------------------------------------------------------------------ SymPy: the two-link arm of the textbooks
+
+M1, M2, L1, L2, R1, R2, I1, I2, G = sp.symbols("m1 m2 l1 l2 r1 r2 I1 I2 g", positive=True)
+Q1, Q2, V1, V2, A1, A2 = sp.symbols("q1 q2 v1 v2 a1 a2", real=True)
+
+
+@cache
+def two_link() -> symbolic.Parametric:
+    builder = kt.Builder("two-link", gravity=(0, -9.81, 0))
+    builder.body("upper", "base", kt.Revolute("z"), joint_name="shoulder")
+    builder.body("lower", "upper", kt.Revolute("z"), joint_name="elbow")
+    builder.frame("tool", "lower")
+    return symbolic.with_parameters(
+        builder.build(),
+        bodies={
+            "upper": {"mass": M1, "com": (R1, 0, 0), "inertia": (0, 0, I1)},
+            "lower": {"mass": M2, "com": (R2, 0, 0), "inertia": (0, 0, I2)},
+        },
+        joints={"elbow": {"position": (L1, 0, 0)}},
+        frames={"tool": {"position": (L2, 0, 0)}},
+        gravity=(0, -G, 0),
+    )
+
+
+@cache
+def two_link_equations() -> symbolic.on_sympy.Equations:
+    return symbolic.equations(two_link())
+
+
+def same(found: object, expected: object) -> bool:
+    return sp.simplify(sp.Matrix(found) - sp.Matrix(expected)).is_zero_matrix
+
+
+def test_two_link_arm_as_in_the_textbooks():
+    e = two_link_equations()
+    assert (*e.q, *e.v, *e.a) == (Q1, Q2, V1, V2, A1, A2)
+    m12 = I2 + M2 * (R2**2 + L1 * R2 * sp.cos(Q2))
+    m11 = I1 + I2 + M1 * R1**2 + M2 * (L1**2 + R2**2 + 2 * L1 * R2 * sp.cos(Q2))
+    mass = sp.Matrix([[m11, m12], [m12, I2 + M2 * R2**2]])
+    h = M2 * L1 * R2 * sp.sin(Q2)
+    coriolis = sp.Matrix([-h * (2 * V1 * V2 + V2**2), h * V1**2])
+    weight = sp.Matrix(
+        [(M1 * R1 + M2 * L1) * G * sp.cos(Q1) + M2 * R2 * G * sp.cos(Q1 + Q2), M2 * R2 * G * sp.cos(Q1 + Q2)]
+    )
+    assert same(e.mass_matrix, mass)
+    assert same(e.coriolis, coriolis)
+    assert same(e.gravity, weight)
+    assert same(e.bias, coriolis + weight)
+    assert same(e.tau, mass * sp.Matrix([A1, A2]) + coriolis + weight)
+    christoffel = sp.Matrix([[-h * V2, -h * (V1 + V2)], [h * V1, 0]])
+    assert same(e.coriolis_matrix, christoffel)
+    motion = sp.Matrix([V1, V2])
+    assert same([e.kinetic_energy], motion.T * mass * motion / 2)
+    height = M1 * R1 * sp.sin(Q1) + M2 * (L1 * sp.sin(Q1) + R2 * sp.sin(Q1 + Q2))
+    assert same([e.potential_energy], [G * height])
+
+
+def test_two_link_arm_is_simplified():
+    """Not only right but short: written as one would write it."""
+    e = two_link_equations()
+    assert e.mass_matrix[0, 0] == I1 + I2 + M1 * R1**2 + M2 * (L1**2 + 2 * L1 * R2 * sp.cos(Q2) + R2**2)
+    assert e.mass_matrix[0, 1] == e.mass_matrix[1, 0] == I2 + M2 * R2 * (L1 * sp.cos(Q2) + R2)
+    assert e.mass_matrix[1, 1] == I2 + M2 * R2**2
+    assert e.coriolis[0] == -L1 * M2 * R2 * V2 * (2 * V1 + V2) * sp.sin(Q2)
+    assert e.coriolis[1] == L1 * M2 * R2 * V1**2 * sp.sin(Q2)
+    assert e.gravity[0] == G * (M2 * R2 * sp.cos(Q1 + Q2) + (L1 * M2 + M1 * R1) * sp.cos(Q1))
+    assert e.gravity[1] == G * M2 * R2 * sp.cos(Q1 + Q2)
+
+
+def test_two_link_arm_fits_on_a_page():
+    text = two_link_equations().latex()
+    lines = text.splitlines()
+    assert lines[0] == r"\begin{align*}"
+    assert lines[-1] == r"\end{align*}"
+    assert len(lines) == 10
+    assert max(map(len, lines)) < 170
+    assert lines[1] == r"M(q)\, \ddot{q} + c(q, \dot{q}) + g(q) &= \tau \\"
+    assert lines[4] == r"M_{22} &= I_{2} + m_{2} r_{2}^{2} \\"
+    assert lines[5].startswith(
+        r"c_{1} &= - l_{1} m_{2} r_{2} \dot{q}_{2} \left(2 \dot{q}_{1} + \dot{q}_{2}\right) \sin"
+    )
+    assert all(line.count("{") == line.count("}") for line in lines)
+    assert all(line.count(r"\left(") == line.count(r"\right)") for line in lines)
+    assert all(line.endswith(r" \\") for line in lines[1:-2])
+    assert two_link_equations()._repr_latex_() == text
+    assert "two-link" in repr(two_link_equations())
+
+
+def test_two_link_arm_other_algorithms():
+    pose = symbolic.expression(two_link(), "pose", frame="tool").value
+    assert pose[0, 3] == L1 * sp.cos(Q1) + L2 * sp.cos(Q1 + Q2)
+    assert pose[1, 3] == L1 * sp.sin(Q1) + L2 * sp.sin(Q1 + Q2)
+    jacobian = symbolic.expression(two_link(), "jacobian", frame="tool", axes="aligned")
+    assert same(jacobian.value[3:5, :], pose[:2, 3].jacobian([Q1, Q2]))
+    assert jacobian.latex().startswith(r"\left[\begin{matrix}0 & 0")
+    assert jacobian._repr_latex_() == f"$\\displaystyle {jacobian.latex()}$"
+    inverse = symbolic.expression(two_link(), "inverse_mass_matrix").value
+    assert same(inverse * two_link_equations().mass_matrix, sp.eye(2))
+    forward = symbolic.expression(two_link(), "forward_dynamics")
+    t1, t2 = forward.inputs["tau"]
+    e = two_link_equations()
+    assert same(e.mass_matrix * forward.value + e.bias, [t1, t2])
+    at_rest = forward([0, 0], [0, 0], [0, 0])
+    assert same(e.mass_matrix.subs(Q2, 0) * at_rest, -e.gravity.subs({Q1: 0, Q2: 0}))
+    with pytest.raises(kt.OptionError, match="v needs 2 entries, got 3"):
+        forward([0, 0], [0, 0, 0], [0, 0])
+
+
+# ------------------------------------------------------------------ SymPy: other robots
+
+
+def test_equations_are_lagranges():
+    """d/dt dT/dv - dT/dq + dV/dq for a spatial arm with a slider, from the energies derived here."""
+    builder = kt.Builder("crane", gravity=(0, 0, -10))
+    builder.body("mast", "base", kt.Revolute("z"), mass=2, com=(0.25, 0, 0), inertia=(0.5, 0.5, 0.25))
+    builder.body(
+        "jib", "mast", kt.Revolute("y"), position=(0, 0, 1), mass=1, com=(0.5, 0, 0), inertia=(0, 0.125, 0.125)
+    )
+    builder.body("trolley", "jib", kt.Prismatic("x"), mass=0.5, inertia=(0.1, 0.1, 0.2))
+    e = symbolic.equations(builder.build())
+    kinetic, potential = e.kinetic_energy, e.potential_energy
+    momenta = [kinetic.diff(v) for v in e.v]
+    for k, p in enumerate(momenta):
+        rate = sum(p.diff(q) * v + p.diff(v) * a for q, v, a in zip(e.q, e.v, e.a, strict=True))
+        force = rate - kinetic.diff(e.q[k]) + potential.diff(e.q[k])
+        assert sp.simplify(sp.expand(force - e.tau[k])) == 0
+        assert sp.simplify(sp.expand(p.diff(e.v[0]) - e.mass_matrix[k, 0])) == 0
+    rate = sum((e.mass_matrix.diff(q) * v for q, v in zip(e.q, e.v, strict=True)), sp.zeros(3))
+    skew = rate - 2 * e.coriolis_matrix
+    assert same(skew, -skew.T)
+    assert not e.tau.atoms(sp.Float)  # every number here is a short decimal
+
+
+@pytest.mark.parametrize("kind", ["revolute", "universal", "planar", "spherical"])
+def test_simplified_equations_have_the_same_values(kind):
+    robot = random_tree(np.random.default_rng(21), 2, [kind])
+    for name in ("mass_matrix", "inverse_dynamics"):
+        state = states(robot, name)
+        found = symbolic.expression(robot, name)
+        assert_close(numbers_in(found, state), reference(robot, name, state).ravel(), TOLERANCE)
+
+
+def test_numbers():
+    builder = kt.Builder(gravity=(0, 0, -10))
+    builder.body("bob", "base", kt.Revolute("y"), mass=0.1, com=(0, 0, -0.3), inertia=(0, 1 / 3, 1 / 3))
+    robot = builder.build()
+    q = sp.Symbol("q1", real=True)
+    assert symbolic.expression(robot, "gravity_force").value[0] == sp.Rational(3, 10) * sp.sin(q)
+    third = symbolic.expression(robot, "mass_matrix").value[0]
+    assert isinstance(third, sp.Float)  # a third is not written as a decimal of twelve digits
+    assert float(third) == robot.mass_matrix([0.0])[0, 0]
+    shown = symbolic.expression(robot, "gravity_force", numbers="float").value[0]
+    assert str(shown) == "0.3*sin(q1)"
+    rounded = symbolic.expression(robot, "mass_matrix", numbers=lambda x: sp.nsimplify(x, tolerance=1e-10)).value[0]
+    assert rounded == sp.Rational(1, 3) + sp.Rational(9, 1000)
+    with pytest.raises(kt.UnknownNameError, match="no way to write numbers named 'exactly'; did you mean 'exact'"):
+        symbolic.equations(robot, numbers="exactly")
+
+
+def test_ways_to_simplify():
+    found = [symbolic.expression(two_link(), "mass_matrix", simplify=s) for s in (True, False, sp.simplify)]
+    assert same(found[0].value, found[1].value)
+    assert same(found[0].value, found[2].value)
+    assert found[0].value.count_ops() < found[1].value.count_ops()
+    assert found[2].value[1, 1] == sp.simplify(found[1].value[1, 1])
+
+
+def test_symbols_of_ones_own():
+    alpha, beta = sp.symbols("alpha beta")
+    t = sp.Symbol("t")
+    spin = [sp.Function("omega_1")(t), sp.Function("omega_2")(t)]
+    e = symbolic.equations(two_link(), symbols={"q": (alpha, beta), "v": spin})
+    assert e.gravity[1] == G * M2 * R2 * sp.cos(alpha + beta)
+    assert e.coriolis[1] == L1 * M2 * R2 * spin[0] ** 2 * sp.sin(beta)
+    assert e.a == (A1, A2)
+    assert r"\ddot{\beta}" not in e.latex()  # no acceleration in the parts
+    plain = symbolic.equations(two_link(), symbols={"q": (alpha, beta)})
+    assert r"\dot{\alpha}^{2}" in plain.latex()
+    with pytest.raises(kt.OptionError, match="2 symbols are needed for q, got 1"):
+        symbolic.equations(two_link(), symbols={"q": (alpha,)})
+    with pytest.raises(kt.UnknownNameError, match="no input to have symbols named 'tau'"):
+        symbolic.expression(two_link(), "mass_matrix", symbols={"tau": (alpha, beta)})
+    with pytest.raises(kt.OptionError, match="symbols must map input names"):
+        symbolic.equations(two_link(), symbols=(alpha, beta))
+
+
+def test_latex_of_quaternion_joints():
+    """There v is not the rate of q, and is not written as such."""
+    robot = kt.Builder().body("a", "base", kt.Spherical(), mass=1, com=(0, 0, 1), inertia=(1, 2, 3)).build()
+    text = symbolic.equations(robot).latex()
+    assert "v_{1}" in text
+    assert r"\dot{q}_{1}" not in text
+
+
+def test_sympy_wrenches():
+    robot = small_arm()
+    rng = np.random.default_rng(22)
+    q, v, a = random_state(robot, rng)
+    wrenches = rng.uniform(-3, 3, (2, 6))
+    f = symbolic.function(robot, "inverse_dynamics", "sympy", wrenches=True, simplify=False)
+    assert [str(s) for s in f.inputs["wrenches"][:2]] == ["w1", "w2"]
+    found = numbers_in(f, {"q": q, "v": v, "a": a, "wrenches": wrenches})
+    assert_close(found, robot.inverse_dynamics(q, v, a, wrenches), TOLERANCE)
+
+
+X, Y, K = sp.symbols("x y k", real=True)
+ATOMS = [
+    sp.sin(X),
+    sp.cos(X),
+    sp.sin(Y),
+    sp.cos(Y),
+    sp.sin(X + Y),
+    sp.cos(2 * X),
+    K,
+    sp.Rational(2, 3),
+    sp.sqrt(K**2 + 1),
+]
+trees = st.recursive(
+    st.sampled_from(ATOMS),
+    lambda inner: st.tuples(st.sampled_from(["+", "-", "*", "/", "^"]), inner, inner),
+    max_leaves=7,
+)
+
+
+def built(tree: object) -> sp.Expr:
+    if not isinstance(tree, tuple):
+        return tree
+    operation, a, b = tree[0], built(tree[1]), built(tree[2])
+    if operation == "/":
+        return a / (2 + b**2)
+    return {"+": a + b, "-": a - b, "*": a * b, "^": a**2 * b}[operation]
+
+
+@given(tree=trees)
+def test_tidy_expressions_have_the_same_values(tree):
+    e = built(tree)
+    for values in ((0.3, -1.2, 0.7), (2.1, 0.4, -1.3)):
+        table = dict(zip((X, Y, K), values, strict=True))
+        expected = evaluated(e, table)
+        assert evaluated(tidy(e), table) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("long", "short"),
+    [
+        (sp.sin(X) ** 2 + sp.cos(X) ** 2, 1),
+        (sp.sin(X) ** 4 - sp.cos(X) ** 4 + 2 * sp.cos(X) ** 2, 1),
+        (sp.cos(X) * sp.cos(Y) - sp.sin(X) * sp.sin(Y), sp.cos(X + Y)),
+        (K * sp.sin(X) * sp.cos(Y) - K * sp.sin(Y) * sp.cos(X), K * sp.sin(X - Y)),
+        (K - K * sp.cos(X) ** 2, K * sp.sin(X) ** 2),
+        ((K**2 - 1) / (K + 1), K - 1),
+        (K / (-K * X - K), -1 / (X + 1)),
+        (K * (X + 1) - K * X, K),
+        (sp.Rational(1, 2) + sp.Rational(1, 3), sp.Rational(5, 6)),
+        (sp.Piecewise((X, X < 1), (Y, True)), sp.Piecewise((X, X < 1), (Y, True))),
+    ],
+)
+def test_tidy_expressions_are_short(long, short):
+    assert tidy(long) == short
+
+
+# ------------------------------------------------------------------ what cannot be
+
+
+@pytest.mark.parametrize("backend", symbolic.BACKENDS)
+def test_unknown_names_and_options(backend):
+    robot = small_arm()
+    with pytest.raises(kt.UnknownNameError, match="no algorithm named 'inverse_dynamic'"):
+        symbolic.function(robot, "inverse_dynamic", backend)
+    with pytest.raises(kt.UnknownNameError, match="no option of mass_matrix named 'frame'"):
+        symbolic.function(robot, "mass_matrix", backend, frame="tool")
+    with pytest.raises(kt.OptionError, match="jacobian needs to know the frame"):
+        symbolic.function(robot, "jacobian", backend)
+    with pytest.raises(kt.UnknownNameError, match="no body or frame named 'toll'"):
+        symbolic.function(robot, "jacobian", backend, frame="toll")
+    with pytest.raises(kt.UnsupportedError, match="mass_matrix does not take external wrenches"):
+        symbolic.function(robot, "mass_matrix", backend, wrenches=True)
+    with pytest.raises(kt.ModelError, match="no floating base"):
+        symbolic.function(robot, "floating_base_inverse_dynamics", backend)
+
+
+def test_unknown_backend():
+    with pytest.raises(kt.UnknownNameError, match="no backend named 'jacks'; did you mean 'jax'"):
+        symbolic.function(small_arm(), "mass_matrix", "jacks")
+
+
+@pytest.mark.parametrize("backend", symbolic.BACKENDS)
+def test_joints_that_look_at_their_coordinates(backend):
+    def stop(x):
+        return ((1, 0, 0), (0, 1, 0), (0, 0, 1)), (x if x > 0 else 0.5 * x, 0, 0)
+
+    robot = kt.Builder().body("a", "base", kt.Custom(1, stop, coordinate_kinds=("m",)), mass=1.0).build()
+    with pytest.raises(
+        kt.UnsupportedError, match=r"inverse_dynamics of robot 'robot' cannot be run on symbols: .*where"
+    ):
+        symbolic.function(robot, "inverse_dynamics", backend)
+
+
+@pytest.mark.parametrize(("module", "extra"), [("jax", "jax"), ("casadi", "casadi"), ("sympy", "symbolic")])
+def test_missing_extras(module, extra, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(kt.UnsupportedError, match=rf"needs the package '{module}': pip install 'kinetree\[{extra}\]'"):
+        symbolic.function(small_arm(), "mass_matrix", module)
+
+
+def test_extras_are_imported_only_when_asked_for():
+    code = """
+import sys
+import kinetree
+from kinetree import symbolic
+robot = kinetree.Builder().body("a", "base", kinetree.Revolute("z"), mass=1, com=(1, 0, 0)).build()
+symbolic.with_parameters(robot, bodies={"a": {"mass": 2.0}})
+assert not {"jax", "casadi", "sympy"} & set(sys.modules), set(sys.modules)
+symbolic.function(robot, "mass_matrix", "casadi")
+assert not {"jax", "sympy"} & set(sys.modules)
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
