@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-
 IN_A_ROW = 3
 """Calls per turn: the first finds the caches full of the other contender's data."""
 
