@@ -24,6 +24,7 @@ from .algorithms import (
     inverse_mass_matrix,
     jacobian,
     kinematics,
+    loop_closure,
     newton_euler,
     operational_space,
     udu,
@@ -45,6 +46,9 @@ FORWARD_METHODS = (
     "walker_orin_4",
 )
 
+CONFIGURATIONS = ("q", "q0", "q1")
+"""Inputs that are configurations."""
+
 
 @dataclass(frozen=True)
 class Algorithm:
@@ -55,7 +59,7 @@ class Algorithm:
     name : str
         The method of :class:`kinetree.Robot` it belongs to.
     inputs : tuple of str
-        Vectors it takes, in order: ``q`` has nq numbers, all others nv.
+        Vectors it takes, in order: ``q``, ``q0`` and ``q1`` have nq numbers, all others nv.
     function : callable
         ``function(tree, *vectors, **options)`` over any scalar; with ``loads`` it also
         takes one force (or None) per body after the vectors.
@@ -73,7 +77,7 @@ class Algorithm:
 
     def lengths(self, tree: Model) -> tuple[int, ...]:
         """Length of each input."""
-        return tuple(tree.nq if name == "q" else tree.nv for name in self.inputs)
+        return tuple(tree.nq if name in CONFIGURATIONS else tree.nv for name in self.inputs)
 
 
 def find(name: str) -> Algorithm:
@@ -206,6 +210,10 @@ def _per_v(*before: int) -> Callable[[Model, Options], Shape]:
     return lambda tree, options: (*before, tree.nv)
 
 
+def _per_constraint(*before: int) -> Callable[[Model, Options], Shape]:
+    return lambda tree, options: (*before, tree.n_constraints)
+
+
 def _square(tree: Model, options: Options) -> Shape:
     return (tree.nv, tree.nv)
 
@@ -229,6 +237,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     a.name: a
     for a in (
         Algorithm("integrate", _QV, kinematics.integrate, lambda t, o: (t.nq,)),
+        Algorithm("difference", ("q0", "q1"), kinematics.difference, _per_v()),
         Algorithm("configuration_rate", _QV, kinematics.configuration_rate, lambda t, o: (t.nq,)),
         Algorithm("pose", _Q, lambda t, q, *, frame: kinematics.frame_pose(t, q, frame), _fixed(4, 4)),
         Algorithm("velocity", _QV, _velocity, _fixed(6)),
@@ -272,6 +281,9 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm("operational_space_inertia", _Q, _operational_space_inertia, _frames_square),
         Algorithm("kinetic_energy", _QV, energy.kinetic_energy, _fixed()),
         Algorithm("potential_energy", _Q, _potential_energy, _fixed()),
+        Algorithm("loop_gaps", _Q, loop_closure.gaps, _per_constraint()),
+        Algorithm("loop_jacobian", _Q, loop_closure.constraint_matrix, lambda t, o: (t.n_constraints, t.nv)),
+        Algorithm("loop_drift", _QV, loop_closure.drift, _per_constraint()),
         Algorithm("power", ("q", "v", "tau"), energy.power, _fixed(), loads=True),
     )
 }  # fmt: skip

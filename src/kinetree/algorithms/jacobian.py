@@ -39,9 +39,20 @@ def frame_columns(
     """Columns of a frame's Jacobian in its own coordinates, and its pose."""
     posed = posed or poses(tree, q)
     body, local, world = of_frame(tree, name, posed)
+    columns = columns_at(tree, posed, body, local)
+    return [ZERO_MOTION if c is None else c for c in columns], world
+
+
+def columns_at(
+    tree: Model, posed: Sequence[Posed], body: int, local: Transform, above: int = BASE
+) -> list[Motion | None]:
+    """Columns for the frame ``local`` on a body, in its own coordinates; None where a joint does not move it.
+
+    Joints at and below the body ``above`` are left out: motion relative to that body.
+    """
     columns: list[Motion | None] = [None] * tree.nv
     reach = local  # from the frame to the body at hand
-    while body != BASE:
+    while body != above:
         link = tree.links[body]
         for k, s in enumerate(posed[body].subspace):
             column = reach.motion_to_child(s)
@@ -50,7 +61,7 @@ def frame_columns(
             columns[link.v_slice.start + k] = add(columns[link.v_slice.start + k], column)
         reach = (posed[body].transform @ reach).collapsed()
         body = link.parent
-    return [ZERO_MOTION if c is None else c for c in columns], world
+    return columns
 
 
 def jacobian(tree: Model, q: Scalars, name: str, frame: str = "body") -> Columns:

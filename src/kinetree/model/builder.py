@@ -15,7 +15,7 @@ from ..errors import ModelError, ModelWarning, UnknownNameError
 from .joints import Fixed, Free, JointKind
 from .mass import MassProperties
 from .pose import Pose, floats
-from .tree import BASE, Body, Frame, Joint, Mimic, Model, check_gravity, lay_out
+from .tree import BASE, Body, Frame, Joint, Loop, Mimic, Model, check_gravity, lay_out
 
 PerFreedom = float | Sequence[float] | None
 
@@ -88,6 +88,7 @@ class ModelBuilder:
         self._bodies: dict[str, MassProperties] = {}
         self._joints: dict[str, _Draft] = {}
         self._frames: dict[str, tuple[str, Pose]] = {}
+        self._loops: dict[str, tuple[str, str, JointKind, Pose, Pose]] = {}
 
     # Describing
 
@@ -265,6 +266,39 @@ class ModelBuilder:
             raise ModelError(f"frame {name!r}: {problem}") from None
         return self
 
+    def loop(
+        self,
+        name: str,
+        predecessor: str,
+        successor: str,
+        joint: JointKind,
+        *,
+        placement: Pose | Any = None,
+        seat: Pose | Any = None,
+    ) -> Self:
+        """Close a loop: a joint between two bodies that are carried already.
+
+        Parameters
+        ----------
+        name : str
+            Of the joint.
+        predecessor, successor : str
+            Bodies or frames it joins; the base is one of them where the loop goes through the ground.
+        joint : JointKind
+            Such as ``kinetree.Revolute("z")``, or ``kinetree.Distance(0.3)`` for a rod.
+        placement : Pose, (3,) position or 4x4 matrix
+            Of the joint's fixed frame on the predecessor.
+        seat : Pose, (3,) position or 4x4 matrix
+            Of the joint's moving frame on the successor.
+        """
+        if name in self._loops or name in self._joints:
+            raise ModelError(f"two joints are named {name!r}")
+        if not isinstance(joint, JointKind):
+            raise ModelError(f"loop {name!r}: give a joint such as kinetree.Revolute('z'), not {joint!r}")
+        fixed, moving = (Pose() if p is None else Pose.like(p) for p in (placement, seat))
+        self._loops[name] = (predecessor, successor, joint, fixed, moving)
+        return self
+
     # Building
 
     def model(self, *, floating_base: bool = False, merge_fixed: bool = True) -> Model:
@@ -380,6 +414,7 @@ class ModelBuilder:
             if name in bodies and name != body:
                 raise ModelError(f"frame {name!r} has the name of a body")
             frames.append(Frame(name, carrier, place @ pose))
+            seat.setdefault(name, (carrier, place @ pose))
         _check_unique_frames(frames)
         return Model(
             self.name,
@@ -388,7 +423,19 @@ class ModelBuilder:
             Body(base_name, base_mass),
             tuple(frames),
             self.gravity,
+            tuple(self._closed(name, seat) for name in self._loops),
         )
+
+    def _closed(self, name: str, places: dict[str, tuple[int, Pose]]) -> Loop:
+        """A loop joint between bodies whose places are known now."""
+        first, second, kind, placement, seat = self._loops[name]
+        for body in (first, second):
+            if body not in places:
+                raise UnknownNameError(f"body (of loop {name!r})", body, places)
+        (a, pose_a), (b, pose_b) = places[first], places[second]
+        if a == b:
+            raise ModelError(f"loop {name!r} joins {first!r} to {second!r}, which is the same rigid body")
+        return Loop(name, kind, a, b, pose_a @ placement, pose_b @ seat)
 
 
 def _default_data(kind: JointKind) -> dict[str, Any]:

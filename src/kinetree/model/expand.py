@@ -51,7 +51,11 @@ def _expand(tree: Model, wanted: Callable[[list[Step]], bool]) -> tuple[Model, l
     if len({j.name for j in joints}) < len(joints) or len({b.name for b in bodies}) < len(bodies):
         raise ModelError(f"the parts of compound joints would clash with existing names: {names}")
     frames = tuple(Frame(f.name, new_index[f.body], f.pose) for f in tree.frames)
-    expanded = replace(tree, joints=lay_out(joints), bodies=tuple(bodies), frames=frames)
+    loops = tuple(
+        replace(loop, predecessor=new_index[loop.predecessor], successor=new_index[loop.successor])
+        for loop in tree.loops
+    )
+    expanded = replace(tree, joints=lay_out(joints), bodies=tuple(bodies), frames=frames, loops=loops)
     return expanded, [new_index[i] for i in range(len(tree.bodies))]
 
 

@@ -1,4 +1,4 @@
-"""A mechanism as plain data: bodies, the joints that carry them, named frames. No dynamics.
+"""A mechanism as plain data: bodies, the joints that carry them, loops, named frames. No dynamics.
 
 Body ``i`` is carried by joint ``i``; parents come before children; index -1 is the fixed
 base.  A body's own frame is the moving frame of its joint.
@@ -119,6 +119,36 @@ class Joint:
 
 
 @dataclass(frozen=True)
+class Loop:
+    """A joint that closes a loop: it is cut in the spanning tree and kept by constraint forces.
+
+    Attributes
+    ----------
+    name : str
+    kind : JointKind
+        The freedom it leaves.
+    predecessor, successor : int
+        Bodies it joins, -1 for the base; forces act on the successor, opposite ones on the predecessor.
+    placement : Pose
+        Of the joint's fixed frame on the predecessor.
+    seat : Pose
+        Of the joint's moving frame on the successor.
+    """
+
+    name: str
+    kind: JointKind
+    predecessor: int
+    successor: int
+    placement: Pose = field(default_factory=Pose)
+    seat: Pose = field(default_factory=Pose)
+
+    @property
+    def count(self) -> int:
+        """Number of constraints."""
+        return 6 - self.kind.nv
+
+
+@dataclass(frozen=True)
 class Link:
     """One joint and the body it carries, with constants in the form the recursions use."""
 
@@ -164,6 +194,7 @@ class Model:
     base: Body
     frames: tuple[Frame, ...] = ()
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
+    loops: tuple[Loop, ...] = ()
 
     @cached_property
     def nq(self) -> int:
@@ -222,6 +253,11 @@ class Model:
         for i, joint in enumerate(self.joints):
             table.setdefault(joint.name, Frame(joint.name, i))
         return table
+
+    @cached_property
+    def n_constraints(self) -> int:
+        """Number of constraints of all loop joints."""
+        return sum(loop.count for loop in self.loops)
 
     def frame(self, name: str) -> Frame:
         """Look a frame up; an unknown name suggests the nearest."""

@@ -1,8 +1,10 @@
 """The kinds of joints, one small file each."""
 
+from .closing import Constraint
 from .compound import Compound, Step
 from .custom import Custom
 from .cylindrical import Cylindrical
+from .distance import Distance
 from .euler import THREE_AXIS_SEQUENCES, EulerFree, EulerSpherical
 from .fixed import Fixed
 from .free import Free
@@ -16,7 +18,7 @@ from .universal import TWO_AXIS_SEQUENCES, Universal
 
 __all__ = [
     "KINDS", "THREE_AXIS_SEQUENCES", "TWO_AXIS_SEQUENCES",
-    "Compound", "Continuous", "Custom", "Cylindrical", "EulerFree", "EulerSpherical", "Fixed",
+    "Compound", "Constraint", "Continuous", "Custom", "Cylindrical", "Distance", "EulerFree", "EulerSpherical", "Fixed",
     "Free", "Helical", "JointKind", "Planar", "Prismatic", "Revolute", "Spherical", "Step",
     "Translation", "Universal", "unit_axis",
 ]  # fmt: skip

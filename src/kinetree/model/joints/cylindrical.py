@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...spatial import ZERO3, Motion, Transform, axis_turn
+from .closing import Constraint, hold_axis, hold_line
 from .kind import Coordinates, JointKind, unit_axis, vec
 
 
@@ -34,3 +35,7 @@ class Cylindrical(JointKind):
         """Columns of the motion subspace. Constant: the turn leaves its own axis alone."""
         axis = vec(self.axis)
         return (Motion(axis, ZERO3), Motion(ZERO3, axis))
+
+    def constraints(self, x: Transform) -> list[Constraint]:
+        """The direction of the axis and its line."""
+        return [*hold_axis(vec(self.axis), x), *hold_line(vec(self.axis), x)]

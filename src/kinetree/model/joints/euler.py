@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import ModelError
-from ...spatial import Scalar, cos, sin
+from ...spatial import Scalar, Transform, cos, sin
+from .closing import Constraint, hold_point
 from .compound import Compound, Step
 from .kind import AXES, Coordinates
 
@@ -53,6 +54,10 @@ class EulerSpherical(Compound):
         """Distance from gimbal lock."""
         return euler_singularity(self.sequence, q)
 
+    def constraints(self, x: Transform) -> list[Constraint]:
+        """A point."""
+        return hold_point(x)
+
 
 @dataclass(frozen=True)
 class EulerFree(Compound):
@@ -76,3 +81,7 @@ class EulerFree(Compound):
     def singularity(self, q: Coordinates) -> Scalar:
         """Distance from gimbal lock."""
         return euler_singularity(self.sequence, q)
+
+    def constraints(self, x: Transform) -> list[Constraint]:
+        """Nothing."""
+        return []

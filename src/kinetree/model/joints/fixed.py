@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...spatial import IDENTITY, Motion, Transform
+from .closing import Constraint, hold_point, hold_rotation
 from .kind import Coordinates, JointKind
 
 
@@ -26,3 +27,7 @@ class Fixed(JointKind):
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
         """Columns of the motion subspace."""
         return ()
+
+    def constraints(self, x: Transform) -> list[Constraint]:
+        """Everything."""
+        return [*hold_rotation(x), *hold_point(x)]

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import ModelError
-from ...spatial import Motion, Transform, axis_turn
+from ...spatial import Force, Motion, Scalar, Transform, Vec3, axis_turn, cos, sin
+from .closing import Constraint, hold_axis, hold_line
 from .kind import Coordinates, JointKind, unit_axis, vec
 
 
@@ -40,3 +41,21 @@ class Helical(JointKind):
         """Columns of the motion subspace."""
         axis = vec(self.axis)
         return (Motion(axis, axis * self.pitch),)
+
+    def constraints(self, x: Transform) -> list[Constraint]:
+        """The axis' direction and line, and the advance that belongs to the turn."""
+        axis = vec(self.axis)
+        lead = Constraint(self._lead_gap(x), Force(axis * -self.pitch, axis), "force along the screw")
+        return [*hold_axis(axis, x), *hold_line(axis, x), lead]
+
+    def _lead_gap(self, x: Transform) -> Scalar:
+        axis = vec(self.axis)
+        advance = axis.dot(x.translation)
+        if self.pitch == 0.0:
+            return advance
+        (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = x.matrix().to_rows()
+        s, c = axis.dot(Vec3(zy - yz, xz - zx, yx - xy)) * 0.5, (xx + yy + zz - 1.0) * 0.5
+        # the turn is known up to whole turns only: compare with the turn that belongs to the advance
+        turn = advance * (1.0 / self.pitch)
+        ahead_s, ahead_c = s * cos(turn) - c * sin(turn), c * cos(turn) + s * sin(turn)
+        return ahead_s * (-2.0 * self.pitch) / (1.0 + ahead_c)

@@ -13,8 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...errors import ModelError
-from ...spatial import Motion, Scalar, Transform, Vec3
+from ...errors import ModelError, UnsupportedError
+from ...spatial import Force, Motion, Scalar, Transform, Vec3
+from .closing import Constraint
 
 Coordinates = Sequence[Scalar]
 
@@ -130,6 +131,16 @@ class JointKind:
 
     def singularity(self, q: Coordinates) -> Scalar | None:
         """How far the coordinates are from a singularity: 0 at it, 1 at best; None if there is none."""
+        return None
+
+    # Closing loops
+
+    def constraints(self, x: Transform) -> list[Constraint]:
+        """What the joint forbids when it closes a loop and its moving frame has the pose ``x``: 6 - nv of them."""
+        raise UnsupportedError(f"a {self.name} joint cannot close a loop; cut the loop at another joint")
+
+    def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:
+        """Apparent derivatives of the constraint forces in the moving frame; None if they are constant there."""
         return None
 
     # Files

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ...spatial import Transform
+from .closing import Constraint, hold_axis, hold_plane, hold_rotation
 from .compound import Compound, Step
-from .kind import AXES, unit_axis
+from .kind import AXES, unit_axis, vec
 
 
 def in_plane_axes(normal: tuple[float, float, float]) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
@@ -44,6 +46,10 @@ class Planar(Compound):
         first, second = in_plane_axes(self.normal)
         return (Step(False, first, 1), Step(False, second, 2), Step(True, self.normal, 0))
 
+    def constraints(self, x: Transform) -> list[Constraint]:
+        """The plane and the direction of its normal."""
+        return [*hold_axis(vec(self.normal), x), *hold_plane(vec(self.normal), x)]
+
 
 @dataclass(frozen=True)
 class Translation(Compound):
@@ -55,3 +61,7 @@ class Translation(Compound):
     def steps(self) -> tuple[Step, ...]:
         """The elementary motions."""
         return tuple(Step(False, AXES[a], k) for k, a in enumerate("xyz"))
+
+    def constraints(self, x: Transform) -> list[Constraint]:
+        """The orientation."""
+        return hold_rotation(x)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...spatial import ZERO3, Motion, Transform
+from .closing import Constraint, hold_line, hold_rotation
 from .kind import Coordinates, JointKind, unit_axis, vec
 
 
@@ -32,3 +33,7 @@ class Prismatic(JointKind):
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
         """Columns of the motion subspace."""
         return (Motion(ZERO3, vec(self.axis)),)
+
+    def constraints(self, x: Transform) -> list[Constraint]:
+        """The orientation and a line."""
+        return [*hold_rotation(x), *hold_line(vec(self.axis), x)]

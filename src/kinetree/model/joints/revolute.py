@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...spatial import ZERO3, Motion, Transform, axis_turn
+from .closing import Constraint, hold_axis, hold_point
 from .kind import Coordinates, JointKind, unit_axis, vec
 
 
@@ -32,6 +33,10 @@ class Revolute(JointKind):
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
         """Columns of the motion subspace."""
         return (Motion(vec(self.axis), ZERO3),)
+
+    def constraints(self, x: Transform) -> list[Constraint]:
+        """A point and the direction of the axis."""
+        return [*hold_axis(vec(self.axis), x), *hold_point(x)]
 
 
 @dataclass(frozen=True)

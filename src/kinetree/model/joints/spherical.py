@@ -9,6 +9,7 @@ import numpy as np
 
 from ...spatial import BASIS, ZERO3, MatrixRotation, Motion, Scalar, Transform, Vec3
 from ...spatial.exponential import Quaternion, quaternion_exp, quaternion_log, quaternion_product
+from .closing import Constraint, hold_point
 from .kind import Coordinates, JointKind
 
 
@@ -86,3 +87,7 @@ class Spherical(JointKind):
     def quaternion(self) -> slice:
         """Where the unit quaternion sits."""
         return slice(0, 4)
+
+    def constraints(self, x: Transform) -> list[Constraint]:
+        """A point."""
+        return hold_point(x)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...errors import ModelError
+from ...spatial import ZERO3, ZERO_FORCE, Force, Motion, Transform, Vec3
+from .closing import Constraint, hold_point
 from .compound import Compound, Step
-from .kind import AXES
+from .kind import AXES, vec
 
 TWO_AXIS_SEQUENCES = ("XY", "XZ", "YX", "YZ", "ZX", "ZY")
 
@@ -28,3 +30,20 @@ class Universal(Compound):
     def steps(self) -> tuple[Step, ...]:
         """The elementary motions."""
         return tuple(Step(True, AXES[a.lower()], k) for k, a in enumerate(self.sequence))
+
+    def constraints(self, x: Transform) -> list[Constraint]:
+        """A point, and the right angle between the two pins."""
+        first, second = self._pins(x)
+        square = Constraint(-first.dot(second), Force(first.cross(second), ZERO3), "moment about both pins' normal")
+        return [square, *hold_point(x)]
+
+    def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:
+        """The first pin, which is fixed in A, turns as seen from B."""
+        first, second = self._pins(x)
+        turning = first.cross(twist.angular)
+        return [Force(turning.cross(second), ZERO3), *[ZERO_FORCE] * 3]
+
+    def _pins(self, x: Transform) -> tuple[Vec3, Vec3]:
+        """Both axes in B: the first is fixed in A, the second in B."""
+        first, second = (vec(AXES[a.lower()]) for a in self.sequence)
+        return x.unrotate(first), second

@@ -1,0 +1,140 @@
+"""Loops: how far they are from closed, and the constraints they put on velocities and accelerations.
+
+Every loop joint (cut in the spanning tree) joins a frame A on its predecessor to a frame
+B on its successor.  Its constraint forces T span what the joint can transmit, so that
+
+    gap(q) = 0,    K v = 0,    K a + drift = 0,    K = T^T (J_B - J_A),    drift = K' v
+
+(002 eq. 9.2-9.12; 000 eq. 8.1; 004 eq. 10.30).  The joint forces of the tree that a set
+of multipliers causes are K^T lambda, lambda being the forces on the successors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..model.joints import Constraint
+from ..model.tree import BASE, Loop, Model
+from ..spatial import IDENTITY, ZERO_MOTION, Force, Motion, Scalar, Transform, combine_forces
+from .jacobian import columns_at
+from .kinematics import Posed, poses, twists
+from .passes import Scalars
+
+Matrix = list[list[Scalar]]
+
+
+class Closing(NamedTuple):
+    """A loop joint at a configuration: pose of B in A, and what it forbids."""
+
+    pose: Transform
+    constraints: Sequence[Constraint]
+
+
+def closings(tree: Model, posed: Sequence[Posed]) -> list[Closing]:
+    """Every loop joint at a configuration."""
+    return [_closing(loop, posed) for loop in tree.loops]
+
+
+def _closing(loop: Loop, posed: Sequence[Posed]) -> Closing:
+    a = _world(posed, loop.predecessor) @ loop.placement.spatial()
+    b = _world(posed, loop.successor) @ loop.seat.spatial()
+    pose = (a.inverse() @ b).collapsed()
+    return Closing(pose, loop.kind.constraints(pose))
+
+
+def _world(posed: Sequence[Posed], body: int) -> Transform:
+    return IDENTITY if body == BASE else posed[body].pose
+
+
+def gaps(tree: Model, q: Scalars) -> list[Scalar]:
+    """How far every constraint is from being met: metres, and radians or nearly."""
+    return [c.gap for closing in closings(tree, poses(tree, q)) for c in closing.constraints]
+
+
+def constraint_matrix(tree: Model, q: Scalars, posed: Sequence[Posed] | None = None) -> Matrix:
+    """The matrix K of ``K v = 0``, one row per constraint."""
+    posed = posed or poses(tree, q)
+    rows: Matrix = []
+    for loop, closing in zip(tree.loops, closings(tree, posed), strict=True):
+        columns = relative_columns(tree, posed, loop, closing.pose)
+        rows += [[0.0 if s is None else s.dot(c.force) for s in columns] for c in closing.constraints]
+    return rows
+
+
+def relative_columns(tree: Model, posed: Sequence[Posed], loop: Loop, pose: Transform) -> list[Motion | None]:
+    """Velocity of B relative to A, in B, per unit of each v; joints that carry both count for nothing."""
+    meeting = _meeting_body(tree, loop)
+    there = columns_at(tree, posed, loop.successor, loop.seat.spatial(), meeting)
+    here = columns_at(tree, posed, loop.predecessor, loop.placement.spatial(), meeting)
+    result: list[Motion | None] = []
+    for s, p in zip(there, here, strict=True):
+        if p is None:
+            result.append(s)
+        else:
+            seen = -pose.motion_to_child(p)
+            result.append(seen if s is None else s + seen)
+    return result
+
+
+def _meeting_body(tree: Model, loop: Loop) -> int:
+    """The last body that carries both sides."""
+    here = [BASE, *tree.support(loop.predecessor)]
+    there = set(tree.support(loop.successor)) | {BASE}
+    return [b for b in here if b in there][-1]
+
+
+def drift(tree: Model, q: Scalars, v: Scalars, posed: Sequence[Posed] | None = None) -> list[Scalar]:
+    """``K' v``: what is left of the constraints' accelerations when all ``a`` are zero (002 eq. 9.12)."""
+    posed = posed or poses(tree, q)
+    moving = twists(tree, q, v, None, posed)
+    result: list[Scalar] = []
+    for loop, closing in zip(tree.loops, closings(tree, posed), strict=True):
+        x, seat, place = closing.pose, loop.seat.spatial(), loop.placement.spatial()
+        v_b, a_b = _seen_from(moving, loop.successor, seat)
+        v_a, a_a = _seen_from(moving, loop.predecessor, place)
+        v_a, a_a = x.motion_to_child(v_a), x.motion_to_child(a_a)
+        twist = v_b - v_a
+        # the components of v_a in B change because B turns away from A: X' = -twist x X
+        bias = a_b - a_a + twist.cross(v_a)
+        rates = loop.kind.constraint_rates(x, twist)
+        for k, constraint in enumerate(closing.constraints):
+            value = bias.dot(constraint.force)
+            result.append(value if rates is None else value + twist.dot(rates[k]))
+    return result
+
+
+def _seen_from(moving: Sequence[tuple[Motion, Motion]], body: int, frame: Transform) -> tuple[Motion, Motion]:
+    if body == BASE:
+        return ZERO_MOTION, ZERO_MOTION
+    velocity, acceleration = moving[body]
+    return frame.motion_to_child(velocity), frame.motion_to_child(acceleration)
+
+
+def loop_wrenches(tree: Model, q: Scalars, multipliers: Scalars, posed: Sequence[Posed] | None = None) -> list[Force]:
+    """The force of each loop joint on its successor, in the joint's moving frame B."""
+    result: list[Force] = []
+    used = 0
+    for closing in closings(tree, posed or poses(tree, q)):
+        count = len(closing.constraints)
+        result.append(combine_forces([c.force for c in closing.constraints], multipliers[used : used + count]))
+        used += count
+    return result
+
+
+def loads_on_bodies(
+    tree: Model, q: Scalars, wrenches: Sequence[Force], posed: Sequence[Posed] | None = None
+) -> list[Force | None]:
+    """Loop forces as external forces on the bodies of the tree, each in its body's own coordinates."""
+    posed = posed or poses(tree, q)
+    loads: list[Force | None] = [None] * len(tree.bodies)
+
+    def push(body: int, force: Force) -> None:
+        if body != BASE:
+            present = loads[body]
+            loads[body] = force if present is None else present + force
+
+    for loop, closing, wrench in zip(tree.loops, closings(tree, posed), wrenches, strict=True):
+        push(loop.successor, loop.seat.spatial().force_to_parent(wrench))
+        push(loop.predecessor, -loop.placement.spatial().force_to_parent(closing.pose.force_to_parent(wrench)))
+    return loads

@@ -1,0 +1,51 @@
+"""A massless rod with ball joints at both ends: it only closes loops."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ...errors import ModelError, UnsupportedError
+from ...spatial import ZERO3, Force, Motion, Transform, sqrt
+from .closing import Constraint
+from .kind import Coordinates, JointKind
+
+
+@dataclass(frozen=True)
+class Distance(JointKind):
+    """Keeps two points ``length`` metres apart. It has no coordinates, so it cannot carry a body."""
+
+    length: float = math.nan
+    name = "distance"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "length", float(self.length))
+        if not (math.isfinite(self.length) and self.length > 0.0):
+            raise ModelError(f"a distance rod needs a positive length in metres, not {self.length!r}")
+
+    @property
+    def nv(self) -> int:
+        """Degrees of freedom."""
+        return 5
+
+    def transform(self, q: Coordinates) -> Transform:
+        """A rod has no coordinates."""
+        raise UnsupportedError("a distance rod can only close a loop: no body can be carried by it")
+
+    def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
+        """A rod has no coordinates."""
+        raise UnsupportedError("a distance rod can only close a loop: no body can be carried by it")
+
+    def constraints(self, x: Transform) -> list[Constraint]:
+        """The rod's tension or thrust."""
+        reach = x.unrotate(x.translation)
+        length = sqrt(reach.dot(reach))
+        return [Constraint(length - self.length, Force(ZERO3, reach * (1.0 / length)), "force along the rod")]
+
+    def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:
+        """The rod's direction turns."""
+        reach = x.unrotate(x.translation)
+        scale = 1.0 / sqrt(reach.dot(reach))
+        along = reach * scale
+        rate = twist.linear - twist.angular.cross(reach)
+        return [Force(ZERO3, (rate - along * along.dot(rate)) * scale)]
