@@ -16,6 +16,7 @@ from kinetree.catalogue import ALGORITHMS
 
 CALLS = {
     "integrate": lambda r, q, v, a: r.integrate(q, v),
+    "difference": lambda r, q, v, a: r.difference(q, r.integrate(q, v)),
     "configuration_rate": lambda r, q, v, a: r.configuration_rate(q, v),
     "pose": lambda r, q, v, a: r.pose(q, r.frame_names[-1]),
     "velocity": lambda r, q, v, a: r.velocity(q, v, r.body_names[-1], "aligned"),

@@ -15,7 +15,7 @@ import numpy as np
 
 from .algorithms import jacobian
 from .arrays import pack, split
-from .catalogue import ALGORITHMS, FORWARD_METHODS, Algorithm, find
+from .catalogue import ALGORITHMS, CONFIGURATIONS, FORWARD_METHODS, Algorithm, find
 from .compiled import Compiler
 from .engine import c
 from .engine.count import Count, count
@@ -343,15 +343,22 @@ def _size(values: np.ndarray) -> float:
 def _random_state(
     robot: Robot, arguments: Sequence[tuple[str, int]], seed: int, single_precision: bool
 ) -> list[np.ndarray]:
-    """A configuration away from gimbal lock, and random numbers of everyday size for the rest."""
+    """Configurations away from gimbal lock, and random numbers of everyday size for the rest."""
     rng = np.random.default_rng([seed, 20])
+    state = [
+        _random_configuration(robot, rng) if name in CONFIGURATIONS else rng.uniform(-2.0, 2.0, length)
+        for name, length in arguments
+    ]
+    return [x.astype(np.float32).astype(float) if single_precision else x for x in state]
+
+
+def _random_configuration(robot: Robot, rng: np.random.Generator) -> np.ndarray:
     for _ in range(200):
         q = robot.random_configuration(rng)
         distances = [j.kind.singularity(list(q[j.q_slice])) for j in robot.model.joints if not j.mimic]
         if all(d is None or d > 0.2 for d in distances):
             break
-    state = [q if name == "q" else rng.uniform(-2.0, 2.0, length) for name, length in arguments]
-    return [x.astype(np.float32).astype(float) if single_precision else x for x in state]
+    return q
 
 
 def _reference(

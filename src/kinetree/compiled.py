@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .arrays import flatten
-from .catalogue import Algorithm, find
+from .catalogue import CONFIGURATIONS, Algorithm, find
 from .engine import cache, machine
 from .engine.entry import Entry, available
 from .engine.kernel import Kernel, RolledKernel, Traced, trace
@@ -143,7 +143,7 @@ class Compiler:
         self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...],
         loaded: bool,
     ) -> Kernel:  # fmt: skip
-        layouts = ["q" if name == "q" else "v" for name in algorithm.inputs] + (["wrench"] if loaded else [])
+        layouts = ["q" if name in CONFIGURATIONS else "v" for name in algorithm.inputs] + (["wrench"] if loaded else [])
 
         return RolledKernel(
             f"{algorithm.name} of {self.tree.name!r}",

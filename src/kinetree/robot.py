@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from .algorithms import centroidal, jacobian, kinematics, singular
 from .arrays import as_array, batch_shape, pack, split
-from .catalogue import FORWARD_METHODS, find
+from .catalogue import CONFIGURATIONS, FORWARD_METHODS, find
 from .compiled import (
     DIRECT,
     QUATERNION_TOLERANCE,
@@ -360,10 +360,7 @@ class Robot:
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """The constant velocity that leads from ``q0`` to ``q1`` in unit time."""
-        a, b = self._q(q0, "q0"), self._q(q1, "q1")
-        batch = batch_shape(q0=(a, 1), q1=(b, 1))
-        with np.errstate(all="ignore"):
-            return pack(kinematics.difference(self.model, split(a), split(b)), batch)
+        return self._run("difference", q0=q0, q1=q1)
 
     def configuration_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Time derivative of ``q`` when moving with ``v`` (equal to ``v`` but for quaternion joints)."""
@@ -1001,7 +998,7 @@ class Robot:
             prepare(kernel, single, batch)
 
     def _argument(self, name: str, value: Any) -> Array:
-        if name == "q":
+        if name in CONFIGURATIONS:
             return self._q(value, name)
         return as_array(value, (self.nv,), name, f"{self.nv} = nv")
 

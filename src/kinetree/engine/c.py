@@ -16,7 +16,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from .emit import COS_COEFFICIENTS, HALF_PI, SIN_COEFFICIENTS, TWO_OVER_PI
+from .emit import ATAN_COEFFICIENTS, COS_COEFFICIENTS, HALF_PI, SIN_COEFFICIENTS, TAN_EIGHTH, TWO_OVER_PI
 from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
 
 LONGEST_EXPRESSION = 8
@@ -345,14 +345,6 @@ def _half_pi_parts(bits: int = 23, count: int = 4) -> list[float]:
     return [*parts, float(rest)]
 
 
-ATAN_COEFFICIENTS = (
-    -0.3333333333333333, 0.19999999999999804, -0.14285714285659779, 0.11111111105150588,
-    -0.09090908753259112, 0.07692296368042296, -0.0666642476020052, 0.05878927554473807,
-    -0.05230443640686948, 0.045515447340221615, -0.03456931506332609, 0.016284375050043393,
-)  # fmt: skip
-"""(atan u - u)/u^3 in powers of u^2 on |u| <= tan(pi/8): Chebyshev fit, error 3e-18."""
-
-
 def _horner(coefficients: Sequence[float], variable: str) -> str:
     text = repr(coefficients[-1])
     for c in reversed(coefficients[:-1]):
@@ -463,7 +455,7 @@ static REAL NAME_atan2(double y, double x)
         return (REAL)(x + y);
     t = !(large > 0.0) ? 0.0 : !(little < large) ? 1.0 : little / large;
     u = t;
-    if (t > 0.41421356237309503) {{
+    if (t > {TAN_EIGHTH!r}) {{
         u = (t - 1.0) / (t + 1.0);
         angle = {HALF_PI[0] / 2!r};
         rest = {HALF_PI[1] / 2!r};

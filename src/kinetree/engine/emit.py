@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
-from .graph import ABS, ADD, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
+from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
 
 TWO_OVER_PI = 0.6366197723675814
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
@@ -33,6 +33,16 @@ COS_COEFFICIENTS = (
 )  # fmt: skip
 """(cos r - 1 + r^2/2)/r^4 in powers of r^2 on |r| <= pi/4: Chebyshev fit, error 2e-18."""
 
+ATAN_COEFFICIENTS = (
+    -0.3333333333333333, 0.19999999999999804, -0.14285714285659779, 0.11111111105150588,
+    -0.09090908753259112, 0.07692296368042296, -0.0666642476020052, 0.05878927554473807,
+    -0.05230443640686948, 0.045515447340221615, -0.03456931506332609, 0.016284375050043393,
+)  # fmt: skip
+"""(atan u - u)/u^3 in powers of u^2 on |u| <= tan(pi/8): Chebyshev fit, error 3e-18."""
+
+TAN_EIGHTH = 0.41421356237309503
+"""tan(pi/8)."""
+
 _BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
 
@@ -48,7 +58,7 @@ class Emitter:
     lanes : int
         Vector width; 1 for scalar code.
     single_precision : bool
-        Compute in float instead of double (sines and cosines still go through double).
+        Compute in float instead of double (sines, cosines and arctangents still go through double).
     """
 
     def __init__(self, lanes: int, single_precision: bool = False) -> None:
@@ -186,6 +196,64 @@ class Emitter:
         next_quadrant = self.op(f"add {i} {q}, {bits(1)}")
         return signed(s_value, q), signed(c_value, next_quadrant)
 
+    def angle(self, y: str, x: str) -> str:
+        """The angle of the point (x, y), to within 2 ulp, zeros and infinities as in C99."""
+        if self.single:
+            t = self._of("double")
+            wide = self._atan2(*(self.op(f"fpext {self.type} {v} to {t}") for v in (y, x)))
+            return self.op(f"fptrunc {t} {wide} to {self.type}")
+        return self._atan2(y, x)
+
+    def _atan2(self, y: str, x: str) -> str:
+        """Fold the point into the first eighth of the plane, take the series, unfold.
+
+        A point nearer to the diagonal than to the axis is turned by an eighth first:
+        tan(a - pi/4) = (t - 1)/(t + 1).  What is folded away is added as a sum of two doubles.
+        """
+        t, i, b = self._of("double"), self._of("i64"), self._of("i1")
+
+        def num(v: float) -> str:
+            return self.number(v, "double")
+
+        def do(what: str, a: str, b: str) -> str:
+            return self.op(f"{what} {t} {a}, {b}")
+
+        def either(condition: str, yes: str, no: str) -> str:
+            return self.op(f"select {b} {condition}, {t} {yes}, {t} {no}")
+
+        def negated(condition: str, value: str) -> str:
+            return either(condition, self.op(f"fneg {t} {value}"), value)
+
+        zero = "zeroinitializer" if self.lanes > 1 else "0"
+        left = self.op(f"icmp slt {i} {self.op(f'bitcast {t} {x} to {i}')}, {zero}")  # minus zero is on the left
+        below = self.op(f"icmp slt {i} {self.op(f'bitcast {t} {y} to {i}')}, {zero}")
+        height, width = (self.call("fabs", v, element="double") for v in (y, x))
+        steep = do("fcmp ogt", height, width)
+        large, little = either(steep, height, width), either(steep, width, height)
+        # two infinities are as good as two ones, an infinity or a zero beside anything less as good as 1 beside 0
+        endless = do("fcmp oeq", large, num(float("inf")))
+        both = do("fcmp oeq", little, large)
+        little = either(endless, either(both, num(1.0), num(0.0)), little)
+        large = either(self.op(f"or {b} {endless}, {do('fcmp oeq', large, num(0.0))}"), num(1.0), large)
+        scale = either(do("fcmp ogt", large, num(2.0**1000)), num(2.0**-10), num(1.0))  # their sum must be finite
+        little, large = do("fmul", little, scale), do("fmul", large, scale)
+
+        turned = do("fcmp ogt", little, do("fmul", large, num(TAN_EIGHTH)))
+        top = either(turned, do("fsub", little, large), little)
+        u = do("fdiv", top, either(turned, do("fadd", little, large), large))
+        z = do("fmul", u, u)
+        series = num(ATAN_COEFFICIENTS[-1])
+        for c in reversed(ATAN_COEFFICIENTS[:-1]):
+            series = self.call("fma", series, z, num(c), element="double")
+        parts = [either(turned, num(h / 2), num(0.0)) for h in HALF_PI[:2]]
+        parts[1] = self.call("fma", do("fmul", u, z), series, parts[1], element="double")
+        for folded, whole in ((steep, 1.0), (left, 2.0)):
+            parts = [either(folded, do("fsub", num(whole * h), p), p) for h, p in zip(HALF_PI, parts, strict=False)]
+            u = negated(folded, u)
+        value = do("fadd", parts[0], do("fadd", u, parts[1]))
+        unknown = do("fcmp uno", x, y)
+        return either(unknown, do("fadd", x, y), negated(below, value))
+
 
 def emit_body(
     emitter: Emitter,
@@ -243,6 +311,8 @@ def _node_emitter(emitter: Emitter, graph: Graph, name: Callable[[int], str]) ->
             if args[0] not in circles:
                 circles[args[0]] = emitter.sine_and_cosine(a[0])
             return circles[args[0]][kind == COS]
+        if kind == ATAN2:
+            return emitter.angle(*a)
         if kind == LESS:
             return emitter.op(f"fcmp olt {t} {a[0]}, {a[1]}")
         if kind == SELECT:
