@@ -1,0 +1,110 @@
+"""A function of named vectors over any scalar, run as machine code or as it is written.
+
+The robot's backend decides.  Machine code is found again by the graph it was made from,
+so equal laws are compiled once however often they are set up.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..arrays import pack, split
+from ..compiled import LARGEST_UNROLLED, supported
+from ..engine import cache, machine
+from ..engine.kernel import Kernel, Traced, trace
+from ..errors import CompileError
+from ..robot import Robot
+
+Array = np.ndarray
+Law = Callable[..., list[Any]]
+
+_MADE: dict[str, Kernel] = {}
+"""Kernels of this process by the digest of their graph."""
+
+
+def can_compile(robot: Robot) -> bool:
+    """Whether laws around this robot are run as straight-line machine code."""
+    small = len(robot.model.bodies) <= LARGEST_UNROLLED
+    return robot.backend == "compiled" and small and not robot.model.loops and supported()
+
+
+def kernel_of(name: str, traced: Traced, argument_names: tuple[str, ...]) -> Kernel:
+    """The kernel of a graph, made at most once."""
+    graph = traced.graph
+    content = cache.digest(name.partition(" ")[0], repr((graph.kinds, graph.args, graph.values, traced.outputs)))
+    if content not in _MADE:
+        _MADE[content] = Kernel(name, lambda: traced, traced.lengths, traced.shape, content, argument_names)
+    return _MADE[content]
+
+
+class Program:
+    """One law on arrays.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    law : callable
+        Takes lists of scalars by name, returns a flat list of scalars.
+    lengths : mapping of str to int
+        Length of each vector; those of length zero are left out.
+    compiled : bool
+        Machine code or plain Python.
+    """
+
+    def __init__(self, name: str, law: Law, lengths: Mapping[str, int], compiled: bool) -> None:
+        self.name, self.law, self.compiled = name, law, compiled
+        self.lengths = {key: n for key, n in lengths.items() if n}
+        self.empty: dict[str, list[Any]] = {key: [] for key, n in lengths.items() if not n}
+        self.kernel: Kernel | None = None
+        if compiled:
+            names = tuple(self.lengths)
+
+            def on_nodes(*vectors: Any) -> list[Any]:
+                return law(**dict(zip(names, vectors, strict=True)), **self.empty)
+
+            traced = trace(on_nodes, tuple(self.lengths.values()), lambda x: x)
+            self.kernel = kernel_of(name, traced, names)
+            self._fast: _OneState | None = None
+
+    def __call__(self, *, threads: int = 1, **vectors: Array) -> Array:
+        """Evaluate for one state or a batch; vectors are (..., n)."""
+        if self.kernel is None:
+            return self._as_written(vectors)
+        arrays = [vectors[name] for name in self.lengths]
+        try:
+            if all(a.ndim == 1 for a in arrays):
+                if self._fast is None:
+                    self._fast = _OneState(self.kernel)
+                return self._fast(arrays)
+            return self.kernel(*arrays, threads=threads)
+        except machine.CompilationError as problem:
+            raise CompileError(str(problem)) from None
+
+    def _as_written(self, vectors: Mapping[str, Array]) -> Array:
+        batch = np.broadcast_shapes(*(vectors[name].shape[:-1] for name in self.lengths))
+        with np.errstate(all="ignore"):
+            result = self.law(**{name: split(vectors[name]) for name in self.lengths}, **self.empty)
+            return pack(result, batch)
+
+
+class _OneState:
+    """A kernel called for one state at a time, from fixed buffers: microseconds matter to an integrator."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self.call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(kernel.single_address)
+        self.kernel = kernel
+        self.inputs = [np.empty(n) for n in kernel.lengths]
+        self.out = np.empty(kernel.shape)
+        self.table = (ctypes.c_void_p * len(self.inputs))(*(a.ctypes.data for a in self.inputs))
+        self.table_at, self.out_at = ctypes.addressof(self.table), self.out.ctypes.data
+
+    def __call__(self, arrays: list[Array]) -> Array:
+        for own, given in zip(self.inputs, arrays, strict=True):
+            own[:] = given
+        self.call(self.table_at, self.out_at)
+        return self.out.copy()
