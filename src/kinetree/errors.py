@@ -69,6 +69,18 @@ class OptionError(KinetreeError, ValueError):
     """An option that is missing or cannot be; says which one and what to give."""
 
 
+class TrajectoryError(KinetreeError, ValueError):
+    """A trajectory asked at a time it says nothing about; says which time and what it knows."""
+
+    def __init__(self, message: str, time: float = float("nan")) -> None:
+        self.time = time
+        super().__init__(message)
+
+
+class UnreachableError(KinetreeError, ValueError):
+    """A pose that inverse kinematics could not reach; says by how far and for which entry of the batch."""
+
+
 class OutputError(KinetreeError, OSError):
     """Files that cannot be written; says where and why."""
 
