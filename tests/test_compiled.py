@@ -1,5 +1,6 @@
 """Machine code against the reference: every algorithm, every kind of joint, real robots."""
 
+import inspect
 import os
 import pickle
 import subprocess
@@ -11,8 +12,9 @@ import pytest
 
 import kinetree as kt
 from helpers.compare import assert_close
-from helpers.robots import KINDS, gripper, random_state, random_tree
+from helpers.robots import KINDS, floating_pair, gripper, random_state, random_tree
 from kinetree.catalogue import ALGORITHMS
+from kinetree.compiled import DIRECT
 
 CALLS = {
     "integrate": lambda r, q, v, a: r.integrate(q, v),
@@ -207,3 +209,37 @@ def test_nan_in_a_coordinate_that_nothing_depends_on():
     force = robot.gravity_force(q)
     assert np.isnan(force[1]).all()
     assert not np.isnan(force[[0, 2]]).any()
+
+
+@pytest.mark.parametrize("name", DIRECT)
+def test_built_in_methods_say_what_they_take(name):
+    robot = floating_pair().with_backend("compiled")
+    method = getattr(robot, name)
+    expected = [p.replace(annotation=p.empty) for p in inspect.signature(method).parameters.values()]
+    doc = method.__doc__
+    q, v, a = random_state(robot, np.random.default_rng(6))
+    CALLS[name](robot, q, v, a)
+    quick = getattr(robot, name)
+    assert inspect.isbuiltin(quick)
+    assert list(inspect.signature(quick).parameters.values()) == expected
+    assert inspect.getdoc(quick) == inspect.cleandoc(doc)
+
+
+@pytest.mark.parametrize("arctan2", [np.arctan2, kt.arctan2])
+def test_a_users_joint_with_an_arctangent(arctan2):
+    """A lid that is pushed open by a rod: its angle is that of a point which moves along a line."""
+
+    def lid(x):
+        angle = arctan2(x, -0.3)
+        c, s = kt.cos(angle), kt.sin(angle)
+        return ((c, -s, 0), (s, c, 0), (0, 0, 1)), (0, 0, 0)
+
+    builder = kt.Builder().body(
+        "lid", "base", kt.Custom(1, lid, coordinate_kinds=("m",)), mass=2.0, com=(0.4, 0.1, 0), inertia=(0.1, 0.2, 0.3)
+    )
+    robot = builder.build()
+    compare(robot, {n: CALLS[n] for n in ("inverse_dynamics", "forward_dynamics", "mass_matrix", "coriolis_matrix")})
+    moment = 0.3 + 2.0 * (0.4**2 + 0.1**2)
+    x = np.array([0.5])
+    rate = 0.3 / (0.3**2 + 0.5**2)  # of the angle by x, up to its sign
+    assert_close(robot.with_backend("compiled").mass_matrix(x), [[moment * rate**2]], 1e-14)

@@ -228,6 +228,23 @@ def test_gimbal_lock_warns_and_leaves_other_states_alone(sequence, make):
     assert np.all(np.isfinite(inverse))
 
 
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
+def test_warning_points_at_the_users_line(backend):
+    builder = kt.Builder().body("a", "base", kt.EulerSpherical("ZYZ"), mass=1.0, inertia=(1, 1, 1))
+    robot = builder.build().with_backend(backend)
+    robot.inverse_dynamics(np.ones(3), np.ones(3), np.ones(3))  # the next calls go straight to machine code
+    q, zero = np.array([0.4, 0.0, 0.2]), np.zeros(3)
+    for call in (
+        lambda: robot.inverse_dynamics(q, zero, zero),
+        lambda: robot.difference(q, q + 1.0),
+        lambda: robot.joint_wrenches(q, zero, zero, bearings_only=True),
+        lambda: robot.point_velocity(q, zero, "a"),
+    ):
+        with pytest.warns(SingularityWarning, match="gimbal lock") as caught:
+            call()
+        assert {(w.filename, w.lineno) for w in caught} == {(__file__, call.__code__.co_firstlineno)}
+
+
 @pytest.mark.parametrize("distance", [0.9e-3, 1.1e-3, -0.9e-3, -1.1e-3])
 @pytest.mark.parametrize("sequence", ["YXZ", "ZYZ"])
 def test_warning_starts_at_the_tolerance(sequence, distance, recwarn):

@@ -226,7 +226,8 @@ def test_poses_are_displacements(seed):
     assert_close((a @ a.inverse()).matrix, np.eye(4), 1e-15)
     assert kt.Pose.from_matrix(a.matrix) == a
     quaternion = Rotation.from_matrix(a.rotation).as_quat()
-    assert_close(kt.Pose.of(quaternion=2.5 * quaternion).rotation, a.rotation, 1e-14)
+    assert_close(kt.Pose.of(quaternion=quaternion).rotation, a.rotation, 1e-14)
+    assert_close(kt.Pose.of(quaternion=(1 + 0.9e-6) * quaternion).rotation, a.rotation, 1e-14)
 
 
 def test_no_displacement_and_pure_shifts():
@@ -268,6 +269,8 @@ def test_poses_as_the_algorithms_use_them(seed, axis):
         (lambda: kt.Pose.of(rpy=(1, 2, 3), quaternion=(0, 0, 0, 1)), "only one"),
         (lambda: kt.Pose.of(quaternion=(0, 0, 0, 0)), "not all zero"),
         (lambda: kt.Pose.of(quaternion=(0, 0, 1)), "four numbers"),
+        (lambda: kt.Pose.of(quaternion=(0, 0, 0.6, 0.800002)), r"has length 1\.0000016, not 1"),
+        (lambda: kt.Pose.of(quaternion=(0, 0, 0, -2)), "has length 2, not 1"),
         (lambda: kt.Pose.of(rotation=2 * np.eye(3)), "orthonormal"),
         (lambda: kt.Pose.of(rotation=np.diag([1, 1, -1])), "right-handed"),
         (lambda: kt.Pose.of(rotation=np.full((3, 3), np.nan)), "orthonormal"),

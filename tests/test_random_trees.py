@@ -72,7 +72,8 @@ def _rotation(rng: np.random.Generator) -> Array:
         return np.eye(3)
     if choice == 1:
         return kt.Pose.of(rpy=rng.permutation([rng.uniform(-3, 3), 0.0, 0.0])).rotation
-    return kt.Pose.of(quaternion=rng.standard_normal(4)).rotation
+    quaternion = rng.standard_normal(4)
+    return kt.Pose.of(quaternion=quaternion / np.linalg.norm(quaternion)).rotation
 
 
 def _inertia(rng: np.random.Generator, mass: float) -> Array:

@@ -2,6 +2,7 @@
 
 from .dh import DHRow, KhalilRow, from_dh
 from .errors import (
+    ClosureError,
     CompileError,
     FileFormatError,
     KinetreeError,
@@ -19,6 +20,7 @@ from .errors import (
     UnsupportedError,
 )
 from .load import load
+from .mechanism import ConstraintForces, Mechanism
 from .model.joints import (
     Continuous,
     Custom,
@@ -40,13 +42,15 @@ from .model.mass import MassProperties
 from .model.pose import Pose
 from .model.tree import Mimic
 from .robot import Builder, Robot, Wrench
-from .spatial import cos, sin, sqrt, where
+from .spatial import arctan2, cos, sin, sqrt, where
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Builder",
+    "ClosureError",
     "CompileError",
+    "ConstraintForces",
     "Continuous",
     "Custom",
     "Cylindrical",
@@ -62,6 +66,7 @@ __all__ = [
     "KinetreeError",
     "KinetreeWarning",
     "MassProperties",
+    "Mechanism",
     "Mimic",
     "ModelError",
     "ModelWarning",
@@ -83,6 +88,7 @@ __all__ = [
     "UnknownNameError",
     "UnsupportedError",
     "Wrench",
+    "arctan2",
     "cos",
     "from_dh",
     "load",

@@ -30,6 +30,7 @@ from .errors import (
     SingularError,
     UnknownNameError,
     UnsupportedError,
+    callers_level,
 )
 from .spatial import Force
 
@@ -330,7 +331,7 @@ class _Export:
                 f"{self.name} of robot {robot.name!r} is ill-conditioned: rounding errors reach {worst:.1g} of "
                 f"the largest number of a result; {'use double precision' if single_precision else 'do not trust it'}",
                 KinetreeWarning,
-                stacklevel=5,
+                stacklevel=callers_level(),
             )
         return max(TOLERANCE["single" if single_precision else "double"], 16.0 * worst)
 

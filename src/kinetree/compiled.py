@@ -17,7 +17,7 @@ from .catalogue import CONFIGURATIONS, Algorithm, find
 from .engine import cache, machine
 from .engine.entry import Entry, available
 from .engine.kernel import Kernel, RolledKernel, Traced, trace
-from .errors import CompileError, KinetreeWarning
+from .errors import CompileError, KinetreeWarning, callers_level
 from .model.expand import expand_in_order
 from .model.joints import Custom
 from .model.tree import Model
@@ -60,7 +60,7 @@ def supported() -> bool:
         reason = f"the processor ({machine.host().cpu}) has no fused multiply-add vectors that kinetree knows"
     except Exception as problem:
         reason = f"llvmlite cannot be used ({problem})"
-    warnings.warn(f"{reason}; the slower reference is used instead", KinetreeWarning, stacklevel=4)
+    warnings.warn(f"{reason}; the slower reference is used instead", KinetreeWarning, stacklevel=callers_level())
     return False
 
 

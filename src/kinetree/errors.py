@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterable
 
 
@@ -61,6 +62,10 @@ class SingularError(KinetreeError, ArithmeticError):
     """Equations without a unique solution; says at which joint."""
 
 
+class ClosureError(KinetreeError, ArithmeticError):
+    """A loop that cannot be closed; says how far off it stays and at which joint."""
+
+
 class UnsupportedError(KinetreeError, NotImplementedError):
     """Something the chosen format or method cannot express; says what to use instead."""
 
@@ -85,6 +90,25 @@ class OutputError(KinetreeError, OSError):
     """Files that cannot be written; says where and why."""
 
 
+class SimulationError(KinetreeError, RuntimeError):
+    """A simulation that cannot go on; says when and at which joint.
+
+    Attributes
+    ----------
+    record : Record
+        What was computed up to there.
+    time : float
+        When it stopped.
+    joint : str or None
+        Where, if one joint is to blame.
+    """
+
+    def __init__(self, message: str, time: float, joint: str | None = None, record: object = None) -> None:
+        self.time, self.joint, self.record = time, joint, record
+        place = f", joint {joint!r}" if joint is not None and repr(joint) not in message else ""
+        super().__init__(f"at t = {time:.9g} s{place}: {message}")
+
+
 class CompileError(KinetreeError, RuntimeError):
     """Machine code could not be made; says for which algorithm."""
 
@@ -99,3 +123,12 @@ class ModelWarning(KinetreeWarning):
 
 class SingularityWarning(KinetreeWarning):
     """A state close to a coordinate singularity; says which joint."""
+
+
+def callers_level() -> int:
+    """How many frames up from :func:`warnings.warn` the first caller outside kinetree is."""
+    package = __name__.partition(".")[0]
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    return level

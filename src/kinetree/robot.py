@@ -26,7 +26,16 @@ from .compiled import (
     with_progress,
 )
 from .engine.entry import Entry
-from .errors import ModelError, OptionError, ShapeError, SingularError, SingularityWarning, StateError, UnknownNameError
+from .errors import (
+    ModelError,
+    OptionError,
+    ShapeError,
+    SingularError,
+    SingularityWarning,
+    StateError,
+    UnknownNameError,
+    callers_level,
+)
 from .model import describe as description
 from .model import expand, modules
 from .model.builder import ModelBuilder
@@ -105,6 +114,14 @@ class Robot:
     >>> robot.gravity_force([0.0])
     array([0.])
     """
+
+    def __new__(cls, model: Any = None, **options: Any) -> Robot:
+        """A model with closed loops becomes a :class:`kinetree.Mechanism`."""
+        if cls is Robot and getattr(model, "loops", ()):
+            from .mechanism import Mechanism
+
+            return super().__new__(Mechanism)
+        return super().__new__(cls)
 
     def __init__(self, model: Model, *, backend: str | None = None, precision: str = "double") -> None:
         if not isinstance(model, Model):
@@ -235,7 +252,10 @@ class Robot:
         return _restore, (self.model, self.backend, self.precision)
 
     def _with(self, model: Model) -> Robot:
-        return Robot(model, backend=self.backend, precision=self.precision)
+        return self._rebuilt(model, self.backend, self.precision)
+
+    def _rebuilt(self, model: Model, backend: str, precision: str) -> Robot:
+        return Robot(model, backend=backend, precision=precision)
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """The same robot in another gravity field."""
@@ -271,11 +291,11 @@ class Robot:
 
     def with_backend(self, backend: str) -> Robot:
         """The same robot run in another way: ``"compiled"`` or ``"reference"``."""
-        return Robot(self.model, backend=backend, precision=self.precision)
+        return self._rebuilt(self.model, backend, self.precision)
 
     def with_precision(self, precision: str) -> Robot:
         """The same robot computing in ``"double"`` or ``"single"`` precision."""
-        return Robot(self.model, backend=self.backend, precision=precision)
+        return self._rebuilt(self.model, self.backend, precision)
 
     def with_single_joints(self) -> Robot:
         """The same robot with every compound joint as a chain of one-DOF joints and massless links.
@@ -1028,7 +1048,7 @@ class Robot:
                     f"joint {gimbal.name!r} is within {SINGULARITY_TOLERANCE:g} of gimbal lock{place}: accelerations "
                     "there are ill-conditioned; choose another Euler sequence or a quaternion joint",
                     SingularityWarning,
-                    stacklevel=4,
+                    stacklevel=callers_level(),
                 )
         return array
 

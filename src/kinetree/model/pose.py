@@ -16,6 +16,9 @@ from ..spatial import AxisRotation, Matrix3, MatrixRotation, Transform, Vec3
 Nine = tuple[float, ...]
 _EYE: Nine = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
+UNIT_TOLERANCE = 1e-6
+"""How far a quaternion's length may be off, as in states and files."""
+
 
 def floats(value: ArrayLike, what: str) -> np.ndarray:
     """An array of floats, or an error that says what was meant to be numbers."""
@@ -42,11 +45,16 @@ def rpy_matrix(roll: float, pitch: float, yaw: float) -> np.ndarray:
 
 
 def quaternion_matrix(q: ArrayLike) -> np.ndarray:
-    """Rotation matrix of a quaternion x, y, z, w, which is normalised first."""
+    """Rotation matrix of a quaternion x, y, z, w of unit length; what rounding took off that is put right."""
     v = floats(q, "a quaternion")
     norm = float(np.linalg.norm(v)) if v.shape == (4,) else 0.0
     if norm == 0.0 or not math.isfinite(norm):
         raise ModelError(f"a quaternion needs four numbers x, y, z, w, not all zero; got {np.ravel(v).tolist()}")
+    if abs(norm - 1.0) > UNIT_TOLERANCE:
+        raise ModelError(
+            f"the quaternion {v.tolist()} (x, y, z, w) has length {norm:.9g}, not 1; divide it by its length if that "
+            "is meant"
+        )
     x, y, z, w = (float(c) / norm for c in v)
     return np.array(MatrixRotation.from_quaternion(x, y, z, w).m.to_rows())
 

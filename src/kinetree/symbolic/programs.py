@@ -102,7 +102,7 @@ class Call:
         except TypeError as problem:
             raise UnsupportedError(
                 f"{self.name} of robot {self.subject.name!r} cannot be run on symbols: {problem}. A joint's own "
-                "function must be made of + - * / and kinetree's sin, cos and sqrt, without branches"
+                "function must be made of + - * / and kinetree's sin, cos, sqrt and arctan2, without branches"
             ) from problem
 
 

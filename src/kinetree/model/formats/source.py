@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -10,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from ...errors import FileFormatError, ModelError, ModelWarning, UnknownNameError
+from ...errors import FileFormatError, ModelError, ModelWarning, UnknownNameError, callers_level
 from ..builder import ModelBuilder, _Draft
 from ..joints import Fixed, JointKind
 from ..mass import MassProperties
@@ -255,12 +254,3 @@ def _on(line: int | None) -> str:
 
 def _first(line: int | None) -> str:
     return f"; the first is on line {line}" if line else ""
-
-
-def callers_level() -> int:
-    """How many frames up from :func:`warnings.warn` the first caller outside kinetree is."""
-    package = __name__.partition(".")[0]
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
-        level, frame = level + 1, frame.f_back
-    return level

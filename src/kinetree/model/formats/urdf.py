@@ -18,13 +18,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from ...errors import FileFormatError, ModelWarning, UnknownNameError, UnsupportedError
+from ...errors import FileFormatError, ModelWarning, UnknownNameError, UnsupportedError, callers_level
 from ..joints import Compound, Continuous, Cylindrical, Fixed, Free, JointKind, Planar, Prismatic, Revolute
 from ..mass import MassProperties
 from ..pose import Pose, rpy_matrix
 from ..tree import BASE, Body, Frame, Joint, Mimic, Model
 from . import xml
-from .source import FileBuilder, Options, Source, callers_level
+from .source import FileBuilder, Options, Source
 from .xml import Element
 
 Angles = tuple[float, float, float]

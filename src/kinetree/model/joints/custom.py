@@ -35,7 +35,7 @@ class Custom(JointKind):
     function : callable
         ``function(q0, q1, ...)`` returns ``(rotation, position)`` of the child frame in the
         joint's fixed frame: three rows of three, and three numbers, built from the
-        arguments with ``+ - * /`` and ``kinetree.sin``, ``cos``, ``sqrt``.  The motion
+        arguments with ``+ - * /`` and ``kinetree.sin``, ``cos``, ``sqrt``, ``arctan2``.  The motion
         subspace and its rate follow by exact differentiation.
     label : str
         What to call the joint in descriptions.
@@ -94,7 +94,7 @@ class Custom(JointKind):
         except (TypeError, ValueError) as problem:
             raise ModelError(
                 f"{self._where}the function must take {self.dof} numbers and return (three rows of three, three "
-                f"numbers), made with + - * / and kinetree.sin, cos, sqrt; it failed with: {problem}"
+                f"numbers), made with + - * / and kinetree.sin, cos, sqrt, arctan2; it failed with: {problem}"
             ) from problem
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
