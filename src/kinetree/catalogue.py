@@ -13,6 +13,7 @@ from typing import Any
 from .algorithms import (
     articulated_body,
     centroidal,
+    closed_chain,
     composite_body,
     coriolis,
     derivatives,
@@ -83,7 +84,7 @@ class Algorithm:
 def find(name: str) -> Algorithm:
     """An algorithm by name; an unknown name suggests the nearest."""
     try:
-        return ALGORITHMS[name]
+        return ALGORITHMS.get(name) or LOOP_ALGORITHMS[name]
     except (KeyError, TypeError):
         raise UnknownNameError("algorithm", name, ALGORITHMS) from None
 
@@ -195,6 +196,24 @@ def _forward_dynamics_derivatives(tree: Model, q: Any, v: Any, tau: Any, loads: 
     return list(derivatives.forward_dynamics_derivatives(tree, q, v, tau, tree.gravity, loads))
 
 
+def _closed_inverse_dynamics(
+    tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, rows: Sequence[int], dependent: Sequence[int]
+) -> list[Scalar]:
+    forces, multipliers, quality, left = closed_chain.inverse_dynamics(
+        tree, q, v, a, tree.gravity, loads, rows, dependent
+    )
+    return [*forces, *multipliers, quality, *left]
+
+
+def _closed_forward_dynamics(
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], stabilisation: tuple[float, float]
+) -> list[Scalar]:
+    a, multipliers, quality, left = closed_chain.forward_dynamics(
+        tree, q, v, tau, tree.gravity, loads, rows, stabilisation
+    )
+    return [*a, *multipliers, quality, *left]
+
+
 def _potential_energy(tree: Model, q: Any) -> Scalar:
     return energy.potential_energy(tree, q, tree.gravity)
 
@@ -212,6 +231,11 @@ def _per_v(*before: int) -> Callable[[Model, Options], Shape]:
 
 def _per_constraint(*before: int) -> Callable[[Model, Options], Shape]:
     return lambda tree, options: (*before, tree.n_constraints)
+
+
+def _closed(tree: Model, options: Options) -> Shape:
+    """Forces or accelerations, multipliers, the quality of the choice, three residuals."""
+    return (tree.nv + len(options["rows"]) + 4,)
 
 
 def _square(tree: Model, options: Options) -> Shape:
@@ -281,9 +305,20 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm("operational_space_inertia", _Q, _operational_space_inertia, _frames_square),
         Algorithm("kinetic_energy", _QV, energy.kinetic_energy, _fixed()),
         Algorithm("potential_energy", _Q, _potential_energy, _fixed()),
-        Algorithm("loop_gaps", _Q, loop_closure.gaps, _per_constraint()),
-        Algorithm("loop_jacobian", _Q, loop_closure.constraint_matrix, lambda t, o: (t.n_constraints, t.nv)),
-        Algorithm("loop_drift", _QV, loop_closure.drift, _per_constraint()),
         Algorithm("power", ("q", "v", "tau"), energy.power, _fixed(), loads=True),
     )
 }  # fmt: skip
+
+LOOP_ALGORITHMS: dict[str, Algorithm] = {
+    a.name: a
+    for a in (
+        Algorithm("loop_gaps", _Q, loop_closure.gaps, _per_constraint()),
+        Algorithm("loop_jacobian", _Q, loop_closure.constraint_matrix, lambda t, o: (t.n_constraints, t.nv)),
+        Algorithm("loop_drift", _QV, loop_closure.drift, _per_constraint()),
+        Algorithm("closed_inverse_dynamics", _QVA, _closed_inverse_dynamics, _closed, loads=True),
+        Algorithm(
+            "closed_forward_dynamics", ("q", "v", "tau"), _closed_forward_dynamics, _closed, loads=True,
+        ),
+    )
+}  # fmt: skip
+"""Those that only a mechanism with loops has."""

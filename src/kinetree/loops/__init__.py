@@ -1,0 +1,1 @@
+"""Closed loops on arrays: closing them, ranks and mobility, subsystems, parallel manipulators."""

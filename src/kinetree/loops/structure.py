@@ -1,0 +1,88 @@
+"""What depends on what: the rank of the constraints, which of them are enough, which freedoms follow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import qr
+
+from ..errors import SingularError
+from . import rank
+
+Array = np.ndarray
+
+PREFERENCE = 1e-3
+"""Columns of driven freedoms are scaled by this before pivoting, so that passive ones become dependent first."""
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Choices that hold in general for a mechanism.
+
+    Attributes
+    ----------
+    rank : int
+        Number of independent constraints where the mechanism is not in a singular configuration.
+    rows : tuple of int
+        Constraints that imply all others.
+    independent, dependent : tuple of int
+        Freedoms that can be chosen, and those that follow.
+    """
+
+    rank: int
+    rows: tuple[int, ...]
+    independent: tuple[int, ...]
+    dependent: tuple[int, ...]
+
+
+def find(samples: Array, driven: Array, wanted: Sequence[int] | None, names: Sequence[str]) -> Structure:
+    """Choose from constraint matrices at several assembled configurations (S, nc, nv).
+
+    Parameters
+    ----------
+    samples : ndarray
+    driven : ndarray of bool, shape (nv,)
+        Freedoms with an actuator; they become independent where possible.
+    wanted : sequence of int, optional
+        The user's independent freedoms.
+    names : sequence of str
+        Of the freedoms, for messages.
+    """
+    ranks = rank.numerical_rank(samples)
+    most = int(ranks.max(initial=0))
+    nv = samples.shape[-1]
+    singular_values = rank.decompose(samples)[1]
+    margin = singular_values[:, most - 1] / singular_values[:, 0] if most else np.ones(len(samples))
+    best = samples[int(np.argmax(np.where(ranks == most, margin, -1.0)))]
+    rows = tuple(sorted(_pivots(best.T, most)))
+    k = best[list(rows)]
+    if wanted is not None:
+        return _checked(k, tuple(sorted(wanted)), nv, most, rows, names)
+    order = tuple(int(j) for j in np.flatnonzero(driven))
+    if len(order) == nv - most:
+        rest = [j for j in range(nv) if j not in order]
+        if rank.numerical_rank(k[:, rest]) == most:
+            return Structure(most, rows, order, tuple(rest))
+    dependent = tuple(sorted(_pivots(k * np.where(driven, PREFERENCE, 1.0), most)))
+    return Structure(most, rows, tuple(j for j in range(nv) if j not in dependent), dependent)
+
+
+def _pivots(matrix: Array, count: int) -> list[int]:
+    """Columns that span the others best, by pivoted QR."""
+    if not count:
+        return []
+    return [int(j) for j in qr(matrix, mode="r", pivoting=True)[1][:count]]
+
+
+def _checked(
+    k: Array, wanted: tuple[int, ...], nv: int, most: int, rows: tuple[int, ...], names: Sequence[str]
+) -> Structure:
+    listed = ", ".join(names[j] for j in wanted)
+    if len(wanted) != nv - most:
+        raise SingularError(f"the mechanism has {nv - most} freedoms, but {len(wanted)} were named: {listed or 'none'}")
+    rest = tuple(j for j in range(nv) if j not in wanted)
+    if rank.numerical_rank(k[:, list(rest)]) < most:
+        raise SingularError(f"{listed} cannot be the independent freedoms: the others do not follow from them")
+    return Structure(most, rows, wanted, rest)

@@ -1,0 +1,818 @@
+"""Robots with closed loops: four-bars, parallel robots, legs with pantographs.
+
+A :class:`Mechanism` is a robot whose spanning tree carries loop joints.  ``q``, ``v`` and
+``tau`` are laid out as those of the tree; a state is *closed* when every loop joint fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .algorithms import kinematics, loop_closure
+from .arrays import as_array, batch_shape, pack, split
+from .errors import ClosureError, OptionError, SingularError, StateError, UnknownNameError, UnsupportedError
+from .loops import closure, rank, structure
+from .loops.mobility import Mobility, singular_directions
+from .model.tree import Model
+from .robot import Array, Robot, Wrenches
+from .spatial import Force
+
+TOLERANCE = 1e-6
+"""How far a state may be from closed (metres, radians, and their rates relative to 1 + |v|) before it is refused."""
+
+CLOSED = 1e-10
+"""Gaps below this are closed, for :meth:`Mechanism.close`."""
+
+BAUMGARTE = (10.0, 10.0)
+"""Default stabilisation: gaps decay as exp(-10 t), critically damped."""
+
+LEAST_QUALITY = 1e-8
+"""Where the prepared choice of coordinates serves worse than this (a squared sine), the general method steps in."""
+
+INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
+FORWARD_METHODS = ("elimination", "block", "reduced")
+
+
+@dataclass(frozen=True)
+class ConstraintForces:
+    """Everything that acts inside a mechanism during a motion; the batch comes first.
+
+    Attributes
+    ----------
+    tau : ndarray (..., nv)
+        Actuator forces, zero at passive joints.
+    multipliers : ndarray (..., constraints)
+        Forces of the loop joints along their constraints, on the successor; the shortest ones where
+        constraints are redundant.
+    names : tuple of str
+        One per constraint.
+    loop_wrenches : ndarray (..., loops, 6)
+        Moment and force of each loop joint on its successor, in the joint's moving frame.
+    loop_wrenches_world : ndarray (..., loops, 6)
+        The same in world axes, at the joint.
+    joint_wrenches : ndarray (..., bodies, 6)
+        What each joint of the tree transmits to its body, in body axes at the body's origin.
+    order : str
+        How the equations were solved, for ``method="subsystems"``.
+    """
+
+    tau: Array
+    multipliers: Array
+    names: tuple[str, ...]
+    loop_wrenches: Array
+    loop_wrenches_world: Array
+    joint_wrenches: Array
+    order: str = ""
+
+
+class Mechanism(Robot):
+    """A robot with closed loops. Made by :func:`kinetree.load` and :meth:`Builder.build` when there are any.
+
+    Parameters
+    ----------
+    model : Model
+        With loops.
+    independent : sequence of str, optional
+        Names of the freedoms (as in :attr:`v_names`) that the others follow from; by default the
+        actuated ones if they are enough, otherwise chosen by pivoting.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> b = kt.Builder("parallelogram")
+    >>> rod = dict(mass=1, com=(0, 0, -0.5))
+    >>> _ = b.body("rod0", "base", kt.Revolute("y"), **rod)
+    >>> _ = b.body("rod1", "base", kt.Revolute("y"), position=(1, 0, 0), actuated=False, **rod)
+    >>> _ = b.body("coupler", "rod0", kt.Revolute("y"), position=(0, 0, -1), mass=1, com=(0.5, 0, 0), actuated=False)
+    >>> _ = b.loop("pin", "coupler", "rod1", kt.Revolute("y"), placement=(1, 0, 0), seat=(0, 0, -1))
+    >>> b.build().mobility([0.3, 0.3, -0.3]).freedoms
+    1
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        *,
+        backend: str | None = None,
+        precision: str = "double",
+        independent: Sequence[str] | None = None,
+    ) -> None:
+        super().__init__(model, backend=backend, precision=precision)
+        self._wanted = None if independent is None else tuple(self._freedom(n) for n in independent)
+        self._structure: structure.Structure | None = None
+
+    def _freedom(self, name: str) -> int:
+        names = self.v_names
+        if name not in names:
+            raise UnknownNameError("freedom", name, names)
+        return names.index(name)
+
+    # ---------------------------------------------------------------- what it is
+
+    @property
+    def loop_names(self) -> list[str]:
+        """The joints that close loops."""
+        return [loop.name for loop in self.model.loops]
+
+    @cached_property
+    def constraint_names(self) -> tuple[str, ...]:
+        """One name per constraint: the loop joint and the direction it holds."""
+        neutral = [float(x) for x in self.neutral()]
+        closings = loop_closure.closings(self.model, kinematics.poses(self.model, neutral))
+        return tuple(
+            f"{loop.name}: {c.label}"
+            for loop, closing in zip(self.model.loops, closings, strict=True)
+            for c in closing.constraints
+        )
+
+    @property
+    def n_constraints(self) -> int:
+        """Number of loop constraints, redundant ones included."""
+        return self.model.n_constraints
+
+    @cached_property
+    def tree(self) -> Robot:
+        """The spanning tree: the same robot with all loops open."""
+        return Robot(replace(self.model, loops=()), backend=self.backend, precision=self.precision)
+
+    @cached_property
+    def driven(self) -> Array:
+        """Which entries of ``tau`` have an actuator."""
+        return np.array([j.actuated for j in self.model.joints if not j.mimic for _ in range(j.nv)], dtype=bool)
+
+    def with_independent(self, names: Sequence[str]) -> Mechanism:
+        """The same mechanism with other independent freedoms."""
+        return Mechanism(self.model, backend=self.backend, precision=self.precision, independent=names)
+
+    def with_cuts(self, cuts: Sequence[str] | None = None, rule: str = "minimum_dof") -> Robot:
+        """The same mechanism with its loops cut at other joints.
+
+        Parameters
+        ----------
+        cuts : sequence of str, optional
+            Joints to cut; chosen by ``rule`` when left out.
+        rule : {"minimum_dof", "shortest"}
+            Fewest freedoms between the base and every body (000), or branches as short as can be (004).
+        """
+        from .model.spanning import respan
+
+        return self._with(respan(self.model, cuts, rule))
+
+    def _rebuilt(self, model: Model, backend: str, precision: str) -> Robot:
+        if not model.loops:
+            return Robot(model, backend=backend, precision=precision)
+        again = Mechanism(model, backend=backend, precision=precision)
+        chosen = [self.v_names[j] for j in self._wanted or ()]
+        if chosen and set(chosen) <= set(again.v_names):
+            return again.with_independent(chosen)
+        return again
+
+    def __repr__(self) -> str:
+        loops = f"{len(self.model.loops)} loop" + "s" * (len(self.model.loops) != 1)
+        return f"<Mechanism {self.name!r}: {len(self.model.bodies)} bodies, {loops}, nq={self.nq}, nv={self.nv}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        names = None if self._wanted is None else [self.v_names[j] for j in self._wanted]
+        return _restore, (self.model, self.backend, self.precision, names)
+
+    # ---------------------------------------------------------------- closing the loops
+
+    def loop_gaps(self, q: ArrayLike) -> Array:
+        """How far each constraint is from being met: metres or radians, (..., constraints)."""
+        return self._run("loop_gaps", q=q)
+
+    def loop_jacobian(self, q: ArrayLike) -> Array:
+        """The matrix K of ``K v = 0``, (..., constraints, nv)."""
+        return self._run("loop_jacobian", q=q)
+
+    def loop_drift(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """``dK/dt v``, so that accelerations obey ``K a + drift = 0``."""
+        return self._run("loop_drift", q=q, v=v)
+
+    def closure_error(self, q: ArrayLike) -> Array:
+        """The largest gap of each state."""
+        return np.abs(self.loop_gaps(q)).max(axis=-1, initial=0.0)
+
+    def close(
+        self,
+        q_guess: ArrayLike,
+        fixed: Sequence[str] | Mapping[str, Any] | None = None,
+        *,
+        tolerance: float = CLOSED,
+        must_close: bool = True,
+    ) -> Array:
+        """The closed configuration nearest to a guess, on the branch the guess belongs to.
+
+        Parameters
+        ----------
+        q_guess : array_like, shape (..., nq)
+        fixed : sequence of joint names, or mapping from joint name to position
+            Joints that keep their place (or the given one); all others may move.
+        tolerance : float
+            Largest gap allowed.
+        must_close : bool
+            Raise :class:`ClosureError` where a loop cannot be closed (default), or return NaN there.
+
+        Examples
+        --------
+        ``q = four_bar.close(guess, fixed={"crank_joint": 0.3})``
+        """
+        q = np.array(self._q(q_guess, "q_guess"), dtype=float)
+        free = np.ones(self.nv, dtype=bool)
+        for name in fixed or ():
+            joint = self.model.joint(name)
+            if isinstance(fixed, Mapping):
+                value = np.asarray(fixed[name], dtype=float)
+                value = value[..., None] if joint.nq == 1 and value.shape[-1:] != (1,) else value
+                q = np.broadcast_to(q, (*np.broadcast_shapes(q.shape[:-1], value.shape[:-1]), self.nq)).copy()
+                q[..., joint.q_slice] = value
+            free[joint.v_slice] = False
+        batch = q.shape[:-1]
+        result = closure.close(q.reshape(-1, self.nq), free, self.loop_gaps, self.loop_jacobian, self._moved, tolerance)
+        bad = ~result.done & ~np.isnan(result.gaps).any(axis=-1)
+        if must_close and bad.any():
+            raise ClosureError(self._open_message(result.gaps, bad, batch, fixed))
+        closed = np.where(result.done[:, None], result.q, np.nan)
+        return closed.reshape(*batch, self.nq)
+
+    def _moved(self, q: Array, v: Array) -> Array:
+        return self.normalize(self.integrate(q, v))
+
+    def _open_message(self, gaps: Array, bad: Array, batch: tuple[int, ...], fixed: Any) -> str:
+        lane = int(np.flatnonzero(bad)[0])
+        worst = int(np.abs(gaps[lane]).argmax())
+        name = self.constraint_names[worst]
+        unit = "rad" if "moment" in name else "m"
+        where = f" in state {tuple(int(i) for i in np.unravel_index(lane, batch))}" if batch else ""
+        held = f" with {', '.join(fixed)} held" if fixed else ""
+        return (
+            f"the loops of {self.name!r} cannot be closed{where}{held}: {abs(gaps[lane, worst]):.3g} {unit} remain at "
+            f"joint {name!r}. Start from a guess nearer to an assembled configuration, or hold other joints"
+        )
+
+    def project(self, q: ArrayLike, v: ArrayLike | None = None, fixed: Sequence[str] | None = None) -> Any:
+        """The nearest closed configuration; with ``v``, also the nearest velocity the loops allow (in energy).
+
+        Returns
+        -------
+        q, or (q, v)
+        """
+        closed = self.close(q, fixed)
+        if v is None:
+            return closed
+        v = as_array(v, (self.nv,), "v")
+        k = self.loop_jacobian(closed)
+        m = self.tree.mass_matrix(closed)
+        batch = np.broadcast_shapes(closed.shape[:-1], v.shape[:-1])
+        basis = rank.null_space(k, self._known(closed).rank)
+        reduced = np.swapaxes(basis, -1, -2) @ m @ basis
+        momentum = np.swapaxes(basis, -1, -2) @ (m @ np.broadcast_to(v, (*batch, self.nv))[..., None])
+        return closed, (basis @ rank.least_squares(reduced, momentum))[..., 0]
+
+    # ---------------------------------------------------------------- mobility
+
+    def _known(self, q: Array) -> structure.Structure:
+        """Rank and choices of coordinates, found at the first closed configuration that comes along."""
+        if self._structure is None:
+            finite = q.reshape(-1, self.nq)
+            finite = finite[np.isfinite(finite).all(axis=-1)]
+            if not len(finite):
+                return structure.Structure(0, (), tuple(range(self.nv)), ())
+            samples = np.concatenate([finite[:1], self._neighbours(finite[0])])
+            self._structure = structure.find(self.loop_jacobian(samples), self.driven, self._wanted, self.v_names)
+        return self._structure
+
+    def _neighbours(self, q: Array) -> Array:
+        """Closed configurations a little way off: a singular one must not decide the rank."""
+        generator = np.random.default_rng(0)
+        k = self.loop_jacobian(q)
+        basis = rank.null_space(k, int(rank.numerical_rank(k)))
+        found = []
+        for size in (0.02, 0.05, 0.1, 0.2, 0.3):
+            move = basis @ generator.standard_normal(basis.shape[1]) * size
+            near = self.close(self._moved(q, move), must_close=False)
+            if np.isfinite(near).all():
+                found.append(near)
+        return np.array(found).reshape(-1, self.nq)
+
+    def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200) -> Array:
+        """Some closed configuration, searched from the neutral one and then from random ones."""
+        generator = np.random.default_rng(rng)
+        guesses = np.concatenate([self.neutral()[None], self.random_configuration(generator, tries)])
+        for part in np.array_split(guesses, max(1, tries // 20)):
+            closed = self.close(part, must_close=False)
+            good = np.flatnonzero(np.isfinite(closed).all(axis=-1))
+            if len(good):
+                return np.asarray(closed[good[0]])
+        raise ClosureError(
+            f"no closed configuration of {self.name!r} was found from {tries} random guesses: give a guess to close()"
+        )
+
+    def mobility(self, q: ArrayLike | None = None) -> Mobility:
+        """Degrees of freedom by rank, redundant constraints by name, and whether ``q`` is singular.
+
+        Parameters
+        ----------
+        q : array_like, shape (nq,), optional
+            A closed configuration; one is searched for when left out.
+        """
+        state = self.assembled() if q is None else self._closed_q(q)
+        if state.ndim != 1:
+            raise OptionError("mobility looks at one configuration at a time: give q of shape (nq,)")
+        known = self._known(state)
+        here, opening, still = singular_directions(self.loop_jacobian(state), known.rank)
+        names = self.v_names
+        redundant = tuple(n for i, n in enumerate(self.constraint_names) if i not in known.rows)
+        return Mobility(
+            self.nv - known.rank, self.nv - self.n_constraints, self.n_constraints, known.rank, redundant,
+            tuple(names[j] for j in known.independent), here < known.rank, opening, tuple(names[j] for j in still),
+        )  # fmt: skip
+
+    def _closed_q(self, q: ArrayLike, tolerance: float = TOLERANCE) -> Array:
+        array = self._q(q, "q")
+        self._refuse(self.closure_error(array), tolerance, "configuration", "m or rad", "close(q) closes it")
+        return array
+
+    def independent(self, q: ArrayLike | None = None) -> list[str]:
+        """Names of the freedoms that the others follow from."""
+        if self._structure is None:
+            self._known(self.assembled() if q is None else self._closed_q(q))
+        assert self._structure is not None
+        return [self.v_names[j] for j in self._structure.independent]
+
+    def basis(self, q: ArrayLike) -> Array:
+        """The matrix G of ``v = G v_independent``, (..., nv, freedoms) (004 eq. 10.36)."""
+        state = self._closed_q(q)
+        known = self._known(state)
+        return self._basis(self.loop_jacobian(state), known)
+
+    def _basis(self, k: Array, known: structure.Structure) -> Array:
+        dependent, independent = list(known.dependent), list(known.independent)
+        g = np.zeros((*k.shape[:-2], self.nv, len(independent)))
+        g[..., independent, range(len(independent))] = 1.0
+        if dependent:
+            g[..., dependent, :] = self._follow(k, -k[..., independent], known)
+        return g
+
+    def _follow(self, k: Array, rhs: Array, known: structure.Structure) -> Array:
+        """Solve ``K_d x = rhs`` where the dependent freedoms do follow."""
+        columns = k[..., list(known.dependent)]
+        found = rank.numerical_rank(columns) < known.rank
+        if (found & np.isfinite(columns).all(axis=(-1, -2))).any():
+            listed = ", ".join(self.v_names[j] for j in known.independent)
+            raise SingularError(
+                f"singular configuration: the mechanism's motion does not follow from {listed} here; "
+                "see mobility(q), or choose others with with_independent([...])"
+            )
+        return rank.least_squares(columns, rhs, known.rank)
+
+    def velocities(self, q: ArrayLike, v_independent: ArrayLike) -> Array:
+        """All velocities from the independent ones (in the order of :meth:`independent`)."""
+        state = self._closed_q(q)
+        known = self._known(state)
+        given = as_array(v_independent, (len(known.independent),), "v_independent", "one per independent freedom")
+        return np.asarray((self._basis(self.loop_jacobian(state), known) @ given[..., None])[..., 0])
+
+    def accelerations(self, q: ArrayLike, v: ArrayLike, a_independent: ArrayLike) -> Array:
+        """All accelerations from the independent ones, at a closed state."""
+        state = self._closed_q(q)
+        known = self._known(state)
+        given = as_array(a_independent, (len(known.independent),), "a_independent", "one per independent freedom")
+        k, bias = self.loop_jacobian(state), self.loop_drift(state, v)
+        moved = (self._basis(k, known) @ given[..., None])[..., 0]
+        batch = np.broadcast_shapes(moved.shape[:-1], bias.shape[:-1])
+        a = np.array(np.broadcast_to(moved, (*batch, self.nv)))
+        if known.dependent:
+            a[..., list(known.dependent)] += self._follow(k, -bias[..., None], known)[..., 0]
+        return a
+
+    # ---------------------------------------------------------------- inverse dynamics
+
+    def inverse_dynamics(  # type: ignore[override]
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        wrenches: Wrenches = None,
+        *,
+        friction: bool = False,
+        method: str = "reduced",
+        weights: ArrayLike | None = None,
+        tolerance: float = TOLERANCE,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Actuator forces for a motion, laid out like ``v``, zero at passive joints.
+
+        Parameters
+        ----------
+        q, v, a : array_like
+            A motion that the loops allow: see :meth:`close`, :meth:`velocities`, :meth:`accelerations`.
+        wrenches, friction, out, threads
+            As for any robot.
+        method : {"reduced", "f_matrix", "subsystems"}
+            G^T tau of the tree (004), all unknowns at once (000 eq. 8.4), or subsystem by subsystem (001, 000).
+        weights : array_like, shape (nv,), optional
+            With more actuators than freedoms: the forces that minimise ``sum(weights * tau**2)`` are
+            returned; all weights 1 by default.
+        tolerance : float
+            How far from closed the motion may be.
+        """
+        if method not in INVERSE_METHODS:
+            raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
+        tau = (
+            self._prepared_inverse(q, v, a, wrenches, tolerance, threads)
+            if method == "reduced" and not (friction or weights is not None)
+            else None
+        )
+        if tau is None:
+            tau = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance)[0]
+        if out is None:
+            return tau
+        out[...] = tau
+        return out
+
+    def _prepared_inverse(
+        self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float, threads: int
+    ) -> Array | None:
+        """One pass with the coordinates chosen beforehand; None where that cannot be."""
+        state = self._q(q, "q")
+        known = self._structure or self._known(self._closed_q(state, tolerance))
+        if known.independent != tuple(np.flatnonzero(self.driven)):
+            return None
+        options = {"rows": known.rows, "dependent": known.dependent}
+        whole = self._run("closed_inverse_dynamics", options, wrenches=wrenches, threads=threads, q=state, v=v, a=a)
+        self._judge(whole[..., -3:], tolerance, v, a)
+        if (whole[..., -4] < LEAST_QUALITY).any():
+            return None
+        return np.asarray(whole[..., : self.nv])
+
+    def _judge(self, squares: Array, tolerance: float, v: Any, a: Any = None) -> None:
+        """Refuse motions that the loops do not allow."""
+        if not (squares > tolerance * tolerance).any():
+            return
+        self._refuse(np.sqrt(squares[..., 0]), tolerance, "configuration", "m or rad", "close(q) closes it")
+        speed = np.linalg.norm(as_array(v, (self.nv,), "v"), axis=-1)
+        self._refuse(
+            np.sqrt(squares[..., 1]) / (1.0 + speed), tolerance, "velocity", "relative to 1 + |v|",
+            "project(q, v) makes it so, velocities(q, v_independent) builds one",
+        )  # fmt: skip
+        if a is not None:
+            size = speed + np.linalg.norm(as_array(a, (self.nv,), "a"), axis=-1)
+            self._refuse(
+                np.sqrt(squares[..., 2]) / (1.0 + size), tolerance, "acceleration", "relative to 1 + |v| + |a|",
+                "accelerations(q, v, a_independent) builds one",
+            )  # fmt: skip
+
+    def _refuse(self, error: Array, tolerance: float, what: str, unit: str, advice: str) -> None:
+        bad = error > tolerance
+        if bad.any():
+            lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
+            where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""
+            raise StateError(
+                f"the loops of {self.name!r} do not allow this {what}{where}: it is off by {error[lane]:.3g} ({unit}), "
+                f"more than {tolerance:g}; {advice}"
+            )
+
+    def _inverse(
+        self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any, tolerance: float
+    ) -> tuple[Array, Array, str]:
+        """Actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
+        state, v, a = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
+        tau = self.tree.inverse_dynamics(state, v, a, wrenches, friction=friction)
+        k = self.loop_jacobian(state)
+        gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
+        left = (k @ a[..., None])[..., 0] + self.loop_drift(state, v)
+        sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
+        self._judge(np.stack(np.broadcast_arrays(*sums), axis=-1), tolerance, v, a)
+        known = self._known(state)
+        cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
+        if not (cost[self.driven] > 0.0).all():
+            raise OptionError("weights must be positive at every actuated joint")
+        self._enough_actuators(k, known)
+        k = np.broadcast_to(k, (*tau.shape[:-1], *k.shape[-2:]))
+        if method == "subsystems":
+            from .loops import subsystems
+
+            solution = subsystems.solve(self.model, tau, k, self.driven, cost)
+            forces, order = solution.tau, str(solution.order)
+        elif method == "f_matrix":
+            forces, order = self._by_f_matrix(tau, k, known, cost), ""
+        else:
+            forces, order = self._by_null_space(tau, k, known, cost), ""
+        multipliers = rank.least_squares(np.swapaxes(k, -1, -2), tau - forces, known.rank)
+        return forces, multipliers, order
+
+    def _enough_actuators(self, k: Array, known: structure.Structure) -> None:
+        freedoms, count = self.nv - known.rank, int(self.driven.sum())
+        if count < freedoms:
+            listed = ", ".join(n for n, d in zip(self.v_names, self.driven, strict=True) if d) or "none"
+            raise SingularError(
+                f"{self.name!r} has {freedoms} freedoms but {count} actuators ({listed}): they cannot produce any "
+                "motion asked for. Mark more joints as actuated; forward_dynamics needs none"
+            )
+        moved = rank.null_space(k, known.rank)[..., self.driven, :]
+        short = rank.numerical_rank(moved) < freedoms
+        if (short & np.isfinite(moved).all(axis=(-1, -2))).any():
+            raise SingularError(
+                f"singular configuration of {self.name!r}: the actuators have no hold on one of its motions here "
+                "(see mobility(q)), so their forces are not determined"
+            )
+
+    def _by_null_space(self, tau: Array, k: Array, known: structure.Structure, cost: Array) -> Array:
+        """Minimise the weighted forces under N^T (B u - tau) = 0, N spanning the motions the loops allow."""
+        n = np.swapaxes(rank.null_space(k, known.rank), -1, -2)
+        scale = 1.0 / np.sqrt(cost[self.driven])
+        forces = np.zeros_like(tau)
+        forces[..., self.driven] = scale * rank.least_squares(n[..., self.driven] * scale, (n @ tau[..., None])[..., 0])
+        return forces
+
+    def _by_f_matrix(self, tau: Array, k: Array, known: structure.Structure, cost: Array) -> Array:
+        """All actuator forces and multipliers at once (000 eq. 8.4).
+
+        Redundant constraints are left out; with redundant actuators the system is bordered
+        by the conditions for the least weighted forces.
+        """
+        driven, rows = np.flatnonzero(self.driven), self._local_rows(k, known)
+        batch, nv, nu, nc = tau.shape[:-1], self.nv, len(np.flatnonzero(self.driven)), known.rank
+        f = np.zeros((*batch, nv, nu + nc))
+        f[..., driven, range(nu)] = 1.0
+        f[..., nu:] = np.swapaxes(rows, -1, -2)
+        if nu + nc == nv:
+            unknown = np.linalg.solve(f, tau[..., None])[..., 0]
+        else:
+            size = nu + nc + nv
+            bordered = np.zeros((*batch, size, size))
+            bordered[..., range(nu), range(nu)] = cost[driven]
+            bordered[..., : nu + nc, nu + nc :] = np.swapaxes(f, -1, -2)
+            bordered[..., nu + nc :, : nu + nc] = f
+            rhs = np.concatenate([np.zeros((*batch, nu + nc)), tau], axis=-1)
+            unknown = np.linalg.solve(bordered, rhs[..., None])[..., 0]
+        forces = np.zeros_like(tau)
+        forces[..., driven] = unknown[..., :nu]
+        return forces
+
+    def _local_rows(self, k: Array, known: structure.Structure) -> Array:
+        """As many independent combinations of constraints as there are: orthonormal rows that span K's."""
+        return rank.decompose(k)[2][..., : known.rank, :]
+
+    def constraint_forces(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        wrenches: Wrenches = None,
+        *,
+        friction: bool = False,
+        method: str = "reduced",
+        weights: ArrayLike | None = None,
+        tolerance: float = TOLERANCE,
+    ) -> ConstraintForces:
+        """Actuator forces, multipliers and the reactions at all joints, cut and uncut, of a motion.
+
+        Parameters
+        ----------
+        q, v, a, wrenches, friction, method, weights, tolerance
+            As in :meth:`inverse_dynamics`.
+        """
+        if method not in INVERSE_METHODS:
+            raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
+        tau, multipliers, order = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance)
+        state = self._q(q, "q")
+        own, world, on_bodies = self._loop_wrenches(state, multipliers)
+        outside = self._body_loads(wrenches, state)
+        reactions = self.tree.joint_wrenches(state, v, a, on_bodies + outside)
+        return ConstraintForces(tau, multipliers, self.constraint_names, own, world, reactions, order)
+
+    def _loop_wrenches(self, q: Array, multipliers: Array) -> tuple[Array, Array, Array]:
+        """Loop forces in joint axes, in world axes, and as loads on the bodies."""
+        batch = batch_shape(q=(q, 1), multipliers=(multipliers, 1))
+        with np.errstate(all="ignore"):
+            posed = kinematics.poses(self.model, split(q))
+            own = loop_closure.loop_wrenches(self.model, split(q), split(multipliers), posed)
+            loads = loop_closure.loads_on_bodies(self.model, split(q), own, posed)
+            world = []
+            for loop, wrench in zip(self.model.loops, own, strict=True):
+                pose = loop.seat.spatial()
+                if loop.successor >= 0:
+                    pose = posed[loop.successor].pose @ pose
+                world.append(Force(pose.rotate(wrench.moment), pose.rotate(wrench.force)))
+            on_bodies = [[0.0] * 6 if f is None else list(f) for f in loads]
+            return pack(own, batch), pack(world, batch), pack(on_bodies, batch)
+
+    def _body_loads(self, wrenches: Wrenches, q: Array) -> Array:
+        with np.errstate(all="ignore"):
+            loads, arrays = self._loads(wrenches, q)
+            batch = batch_shape(q=(q, 1), **arrays)
+            return pack([[0.0] * 6 if f is None else list(f) for f in loads], batch)
+
+    # ---------------------------------------------------------------- forward dynamics
+
+    def forward_dynamics(  # type: ignore[override]
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        wrenches: Wrenches = None,
+        *,
+        friction: bool = False,
+        method: str = "elimination",
+        stabilisation: bool | tuple[float, float] = False,
+        project: bool = False,
+        tolerance: float = TOLERANCE,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Accelerations that joint forces cause while the loops stay closed.
+
+        Parameters
+        ----------
+        q, v, tau : array_like
+            A closed state; forces on all joints of the tree, passive ones included.
+        wrenches, friction, out, threads
+            As for any robot.
+        method : {"elimination", "block", "reduced"}
+            Multipliers first, by the tree's factors (000 eq. 8.6-8.7); accelerations and multipliers at once
+            (000 eq. 8.5); or the equations of the independent motions (004 eq. 10.46). The answer is the same.
+        stabilisation : bool or (alpha, beta)
+            Baumgarte's terms, which pull a state that has drifted back to closure: K a = -drift - 2 alpha K v
+            - beta**2 gap. True means alpha = beta = 10 1/s. The state may then be off by any amount.
+        project : bool
+            Replace ``v`` by the nearest velocity the loops allow instead of refusing it.
+        tolerance : float
+            How far from closed the state may be.
+        """
+        if method not in FORWARD_METHODS:
+            raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
+        gains = _gains(stabilisation)
+        if project:
+            q, v = self.project(q, v)
+        if any(gains):
+            tolerance = np.inf
+        a = self._forward(q, v, tau, wrenches, friction, method, gains, tolerance, threads)[0]
+        if out is None:
+            return a
+        out[...] = a
+        return out
+
+    def _forward(
+        self, q: Any, v: Any, tau: Any, wrenches: Wrenches, friction: bool, method: str, gains: tuple[float, float],
+        tolerance: float, threads: int = 1,
+    ) -> tuple[Array, Array | None]:  # fmt: skip
+        """Accelerations, and multipliers where they come with the method."""
+        state, v, tau = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(tau, (self.nv,), "tau")
+        if friction:
+            tau = tau - self.friction_force(v)
+        known = self._structure or self._known(self._closed_q(state, tolerance))
+        if method == "elimination" and self.tree._singular_joint(self.tree.model) is None:
+            options = {"rows": known.rows, "stabilisation": gains}
+            whole = self._run(
+                "closed_forward_dynamics", options, wrenches=wrenches, threads=threads, q=state, v=v, tau=tau
+            )
+            self._judge(whole[..., -3:], tolerance, v)
+            if not (whole[..., -4] < LEAST_QUALITY).any():
+                return np.asarray(whole[..., : self.nv]), None
+        return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known)
+
+    def _by_rank(
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, method: str, gains: tuple[float, float],
+        tolerance: float, known: structure.Structure,
+    ) -> tuple[Array, Array]:  # fmt: skip
+        """Rank-revealing: K = U S V^T, so V_r^T a is given, and the rest moves freely."""
+        force = tau - self.tree.bias_force(q, v, wrenches)
+        batch = force.shape[:-1]
+        m = np.broadcast_to(self.tree.mass_matrix(q), (*batch, self.nv, self.nv))
+        k = np.broadcast_to(self.loop_jacobian(q), (*batch, self.n_constraints, self.nv))
+        gaps, speeds = self.loop_gaps(q), (k @ v[..., None])[..., 0]
+        squares = [(x * x).sum(axis=-1) for x in (gaps, speeds, np.zeros((1,)))]
+        self._judge(np.stack(np.broadcast_arrays(*squares), axis=-1), tolerance, v)
+        target = -(self.loop_drift(q, v) + 2.0 * gains[0] * speeds + gains[1] ** 2 * gaps)
+        u, s, vt, _ = rank.decompose(k, known.rank)
+        r = known.rank
+        u, s, held, basis = u[..., :r], s[..., :r], vt[..., :r, :], np.swapaxes(vt[..., r:, :], -1, -2)
+        # in a singular configuration the smallest singular values vanish: those directions are let go
+        kept = s > rank.RELATIVE_TOLERANCE * s[..., :1] if r else s > 0.0
+        inverse = np.where(kept | np.isnan(s), 1.0 / np.where(kept, s, 1.0), 0.0)
+        given = inverse * (np.swapaxes(u, -1, -2) @ target[..., None])[..., 0]
+        if method == "block":
+            a = _block_solve(m, held, force, given)
+        else:
+            a = _reduced_solve(m, held, basis, force, given)
+        left = (m @ a[..., None])[..., 0] - force
+        multipliers = (u @ (inverse * (held @ left[..., None])[..., 0])[..., None])[..., 0]
+        return a, multipliers
+
+    def multipliers(
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False
+    ) -> Array:
+        """Loop forces while joint forces ``tau`` act: the shortest ones where constraints are redundant."""
+        found = self._forward(q, v, tau, wrenches, friction, "reduced", (0.0, 0.0), TOLERANCE)[1]
+        assert found is not None
+        return found
+
+    # ---------------------------------------------------------------- in independent coordinates
+
+    def reduced_mass_matrix(self, q: ArrayLike) -> Array:
+        """Mass matrix in independent coordinates, G^T M G."""
+        g = self.basis(q)
+        return np.asarray(np.swapaxes(g, -1, -2) @ self.tree.mass_matrix(q) @ g)
+
+    def reduced_bias_force(self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None) -> Array:
+        """Forces on the independent coordinates when their accelerations are zero."""
+        state = self._closed_q(q)
+        a = self.accelerations(state, v, np.zeros(len(self._known(state).independent)))
+        tau = self.tree.inverse_dynamics(state, v, a, wrenches)
+        return np.asarray((np.swapaxes(self.basis(state), -1, -2) @ tau[..., None])[..., 0])
+
+    def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+        """Accelerations per unit of each joint force while the loops stay closed; singular, as they must be."""
+        state = self._closed_q(q)
+        n = rank.null_space(self.loop_jacobian(state), self._known(state).rank)
+        nt = np.swapaxes(n, -1, -2)
+        result = n @ np.linalg.solve(nt @ self.tree.mass_matrix(state) @ n, nt)
+        if out is None:
+            return np.asarray(result)
+        out[...] = result
+        return out
+
+    # ---------------------------------------------------------------- what a tree has and a mechanism has not
+
+    def _tree_only(self, name: str) -> UnsupportedError:
+        return UnsupportedError(
+            f"{name} is not defined for a mechanism with closed loops; {self.name}.tree.{name} gives that of the "
+            "opened tree"
+        )
+
+    def inverse_dynamics_derivatives(self, *args: Any, **options: Any) -> Any:
+        """Only the opened tree has these: ``mechanism.tree.inverse_dynamics_derivatives``."""
+        raise self._tree_only("inverse_dynamics_derivatives")
+
+    def forward_dynamics_derivatives(self, *args: Any, **options: Any) -> Any:
+        """Only the opened tree has these: ``mechanism.tree.forward_dynamics_derivatives``."""
+        raise self._tree_only("forward_dynamics_derivatives")
+
+    def hybrid_dynamics(self, *args: Any, **options: Any) -> Any:
+        """Only the opened tree has this: ``mechanism.tree.hybrid_dynamics``."""
+        raise self._tree_only("hybrid_dynamics")
+
+    def floating_base_inverse_dynamics(self, *args: Any, **options: Any) -> Any:
+        """Only the opened tree has this: ``mechanism.tree.floating_base_inverse_dynamics``."""
+        raise self._tree_only("floating_base_inverse_dynamics")
+
+    def operational_space_inertia(self, *args: Any, **options: Any) -> Any:
+        """Only the opened tree has this: ``mechanism.tree.operational_space_inertia``."""
+        raise self._tree_only("operational_space_inertia")
+
+    def joint_wrenches(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, bearings_only: bool = False
+    ) -> Array:
+        """What each joint of the tree transmits to its body, the loops' forces included."""
+        forces = self.constraint_forces(q, v, a, wrenches)
+        if not bearings_only:
+            return forces.joint_wrenches
+        on_bodies = self._loop_wrenches(self._q(q, "q"), forces.multipliers)[2]
+        loads = on_bodies + self._body_loads(wrenches, self._q(q, "q"))
+        return self.tree.joint_wrenches(q, v, a, loads, bearings_only=True)
+
+
+def _gains(stabilisation: Any) -> tuple[float, float]:
+    if stabilisation is True:
+        return BAUMGARTE
+    if stabilisation is False or stabilisation is None:
+        return (0.0, 0.0)
+    try:
+        alpha, beta = (float(x) for x in stabilisation)
+    except (TypeError, ValueError):
+        raise OptionError(f"stabilisation is True, False or two numbers (alpha, beta), not {stabilisation!r}") from None
+    if alpha < 0.0 or beta < 0.0:
+        raise OptionError(f"stabilisation must not be negative, got ({alpha:g}, {beta:g}): gaps would grow")
+    return alpha, beta
+
+
+def _block_solve(m: Array, held: Array, force: Array, given: Array) -> Array:
+    """[M V; V^T 0] [a; -mu] = [force; given] (000 eq. 8.5)."""
+    nv, r = m.shape[-1], held.shape[-2]
+    whole = np.zeros((*m.shape[:-2], nv + r, nv + r))
+    whole[..., :nv, :nv] = m
+    whole[..., :nv, nv:] = np.swapaxes(held, -1, -2)
+    whole[..., nv:, :nv] = held
+    rhs = np.concatenate([force, np.broadcast_to(given, (*force.shape[:-1], r))], axis=-1)
+    return np.asarray(np.linalg.solve(whole, rhs[..., None])[..., :nv, 0])
+
+
+def _reduced_solve(m: Array, held: Array, basis: Array, force: Array, given: Array) -> Array:
+    """A = N y + V given, N^T M N y = N^T (force - M V given) (004 eq. 10.46-10.48)."""
+    fixed = np.swapaxes(held, -1, -2) @ given[..., None]
+    nt = np.swapaxes(basis, -1, -2)
+    y = np.linalg.solve(nt @ m @ basis, nt @ (force[..., None] - m @ fixed))
+    return np.asarray((basis @ y + fixed)[..., 0])
+
+
+def _restore(model: Model, backend: str, precision: str, independent: Sequence[str] | None) -> Mechanism:
+    return Mechanism(model, backend=backend, precision=precision, independent=independent)
