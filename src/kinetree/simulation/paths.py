@@ -1,0 +1,135 @@
+"""Trajectories through points and from data: polynomials from knot to knot."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import CubicSpline, make_interp_spline
+
+from ..errors import OptionError, ShapeError, UnknownNameError
+from ..spatial.scalar import Scalar
+from .piecewise import check_table, check_times, hermite, polynomials
+from .trajectory import Trajectory
+
+
+@dataclass(frozen=True, eq=False)
+class Piecewise(Trajectory):
+    """Polynomials from knot to knot.
+
+    Parameters
+    ----------
+    knots : array_like, shape (K + 1,)
+    coefficients : array_like, shape (K, degree + 1, n)
+        Of rising powers of the time since the interval's first knot.
+    """
+
+    knots: ArrayLike
+    coefficients: ArrayLike
+
+    def __post_init__(self) -> None:
+        knots, table = check_times(self.knots), np.asarray(self.coefficients, dtype=float)
+        if table.ndim != 3 or len(table) != len(knots) - 1:
+            raise ShapeError(f"coefficients must have shape ({len(knots) - 1}, degree + 1, n), got {table.shape}")
+        object.__setattr__(self, "knots", knots)
+        object.__setattr__(self, "coefficients", table)
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        return int(np.shape(self.coefficients)[-1])
+
+    @property
+    def start(self) -> float:
+        """First knot."""
+        return float(np.asarray(self.knots)[0])
+
+    @property
+    def end(self) -> float:
+        """Last knot."""
+        return float(np.asarray(self.knots)[-1])
+
+    def position(self, t: Scalar) -> list[Scalar]:
+        """Positions over any scalar."""
+        return polynomials(np.asarray(self.knots), np.asarray(self.coefficients), t)
+
+
+ENDS = ("rest", "natural", "not-a-knot", "periodic")
+
+
+def spline(
+    times: ArrayLike, points: ArrayLike, *, ends: str = "rest", degree: int = 3, hold: bool = False
+) -> Piecewise:
+    """The smooth curve through points at given times.
+
+    Parameters
+    ----------
+    times : array_like, shape (K,)
+    points : array_like, shape (K, n)
+    ends : {"rest", "natural", "not-a-knot", "periodic"}
+        At rest (velocity zero; for degree 5 also acceleration), without curvature, without a
+        condition, or going on from the last point as it left the first.
+    degree : {3, 5}
+        Continuous acceleration, or continuous fourth derivative.
+    hold : bool
+        See :class:`Trajectory`.
+
+    Examples
+    --------
+    >>> path = spline([0.0, 1.0, 2.0], [[0.0], [1.0], [0.5]])
+    >>> path(1.0)[0]
+    array([1.])
+    """
+    knots = check_times(times, 2)
+    table = check_table(points, len(knots), "points")
+    if ends not in ENDS:
+        raise UnknownNameError("condition at the ends", ends, ENDS)
+    if degree not in (3, 5):
+        raise OptionError(f"degree must be 3 or 5, not {degree!r}")
+    if ends == "periodic" and not np.allclose(table[0], table[-1], rtol=0.0, atol=1e-12 * (1 + np.abs(table).max())):
+        raise OptionError("a periodic spline ends where it started: the first and the last point differ")
+    if degree == 3:
+        curve = CubicSpline(knots, table, bc_type="clamped" if ends == "rest" else ends)
+    else:
+        zero = np.zeros(table.shape[1])
+        condition: Any = {
+            "rest": ([(1, zero), (2, zero)],) * 2,
+            "natural": ([(3, zero), (4, zero)],) * 2,
+            "not-a-knot": None,
+            "periodic": "periodic",
+        }[ends]
+        if condition is None and len(knots) < 6:
+            raise OptionError(f"a spline of degree 5 without conditions needs at least 6 points, got {len(knots)}")
+        curve = make_interp_spline(knots, table, k=5, bc_type=condition)
+    first = knots if degree == 3 else np.unique(np.clip(curve.t, knots[0], knots[-1]))
+    taylor = [curve(first[:-1], nu=k) / math.factorial(k) for k in range(degree + 1)]
+    return Piecewise(first, np.stack(taylor, axis=1), hold=hold)
+
+
+def sampled(
+    times: ArrayLike, q: ArrayLike, v: ArrayLike | None = None, a: ArrayLike | None = None, *, hold: bool = False
+) -> Piecewise:
+    """Measured or computed data as a trajectory.
+
+    Parameters
+    ----------
+    times : array_like, shape (K,)
+    q, v, a : array_like, shape (K, n)
+        With positions alone a cubic spline without end conditions goes through them; with
+        velocities, cubics meet both at every sample; with accelerations, quintics meet all three.
+    hold : bool
+        See :class:`Trajectory`.
+    """
+    knots = check_times(times)
+    given = [("q", q), ("v", v), ("a", a)]
+    if v is None and a is not None:
+        raise OptionError("accelerations are given without velocities: give both, or neither")
+    tables = [check_table(x, len(knots), name) for name, x in given if x is not None]
+    if any(x.shape != tables[0].shape for x in tables):
+        raise ShapeError(f"q, v and a must have the same shape, got {', '.join(str(x.shape) for x in tables)}")
+    if len(tables) == 1:
+        return spline(knots, tables[0], ends="not-a-knot", hold=hold)
+    return Piecewise(knots, hermite(knots, tables), hold=hold)
