@@ -1,0 +1,115 @@
+"""Compliant joint stops: what happens at the position limits of a robot."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..errors import ModelError, OptionError
+from ..model.tree import Joint, Link, Model
+from ..spatial import Scalar
+from .ground import HuntCrossley, Loads
+
+Scalars = Sequence[Scalar]
+
+
+@dataclass(frozen=True, eq=False)
+class JointStops:
+    """Springs with dampers behind the position limits; they push back and never pull.
+
+    Parameters
+    ----------
+    law : Firm, Dusty or HuntCrossley
+        From the distance beyond the limit (rad or m) and its rate to the force (N m or N).  The
+        default lets the force grow evenly from zero: 10 kN m/rad (or kN/m), with the damping of a
+        stiff rubber buffer.
+    joints : sequence of str, optional
+        Only these; by default all that have a finite limit.  Use one element per stiffness where they
+        differ.
+
+    Examples
+    --------
+    >>> stops = JointStops(HuntCrossley(5e3, 2.0, exponent=1), joints=["elbow"])
+    """
+
+    law: Any = field(default_factory=lambda: HuntCrossley(1e4, 1.0, exponent=1))
+    joints: Sequence[str] | None = None
+    n_states: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        if not hasattr(self.law, "force"):
+            raise OptionError(f"law must be a law such as HuntCrossley or Firm, not {self.law!r}")
+        if self.joints is not None:
+            names = (self.joints,) if isinstance(self.joints, str) else tuple(self.joints)
+            object.__setattr__(self, "joints", names)
+
+    def initial_states(self, tree: Model) -> np.ndarray:
+        """It has no states of its own."""
+        return np.zeros(0)
+
+    def parameters(self, tree: Model) -> dict[str, np.ndarray]:
+        """Numbers of the law."""
+        return dict(self.law.parameters())
+
+    def with_parameters(self, values: Mapping[str, Sequence[Scalar]]) -> JointStops:
+        """The same stops with other numbers."""
+        return replace(self, law=self.law.with_parameters(values))
+
+    def _stopped(self, tree: Model) -> Iterator[tuple[Link, Joint]]:
+        """Joints with a limit, or those asked for, which must have one."""
+        if self.joints is not None:
+            for name in self.joints:
+                tree.joint(name)
+        for link, joint in zip(tree.links, tree.joints, strict=True):
+            limited = any(math.isfinite(x) for x in (*joint.lower, *joint.upper))
+            if self.joints is not None and joint.name in self.joints and not limited:
+                raise ModelError(f"joint {joint.name!r} has no finite limit, so it cannot have a stop")
+            if limited and (self.joints is None or joint.name in self.joints):
+                yield link, joint
+
+    def _beyond(self, tree: Model, q: Scalars, v: Scalars) -> Iterator[tuple[Link, int, float, Scalar, Scalar]]:
+        """Link, coordinate, direction of the push, how far beyond the limit, and its rate."""
+        for link, joint in self._stopped(tree):
+            position, rate = link.position(q), link.kind.rate(link.position(q), link.velocity(v))
+            for k, (low, high) in enumerate(zip(joint.lower, joint.upper, strict=True)):
+                if math.isfinite(low):
+                    yield link, k, 1.0, low - position[k], -rate[k]
+                if math.isfinite(high):
+                    yield link, k, -1.0, position[k] - high, rate[k]
+
+    def loads(
+        self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()
+    ) -> tuple[Loads, list[Scalar] | None, list[Scalar]]:
+        """Joint forces of the stops; no forces on bodies, no states.
+
+        A force f along coordinate q_k is felt along the velocities as f times dq_k'/dv, which is
+        one where v are the rates of q.
+        """
+        tau: list[Scalar] = [0.0] * tree.nv
+        for link, k, sign, depth, rate in self._beyond(tree, q, v):
+            force = sign * self.law.force(depth, rate)
+            size = link.kind.nv
+            for i in range(size):
+                unit = [1.0 if j == i else 0.0 for j in range(size)]
+                share = link.kind.rate(link.position(q), unit)[k]
+                at = link.v_slice.start + i
+                tau[at] = tau[at] + force * share * link.ratio
+        return [None] * len(tree.bodies), tau, []
+
+    def power(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
+        """Power of the stops on the robot: negative while they take energy."""
+        total: Scalar = 0.0
+        for _, _, _, depth, rate in self._beyond(tree, q, v):
+            total = total - self.law.force(depth, rate) * rate
+        return total
+
+    def energy(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
+        """Energy stored in the stops."""
+        total: Scalar = 0.0
+        for _, _, _, depth, _ in self._beyond(tree, q, v):
+            total = total + self.law.energy(depth)
+        return total

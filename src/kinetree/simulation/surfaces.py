@@ -1,0 +1,505 @@
+"""What can be touched, where a robot touches it, and how the two move against each other.
+
+A *surface* answers one question over any scalar: how far a point is above it and which way
+is up there.  A *spot* is a point, or a ball of some radius, on a body.  Both the compliant
+ground (:mod:`.ground`) and rigid contact (:mod:`.contact`) are made of spots on surfaces.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms.kinematics import Posed, Twist
+from ..errors import ModelError, OptionError, UnsupportedError
+from ..model.joints.planar import in_plane_axes
+from ..model.pose import floats
+from ..model.tree import BASE, Model
+from ..spatial import IDENTITY, ZERO3, ZERO_MOTION, Motion, Scalar, Transform, Vec3, scalar, where
+from ..spatial.dual import Dual
+
+Triple = tuple[float, float, float]
+
+
+class Surface(Protocol):
+    """Something solid with an outside."""
+
+    def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
+        """Distance of a point above the surface (negative inside) and the outward unit normal there."""
+        ...
+
+    def tangents(self, normal: Vec3) -> tuple[Vec3, Vec3]:
+        """Two unit vectors that complete a normal of this surface to a right-handed frame."""
+        ...
+
+
+def triple(value: ArrayLike, what: str) -> Triple:
+    """Three finite numbers, or an error that says what they were meant to be."""
+    numbers = floats(value, what)
+    if numbers.shape != (3,) or not np.all(np.isfinite(numbers)):
+        raise ModelError(f"{what} must be three finite numbers, got {value!r}")
+    return float(numbers[0]), float(numbers[1]), float(numbers[2])
+
+
+# ------------------------------------------------------------------ surfaces
+
+
+@dataclass(frozen=True)
+class Plane:
+    """A half-space, anywhere and at any slope.
+
+    Parameters
+    ----------
+    point : three floats
+        Any point of the plane.
+    normal : three floats
+        Outwards; scaled to unit length.
+
+    Examples
+    --------
+    >>> slope = Plane(normal=(-0.5, 0, 1))  # rises along x
+    """
+
+    point: Triple = (0.0, 0.0, 0.0)
+    normal: Triple = (0.0, 0.0, 1.0)
+
+    def __post_init__(self) -> None:
+        n = np.array(triple(self.normal, "the normal of a plane"))
+        length = float(np.linalg.norm(n))
+        if length == 0.0:
+            raise ModelError("the normal of a plane must not be zero")
+        object.__setattr__(self, "point", triple(self.point, "a point of a plane"))
+        object.__setattr__(self, "normal", tuple(float(x) + 0.0 for x in n / length))
+
+    @classmethod
+    def inclined(cls, angle: float, *, axis: ArrayLike = (0.0, 1.0, 0.0), point: ArrayLike = (0.0, 0.0, 0.0)) -> Plane:
+        """The horizontal plane turned by ``angle`` (radians) about a horizontal axis through ``point``.
+
+        With the default axis y, a positive angle lets the plane fall along +x.
+        """
+        a = np.array(triple(axis, "the axis of an inclined plane"))
+        a /= np.linalg.norm(a)
+        up = np.array([0.0, 0.0, 1.0])
+        turned = up * math.cos(angle) + np.cross(a, up) * math.sin(angle) + a * (a @ up) * (1.0 - math.cos(angle))
+        return cls(triple(point, "a point of a plane"), triple(turned, "the normal of a plane"))
+
+    def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
+        """Distance along the normal."""
+        n = Vec3.of(self.normal)
+        offset = sum(a * b for a, b in zip(self.normal, self.point, strict=True))
+        return n.x * point.x + n.y * point.y + n.z * point.z - offset, n
+
+    def tangents(self, normal: Vec3) -> tuple[Vec3, Vec3]:
+        """Constant directions; x and y for a horizontal plane."""
+        first, second = in_plane_axes(self.normal)
+        return Vec3.of(first), Vec3.of(second)
+
+
+@dataclass(frozen=True)
+class Ball:
+    """A solid sphere, touched from outside.
+
+    Parameters
+    ----------
+    radius : float
+    center : three floats
+        In the world or, where the surface is carried by a body, in that body's frame.
+    """
+
+    radius: float
+    center: Triple = (0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.radius) and self.radius > 0.0):
+            raise ModelError(f"the radius of a ball must be positive, not {self.radius!r}")
+        object.__setattr__(self, "center", triple(self.center, "the centre of a ball"))
+
+    def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
+        """Distance from the ball; undefined (NaN) at its very centre."""
+        away = point - Vec3.of(self.center)
+        distance = scalar.sqrt(away.dot(away))
+        return distance - self.radius, away * (1.0 / distance)
+
+    def tangents(self, normal: Vec3) -> tuple[Vec3, Vec3]:
+        """East and north, with the poles on z; near the poles with the poles on x."""
+        return _tangents_of(normal)
+
+
+@dataclass(frozen=True)
+class HeightField:
+    """Ground whose height is a function of x and y.
+
+    The distance is measured to the tangent plane above or below the point, which is exact for
+    planes and differs from the true distance in second order of depth times curvature.
+
+    Parameters
+    ----------
+    height : callable
+        ``height(x, y)``, written with ``+ - * /`` and :func:`kinetree.sin`, ``cos``, ``sqrt``,
+        ``where``, so that it can be compiled along with everything else.
+    slope : callable, optional
+        ``slope(x, y)`` returning both partial derivatives; by default they are taken exactly
+        from ``height`` by automatic differentiation.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> waves = HeightField(lambda x, y: 0.05 * kt.sin(3.0 * x))
+    """
+
+    height: Callable[[Scalar, Scalar], Scalar]
+    slope: Callable[[Scalar, Scalar], tuple[Scalar, Scalar]] | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.height):
+            raise OptionError("a height field needs a function height(x, y); for numbers on a grid use Grid")
+        try:
+            value, dx, dy = (float(s) for s in self._sample(0.1, 0.2))
+        except (TypeError, ValueError, AttributeError) as problem:
+            raise OptionError(
+                f"the height function cannot be evaluated ({problem}); write it with + - * / and kinetree's sin, cos, "
+                "sqrt and where, or give slope= as well"
+            ) from problem
+        if not all(math.isfinite(s) for s in (value, dx, dy)):
+            raise OptionError(f"the height function is not finite at (0.1, 0.2): {value}, slopes {dx}, {dy}")
+
+    def _sample(self, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        if self.slope is not None:
+            return (self.height(x, y), *self.slope(x, y))
+        # Both coordinates are lifted together, so that duals of duals do not mix levels.
+        along_x = self.height(Dual(x, 1.0), Dual(y, 0.0))
+        along_y = self.height(Dual(x, 0.0), Dual(y, 1.0))
+        return _value(along_x), _rate(along_x), _rate(along_y)
+
+    def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
+        """Distance to the tangent plane at (x, y)."""
+        return _above(point, *self._sample(point.x, point.y))
+
+    def tangents(self, normal: Vec3) -> tuple[Vec3, Vec3]:
+        """The x axis laid onto the slope, and across."""
+        return _tangents_on_slope(normal)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Ground given by heights on a regular grid, made smooth by a bicubic spline through all of them.
+
+    Slopes are continuous and so is their rate of change.  Beyond the border the height of the
+    nearest border point goes on.
+
+    Parameters
+    ----------
+    x, y : array_like
+        Coordinates of the grid lines, evenly spaced, at least two each.
+    heights : array_like, shape (len(x), len(y))
+    """
+
+    x: Any
+    y: Any
+    heights: Any
+    _coefficients: np.ndarray = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        x, y, h = floats(self.x, "x"), floats(self.y, "y"), floats(self.heights, "heights")
+        for name, lines in (("x", x), ("y", y)):
+            if lines.ndim != 1 or len(lines) < 2 or not np.all(np.isfinite(lines)):
+                raise ModelError(f"the grid lines {name} must be a list of at least two finite numbers")
+            steps = np.diff(lines)
+            if steps[0] <= 0.0 or np.max(np.abs(steps - steps.mean())) > 1e-6 * steps.mean():
+                raise ModelError(f"the grid lines {name} must rise in even steps; resample the field first")
+        if h.shape != (len(x), len(y)) or not np.all(np.isfinite(h)):
+            raise ModelError(f"heights must be finite numbers of shape {(len(x), len(y))}, got shape {h.shape}")
+        for name, value in (("x", x), ("y", y), ("heights", h)):
+            # plain tuples: comparable, hashable and written out in full by repr
+            plain = tuple(value.tolist()) if value.ndim == 1 else tuple(map(tuple, value.tolist()))
+            object.__setattr__(self, name, plain)
+        object.__setattr__(self, "_coefficients", _spline_coefficients(_spline_coefficients(h).T).T)
+
+    LARGEST_TRACED = 4096
+    """Largest number of coefficients in compiled code, where all of them are summed."""
+
+    def _sample(self, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        """Height and slopes: a sum of products of bumps, of which at most 4 x 4 are not zero."""
+        (sx, x_scale), (sy, y_scale) = _grid_coordinate(x, self.x), _grid_coordinate(y, self.y)
+        table = self._coefficients
+        near_x, near_y = _first_bump(sx, table.shape[0]), _first_bump(sy, table.shape[1])
+        if near_x is not None and near_y is not None:
+            return self._nearby(sx, sy, near_x, near_y, x_scale, y_scale)
+        if table.size > self.LARGEST_TRACED:
+            raise UnsupportedError(
+                f"a grid of {table.shape[0] - 2} x {table.shape[1] - 2} heights is too large to be compiled; thin it "
+                "out, or describe the ground by a function (HeightField)"
+            )
+        across = [_bump(sx, i) for i in range(table.shape[0])]
+        along = [_bump(sy, j) for j in range(table.shape[1])]
+        terms = [(across[i], along[j], table[i, j]) for i in range(table.shape[0]) for j in range(table.shape[1])]
+        return _sum_of_bumps(terms, x_scale, y_scale)
+
+    def _nearby(
+        self, sx: Scalar, sy: Scalar, i0: Any, j0: Any, x_scale: Scalar, y_scale: Scalar
+    ) -> tuple[Scalar, Scalar, Scalar]:  # where numbers are known: only the bumps that reach this far
+        across = [_bump(sx, i0 + i) for i in range(4)]
+        along = [_bump(sy, j0 + j) for j in range(4)]
+        terms = [(across[i], along[j], self._coefficients[i0 + i, j0 + j]) for i in range(4) for j in range(4)]
+        return _sum_of_bumps(terms, x_scale, y_scale)
+
+    def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
+        """Distance to the tangent plane at (x, y)."""
+        return _above(point, *self._sample(point.x, point.y))
+
+    def tangents(self, normal: Vec3) -> tuple[Vec3, Vec3]:
+        """The x axis laid onto the slope, and across."""
+        return _tangents_on_slope(normal)
+
+
+def _above(point: Vec3, height: Scalar, dx: Scalar, dy: Scalar) -> tuple[Scalar, Vec3]:
+    """Distance to, and normal of, the plane that touches the ground below the point."""
+    steepness = 1.0 / scalar.sqrt(1.0 + dx * dx + dy * dy)
+    return (point.z - height) * steepness, Vec3(-dx * steepness, -dy * steepness, steepness)
+
+
+def _tangents_on_slope(normal: Vec3) -> tuple[Vec3, Vec3]:
+    length = 1.0 / scalar.sqrt(normal.x * normal.x + normal.z * normal.z)
+    first = Vec3(normal.z * length, 0.0, -normal.x * length)
+    return first, normal.cross(first)
+
+
+def _tangents_of(normal: Vec3) -> tuple[Vec3, Vec3]:
+    level = normal.z * normal.z < 0.8
+    pole = Vec3(where(level, 0.0, 1.0), 0.0, where(level, 1.0, 0.0))
+    first = pole.cross(normal)
+    first = first * (1.0 / scalar.sqrt(first.dot(first)))
+    return first, normal.cross(first)
+
+
+def _value(x: Any) -> Scalar:
+    return x.value if isinstance(x, Dual) else x
+
+
+def _rate(x: Any) -> Scalar:
+    return x.rate if isinstance(x, Dual) else 0.0
+
+
+def _spline_coefficients(heights: np.ndarray) -> np.ndarray:
+    """Weights of the bumps along the first axis so that the curve passes through all heights.
+
+    At a grid line three bumps overlap with weights 1/6, 4/6, 1/6; one more bump beyond either
+    end is chosen so that the curvature vanishes there (natural ends).
+    """
+    n = len(heights)
+    system = np.zeros((n + 2, n + 2))
+    right = np.zeros((n + 2, *heights.shape[1:]))
+    for k in range(n):
+        system[k + 1, k : k + 3] = (1.0 / 6.0, 4.0 / 6.0, 1.0 / 6.0)
+    system[0, :3] = system[-1, -3:] = (1.0, -2.0, 1.0)
+    right[1:-1] = heights
+    return np.linalg.solve(system, right)
+
+
+def _grid_coordinate(x: Scalar, lines: Sequence[float]) -> tuple[Scalar, Scalar]:
+    """Position in units of the grid's step, counted from the first bump, and the factor of slopes.
+
+    The position is held at the border; slopes across the border are zero beyond it.
+    """
+    step = (lines[-1] - lines[0]) / (len(lines) - 1)
+    s = (x - lines[0]) / step
+    last = float(len(lines) - 1)
+    before, after = s < 0.0, s > last
+    held = where(after, last, where(before, 0.0, s))
+    scale = where(after, 0.0, where(before, 0.0, 1.0 / step))
+    return held + 1.0, scale
+
+
+def _first_bump(s: Scalar, count: int) -> Any:
+    """Index of the first of the four bumps that reach a position; None where it is not known yet."""
+    while isinstance(s, Dual):
+        s = s.value
+    if not isinstance(s, (float, np.ndarray)):
+        return None
+    return np.clip(np.floor(np.nan_to_num(s)).astype(int) - 1, 0, count - 4)
+
+
+def _bump(s: Scalar, k: Any) -> tuple[Scalar, Scalar]:
+    """The cubic B-spline centred at ``k`` and its slope."""
+    x = s - k
+    positive = x > 0.0
+    r = where(positive, x, -x)
+    near, reach = r < 1.0, r < 2.0
+    far = 2.0 - r
+    value = where(near, (4.0 - 6.0 * r * r + 3.0 * r * r * r) / 6.0, where(reach, far * far * far / 6.0, 0.0))
+    slope = where(near, 1.5 * r * r - 2.0 * r, where(reach, -0.5 * far * far, 0.0))
+    return value, where(positive, slope, -slope)
+
+
+def _sum_of_bumps(
+    terms: Sequence[tuple[tuple[Scalar, Scalar], tuple[Scalar, Scalar], Any]], x_scale: Scalar, y_scale: Scalar
+) -> tuple[Scalar, Scalar, Scalar]:
+    height: Scalar = 0.0
+    dx: Scalar = 0.0
+    dy: Scalar = 0.0
+    for (bx, bx_slope), (by, by_slope), weight in terms:
+        height = height + bx * by * weight
+        dx = dx + bx_slope * by * weight
+        dy = dy + bx * by_slope * weight
+    return height, dx * x_scale, dy * y_scale
+
+
+# ------------------------------------------------------------------ spots
+
+
+@dataclass(frozen=True)
+class Spot:
+    """A place on a robot that can touch something.
+
+    Parameters
+    ----------
+    frame : str
+        Body or frame it is fixed to.
+    point : three floats
+        In that frame's coordinates.
+    radius : float
+        Of a ball around the point; 0 for the point itself.
+    """
+
+    frame: str
+    point: Triple = (0.0, 0.0, 0.0)
+    radius: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.frame, str):
+            raise OptionError(f"a spot sits on a body or frame given by name, not {self.frame!r}")
+        object.__setattr__(self, "point", triple(self.point, f"the point on {self.frame!r}"))
+        if not (math.isfinite(self.radius) and self.radius >= 0.0):
+            raise ModelError(f"the radius of the spot on {self.frame!r} must not be negative, got {self.radius!r}")
+
+    @property
+    def label(self) -> str:
+        """The frame's name, and the point where it is not the frame's origin."""
+        if not any(self.point):
+            return self.frame
+        return f"{self.frame}({', '.join(f'{x:g}' for x in self.point)})"
+
+
+def spot(value: Any) -> Spot:
+    """A spot from a spot or the name of a frame."""
+    return value if isinstance(value, Spot) else Spot(value)
+
+
+def line(frame: str, length: float, *, axis: ArrayLike = (1.0, 0.0, 0.0), center: ArrayLike = (0, 0, 0)) -> list[Spot]:
+    """Two spots at the ends of an edge: the foot of a planar biped (000 fig. D.3b)."""
+    c, a = np.array(triple(center, "center")), np.array(triple(axis, "axis"))
+    half = 0.5 * length * a / np.linalg.norm(a)
+    return [Spot(frame, triple(c + sign * half, "a point")) for sign in (-1.0, 1.0)]
+
+
+def rectangle(frame: str, length: float, width: float, *, center: ArrayLike = (0, 0, 0)) -> list[Spot]:
+    """Four spots at the corners of a sole in the frame's x-y plane: a spatial biped's foot (000 fig. D.3c)."""
+    c = np.array(triple(center, "center"))
+    corners = [(sx * 0.5 * length, sy * 0.5 * width, 0.0) for sx in (-1.0, 1.0) for sy in (-1.0, 1.0)]
+    return [Spot(frame, triple(c + np.array(k), "a point")) for k in corners]
+
+
+def box(frame: str, size: ArrayLike, *, center: ArrayLike = (0, 0, 0)) -> list[Spot]:
+    """Eight spots at the corners of a box."""
+    c, half = np.array(triple(center, "center")), 0.5 * np.array(triple(size, "size"))
+    signs = [(sx, sy, sz) for sx in (-1.0, 1.0) for sy in (-1.0, 1.0) for sz in (-1.0, 1.0)]
+    return [Spot(frame, triple(c + half * np.array(s), "a point")) for s in signs]
+
+
+def whole_body(tree: Model | Any) -> list[Spot]:
+    """A spot at every joint, every body's origin and every named frame (000 section D.2).
+
+    Parameters
+    ----------
+    tree : Robot or Model
+
+    Returns
+    -------
+    list of Spot
+        Coinciding places on the same body are listed once.
+    """
+    model: Model = getattr(tree, "model", tree)
+    found: dict[tuple[int, Triple], Spot] = {}
+    for i, body in enumerate(model.bodies):
+        found.setdefault((i, (0.0, 0.0, 0.0)), Spot(body.name))
+    for joint in model.joints:
+        if joint.parent != BASE:
+            at = triple(joint.placement.translation, "a joint's place")
+            found.setdefault((joint.parent, at), Spot(model.bodies[joint.parent].name, at))
+    for named in model.frames:
+        if named.body != BASE:
+            found.setdefault((named.body, named.pose.translation), Spot(named.name))
+    return list(found.values())
+
+
+# ------------------------------------------------------------------ meeting
+
+
+class Touch(NamedTuple):
+    """How a spot and a surface stand to each other; vectors along world axes."""
+
+    gap: Scalar
+    normal: Vec3
+    """Unit vector from the surface towards the spot."""
+    point: Vec3
+    """Where they meet, or would meet."""
+    velocity: Vec3
+    """Of the spot's body against the surface's, at that point; its part along the normal is the gap's rate."""
+    tangents: tuple[Vec3, Vec3]
+    """Two directions along the surface, at right angles to the normal and each other."""
+    arm: Vec3
+    """The point in coordinates of the spot's body."""
+    host_arm: Vec3
+    """The point in coordinates of the body that carries the surface."""
+
+
+class Place(NamedTuple):
+    """A body index, the body's pose and velocity, and a frame on it."""
+
+    body: int
+    pose: Transform
+    velocity: Motion
+    frame: Transform
+
+
+def place(tree: Model, name: str | None, posed: Sequence[Posed], moving: Sequence[Twist]) -> Place:
+    """Find a frame; None is the world."""
+    if name is None:
+        return Place(BASE, IDENTITY, ZERO_MOTION, IDENTITY)
+    frame = tree.frame(name)
+    local = frame.pose.spatial()
+    if frame.body == BASE:
+        return Place(BASE, IDENTITY, ZERO_MOTION, local)
+    return Place(frame.body, posed[frame.body].pose, moving[frame.body].velocity, local)
+
+
+def touch(
+    tree: Model, posed: Sequence[Posed], moving: Sequence[Twist], at: Spot, surface: Surface, on: str | None = None
+) -> Touch:
+    """Gap, normal, point and relative velocity of a spot and a surface carried by the frame ``on`` (or the world)."""
+    own, host = place(tree, at.frame, posed, moving), place(tree, on, posed, moving)
+    arm = own.frame.point(Vec3.of(at.point))
+    center = own.pose.point(arm)
+    if on is None:
+        gap, normal = surface.gap(center)
+        first, second = surface.tangents(normal)
+    else:
+        world = host.pose @ host.frame
+        gap, local_normal = surface.gap(world.unrotate(center - world.translation))
+        normal = world.rotate(local_normal)
+        first, second = (world.rotate(t) for t in surface.tangents(local_normal))
+    point = center
+    if at.radius:
+        gap, point = gap - at.radius, center - normal * at.radius
+        arm = arm - own.pose.unrotate(normal) * at.radius
+    velocity = own.pose.rotate(own.velocity.linear + own.velocity.angular.cross(arm))
+    host_arm = ZERO3
+    if host.body != BASE:
+        host_arm = host.pose.unrotate(point - host.pose.translation)
+        velocity = velocity - host.pose.rotate(host.velocity.linear + host.velocity.angular.cross(host_arm))
+    return Touch(gap, normal, point, velocity, (first, second), arm, host_arm)
