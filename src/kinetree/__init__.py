@@ -13,6 +13,7 @@ from .errors import (
     OutputError,
     RobotFileNotFoundError,
     ShapeError,
+    SimulationError,
     SingularError,
     SingularityWarning,
     StateError,
@@ -42,6 +43,7 @@ from .model.mass import MassProperties
 from .model.pose import Pose
 from .model.tree import Mimic
 from .robot import Builder, Robot, Wrench
+from .simulation import Event, Record, simulate
 from .spatial import arctan2, cos, sin, sqrt, where
 
 __version__ = "0.1.0"
@@ -58,6 +60,7 @@ __all__ = [
     "Distance",
     "EulerFree",
     "EulerSpherical",
+    "Event",
     "FileFormatError",
     "Fixed",
     "Free",
@@ -75,10 +78,12 @@ __all__ = [
     "Planar",
     "Pose",
     "Prismatic",
+    "Record",
     "Revolute",
     "Robot",
     "RobotFileNotFoundError",
     "ShapeError",
+    "SimulationError",
     "SingularError",
     "SingularityWarning",
     "Spherical",
@@ -92,6 +97,7 @@ __all__ = [
     "cos",
     "from_dh",
     "load",
+    "simulate",
     "sin",
     "sqrt",
     "where",

@@ -1,0 +1,135 @@
+"""Batches of simulations: the same robot many times over, stepped together with a fixed step.
+
+The equation of motion, controller, ground and integrator are one traced law; its machine
+code takes many steps at a time for as many simulations as a vector has lanes, so that the
+states hardly leave the processor between two samples.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..engine import cache, machine
+from ..engine.kernel import trace
+from ..engine.repeated import RepeatedKernel
+from ..errors import CompileError, KinetreeWarning, SimulationError
+from .integrators import FIXED
+from .numeric import Array, Equation, Fault, State
+from .record import COMPLETE
+from .stepping import NoConvergence
+
+STEPS_PER_CALL = 2_000_000
+"""Steps of all simulations together between two looks at the keyboard and the progress bar."""
+
+_MADE: dict[str, RepeatedKernel] = {}
+
+Advance = Callable[[float, State, float, int], State]
+"""(t, state, h, n) to the state n steps of h later."""
+
+
+def run_batch(
+    equation: Equation, integrator: str, state: State, begin: float, end: float, step: float, times: Array,
+    progress: bool,
+) -> tuple[tuple[Array, Array, Array, Array], str]:  # fmt: skip
+    """Step a batch through time; samples (t, q, v, z) with time first, and how it ended."""
+    from .simulate import Progress
+
+    advance = _many_steps(equation, integrator)
+    grid = _Grid(begin, end, step)
+    taken: list[State] = []
+    status = COMPLETE
+    batch = state[0].shape[:-1]
+    largest = max(1, STEPS_PER_CALL // max(1, int(np.prod(batch))))
+    at = 0
+    try:
+        with Progress(begin, end, progress) as bar:
+            for t in times.tolist():
+                whole, rest = grid.before(t)
+                while at < whole:
+                    n = min(largest, whole - at)
+                    state = advance(grid.time(at), state, step, n)
+                    at += n
+                    bar.show(grid.time(at))
+                taken.append(advance(grid.time(at), state, rest, 1) if rest else state)
+    except KeyboardInterrupt:
+        status = "interrupted"
+        warnings.warn(f"interrupted: the record ends at t = {grid.time(at):g} s", KinetreeWarning, stacklevel=3)
+    except NoConvergence:
+        raise SimulationError("the equations of a step cannot be solved: the step is too large", grid.time(at)) from None
+    except Fault as fault:
+        raise SimulationError(str(fault), fault.time, fault.joint) from None
+    widths = [x.shape[-1] for x in state]
+    q, v, z = (np.array([s[k] for s in taken]).reshape(len(taken), *batch, n) for k, n in enumerate(widths))
+    return (times[: len(taken)], q, v, z), status
+
+
+class _Grid:
+    """Times of steps: begin + k step, exactly."""
+
+    def __init__(self, begin: float, end: float, step: float) -> None:
+        self.begin, self.step = begin, step
+
+    def time(self, k: int) -> float:
+        return self.begin + k * self.step
+
+    def before(self, t: float) -> tuple[int, float]:
+        """Whole steps before a time, and what remains of it; nothing remains within rounding of the time."""
+        k = int(np.floor((t - self.begin) / self.step + 1e-9))
+        rest = t - self.time(k)
+        return k, (rest if rest > 1e-9 * self.step else 0.0)
+
+
+def _many_steps(equation: Equation, integrator: str) -> Advance:
+    if equation.compiled and equation.function is None and integrator in FIXED:
+        return _compiled_steps(equation, integrator)
+    one = equation.step(integrator)
+
+    def advance(t: float, state: State, h: float, n: int) -> State:
+        with np.errstate(all="ignore"):
+            for k in range(n):
+                state = one(t + k * h, state, h)
+        return state
+
+    return advance
+
+
+def _compiled_steps(equation: Equation, integrator: str) -> Advance:
+    kernel = step_kernel(equation, integrator)
+    nq, nv, nz = equation.tree.nq, equation.tree.nv, equation.system.nz
+
+    def advance(t: float, state: State, h: float, n: int) -> State:
+        q, v, z = state
+        arrays = [np.array([t]), np.array([h]), np.array([float(n)]), q, v]
+        arrays += [z] * (nz > 0) + [equation.numbers] * bool(equation.numbers.shape[-1])
+        try:
+            out = kernel(*arrays, threads=equation.threads)
+        except machine.CompilationError as problem:
+            raise CompileError(str(problem)) from None
+        return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv :]
+
+    return advance
+
+
+def step_kernel(equation: Equation, integrator: str) -> RepeatedKernel:
+    """Machine code of many steps; made at most once per law."""
+    tree, nz, np_ = equation.tree, equation.system.nz, equation.numbers.shape[-1]
+    lengths = (1, 1, 1, tree.nq, tree.nv, *((nz,) if nz else ()), *((np_,) if np_ else ()))
+    advance = FIXED[integrator]
+
+    def law(t: Any, h: Any, n: Any, q: Any, v: Any, *rest: Any) -> list[Any]:
+        z, p = (rest[0] if nz else []), (rest[-1] if np_ else [])
+        system = equation._with(p)
+        return [x for part in advance(tree, system.rate, t[0], q, v, z, h[0]) for x in part]
+
+    traced = trace(law, lengths, lambda x: x)
+    graph = traced.graph
+    key = cache.digest("repeated", repr((graph.kinds, graph.args, graph.values, traced.outputs)))
+    if key not in _MADE:
+        names = ("t", "h", "n", "q", "v", "z", "p")
+        name = f"{integrator} steps of {equation.robot.name!r}"
+        _MADE[key] = RepeatedKernel(name, lambda: traced, lengths, traced.shape, key, names)
+    return _MADE[key]

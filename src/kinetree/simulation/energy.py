@@ -1,0 +1,65 @@
+"""Where the energy of a simulation is and went (000 appendix C)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Energies:
+    """Energies and works in joules, one per sample.
+
+    Attributes
+    ----------
+    kinetic, potential : ndarray
+        Of the robot; potential energy is gravity's.
+    actuators, friction, ground : ndarray
+        Work done on the robot since the beginning: by the actuators, by joint friction
+        (negative), by ground, stops and other force elements.
+    """
+
+    kinetic: Array
+    potential: Array
+    actuators: Array
+    friction: Array
+    ground: Array
+
+    @property
+    def total(self) -> Array:
+        """What must stay constant: kinetic + potential - actuators - friction - ground.
+
+        The sources write a sum (000 L4339), since they integrate what the robot gives away.
+        """
+        return self.kinetic + self.potential - self.actuators - self.friction - self.ground
+
+    @property
+    def mechanical(self) -> Array:
+        """Kinetic and potential energy."""
+        return self.kinetic + self.potential
+
+    @property
+    def error(self) -> Array:
+        """How far the balance is off: the total minus what it was at the beginning."""
+        total = self.total
+        return total - total[:1]
+
+    @property
+    def relative_error(self) -> float:
+        """The largest error of the balance, as a part of the largest energy that was exchanged or present."""
+        parts = [np.abs(getattr(self, f.name) - getattr(self, f.name)[:1]) for f in fields(self)]
+        size = max(float(np.max(p, initial=0.0)) for p in [*parts, np.abs(self.kinetic)])
+        return float(np.max(np.abs(self.error), initial=0.0)) / size if size else 0.0
+
+    def __getitem__(self, where: object) -> Energies:
+        return Energies(*(getattr(self, f.name)[where] for f in fields(self)))
+
+    def as_dict(self) -> dict[str, Array]:
+        """By name."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+NAMES = tuple(f.name for f in fields(Energies))

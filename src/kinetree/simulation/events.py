@@ -1,0 +1,85 @@
+"""Events: moments at which a function of the state passes through zero, found to rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ..errors import OptionError
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something to be watched for.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(t, q, v)``, a number; its zeros are the events.
+    terminal : bool
+        Whether the simulation stops there.
+    direction : int
+        1 for zeros passed upwards, -1 for those passed downwards, 0 for both.
+    name : str
+        For the record.
+    reset : callable, optional
+        ``reset(t, q, v) -> (q, v)``: the state from which the motion goes on, as after an impact.
+    """
+
+    function: Callable[[float, Array, Array], float]
+    terminal: bool = False
+    direction: int = 0
+    name: str = ""
+    reset: Callable[[float, Array, Array], tuple[Any, Any]] | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise OptionError(f"an event is a function of (t, q, v), not {self.function!r}")
+        if self.direction not in (-1, 0, 1):
+            raise OptionError(f"the direction of an event is -1, 0 or 1, not {self.direction!r}")
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """An event that happened: when, which one, and the state just before it."""
+
+    time: float
+    name: str
+    index: int
+    q: Array
+    v: Array
+
+
+def as_events(given: Any) -> tuple[Event, ...]:
+    """Events from functions (which may carry ``terminal`` and ``direction``, as SciPy's do) or :class:`Event`."""
+    listed: Iterable[Any] = (given,) if callable(given) or isinstance(given, Event) else given
+    found = []
+    for k, item in enumerate(listed):
+        if not isinstance(item, Event):
+            item = Event(
+                item,
+                bool(getattr(item, "terminal", False)),
+                int(np.sign(getattr(item, "direction", 0))),
+                getattr(item, "__name__", f"event {k}"),
+            )
+        found.append(item)
+    return tuple(found)
+
+
+def crosses(event: Event, before: float, after: float) -> bool:
+    """Whether a function's values at two times have an event between them; an event at the first time is over."""
+    rising, falling = before < 0.0 <= after, before > 0.0 >= after
+    return (rising and event.direction >= 0) or (falling and event.direction <= 0)
+
+
+def locate(function: Callable[[float], float], low: float, high: float) -> float:
+    """The zero between two times, to rounding of the time."""
+    if function(high) == 0.0:
+        return high
+    return float(brentq(function, low, high, xtol=4e-16 * max(abs(low), abs(high)) + 1e-300, rtol=8.9e-16))

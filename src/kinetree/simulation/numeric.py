@@ -1,0 +1,337 @@
+"""The equation of motion on arrays: for one state or a batch, as machine code or as it is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algorithms import kinematics
+from ..arrays import pack, split
+from ..model.tree import Model
+from ..spatial import Scalar, sqrt
+from .equation import WORKS, Acting, Scalars, System
+from .integrators import FIXED, VARIATIONAL, scaled
+from .program import Program, can_compile
+from .variational import momentum, refine, velocity
+
+Array = np.ndarray
+State = tuple[Array, Array, Array]
+
+NOTHING = np.zeros(0)
+
+
+class Fault(Exception):
+    """Something went wrong inside a run; becomes a SimulationError with the record so far."""
+
+    def __init__(self, message: str, time: float, joint: str | None = None) -> None:
+        super().__init__(message)
+        self.time, self.joint = time, joint
+
+
+class Observed(NamedTuple):
+    """What a record shows beside the state, all (..., n)."""
+
+    a: Array
+    tau: Array
+    friction: Array
+    contact_forces: Array
+    constraint_forces: Array
+    kinetic: Array
+    potential: Array
+
+
+def unit_quaternions(tree: Model, q: Scalars) -> tuple[list[Scalar], list[Scalar | None]]:
+    """A configuration with quaternions of unit length, and what each coordinate was divided by, if it was."""
+    unit: list[Scalar] = list(q)
+    length: list[Scalar | None] = [None] * len(q)
+    for joint in tree.joints:
+        if joint.kind.quaternion is not None and not joint.mimic:
+            first = joint.q_slice.start
+            where = range(first + joint.kind.quaternion.start, first + joint.kind.quaternion.stop)
+            norm = sqrt(sum((q[k] * q[k] for k in where), 0.0))
+            for k in where:
+                unit[k], length[k] = q[k] / norm, norm
+    return unit, length
+
+
+class Equation:
+    """A system's laws on arrays.
+
+    Parameters
+    ----------
+    system : System
+    function : callable, optional
+        A controller ``f(t, q, v) -> tau`` in plain Python, asked outside of the machine code.
+    threads : int
+        For batches.
+    """
+
+    def __init__(self, system: System, function: Callable[..., Any] | None = None, threads: int = 1) -> None:
+        self.system, self.function, self.threads = system, function, threads
+        self.robot, self.tree = system.robot, system.tree
+        self.compiled = can_compile(self.robot)
+        self.by_robot = bool(self.tree.loops) or not _unrolls(self.robot)
+        self.n_calls = 0
+
+    # ------------------------------------------------------------------ parameters
+
+    @cached_property
+    def numbers(self) -> Array:
+        """All parameters one after the other, (..., n)."""
+        values = list(self.system.parameters.values())
+        if not values:
+            return NOTHING
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in values))
+        return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in values], axis=-1)
+
+    def _with(self, p: Scalars) -> System:
+        named: dict[str, Scalars] = {}
+        first = 0
+        for name, value in self.system.parameters.items():
+            named[name] = p[first : first + value.shape[-1]]
+            first += value.shape[-1]
+        return self.system.with_parameters(named)
+
+    def _program(self, name: str, law: Callable[..., list[Any]], **lengths: int) -> Program:
+        tree, system = self.tree, self.system
+        usual = {"t": 1, "q": tree.nq, "v": tree.nv, "z": system.nz, "p": self.numbers.shape[-1]}
+        given = {"tau": tree.nv} if self.function is not None else {"tau": 0}
+        return Program(f"{name} of {self.robot.name!r}", law, usual | given | lengths, self.compiled)
+
+    # ------------------------------------------------------------------ rates
+
+    @cached_property
+    def _rate(self) -> Program:
+        """q, v, z to their rates; quaternions may be of any length, which the rate is proportional to."""
+
+        def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
+            system = self._with(p)
+            unit, length = unit_quaternions(self.tree, q)
+            a, z_rate = system.rate(t[0], unit, v, z, tau or None)
+            moving = kinematics.configuration_rate(self.tree, unit, v)
+            return [r if s is None else r * s for r, s in zip(moving, length, strict=True)] + a + z_rate
+
+        return self._program("rates", law)
+
+    @cached_property
+    def _forces(self) -> Program:
+        """For robots whose accelerations are found by their own method: what acts on them."""
+
+        def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
+            system = self._with(p)
+            acting = system.acting(t[0], q, v, z, tau or None)
+            powers = system.powers(q, v, acting) if system.works else []
+            six = [x for f in acting.loads for x in (f if f is not None else (0.0,) * 6)]
+            return acting.total + six + acting.z_rate + powers
+
+        return self._program("forces", law)
+
+    def rates(self, t: float, q: Array, v: Array, z: Array) -> State:
+        """Rates of q, v and z; of quaternions in proportion to their length."""
+        self.n_calls += 1
+        if self.by_robot:
+            return self._rates_by_robot(t, q, v, z)
+        out = self._rate(t=np.array([t]), q=q, v=v, z=z, p=self.numbers, threads=self.threads, **self._asked(t, q, v))
+        nq, nv = self.tree.nq, self.tree.nv
+        return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv :]
+
+    def accelerations(self, t: float, q: Array, v: Array, z: Array) -> tuple[Array, Array]:
+        """Rates of v and z."""
+        _, a, z_rate = self.rates(t, q, v, z)
+        return a, z_rate
+
+    def _rates_by_robot(self, t: float, q: Array, v: Array, z: Array) -> State:
+        unit = self.robot.normalize(q)
+        forces = self._forces(t=np.array([t]), q=unit, v=v, z=z, p=self.numbers, **self._asked(t, unit, v))
+        nv, nb = self.tree.nv, len(self.tree.bodies)
+        loads = forces[..., nv : nv + 6 * nb].reshape(*forces.shape[:-1], nb, 6)
+        wrenches = loads if self.system.elements else None
+        a = self.robot.forward_dynamics(unit, v, forces[..., :nv], wrenches)
+        moving = self.robot.configuration_rate(unit, v) * _lengths(self.robot, q)
+        return moving, a, forces[..., nv + 6 * nb :]
+
+    def _asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:
+        return {} if self.function is None else {"tau": self.ask(t, q, v)}
+
+    def ask(self, t: float, q: Array, v: Array) -> Array:
+        """What a controller in plain Python answers, checked."""
+        assert self.function is not None
+        answer = self.function(t, self.robot.normalize(q), v)
+        try:
+            tau = np.asarray(answer, dtype=float)
+        except (TypeError, ValueError):
+            raise Fault(f"the controller returned {answer!r}, which is no array of numbers", t) from None
+        if tau.shape[-1:] != (self.tree.nv,):
+            wanted = f"{self.tree.nv} forces, one per degree of freedom ({', '.join(self.robot.v_names[:4])}, ...)"
+            raise Fault(f"the controller returned an array of shape {tau.shape}; wanted are {wanted}", t)
+        if v.ndim == 1 and tau.ndim > 1:
+            raise Fault(f"the controller returned an array of shape {tau.shape} for one state", t)
+        lost = ~np.isfinite(tau) & np.isfinite(v).all(axis=-1, keepdims=True)
+        if v.ndim == 1 and lost.any():
+            name = self.robot.v_names[int(np.argmax(lost))]
+            raise Fault(f"the controller returned {tau[np.argmax(lost)]} for joint {name!r}", t, name)
+        return tau
+
+    # ------------------------------------------------------------------ whole steps
+
+    def step_program(self, integrator: str) -> Program:
+        """One step of a fixed-step integrator as one law."""
+        advance = FIXED[integrator]
+
+        def law(
+            t: Scalars, h: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars
+        ) -> list[Scalar]:  # fmt: skip
+            system = self._with(p)
+            new = advance(self.tree, system.rate, t[0], q, v, z, h[0])
+            return [x for part in new for x in part]
+
+        return self._program(f"{integrator} step", law, h=1)
+
+    def step(self, integrator: str) -> Callable[[float, State, float], State]:
+        """A function that takes (t, (q, v, z), h) to the state at t + h."""
+        if integrator == VARIATIONAL:
+            return self._variational_step()
+        if self.function is not None or self.by_robot or not self.compiled:
+            return self._step_as_written(integrator)
+        program, tree = self.step_program(integrator), self.tree
+
+        def step(t: float, state: State, h: float) -> State:
+            q, v, z = state
+            out = program(
+                t=np.array([t]), h=np.array([h]), q=q, v=v, z=z, p=self.numbers, threads=self.threads
+            )  # fmt: skip
+            return out[..., : tree.nq], out[..., tree.nq : tree.nq + tree.nv], out[..., tree.nq + tree.nv :]
+
+        return step
+
+    def _step_as_written(self, integrator: str) -> Callable[[float, State, float], State]:
+        """The integrator's text on arrays, rates from wherever they come."""
+        advance = FIXED[integrator]
+
+        def step(t: float, state: State, h: float) -> State:
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.numbers)))
+
+            def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+                a, z_rate = self.accelerations(t, *(pack(list(x), batch) for x in (q, v, z)))
+                return split(a), split(z_rate)
+
+            with np.errstate(all="ignore"):
+                q, v, z = (pack(x, batch) for x in advance(self.tree, rate, t, *map(split, state), h))
+            return q, v, z
+
+        return step
+
+    def _variational_step(self) -> Callable[[float, State, float], State]:
+        from .stepping import NoConvergence
+
+        tree = self.tree
+
+        def begin(q: Scalars, v: Scalars) -> list[Scalar]:
+            return momentum(tree, q, v)
+
+        def improve(
+            t: Scalars, h: Scalars, q: Scalars, v: Scalars, z: Scalars, m: Scalars, zm: Scalars, p: Scalars,
+        ) -> list[Scalar]:  # fmt: skip
+            g = refine(self._with(p), t[0], q, m, z, v, zm, h[0])
+            return g.u + g.z + g.momentum + g.z_end
+
+        def finish(h: Scalars, q: Scalars, v: Scalars, m: Scalars) -> list[Scalar]:
+            end = kinematics.integrate(tree, q, scaled(h[0], v))
+            return end + velocity(tree, end, m)
+
+        name, nv, nz = self.robot.name, tree.nv, self.system.nz
+        qv = {"q": tree.nq, "v": nv}
+        begin_program = Program(f"momentum of {name!r}", begin, qv, self.compiled)
+        both = qv | {"t": 1, "h": 1, "z": nz, "m": nv, "zm": nz, "p": self.numbers.shape[-1]}
+        improve_program = Program(f"variational step of {name!r}", improve, both, self.compiled)
+        finish_program = Program(f"end of step of {name!r}", finish, qv | {"h": 1, "m": nv}, self.compiled)
+
+        def step(t: float, state: State, h: float) -> State:
+            q, v, z = state
+            time, length = np.array([t]), np.array([h])
+            m, u, zm = begin_program(q=q, v=v), v, z
+            change = previous = np.inf
+            for _ in range(50):
+                g = improve_program(
+                    t=time, h=length, q=q, v=u, z=z, m=m, zm=zm, p=self.numbers, threads=self.threads
+                )  # fmt: skip
+                better, zm = g[..., :nv], g[..., nv : nv + nz]
+                previous, change = change, _largest(better - u)
+                scale = 1.0 + _largest(better)
+                u = better
+                # rounding remains when the corrections stop shrinking
+                if change <= 4e-16 * scale or (change <= 1e-11 * scale and change >= 0.5 * previous):
+                    break
+            else:
+                if change > 1e-9 * (1.0 + _largest(u)):
+                    raise NoConvergence
+            end = finish_program(h=length, q=q, v=u, m=g[..., nv + nz : 2 * nv + nz])
+            return end[..., : tree.nq], end[..., tree.nq :], g[..., 2 * nv + nz :]
+
+        return step
+
+    # ------------------------------------------------------------------ for the record
+
+    @cached_property
+    def _observe(self) -> Program:
+        def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
+            system = self._with(p)
+            acting: Acting = system.acting(t[0], q, v, z, tau or None)
+            return acting.tau + acting.friction + system.energies(q, v) + system.contact_forces(t[0], q, v, z)
+
+        return self._program("observation", law)
+
+    def observe(self, t: Array, q: Array, v: Array, z: Array) -> Observed:
+        """Forces and energies at many times: t is (T,), the others (T, ..., n)."""
+        nv = self.tree.nv
+        times = t.reshape(-1, *(1,) * (q.ndim - 1))
+        tau: dict[str, Array] = {}
+        if self.function is not None:
+            rows = [self.ask(float(s), a, b) for s, a, b in zip(t, q, v, strict=True)]
+            tau = {"tau": np.broadcast_to(np.array(rows), v.shape) if rows else np.zeros_like(v)}
+        given = {"t": times, "q": q, "v": v, "z": z, "p": self.numbers}
+        seen = self._observe(**given, **tau)
+        constraint = np.zeros((*q.shape[:-1], 0))
+        if self.by_robot:
+            a, constraint = self._observe_by_robot(given | tau)
+        else:
+            a = self._rate(**given, **tau)[..., self.tree.nq : self.tree.nq + nv]
+        n = 2 * nv
+        return Observed(a, seen[..., :nv], seen[..., nv:n], seen[..., n + 2 :], constraint, seen[..., n], seen[..., n + 1])
+
+    def _observe_by_robot(self, given: Mapping[str, Array]) -> tuple[Array, Array]:
+        forces = self._forces(**given)
+        nv, nb = self.tree.nv, len(self.tree.bodies)
+        loads = forces[..., nv : nv + 6 * nb].reshape(*forces.shape[:-1], nb, 6) if self.system.elements else None
+        q, v, tau = given["q"], given["v"], forces[..., :nv]
+        a = self.robot.forward_dynamics(q, v, tau, loads)
+        none = np.zeros((*q.shape[:-1], 0))
+        if not self.tree.loops or not hasattr(self.robot, "constraint_forces"):
+            return a, none
+        return a, self.robot.constraint_forces(q, v, tau, loads)
+
+    @property
+    def n_works(self) -> int:
+        """How many of the last entries of z are works."""
+        return len(WORKS) if self.system.works else 0
+
+
+def _unrolls(robot: Any) -> bool:
+    from ..compiled import LARGEST_UNROLLED
+
+    return len(robot.model.bodies) <= LARGEST_UNROLLED
+
+
+def _lengths(robot: Any, q: Array) -> Array:
+    """Of the quaternion that each coordinate belongs to, one for others."""
+    scale = np.ones_like(q)
+    for _, where in robot._quaternions:
+        scale[..., where] = np.linalg.norm(q[..., where], axis=-1, keepdims=True)
+    return scale
+
+
+def _largest(x: Array) -> float:
+    return float(np.max(np.abs(x), initial=0.0))

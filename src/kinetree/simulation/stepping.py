@@ -1,0 +1,248 @@
+"""Integrators one step at a time, all with the same face: ``step()``, then ``state_at(t)`` within the step taken.
+
+Adaptive integrators are SciPy's and SUNDIALS', on the coordinates as they are: the rate of
+a quaternion is proportional to its length, so its length is of no consequence and only its
+direction is ever used.  Whatever leaves an integrator has unit length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.integrate import BDF, DOP853, RK45, OdeSolver, Radau
+
+from ..errors import OptionError, UnsupportedError
+from .numeric import Array, Equation, Fault, State
+
+STIFF_AFTER = 15
+"""Steps in a row at the edge of stability after which a problem counts as stiff (Hairer, Norsett, Wanner IV.2)."""
+
+LARGEST_STEPS_LEFT = 50_000
+"""A stiff problem is refused to an explicit integrator if it would need more steps than this to the end."""
+
+ENDLESS = 1e10
+"""Velocities beyond this are no motion of a robot."""
+
+
+class NoConvergence(ArithmeticError):
+    """The equations of an implicit step were not solved."""
+
+
+class Stepper:
+    """What the run loop knows of an integrator."""
+
+    t: float
+    t_old: float
+    state: State
+    n_steps: int = 0
+    interior: int = 0
+    """How many points within a step are cheap to look at, for events."""
+
+    def step(self) -> None:
+        """Go one step on."""
+        raise NotImplementedError
+
+    def state_at(self, t: float) -> State:
+        """The state at a time within the last step."""
+        raise NotImplementedError
+
+    def restart(self, t: float, state: State) -> None:
+        """Go on from another state."""
+        raise NotImplementedError
+
+
+class FixedStepper(Stepper):
+    """Steps of equal length; the last one ends where the run does.
+
+    States within a step are found by a shorter step from its beginning, so they are as exact as any.
+    """
+
+    def __init__(self, equation: Equation, name: str, t: float, state: State, end: float, step: float) -> None:
+        self.advance = equation.step(name)
+        self.equation, self.end, self.h = equation, end, step
+        self.project = projection(equation)
+        self.restart(t, state)
+
+    def restart(self, t: float, state: State) -> None:
+        """Go on from another state; steps are counted from there."""
+        self.t = self.t_old = self.start = t
+        self.state = self.old = state
+        self.count = 0
+
+    def step(self) -> None:
+        """Go one step on."""
+        self.t_old, self.old = self.t, self.state
+        self.count += 1
+        self.n_steps += 1
+        after = self.start + self.count * self.h
+        # a last step shorter than rounding of the time is no step
+        self.t = self.end if after > self.end - 1e-9 * self.h else after
+        self.state = self._from(self.t_old, self.old, self.t)
+
+    def _from(self, t: float, state: State, end: float) -> State:
+        try:
+            new = self.advance(t, state, end - t)
+        except NoConvergence:
+            raise Fault(
+                f"the equations of a step of {end - t:g} s cannot be solved: the step is too large", t
+            ) from None
+        return self.project(new)
+
+    def state_at(self, t: float) -> State:
+        """The state at a time within the last step."""
+        if t == self.t:
+            return self.state
+        return self.old if t == self.t_old else self._from(self.t_old, self.old, t)
+
+
+class ScipyStepper(Stepper):
+    """SciPy's integrators, and SUNDIALS' behind the same face."""
+
+    interior = 3
+
+    def __init__(
+        self, equation: Equation, name: str, t: float, state: State, end: float,
+        rtol: float, atol: float, largest_step: float,
+    ) -> None:  # fmt: skip
+        self.equation, self.name, self.end = equation, name, end
+        self.options = {"rtol": rtol, "atol": atol, "max_step": largest_step}
+        self.project = projection(equation)
+        if equation.tree.loops and name in ("bdf", "sundials"):
+            raise UnsupportedError(
+                f"{name} remembers several steps, between which loops cannot be closed: use radau for stiff mechanisms "
+                "with loops"
+            )
+        self.make: Callable[..., OdeSolver] = {
+            "rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "sundials": _sundials,
+        }[name]  # fmt: skip
+        self.explicit = name in ("rk45", "dop853")
+        self.stiffness = _Stiffness(6.1 if name == "dop853" else 3.25)
+        self.restart(t, state)
+
+    def restart(self, t: float, state: State) -> None:
+        """Go on from another state."""
+        self.t = self.t_old = t
+        self.state = state
+        self.lengths = [x.shape[-1] for x in state]
+        y = np.concatenate(state)
+        self.solver = self.make(self._rate, t, y, self.end, **self.options)
+        self.dense: Any = None
+
+    def _rate(self, t: float, y: Array) -> Array:
+        with np.errstate(all="ignore"):
+            return np.concatenate(self.equation.rates(t, *self._parts(y)))
+
+    def _parts(self, y: Array) -> State:
+        nq, nv, _ = self.lengths
+        return y[:nq], y[nq : nq + nv], y[nq + nv :]
+
+    def _unit(self, y: Array) -> State:
+        q, v, z = self._parts(y)
+        return (self.equation.robot.normalize(q) if np.isfinite(q).all() else q), v.copy(), z.copy()
+
+    def step(self) -> None:
+        """Go one step on."""
+        solver = self.solver
+        self.t_old = solver.t
+        with np.errstate(all="ignore"):
+            complaint = solver.step()
+        self.n_steps += 1
+        if solver.status == "failed":
+            raise Fault(self._diagnosis(complaint), float(solver.t), self._fastest())
+        self.t = float(solver.t)
+        self.dense = None
+        if self.explicit:
+            self.stiffness.look(solver)
+            if self.stiffness.found and (self.end - self.t) / solver.step_size > LARGEST_STEPS_LEFT:
+                raise Fault(
+                    f"the problem is stiff: {self.name} can only take steps of {solver.step_size:.3g} s, which it would "
+                    f"need {(self.end - self.t) / solver.step_size:.3g} of; use integrator='radau' or 'bdf'",
+                    self.t,
+                    self._fastest(),
+                )
+        self.state = self._unit(solver.y)
+        if self.equation.tree.loops:
+            self._close_loops()
+
+    def _close_loops(self) -> None:
+        _ = self.state_at(self.t)  # the interpolation is made from what the step has left
+        self.state = self.project(self.state)
+        self.solver.y = np.concatenate(self.state)
+        self.solver.f = self._rate(self.t, self.solver.y)
+
+    def _diagnosis(self, complaint: str | None) -> str:
+        if self.explicit:
+            return (
+                f"{self.name} cannot go on: no step is small enough. Either the problem is stiff (use "
+                "integrator='radau' or 'bdf'), or the motion or a force grows without bound"
+            )
+        return f"{self.name} cannot go on ({(complaint or 'failed').rstrip('.')}): the motion or a force has no bound"
+
+    def _fastest(self) -> str | None:
+        """The joint whose acceleration is largest, where a problem most likely is."""
+        with np.errstate(all="ignore"):
+            _, a, _ = self.equation.rates(self.t_old, *self.state)
+        names = self.equation.robot.v_names
+        return names[int(np.argmax(np.where(np.isfinite(a), np.abs(a), np.inf)))] if names else None
+
+    def state_at(self, t: float) -> State:
+        """The state at a time within the last step."""
+        if self.dense is None:
+            self.dense = self.solver.dense_output()
+        return self._unit(self.dense(t))
+
+
+class _Stiffness:
+    """Notices that stability and not accuracy limits an explicit Runge-Kutta formula's step.
+
+    Two stages at the end of a step differ by little in y and by h lambda times as much in
+    h y': their ratio estimates the largest eigenvalue (Hairer, Norsett, Wanner, section IV.2).
+    """
+
+    def __init__(self, edge: float) -> None:
+        self.edge, self.hits, self.misses = edge, 0, 0
+
+    @property
+    def found(self) -> bool:
+        return self.hits >= STIFF_AFTER
+
+    def look(self, solver: Any) -> None:
+        n, h = solver.n_stages, solver.h_previous
+        slopes = solver.K[: n - 1]
+        stage = solver.y_old + h * (slopes.T @ solver.A[n - 1, : n - 1])
+        apart = np.linalg.norm(solver.y - stage)
+        if apart > 0.0 and h * np.linalg.norm(solver.f - solver.K[n - 1]) > self.edge * apart:
+            self.hits, self.misses = self.hits + 1, 0
+        else:
+            self.misses += 1
+            if self.misses >= 6:
+                self.hits = 0
+
+
+def _sundials(rate: Any, t: float, y: Array, end: float, rtol: float, atol: float, max_step: float) -> Any:
+    try:
+        from .sundials import CvodeSolver
+    except ImportError:
+        raise OptionError(
+            "integrator 'sundials' needs the package scikit-sundae: pip install 'kinetree[sundials]'; "
+            "'radau' and 'bdf' need nothing more"
+        ) from None
+    return CvodeSolver(rate, t, y, end, rtol=rtol, atol=atol, max_step=max_step)
+
+
+def projection(equation: Equation) -> Callable[[State], State]:
+    """What brings a state back onto the closed loops; nothing where there are none."""
+    robot: Any = equation.robot
+    if not robot.model.loops:
+        return lambda state: state
+
+    def project(state: State) -> State:
+        q, v, z = state
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            return state
+        closed_q, closed_v = robot.project(q, v)
+        return closed_q, closed_v, z
+
+    return project
