@@ -314,6 +314,9 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
     for a in (
         Algorithm("loop_gaps", _Q, loop_closure.gaps, _per_constraint()),
         Algorithm("loop_jacobian", _Q, loop_closure.constraint_matrix, lambda t, o: (t.n_constraints, t.nv)),
+        Algorithm(
+            "loop_jacobian_entries", _Q, loop_closure.constraint_entries, lambda t, o: (len(loop_closure.pattern(t)),),
+        ),
         Algorithm("loop_drift", _QV, loop_closure.drift, _per_constraint()),
         Algorithm("closed_inverse_dynamics", _QVA, _closed_inverse_dynamics, _closed, loads=True),
         Algorithm(

@@ -189,7 +189,15 @@ class Mechanism(Robot):
 
     def loop_jacobian(self, q: ArrayLike) -> Array:
         """The matrix K of ``K v = 0``, (..., constraints, nv)."""
-        return self._run("loop_jacobian", q=q)
+        entries = self._run("loop_jacobian_entries", q=q)
+        k = np.zeros((*entries.shape[:-1], self.n_constraints * self.nv), dtype=entries.dtype)
+        k[..., self._places] = entries
+        return k.reshape(*entries.shape[:-1], self.n_constraints, self.nv)
+
+    @cached_property
+    def _places(self) -> Array:
+        """Where in K its entries that are not always zero sit."""
+        return np.array([i * self.nv + j for i, j in loop_closure.pattern(self.model)], dtype=int)
 
     def loop_drift(self, q: ArrayLike, v: ArrayLike) -> Array:
         """``dK/dt v``, so that accelerations obey ``K a + drift = 0``."""

@@ -62,6 +62,29 @@ def constraint_matrix(tree: Model, q: Scalars, posed: Sequence[Posed] | None = N
     return rows
 
 
+def pattern(tree: Model) -> list[tuple[int, int]]:
+    """Rows and columns of K that can be anything but zero: a loop is moved by the joints around it only."""
+    found: list[tuple[int, int]] = []
+    row = 0
+    for loop in tree.loops:
+        around = set(tree.support(loop.predecessor)) ^ set(tree.support(loop.successor))
+        columns = sorted({j for i in around for j in _freedoms(tree, i)})
+        found += [(row + k, j) for k in range(loop.count) for j in columns]
+        row += loop.count
+    return found
+
+
+def _freedoms(tree: Model, body: int) -> range:
+    link = tree.links[body]
+    return range(link.v_slice.start, link.v_slice.stop)
+
+
+def constraint_entries(tree: Model, q: Scalars) -> list[Scalar]:
+    """The entries of K named by :func:`pattern`."""
+    k = constraint_matrix(tree, q)
+    return [k[i][j] for i, j in pattern(tree)]
+
+
 def relative_columns(tree: Model, posed: Sequence[Posed], loop: Loop, pose: Transform) -> list[Motion | None]:
     """Velocity of B relative to A, in B, per unit of each v; joints that carry both count for nothing."""
     meeting = _meeting_body(tree, loop)

@@ -26,7 +26,8 @@ def decompose(matrix: Array, rank: int | None = None) -> tuple[Array, Array, Arr
     kept : ndarray of bool, shape of s
     """
     finite = np.isfinite(matrix).all(axis=(-1, -2), keepdims=True)
-    u, s, vt = np.linalg.svd(np.where(finite, matrix, 0.0), full_matrices=True)
+    wide = matrix.shape[-2] < matrix.shape[-1]  # only then has V more columns than there are singular values
+    u, s, vt = np.linalg.svd(np.where(finite, matrix, 0.0), full_matrices=wide)
     largest = s[..., :1] if s.shape[-1] else s
     kept = s > RELATIVE_TOLERANCE * largest
     if rank is not None:
