@@ -1,0 +1,186 @@
+"""Mechanisms with loops for the tests, in code; data from the sources (000 tables 8.1-8.3, 10.3; 001 section 3.5)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+import kinetree as kt
+
+TURN = kt.Revolute("z")
+DOWN = (0.0, -9.81, 0.0)
+
+
+def rod(length: float, mass: float, com: float | None = None) -> dict[str, Any]:
+    """A slender rod along x from its joint; ``com`` along it where it is not the middle."""
+    inertia = mass * length**2 / 12
+    return {"mass": mass, "com": (length / 2 if com is None else com, 0, 0), "inertia": (0, inertia, inertia)}
+
+
+def passive(builder: kt.Builder, name: str, parent: str, position: Any, body: dict[str, Any], **more: Any) -> None:
+    """A body on a passive hinge."""
+    builder.body(name, parent, TURN, position=position, actuated=False, **body, **more)
+
+
+def four_bar(cut: int = 4, coupler: str = "half", tilt: Any = None) -> kt.Mechanism:
+    """000 tables 10.3 ("half") and 8.1 ("whole"): crank, link 2 on the ground, link 3 on it.
+
+    Cut 4 opens crank-coupler (crank | link 2, link 3), cut 3 opens link 2-link 3 (crank, link 3 | link 2),
+    as in 000 figure 8.2.  ``tilt`` turns everything, gravity included, out of the coordinate plane.
+    """
+    third = rod(0.1152, 5.0) if coupler == "half" else rod(0.2304, 5.0, 0.0)
+    r = kt.Pose.of(rpy=tilt) if tilt is not None else kt.Pose()
+    turn = np.array(r.rotation, dtype=float).reshape(3, 3)
+    axis = kt.Revolute(turn @ [0, 0, 1])
+
+    def turned(body: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "mass": body["mass"],
+            "com": turn @ np.array(body["com"]),
+            "inertia": turn @ np.diag(body["inertia"]) @ turn.T,
+        }
+
+    b = kt.Builder("four-bar", gravity=turn @ np.array(DOWN))
+    b.body("crank", "base", axis, **turned(rod(0.038, 1.5)))
+    b.body("link2", "base", axis, position=turn @ [-0.0895, 0, 0], actuated=False, **turned(rod(0.1152, 3.0)))
+    end1, end2, end3 = turn @ [0.038, 0, 0], turn @ [0.1152, 0, 0], turn @ [0.1152, 0, 0]
+    if cut == 4:
+        b.body("link3", "link2", axis, position=end2, actuated=False, **turned(third))
+        b.loop("cut", "crank", "link3", axis, placement=end1, seat=end3)
+    else:
+        # link 3's frame stays at its joint with link 2, so that it is the same body
+        b.body(
+            "link3", "crank", axis, position=end1, actuated=False,
+            **turned({**third, "com": (third["com"][0] - 0.1152, 0, 0)}),
+        )  # fmt: skip
+        b.loop("cut", "link2", "link3", axis, placement=end2, seat=-end3)
+    return b.build()
+
+
+def four_bar_state(t: Any, mechanism: kt.Mechanism, cut: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The crank turning at 3 pi/2 rad/s, by 000 table 10.5 (sign of its square root corrected)."""
+    t = np.asarray(t, dtype=float)
+    a1, a3, ground = 0.038, 0.1152, 0.0895
+    al1 = 1.5 * np.pi * t
+    p, s = a1 * np.cos(al1) + ground, a1 * np.sin(al1)
+    x, y = s / a1, p / a1
+    z = (p * p + s * s) / (2 * a3 * a1)  # both other links are equally long
+    root = np.sqrt(x * x + y * y - z * z)
+    al3, al2 = 2 * np.arctan2(x - root, y + z), 2 * np.arctan2(x + root, y + z)
+    q = np.stack([al1, al2, 2 * np.pi + al3 - al2 if cut == 4 else al3 - al1], axis=-1)
+    v = mechanism.velocities(q, np.full((*t.shape, 1), 1.5 * np.pi))
+    return q, v, mechanism.accelerations(q, v, np.zeros((*t.shape, 1)))
+
+
+def leg() -> kt.Mechanism:
+    """000 section 8.4: Hoeken's four-bar and a pantograph; pivots from the notes, section 8."""
+    b = kt.Builder("leg", gravity=DOWN)
+    b.body("l1", "base", TURN, **rod(0.025, 0.010))
+    passive(b, "l2", "base", (0.050, 0, 0), rod(0.0625, 0.020))
+    passive(b, "l3", "l2", (0.0625, 0, 0), rod(0.125, 0.050, 0.0))
+    passive(b, "l4", "base", (0.070, -0.030, 0), rod(0.200, 0.080))
+    passive(b, "l5", "l4", (0.050, 0, 0), rod(0.075, 0.030))
+    passive(b, "l6", "l4", (0.200, 0, 0), rod(0.300, 0.120))
+    passive(b, "l7", "l6", (0.075, 0, 0), rod(0.150, 0.060))
+    b.loop("cut8", "l1", "l3", TURN, placement=(0.025, 0, 0), seat=(0.0625, 0, 0))
+    b.loop("cut9", "l3", "l5", TURN, placement=(-0.0625, 0, 0), seat=(0.075, 0, 0))
+    b.loop("cut10", "l7", "l5", TURN, placement=(0.150, 0, 0), seat=(0.075, 0, 0))
+    return b.build()
+
+
+LEG_START = np.array([0, 4.51103, -2.73888, -0.87644, -1.46037, -1.46037, -1.68122])
+
+
+def three_rrr() -> kt.Mechanism:
+    """000 section 8.5, table 8.3: the platform carried by leg 1, cuts at the feet of the other two legs' elbows."""
+    b = kt.Builder("3-RRR", gravity=DOWN)
+    b.body("a1", "base", TURN, **rod(0.4, 3.0))
+    passive(b, "a2", "a1", (0.4, 0, 0), rod(0.6, 4.0))
+    middle = (0.2, 0.2 / np.sqrt(3), 0)
+    platform = {"mass": 8.0, "com": middle, "inertia": (0.08, 0.08, 0.16)}
+    passive(b, "platform", "a2", (0.6, 0, 0), platform)
+    passive(b, "b2", "platform", (0.4, 0, 0), rod(0.6, 4.0))
+    passive(b, "c2", "platform", (0.2, 0.2 * np.sqrt(3), 0), rod(0.6, 4.0))
+    b.body("b1", "base", TURN, position=(1, 0, 0), **rod(0.4, 3.0))
+    b.body("c1", "base", TURN, position=(0.5, np.sqrt(3) / 2, 0), **rod(0.4, 3.0))
+    b.loop("cut7", "b1", "b2", TURN, placement=(0.4, 0, 0), seat=(0.6, 0, 0))
+    b.loop("cut8", "c1", "c2", TURN, placement=(0.4, 0, 0), seat=(0.6, 0, 0))
+    b.frame("centre", "platform", middle)
+    return b.build()
+
+
+THREE_RRR_START = np.deg2rad([60, -50, 215, 75, 228, 240, 330])
+"""Table 8.4 (its fifth angle is measured from an axis turned by 60 degrees); closes to about 2 cm."""
+
+
+def five_bar(ground: float = 1.0, redundant: bool = False) -> kt.Mechanism:
+    """001 section 3.5; leg 2 stands at (ground, 0). The tip is where the legs meet."""
+    b = kt.Builder("five-bar", gravity=DOWN)
+    b.body("a1", "base", TURN, **rod(0.6, 3.0))
+    b.body("a2", "a1", TURN, position=(0.6, 0, 0), actuated=redundant, **rod(1.1, 1.6))
+    b.body("b1", "base", TURN, position=(ground, 0, 0), **rod(0.7, 2.0))
+    passive(b, "b2", "b1", (0.7, 0, 0), rod(1.2, 1.1))
+    b.loop("tip-joint", "a2", "b2", TURN, placement=(1.1, 0, 0), seat=(1.2, 0, 0))
+    b.frame("tip", "a2", (1.1, 0, 0))
+    return b.build()
+
+
+FIVE_BAR_START = np.array([2.0, -1.0, 1.0, 1.0])
+
+
+def stewart() -> kt.Mechanism:
+    """Six legs U-P-S; the first carries the platform, the others are cut at their ball joints."""
+    b = kt.Builder("stewart")
+    angles = np.deg2rad([-10, 10, 110, 130, 230, 250])
+    feet = np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
+    tops = np.deg2rad([-50, 50, 70, 170, 190, 290])
+    heads = 0.5 * np.stack([np.cos(tops), np.sin(tops), 0 * tops], axis=1)
+    for i in range(6):
+        b.body(f"lower{i}", "base", kt.Universal("XY"), position=feet[i], actuated=False, mass=1.0,
+               com=(0, 0, 0.3), inertia=(0.02, 0.02, 0.002))  # fmt: skip
+        b.body(f"upper{i}", f"lower{i}", kt.Prismatic("z"), mass=0.5, com=(0, 0, -0.2), inertia=(0.01, 0.01, 0.001))
+    b.body("platform", "upper0", kt.Spherical(), actuated=False, mass=5.0, com=tuple(-heads[0]),
+           inertia=(0.3, 0.3, 0.5))  # fmt: skip
+    for i in range(1, 6):
+        b.loop(f"ball{i}", f"upper{i}", "platform", kt.Spherical(), seat=heads[i] - heads[0])
+    b.frame("top", "platform", -heads[0])
+    return b.build()
+
+
+def stewart_at(mechanism: kt.Mechanism, pose: np.ndarray) -> np.ndarray:
+    """Closed form: leg lengths and angles from the platform's pose."""
+    q = mechanism.neutral()
+    model = mechanism.model
+    heads = [np.zeros(3)] + [np.array(loop.seat.position) for loop in model.loops]
+    origin = pose[:3, 3] + pose[:3, :3] @ (heads[0] - np.array(model.frame("top").pose.position))
+    for i in range(6):
+        reach = origin + pose[:3, :3] @ heads[i] - np.array(model.joint(f"lower{i}_joint").placement.position)
+        length = np.linalg.norm(reach)
+        # Rot(x, a) Rot(y, b) z = (sin b, -sin a cos b, cos a cos b)
+        q[model.joint(f"lower{i}_joint").q_slice] = [np.arctan2(-reach[1], reach[2]), np.arcsin(reach[0] / length)]
+        q[model.joint(f"upper{i}_joint").q_slice] = length
+    first = Rotation.from_euler("XY", q[model.joint("lower0_joint").q_slice])
+    ball = first.inv() * Rotation.from_matrix(pose[:3, :3])
+    q[model.joint("platform_joint").q_slice] = ball.as_quat()
+    return q
+
+
+def delta() -> kt.Mechanism:
+    """Three legs R-U-U that keep the platform level (a delta robot with each parallelogram as one rod)."""
+    b = kt.Builder("delta")
+    arm = {"mass": 0.8, "com": (0.15, 0, 0), "inertia": (0.001, 0.006, 0.006)}
+    fore = {"mass": 0.3, "com": (0.4, 0, 0), "inertia": (0.001, 0.016, 0.016)}
+    for i, angle in enumerate(np.deg2rad([0, 120, 240])):
+        turn = kt.Pose.of(rpy=(0, 0, angle))
+        b.body(f"arm{i}", "base", kt.Revolute("y"), placement=turn @ kt.Pose.of((0.2, 0, 0)), **arm)
+        b.body(f"rod{i}", f"arm{i}", kt.Universal("YZ"), position=(0.3, 0, 0), actuated=False, **fore)
+        if i == 0:
+            b.body("platform", "rod0", kt.Universal("ZY"), position=(0.8, 0, 0), actuated=False, mass=0.5,
+                   com=(-0.05, 0, 0), inertia=(0.001, 0.001, 0.002))  # fmt: skip
+        else:
+            seat = kt.Pose.of((-0.05, 0, 0)) @ turn @ kt.Pose.of((0.05, 0, 0))
+            b.loop(f"joint{i}", f"rod{i}", "platform", kt.Universal("ZY"), placement=(0.8, 0, 0), seat=seat)
+    b.frame("centre", "platform", (-0.05, 0, 0))
+    return b.build()
