@@ -16,6 +16,7 @@ from helpers.compare import assert_close, derivative, rate, skew, times, transpo
 from helpers.robots import KINDS, cam, random_mass, random_state
 from kinetree.errors import ModelError
 from kinetree.model.joints import KINDS as REGISTERED
+from kinetree.model.joints import reverse
 from kinetree.model.joints import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES, JointKind
 
 SKEWED = (0.3, -1.2, 0.7)
@@ -39,6 +40,19 @@ ALL = [
     kt.Free(),
     *(kt.EulerFree(s) for s in THREE_AXIS_SEQUENCES),
     kt.Custom(2, cam, "cam", ("rad", "m")),
+]
+ALL += [
+    reverse(kind)
+    for kind in (
+        kt.Universal("XZ"),
+        kt.Spherical(),
+        kt.EulerSpherical("ZXZ"),
+        kt.Planar(SKEWED),
+        kt.Translation(),
+        kt.Free(),
+        kt.EulerFree("YXZ"),
+        kt.Custom(2, cam, "cam", ("rad", "m")),
+    )
 ]
 
 

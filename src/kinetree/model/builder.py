@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import heapq
 import math
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from ..errors import ModelError, ModelWarning, UnknownNameError
+from .graph import LIMITS, Draft, inverse, passive_data, span
 from .joints import Fixed, Free, JointKind
 from .mass import MassProperties
 from .pose import Pose, floats
@@ -24,19 +24,6 @@ JOINT_DATA = (
     "gear_ratio", "actuated", "mimic",
 )  # fmt: skip
 """What :meth:`ModelBuilder.body` hands on to :meth:`ModelBuilder.add_joint`."""
-
-
-@dataclass
-class _Draft:
-    """A joint as it was described, before the tree is known."""
-
-    name: str
-    parent: str
-    child: str
-    kind: JointKind
-    placement: Pose
-    child_pose: Pose
-    data: dict[str, Any] = field(default_factory=dict)
 
 
 def _per(value: PerFreedom, count: int, default: float, what: str, nonnegative: bool = False) -> tuple[float, ...]:
@@ -86,9 +73,9 @@ class ModelBuilder:
         self.gravity = check_gravity(gravity)
         self.strict = strict
         self._bodies: dict[str, MassProperties] = {}
-        self._joints: dict[str, _Draft] = {}
+        self._joints: dict[str, Draft] = {}
         self._frames: dict[str, tuple[str, Pose]] = {}
-        self._loops: dict[str, tuple[str, str, JointKind, Pose, Pose]] = {}
+        self._loops: dict[str, Draft] = {}
 
     # Describing
 
@@ -153,7 +140,7 @@ class ModelBuilder:
         """
         if not isinstance(name, str) or not name:
             raise ModelError(f"a joint needs a name, got {name!r}")
-        if name in self._joints:
+        if name in self._joints or name in self._loops:
             raise ModelError(f"two joints are named {name!r}")
         if not isinstance(kind, JointKind):
             raise ModelError(f"joint {name!r}: kind must be a joint such as kinetree.Revolute('z'), not {kind!r}")
@@ -178,7 +165,7 @@ class ModelBuilder:
             raise ModelError(f"{where}mimic must be kinetree.Mimic(leader, ratio, offset), not {mimic!r}")
         if mimic and nv != 1:
             raise ModelError(f"{where}only joints with one degree of freedom can mimic another")
-        self._joints[name] = _Draft(name, parent, child, kind, placement or Pose(), child_pose or Pose(), data)
+        self._joints[name] = Draft(name, parent, child, kind, placement or Pose(), child_pose or Pose(), data)
 
     def body(
         self,
@@ -266,6 +253,49 @@ class ModelBuilder:
             raise ModelError(f"frame {name!r}: {problem}") from None
         return self
 
+    def joint(
+        self,
+        name: str,
+        parent: str,
+        child: str,
+        kind: JointKind,
+        placement: Pose | Any = None,
+        child_pose: Pose | Any = None,
+        *,
+        seat: Pose | Any = None,
+        **data: Any,
+    ) -> Self:
+        """Join two bodies that are declared by :meth:`add_body`; joints may form loops. Returns the builder.
+
+        Parameters
+        ----------
+        name, parent, child : str
+            The base is a body like any other here, and may be the child.
+        kind : JointKind
+        placement : Pose, (3,) position or 4x4 matrix
+            Of the joint's fixed frame on the parent.
+        child_pose : Pose, (3,) position or 4x4 matrix
+            Of the child's frame in the joint's moving frame.
+        seat : Pose, (3,) position or 4x4 matrix
+            The same the other way round: the joint's moving frame on the child. Give one of the two.
+        **data
+            Limits, friction, ...: see :meth:`add_joint`. A joint that is to be cut must be passive
+            (``actuated=False``).
+        """
+        if child_pose is not None and seat is not None:
+            raise ModelError(f"joint {name!r}: give either child_pose or seat")
+        for word in data:
+            if word not in JOINT_DATA:
+                raise UnknownNameError(f"joint property (given for joint {name!r})", word, JOINT_DATA)
+        try:
+            fixed, moving = self._poses(placement, child_pose if seat is None else seat)
+        except ModelError as problem:
+            raise ModelError(f"joint {name!r}: {problem}") from None
+        self.add_joint(name, parent, child, kind, fixed, child_pose=moving if seat is None else inverse(moving), **data)
+        if seat is not None:
+            self._joints[name].given_seat = moving
+        return self
+
     def loop(
         self,
         name: str,
@@ -275,6 +305,7 @@ class ModelBuilder:
         *,
         placement: Pose | Any = None,
         seat: Pose | Any = None,
+        **limits: PerFreedom,
     ) -> Self:
         """Close a loop: a joint between two bodies that are carried already.
 
@@ -290,36 +321,83 @@ class ModelBuilder:
             Of the joint's fixed frame on the predecessor.
         seat : Pose, (3,) position or 4x4 matrix
             Of the joint's moving frame on the successor.
+        **limits
+            ``lower``, ``upper``, ``velocity_limit``, ``effort_limit``: they count when another
+            choice of cuts puts this joint into the tree.
         """
         if name in self._loops or name in self._joints:
             raise ModelError(f"two joints are named {name!r}")
         if not isinstance(joint, JointKind):
             raise ModelError(f"loop {name!r}: give a joint such as kinetree.Revolute('z'), not {joint!r}")
-        fixed, moving = (Pose() if p is None else Pose.like(p) for p in (placement, seat))
-        self._loops[name] = (predecessor, successor, joint, fixed, moving)
+        for word in limits:
+            if word not in LIMITS:
+                raise UnknownNameError(f"property of a cut joint (given for loop {name!r})", word, LIMITS)
+        data = passive_data(joint)
+        for word, value in limits.items():
+            count = joint.nq if word in ("lower", "upper") else joint.nv
+            data[word] = _per(value, count, data[word][0], f"loop {name!r}: {word}", word.endswith("_limit"))
+        fixed, moving = self._poses(placement, seat)
+        self._loops[name] = Draft(name, predecessor, successor, joint, fixed, inverse(moving), data, moving)
         return self
+
+    @staticmethod
+    def _poses(*given: Pose | Any) -> tuple[Pose, ...]:
+        return tuple(Pose() if p is None else Pose.like(p) for p in given)
 
     # Building
 
-    def model(self, *, floating_base: bool = False, merge_fixed: bool = True) -> Model:
-        """Check everything, order it, weld what is fixed, and freeze it."""
+    def model(
+        self,
+        *,
+        floating_base: bool = False,
+        merge_fixed: bool = True,
+        cuts: Sequence[str] | None = None,
+        rule: str | None = None,
+    ) -> Model:
+        """Check everything, choose a spanning tree where there are loops, weld what is fixed, and freeze it.
+
+        Parameters
+        ----------
+        floating_base : bool
+            Put the root on a free joint.
+        merge_fixed : bool
+            Weld bodies on fixed joints to their parents.
+        cuts : names of joints, optional
+            Joints that close loops; the loops they leave are cut by the rule.
+        rule : {"minimum_dof", "shortest"}, optional
+            How to choose the cuts; see :mod:`kinetree.model.spanning`. Where neither cuts nor a rule
+            are given, joints declared by :meth:`loop` are the cuts, and loops among other joints
+            are cut for minimum degrees of freedom.
+        """
         if not self._joints and not self._bodies:
             raise ModelError(f"robot {self.name!r} is empty: it has no bodies")
         bodies = dict(self._bodies)
+        as_declared = cuts is None and rule is None
+        joints = list(self._joints.values()) + (
+            [] if as_declared else [self._on_bodies(d) for d in self._loops.values()]
+        )
+        self._check_ends_known(joints, bodies)
         root = self._find_root(bodies)
-        drafts = self._ordered(root, bodies)
-        base_name = root
+        spanning = span(root, bodies, joints, cuts, rule)
+        loops = [*spanning.cuts, *(self._loops.values() if as_declared else [])]
+        base_name, drafts = root, spanning.tree
         if floating_base:
             base_name = _fresh("world", bodies)
             bodies[base_name] = MassProperties()
             joint_name = _fresh("floating_base", self._joints)
-            free = _Draft(joint_name, base_name, root, Free(), Pose(), Pose(), _default_data(Free()))
+            free = Draft(joint_name, base_name, root, Free(), Pose(), Pose(), passive_data(Free()))
             drafts.insert(0, free)
-        return self._assemble(base_name, bodies, drafts, merge_fixed)
+        return self._assemble(base_name, bodies, drafts, loops, merge_fixed)
 
-    def _find_root(self, bodies: dict[str, MassProperties]) -> str:
-        carried: dict[str, str] = {}
-        for draft in self._joints.values():
+    def _on_bodies(self, loop: Draft) -> Draft:
+        """A loop joint between frames as one between the bodies these are on."""
+        (parent, here), (child, there) = (self._frames.get(end, (end, Pose())) for end in (loop.parent, loop.child))
+        seat = there @ loop.seat
+        placement = here @ loop.placement
+        return Draft(loop.name, parent, child, loop.kind, placement, inverse(seat), loop.data, seat)
+
+    def _check_ends_known(self, joints: Sequence[Draft], bodies: dict[str, MassProperties]) -> None:
+        for draft in joints:
             for role, body in (("parent", draft.parent), ("child", draft.child)):
                 if body not in bodies and body == self.base:
                     bodies[self.base] = MassProperties()
@@ -328,50 +406,33 @@ class ModelBuilder:
                     raise UnknownNameError(f"body (the {role} of joint {draft.name!r})", body, known)
             if draft.parent == draft.child:
                 raise ModelError(f"joint {draft.name!r} joins body {draft.child!r} to itself")
-            if draft.child in carried:
-                raise ModelError(
-                    f"body {draft.child!r} is carried by two joints, {carried[draft.child]!r} and {draft.name!r}: "
-                    "that is a closed loop, and this model is a tree"
-                )
-            carried[draft.child] = draft.name
-        roots = [b for b in bodies if b not in carried]
+
+    def _find_root(self, bodies: dict[str, MassProperties]) -> str:
+        """The base where it is mentioned; in a plain tree, the one body that nothing carries."""
+        carried = [draft.child for draft in self._joints.values()]
+        roots = [b for b in bodies if b not in set(carried)]
+        is_tree = len(set(carried)) == len(carried)
+        if self.base in bodies and (self.base in roots or not roots or not is_tree):
+            return self.base
         if not roots:
             raise ModelError(
                 f"robot {self.name!r} has no root: its joints form a closed loop "
-                f"({', '.join(list(carried.values())[:6])}, ...)"
+                f"({', '.join(list(self._joints)[:6])}, ...); say which body is the base"
             )
         if len(roots) > 1:
             raise ModelError(
-                f"robot {self.name!r} has {len(roots)} roots ({', '.join(repr(r) for r in roots[:6])}): "
-                "every body but one must be the child of a joint"
+                f"robot {self.name!r} has {len(roots)} roots ({', '.join(repr(r) for r in roots[:6])}): every body but "
+                "one must be the child of a joint, or one of them must be named as the base"
             )
         return roots[0]
 
-    def _ordered(self, root: str, bodies: dict[str, MassProperties]) -> list[_Draft]:
-        """Parents before children, otherwise the order of description."""
-        by_parent: dict[str, list[tuple[int, _Draft]]] = {}
-        for position, draft in enumerate(self._joints.values()):
-            by_parent.setdefault(draft.parent, []).append((position, draft))
-        ready = [(position, draft.name) for position, draft in by_parent.get(root, [])]
-        heapq.heapify(ready)
-        order = []
-        while ready:
-            _, name = heapq.heappop(ready)
-            draft = self._joints[name]
-            order.append(draft)
-            for position, child in by_parent.get(draft.child, []):
-                heapq.heappush(ready, (position, child.name))
-        if len(order) != len(self._joints):
-            reached = {d.child for d in order} | {root}
-            lost = [b for b in bodies if b not in reached]
-            raise ModelError(
-                f"bodies {', '.join(repr(b) for b in lost[:6])} cannot be reached from the root {root!r}: "
-                "their joints form a closed loop"
-            )
-        return order
-
     def _assemble(
-        self, base_name: str, bodies: dict[str, MassProperties], drafts: list[_Draft], merge_fixed: bool
+        self,
+        base_name: str,
+        bodies: dict[str, MassProperties],
+        drafts: list[Draft],
+        loops: Sequence[Draft],
+        merge_fixed: bool,
     ) -> Model:
         # where each described body frame ended up: (index of the moving body, pose on it)
         seat: dict[str, tuple[int, Pose]] = {base_name: (BASE, Pose())}
@@ -383,11 +444,14 @@ class ModelBuilder:
         for draft in drafts:
             carrier, pose = seat[draft.parent]
             placement = pose @ draft.placement
+            if draft.turned and draft.name not in bodies and draft.name not in self._frames:
+                # the frame that a joint's name stands for is on the child it was described with
+                frames.append(Frame(draft.name, carrier, placement))
             if merge_fixed and isinstance(draft.kind, Fixed):
                 place = placement @ draft.child_pose
                 seat[draft.child] = (carrier, place)
                 frames.append(Frame(draft.child, carrier, place))
-                if draft.name not in bodies and draft.name != draft.child:
+                if not draft.turned and draft.name not in bodies and draft.name != draft.child:
                     frames.append(Frame(draft.name, carrier, place))
                 welded = bodies[draft.child].moved(place)
                 if carrier == BASE:
@@ -397,7 +461,7 @@ class ModelBuilder:
                 continue
             index = len(joints)
             seat[draft.child] = (index, draft.child_pose)
-            if not draft.child_pose.is_identity:
+            if not draft.child_pose.is_identity and draft.child not in self._frames:
                 frames.append(Frame(draft.child, index, draft.child_pose))
             names.append(draft.child)
             masses.append(bodies[draft.child].moved(draft.child_pose))
@@ -423,28 +487,21 @@ class ModelBuilder:
             Body(base_name, base_mass),
             tuple(frames),
             self.gravity,
-            tuple(self._closed(name, seat) for name in self._loops),
+            tuple(self._closed(draft, seat) for draft in loops),
         )
 
-    def _closed(self, name: str, places: dict[str, tuple[int, Pose]]) -> Loop:
+    def _closed(self, draft: Draft, places: dict[str, tuple[int, Pose]]) -> Loop:
         """A loop joint between bodies whose places are known now."""
-        first, second, kind, placement, seat = self._loops[name]
-        for body in (first, second):
+        for body in (draft.parent, draft.child):
             if body not in places:
-                raise UnknownNameError(f"body (of loop {name!r})", body, places)
-        (a, pose_a), (b, pose_b) = places[first], places[second]
+                raise UnknownNameError(f"body (of loop {draft.name!r})", body, places)
+        (a, pose_a), (b, pose_b) = places[draft.parent], places[draft.child]
         if a == b:
-            raise ModelError(f"loop {name!r} joins {first!r} to {second!r}, which is the same rigid body")
-        return Loop(name, kind, a, b, pose_a @ placement, pose_b @ seat)
-
-
-def _default_data(kind: JointKind) -> dict[str, Any]:
-    nq, nv, inf = kind.nq, kind.nv, math.inf
-    return {
-        "lower": (-inf,) * nq, "upper": (inf,) * nq, "velocity_limit": (inf,) * nv, "effort_limit": (inf,) * nv,
-        "damping": (0.0,) * nv, "friction": (0.0,) * nv, "rotor_inertia": (0.0,) * nv, "gear_ratio": (1.0,) * nv,
-        "actuated": False, "mimic": None,
-    }  # fmt: skip
+            raise ModelError(
+                f"loop {draft.name!r} joins {draft.parent!r} to {draft.child!r}, which is the same rigid body"
+            )
+        limits = {key: draft.data[key] for key in LIMITS if any(map(math.isfinite, draft.data[key]))}
+        return Loop(draft.name, draft.kind, a, b, pose_a @ draft.placement, pose_b @ draft.seat, **limits)
 
 
 def _fresh(name: str, taken: Iterable[str]) -> str:

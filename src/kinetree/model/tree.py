@@ -133,6 +133,8 @@ class Loop:
         Of the joint's fixed frame on the predecessor.
     seat : Pose
         Of the joint's moving frame on the successor.
+    lower, upper, velocity_limit, effort_limit : tuple of floats
+        Limits, as of a :class:`Joint`, for when another choice of cuts puts it into the tree; empty if there are none.
     """
 
     name: str
@@ -141,6 +143,10 @@ class Loop:
     successor: int
     placement: Pose = field(default_factory=Pose)
     seat: Pose = field(default_factory=Pose)
+    lower: Floats = ()
+    upper: Floats = ()
+    velocity_limit: Floats = ()
+    effort_limit: Floats = ()
 
     @property
     def count(self) -> int:
@@ -252,6 +258,8 @@ class Model:
             table.setdefault(body.name, Frame(body.name, i))
         for i, joint in enumerate(self.joints):
             table.setdefault(joint.name, Frame(joint.name, i))
+        for loop in self.loops:
+            table.setdefault(loop.name, Frame(loop.name, loop.successor, loop.seat))
         return table
 
     @cached_property

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, Self
 
 from ...errors import FileFormatError, ModelError, ModelWarning, UnknownNameError, callers_level
-from ..builder import ModelBuilder, _Draft
+from ..builder import ModelBuilder
+from ..graph import Draft
 from ..joints import Fixed, JointKind
 from ..mass import MassProperties
 from ..pose import Pose
@@ -129,7 +130,7 @@ class FileBuilder(ModelBuilder):
         """Whether no body so far has mass."""
         return all(properties.is_massless for properties in self._bodies.values())
 
-    def _carrier(self, body: str) -> _Draft | None:
+    def _carrier(self, body: str) -> Draft | None:
         return next((draft for draft in self._joints.values() if draft.child == body), None)
 
     # Building

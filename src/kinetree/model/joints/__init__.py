@@ -12,6 +12,7 @@ from .helical import Helical
 from .kind import KINDS, JointKind, unit_axis
 from .planar import Planar, Translation
 from .prismatic import Prismatic
+from .reversed import Reversed, reverse
 from .revolute import Continuous, Revolute
 from .spherical import Spherical
 from .universal import TWO_AXIS_SEQUENCES, Universal
@@ -19,6 +20,6 @@ from .universal import TWO_AXIS_SEQUENCES, Universal
 __all__ = [
     "KINDS", "THREE_AXIS_SEQUENCES", "TWO_AXIS_SEQUENCES",
     "Compound", "Constraint", "Continuous", "Custom", "Cylindrical", "Distance", "EulerFree", "EulerSpherical", "Fixed",
-    "Free", "Helical", "JointKind", "Planar", "Prismatic", "Revolute", "Spherical", "Step",
-    "Translation", "Universal", "unit_axis",
+    "Free", "Helical", "JointKind", "Planar", "Prismatic", "Reversed", "Revolute", "Spherical", "Step",
+    "Translation", "Universal", "reverse", "unit_axis",
 ]  # fmt: skip

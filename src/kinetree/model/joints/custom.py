@@ -16,7 +16,7 @@ from .kind import Coordinates, JointKind
 TransformFunction = Callable[..., object]
 
 
-def _as_transform(value: Any) -> Transform:
+def as_transform(value: Any) -> Transform:
     """Accept a Transform, or a pair (3x3 rotation, position) of nested sequences."""
     if isinstance(value, Transform):
         return value
@@ -90,7 +90,7 @@ class Custom(JointKind):
     def transform(self, q: Coordinates) -> Transform:
         """Pose of the child frame in the joint's fixed frame."""
         try:
-            return _as_transform(self.function(*q))
+            return as_transform(self.function(*q))
         except (TypeError, ValueError) as problem:
             raise ModelError(
                 f"{self._where}the function must take {self.dof} numbers and return (three rows of three, three "

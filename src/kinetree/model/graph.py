@@ -1,0 +1,334 @@
+"""A mechanism is a graph of bodies and joints; this chooses the tree that the algorithms walk.
+
+Joints outside the tree are cut: they close loops, and constraint forces stand for them.
+Rules for choosing them, all starting from the base:
+
+- ``minimum_dof``: every body is reached by the path with the fewest degrees of freedom
+  (000 L2736, L2850: minimum cumulative DOF), that is Dijkstra's tree with a joint's
+  freedoms as its length.
+- ``shortest``: every body is reached by the fewest moving joints, so that both branches
+  of a loop are short and as equal as can be (004 section 10.3).
+
+Among equals, joints with few constraints are cut (002 L2582), then those described last.
+Joints that are more than geometry (a motor, friction, a rotor, a mimicked angle) are not
+cut.  A joint may be walked from its child to its parent; its coordinates keep their meaning.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+from ..errors import ModelError, UnknownNameError
+from .joints import Distance, JointKind, reverse
+from .pose import Pose
+
+RULES = ("minimum_dof", "shortest")
+
+LIMITS = ("lower", "upper", "velocity_limit", "effort_limit")
+"""What a cut joint remembers of its data sheet, for the day it is in the tree again."""
+
+
+class GraphError(ModelError):
+    """Bodies and joints that make no mechanism; ``subject`` is the joint or body it is about."""
+
+    def __init__(self, message: str, subject: str) -> None:
+        super().__init__(message)
+        self.subject = subject
+
+
+@dataclass
+class Draft:
+    """A joint as it was described, before the tree is known."""
+
+    name: str
+    parent: str
+    child: str
+    kind: JointKind
+    placement: Pose
+    child_pose: Pose
+    data: dict[str, Any] = field(default_factory=dict)
+    given_seat: Pose | None = None
+    turned: bool = False
+
+    @property
+    def seat(self) -> Pose:
+        """Of the moving frame on the child, exactly as it was given if it was."""
+        return inverse(self.child_pose) if self.given_seat is None else self.given_seat
+
+    def other(self, body: str) -> str:
+        """The body at the other end."""
+        return self.parent if body == self.child else self.child
+
+    def turn(self) -> Draft:
+        """The same joint walked from child to parent."""
+        return replace(
+            self,
+            parent=self.child,
+            child=self.parent,
+            kind=reverse(self.kind),
+            placement=self.seat,
+            child_pose=inverse(self.placement),
+            given_seat=self.placement,
+            turned=not self.turned,
+        )
+
+
+class Spanning(NamedTuple):
+    """The joints of the tree, parents first and turned the way they are walked, and those that are cut."""
+
+    tree: list[Draft]
+    cuts: list[Draft]
+
+
+def inverse(pose: Pose) -> Pose:
+    """Swap parent and child, without minus zeros."""
+    if pose.is_identity:
+        return Pose()
+    back = pose.inverse()
+    x, y, z = (c + 0.0 for c in back.translation)
+    return Pose(tuple(c + 0.0 for c in back.nine), (x, y, z))
+
+
+def passive_data(kind: JointKind) -> dict[str, Any]:
+    """What a joint that nobody said anything about has: no limits, no motor, no friction."""
+    nq, nv, inf = kind.nq, kind.nv, math.inf
+    return {
+        "lower": (-inf,) * nq, "upper": (inf,) * nq, "velocity_limit": (inf,) * nv, "effort_limit": (inf,) * nv,
+        "damping": (0.0,) * nv, "friction": (0.0,) * nv, "rotor_inertia": (0.0,) * nv, "gear_ratio": (1.0,) * nv,
+        "actuated": False, "mimic": None,
+    }  # fmt: skip
+
+
+def why_uncuttable(joints: Iterable[Draft]) -> dict[str, str]:
+    """The joints that have what a cut joint cannot have, and what that is."""
+    joints = list(joints)
+    leaders = {d.data["mimic"].leader: d.name for d in joints if d.data["mimic"]}
+    reasons = {d.name: _more_than_geometry(d, leaders) for d in joints if not isinstance(d.kind, Distance)}
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
+def _more_than_geometry(draft: Draft, leaders: dict[str, str]) -> str | None:
+    data = draft.data
+    for key, text in (("damping", "has damping"), ("friction", "has friction"), ("rotor_inertia", "has a rotor")):
+        if any(data[key]):
+            return text
+    if data["mimic"]:
+        return f"mimics joint {data['mimic'].leader!r}"
+    if draft.name in leaders:
+        return f"is mimicked by joint {leaders[draft.name]!r}"
+    return "is actuated" if data["actuated"] and draft.kind.nv else None
+
+
+def span(
+    root: str,
+    bodies: Iterable[str],
+    joints: Sequence[Draft],
+    cuts: Sequence[str] | None = None,
+    rule: str | None = None,
+) -> Spanning:
+    """Choose the tree.
+
+    Parameters
+    ----------
+    root : str
+        The base.
+    bodies : names
+        All of them must be reached.
+    joints : drafts, in the order of description
+    cuts : names of joints, optional
+        Joints to cut; loops that these leave are cut by the rule.
+    rule : {"minimum_dof", "shortest"}
+        The first by default.
+
+    Raises
+    ------
+    GraphError
+        A body cannot be reached, a cut leaves one hanging, or a loop has no joint that can be cut.
+    """
+    rule = rule or RULES[0]
+    if rule not in RULES:
+        raise UnknownNameError("rule for the spanning tree", rule, RULES)
+    named = _named_cuts(joints, cuts)
+    kept = why_uncuttable(joints)
+    free = [d for d in joints if d.name not in named and not isinstance(d.kind, Distance)]
+    _check_reach(root, bodies, free, joints, named)
+    for name in sorted(named & kept.keys()):
+        raise GraphError(
+            f"joint {name!r} cannot be cut: it {kept[name]}, and a cut joint has neither motor nor friction; cut "
+            "another joint of the loop, or declare this one passive",
+            name,
+        )
+    _check_no_kept_loop(free, kept)
+    chosen = _grow(root, free, kept, rule)
+    return Spanning(_in_order(root, [d for d in free if d.name in chosen]), [d for d in joints if d.name not in chosen])
+
+
+def _named_cuts(joints: Sequence[Draft], cuts: Sequence[str] | None) -> set[str]:
+    if isinstance(cuts, str):
+        raise ModelError(f"cuts is a list of names of joints; for a single one write [{cuts!r}]")
+    known = [d.name for d in joints]
+    for name in cuts or ():
+        if name not in known:
+            raise UnknownNameError("joint to cut", name, known)
+    return set(cuts or ())
+
+
+def _around(joints: Iterable[Draft]) -> dict[str, list[Draft]]:
+    """The joints at each body."""
+    found: dict[str, list[Draft]] = {}
+    for draft in joints:
+        for body in (draft.parent, draft.child):
+            found.setdefault(body, []).append(draft)
+    return found
+
+
+def _reached(root: str, joints: Iterable[Draft]) -> set[str]:
+    around = _around(joints)
+    seen, waiting = {root}, [root]
+    while waiting:
+        body = waiting.pop()
+        new = {d.other(body) for d in around.get(body, [])} - seen
+        seen |= new
+        waiting.extend(new)
+    return seen
+
+
+def _check_reach(
+    root: str, bodies: Iterable[str], free: Sequence[Draft], joints: Sequence[Draft], named: set[str]
+) -> None:
+    bodies = list(bodies)
+    lost = _missing(bodies, _reached(root, free))
+    if not lost:
+        return
+    held = set(_missing(bodies, _reached(root, joints)))
+    if held:
+        lost = [b for b in lost if b in held]
+        alone = lost[0] not in _around(joints)
+        reason = f"no joint joins {'it' if len(lost) == 1 else 'them'} to the base {root!r}"
+        advice = "; declare its joint" if alone else ", directly or through other bodies"
+        raise GraphError(f"{_list(lost)} cannot be reached: {reason}{advice}", lost[0])
+    on_rods = set(_missing(bodies, _reached(root, [d for d in joints if not isinstance(d.kind, Distance)])))
+    hanging = [b for b in lost if b not in on_rods]
+    if hanging:
+        cut = ", ".join(repr(d.name) for d in joints if d.name in named)
+        raise GraphError(
+            f"cutting {cut} leaves {_list(hanging)} hanging: nothing joins it to the base {root!r} any more; cut "
+            "joints of loops only, one for each loop",
+            next(d.name for d in joints if d.name in named),
+        )
+    raise GraphError(
+        f"{_list(lost)} hangs on distance rods only, and no body can be carried by those: join it by a free joint "
+        "that leaves it all its freedom",
+        lost[0],
+    )
+
+
+def _missing(bodies: Iterable[str], reached: set[str]) -> list[str]:
+    return [b for b in bodies if b not in reached]
+
+
+def _list(bodies: Sequence[str]) -> str:
+    shown = ", ".join(repr(b) for b in bodies[:6]) + (", ..." if len(bodies) > 6 else "")
+    return f"body {shown}" if len(bodies) == 1 else f"bodies {shown}"
+
+
+def _check_no_kept_loop(joints: Iterable[Draft], kept: dict[str, str]) -> None:
+    """Joints that cannot be cut must not close a loop among themselves."""
+    leader: dict[str, str] = {}
+
+    def group(body: str) -> str:
+        while leader.get(body, body) != body:
+            leader[body] = leader.get(leader[body], leader[body])
+            body = leader[body]
+        return body
+
+    tied: list[Draft] = []
+    for draft in joints:
+        if draft.name not in kept:
+            continue
+        here, there = group(draft.parent), group(draft.child)
+        if here == there:
+            raise _no_cut([*_path(draft.parent, draft.child, tied), draft], kept)
+        leader[here] = there
+        tied.append(draft)
+
+
+def _no_cut(loop: Sequence[Draft], kept: dict[str, str]) -> GraphError:
+    reasons = "; ".join(f"{d.name!r} {kept[d.name]}" for d in loop[:6])
+    return GraphError(
+        f"no joint of the loop {', '.join(repr(d.name) for d in loop)} can be cut ({reasons}): declare one of them "
+        "passive, with actuated=False and without friction",
+        loop[-1].name,
+    )
+
+
+def _path(start: str, goal: str, forest: Iterable[Draft]) -> list[Draft]:
+    """The joints from one body to another within a forest."""
+    around = _around(forest)
+    waiting: list[tuple[str, list[Draft]]] = [(start, [])]
+    while waiting:
+        body, path = waiting.pop()
+        if body == goal:
+            return path
+        waiting.extend((d.other(body), [*path, d]) for d in around.get(body, []) if not path or d is not path[-1])
+    return []
+
+
+def _grow(root: str, joints: Sequence[Draft], kept: Container[str], rule: str) -> set[str]:
+    """Dijkstra's tree; bodies joined by joints that must be kept are reached together, through those joints."""
+    order = {d.name: i for i, d in enumerate(joints)}
+    around = _around(joints)
+    chosen: set[str] = set()
+    settled: set[str] = set()
+    waiting: list[tuple[int, int, int, Draft, str]] = []
+
+    def settle(body: str, cost: int) -> None:
+        together = [(body, cost)]
+        while together:
+            here, reach = together.pop()
+            settled.add(here)
+            for draft in around.get(here, []):
+                there, length = draft.other(here), reach + _length(draft, rule)
+                if there in settled:
+                    continue
+                if draft.name in kept:
+                    chosen.add(draft.name)
+                    together.append((there, length))
+                else:
+                    heapq.heappush(waiting, (length, draft.kind.nv, order[draft.name], draft, there))
+
+    settle(root, 0)
+    while waiting:
+        cost, _, _, draft, body = heapq.heappop(waiting)
+        if body not in settled:
+            chosen.add(draft.name)
+            settle(body, cost)
+    return chosen
+
+
+def _length(draft: Draft, rule: str) -> int:
+    return draft.kind.nv if rule == "minimum_dof" else min(draft.kind.nv, 1)
+
+
+def _in_order(root: str, tree: Sequence[Draft]) -> list[Draft]:
+    """Parents before children, otherwise the order of description; each joint turned away from the root."""
+    order = {d.name: i for i, d in enumerate(tree)}
+    around = _around(tree)
+    ready: list[tuple[int, Draft]] = []
+    result: list[Draft] = []
+
+    def reach(body: str, through: Draft | None) -> None:
+        for draft in around.get(body, []):
+            if draft is not through:
+                heapq.heappush(ready, (order[draft.name], draft if draft.parent == body else draft.turn()))
+
+    reach(root, None)
+    while ready:
+        position, draft = heapq.heappop(ready)
+        result.append(draft)
+        reach(draft.child, tree[position])
+    return result
