@@ -345,6 +345,7 @@ def cone_gauss_seidel(
     friction: ArrayLike,
     sliding: ArrayLike | None = None,
     *,
+    given: ArrayLike | None = None,
     start: ArrayLike | None = None,
     tolerance: float = 1e-11,
     sweeps: int = 20_000,
@@ -364,6 +365,8 @@ def cone_gauss_seidel(
     sliding : array_like, shape (n, 2), optional
         Direction of contacts that slide already, whose friction is known but for its size; NaN for
         those at rest.
+    given : array_like, shape (n,), optional
+        Normal forces that act already (their effect is in ``offset``) and add to the friction limit.
     start, tolerance, sweeps
         As in :func:`gauss_seidel`.
     """
@@ -374,6 +377,7 @@ def cone_gauss_seidel(
     force = np.zeros(d.size) if start is None else np.array(start, dtype=float)
     size = max(float(np.max(np.abs(c), initial=0.0)), 1e-300)
     blocks = [slice(3 * k, 3 * k + 3) for k in range(mu.size)]
+    pressed = np.zeros(mu.size) if given is None else np.asarray(given, dtype=float)
     known = np.full((mu.size, 2), np.nan) if sliding is None else np.asarray(sliding, dtype=float)
     slides = ~np.isnan(known[:, 0])
     normal = [
@@ -397,7 +401,7 @@ def cone_gauss_seidel(
             if slides[k]:
                 force[t] = -mu[k] * force[i] * known[k]
             else:
-                force[t] = _onto_disc(force[t] - (c[t] @ force + d[t]) / along[k], mu[k] * force[i])
+                force[t] = _onto_disc(force[t] - (c[t] @ force + d[t]) / along[k], mu[k] * (force[i] + pressed[k]))
             worst = max(worst, float(np.max(np.abs(force[b] - before))) * max(normal[k], along[k]))
         if worst <= limit:
             return Solution(force, c @ force + d, "cone_gauss_seidel", sweep)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,7 @@ from ..robot import Robot
 from ..spatial import Motion, Scalar, Vec3
 from ..spatial.dual import Dual
 from .complementarity import NoSolutionError, Solution, cone_gauss_seidel, solve
-from .surfaces import Plane, Spot, Triple, touch
+from .surfaces import Grid, HeightField, Plane, Spot, Triple, touch
 
 Array = np.ndarray
 Constraints = Callable[[Array, Array], tuple[ArrayLike, ArrayLike]]
@@ -77,6 +77,11 @@ class Contact:
         at = Spot(self.frame, self.point, self.radius)
         object.__setattr__(self, "point", at.point)
         object.__setattr__(self, "name", self.name or (at.label if self.on is None else f"{at.label} on {self.on}"))
+        if self.radius and isinstance(self.surface, (HeightField, Grid)):
+            raise ModelError(
+                f"contact {self.name!r}: a ball on uneven ground is at a distance that is only approximate; use "
+                "points, or compliant ground (Ground)"
+            )
         if not hasattr(self.surface, "gap"):
             raise OptionError(f"surface must be a Plane, HeightField, Grid or Ball, not {self.surface!r}")
         if not (math.isfinite(self.friction) and self.friction >= 0.0):
@@ -411,18 +416,19 @@ class RigidContacts:
 
     def _complementary(self, state: ContactState, mobility: Mobility, closed: Array, sliding: Array) -> Array:
         """Forces along normal and tangents of the closed contacts."""
-        problem = PyramidProblem.build(
-            state.jacobian[closed], mobility.inverse,
-            state.jacobian[closed] @ mobility.free + state.bias[closed], self.mu[closed], sliding, self.sides,
-        )  # fmt: skip
+        rows = state.jacobian[closed]
+        rates = rows @ mobility.free + state.bias[closed]
+        problem = PyramidProblem.build(rows, mobility.inverse, rates, self.mu[closed], sliding, self.sides)
+        return self.resolve(problem, closed)
+
+    def resolve(self, problem: PyramidProblem, closed: Array) -> Array:
+        """Solve one problem of some contacts with the chosen solver and shape of friction limits."""
         try:
             local = problem.forces(solve(problem.matrix, problem.offset, self.method))
-            if self.shape == "cone" and problem.at_rest.size:
-                local = problem.cone(local)
-        except NoSolutionError as problem_:
+            return problem.cone(local) if self.shape == "cone" and problem.at_rest.size else local
+        except NoSolutionError as reason:
             names = ", ".join(self.contacts[i].name for i in closed)
-            raise NoSolutionError(f"contacts {names}: {problem_}") from problem_
-        return local
+            raise NoSolutionError(f"contacts {names}: {reason}") from reason
 
 
 @dataclass(frozen=True)
@@ -449,6 +455,7 @@ class PyramidProblem:
     sliding: Array
     full: Array
     rates: Array
+    pressure: Array | None = None
 
     @classmethod
     def build(
@@ -497,8 +504,16 @@ class PyramidProblem:
             local[i, 1:] = solution.force[m + k * sides : m + (k + 1) * sides] @ self.directions
         return local
 
+    def with_pressure(self, pressure: Array) -> PyramidProblem:
+        """The same where normal forces (or impulses) act already: they count for the friction limit."""
+        offset = self.offset.copy()
+        offset[offset.size - self.at_rest.size :] += self.mu[self.at_rest] * pressure[self.at_rest]
+        return replace(self, offset=offset, pressure=pressure)
+
     def cone(self, start: Array) -> Array:
         """The same with round cones, from the pyramids' forces."""
         known = np.where((self.mu > 0.0)[:, None], self.sliding, np.nan)
-        found = cone_gauss_seidel(self.full, self.rates.ravel(), self.mu, known, start=start.ravel())
+        found = cone_gauss_seidel(
+            self.full, self.rates.ravel(), self.mu, known, given=self.pressure, start=start.ravel()
+        )
         return found.force.reshape(-1, 3)

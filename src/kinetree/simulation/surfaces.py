@@ -271,8 +271,7 @@ def _tangents_on_slope(normal: Vec3) -> tuple[Vec3, Vec3]:
 
 def _tangents_of(normal: Vec3) -> tuple[Vec3, Vec3]:
     level = normal.z * normal.z < 0.8
-    pole = Vec3(where(level, 0.0, 1.0), 0.0, where(level, 1.0, 0.0))
-    first = pole.cross(normal)
+    first = Vec3(where(level, -normal.y, 0.0), where(level, normal.x, -normal.z), where(level, 0.0, normal.y))
     first = first * (1.0 / scalar.sqrt(first.dot(first)))
     return first, normal.cross(first)
 

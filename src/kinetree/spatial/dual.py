@@ -70,6 +70,12 @@ class Dual:
     def __gt__(self, other: Any) -> Any:
         return self.value > self._parts(other)[0]
 
+    @classmethod
+    def chosen_by(cls, condition: Any, yes: Any, no: Any) -> Dual:
+        """One of two values, lane by lane, along with its rate."""
+        (yv, yr), (nv, nr) = cls._parts(yes), cls._parts(no)
+        return cls(scalar.where(condition, yv, nv), scalar.where(condition, yr, nr))
+
     class scalar_functions:
         """Elementary functions of dual numbers, found by :mod:`kinetree.spatial.scalar`."""
 

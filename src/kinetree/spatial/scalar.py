@@ -92,4 +92,7 @@ def where(condition: Any, yes: Scalar, no: Scalar) -> Scalar:
     """Choose between two values, lane by lane; both are evaluated."""
     if isinstance(condition, (bool, np.bool_)):
         return yes if condition else no
+    for value in (yes, no):
+        if hasattr(value, "chosen_by"):  # a number with parts, such as a dual number, is chosen part by part
+            return type(value).chosen_by(condition, yes, no)
     return _library(condition).where(condition, yes, no)
