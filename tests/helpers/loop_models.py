@@ -130,6 +130,18 @@ def five_bar(ground: float = 1.0, redundant: bool = False) -> kt.Mechanism:
 FIVE_BAR_START = np.array([2.0, -1.0, 1.0, 1.0])
 
 
+def five_bar_folded(alpha: float = np.pi / 4) -> np.ndarray:
+    """Both distal links on one line: elbows 0.1 m apart, the tip beyond the first one."""
+    a = 0.6 * np.array([np.cos(alpha), np.sin(alpha)])
+    foot = np.array([1.0, 0.0])
+    reach = np.linalg.norm(a - foot)
+    corner = np.arccos((0.7**2 + reach**2 - 0.1**2) / (2 * 0.7 * reach))
+    beta = np.arctan2(*(a - foot)[::-1]) + corner
+    b = foot + 0.7 * np.array([np.cos(beta), np.sin(beta)])
+    along = np.arctan2(*(a - b)[::-1])
+    return np.array([alpha, along - alpha, beta, along - beta])
+
+
 def stewart() -> kt.Mechanism:
     """Six legs U-P-S; the first carries the platform, the others are cut at their ball joints."""
     b = kt.Builder("stewart")
@@ -184,3 +196,56 @@ def delta() -> kt.Mechanism:
             b.loop(f"joint{i}", f"rod{i}", "platform", kt.Universal("ZY"), placement=(0.8, 0, 0), seat=seat)
     b.frame("centre", "platform", (-0.05, 0, 0))
     return b.build()
+
+
+def parallelogram_arm() -> kt.Mechanism:
+    """An arm as the SR400 is built: a turntable, a parallelogram on it, a wrist (004 section 10.3)."""
+    bend = kt.Revolute("y")
+    link = {"mass": 3.0, "com": (0.2, 0.01, 0.03), "inertia": (0.01, 0.1, 0.1)}
+    b = kt.Builder("parallelogram arm")
+    b.body("turntable", "base", kt.Revolute("z"), mass=10, com=(0.1, 0, 0), inertia=(0.3, 0.3, 0.4))
+    b.body("l2", "turntable", bend, position=(0.3, 0, 0), **link)
+    b.body("l3", "l2", bend, position=(0.8, 0, 0), actuated=False, **link)
+    b.body("l7", "turntable", bend, position=(0.3, 0, 0), **link)
+    b.body("l8", "l7", bend, position=(0.4, 0, 0), actuated=False, **link)
+    b.loop("cut", "l8", "l3", bend, placement=(0.8, 0, 0), seat=(0.4, 0, 0))
+    b.body("wrist1", "l3", kt.Revolute("x"), position=(-0.5, 0, 0), **link)
+    b.body("wrist2", "wrist1", kt.Revolute("z"), position=(-0.2, 0, 0), **link)
+    return b.build()
+
+
+def three_bars() -> kt.Mechanism:
+    """A coupler on three parallel bars of which two would do: one constraint too many."""
+    bar = rod(1.0, 2.0)
+    b = kt.Builder("three bars", gravity=DOWN)
+    b.body("bar0", "base", TURN, **bar)
+    passive(b, "coupler", "bar0", (1, 0, 0), rod(2.0, 1.0))
+    for i in (1, 2):
+        passive(b, f"bar{i}", "base", (i, 0, 0), bar)
+        b.loop(f"pin{i}", "coupler", f"bar{i}", TURN, placement=(i, 0, 0), seat=(1, 0, 0))
+    return b.build()
+
+
+def cells(count: int) -> kt.Mechanism:
+    """Four-bars standing on one another's couplers, each with its own motor."""
+    b = kt.Builder("cells", gravity=DOWN)
+    ground, shift = "base", 0.0
+    for i in range(count):
+        b.body(f"crank{i}", ground, TURN, position=(shift, 0, 0), **rod(0.5, 1.0))
+        passive(b, f"coupler{i}", f"crank{i}", (0.5, 0, 0), rod(1.0, 1.0))
+        passive(b, f"rocker{i}", ground, (shift + 0.9, 0.1, 0), rod(0.7, 1.0))
+        b.loop(f"pin{i}", f"coupler{i}", f"rocker{i}", TURN, placement=(1, 0, 0), seat=(0.7, 0, 0))
+        ground, shift = f"coupler{i}", 0.1
+    return b.build()
+
+
+CELL_START = np.array([1.2, -1.1, 1.4])
+
+
+def sweep(mechanism: kt.Mechanism, start: np.ndarray, joints: list[str], positions: np.ndarray) -> np.ndarray:
+    """Configurations along a motion of some joints (T, len(joints)), each closed from the one before."""
+    found, q = [], np.asarray(start, dtype=float)
+    for row in positions:
+        q = mechanism.close(q, dict(zip(joints, row, strict=True)))
+        found.append(q)
+    return np.array(found)
