@@ -317,8 +317,10 @@ def test_entry_point_takes_plain_arrays_and_leaves_the_rest_to_python():
     unusual = [
         ((list(x[0]), y[0]), {}), ((x[0].astype(np.float32), y[0]), {}), ((x[0], y[0, :1]), {}), ((x[0],), {}),
         ((x[0], y[0], y[0]), {}), ((x[:3], y[:4]), {}), ((x[None], y[None]), {}), ((x[:0], y[:0]), {}),
-        ((np.asfortranarray(x), y), {}), ((x, y), {"out": out[:4]}), ((x, y), {"threads": 2}),
-        ((x, y), {"out": out, "threads": 2}), ((x, y), {"out": None}), ((x[0], y[0]), {"out": np.zeros((3, 2))}),
+        ((np.asfortranarray(x), y), {}), ((x, y), {"out": out[:4]}), ((x, y), {"threads": 0}),
+        ((x, y), {"out": out, "threads": 2.0}), ((x, y), {"threads": True}), ((x, y), {"threads": 10**30}),
+        ((x, y), {"threads": 2, "out": out, "more": 1}), ((x, y), {"thread": 2}),
+        ((x, y), {"out": None}), ((x[0], y[0]), {"out": np.zeros((3, 2))}),
     ]  # fmt: skip
     for args, options in unusual:
         assert f(*args, **options) == "python"

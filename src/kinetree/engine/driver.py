@@ -15,20 +15,27 @@ import struct
 from collections.abc import Sequence
 
 SYMBOL = "drive"
+RUN = "run"
 
 CHUNK = 384
 """Numbers per state that are collected in the nearest cache before they are streamed."""
 
 _WORDS = {
     "kernel": "ptr", "guard": "ptr", "out": "ptr", "scratch": "ptr", "out_length": "i64", "start": "i64", "stop": "i64",
-    "count": "i64", "context": "ptr", "places": "ptr", "tile_area": "ptr",
+    "count": "i64", "context": "ptr", "places": "ptr", "tile_area": "ptr", "scratch_bytes": "i64",
 }  # fmt: skip
+
+JOB_AT = {name: 8 * k for k, name in enumerate(_WORDS)}
+"""Where each word of a job is, in bytes."""
+
+_OWN = ("scratch", "start", "stop", "tile_area")
+"""What differs between the threads that work on one job."""
 
 
 def pack_job(
     kernel: int, guard: int, out: int, scratch: int, out_length: int, start: int, stop: int,
     pointers: Sequence[int], strides: Sequence[int], lengths: Sequence[int],
-    context: int, places: int, tile_area: int = 0,
+    context: int, places: int, tile_area: int = 0, scratch_bytes: int = 0,
 ) -> bytes:  # fmt: skip
     """What one call of the driver is to do. The context is handed to the kernel as it is.
 
@@ -38,15 +45,18 @@ def pack_job(
     With a ``tile_area`` results are collected there, a chunk of each state's at a time, and
     streamed past the caches, which pays when they are too many to stay in them.
     """
-    head = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), context, places, tile_area)
+    head = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), context, places)
+    head += (tile_area, scratch_bytes)
     words = (*head, *pointers, *strides, *lengths)
     return struct.pack(f"<{len(words)}q", *words)
 
 
 def _unpack_job() -> list[str]:
-    """Name the words of a job."""
+    """Name the words of a job that all threads share."""
     lines = []
     for k, (name, kind) in enumerate(_WORDS.items()):
+        if name in _OWN:
+            continue
         lines += [f"  %{name}_at = getelementptr i64, ptr %job, i64 {k}", f"  %{name} = load {kind}, ptr %{name}_at"]
     return [
         *lines,
@@ -58,6 +68,8 @@ def _unpack_job() -> list[str]:
 
 def driver_module(lanes: int, single_precision: bool = False) -> str:
     """LLVM assembly of ``drive(job)``, a job being a block of 8-byte words as :func:`pack_job` makes it.
+
+    ``run(job, scratch, start, stop, tile_area)`` does a part of it.
 
     Strides are in elements. ``scratch`` must hold the inputs, the outputs and two
     spare vectors per lane, aligned to the vector size.
@@ -98,7 +110,7 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
         f"declare void @llvm.masked.store.{suffix}.p0({vec}, ptr, i32, {mask})",
         "declare i64 @llvm.smin.i64(i64, i64)",
         f"declare i1 @llvm.vector.reduce.or.v{lanes}i1({mask})",
-        f"define i64 @{SYMBOL}(ptr %job) {{",
+        f"define i64 @{RUN}(ptr %job, ptr %scratch, i64 %start, i64 %stop, ptr %tile_area) {{",
         "entry:",
         *_unpack_job(),
         "  %last = sub i64 %stop, 1",
@@ -249,10 +261,25 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
         "  fence seq_cst",
         "  ret i64 %answer",
         "}",
+        *_whole_job(),
         "!0 = !{i32 1}",
         "",
     ]
     return "\n".join(text)
+
+
+def _whole_job() -> list[str]:
+    """All of a job in this thread."""
+    loads = [
+        line
+        for name in _OWN
+        for line in (
+            f"  %{name}_at = getelementptr i8, ptr %job, i64 {JOB_AT[name]}",
+            f"  %{name} = load {_WORDS[name]}, ptr %{name}_at",
+        )
+    ]
+    call = f"  %answer = call i64 @{RUN}(ptr %job, ptr %scratch, i64 %start, i64 %stop, ptr %tile_area)"
+    return [f"define i64 @{SYMBOL}(ptr %job) {{", *loads, call, "  ret i64 %answer", "}"]
 
 
 def _stream(real: str, vec: str, lanes: int, size: int) -> list[str]:

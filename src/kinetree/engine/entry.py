@@ -1,8 +1,8 @@
 """Calling a kernel straight from Python, without Python code in between.
 
 A built-in function is made whose C entry point (generated here, against CPython's
-vectorcall convention) accepts plain float64 arrays, one state or a batch of them, and an
-optional ``out=``, calls the machine code and returns.  Anything else (lists, batches with
+vectorcall convention) accepts plain float64 arrays, one state or a batch of them, and
+perhaps ``out=`` and ``threads=``, calls the machine code and returns.  Anything else (lists, batches with
 more axes, other types, a state that the guard does not like) goes to an ordinary Python
 function.
 
@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from . import cache, machine
+from .crew import ASKED
 from .driver import _WORDS as JOB_WORDS
-from .kernel import STREAMED_BYTES, Kernel, driver_address
+from .kernel import STREAMED_BYTES, Kernel, crew, driver_address, run_address
 
 SYMBOL = "enter"
 MAX_INPUTS = 6
@@ -44,6 +45,7 @@ _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 _FIELDS = (
     "single", "lanes", "guard_single", "guard_lanes", "drive", "places", "scratch_bytes", "tile_bytes", "out_length",
     "array_type", "float64", "fallback", "vectorcall", "new_array", "release", "retake", "out_name",
+    "threads_name", "int_type", "as_long", "crew", "gather", "run", "tile_lanes",
     "inputs", "ndim", *(f"dim{k}" for k in range(MAX_DIMS)), *(f"length{k}" for k in range(MAX_INPUTS)),
 )  # fmt: skip
 _AT = {name: _BYTES_DATA + 8 * k for k, name in enumerate(_FIELDS)}
@@ -133,17 +135,41 @@ class _Assembly:
 
 
 def _read_arguments(s: _Assembly) -> str:
-    """Positional arguments and perhaps ``out=``; returns the output object or null."""
+    """Positional arguments and perhaps ``out=`` and ``threads=``; returns the output object or null."""
     n = s.field("inputs", "i64")
+    s.do("store i64 1, ptr %threads")
+    s.do("store ptr null, ptr %given")
     s.need(s.compare("eq", "i64", "%nargs", n), "enough")
-    s.branch(s.compare("eq", "ptr", "%kwnames", "null"), "inputs", "with_out")
-    s.label("with_out")
-    s.need(s.compare("eq", "i64", s.word("%kwnames", _TUPLE_SIZE, "i64"), 1), "one_keyword")
-    s.need(s.compare("eq", "ptr", s.word("%kwnames", _TUPLE_ITEMS), s.field("out_name")), "named_out")
-    given = s.op(f"load ptr, ptr {s.op(f'getelementptr ptr, ptr %args, i64 {n}')}")
+    s.branch(s.compare("eq", "ptr", "%kwnames", "null"), "inputs", "with_keywords")
+    s.label("with_keywords")
+    keywords = s.word("%kwnames", _TUPLE_SIZE, "i64")
+    s.need(s.compare("ule", "i64", keywords, 2), "few_keywords")
+    for k in range(2):
+        s.branch(s.compare("sgt", "i64", keywords, k), f"keyword{k}", "inputs")
+        s.label(f"keyword{k}")
+        name = s.word("%kwnames", _TUPLE_ITEMS + 8 * k)
+        place = s.op(f"add i64 {n}, {k}")
+        value = s.op(f"load ptr, ptr {s.op(f'getelementptr ptr, ptr %args, i64 {place}')}")
+        s.branch(s.compare("eq", "ptr", name, s.field("out_name")), f"out{k}", f"not_out{k}")
+        s.label(f"out{k}")
+        s.do(f"store ptr {value}, ptr %given")
+        s.do(f"br label %known{k}")
+        s.label(f"not_out{k}")
+        s.need(s.compare("eq", "ptr", name, s.field("threads_name")), f"named_threads{k}")
+        s.need(s.compare("eq", "ptr", s.word(value, _TYPE), s.field("int_type")), f"whole{k}")
+        number = s.op(f"call i64 {s.field('as_long')}(ptr {value}, ptr %overflow)")  # too large: -1
+        s.do(f"store i64 {number}, ptr %threads")
+        s.do(f"br label %known{k}")
+        s.label(f"known{k}")
     s.do("br label %inputs")
     s.label("inputs")
-    return s.op(f"phi ptr [ null, %enough ], [ {given}, %named_out ]")
+    threads = s.op("load i64, ptr %threads")
+    s.need(s.compare("sgt", "i64", threads, 0), "some_threads")
+    # the first time that so many are wanted, Python starts them
+    s.branch(s.compare("eq", "i64", threads, 1), "crewed", "with_crew")
+    s.label("with_crew")
+    s.need(s.compare("sle", "i64", threads, s.op(f"add i64 {s.word(s.field('crew'), ASKED, 'i64')}, 1")), "crewed")
+    return s.op("load ptr, ptr %given")
 
 
 def _read_inputs(s: _Assembly) -> None:
@@ -272,7 +298,7 @@ def _run_batch(s: _Assembly, result: str) -> None:
         "kernel": s.field("lanes"), "guard": s.field("guard_lanes"), "out": s.word(result, _DATA), "scratch": scratch,
         "out_length": s.field("out_length", "i64"), "start": "0", "stop": s.op("load i64, ptr %rows"),
         "count": s.field("inputs", "i64"), "context": "null", "places": s.field("places"),
-        "tile_area": _tile_area(s, scratch),
+        "tile_area": _tile_area(s, scratch), "scratch_bytes": scratch_size,
     }  # fmt: skip
     for k, (name, kind) in enumerate(JOB_WORDS.items()):
         s.do(f"store {kind} {values[name]}, ptr {s.at('%job', 8 * k)}")
@@ -287,14 +313,27 @@ def _run_batch(s: _Assembly, result: str) -> None:
     s.branch(s.compare("sgt", "i64", values["stop"], SMALL_BATCH), "long", "short")
     s.label("long")
     state = s.op(f"call ptr {s.field('release')}()")
-    doubt_long = s.op(f"call i64 {drive}(ptr %job)")
+    helpers = s.op(f"sub i64 {s.op('load i64, ptr %threads')}, 1")
+    s.branch(s.compare("eq", "i64", helpers, 0), "alone", "together")
+    s.label("alone")
+    doubt_alone = s.op(f"call i64 {drive}(ptr %job)")
+    s.do("br label %computed")
+    s.label("together")
+    lanes = s.field("tile_lanes", "i64")
+    doubt_together = s.op(
+        f"call i64 {s.field('gather')}(ptr {s.field('crew')}, ptr %job, ptr {s.field('run')}, "
+        f"i64 {helpers}, i64 {lanes})"
+    )
+    s.do("br label %computed")
+    s.label("computed")
+    doubt_long = s.op(f"phi i64 [ {doubt_alone}, %alone ], [ {doubt_together}, %together ]")
     s.do(f"call void {s.field('retake')}(ptr {state})")
     s.do("br label %judged")
     s.label("short")
     doubt_short = s.op(f"call i64 {drive}(ptr %job)")
     s.do("br label %judged")
     s.label("judged")
-    doubt = s.op(f"phi i64 [ {doubt_long}, %long ], [ {doubt_short}, %short ]")
+    doubt = s.op(f"phi i64 [ {doubt_long}, %computed ], [ {doubt_short}, %short ]")
     s.branch(s.compare("eq", "i64", doubt, 0), "fine", "doubtful")
     s.label("fine")
     s.do(f"ret ptr {result}")
@@ -351,6 +390,9 @@ def entry_module() -> str:
             f"  %dims = alloca i64, i64 {MAX_DIMS + 1}",
             f"  %job = alloca i64, i64 {job_words}",
             "  %rows = alloca i64",
+            "  %threads = alloca i64",
+            "  %given = alloca ptr",
+            "  %overflow = alloca i32",
             "  %verdict = alloca double",
             *s.lines,
             "}",
@@ -425,9 +467,9 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def _takes_out(function: Callable[..., Any]) -> bool:
+def _takes(function: Callable[..., Any], name: str) -> bool:
     parameters = inspect.signature(function).parameters.values()
-    return any(p.name == "out" or p.kind is p.VAR_KEYWORD for p in parameters)
+    return any(p.name == name or p.kind is p.VAR_KEYWORD for p in parameters)
 
 
 def _documentation(name: str, doc: str, function: Callable[..., Any]) -> str:
@@ -440,7 +482,7 @@ def _documentation(name: str, doc: str, function: Callable[..., Any]) -> str:
     return f"{name}({parameters})\n--\n\n{doc}"
 
 
-_OUT = sys.intern("out")
+_OUT, _THREADS = sys.intern("out"), sys.intern("threads")
 _DTYPE = np.dtype(np.float64)
 
 
@@ -476,7 +518,14 @@ class Entry:
             "new_array": _numpy_new_array(),
             "release": _python_function("PyEval_SaveThread"),
             "retake": _python_function("PyEval_RestoreThread"),
-            "out_name": id(_OUT) if _takes_out(fallback) else 0,
+            "out_name": id(_OUT) if _takes(fallback, "out") else 0,
+            "threads_name": id(_THREADS) if _takes(fallback, "threads") else 0,
+            "int_type": id(int),
+            "as_long": _python_function("PyLong_AsLongLongAndOverflow"),
+            "crew": crew().address,
+            "gather": crew().gather_address,
+            "run": run_address(),
+            "tile_lanes": kernel.lanes,
             "inputs": len(kernel.lengths),
             "ndim": len(kernel.shape),
             **{f"dim{k}": n for k, n in enumerate(kernel.shape)},

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 import ctypes
 import math
-import os
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
-from itertools import pairwise
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from . import cache, driver, machine
+from .crew import Crew, the_crew
 from .driver import pack_job
 from .emit import lanes_module, single_module
 from .fuse import flatten_sums, fuse
@@ -31,7 +29,6 @@ Trace = Callable[..., Any]
 
 _POINTER = ctypes.c_void_p
 _DRIVE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)
-
 
 STREAMED_BYTES = 1 << 21
 """Results larger than this do not fit the nearer caches and are written past them."""
@@ -71,8 +68,8 @@ def _collect(nested: Any, leaves: list[Any]) -> Shape:
 
 
 @machine.once
-def _driver(single_precision: bool) -> tuple[Any, Any]:
-    """The batch loop, the same for all kernels."""
+def _driver(single_precision: bool) -> tuple[Any, int, Any]:
+    """The batch loop, the same for all kernels: callable, and the address of its part for several threads."""
     lanes = machine.host().lanes * (2 if single_precision else 1)
     text = driver.driver_module(lanes, single_precision)
     key = cache.digest("driver", text, machine.host().key)
@@ -80,8 +77,8 @@ def _driver(single_precision: bool) -> tuple[Any, Any]:
     if code is None:
         code = machine.assemble(text)
         cache.write(key, code)
-    addresses, alive = machine.load(code, (driver.SYMBOL,))
-    return _DRIVE(addresses[driver.SYMBOL]), alive
+    addresses, alive = machine.load(code, (driver.SYMBOL, driver.RUN))
+    return _DRIVE(addresses[driver.SYMBOL]), addresses[driver.RUN], alive
 
 
 def driver_address() -> int:
@@ -89,13 +86,14 @@ def driver_address() -> int:
     return int(ctypes.cast(_driver(False)[0], ctypes.c_void_p).value or 0)
 
 
-@lru_cache(maxsize=1)
-def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(thread_name_prefix="kinetree")
+def run_address() -> int:
+    """Address of the batch loop for doubles, of the form that several threads share."""
+    return _driver(False)[1]
 
 
-if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's threads
-    os.register_at_fork(after_in_child=_pool.cache_clear)
+def crew() -> Crew:
+    """The threads that help with batches."""
+    return the_crew(tuple(driver.JOB_AT.items()))
 
 
 def _address(array: np.ndarray) -> int:
@@ -244,27 +242,23 @@ class Kernel:
         direct = result.flags.c_contiguous and result.dtype == self.dtype
         flat = result if direct else np.empty((count, self.size), dtype=self.dtype)
         rows = [self._rows(a, batch, count) for a in arrays]
-        drive, _ = _driver(self.single_precision)
-        lanes = self.lanes
+        drive, run, _ = _driver(self.single_precision)
         kernel, target, item = self.lanes_address, _address(flat), flat.itemsize
         pointers = [_address(a) for a in rows]
         strides = [a.strides[0] // item for a in rows]
         streamed = count * self.size * item > STREAMED_BYTES
 
-        def run(start: int, stop: int) -> None:
-            scratch = self._scratch()
-            job = (kernel, 0, target, scratch, self.size, start, stop, pointers, strides, self.lengths)
-            tile = scratch + self.scratch_bytes - self.tile_bytes if streamed else 0
-            drive(pack_job(*job, context=self.context_address, places=self.places_address, tile_area=tile))
-
-        pieces = max(1, min(threads, count // lanes))
-        if pieces == 1:
-            run(0, count)
+        scratch = self._scratch()
+        job = pack_job(
+            kernel, 0, target, scratch, self.size, 0, count, pointers, strides, self.lengths,
+            context=self.context_address, places=self.places_address, scratch_bytes=self.scratch_bytes,
+            tile_area=scratch + self.scratch_bytes - self.tile_bytes if streamed else 0,
+        )  # fmt: skip
+        if threads == 1 or count < 2 * self.lanes:
+            drive(job)
         else:
-            # whole tiles per piece: every state is computed in the same way whatever the split
-            edges = [min(count, -(-count * k // pieces // lanes) * lanes) for k in range(pieces)] + [count]
-            for future in [_pool().submit(run, a, b) for a, b in pairwise(edges)]:
-                future.result()
+            helpers = crew().enlist(threads - 1)
+            crew().gather(crew().address, job, run, helpers, self.lanes)
         if not direct:
             result[...] = flat.reshape(result.shape)
 
