@@ -1,0 +1,128 @@
+"""Systems of the sources by name: their models, where the data comes from, how they move.
+
+Examples
+--------
+>>> import kinetree as kt
+>>> robot = kt.gallery.load("four-bar")
+>>> q, v, a = kt.gallery.motion("four-bar").states([0.0, 0.5])
+>>> robot.inverse_dynamics(q, v, a).shape
+(2, 3)
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+
+import numpy as np
+
+from ..errors import UnknownNameError
+from ..load import load as load_file
+from ..model.tree import Model
+from ..robot import Robot
+from .chain import four_bar_chain, four_bar_chain_leaning
+from .mechanisms import SYSTEMS
+from .system import About, Motion, States, System
+
+__all__ = [
+    "About",
+    "Motion",
+    "States",
+    "about",
+    "four_bar_chain",
+    "four_bar_chain_leaning",
+    "load",
+    "model_text",
+    "motion",
+    "names",
+    "start",
+]
+
+_BY_NAME = {system.about.name: system for system in SYSTEMS}
+
+
+def names() -> list[str]:
+    """Names of all systems.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> kt.gallery.names()[0]
+    'four-bar'
+    """
+    return list(_BY_NAME)
+
+
+def load(name: str, **options: object) -> Robot:
+    """A system's robot, ready to compute with.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+    **options
+        As for :func:`kinetree.load`.
+
+    Returns
+    -------
+    Robot
+        A :class:`kinetree.Mechanism` where the system has loops.
+
+    Raises
+    ------
+    UnknownNameError
+        With the nearest names.
+    """
+    _find(name)
+    with resources.as_file(_file(name)) as path:
+        return load_file(path, **options)  # type: ignore[arg-type]
+
+
+def model_text(name: str) -> str:
+    """A system's model file: YAML in kinetree's format, with comments."""
+    _find(name)
+    return _file(name).read_text(encoding="utf-8")
+
+
+def about(name: str) -> About:
+    """Where a system comes from, what its source leaves open, what was assumed and how it was found."""
+    return _find(name).about
+
+
+def motion(name: str) -> Motion:
+    """A system's prescribed motion: its source's, or one of ours where the source has none."""
+    system = _find(name)
+    return Motion(system.driven, system.span, system.motion, _model(name), system.assembled)
+
+
+def start(name: str, which: str = "motion") -> np.ndarray:
+    """An assembled configuration, all loops closed to rounding.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+    which : str
+        ``"motion"``: where the prescribed motion starts; ``"free-fall"``, where the source has one.
+
+    Returns
+    -------
+    ndarray (nq,)
+    """
+    return _find(name).start(which)
+
+
+def _find(name: str) -> System:
+    system = _BY_NAME.get(name) if isinstance(name, str) else None
+    if system is None:
+        raise UnknownNameError("system in the gallery", name, _BY_NAME)
+    return system
+
+
+def _file(name: str) -> resources.abc.Traversable:
+    return resources.files(__package__).joinpath("models", f"{name}.yaml")
+
+
+@cache
+def _model(name: str) -> Model:
+    return load(name).model
