@@ -43,7 +43,7 @@ from .model.mass import MassProperties
 from .model.pose import Pose
 from .model.tree import Mimic
 from .robot import Builder, Robot, Wrench
-from .simulation import Event, Record, simulate
+from .simulation import Event, Record, Simulator, simulate
 from .spatial import arctan2, cos, sin, sqrt, where
 
 __version__ = "0.1.0"
@@ -84,6 +84,7 @@ __all__ = [
     "RobotFileNotFoundError",
     "ShapeError",
     "SimulationError",
+    "Simulator",
     "SingularError",
     "SingularityWarning",
     "Spherical",

@@ -4,6 +4,6 @@ from .energy import Energies
 from .events import Event, Occurrence
 from .integrators import INTEGRATORS
 from .record import Record
-from .simulate import simulate
+from .simulate import Simulator, simulate
 
-__all__ = ["INTEGRATORS", "Energies", "Event", "Occurrence", "Record", "simulate"]
+__all__ = ["INTEGRATORS", "Energies", "Event", "Occurrence", "Record", "Simulator", "simulate"]

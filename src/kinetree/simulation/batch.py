@@ -16,11 +16,12 @@ import numpy as np
 from ..engine import cache, machine
 from ..engine.kernel import trace
 from ..engine.repeated import RepeatedKernel
-from ..errors import CompileError, KinetreeWarning, SimulationError
+from ..errors import CompileError, KinetreeWarning
 from .integrators import FIXED
 from .numeric import Array, Equation, Fault, State
+from .progress import Progress
 from .record import COMPLETE
-from .stepping import NoConvergence
+from .stepping import NoConvergence, projection
 
 STEPS_PER_CALL = 2_000_000
 """Steps of all simulations together between two looks at the keyboard and the progress bar."""
@@ -34,14 +35,13 @@ Advance = Callable[[float, State, float, int], State]
 def run_batch(
     equation: Equation, integrator: str, state: State, begin: float, end: float, step: float, times: Array,
     progress: bool,
-) -> tuple[tuple[Array, Array, Array, Array], str]:  # fmt: skip
-    """Step a batch through time; samples (t, q, v, z) with time first, and how it ended."""
-    from .simulate import Progress
-
+) -> tuple[tuple[Array, Array, Array, Array], str, Fault | None]:  # fmt: skip
+    """Step a batch through time; samples (t, q, v, z) with time first, how it ended, and what went wrong."""
     advance = _many_steps(equation, integrator)
     grid = _Grid(begin, end, step)
     taken: list[State] = []
     status = COMPLETE
+    fault: Fault | None = None
     batch = state[0].shape[:-1]
     largest = max(1, STEPS_PER_CALL // max(1, int(np.prod(batch))))
     at = 0
@@ -59,12 +59,12 @@ def run_batch(
         status = "interrupted"
         warnings.warn(f"interrupted: the record ends at t = {grid.time(at):g} s", KinetreeWarning, stacklevel=3)
     except NoConvergence:
-        raise SimulationError("the equations of a step cannot be solved: the step is too large", grid.time(at)) from None
-    except Fault as fault:
-        raise SimulationError(str(fault), fault.time, fault.joint) from None
+        fault = Fault("the equations of a step cannot be solved: the step is too large", grid.time(at))
+    except Fault as problem:
+        fault = problem
     widths = [x.shape[-1] for x in state]
     q, v, z = (np.array([s[k] for s in taken]).reshape(len(taken), *batch, n) for k, n in enumerate(widths))
-    return (times[: len(taken)], q, v, z), status
+    return (times[: len(taken)], q, v, z), status, fault
 
 
 class _Grid:
@@ -86,19 +86,21 @@ class _Grid:
 def _many_steps(equation: Equation, integrator: str) -> Advance:
     if equation.compiled and equation.function is None and integrator in FIXED:
         return _compiled_steps(equation, integrator)
-    one = equation.step(integrator)
+    one, close = equation.step(integrator), projection(equation)
 
     def advance(t: float, state: State, h: float, n: int) -> State:
         with np.errstate(all="ignore"):
             for k in range(n):
-                state = one(t + k * h, state, h)
+                state = close(one(t + k * h, state, h))
         return state
 
     return advance
 
 
 def _compiled_steps(equation: Equation, integrator: str) -> Advance:
-    kernel = step_kernel(equation, integrator)
+    if integrator not in equation.kernels:
+        equation.kernels[integrator] = step_kernel(equation, integrator)
+    kernel = equation.kernels[integrator]
     nq, nv, nz = equation.tree.nq, equation.tree.nv, equation.system.nz
 
     def advance(t: float, state: State, h: float, n: int) -> State:

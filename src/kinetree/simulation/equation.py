@@ -15,12 +15,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algorithms import energy
 from ..catalogue import find
+from ..errors import ShapeError
 from ..model.tree import Model
 from ..robot import Robot
 from ..spatial import Force, Scalar, sqrt
@@ -119,7 +121,7 @@ class System:
     def slices(self) -> list[slice]:
         """Where each part's states are in z."""
         ends = np.cumsum([0] + [len(s) for s in self.initial_states])
-        return [slice(int(a), int(b)) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+        return [slice(int(a), int(b)) for a, b in pairwise(ends)]
 
     @cached_property
     def nz(self) -> int:
@@ -170,6 +172,11 @@ class System:
             if tau is None:
                 forces, rate = controller.law(tree, t, q, v, z[where])
                 z_rate += list(rate)
+                if len(forces) != tree.nv:
+                    names = ", ".join(self.robot.v_names[:6])
+                    raise ShapeError(
+                        f"the controller returned {len(forces)} forces instead of {tree.nv} ({names}, ...)"
+                    )
         if tau is not None:
             forces = list(tau)
         loads: Loads = [None] * len(tree.bodies)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..algorithms import kinematics
 from ..arrays import pack, split
+from ..mechanism import Mechanism
 from ..model.tree import Model
 from ..spatial import Scalar, sqrt
 from .equation import WORKS, Acting, Scalars, System
@@ -72,9 +73,12 @@ class Equation:
     def __init__(self, system: System, function: Callable[..., Any] | None = None, threads: int = 1) -> None:
         self.system, self.function, self.threads = system, function, threads
         self.robot, self.tree = system.robot, system.tree
-        self.compiled = can_compile(self.robot)
+        self.compiled = can_compile(self.robot) and not asks_python(system.controller)
         self.by_robot = bool(self.tree.loops) or not _unrolls(self.robot)
         self.n_calls = 0
+        self.kernels: dict[str, Any] = {}
+        """Machine code of many steps, kept by :mod:`kinetree.simulation.batch`."""
+        self._steps: dict[str, Callable[[float, State, float], State]] = {}
 
     # ------------------------------------------------------------------ parameters
 
@@ -134,7 +138,7 @@ class Equation:
         self.n_calls += 1
         if self.by_robot:
             return self._rates_by_robot(t, q, v, z)
-        out = self._rate(t=np.array([t]), q=q, v=v, z=z, p=self.numbers, threads=self.threads, **self._asked(t, q, v))
+        out = self._rate(self._named(t, q, v, z), self.threads)
         nq, nv = self.tree.nq, self.tree.nv
         return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv :]
 
@@ -145,13 +149,16 @@ class Equation:
 
     def _rates_by_robot(self, t: float, q: Array, v: Array, z: Array) -> State:
         unit = self.robot.normalize(q)
-        forces = self._forces(t=np.array([t]), q=unit, v=v, z=z, p=self.numbers, **self._asked(t, unit, v))
+        forces = self._forces(self._named(t, unit, v, z))
         nv, nb = self.tree.nv, len(self.tree.bodies)
         loads = forces[..., nv : nv + 6 * nb].reshape(*forces.shape[:-1], nb, 6)
         wrenches = loads if self.system.elements else None
-        a = self.robot.forward_dynamics(unit, v, forces[..., :nv], wrenches)
+        a = self._accelerate(unit, v, forces[..., :nv], wrenches)
         moving = self.robot.configuration_rate(unit, v) * _lengths(self.robot, q)
         return moving, a, forces[..., nv + 6 * nb :]
+
+    def _named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
+        return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers, **self._asked(t, q, v)}
 
     def _asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:
         return {} if self.function is None else {"tau": self.ask(t, q, v)}
@@ -166,7 +173,8 @@ class Equation:
             raise Fault(f"the controller returned {answer!r}, which is no array of numbers", t) from None
         if tau.shape[-1:] != (self.tree.nv,):
             wanted = f"{self.tree.nv} forces, one per degree of freedom ({', '.join(self.robot.v_names[:4])}, ...)"
-            raise Fault(f"the controller returned an array of shape {tau.shape}; wanted are {wanted}", t)
+            missing = self.robot.v_names[tau.shape[-1]] if tau.ndim and tau.shape[-1] < self.tree.nv else None
+            raise Fault(f"the controller returned an array of shape {tau.shape}; wanted are {wanted}", t, missing)
         if v.ndim == 1 and tau.ndim > 1:
             raise Fault(f"the controller returned an array of shape {tau.shape} for one state", t)
         lost = ~np.isfinite(tau) & np.isfinite(v).all(axis=-1, keepdims=True)
@@ -192,6 +200,11 @@ class Equation:
 
     def step(self, integrator: str) -> Callable[[float, State, float], State]:
         """A function that takes (t, (q, v, z), h) to the state at t + h."""
+        if integrator not in self._steps:
+            self._steps[integrator] = self._make_step(integrator)
+        return self._steps[integrator]
+
+    def _make_step(self, integrator: str) -> Callable[[float, State, float], State]:
         if integrator == VARIATIONAL:
             return self._variational_step()
         if self.function is not None or self.by_robot or not self.compiled:
@@ -200,9 +213,8 @@ class Equation:
 
         def step(t: float, state: State, h: float) -> State:
             q, v, z = state
-            out = program(
-                t=np.array([t]), h=np.array([h]), q=q, v=v, z=z, p=self.numbers, threads=self.threads
-            )  # fmt: skip
+            given = {"t": np.array([t]), "h": np.array([h]), "q": q, "v": v, "z": z, "p": self.numbers}
+            out = program(given, self.threads)
             return out[..., : tree.nq], out[..., tree.nq : tree.nq + tree.nv], out[..., tree.nq + tree.nv :]
 
         return step
@@ -219,7 +231,10 @@ class Equation:
                 return split(a), split(z_rate)
 
             with np.errstate(all="ignore"):
-                q, v, z = (pack(x, batch) for x in advance(self.tree, rate, t, *map(split, state), h))
+                q, v, z = (
+                    pack(x, batch)
+                    for x in advance(self.tree, rate, t, split(state[0]), split(state[1]), split(state[2]), h)
+                )
             return q, v, z
 
         return step
@@ -234,8 +249,9 @@ class Equation:
 
         def improve(
             t: Scalars, h: Scalars, q: Scalars, v: Scalars, z: Scalars, m: Scalars, zm: Scalars, p: Scalars,
+            tau: Scalars,
         ) -> list[Scalar]:  # fmt: skip
-            g = refine(self._with(p), t[0], q, m, z, v, zm, h[0])
+            g = refine(self._with(p), t[0], q, m, z, v, zm, h[0], tau or None)
             return g.u + g.z + g.momentum + g.z_end
 
         def finish(h: Scalars, q: Scalars, v: Scalars, m: Scalars) -> list[Scalar]:
@@ -246,18 +262,21 @@ class Equation:
         qv = {"q": tree.nq, "v": nv}
         begin_program = Program(f"momentum of {name!r}", begin, qv, self.compiled)
         both = qv | {"t": 1, "h": 1, "z": nz, "m": nv, "zm": nz, "p": self.numbers.shape[-1]}
+        both["tau"] = nv if self.function is not None else 0
         improve_program = Program(f"variational step of {name!r}", improve, both, self.compiled)
         finish_program = Program(f"end of step of {name!r}", finish, qv | {"h": 1, "m": nv}, self.compiled)
 
         def step(t: float, state: State, h: float) -> State:
             q, v, z = state
             time, length = np.array([t]), np.array([h])
-            m, u, zm = begin_program(q=q, v=v), v, z
+            m, u, zm = begin_program({"q": q, "v": v}), v, z
             change = previous = np.inf
             for _ in range(50):
-                g = improve_program(
-                    t=time, h=length, q=q, v=u, z=z, m=m, zm=zm, p=self.numbers, threads=self.threads
-                )  # fmt: skip
+                asked = {}
+                if self.function is not None:
+                    asked = self._asked(t + 0.5 * h, self.robot.integrate(q, 0.5 * h * u), u)
+                given = {"t": time, "h": length, "q": q, "v": u, "z": z, "m": m, "zm": zm, "p": self.numbers}
+                g = improve_program(given | asked, self.threads)
                 better, zm = g[..., :nv], g[..., nv : nv + nz]
                 previous, change = change, _largest(better - u)
                 scale = 1.0 + _largest(better)
@@ -268,7 +287,7 @@ class Equation:
             else:
                 if change > 1e-9 * (1.0 + _largest(u)):
                     raise NoConvergence
-            end = finish_program(h=length, q=q, v=u, m=g[..., nv + nz : 2 * nv + nz])
+            end = finish_program({"h": length, "q": q, "v": u, "m": g[..., nv + nz : 2 * nv + nz]})
             return end[..., : tree.nq], end[..., tree.nq :], g[..., 2 * nv + nz :]
 
         return step
@@ -293,30 +312,44 @@ class Equation:
             rows = [self.ask(float(s), a, b) for s, a, b in zip(t, q, v, strict=True)]
             tau = {"tau": np.broadcast_to(np.array(rows), v.shape) if rows else np.zeros_like(v)}
         given = {"t": times, "q": q, "v": v, "z": z, "p": self.numbers}
-        seen = self._observe(**given, **tau)
+        seen = self._observe(given | tau)
         constraint = np.zeros((*q.shape[:-1], 0))
         if self.by_robot:
             a, constraint = self._observe_by_robot(given | tau)
         else:
-            a = self._rate(**given, **tau)[..., self.tree.nq : self.tree.nq + nv]
+            a = self._rate(given | tau)[..., self.tree.nq : self.tree.nq + nv]
         n = 2 * nv
-        return Observed(a, seen[..., :nv], seen[..., nv:n], seen[..., n + 2 :], constraint, seen[..., n], seen[..., n + 1])
+        return Observed(
+            a, seen[..., :nv], seen[..., nv:n], seen[..., n + 2 :], constraint, seen[..., n], seen[..., n + 1]
+        )
 
     def _observe_by_robot(self, given: Mapping[str, Array]) -> tuple[Array, Array]:
-        forces = self._forces(**given)
+        forces = self._forces(given)
         nv, nb = self.tree.nv, len(self.tree.bodies)
         loads = forces[..., nv : nv + 6 * nb].reshape(*forces.shape[:-1], nb, 6) if self.system.elements else None
         q, v, tau = given["q"], given["v"], forces[..., :nv]
-        a = self.robot.forward_dynamics(q, v, tau, loads)
-        none = np.zeros((*q.shape[:-1], 0))
-        if not self.tree.loops or not hasattr(self.robot, "constraint_forces"):
-            return a, none
-        return a, self.robot.constraint_forces(q, v, tau, loads)
+        a = self._accelerate(q, v, tau, loads)
+        if isinstance(self.robot, Mechanism):
+            return a, self.robot.multipliers(q, v, tau, loads)
+        return a, np.zeros((*q.shape[:-1], 0))
+
+    def _accelerate(self, q: Array, v: Array, tau: Array, loads: Array | None) -> Array:
+        if isinstance(self.robot, Mechanism):  # stages of an integrator are off closure by their error
+            return self.robot.forward_dynamics(q, v, tau, loads, tolerance=np.inf, threads=self.threads)
+        return self.robot.forward_dynamics(q, v, tau, loads, threads=self.threads)
 
     @property
     def n_works(self) -> int:
         """How many of the last entries of z are works."""
         return len(WORKS) if self.system.works else 0
+
+
+def asks_python(controller: Any) -> bool:
+    """Whether a controller has a function of arrays somewhere in it, which cannot be traced."""
+    if getattr(controller, "python_function", None) is not None:
+        return True
+    inner = [getattr(controller, "controller", None), *getattr(controller, "parts", ())]
+    return any(asks_python(x) for x in inner if x is not None)
 
 
 def _unrolls(robot: Any) -> bool:

@@ -71,7 +71,7 @@ class Program:
             self.kernel = kernel_of(name, traced, names)
             self._fast: _OneState | None = None
 
-    def __call__(self, *, threads: int = 1, **vectors: Array) -> Array:
+    def __call__(self, vectors: Mapping[str, Array], threads: int = 1) -> Array:
         """Evaluate for one state or a batch; vectors are (..., n)."""
         if self.kernel is None:
             return self._as_written(vectors)

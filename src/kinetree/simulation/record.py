@@ -138,7 +138,7 @@ class Record:
             weight = s.reshape(-1, *(1,) * (x.ndim - 1))
             return (1 - weight) * x[k] + weight * x[k + 1]
 
-        arrays = {name: linear(getattr(self, name)) for name in FIELDS}
+        arrays: dict[str, Any] = {name: linear(getattr(self, name)) for name in FIELDS}
         arrays["q"], arrays["v"] = self._between(k, h, s)
         energy = Energies(**{name: linear(x) for name, x in self.energy.as_dict().items()})
         return replace(self, time=times, energy=energy, events=(), **arrays)

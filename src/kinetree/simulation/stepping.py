@@ -157,8 +157,8 @@ class ScipyStepper(Stepper):
             self.stiffness.look(solver)
             if self.stiffness.found and (self.end - self.t) / solver.step_size > LARGEST_STEPS_LEFT:
                 raise Fault(
-                    f"the problem is stiff: {self.name} can only take steps of {solver.step_size:.3g} s, which it would "
-                    f"need {(self.end - self.t) / solver.step_size:.3g} of; use integrator='radau' or 'bdf'",
+                    f"the problem is stiff: {self.name} can only take steps of {solver.step_size:.3g} s and would "
+                    f"need {(self.end - self.t) / solver.step_size:.3g} of them; use integrator='radau' or 'bdf'",
                     self.t,
                     self._fastest(),
                 )

@@ -9,8 +9,11 @@ from scipy.integrate import DenseOutput, OdeSolver
 from sksundae.cvode import CVODE
 
 
-class CvodeSolver(OdeSolver):
+class CvodeSolver(OdeSolver):  # type: ignore[misc]
     """One internal step of CVODE at a time."""
+
+    t: float
+    y: np.ndarray
 
     def __init__(self, fun: Any, t0: float, y0: np.ndarray, t_bound: float, rtol: float, atol: float, max_step: float):
         super().__init__(fun, t0, y0, t_bound, vectorized=False)
@@ -41,7 +44,7 @@ class CvodeSolver(OdeSolver):
         return _Within(self)
 
 
-class _Within(DenseOutput):
+class _Within(DenseOutput):  # type: ignore[misc]
     """CVODE's own interpolation within the last step, as exact as the step."""
 
     def __init__(self, solver: CvodeSolver) -> None:

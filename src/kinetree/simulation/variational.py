@@ -69,12 +69,16 @@ def middle(tree: Model, q: Scalars, u: Scalars, h: Scalar) -> list[Scalar]:
 
 
 def refine(
-    system: System, t: Scalar, q: Scalars, m: Scalars, z: Scalars, u: Scalars, zm: Scalars, h: Scalar
-) -> Guess:
-    """Evaluate the equations of one step at a guess of its mean velocity, and improve the guess."""
+    system: System, t: Scalar, q: Scalars, m: Scalars, z: Scalars, u: Scalars, zm: Scalars, h: Scalar,
+    tau: Scalars | None = None,
+) -> Guess:  # fmt: skip
+    """Evaluate the equations of one step at a guess of its mean velocity, and improve the guess.
+
+    ``tau`` replaces what the controller would say in the middle.
+    """
     tree = system.tree
     qm = middle(tree, q, u, h)
-    acting = system.acting(t + 0.5 * h, qm, u, zm)
+    acting = system.acting(t + 0.5 * h, qm, u, zm, tau)
     z_rate = acting.z_rate + (system.powers(qm, u, acting) if system.works else [])
 
     x = scaled(0.5 * h, u)

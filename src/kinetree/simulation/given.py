@@ -1,0 +1,127 @@
+"""What a user gives to a simulation, checked before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..arrays import as_array, batch_shape
+from ..errors import OptionError, StateError, UnsupportedError
+from ..robot import Robot
+from .equation import System
+from .integrators import FIXED, VARIATIONAL
+
+Array = np.ndarray
+
+CLOSED = 1e-6
+"""How far loops may be open at the beginning, in metres, radians and their rates."""
+
+
+def time_span(time: Any) -> tuple[float, float]:
+    """From when until when."""
+    pair = np.asarray(time, dtype=float).ravel()
+    begin, end = (0.0, float(pair[0])) if pair.size == 1 else tuple(map(float, pair)) if pair.size == 2 else (0.0, -1.0)
+    if not (np.isfinite(begin) and np.isfinite(end) and end >= begin):
+        raise OptionError(f"time must be how long to simulate, or (from, until), in seconds; not {time!r}")
+    return begin, end
+
+
+def check_numbers(
+    integrator: str, rtol: float, atol: float, step: float | None, largest_step: float, friction_speed: float
+) -> None:
+    """Refuse tolerances and steps that cannot be."""
+    for name, value in (
+        ("rtol", rtol),
+        ("atol", atol),
+        ("largest_step", largest_step),
+        ("friction_speed", friction_speed),
+    ):
+        if not value > 0.0:
+            raise OptionError(f"{name} must be positive, not {value!r}")
+    fixed = integrator in FIXED or integrator == VARIATIONAL
+    if fixed and (step is None or not (step > 0.0 and np.isfinite(step))):
+        raise OptionError(f"integrator {integrator!r} needs a step in seconds, such as step=1e-3; got {step!r}")
+    if not fixed and step is not None:
+        raise OptionError(f"integrator {integrator!r} chooses its own steps: use rtol, atol and largest_step, not step")
+
+
+def check_integrator(robot: Robot, integrator: str) -> None:
+    """Refuse what an integrator cannot do."""
+    model = robot.model
+    if integrator == VARIATIONAL and (model.loops or model.has_followers):
+        raise UnsupportedError("the variational integrator is for trees without loops and mimicking joints: use rk4")
+
+
+def law_and_function(given: Any) -> tuple[Any, Callable[..., Any] | None]:
+    """A controller with a law; or a stand-in that asks nothing, and the function to ask."""
+    if given is None:
+        return None, None
+    function: Callable[..., Any] | None = getattr(given, "python_function", None)
+    if function is not None:
+        return None, function
+    if hasattr(given, "law"):
+        return given, None
+    if callable(given):
+        return None, given
+    raise OptionError(f"a controller has a law, or is a function of (t, q, v), not {given!r}")
+
+
+def initial_state(robot: Robot, q0: Any, v0: Any) -> tuple[Array, Array]:
+    """Check where the motion starts."""
+    q = robot.neutral() if q0 is None else robot._q(q0, "q0")
+    v = np.zeros(robot.nv) if v0 is None else as_array(v0, (robot.nv,), "v0", f"{robot.nv} = nv")
+    batch_shape(q0=(q, 1), v0=(v, 1))
+    for array, what, names in ((q, "q0", robot.q_names), (v, "v0", robot.v_names)):
+        if np.iscomplexobj(array):
+            raise StateError(f"{what} is complex")
+        bad = ~np.isfinite(array)
+        if array.ndim == 1 and bad.any():
+            name = names[int(np.argmax(bad))]
+            raise StateError(f"{what} is {array[np.argmax(bad)]} at joint {name!r}: a motion cannot start there")
+    if robot.model.loops:
+        _check_closed(robot, q, v)
+    return q, v
+
+
+def _check_closed(robot: Any, q: Array, v: Array) -> None:
+    """Refuse states in which loops are open or being torn open."""
+    gap = float(np.max(np.abs(robot.closure_error(q)), initial=0.0))
+    if gap > CLOSED:
+        raise StateError(f"q0 leaves loops open by {gap:.3g} (m, rad): start from robot.project(q0, v0)")
+    _, held_v = robot.project(q, v)
+    torn = float(np.max(np.abs(np.asarray(held_v) - v), initial=0.0))
+    if torn > CLOSED * (1.0 + float(np.max(np.abs(v), initial=0.0))):
+        worst = robot.v_names[int(np.argmax(np.abs(np.asarray(held_v) - v)))]
+        raise StateError(
+            f"v0 tears loops open, at joint {worst!r} by {torn:.3g}: start from robot.project(q0, v0)"
+        )  # fmt: skip
+
+
+def common_batch(system: System, q: Array, v: Array) -> tuple[int, ...]:
+    """Shape of the batch of states and parameters; empty for one simulation."""
+    shapes = [q.shape[:-1], v.shape[:-1], *(x.shape[:-1] for x in system.parameters.values())]
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        listed = ", ".join(map(str, shapes))
+        raise OptionError(
+            f"the batches of q0, v0 and of the controller's and ground's parameters differ: {listed}"
+        ) from None
+
+
+def output_times(output: Any, begin: float, end: float) -> Array | None:
+    """Times of the samples; None for every step."""
+    if output is None:
+        return None
+    if isinstance(output, (int, np.integer)) and not isinstance(output, bool):
+        if output < 2:
+            raise OptionError(f"output must be at least two samples, or times; not {output!r}")
+        return np.linspace(begin, end, int(output))
+    times = np.asarray(output, dtype=float)
+    if times.ndim != 1 or not np.isfinite(times).all() or np.any(np.diff(times) <= 0.0):
+        raise OptionError("output must be a number of samples or increasing times")
+    if times.size and (times[0] < begin or times[-1] > end):
+        raise OptionError(f"output times must lie between {begin:g} and {end:g} s, the time that is simulated")
+    return times

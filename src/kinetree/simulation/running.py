@@ -1,0 +1,285 @@
+"""One simulation under way: steps, events, samples, and what to say when it cannot go on."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..arrays import as_array
+from ..errors import KinetreeError, KinetreeWarning, OptionError, SimulationError, SingularityWarning
+from ..robot import Robot
+from .energy import Energies
+from .events import Event, Occurrence, crosses, locate
+from .integrators import ADAPTIVE
+from .numeric import Array, Equation, Fault, Observed, State
+from .progress import Progress
+from .record import COMPLETE, Record
+from .stepping import ENDLESS, FixedStepper, ScipyStepper, Stepper
+
+
+class Numbers(NamedTuple):
+    """Tolerances and steps."""
+
+    rtol: float
+    atol: float
+    step: float | None
+    largest_step: float
+
+
+def known_until(equation: Equation, begin: float, end: float) -> tuple[float, Fault | None]:
+    """How far the controller knows what to do, and what to say there if that is too early."""
+    start, stop = getattr(equation.system.controller, "span", (-np.inf, np.inf))
+    slack = 1e-9 * max(1.0, abs(end))
+    name = equation.robot.v_names[0] if equation.robot.v_names else None
+    if start > begin + slack:
+        raise OptionError(
+            f"the controller's trajectory starts at {start:g} s, after the simulation at {begin:g} s: let it hold "
+            "its first position before that, trajectory.held()"
+        )
+    if stop >= end - slack:
+        return end, None
+    if stop <= begin:
+        raise OptionError(
+            f"the controller's trajectory ends at {stop:g} s, before the simulation begins at {begin:g} s"
+        )
+    message = (
+        f"the controller's trajectory ends here, but the simulation was to go on until {end:g} s: simulate no longer, "
+        "or let the trajectory hold its last position, trajectory.held()"
+    )
+    return stop, Fault(message, stop, name)
+
+
+class Run:
+    """One simulation under way."""
+
+    def __init__(
+        self, equation: Equation, integrator: str, begin: float, end: float, numbers: Numbers,
+        events: tuple[Event, ...], wanted: Array | None,
+    ) -> None:  # fmt: skip
+        self.equation, self.robot = equation, equation.robot
+        self.integrator, self.begin, self.end = integrator, begin, end
+        self.numbers = numbers
+        self.events = events
+        self.wanted = wanted
+        self.times: list[float] = []
+        self.states: list[State] = []
+        self.happened: list[Occurrence] = []
+        self.n_steps = 0
+        self.n_calls = equation.n_calls
+
+    def __call__(self, state: State, progress: bool) -> Record:
+        """Run to the end, or as far as it goes."""
+        status = COMPLETE
+        reach, ending = known_until(self.equation, self.begin, self.end)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("once", SingularityWarning)
+                stopped = self._go(state, reach, progress)
+            if stopped is not None:
+                status = f"stopped by {stopped}"
+            elif ending is not None:
+                raise ending
+        except Fault as fault:
+            raise SimulationError(str(fault), fault.time, fault.joint, self._record("failed")) from None
+        except KinetreeError as problem:
+            now = self.times[-1] if self.times else self.begin
+            raise SimulationError(str(problem), now, None, self._record("failed")) from problem
+        except KeyboardInterrupt:
+            status = "interrupted"
+            warnings.warn(
+                f"interrupted: the record ends at t = {self.times[-1] if self.times else self.begin:g} s",
+                KinetreeWarning,
+                stacklevel=4,
+            )
+        return self._record(status)
+
+    def _stepper(self, state: State, reach: float) -> Stepper:
+        n = self.numbers
+        if self.integrator in ADAPTIVE:
+            return ScipyStepper(
+                self.equation, self.integrator, self.begin, state, reach, n.rtol, n.atol, n.largest_step
+            )  # fmt: skip
+        assert n.step is not None
+        return FixedStepper(self.equation, self.integrator, self.begin, state, reach, n.step)
+
+    def _go(self, state: State, reach: float, progress: bool) -> str | None:
+        """Step until the end; the name of the event that stopped it, if one did."""
+        self._next = 0
+        self._sample_start(state)
+        if self.begin == reach:
+            return None
+        self._check(self.begin, state)
+        stepper = self._stepper(state, reach)
+        values = [self._value(e, self.begin, state) for e in self.events]
+        with Progress(self.begin, self.end, progress) as bar:
+            while stepper.t < reach:
+                stepper.step()
+                self.n_steps = stepper.n_steps
+                self._check(stepper.t, stepper.state)
+                if not self._pass_events(stepper, values):
+                    return self.happened[-1].name
+                self._sample(stepper, stepper.t, stepper.state)
+                bar.show(stepper.t)
+        return None
+
+    # ------------------------------------------------------------------ events
+
+    def _value(self, event: Event, t: float, state: State) -> float:
+        value = event.function(t, state[0], state[1])
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise Fault(f"event {event.name!r} returned {value!r}, which is no number", t) from None
+
+    def _pass_events(self, stepper: Stepper, values: list[float]) -> bool:
+        """Note the events in the last step, in order; false if one of them ends the simulation."""
+        since = stepper.t_old
+        while self.events and (found := self._first_event(stepper, values, since)) is not None:
+            since, which = found
+            event, state = self.events[which], stepper.state_at(since)
+            self._sample(stepper, since, state)
+            name = event.name or f"event {which}"
+            self.happened.append(Occurrence(since, name, which, state[0].copy(), state[1].copy()))
+            if event.terminal:
+                if self.times[-1:] != [since]:
+                    self._keep(since, state)
+                return False
+            if event.reset is not None:
+                state = self._reset(event, since, state)
+                self._keep(since, state)
+                stepper.restart(since, state)
+            values[:] = [self._value(e, since, state) for e in self.events]
+            values[which] = 0.0  # this one is over
+            if event.reset is not None:
+                break
+        return True
+
+    def _first_event(self, stepper: Stepper, values: list[float], since: float) -> tuple[float, int] | None:
+        """The earliest event in the rest of the last step; brings the functions' values to its end if there is none."""
+        inner = np.linspace(stepper.t_old, stepper.t, stepper.interior + 2)[1:-1]
+        before, previous = since, list(values)
+        for t in [*inner[inner > since].tolist(), stepper.t]:
+            state = stepper.state if t == stepper.t else stepper.state_at(t)
+            now = [self._value(e, t, state) for e in self.events]
+            passed = [k for k, e in enumerate(self.events) if crosses(e, previous[k], now[k])]
+            if passed:
+                return min((self._locate(stepper, self.events[k], before, t), k) for k in passed)
+            before, previous = t, now
+        values[:] = previous
+        return None
+
+    def _locate(self, stepper: Stepper, event: Event, low: float, high: float) -> float:
+        return locate(lambda t: self._value(event, t, stepper.state_at(t)), low, high)
+
+    def _reset(self, event: Event, t: float, state: State) -> State:
+        assert event.reset is not None
+        try:
+            q, v = event.reset(t, state[0].copy(), state[1].copy())
+            return self.robot._q(q, "q"), as_array(v, (self.robot.nv,), "v"), state[2]
+        except (TypeError, ValueError) as problem:
+            raise Fault(f"the reset of event {event.name!r} returned no state: {problem}", t) from None
+
+    # ------------------------------------------------------------------ samples
+
+    def _sample_start(self, state: State) -> None:
+        if self.wanted is None or (len(self.wanted) and self.wanted[0] == self.begin):
+            self._keep(self.begin, state)
+            self._next = 1
+
+    def _sample(self, stepper: Stepper, until: float, state: State) -> None:
+        if self.wanted is None:
+            if not self.times or self.times[-1] < until:
+                self._keep(until, state)
+            return
+        while self._next < len(self.wanted) and self.wanted[self._next] <= until:
+            t = float(self.wanted[self._next])
+            self._keep(t, state if t == until else stepper.state_at(t))
+            self._next += 1
+
+    def _keep(self, t: float, state: State) -> None:
+        self.times.append(t)
+        self.states.append(state)
+
+    def _check(self, t: float, state: State) -> None:
+        """Stop when the motion has no bound, and say why."""
+        q, v, _ = state
+        if np.isfinite(v).all() and np.isfinite(q).all() and (not v.size or np.max(np.abs(v)) < ENDLESS):
+            return
+        raise self._why(t, state)
+
+    def _why(self, t: float, state: State) -> Fault:
+        before_t, before = (self.times[-1], self.states[-1]) if self.times else (t, state)
+        names = self.robot.v_names
+        if self.equation.function is None and self.equation.system.controller is not None:
+            tau = self.equation.observe(np.array([before_t]), *(x[None] for x in before)).tau[0]
+            if not np.isfinite(tau).all():
+                worst = names[int(np.argmax(~np.isfinite(tau)))]
+                value = tau[~np.isfinite(tau)][0]
+                return Fault(f"the controller returned {value} for joint {worst!r}", before_t, worst)
+        v = state[1]
+        name = names[int(np.argmax(np.where(np.isfinite(v), np.abs(v), np.inf)))] if names else None
+        if self.integrator in ADAPTIVE:
+            return Fault("the motion grows without bound", t, name)
+        return Fault(
+            f"the motion grows without bound: a step of {self.numbers.step:g} s is too large for {self.integrator} to "
+            "be stable here; take a smaller one, or an integrator for stiff problems ('radau')",
+            t,
+            name,
+        )
+
+    def _record(self, status: str) -> Record:
+        equation = self.equation
+        widths = (self.robot.nq, self.robot.nv, equation.system.nz)
+        q, v, z = (np.array([s[k] for s in self.states]).reshape(len(self.states), n) for k, n in enumerate(widths))
+        info = {"steps": self.n_steps, "evaluations": equation.n_calls - self.n_calls}
+        return make_record(
+            equation, np.array(self.times), q, v, z, tuple(self.happened), status, self.integrator, info
+        )  # fmt: skip
+
+
+def make_record(
+    equation: Equation, t: Array, q: Array, v: Array, z: Array, events: tuple[Occurrence, ...], status: str,
+    integrator: str, info: dict[str, Any],
+) -> Record:  # fmt: skip
+    """Work out forces and energies at the samples."""
+    robot = equation.robot
+    seen = _seen(equation, t, q, v, z)
+    n = z.shape[-1] - equation.n_works
+    works = [z[..., n + k] if equation.n_works else np.zeros(z.shape[:-1]) for k in range(3)]
+    contact = seen.contact_forces.reshape(*q.shape[:-1], -1, 3)
+    info = info | {
+        "robot": robot.name, "integrator": integrator, "q_names": robot.q_names, "v_names": robot.v_names,
+        "q_units": _q_units(robot), "v_units": _v_units(robot),
+    }  # fmt: skip
+    energy = Energies(seen.kinetic, seen.potential, *works)
+    return Record(
+        t, q, v, seen.a, seen.tau, seen.friction, contact, seen.constraint_forces, z[..., :n], energy, events, robot,
+        status, info,
+    )  # fmt: skip
+
+
+def _seen(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Observed:
+    """What can be observed; NaN where the controller fails, which a failed run is about."""
+    try:
+        return equation.observe(t, q, v, z)
+    except (Fault, KinetreeError):
+        pass
+    if len(t) > 1:
+        good = _seen(equation, t[:-1], q[:-1], v[:-1], z[:-1])
+        return Observed(*(np.concatenate([x, np.full_like(x[:1], np.nan)]) for x in good))
+    none, vector = np.zeros((len(t), *q.shape[1:-1])), np.full(v.shape, np.nan)
+    return Observed(vector, vector, vector, np.zeros((*none.shape, 0)), np.zeros((*none.shape, 0)), none * np.nan, none)
+
+
+def _q_units(robot: Robot) -> list[str]:
+    return [u for j in robot.model.joints if not j.mimic for u in j.kind.units()]
+
+
+def _v_units(robot: Robot) -> list[str]:
+    found: list[str] = []
+    for j in robot.model.joints:
+        if not j.mimic:
+            found += (["rad"] * 3 + ["m"] * 3)[: j.kind.nv] if j.kind.quaternion is not None else list(j.kind.units())
+    return found
