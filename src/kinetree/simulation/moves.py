@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from ..algorithms import kinematics
 from ..arrays import split
 from ..errors import OptionError, ShapeError, UnknownNameError
+from ..model.joints import Spherical
 from ..spatial.scalar import Scalar, sin, where
 from .jets import Jet, as_jet
 from .piecewise import hermite
@@ -268,6 +269,55 @@ class Between(Trajectory):
         q0 = split(np.asarray(self.q0))
         way = kinematics.difference(self.robot, q0, split(np.asarray(self.q1)))
         q = kinematics.integrate(self.robot, q0, [d * s.value for d in way])
+        return q, [d * s.first for d in way], [d * s.second for d in way]
+
+
+@dataclass(frozen=True, eq=False)
+class Rotation(Trajectory):
+    """From one orientation to another about one axis: a quaternion, with angular velocities in body axes.
+
+    Parameters
+    ----------
+    q0, q1 : array_like, shape (4,)
+        Unit quaternions x, y, z, w; of the two ways round the shorter is taken.
+    duration : float
+    profile : {"quintic", "cycloid", "cubic", "trapezoid"}
+    """
+
+    q0: ArrayLike
+    q1: ArrayLike
+    duration: float
+    profile: str = "quintic"
+    begin: float = field(default=0.0, kw_only=True)
+    nq: ClassVar[int] = 4  # type: ignore[misc]
+    n: ClassVar[int] = 3  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        for name in ("q0", "q1"):
+            numbers = vector(getattr(self, name), name)
+            if numbers.shape[-1] != 4 or not np.allclose(np.linalg.norm(numbers, axis=-1), 1.0, atol=1e-9):
+                raise OptionError(f"{name} must be a unit quaternion x, y, z, w, got {numbers.tolist()}")
+            object.__setattr__(self, name, numbers)
+        object.__setattr__(self, "duration", seconds(self.duration))
+        if self.profile not in PROFILES:
+            raise UnknownNameError("profile", self.profile, PROFILES)
+
+    @property
+    def start(self) -> float:
+        """When it starts."""
+        return self.begin
+
+    @property
+    def end(self) -> float:
+        """When it arrives."""
+        return self.begin + self.duration
+
+    def motion(self, t: Jet) -> Motion:
+        """Quaternion, angular velocity and acceleration over any scalar."""
+        s = as_jet(PROFILES[self.profile]((t - self.begin) / self.duration))
+        q0 = split(np.asarray(self.q0))
+        way = Spherical().difference(q0, split(np.asarray(self.q1)))
+        q = Spherical().integrate(q0, [d * s.value for d in way])
         return q, [d * s.first for d in way], [d * s.second for d in way]
 
 

@@ -26,6 +26,7 @@ from .moves import (
     Function,
     Move,
     Quintic,
+    Rotation,
     Sine,
     Trapezoidal,
 )
@@ -34,5 +35,5 @@ from .trajectory import Trajectory
 
 __all__ = [
     "PROFILES", "Between", "Constant", "ConstantSpeed", "Cubic", "Cycloid", "Function", "Joined", "Move", "Piecewise",
-    "Quintic", "Repeated", "Sine", "Stacked", "Trajectory", "Trapezoidal", "sampled", "spline",
+    "Quintic", "Repeated", "Rotation", "Sine", "Stacked", "Trajectory", "Trapezoidal", "sampled", "spline",
 ]  # fmt: skip
