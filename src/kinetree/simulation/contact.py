@@ -26,6 +26,7 @@ from ..algorithms.kinematics import configuration_rate, poses, twists
 from ..arrays import as_array, flatten, pack, split
 from ..engine.kernel import Kernel, trace
 from ..errors import ModelError, OptionError, ShapeError, StateError, UnknownNameError
+from ..mechanism import Mechanism
 from ..model.tree import BASE, Model
 from ..robot import Robot
 from ..spatial import Motion, Scalar, Vec3
@@ -226,7 +227,7 @@ class RigidContacts:
     contacts : sequence of Contact
     constraints : callable, optional
         ``constraints(q, v)`` returning ``(K, k)`` with ``K a + k = 0`` for every motion that is
-        possible: the loops of the mechanism.
+        possible; the loops of a :class:`kinetree.mechanism.Mechanism` are taken by default.
     shape : {"cone", "pyramid"}
         Of the friction limit of contacts at rest.  The pyramid is solved by pivoting, which also tells
         when there is no solution; the cone is round and solved by sweeps from the pyramid's solution.
@@ -255,6 +256,12 @@ class RigidContacts:
         speed_tolerance: float = 1e-6,
     ) -> None:
         self.robot, self.contacts = robot, tuple(contacts)
+        self.tree: Robot = robot.tree if isinstance(robot, Mechanism) else robot
+        if constraints is None and isinstance(robot, Mechanism):
+
+            def constraints(q: Array, v: Array) -> tuple[Array, Array]:
+                return robot.loop_jacobian(q), robot.loop_drift(q, v)
+
         if not self.contacts or not all(isinstance(c, Contact) for c in self.contacts):
             raise OptionError("contacts must be a list of kinetree contacts (Contact), at least one")
         for c in self.contacts:
@@ -273,7 +280,7 @@ class RigidContacts:
 
     def _compiled(self) -> Kernel | None:
         tree, contacts = self.robot.model, self.contacts
-        if self.robot._compiler is None or self.robot._compiler.rolled:
+        if self.tree._compiler is None or self.tree._compiler.rolled:
             return None
         lengths = (tree.nq, tree.nv)
         shape = (len(contacts), 19 + 3 * tree.nv)
@@ -310,7 +317,7 @@ class RigidContacts:
 
     def mobility(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, wrenches: Any = None) -> Mobility:
         """Accelerations without contact forces, and how joint forces change them."""
-        robot = self.robot
+        robot = self.tree
         inverse = robot.inverse_mass_matrix(q)
         forces = np.zeros(robot.nv) if tau is None else as_array(tau, (robot.nv,), "tau")
         free = inverse @ (forces - robot.bias_force(q, v, wrenches))

@@ -99,7 +99,7 @@ def impact(
     e = _restitutions(contacts, restitution)
     taking_part = contacts.touching(state) if closed is None else np.asarray(closed, dtype=bool)
     inverse = contacts.mobility(q, rate).inverse
-    inertia = contacts.robot.mass_matrix(q)
+    inertia = contacts.tree.mass_matrix(q)
     struck = np.flatnonzero(taking_part)
     local = np.zeros((len(contacts.contacts), 3))
     if struck.size == 0 or np.all(state.velocity[struck, 0] >= 0.0):

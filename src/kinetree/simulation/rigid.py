@@ -1,0 +1,563 @@
+"""Simulating rigid contact from event to event.
+
+Between events every contact keeps its mode: open, closed without friction, sticking or sliding.
+The motion is then smooth and is integrated as such, with the closed contacts as equations.  Events
+end a phase: a gap closes (an impact, then a new choice of modes), a contact force would pull, a
+sticking contact exceeds its friction limit, a sliding contact comes to rest.  At each of them the
+complementarity problem decides which modes go on.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.integrate import DOP853, RK45, Radau
+from scipy.optimize import brentq
+
+from ..errors import KinetreeError, KinetreeWarning, OptionError, SimulationError, SingularityWarning, UnknownNameError
+from ..mechanism import Mechanism
+from ..robot import Robot
+from .contact import Contact, ContactForces, ContactState, Mobility, RigidContacts
+from .equation import System
+from .events import Occurrence
+from .given import initial_state, law_and_function, output_times, time_span
+from .impact import RULES, impact
+from .numeric import Equation, Fault
+from .progress import Progress
+from .record import COMPLETE, Record
+from .running import make_record
+
+Array = np.ndarray
+
+SOLVERS = {"dop853": DOP853, "rk45": RK45, "radau": Radau}
+
+DRIFT = 1e-9
+"""Gaps (m), speeds (m/s) and quaternion lengths that closed contacts may be off by before they are set right."""
+
+SAMPLES = 4
+"""Pieces of a step in which gaps are watched."""
+
+MOST_AT_ONCE = 50
+"""Events at one instant after which the modes are held to be undecidable."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """What every contact does between two events.
+
+    Attributes
+    ----------
+    closed : tuple of int
+        Contacts that stay closed.
+    sticking : frozenset of int
+        Those that also do not slide.
+    sliding : dict
+        Direction (world) of those that slide against friction.
+    """
+
+    closed: tuple[int, ...] = ()
+    sticking: frozenset[int] = frozenset()
+    sliding: dict[int, Array] = field(default_factory=dict)
+
+    def name(self, k: int) -> str:
+        """What contact ``k`` does."""
+        if k not in self.closed:
+            return "open"
+        return "sticking" if k in self.sticking else "sliding" if k in self.sliding else "closed"
+
+
+def simulate_rigid(
+    robot: Robot,
+    contacts: Sequence[Contact] | RigidContacts,
+    q0: ArrayLike | None = None,
+    v0: ArrayLike | None = None,
+    *,
+    time: float | tuple[float, float],
+    controller: Any = None,
+    ground: Any = (),
+    integrator: str = "dop853",
+    rtol: float = 1e-9,
+    atol: float = 1e-11,
+    largest_step: float = np.inf,
+    output: int | ArrayLike | None = None,
+    rule: str = "simultaneous",
+    rest_speed: float = 1e-3,
+    friction: bool = True,
+    friction_speed: float = 1e-2,
+    most_events: int = 10_000,
+    progress: bool = True,
+) -> Record:
+    """Let a robot move with rigid contacts, from event to event.
+
+    Parameters
+    ----------
+    robot : Robot
+        With or without loops.
+    contacts : sequence of Contact, or RigidContacts
+    q0, v0, time, controller, ground, rtol, atol, largest_step, output, friction, friction_speed, progress
+        As in :func:`kinetree.simulate`; ``ground`` are further, compliant, force elements.
+    integrator : {"dop853", "rk45", "radau"}
+        Between events.
+    rule : {"simultaneous", "sequential"}
+        Of impacts at several contacts, see :mod:`kinetree.simulation.impact`.
+    rest_speed : float
+        Blows slower than this (m/s) do not rebound.  A bouncing ball strikes infinitely often before
+        it rests; this ends the series.
+    most_events : int
+        After so many the simulation stops with an error.
+
+    Returns
+    -------
+    Record
+        Contact forces are those of ``contacts``, in their order, then those of ``ground``.  Events are
+        named ``"impact"``, ``"closed"``, ``"sticking"``, ``"sliding"`` or ``"open"`` and the contact; ``index``
+        is the contact's.  The work of contacts, impacts included, is ``energy.ground``.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> ball = kt.Builder("ball").body("ball", "base", kt.Prismatic("z"), mass=1.0).build()
+    >>> record = simulate_rigid(ball, [Contact("ball", restitution=0.5)], [1.0], time=1.0)
+    >>> record.events[0].name
+    'impact ball'
+    """
+    begin, end = time_span(time)
+    if integrator not in SOLVERS:
+        raise UnknownNameError("integrator for rigid contact", integrator, SOLVERS)
+    if rule not in RULES:
+        raise UnknownNameError("rule of impact", rule, RULES)
+    for name, value in (("rtol", rtol), ("atol", atol), ("largest_step", largest_step), ("rest_speed", rest_speed)):
+        if not value > 0.0:
+            raise OptionError(f"{name} must be positive, not {value!r}")
+    law, function = law_and_function(controller)
+    elements = tuple(ground) if isinstance(ground, Sequence) else (ground,)
+    q, v = initial_state(robot, q0, v0)
+    if q.ndim != 1 or v.ndim != 1:
+        raise OptionError("rigid contact is simulated one robot at a time; batches need compliant ground")
+    system = System(robot, law, elements, friction, friction_speed, True)
+    rigid = contacts if isinstance(contacts, RigidContacts) else RigidContacts(robot, contacts)
+    run = RigidRun(Equation(system, function), rigid, begin, end, rule, rest_speed, most_events)
+    run.make_solver = lambda t, y, first: SOLVERS[integrator](
+        run.rates, t, y, end, rtol=max(rtol, 1e-13), atol=atol, max_step=largest_step, first_step=first
+    )
+    run.wanted = output_times(output, begin, end)
+    run.integrator = integrator
+    return run(np.concatenate([q, v, system.initial_z()]), progress)
+
+
+@dataclass(frozen=True)
+class Instant:
+    """Everything known about one instant."""
+
+    q: Array
+    v: Array
+    z: Array
+    state: ContactState
+    mobility: Mobility
+    z_rate: Array
+    tau: Array
+    loads: Array | None
+
+
+class RigidRun:
+    """One simulation under way."""
+
+    make_solver: Callable[[float, Array, float | None], Any]
+    wanted: Array | None = None
+    integrator = "dop853"
+
+    def __init__(
+        self, equation: Equation, contacts: RigidContacts, begin: float, end: float, rule: str, rest_speed: float,
+        most_events: int,
+    ) -> None:  # fmt: skip
+        self.equation, self.contacts, self.robot = equation, contacts, equation.robot
+        self.begin, self.end, self.rule, self.rest_speed = begin, end, rule, rest_speed
+        self.most_events = most_events
+        self.mode = Mode()
+        self.times: list[float] = []
+        self.states: list[Array] = []
+        self.kept: list[tuple[Array, Array, Array]] = []
+        self.happened: list[Occurrence] = []
+        self.n_steps = 0
+
+    # ------------------------------------------------------------------ the equations within a phase
+
+    def split(self, y: Array) -> tuple[Array, Array, Array]:
+        """Positions (with quaternions of unit length), velocities, other states."""
+        nq, nv = self.robot.nq, self.robot.nv
+        return self.robot.normalize(y[:nq]), y[nq : nq + nv], y[nq + nv :]
+
+    def instant(self, t: float, y: Array) -> Instant:
+        """Where the contacts are, and how the robot would move without them."""
+        q, v, z = self.split(y)
+        equation = self.equation
+        acting = equation._forces(equation._named(t, q, v, z))
+        equation.n_calls += 1
+        nv, nb = self.robot.nv, len(self.robot.model.bodies)
+        loads = acting[nv : nv + 6 * nb].reshape(nb, 6) if equation.system.elements else None
+        state, tau = self.contacts.look(q, v), acting[:nv]
+        mobility = self.contacts.mobility(q, v, tau, loads)
+        return Instant(q, v, z, state, mobility, acting[nv + 6 * nb :], tau, loads)
+
+    def rates(self, t: float, y: Array) -> Array:
+        """Rate of the whole state while the modes last."""
+        now = self.instant(t, y)
+        local, a = self.held(now)
+        z_rate = now.z_rate.copy()
+        z_rate[-1] += float(np.sum(local * now.state.velocity))  # work of the contacts
+        return np.concatenate([self.robot.configuration_rate(now.q, now.v), a, z_rate])
+
+    def slides(self, state: ContactState, k: int) -> Array:
+        """Direction of sliding along the tangents; past a stop, the direction it had before."""
+        along, before = state.velocity[k, 1:], state.axes[k, 1:] @ self.mode.sliding[k]
+        if along @ before <= 0.0:
+            along = before
+        return np.asarray(along / np.linalg.norm(along))
+
+    def held(self, now: Instant) -> tuple[Array, Array]:
+        """Forces along the contacts' axes that keep closed ones closed and sticking ones at rest, and accelerations."""
+        state, mode = now.state, self.mode
+        local = np.zeros((len(self.contacts.contacts), 3))
+        if not mode.closed:
+            return local, now.mobility.free
+        rows, columns, places = [], [], []
+        for k in mode.closed:
+            press = state.jacobian[k, 0]
+            unit = np.array([1.0, 0.0, 0.0])
+            if k in mode.sliding:
+                unit[1:] = -self.contacts.mu[k] * self.slides(state, k)
+                press = unit @ state.jacobian[k]
+            rows.append((k, 0))
+            columns.append(press)
+            places.append((k, unit))
+            for i in (1, 2) if k in mode.sticking else ():
+                rows.append((k, i))
+                columns.append(state.jacobian[k, i])
+                places.append((k, np.eye(3)[i]))
+        felt = np.array([state.jacobian[k, i] for k, i in rows])
+        bias = np.array([state.bias[k, i] for k, i in rows])
+        answer = now.mobility.inverse @ np.array(columns).T
+        x = np.linalg.lstsq(felt @ answer, -(felt @ now.mobility.free + bias), rcond=1e-11)[0]
+        for (k, unit), size in zip(places, x, strict=True):
+            local[k] += size * unit
+        return local, now.mobility.free + answer @ x
+
+    def margin(self, now: Instant) -> float:
+        """Positive while the modes are consistent: nothing pulls and friction is within its limit.
+
+        Where contacts are redundant their forces are not unique; then the modes are consistent as
+        long as the complementarity problem leads to the same accelerations.
+        """
+        if not self.mode.closed:
+            return 1.0
+        local, a = self.held(now)
+        size = max(float(np.max(np.abs(local))), 1e-9)
+        worst = min(float(local[k, 0]) for k in self.mode.closed) / size
+        for k in self.mode.sticking:
+            worst = min(worst, float(self.contacts.mu[k] * local[k, 0] - np.linalg.norm(local[k, 1:])) / size)
+        if worst >= -1e-9:
+            return 1.0 + worst
+        found = self.contacts.solve(now.state, now.mobility, np.array(self.mode.closed))
+        off = float(np.max(np.abs(found.acceleration - a)))
+        return 1.0 if off <= 1e-7 * (1.0 + float(np.max(np.abs(a)))) else worst
+
+    # ------------------------------------------------------------------ running
+
+    def __call__(self, y: Array, progress: bool) -> Record:
+        """Run to the end, or as far as it goes."""
+        status = COMPLETE
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("once", SingularityWarning)
+                self._go(y, progress)
+        except Fault as fault:
+            raise SimulationError(str(fault), fault.time, fault.joint, self._record("failed")) from None
+        except KeyboardInterrupt:
+            status = "interrupted"
+            warnings.warn("interrupted: the record ends early", KinetreeWarning, stacklevel=3)
+        return self._record(status)
+
+    def _go(self, y: Array, progress: bool) -> None:
+        self._next, self._t = 0, self.begin
+        self._check_start(y)
+        y = self._decide(self.begin, y)
+        self._sample(self.begin, y)
+        t, first, at_once = self.begin, None, 0
+        with Progress(self.begin, self.end, progress) as bar:
+            while t < self.end:
+                solver = self.make_solver(t, y, first)
+                t_event, y, first = self._phase(solver, bar)
+                at_once = at_once + 1 if t_event is not None and t_event <= t else 0
+                t = solver.t if t_event is None else t_event
+                if t_event is None:
+                    continue
+                if at_once > MOST_AT_ONCE or len(self.happened) > self.most_events:
+                    names = ", ".join(self.contacts.contacts[k].name for k in self.mode.closed)
+                    raise Fault(f"too many events follow one another (closed: {names or 'none'}); raise rest_speed", t)
+                if self.wanted is None:
+                    self._keep(t, y)
+                y = self._decide(t, y)
+                self._sample(t, y)
+
+    def _check_start(self, y: Array) -> None:
+        q, v, _ = self.split(y)
+        gap = self.contacts.look(q, v).gap
+        if np.min(gap) < -self.contacts.gap_tolerance:
+            k = int(np.argmin(gap))
+            raise Fault(
+                f"contact {self.contacts.contacts[k].name!r} starts {-gap[k]:.3g} m inside the surface", self.begin
+            )
+
+    def _phase(self, solver: Any, bar: Progress) -> tuple[float | None, Array, float | None]:
+        """Step until an event (its time and state), or until states must be set right (None, the state)."""
+        while solver.t < self.end:
+            t0 = solver.t
+            try:
+                message = solver.step()
+            except KinetreeError as problem:
+                raise Fault(str(problem), t0) from problem
+            if solver.status == "failed":
+                raise Fault(f"the integrator cannot go on: {message}", solver.t)
+            if not np.all(np.isfinite(solver.y)):
+                raise Fault("the motion grows without bound", solver.t)
+            self.n_steps += 1
+            dense = solver.dense_output()
+            event = self._first_event(dense, t0, solver.t)
+            self._samples_between(dense, solver.t if event is None else event)
+            if event is not None:
+                return event, self._set_right(dense(event)), None
+            bar.show(solver.t)
+            for k in list(self.mode.sliding):  # remember the direction
+                self._remember(solver.y, k)
+            held = self._set_right(solver.y)
+            if float(np.max(np.abs(held - solver.y))) > DRIFT:
+                return None, held, min(solver.h_abs, self.end - solver.t) or None
+        return None, self._set_right(solver.y), None
+
+    def _remember(self, y: Array, k: int) -> None:
+        q, v, _ = self.split(y)
+        state = self.contacts.look(q, v)
+        self.mode.sliding[k] = self.slides(state, k) @ state.axes[k, 1:]
+
+    # ------------------------------------------------------------------ events
+
+    def _first_event(self, dense: Any, t0: float, t1: float) -> float | None:
+        """The earliest of: a gap that closes, a mode that ends, a contact that comes to rest."""
+        found = [self._first_closing(dense, t0, t1)]
+        late = min((t for t in found if t is not None), default=t1)
+
+        def margin(t: float) -> float:
+            return self.margin(self.instant(t, dense(t)))
+
+        try:
+            if self.mode.closed and margin(late) < 0.0:
+                found.append(_bisect(lambda t: margin(t) >= 0.0, t0, late))
+        except KinetreeError as problem:
+            raise Fault(str(problem), late) from problem
+        for k in self.mode.sliding:
+
+            def speed(t: float, k: int = k) -> float:
+                q, v, _ = self.split(dense(t))
+                state = self.contacts.look(q, v)
+                return float(state.velocity[k, 1:] @ (state.axes[k, 1:] @ self.mode.sliding[k]))
+
+            if speed(late) <= 0.0:
+                found.append(t0 if speed(t0) <= 0.0 else float(brentq(speed, t0, late, xtol=1e-15, rtol=1e-15)))
+        happened = [t for t in found if t is not None]
+        return min(happened) if happened else None
+
+    def _first_closing(self, dense: Any, t0: float, t1: float) -> float | None:
+        """The first time at which an open contact's gap goes through zero."""
+        watched = [k for k in range(len(self.contacts.contacts)) if k not in self.mode.closed]
+        if not watched:
+            return None
+
+        def look(t: float) -> tuple[Array, Array]:
+            q, v, _ = self.split(dense(t))
+            state = self.contacts.look(q, v)
+            return state.gap, state.velocity[:, 0]
+
+        times = np.linspace(t0, t1, SAMPLES + 1)
+        seen = [look(float(t)) for t in times]
+        for i in range(SAMPLES):
+            found = [_closing(look, k, times[i : i + 2], seen[i : i + 2]) for k in watched]
+            if any(t is not None for t in found):
+                return min(t for t in found if t is not None)
+        return None
+
+    # ------------------------------------------------------------------ what happens at an event
+
+    def _decide(self, t: float, y: Array) -> Array:
+        """Impact if something approaches, then the modes that go on from here."""
+        rigid = self.contacts
+        q, v, z = self.split(y)
+        before = self._kinetic(q, v)
+        state = rigid.look(q, v)
+        touching = (state.gap <= rigid.gap_tolerance) | np.isin(np.arange(len(state.gap)), self.mode.closed)
+        approach = -state.velocity[:, 0]
+        struck = touching & (approach > DRIFT)
+        try:
+            if np.any(struck):
+                e = np.array([c.restitution for c in rigid.contacts])
+                e[approach < self.rest_speed] = 0.0
+                for hit in np.flatnonzero(struck).tolist():
+                    self._note(t, "impact", hit, q, v)
+                v = impact(rigid, q, v, restitution=e, rule=self.rule, closed=touching).velocity
+            y = np.concatenate([q, v, z])
+            now = self.instant(t, y)
+            near = np.flatnonzero(touching & (now.state.velocity[:, 0] <= rigid.speed_tolerance))
+            found = rigid.solve(now.state, now.mobility, near)
+        except KinetreeError as problem:
+            raise Fault(str(problem), t) from problem
+        previous, self.mode = self.mode, self._modes(now, found, near)
+        for k in range(len(rigid.contacts)):
+            if self.mode.name(k) != previous.name(k):
+                self._note(t, self.mode.name(k), k, q, v)
+        y = self._set_right(y)
+        q, v, z = self.split(y)
+        z = z.copy()
+        z[-1] += self._kinetic(q, v) - before
+        return np.concatenate([q, v, z])
+
+    def _modes(self, now: Instant, found: ContactForces, near: Array) -> Mode:
+        closed, sticking, sliding = [], set(), {}
+        rates = now.state.jacobian @ found.acceleration + now.state.bias
+        for k in near.tolist():
+            if found.mode[k] == "breaking":
+                continue
+            closed.append(k)
+            if found.mode[k] == "sticking":
+                sticking.add(k)
+            elif found.mode[k] == "sliding":
+                along = now.state.velocity[k, 1:]
+                if np.linalg.norm(along) <= self.contacts.speed_tolerance:
+                    along = rates[k, 1:]
+                sliding[k] = along @ now.state.axes[k, 1:] / np.linalg.norm(along)
+        return Mode(tuple(closed), frozenset(sticking), sliding)
+
+    def _note(self, t: float, what: str, k: int, q: Array, v: Array) -> None:
+        self.happened.append(Occurrence(t, f"{what} {self.contacts.contacts[k].name}", k, q.copy(), v.copy()))
+
+    def _kinetic(self, q: Array, v: Array) -> float:
+        return float(self.robot.kinetic_energy(q, v))
+
+    def _set_right(self, y: Array) -> Array:
+        """Put closed contacts (and loops) exactly where they belong, moving as little mass as possible."""
+        q, v, z = self.split(y)
+        mode, rigid = self.mode, self.contacts
+        if not mode.closed and not isinstance(self.robot, Mechanism):
+            return np.concatenate([q, v, z])
+        if isinstance(self.robot, Mechanism):
+            q, v = self.robot.project(q, v)
+        chosen = list(mode.closed)
+        inverse = rigid.mobility(q, v).inverse
+        for _ in range(3 if chosen else 0):
+            state = rigid.look(q, v)
+            if float(np.max(np.abs(state.gap[chosen]))) <= 1e-14:
+                break
+            normals = state.jacobian[chosen, 0]
+            q = self.robot.normalize(self.robot.integrate(q, -_least(normals, inverse, state.gap[chosen])))
+        if chosen:
+            state = rigid.look(q, v)
+            rows = [state.jacobian[k, 0] for k in chosen] + [
+                state.jacobian[k, i] for k in mode.sticking for i in (1, 2)
+            ]
+            v = v - _least(np.array(rows), inverse, np.array(rows) @ v)
+        return np.concatenate([q, v, z])
+
+    # ------------------------------------------------------------------ samples
+
+    def _sample(self, t: float, y: Array) -> None:
+        if self.wanted is None:
+            self._keep(t, y)
+            return
+        while self._next < len(self.wanted) and self.wanted[self._next] <= t:
+            self._keep(float(self.wanted[self._next]), y)
+            self._next += 1
+
+    def _samples_between(self, dense: Any, until: float) -> None:
+        if self.wanted is None:
+            if until == dense.t_max:
+                self._keep(until, dense(until))
+            return
+        while self._next < len(self.wanted) and (
+            self.wanted[self._next] < until or until == self.wanted[self._next] == self.end
+        ):
+            t = float(self.wanted[self._next])
+            self._keep(t, dense(t))
+            self._next += 1
+
+    def _keep(self, t: float, y: Array) -> None:
+        q, v, z = self.split(y)
+        y = np.concatenate([q, v, z])
+        now = self.instant(t, y)
+        local, a = self.held(now)
+        self.times.append(t)
+        self.states.append(y)
+        loop_forces = np.zeros(0)
+        if isinstance(self.robot, Mechanism):
+            pushed = now.tau + np.einsum("ki,kij->j", local, now.state.jacobian)
+            loop_forces = self.robot.multipliers(now.q, now.v, pushed, now.loads)
+        self.kept.append((a, np.einsum("ki,kij->kj", local, now.state.axes), loop_forces))
+
+    def _record(self, status: str) -> Record:
+        n, nq, nv = len(self.times), self.robot.nq, self.robot.nv
+        y = np.array(self.states).reshape(n, -1) if n else np.zeros((0, nq + nv + self.equation.system.nz))
+        info = {
+            "steps": self.n_steps,
+            "evaluations": self.equation.n_calls,
+            "contacts": [c.name for c in self.contacts.contacts],
+        }
+        record = make_record(
+            self.equation, np.array(self.times), y[:, :nq], y[:, nq : nq + nv], y[:, nq + nv :], tuple(self.happened),
+            status, self.integrator, info,
+        )  # fmt: skip
+        a, forces, loops = (np.array([k[i] for k in self.kept]) for i in range(3))
+        contact_forces = np.concatenate([forces.reshape(n, -1, 3), record.contact_forces], axis=1)
+        loop_forces = loops.reshape(n, record.constraint_forces.shape[-1] if n else 0)
+        return replace(record, a=a.reshape(n, nv), contact_forces=contact_forces, constraint_forces=loop_forces)
+
+
+def _least(rows: Array, inverse: Array, rest: Array) -> Array:
+    """The change of v with the least kinetic energy that changes ``rows @ v`` by ``rest``."""
+    answer = inverse @ rows.T
+    return np.asarray(answer @ np.linalg.lstsq(rows @ answer, rest, rcond=1e-11)[0])
+
+
+def _bisect(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The last time at which something holds; it does not at ``high``."""
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return high
+
+
+def _closing(
+    look: Callable[[float], tuple[Array, Array]], k: int, times: Array, seen: Sequence[tuple[Array, Array]]
+) -> float | None:
+    """When a gap goes through zero between two times, also if it opens and closes again, or dips in between."""
+
+    def root(which: int, low: float, high: float) -> float:
+        return float(brentq(lambda t: float(look(t)[which][k]), low, high, xtol=1e-15, rtol=1e-15))
+
+    a, b = float(times[0]), float(times[1])
+    (gap_a, rate_a), (gap_b, rate_b) = ((float(gap[k]), float(rate[k])) for gap, rate in seen)
+    if gap_b < -1e-13:
+        if gap_a > 1e-13:
+            return root(0, a, b)
+        if rate_a <= 0.0 or rate_b >= 0.0:
+            return a  # it leaves by nothing and comes back at once
+        top = root(1, a, b)
+        return root(0, top, b) if look(top)[0][k] > 0.0 else a
+    if rate_a < 0.0 < rate_b and gap_a > 0.0:
+        bottom = root(1, a, b)
+        if look(bottom)[0][k] < -1e-13:
+            return root(0, a, bottom)
+    return None
