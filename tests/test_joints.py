@@ -16,8 +16,7 @@ from helpers.compare import assert_close, derivative, rate, skew, times, transpo
 from helpers.robots import KINDS, cam, random_mass, random_state
 from kinetree.errors import ModelError
 from kinetree.model.joints import KINDS as REGISTERED
-from kinetree.model.joints import reverse
-from kinetree.model.joints import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES, JointKind
+from kinetree.model.joints import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES, JointKind, reverse
 
 SKEWED = (0.3, -1.2, 0.7)
 

@@ -391,7 +391,8 @@ class ModelBuilder:
 
     def _on_bodies(self, loop: Draft) -> Draft:
         """A loop joint between frames as one between the bodies these are on."""
-        (parent, here), (child, there) = (self._frames.get(end, (end, Pose())) for end in (loop.parent, loop.child))
+        on = {name: place for name, place in self._frames.items() if name not in self._bodies}
+        (parent, here), (child, there) = (on.get(end, (end, Pose())) for end in (loop.parent, loop.child))
         seat = there @ loop.seat
         placement = here @ loop.placement
         return Draft(loop.name, parent, child, loop.kind, placement, inverse(seat), loop.data, seat)
@@ -408,11 +409,13 @@ class ModelBuilder:
                 raise ModelError(f"joint {draft.name!r} joins body {draft.child!r} to itself")
 
     def _find_root(self, bodies: dict[str, MassProperties]) -> str:
-        """The base where it is mentioned; in a plain tree, the one body that nothing carries."""
-        carried = [draft.child for draft in self._joints.values()]
-        roots = [b for b in bodies if b not in set(carried)]
-        is_tree = len(set(carried)) == len(carried)
-        if self.base in bodies and (self.base in roots or not roots or not is_tree):
+        """The base where it is mentioned; but a plain tree may have a body of that name on another root."""
+        children = [draft.child for draft in self._joints.values()]
+        carried = set(children)
+        roots = [b for b in bodies if b not in carried]
+        is_ground = self.base not in self._bodies or self.base not in carried
+        is_tree = len(roots) == 1 and len(carried) == len(children)
+        if self.base in bodies and (is_ground or not is_tree):
             return self.base
         if not roots:
             raise ModelError(
