@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from . import chain, derivatives, others, parts
+from . import chain, derivatives, loops, others, parts
 
 
 def main() -> None:
@@ -12,12 +12,17 @@ def main() -> None:
     parser.add_argument(
         "part",
         nargs="*",
-        choices=[*parts.PARTS, "derivatives", "chain", "others", []],
+        choices=[*parts.PARTS, "derivatives", "chain", "loops", "others", []],
         help="what to measure; all by default",
     )
     parser.add_argument("--rounds", type=int, default=9, help="best of this many, contenders taken in turn")
     arguments = parser.parse_args()
-    available = parts.PARTS | {"derivatives": derivatives.derivatives, "chain": chain.chain, "others": others.others}
+    available = parts.PARTS | {
+        "derivatives": derivatives.derivatives,
+        "chain": chain.chain,
+        "loops": loops.loops,
+        "others": others.others,
+    }
     for name in arguments.part or available:
         for table in available[name](arguments.rounds):
             print(table, flush=True)

@@ -1,5 +1,6 @@
 """kinetree: the dynamics of robots and mechanisms, for one state or a million."""
 
+from . import gallery
 from .dh import DHRow, KhalilRow, from_dh
 from .errors import (
     ClosureError,
@@ -97,6 +98,7 @@ __all__ = [
     "arctan2",
     "cos",
     "from_dh",
+    "gallery",
     "load",
     "simulate",
     "sin",
