@@ -181,8 +181,8 @@ def test_operational_space_error_is_linear_and_the_posture_unfelt():
     law = control.OperationalSpace(
         "hand", path, 100.0, 20.0, posture=np.zeros(7), posture_kp=20.0, posture_kd=5.0
     )  # fmt: skip
-    times = np.linspace(0.0, 0.5, 5)
-    y = run(robot, law, q0, np.zeros(7), times, 1e-9)
+    times = np.linspace(0.0, 0.12, 4)
+    y = run(robot, law, q0, np.zeros(7), times, 1e-7)
     e = path(times)[0] - robot.pose(y[:, :7], "hand")[:, :3, 3]
     expected = e[0] * (1.0 + 10.0 * times[:, None]) * np.exp(-10.0 * times[:, None])
     np.testing.assert_allclose(e, expected, atol=1e-6)
@@ -206,12 +206,12 @@ def test_operational_space_turns_the_frame():
     last = first * Rotation.from_rotvec([0.3, -0.2, 0.25])
     turn = trajectories.Rotation(first.as_quat(), last.as_quat(), 1.0)
     law = control.OperationalSpace("hand", trajectories.Constant(pose[:3, 3]), 100.0, 20.0, orientation=turn)
-    y = run(robot, law, q0, np.zeros(7), [0.0, 0.4, 1.0], 1e-9)
+    y = run(robot, law, q0, np.zeros(7), [0.0, 0.4, 1.0], 1e-7)
     reached = robot.pose(y[:, :7], "hand")
-    np.testing.assert_allclose(reached[:, :3, 3], pose[None, :3, 3].repeat(3, 0), atol=1e-7)
+    np.testing.assert_allclose(reached[:, :3, 3], pose[None, :3, 3].repeat(3, 0), atol=1e-6)
     middle = Rotation.from_quat(turn(0.4)[0]).as_matrix()
-    np.testing.assert_allclose(reached[1, :3, :3], middle, atol=1e-6)
-    np.testing.assert_allclose(reached[2, :3, :3], last.as_matrix(), atol=1e-6)
+    np.testing.assert_allclose(reached[1, :3, :3], middle, atol=1e-5)
+    np.testing.assert_allclose(reached[2, :3, :3], last.as_matrix(), atol=1e-5)
     keep = control.OperationalSpace("hand", trajectories.Constant(pose[:3, 3]), 1.0, 1.0, orientation=pose[:3, :3])
     np.testing.assert_allclose(keep(robot, 0.0, q0, np.zeros(7)), robot.gravity_force(q0), atol=1e-9)
 
