@@ -1,33 +1,100 @@
-"""A kernel that is applied to its own results many times over before they leave the registers' neighbourhood.
+"""Steps through time as machine code: many steps of a formula with several stages, without leaving the lanes.
 
-For stepping through time: inputs are ``t``, ``h`` and ``n`` (one number each), the state,
-and parameters; the graph maps them to the state one step on.  The machine code takes n
-such steps, t growing by h each time.
+A step is cut where it asks for the rate of the state.  What lies between two questions is
+small and different each time; the rate itself is long and always the same, so it is
+compiled once and called by every stage.  The state goes round in vectors: only the first
+and the last of many steps touch the arrays of the batch.
+
+Inputs are ``t``, ``h`` and ``n`` (one number each), the state, and parameters; the output is
+the state n steps on, t growing by h each time.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from .emit import lanes_module
+from .emit import LONGEST_BODY, Emitter, _module_in_pieces, emit_body
+from .fuse import flatten_sums, fuse
+from .graph import Graph, inputs, outputs
 from .kernel import Kernel, Shape
 
 TIME, STEP, COUNT, STATE = 0, 1, 2, 3
 """Places of t, h, n and the first state among the inputs."""
 
+_ONE: Shape = (1,)
+
+
+@dataclass
+class Stages:
+    """A traced step: one graph cut at its questions, and the graph of the rate.
+
+    The inputs of ``graph`` are t, h, n, state, parameters and the answers to the questions so far;
+    those of ``rate`` are t, state and parameters.
+    """
+
+    graph: Graph
+    questions: list[list[int]]
+    final: list[int]
+    rate: Graph
+    answer: list[int]
+    n_state: int
+    n_parameters: int
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Of the kernel's input vectors."""
+        return (1, 1, 1, self.n_state, *((self.n_parameters,) if self.n_parameters else ()))
+
+    def content(self) -> str:
+        """Everything that the machine code depends on."""
+        graphs = [(g.kinds, g.args, g.values) for g in (self.graph, self.rate)]
+        return repr((graphs, self.questions, self.final, self.answer, self.n_state, self.n_parameters))
+
+
+def trace_stages(
+    advance: Callable[..., Sequence[object]], rate: Callable[..., Sequence[object]], n_state: int, n_parameters: int,
+    n_answer: int,
+) -> Stages:  # fmt: skip
+    """Run a step on nodes, with questions cut out.
+
+    Parameters
+    ----------
+    advance : callable
+        ``advance(ask, t, state, h)`` returns the next state; ``ask([t, *state])`` the rate of the state.
+    rate : callable
+        ``rate(t, state, parameters)`` returns the rate.
+    n_state, n_parameters, n_answer : int
+        Numbers in the state, the parameters and the rate.
+    """
+    graph = Graph()
+    questions: list[list[int]] = []
+    given = inputs(graph, STATE + n_state + n_parameters)
+
+    def ask(question: Sequence[object]) -> list[object]:
+        first = len(given) + len(questions) * n_answer
+        questions.append(outputs(graph, question))
+        return list(inputs(graph, n_answer, first))
+
+    new = advance(ask, given[TIME], given[STATE : STATE + n_state], given[STEP])
+    final = outputs(graph, new)
+    inner = Graph()
+    own = inputs(inner, 1 + n_state + n_parameters)
+    answer = outputs(inner, rate(own[0], own[1 : 1 + n_state], own[1 + n_state :]))
+    return Stages(graph, questions, final, inner, answer, n_state, n_parameters)
+
 
 @dataclass
 class RepeatedKernel(Kernel):
-    """See the head of this file; the output is as long as the state."""
+    """Machine code of :class:`Stages`; see the head of this file."""
+
+    stages: Callable[[], Stages] | None = None
 
     def _assembly(self, form: str) -> str:
-        t = self._fused
-        watched = sum(self.lengths) if self.spread_nan else 0
-        once = lanes_module(t.graph, t.outputs, self.lanes, self.single_precision, watched)
-        return repeated_module(once, t.outputs, self.lanes, self.single_precision)
+        assert self.stages is not None
+        return repeated_module(self.stages(), self.lanes, self.single_precision)
 
     @property
     def single_address(self) -> int:  # type: ignore[override]
@@ -38,62 +105,71 @@ class RepeatedKernel(Kernel):
         self._run_batch([np.atleast_2d(a) for a in arrays], _ONE, result, 1)
 
 
-_ONE: Shape = (1,)
+def repeated_module(stages: Stages, lanes: int, single_precision: bool) -> str:
+    """LLVM assembly of the loop and of the functions it calls."""
+    e = Emitter(lanes, single_precision)
+    n, p, count = stages.n_state, stages.n_parameters, len(stages.questions)
+    answers_at, n_answer = STATE + n + p, len(stages.answer)
+    text = [*e.declarations(), _places(n, e)]
+    for k, question in enumerate(stages.questions):
+        text.append(_function(f"stage{k}", stages.graph, question, lanes, single_precision))
+    text.append(_function("final", stages.graph, stages.final, lanes, single_precision))
+    text.append(_function("rate", stages.rate, stages.answer, lanes, single_precision))
 
-
-def repeated_module(once: str, outputs: Sequence[int], lanes: int, single_precision: bool) -> str:
-    """LLVM assembly of the loop around a module of one step."""
-    real = "float" if single_precision else "double"
-    vector = f"<{lanes} x {real}>" if lanes > 1 else real
-    size = (4 if single_precision else 8) * lanes
-    results = {node: k for k, node in enumerate(dict.fromkeys(outputs))}  # equal outputs are one result
+    real = e.real
     whole = f"<{lanes} x i64>" if lanes > 1 else "i64"
-    lines = [
-        "define void @kernel(ptr %in, ptr %out, ptr %context) {",
-        "entry:",
-        *_load("t0", "in", TIME, vector, size),
-        *_load("h", "in", STEP, vector, size),
-        *_load("n_all", "in", COUNT, vector, size),
-        f"  %n_first = extractelement {vector} %n_all, i32 0" if lanes > 1 else f"  %n_first = fadd {real} %n_all, 0.0",
-        f"  %n = fptosi {real} %n_first to i64",
-        "  br label %again",
-        "again:",
-        "  %i = phi i64 [ 0, %entry ], [ %i_next, %copy ]",
-        "  call void @once(ptr %in, ptr %out)",
-        "  %i_next = add i64 %i, 1",
-        "  %more = icmp slt i64 %i_next, %n",
-        "  br i1 %more, label %copy, label %end",
-        "copy:",
-    ]
-    for k, node in enumerate(outputs):
-        lines += _load(f"s{k}", "out", results[node], vector, size)
-        lines += [
-            f"  %s{k}_to = getelementptr inbounds {vector}, ptr %in, i64 {STATE + k}",
-            f"  store {vector} %s{k}, ptr %s{k}_to, align {size}",
-        ]
+    e.line(f"%x = alloca [{answers_at + count * n_answer} x {e.type}], align {e.size}")
+    e.line(f"%y = alloca [{1 + n + p} x {e.type}], align {e.size}")
+    for k in range(answers_at):
+        e.store(e.load("in", k), "x", k)
+    for k in range(p):
+        e.store(e.load("in", STATE + n + k), "y", 1 + n + k)
+    begin, h, rounds = (e.load("in", k) for k in (TIME, STEP, COUNT))
+    first = e.op(f"extractelement {e.type} {rounds}, i32 0") if lanes > 1 else rounds
+    last = e.op(f"fptosi {real} {first} to i64")
+    e.line("br label %again")
+    e.lines.append("again:")
+    e.line("%i = phi i64 [ 0, %begin ], [ %i_next, %copy ]")
+    for k in range(count):
+        e.line(f"call void @stage{k}(ptr %x, ptr %y)")
+        e.line(f"%answer{k} = getelementptr inbounds {e.type}, ptr %x, i64 {answers_at + k * n_answer}")
+        e.line(f"call void @rate(ptr %y, ptr %answer{k})")
+    e.line("call void @final(ptr %x, ptr %out)")
+    e.line("%i_next = add i64 %i, 1")
+    e.line(f"%more = icmp slt i64 %i_next, {last}")
+    e.line("br i1 %more, label %copy, label %end")
+    e.lines.append("copy:")
+    for k in range(n):
+        e.store(e.load("out", k), "x", STATE + k)
+    gone = "%i_next"
     if lanes > 1:
-        lines += [
-            f"  %i_one = insertelement {whole} poison, i64 %i_next, i64 0",
-            f"  %i_all = shufflevector {whole} %i_one, {whole} poison, <{lanes} x i32> zeroinitializer",
-        ]
-    count = "%i_all" if lanes > 1 else "%i_next"
-    lines += [
-        f"  %i_real = sitofp {whole} {count} to {vector}",
-        f"  %gone = fmul {vector} %i_real, %h",
-        f"  %t = fadd {vector} %t0, %gone",  # not summed up: the time of step k is t0 + k h
-        f"  %t_to = getelementptr inbounds {vector}, ptr %in, i64 {TIME}",
-        f"  store {vector} %t, ptr %t_to, align {size}",
-        "  br label %again",
-        "end:",
-        "  ret void",
-        "}",
-        "",
-    ]
-    return once.replace("@kernel(", "@once(") + "\n".join(lines)
+        one = e.op(f"insertelement {whole} poison, i64 %i_next, i64 0")
+        gone = e.op(f"shufflevector {whole} {one}, {whole} poison, <{lanes} x i32> zeroinitializer")
+    steps = e.op(f"sitofp {whole} {gone} to {e.type}")
+    # not summed up: the time of step k is t0 + k h
+    e.store(e.op(f"fadd {e.type} {begin}, {e.op(f'fmul {e.type} {steps}, {h}')}"), "x", TIME)
+    e.line("br label %again")
+    e.lines.append("end:")
+    text += ["define void @kernel(ptr %in, ptr %out, ptr %context) {", "begin:", *e.lines, "  ret void", "}", ""]
+    return "\n".join(text)
 
 
-def _load(name: str, area: str, k: int, vector: str, size: int) -> list[str]:
-    return [
-        f"  %{name}_from = getelementptr inbounds {vector}, ptr %{area}, i64 {k}",
-        f"  %{name} = load {vector}, ptr %{name}_from, align {size}",
-    ]
+def _places(count: int, e: Emitter) -> str:
+    """The table of where each output is: one after the other."""
+    table = [k * e.size for k in range(count)] + [0] * e.lanes
+    return f"@places = constant [{len(table)} x i32] [{', '.join(f'i32 {k}' for k in table)}]"
+
+
+def _function(name: str, graph: Graph, wanted: Sequence[int], lanes: int, single_precision: bool) -> str:
+    """A graph as a function that reads consecutive vectors and writes consecutive vectors."""
+    fused, results = fuse(*flatten_sums(graph, list(wanted)))
+    if sum(map(bool, fused.args)) > LONGEST_BODY:
+        lines = _module_in_pieces(fused, results, lanes, single_precision, 0).splitlines()
+        text = "\n".join(line for line in lines if not line.startswith("declare"))
+        return text.replace("@piece", f"@{name}_piece").replace(
+            "define void @kernel(", f"define internal void @{name}("
+        )
+    e = Emitter(lanes, single_precision)
+    emit_body(e, fused, results, lambda k: e.load("in", k), lambda k, value: e.store(value, "out", k))
+    head = f"define internal void @{name}(ptr noalias readonly %in, ptr noalias %out) noinline {{"
+    return "\n".join([head, *e.lines, "  ret void", "}"])

@@ -8,28 +8,18 @@ states hardly leave the processor between two samples.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from ..engine import cache, machine
-from ..engine.kernel import trace
-from ..engine.repeated import RepeatedKernel
-from ..errors import CompileError, KinetreeWarning
+from ..errors import KinetreeWarning
 from .integrators import FIXED
-from .numeric import Array, Equation, Fault, State
+from .numeric import Advance, Array, Equation, Fault, State
 from .progress import Progress
 from .record import COMPLETE
 from .stepping import NoConvergence, projection
 
 STEPS_PER_CALL = 2_000_000
 """Steps of all simulations together between two looks at the keyboard and the progress bar."""
-
-_MADE: dict[str, RepeatedKernel] = {}
-
-Advance = Callable[[float, State, float, int], State]
-"""(t, state, h, n) to the state n steps of h later."""
 
 
 def run_batch(
@@ -84,8 +74,8 @@ class _Grid:
 
 
 def _many_steps(equation: Equation, integrator: str) -> Advance:
-    if equation.compiled and equation.function is None and integrator in FIXED:
-        return _compiled_steps(equation, integrator)
+    if equation.traceable and integrator in FIXED:
+        return equation.many_steps(integrator)
     one, close = equation.step(integrator), projection(equation)
 
     def advance(t: float, state: State, h: float, n: int) -> State:
@@ -95,43 +85,3 @@ def _many_steps(equation: Equation, integrator: str) -> Advance:
         return state
 
     return advance
-
-
-def _compiled_steps(equation: Equation, integrator: str) -> Advance:
-    if integrator not in equation.kernels:
-        equation.kernels[integrator] = step_kernel(equation, integrator)
-    kernel = equation.kernels[integrator]
-    nq, nv, nz = equation.tree.nq, equation.tree.nv, equation.system.nz
-
-    def advance(t: float, state: State, h: float, n: int) -> State:
-        q, v, z = state
-        arrays = [np.array([t]), np.array([h]), np.array([float(n)]), q, v]
-        arrays += [z] * (nz > 0) + [equation.numbers] * bool(equation.numbers.shape[-1])
-        try:
-            out = kernel(*arrays, threads=equation.threads)
-        except machine.CompilationError as problem:
-            raise CompileError(str(problem)) from None
-        return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv :]
-
-    return advance
-
-
-def step_kernel(equation: Equation, integrator: str) -> RepeatedKernel:
-    """Machine code of many steps; made at most once per law."""
-    tree, nz, np_ = equation.tree, equation.system.nz, equation.numbers.shape[-1]
-    lengths = (1, 1, 1, tree.nq, tree.nv, *((nz,) if nz else ()), *((np_,) if np_ else ()))
-    advance = FIXED[integrator]
-
-    def law(t: Any, h: Any, n: Any, q: Any, v: Any, *rest: Any) -> list[Any]:
-        z, p = (rest[0] if nz else []), (rest[-1] if np_ else [])
-        system = equation._with(p)
-        return [x for part in advance(tree, system.rate, t[0], q, v, z, h[0]) for x in part]
-
-    traced = trace(law, lengths, lambda x: x)
-    graph = traced.graph
-    key = cache.digest("repeated", repr((graph.kinds, graph.args, graph.values, traced.outputs)))
-    if key not in _MADE:
-        names = ("t", "h", "n", "q", "v", "z", "p")
-        name = f"{integrator} steps of {equation.robot.name!r}"
-        _MADE[key] = RepeatedKernel(name, lambda: traced, lengths, traced.shape, key, names)
-    return _MADE[key]

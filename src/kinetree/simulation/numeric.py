@@ -10,6 +10,10 @@ import numpy as np
 
 from ..algorithms import kinematics
 from ..arrays import pack, split
+from ..engine import cache, machine
+from ..engine.kernel import Traced
+from ..engine.repeated import RepeatedKernel, trace_stages
+from ..errors import CompileError
 from ..mechanism import Mechanism
 from ..model.tree import Model
 from ..spatial import Scalar, sqrt
@@ -22,6 +26,17 @@ Array = np.ndarray
 State = tuple[Array, Array, Array]
 
 NOTHING = np.zeros(0)
+
+
+Advance = Callable[[float, State, float, int], State]
+"""(t, state, h, n) to the state n steps of h later."""
+
+_MADE: dict[str, RepeatedKernel] = {}
+"""Machine code of steps in this process, by the digest of what it does."""
+
+
+def _never() -> Traced:
+    raise AssertionError("made of stages, not of one graph")
 
 
 class Fault(Exception):
@@ -76,8 +91,7 @@ class Equation:
         self.compiled = can_compile(self.robot) and not asks_python(system.controller)
         self.by_robot = bool(self.tree.loops) or not _unrolls(self.robot)
         self.n_calls = 0
-        self.kernels: dict[str, Any] = {}
-        """Machine code of many steps, kept by :mod:`kinetree.simulation.batch`."""
+        self._kernels: dict[str, RepeatedKernel] = {}
         self._steps: dict[str, Callable[[float, State, float], State]] = {}
 
     # ------------------------------------------------------------------ parameters
@@ -185,18 +199,56 @@ class Equation:
 
     # ------------------------------------------------------------------ whole steps
 
-    def step_program(self, integrator: str) -> Program:
-        """One step of a fixed-step integrator as one law."""
-        advance = FIXED[integrator]
+    @property
+    def traceable(self) -> bool:
+        """Whether controller, ground and robot all become machine code together."""
+        return self.compiled and self.function is None and not self.by_robot
 
-        def law(
-            t: Scalars, h: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars
-        ) -> list[Scalar]:  # fmt: skip
-            system = self._with(p)
-            new = advance(self.tree, system.rate, t[0], q, v, z, h[0])
+    def many_steps(self, integrator: str) -> Advance:
+        """A function that takes (t, (q, v, z), h, n) to the state n steps later, in machine code."""
+        if integrator not in self._kernels:
+            self._kernels[integrator] = self._step_kernel(integrator)
+        kernel = self._kernels[integrator]
+        nq, nv = self.tree.nq, self.tree.nv
+
+        def advance(t: float, state: State, h: float, n: int) -> State:
+            numbers = [np.array([x], dtype=float) for x in (t, h, n)]
+            parameters = [self.numbers] if self.numbers.shape[-1] else []
+            try:
+                out = kernel(*numbers, np.concatenate(state, axis=-1), *parameters, threads=self.threads)
+            except machine.CompilationError as problem:
+                raise CompileError(str(problem)) from None
+            return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv :]
+
+        return advance
+
+    def _step_kernel(self, integrator: str) -> RepeatedKernel:
+        tree, nz, formula = self.tree, self.system.nz, FIXED[integrator]
+        nq, nv = tree.nq, tree.nv
+        n = nq + nv + nz
+
+        def parts(x: Scalars) -> tuple[Scalars, Scalars, Scalars]:
+            return x[:nq], x[nq : nq + nv], x[nq + nv :]
+
+        def advance(ask: Callable[[list[Scalar]], list[Scalar]], t: Scalar, state: Scalars, h: Scalar) -> list[Scalar]:
+            def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+                answer = ask([t, *q, *v, *z])
+                return answer[:nv], answer[nv:]
+
+            new = formula(tree, rate, t, *parts(state), h)
             return [x for part in new for x in part]
 
-        return self._program(f"{integrator} step", law, h=1)
+        def rate(t: Scalar, state: Scalars, p: Scalars) -> list[Scalar]:
+            a, z_rate = self._with(p).rate(t, *parts(state))
+            return a + z_rate
+
+        stages = trace_stages(advance, rate, n, self.numbers.shape[-1], nv + nz)
+        key = cache.digest("repeated", stages.content())
+        if key not in _MADE:
+            name = f"{integrator} steps of {self.robot.name!r}"
+            names = ("t", "h", "n", "state", "parameters")
+            _MADE[key] = RepeatedKernel(name, _never, stages.lengths, (n,), key, names, stages=lambda: stages)
+        return _MADE[key]
 
     def step(self, integrator: str) -> Callable[[float, State, float], State]:
         """A function that takes (t, (q, v, z), h) to the state at t + h."""
@@ -207,17 +259,10 @@ class Equation:
     def _make_step(self, integrator: str) -> Callable[[float, State, float], State]:
         if integrator == VARIATIONAL:
             return self._variational_step()
-        if self.function is not None or self.by_robot or not self.compiled:
+        if not self.traceable:
             return self._step_as_written(integrator)
-        program, tree = self.step_program(integrator), self.tree
-
-        def step(t: float, state: State, h: float) -> State:
-            q, v, z = state
-            given = {"t": np.array([t]), "h": np.array([h]), "q": q, "v": v, "z": z, "p": self.numbers}
-            out = program(given, self.threads)
-            return out[..., : tree.nq], out[..., tree.nq : tree.nq + tree.nv], out[..., tree.nq + tree.nv :]
-
-        return step
+        many = self.many_steps(integrator)
+        return lambda t, state, h: many(t, state, h, 1)
 
     def _step_as_written(self, integrator: str) -> Callable[[float, State, float], State]:
         """The integrator's text on arrays, rates from wherever they come."""
