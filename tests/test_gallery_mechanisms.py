@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import resources
+
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -452,7 +454,9 @@ def test_every_system_says_where_it_comes_from():
         assert text.startswith("#")
         assert f"name: {name}\n" in text
         assert gallery.load(name).name == name
-        assert isinstance(gallery.load(name), kt.Mechanism)
+        assert isinstance(gallery.load(name, strict=True), kt.Mechanism)  # nothing odd in the file
+    files = resources.files("kinetree.gallery").joinpath("models").iterdir()
+    assert sorted(file.name for file in files) == sorted(f"{name}.yaml" for name in NAMES)
 
 
 def test_loading_takes_the_options_of_load():
