@@ -469,6 +469,8 @@ def test_unknown_names_suggest_the_nearest():
             function("four_bar")
     with pytest.raises(kt.UnknownNameError, match="free-fall"):
         gallery.start("five-bar", "freefall")
+    with pytest.raises(kt.OptionError, match="named by a text"):
+        gallery.start("five-bar", np.zeros(2))
     with pytest.raises(kt.UnknownNameError, match="system in the gallery"):
         gallery.load(3)
 

@@ -151,10 +151,10 @@ class System:
 
     def start(self, which: str) -> Array:
         """One of its assembled configurations."""
-        if which == "motion":
-            return np.array([float(x) for x in self.assembled(self.span[0])])
         if not isinstance(which, str):
             raise OptionError(f"a start is named by a text such as 'motion', not {which!r}")
+        if which == "motion":
+            return np.array([float(x) for x in self.assembled(self.span[0])])
         if which not in self.starts:
             raise UnknownNameError(f"start of {self.about.name!r}", which, ("motion", *self.starts))
         return np.array([float(x) for x in self.starts[which]()])
