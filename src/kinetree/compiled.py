@@ -46,7 +46,7 @@ dynamics 321 instead of 431; per Euler-angle ball joint 140 instead of 167, 395 
 DIRECT = (
     "inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_mass_matrix", "coriolis_matrix",
     "bias_force", "gravity_force", "kinetic_energy", "potential_energy", "center_of_mass", "integrate",
-    "configuration_rate",
+    "configuration_rate", "closed_inverse_dynamics", "closed_forward_dynamics",
 )  # fmt: skip
 """Methods whose plain form (arrays in, no options) is called without going through Python."""
 

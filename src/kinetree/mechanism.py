@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from .algorithms import kinematics, loop_closure
 from .arrays import as_array, batch_shape, pack, split
+from .engine.entry import Entry
 from .errors import ClosureError, OptionError, SingularError, StateError, UnknownNameError, UnsupportedError
 from .loops import closure, rank, structure
 from .loops.mobility import Mobility, singular_directions
@@ -450,20 +451,46 @@ class Mechanism(Robot):
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float, threads: int
     ) -> Array | None:
         """One pass with the coordinates chosen beforehand; None where that cannot be."""
-        state = self._q(q, "q")
+        state, v, a = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         known = self._structure or self._known(self._closed_q(state, tolerance))
         if known.independent != tuple(np.flatnonzero(self.driven)):
             return None
         options = {"rows": known.rows, "dependent": known.dependent}
-        whole = self._run("closed_inverse_dynamics", options, wrenches=wrenches, threads=threads, q=state, v=v, a=a)
+        whole = self._at_once("closed_inverse_dynamics", options, wrenches, threads, q=state, v=v, a=a)
         self._judge(whole[..., -3:], tolerance, v, a)
         if (whole[..., -4] < LEAST_QUALITY).any():
             return None
         return np.asarray(whole[..., : self.nv])
 
+    def _at_once(self, name: str, options: dict[str, Any], wrenches: Wrenches, threads: int, **state: Any) -> Array:
+        """Forces or accelerations, multipliers, quality and residuals, straight from machine code if possible."""
+        single = all(x.ndim == 1 for x in state.values())
+        key = (name, single, *options.values())
+        entry = self._straight.get(key) if wrenches is None else None
+        if entry is not None:
+            return np.asarray(entry.function(*state.values(), threads=threads))
+        whole = self._run(name, options, wrenches=wrenches, threads=threads, **state)
+        if wrenches is None and key not in self._straight and self._compiler is not None:
+            self._straight[key] = self._entry(name, options, tuple(state), single)
+        return whole
+
+    def _entry(self, name: str, options: dict[str, Any], inputs: tuple[str, ...], single: bool) -> Entry | None:
+        def through_python(*arrays: Any, threads: int = 1) -> Array:
+            return self._run(name, options, threads=threads, **dict(zip(inputs, arrays, strict=True)))
+
+        assert self._compiler is not None
+        entry = self._compiler.entry(name, options, through_python, name)
+        if entry is not None:
+            entry.enable_single() if single else entry.enable_batch()
+        return entry
+
+    @cached_property
+    def _straight(self) -> dict[tuple[Any, ...], Entry | None]:
+        return {}
+
     def _judge(self, squares: Array, tolerance: float, v: Any, a: Any = None) -> None:
         """Refuse motions that the loops do not allow."""
-        if not (squares > tolerance * tolerance).any():
+        if tolerance == np.inf or not (squares > tolerance * tolerance).any():
             return
         self._refuse(np.sqrt(squares[..., 0]), tolerance, "configuration", "m or rad", "close(q) closes it")
         speed = np.linalg.norm(as_array(v, (self.nv,), "v"), axis=-1)
@@ -680,9 +707,7 @@ class Mechanism(Robot):
         known = self._structure or self._known(self._closed_q(state, tolerance))
         if method == "elimination" and self.tree._singular_joint(self.tree.model) is None:
             options = {"rows": known.rows, "stabilisation": gains}
-            whole = self._run(
-                "closed_forward_dynamics", options, wrenches=wrenches, threads=threads, q=state, v=v, tau=tau
-            )
+            whole = self._at_once("closed_forward_dynamics", options, wrenches, threads, q=state, v=v, tau=tau)
             self._judge(whole[..., -3:], tolerance, v)
             if not (whole[..., -4] < LEAST_QUALITY).any():
                 return np.asarray(whole[..., : self.nv]), None
