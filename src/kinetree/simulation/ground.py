@@ -79,10 +79,10 @@ class _Law:
 
     def _check(self, name: str, strictly: bool = False) -> None:
         value = getattr(self, name)
-        if isinstance(value, (list, tuple)):
-            value = np.asarray(value, dtype=float)
+        if isinstance(value, (list, tuple, int)):
+            value = np.asarray(value, dtype=float) if isinstance(value, (list, tuple)) else float(value)
             object.__setattr__(self, name, value)
-        if not isinstance(value, (int, float, np.ndarray)) or isinstance(value, bool):
+        if not isinstance(value, (float, np.ndarray)):
             return  # a value that is not known yet
         low = np.min(value, initial=math.inf)
         if not np.all(np.isfinite(value)) or low < 0.0 or (strictly and low == 0.0):
