@@ -251,7 +251,7 @@ def test_impossible_robots_are_refused(make, error, says):
 def test_a_body_without_a_joint_is_named():
     builder = kt.Builder("bot").body("a", "base", Z, **SOLID)
     builder.add_body("lost", kt.MassProperties.sphere(1.0, 0.1))
-    with pytest.raises(ModelError, match="body 'lost' cannot be reached.*'base'; declare its joint"):
+    with pytest.raises(ModelError, match=r"body 'lost' cannot be reached.*'base'; declare its joint"):
         builder.build()
 
 

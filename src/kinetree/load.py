@@ -16,6 +16,9 @@ def load(
     mimic: str = "follow",
     gravity: Sequence[float] | None = None,
     strict: bool = False,
+    loops: str | os.PathLike[str] | None = None,
+    cuts: Sequence[str] | None = None,
+    rule: str | None = None,
 ) -> Robot:
     """Read a robot from a URDF, MJCF or kinetree YAML file.
 
@@ -33,10 +36,19 @@ def load(
     strict : bool
         Whether oddities, such as physically impossible inertias, are errors. By default
         one :class:`kinetree.ModelWarning` lists them all.
+    loops : path-like, optional
+        A YAML file with joints that close loops, for formats that have no word for them.
+    cuts : sequence of str, optional
+        Joints to cut, instead of those that the file says close loops; the loops these leave
+        are cut by the rule.
+    rule : {"minimum_dof", "shortest"}, optional
+        Choose the cuts anew: every body within the fewest degrees of freedom from the base, or
+        within the fewest joints.
 
     Returns
     -------
     Robot
+        A :class:`kinetree.Mechanism` if it has loops.
 
     Raises
     ------
@@ -51,5 +63,7 @@ def load(
     >>> robot = kt.load("panda.urdf")  # doctest: +SKIP
     >>> robot.inverse_dynamics(q, v, a)  # doctest: +SKIP
     """
-    options = formats.Options(floating_base=floating_base, mimic=mimic, gravity=gravity, strict=strict)
-    return Robot(formats.read(path, options))
+    options = formats.Options(
+        floating_base=floating_base, mimic=mimic, gravity=gravity, strict=strict, cuts=cuts, rule=rule
+    )
+    return Robot(formats.read(path, options, loops))

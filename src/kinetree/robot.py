@@ -1144,15 +1144,21 @@ class Builder(ModelBuilder):
     2
     """
 
-    def build(self, *, floating_base: bool = False) -> Robot:
+    def build(
+        self, *, floating_base: bool = False, cuts: Sequence[str] | None = None, rule: str | None = None
+    ) -> Robot:
         """Check and freeze.
 
         Parameters
         ----------
         floating_base : bool
             Put the root body on a free joint instead of holding it fixed.
+        cuts : sequence of str, optional
+            Joints to cut where joints form loops; the loops these leave are cut by the rule.
+        rule : {"minimum_dof", "shortest"}, optional
+            How to choose cuts. Without cuts and rule, joints declared by :meth:`loop` are the cuts.
         """
-        return Robot(self.model(floating_base=floating_base))
+        return Robot(self.model(floating_base=floating_base, cuts=cuts, rule=rule))
 
 
 def _part_along(s: Array, f: Array) -> Array:

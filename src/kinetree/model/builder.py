@@ -11,8 +11,8 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import ModelError, ModelWarning, UnknownNameError
-from .graph import LIMITS, Draft, inverse, passive_data, span
-from .joints import Fixed, Free, JointKind
+from .graph import LIMITS, Draft, GraphError, inverse, passive_data, span
+from .joints import Fixed, Free, JointKind, Reversed
 from .mass import MassProperties
 from .pose import Pose, floats
 from .tree import BASE, Body, Frame, Joint, Loop, Mimic, Model, check_gravity, lay_out
@@ -76,6 +76,7 @@ class ModelBuilder:
         self._joints: dict[str, Draft] = {}
         self._frames: dict[str, tuple[str, Pose]] = {}
         self._loops: dict[str, Draft] = {}
+        self._base_is_ground = False  # whether no body but the base can be the root
 
     # Describing
 
@@ -406,14 +407,14 @@ class ModelBuilder:
                     known = [b for b in (self.base, *bodies) if b != draft.child or role == "child"]
                     raise UnknownNameError(f"body (the {role} of joint {draft.name!r})", body, known)
             if draft.parent == draft.child:
-                raise ModelError(f"joint {draft.name!r} joins body {draft.child!r} to itself")
+                raise GraphError(f"joint {draft.name!r} joins body {draft.child!r} to itself", draft.name)
 
     def _find_root(self, bodies: dict[str, MassProperties]) -> str:
         """The base where it is mentioned; but a plain tree may have a body of that name on another root."""
         children = [draft.child for draft in self._joints.values()]
         carried = set(children)
         roots = [b for b in bodies if b not in carried]
-        is_ground = self.base not in self._bodies or self.base not in carried
+        is_ground = self._base_is_ground or self.base not in self._bodies or self.base not in carried
         is_tree = len(roots) == 1 and len(carried) == len(children)
         if self.base in bodies and (is_ground or not is_tree):
             return self.base
@@ -495,14 +496,14 @@ class ModelBuilder:
 
     def _closed(self, draft: Draft, places: dict[str, tuple[int, Pose]]) -> Loop:
         """A loop joint between bodies whose places are known now."""
+        draft = draft.turn() if isinstance(draft.kind, Reversed) else draft
         for body in (draft.parent, draft.child):
             if body not in places:
                 raise UnknownNameError(f"body (of loop {draft.name!r})", body, places)
         (a, pose_a), (b, pose_b) = places[draft.parent], places[draft.child]
         if a == b:
-            raise ModelError(
-                f"loop {draft.name!r} joins {draft.parent!r} to {draft.child!r}, which is the same rigid body"
-            )
+            message = f"loop {draft.name!r} joins {draft.parent!r} to {draft.child!r}, which is the same rigid body"
+            raise GraphError(message, draft.name)
         limits = {key: draft.data[key] for key in LIMITS if any(map(math.isfinite, draft.data[key]))}
         return Loop(draft.name, draft.kind, a, b, pose_a @ draft.placement, pose_b @ draft.seat, **limits)
 

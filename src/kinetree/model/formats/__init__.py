@@ -6,6 +6,7 @@ import difflib
 import os
 import uuid
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError
@@ -16,7 +17,9 @@ from .source import Options, Source
 __all__ = ["Options", "read", "save"]
 
 
-def read(path: str | os.PathLike[str], options: Options | None = None) -> Model:
+def read(
+    path: str | os.PathLike[str], options: Options | None = None, loops: str | os.PathLike[str] | None = None
+) -> Model:
     """Read a robot file; its name's ending, and for ``.xml`` its root element, says which format it is.
 
     Parameters
@@ -25,9 +28,13 @@ def read(path: str | os.PathLike[str], options: Options | None = None) -> Model:
         ``.urdf``, ``.xml`` or ``.mjcf`` (URDF or MJCF), ``.yaml`` or ``.yml``.
     options : Options, optional
         See :func:`kinetree.load`.
+    loops : path-like, optional
+        A YAML file with joints that close loops.
     """
-    source = _open(Path(path))
-    return _reader(source)(source, options or Options())
+    source, chosen = _open(Path(path)), options or Options()
+    if loops is not None:
+        chosen = replace(chosen, side_file=yaml.SideFile(_open(Path(loops))))
+    return _reader(source)(source, chosen)
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from ...errors import FileFormatError, ModelError, ModelWarning, UnknownNameError, callers_level
 from ..builder import ModelBuilder
-from ..graph import Draft
+from ..graph import Draft, GraphError
 from ..joints import Fixed, JointKind
 from ..mass import MassProperties
 from ..pose import Pose
@@ -28,6 +28,10 @@ class Options:
     mimic: str = "follow"
     gravity: Sequence[float] | None = None
     strict: bool = False
+    cuts: Sequence[str] | None = None
+    rule: str | None = None
+    side_file: Callable[[FileBuilder], None] | None = None
+    """Adds the loops of another file."""
 
     def __post_init__(self) -> None:
         if self.mimic not in MIMIC_CHOICES:
@@ -61,16 +65,32 @@ class FileBuilder(ModelBuilder):
         super().__init__(name, gravity=chosen, strict=options.strict)
         self.file = source.file
         self.options = options
+        self.cuts = options.cuts
         self.oddities: list[tuple[int | None, str]] = []
         self._line: int | None = None
         self._body_lines: dict[str, int | None] = {}
         self._joint_lines: dict[str, int | None] = {}
+        self._joint_files: dict[str, str] = {}
 
     # Describing
 
     def error(self, message: str, line: int | None) -> FileFormatError:
         """An error that names file and line."""
         return FileFormatError(message, self.file, line)
+
+    def error_about(self, message: str, subject: str) -> FileFormatError:
+        """An error that names the file and the line of a joint or else a body."""
+        line = self._joint_lines.get(subject, self._body_lines.get(subject))
+        return FileFormatError(message, self._joint_files.get(subject, self.file), line)
+
+    @contextmanager
+    def reading(self, file: str) -> Iterator[None]:
+        """Let errors raised within name another file."""
+        outer, self.file = self.file, file
+        try:
+            yield
+        finally:
+            self.file = outer
 
     def oddity(self, message: str, line: int | None = None) -> None:
         """Note something odd, or refuse it if reading strictly."""
@@ -89,6 +109,8 @@ class FileBuilder(ModelBuilder):
             yield
         except FileFormatError:
             raise
+        except GraphError as problem:
+            raise self.error_about(str(problem), problem.subject) from None
         except (ModelError, UnknownNameError) as problem:
             raise self.error(str(problem), line) from None
         finally:
@@ -112,6 +134,19 @@ class FileBuilder(ModelBuilder):
         super().add_joint(name, parent, child, kind, placement, **data)
         self._joint_lines[name] = self._line
 
+    def loop(self, name: str, predecessor: str, successor: str, joint: JointKind, **data: Any) -> Self:
+        """Close a loop, see :meth:`ModelBuilder.loop`; bodies and frames must be known by now."""
+        if name in self._joint_lines:
+            raise self.error(f"two joints are named {name!r}{_first(self._joint_lines[name])}", self._line)
+        known = [*self._bodies, *self._frames]
+        for role, end in (("predecessor", predecessor), ("successor", successor)):
+            if end not in known:
+                raise self.error(f"the {role} of loop {name!r}: {UnknownNameError('link', end, known)}", self._line)
+        super().loop(name, predecessor, successor, joint, **data)
+        self._joint_lines[name] = self._line
+        self._joint_files[name] = self.file
+        return self
+
     def frame(self, name: str, body: str, *args: Any, **pose: Any) -> Self:
         """Name a place on a body, see :meth:`ModelBuilder.frame`; bodies and joints must be known by now."""
         if body not in self._bodies:
@@ -125,6 +160,15 @@ class FileBuilder(ModelBuilder):
                 )
         return super().frame(name, body, *args, **pose)
 
+    def hold(self, base: str) -> None:
+        """Say which body is the ground, whatever the joints look like."""
+        self.base, self._base_is_ground = base, True
+
+    @property
+    def joints_and_loops(self) -> list[str]:
+        """Names of all joints so far."""
+        return [*self._joints, *self._loops]
+
     @property
     def is_massless(self) -> bool:
         """Whether no body so far has mass."""
@@ -135,20 +179,31 @@ class FileBuilder(ModelBuilder):
 
     # Building
 
-    def finish(self, *, floating_base: bool) -> Model:
-        """Check the tree, build it, and warn about what was odd."""
-        self._check_ends()
-        root = self._check_roots()
-        self._check_reach(root)
+    def finish(self, *, floating_base: bool, graph: bool = False) -> Model:
+        """Check bodies and joints, build the model, and warn about what was odd.
+
+        Parameters
+        ----------
+        floating_base : bool
+            Put the root on a free joint.
+        graph : bool
+            Whether the file's joints may form loops by themselves; then its base is the root.
+        """
+        if self.options.side_file:
+            self.options.side_file(self)
+        self._check_ends(graph)
+        root = self.base if graph else self._check_roots()
+        if not graph:
+            self._check_reach(root)
         self._check_mimics()
         if floating_base:
             self._check_not_floating(root)
         with self.at(None):
-            model = self.model(floating_base=floating_base)
+            model = self.model(floating_base=floating_base, cuts=self.cuts, rule=self.options.rule)
         self._warn()
         return model
 
-    def _check_ends(self) -> None:
+    def _check_ends(self, graph: bool) -> None:
         carried: dict[str, str] = {}
         for draft in self._joints.values():
             line = self._joint_lines[draft.name]
@@ -158,11 +213,12 @@ class FileBuilder(ModelBuilder):
                     raise self.error(f"the {role} of joint {draft.name!r}: {unknown}", line)
             if draft.parent == draft.child:
                 raise self.error(f"joint {draft.name!r} joins link {draft.child!r} to itself", line)
-            if draft.child in carried:
+            if draft.child in carried and not graph:
                 other = carried[draft.child]
                 raise self.error(
                     f"link {draft.child!r} is the child of two joints, {other!r}{_on(self._joint_lines[other])} and "
-                    f"{draft.name!r}: that closes a loop, and a robot file describes a tree",
+                    f"{draft.name!r}: that closes a loop, and the joints of this format form a tree; describe the "
+                    "joint that closes it as a loop",
                     line,
                 )
             carried[draft.child] = draft.name

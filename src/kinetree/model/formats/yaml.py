@@ -19,10 +19,10 @@ import yaml
 
 from ...errors import FileFormatError, UnknownNameError, UnsupportedError
 from ..builder import PerFreedom
-from ..joints import KINDS, JointKind
+from ..joints import KINDS, JointKind, Reversed, reverse
 from ..mass import MassProperties
 from ..pose import Pose
-from ..tree import BASE, Body, Frame, Joint, Mimic, Model
+from ..tree import BASE, Body, Frame, Joint, Loop, Mimic, Model
 from .source import FileBuilder, Options, Source
 from .urdf import roll_pitch_yaw
 
@@ -30,13 +30,18 @@ VERSION = 1
 DEEPEST = 32
 """Levels of nesting; the format itself needs six."""
 
-TOP_KEYS = ("kinetree", "name", "gravity", "base", "bodies", "frames")
+TOP_KEYS = ("kinetree", "name", "gravity", "base", "bodies", "joints", "frames", "loops", "cuts")
+SIDE_KEYS = ("kinetree", "loops", "cuts")
 MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
 BODY_KEYS = ("name", "parent", "joint", "placement", *MASS_KEYS)
 POSE_KEYS = ("position", "rpy", "quaternion", "rotation")
 LIMIT_KEYS = ("lower", "upper", "velocity_limit", "effort_limit")
 PER_FREEDOM_KEYS = (*LIMIT_KEYS, "damping", "friction", "rotor_inertia", "gear_ratio")
-JOINT_KEYS = ("name", "kind", *PER_FREEDOM_KEYS, "actuated", "mimic")
+JOINT_KEYS = ("name", "kind", "reversed", *PER_FREEDOM_KEYS, "actuated", "mimic")
+ENDS_KEYS = ("name", "parent", "child", "placement", "seat")
+LOOP_KEYS = ("name", "kind", "reversed", "predecessor", "successor", "placement", "seat", *LIMIT_KEYS)
+WITHOUT_WORD = ("custom", "reversed")
+"""Kinds that a file does not name: functions of the user's own, and kinds seen from the other side."""
 MIMIC_KEYS = ("leader", "ratio", "offset")
 FRAME_KEYS = ("name", "body", "placement")
 
@@ -48,7 +53,18 @@ def schema() -> str:
 
 def read(source: Source, options: Options) -> Model:
     """Read a kinetree YAML file."""
-    return _Reader(source, options).model()
+    return _Reader(source).robot(source, options)
+
+
+@dataclass(frozen=True)
+class SideFile:
+    """A file with loops for a robot that another file describes."""
+
+    source: Source
+
+    def __call__(self, builder: FileBuilder) -> None:
+        """Add the loops to the robot."""
+        _Reader(self.source).loops(builder)
 
 
 # From text to nodes
@@ -171,7 +187,7 @@ class _Composer:
 class _Reader:
     """Goes through the nodes of one file and hands them to the builder."""
 
-    def __init__(self, source: Source, options: Options) -> None:
+    def __init__(self, source: Source) -> None:
         self.file = source.file
         root = _Composer(source).document()
         if not isinstance(root, Table) or "kinetree" not in root.entries:
@@ -182,43 +198,99 @@ class _Reader:
                 f"the file is in version {version:g} of the format, but only version {VERSION} is understood",
                 root.entries["kinetree"],
             )
-        self.top = self.fields(root, "the robot", TOP_KEYS)
         self.root = root
+        self.top: dict[str, Node] = {}
+        self.builder: FileBuilder
+
+    def robot(self, source: Source, options: Options) -> Model:
+        """Read a whole robot."""
+        self.top = self.fields(self.root, "the robot", TOP_KEYS)
         name = self.text(self.top["name"], "name") if "name" in self.top else source.path.stem
         gravity = self.numbers(self.top["gravity"], "gravity", 3) if "gravity" in self.top else (0.0, 0.0, -9.81)
         self.builder = FileBuilder(source, name, options, gravity=gravity)
-
-    def model(self) -> Model:
-        """Read base, bodies and frames, then build."""
         self.read_base()
-        bodies = self.items(self.top["bodies"], "bodies") if "bodies" in self.top else []
+        bodies = self.listed("bodies")
         if not bodies and self.builder.is_massless:
             raise self.error(f"robot {self.builder.name!r} is empty: the file has no bodies", self.root)
         for node in bodies:
             self.read_body(node)
-        for node in self.items(self.top["frames"], "frames") if "frames" in self.top else []:
+        for node in self.listed("joints"):
+            self.read_joint(node)
+        for node in self.listed("frames"):
             self.read_frame(node)
-        return self.builder.finish(floating_base=self.builder.options.floating_base)
+        self.read_loops()
+        return self.builder.finish(floating_base=options.floating_base, graph="joints" in self.top)
+
+    def loops(self, builder: FileBuilder) -> None:
+        """Add the loops of a side file."""
+        self.builder = builder
+        self.top = self.fields(self.root, "a file with loops", SIDE_KEYS, required=("loops",))
+        with builder.reading(self.file):
+            self.read_loops()
+
+    def listed(self, key: str) -> list[Node]:
+        return self.items(self.top[key], key) if key in self.top else []
 
     def read_base(self) -> None:
         node = self.top.get("base")
+        mass = None
         if node is None or isinstance(node, Scalar):
-            with self.builder.at(None if node is None else node.line):
-                self.builder.add_body("base" if node is None else self.text(node, "base"))
-            return
-        fields = self.fields(node, "base", ("name", *MASS_KEYS), required=("name",))
-        with self.builder.at(node.line):
-            self.builder.add_body(self.text(fields["name"], "name of the base"), self.mass_properties(fields))
+            name = "base" if node is None else self.text(node, "base")
+        else:
+            fields = self.fields(node, "base", ("name", *MASS_KEYS), required=("name",))
+            name = self.text(fields["name"], "name of the base")
+            with self.builder.at(node.line):
+                mass = self.mass_properties(fields)
+        with self.builder.at(None if node is None else node.line):
+            self.builder.add_body(name, mass)
+        self.builder.hold(name)
 
     def read_body(self, node: Node) -> None:
-        fields = self.fields(node, "a body", BODY_KEYS, required=("name", "parent", "joint"))
+        required = ["name", "parent", "joint"]
+        fields = self.fields(node, "a body", BODY_KEYS, required[:1])
+        joined = any(key in fields for key in ("parent", "joint", "placement"))
+        if joined or "joints" not in self.top:
+            self.fields(node, "a body", BODY_KEYS, required)
         name = self.text(fields["name"], "name of a body")
+        if not joined:
+            with self.builder.at(node.line):
+                self.builder.add_body(name, self.mass_properties(fields))
+            return
         parent = self.text(fields["parent"], f"parent of body {name!r}")
         joint_name, kind, data = self.joint(fields["joint"], name)
         with self.builder.at(node.line):
             self.builder.add_body(name, self.mass_properties(fields))
         with self.builder.at(fields["joint"].line):
             self.builder.add_joint(joint_name, parent, name, kind, self.placement(fields), **data)
+
+    def read_joint(self, node: Node) -> None:
+        """A joint between any two bodies."""
+        kind, fields = self.kind(node, "a joint", "joint", (*ENDS_KEYS, *JOINT_KEYS), ENDS_KEYS[:3])
+        name, parent, child = (self.text(fields[key], f"{key} of a joint") for key in ENDS_KEYS[:3])
+        seat = self.pose(fields["seat"], POSE_KEYS) if "seat" in fields else None
+        placement, data = self.placement(fields), self.joint_data(fields, name)
+        with self.builder.at(node.line):
+            self.builder.joint(name, parent, child, kind, placement, seat=seat, **data)
+
+    def read_loops(self) -> None:
+        for node in self.listed("loops"):
+            self.read_loop(node)
+        if "cuts" in self.top and self.builder.cuts is None:
+            known = {name: name for name in self.builder.joints_and_loops}
+            self.builder.cuts = [self.text(item, "name of a joint to cut") for item in self.listed("cuts")]
+            for item, name in zip(self.listed("cuts"), self.builder.cuts, strict=True):
+                if name not in known:
+                    raise self.error(str(UnknownNameError("joint to cut", name, known)), item)
+
+    def read_loop(self, node: Node) -> None:
+        """A joint that closes a loop."""
+        kind, fields = self.kind(node, "a loop", "loop", LOOP_KEYS, ("name", "predecessor", "successor"))
+        name = self.text(fields["name"], "name of a loop")
+        first, second = (self.text(fields[key], f"{key} of loop {name!r}") for key in ("predecessor", "successor"))
+        seat = self.pose(fields["seat"], POSE_KEYS) if "seat" in fields else None
+        placement, limits = self.placement(fields), self.per_freedoms(fields, name, LIMIT_KEYS)
+        with self.builder.at(node.line):
+            self.builder.loop(name, first, second, kind, placement=placement, seat=seat, **limits)
 
     def read_frame(self, node: Node) -> None:
         fields = self.fields(node, "a frame", FRAME_KEYS, required=("name", "body"))
@@ -230,28 +302,42 @@ class _Reader:
     def joint(self, node: Node, body: str) -> tuple[str, JointKind, dict[str, Any]]:
         if isinstance(node, Scalar):  # short for a mapping with nothing but the kind
             node = Table(node.line, {"kind": node}, {"kind": node.line})
+        kind, fields = self.kind(node, f"the joint of body {body!r}", "joint", JOINT_KEYS)
+        name = self.text(fields["name"], "name of a joint") if "name" in fields else f"{body}_joint"
+        return name, kind, self.joint_data(fields, name)
+
+    def kind(
+        self, node: Node, which: str, noun: str, keys: Sequence[str], required: Sequence[str] = ()
+    ) -> tuple[JointKind, dict[str, Node]]:
+        """The kind of a joint with its parameters, and all its fields."""
         if not isinstance(node, Table) or "kind" not in node.entries:
-            raise self.error(f"the joint of body {body!r} needs a kind, such as 'kind: revolute'", node)
+            raise self.error(f"{which} needs a kind, such as 'kind: revolute'", node)
         word = self.text(node.entries["kind"], "kind of a joint")
-        if word not in KINDS or word == "custom":
-            known = [name for name in KINDS if name != "custom"]
+        if word not in KINDS or word in WITHOUT_WORD:
+            known = [name for name in KINDS if name not in WITHOUT_WORD]
             raise self.error(f"{UnknownNameError('kind of joint', word, known)}", node.entries["kind"])
         parameters = {f.name: f for f in dataclasses.fields(KINDS[word])}  # type: ignore[arg-type]
-        fields = self.fields(node, f"a {word} joint", (*JOINT_KEYS, *parameters))
-        name = self.text(fields["name"], "name of a joint") if "name" in fields else f"{body}_joint"
+        fields = self.fields(node, f"a {word} {noun}", (*keys, *parameters), required)
         with self.builder.at(node.line):
             arguments = {key: self.parameter(fields[key], key, f) for key, f in parameters.items() if key in fields}
             kind = KINDS[word](**arguments)
-        data: dict[str, Any] = {
-            key: self.per_freedom(fields[key], f"{key} of joint {name!r}", infinite=key in LIMIT_KEYS)
-            for key in PER_FREEDOM_KEYS
-            if key in fields
-        }
+        backwards = "reversed" in fields and self.boolean(fields["reversed"], "reversed")
+        return reverse(kind) if backwards else kind, fields
+
+    def joint_data(self, fields: dict[str, Node], name: str) -> dict[str, Any]:
+        data: dict[str, Any] = self.per_freedoms(fields, name, PER_FREEDOM_KEYS)
         if "actuated" in fields:
             data["actuated"] = self.boolean(fields["actuated"], f"actuated of joint {name!r}")
         if "mimic" in fields:
             data["mimic"] = self.mimic(fields["mimic"], name)
-        return name, kind, data
+        return data
+
+    def per_freedoms(self, fields: dict[str, Node], name: str, keys: Sequence[str]) -> dict[str, Any]:
+        return {
+            key: self.per_freedom(fields[key], f"{key} of joint {name!r}", infinite=key in LIMIT_KEYS)
+            for key in keys
+            if key in fields
+        }
 
     def parameter(self, node: Node, key: str, field: dataclasses.Field[Any]) -> Any:
         """A joint's own parameter: a number where its default is one, else a word or three numbers."""
@@ -403,6 +489,10 @@ def write(model: Model) -> str:
         lines.append("frames:")
     for frame in model.frames:
         lines += _item(_frame(frame, names))
+    if model.loops:
+        lines.append("loops:")
+    for loop in model.loops:
+        lines += _item(_loop(loop, names))
     return "\n".join(lines) + "\n"
 
 
@@ -423,17 +513,7 @@ def _carried(joint: Joint, names: dict[int, str]) -> list[str]:
 
 
 def _joint(joint: Joint) -> list[str]:
-    lines = [f"name: {_word(joint.name)}", f"kind: {_word(joint.kind.name)}"]
-    for key, value in _parameters(joint).items():
-        lines.append(f"{key}: {_parameter(value)}")
-    defaults = {
-        "lower": -math.inf, "upper": math.inf, "velocity_limit": math.inf, "effort_limit": math.inf,
-        "damping": 0.0, "friction": 0.0, "rotor_inertia": 0.0, "gear_ratio": 1.0,
-    }  # fmt: skip
-    for key in PER_FREEDOM_KEYS:
-        values = getattr(joint, key)
-        if any(value != defaults[key] for value in values):
-            lines.append(f"{key}: {_number(values[0]) if len(set(values)) == 1 else _list(values)}")
+    lines = [f"name: {_word(joint.name)}", *_kind(joint.kind, joint.name), *_per_freedoms(joint, PER_FREEDOM_KEYS)]
     if not joint.actuated:
         lines.append("actuated: false")
     if joint.mimic:
@@ -442,14 +522,42 @@ def _joint(joint: Joint) -> list[str]:
     return lines
 
 
-def _parameters(joint: Joint) -> dict[str, Any]:
-    kind, parameters = joint.kind, joint.kind.parameters()
-    if KINDS.get(kind.name) is not type(kind) or any(map(callable, parameters.values())):
+def _loop(loop: Loop, names: dict[int, str]) -> list[str]:
+    return [
+        f"name: {_word(loop.name)}",
+        *_kind(loop.kind, loop.name),
+        f"predecessor: {_word(names[loop.predecessor])}",
+        f"successor: {_word(names[loop.successor])}",
+        *_placement(loop.placement),
+        *_placement(loop.seat, "seat"),
+        *_per_freedoms(loop, LIMIT_KEYS),
+    ]
+
+
+def _per_freedoms(joint: Joint | Loop, keys: Sequence[str]) -> list[str]:
+    defaults = {
+        "lower": -math.inf, "upper": math.inf, "velocity_limit": math.inf, "effort_limit": math.inf,
+        "damping": 0.0, "friction": 0.0, "rotor_inertia": 0.0, "gear_ratio": 1.0,
+    }  # fmt: skip
+    found = {key: getattr(joint, key) for key in keys}
+    return [
+        f"{key}: {_number(values[0]) if len(set(values)) == 1 else _list(values)}"
+        for key, values in found.items()
+        if any(value != defaults[key] for value in values)
+    ]
+
+
+def _kind(kind: JointKind, joint: str) -> list[str]:
+    backwards = isinstance(kind, Reversed)
+    own = kind.kind if isinstance(kind, Reversed) else kind
+    parameters = own.parameters()
+    if KINDS.get(own.name) is not type(own) or any(map(callable, parameters.values())):
         raise UnsupportedError(
-            f"joint {joint.name!r} is a {kind.name} joint made of functions or classes of your own, which no file "
+            f"joint {joint!r} is a {own.name} joint made of functions or classes of your own, which no file "
             "can contain: keep the code that builds it"
         )
-    return parameters
+    lines = [f"kind: {_word(own.name)}", *(f"{key}: {_parameter(value)}" for key, value in parameters.items())]
+    return [*lines, "reversed: true"] if backwards else lines
 
 
 def _parameter(value: Any) -> str:
@@ -466,13 +574,13 @@ def _parameter(value: Any) -> str:
     return _list(axis)
 
 
-def _placement(pose: Pose) -> list[str]:
+def _placement(pose: Pose, word: str = "placement") -> list[str]:
     parts = []
     if any(pose.translation):
         parts.append(f"position: {_list(pose.translation)}")
     if pose.nine != Pose().nine:
         parts.append(_rotation(pose))
-    return ["placement:", *_indented(parts)] if parts else []
+    return [f"{word}:", *_indented(parts)] if parts else []
 
 
 def _rotation(pose: Pose) -> str:
