@@ -1,9 +1,11 @@
 """Long kernels in pieces; equal results kept once."""
 
+import time
+
 import numpy as np
 import pytest
 
-from kinetree.engine import emit
+from kinetree.engine import emit, machine
 from kinetree.engine.graph import Node
 from kinetree.engine.kernel import Kernel, trace
 
@@ -34,6 +36,45 @@ def test_pieces_compute_what_the_whole_computes(monkeypatch, size):
     pieces = make(busy, 3, 3)
     assert pieces._assembly("lanes").count("define internal void @piece") >= 300 // size
     np.testing.assert_array_equal(pieces(x, y), whole)
+
+
+@pytest.mark.parametrize("size", [1, 7, 50])
+def test_one_state_in_pieces(monkeypatch, size):
+    x, y = np.random.default_rng(1).uniform(-1.0, 1.0, (2, 3))
+    whole = make(busy, 3, 3)(x, y)
+    monkeypatch.setattr(emit, "LONGEST_BODY", 10)
+    monkeypatch.setattr(emit, "PIECE", size)
+    monkeypatch.setattr(emit, "MOST_STORES", 13)
+    pieces = make(busy, 3, 3)
+    assert pieces._assembly("single").count("define internal void @piece") >= 300 // size + 120 // 13
+    np.testing.assert_array_equal(pieces(x, y), whole)
+
+
+def test_one_state_in_pieces_is_spoiled_by_nan_in_an_unused_input(monkeypatch):
+    monkeypatch.setattr(emit, "LONGEST_BODY", 10)
+    monkeypatch.setattr(emit, "PIECE", 20)
+    kernel = make(lambda x, y, z: busy(x, y), 3, 3, 2)
+    x, y = np.random.default_rng(3).uniform(-1.0, 1.0, (2, 3))
+    assert np.isfinite(kernel(x, y, np.ones(2))).all()
+    assert np.isnan(kernel(x, y, np.array([1.0, np.nan]))).all()
+
+
+def test_long_kernels_compile_in_time_that_grows_with_their_length():
+    """Thousands of numbers among the results took LLVM seconds when they were in one function."""
+
+    def sparse(x):
+        total, results = x[0], []
+        for k in range(9000):
+            total = total * x[1] + x[k % 3]
+            results += [total, 0.0]
+        return results
+
+    kernel = make(sparse, 3)
+    text = kernel._assembly("single")
+    assert text.count("define internal void @piece") >= 18
+    begin = time.process_time()
+    machine.assemble(text)
+    assert time.process_time() - begin < 6.0
 
 
 def test_equal_results_are_kept_once():

@@ -326,8 +326,12 @@ def _node_emitter(emitter: Emitter, graph: Graph, name: Callable[[int], str]) ->
 LONGEST_BODY = 16000
 """Operations up to which a kernel is one function; beyond, LLVM takes ever longer over each."""
 
-PIECE = 2000
+PIECE = 1000
 """Operations per function of a longer kernel."""
+
+
+MOST_STORES = 500
+"""Results that are numbers or inputs per function of a longer kernel: LLVM compares every store with every other."""
 
 
 def lanes_module(
@@ -345,9 +349,7 @@ def lanes_module(
     places = f"@places = constant [{len(table)} x i32] [{entries}]\n"
     if sum(map(bool, graph.args)) > LONGEST_BODY:
         return places + _module_in_pieces(graph, results, lanes, single_precision, input_count)
-
-    def load(k: int) -> str:
-        return e.load("in", k)
+    load = _consecutive(e)
 
     def store(k: int, value: str) -> None:
         e.store(value, "out", k)
@@ -357,18 +359,44 @@ def lanes_module(
     return places + _module(e, "ptr noalias readonly %in, ptr noalias %out", unused)
 
 
+def _consecutive(e: Emitter) -> Callable[[int], str]:
+    """What loads inputs that lie one after another."""
+    return lambda k: e.load("in", k)
+
+
+def _by_table(lengths: Sequence[int]) -> Callable[[Emitter], Callable[[int], str]]:
+    """What makes what loads inputs that lie in several arrays, given as a table of pointers."""
+    place = [(j, k) for j, n in enumerate(lengths) for k in range(n)]
+
+    def inputs_of(e: Emitter) -> Callable[[int], str]:
+        arrays: dict[int, str] = {}
+
+        def load(i: int) -> str:
+            j, k = place[i]
+            if j not in arrays:
+                arrays[j] = e.op(f"load ptr, ptr {e.op(f'getelementptr inbounds ptr, ptr %in, i64 {j}')}")
+            p = e.op(f"getelementptr inbounds {e.type}, ptr {arrays[j]}, i64 {k}")
+            return e.op(f"load {e.type}, ptr {p}, align {e.size}")
+
+        return load
+
+    return inputs_of
+
+
 def _reads(graph: Graph, i: int) -> list[int]:
     """What an operation needs from memory if its arguments were made elsewhere: comparisons are made again."""
     return [b for a in graph.args[i] for b in (graph.args[a] if graph.kinds[a] == LESS else (a,))]
 
 
 def _module_in_pieces(
-    graph: Graph, results: Sequence[int], lanes: int, single_precision: bool, input_count: int
-) -> str:
+    graph: Graph, results: Sequence[int], lanes: int, single_precision: bool, input_count: int,
+    inputs_of: Callable[[Emitter], Callable[[int], str]] = _consecutive,
+) -> str:  # fmt: skip
     """A kernel that calls functions of moderate length; values pass between them through memory.
 
     A function reads what earlier ones left (``from``) and leaves values for later ones (``to``): both
-    are the same area, but no function reads a place that it writes.
+    are the same area, but no function reads a place that it writes.  ``inputs_of`` makes what loads
+    the inputs in one function.
     """
     operations = [i for i, args in enumerate(graph.args) if args]
     pieces = [operations[k : k + PIECE] for k in range(0, len(operations), PIECE)]
@@ -383,15 +411,16 @@ def _module_in_pieces(
         free += [slots[i] for i, end in last.items() if end == k - 1]
         e = Emitter(lanes, single_precision)
         names: dict[int, str] = {}
+        load = inputs_of(e)
 
-        def name(i: int, e: Emitter = e, names: dict[int, str] = names) -> str:
+        def name(i: int, e: Emitter = e, names: dict[int, str] = names, load: Callable[[int], str] = load) -> str:
             if graph.kinds[i] == CONST:
                 return e.number(graph.values[i])
             if i in names:
                 return names[i]
             if graph.kinds[i] == LESS:
                 return emit(i)  # noqa: B023 (called only while its own piece is emitted)
-            return e.load("in", int(graph.values[i])) if graph.kinds[i] == INPUT else e.load("from", slots[i])
+            return load(int(graph.values[i])) if graph.kinds[i] == INPUT else e.load("from", slots[i])
 
         emit = _node_emitter(e, graph, name)
         for i in piece:
@@ -403,18 +432,26 @@ def _module_in_pieces(
                 e.store(names[i], "to", slots[i])
             for r in wanted.pop(i, ()):
                 e.store(names[i], "out", r)
-        if k == len(pieces) - 1:  # results that are numbers or inputs
-            for i, rest in wanted.items():
-                for r in rest:
-                    e.store(name(i), "out", r)
-        areas = "ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %from, ptr noalias %to"
-        text += [f"define internal void @piece{k}({areas}) noinline {{", *e.lines, "  ret void", "}"]
+        text += _piece(k, e)
+    given = [(i, r) for i, places in wanted.items() for r in places]  # results that are numbers or inputs
+    for first in range(0, len(given), MOST_STORES):
+        e = Emitter(lanes, single_precision)
+        load, count = inputs_of(e), len(pieces) + first // MOST_STORES
+        for i, r in given[first : first + MOST_STORES]:
+            value = load(int(graph.values[i])) if graph.kinds[i] == INPUT else e.number(graph.values[i])
+            e.store(value, "out", r)
+        text += _piece(count, e)
     main = Emitter(lanes, single_precision)
     main.line(f"%area = alloca [{max(size, 1)} x {main.type}], align {main.size}")
-    for k in range(len(pieces)):
+    for k in range(len(pieces) - (-len(given) // MOST_STORES)):
         main.line(f"call void @piece{k}(ptr %in, ptr %out, ptr %area, ptr %area)")
-    unused = _spoil_for_unused(main, graph, input_count, lambda k: main.load("in", k), len(results))
+    unused = _spoil_for_unused(main, graph, input_count, inputs_of(main), len(results))
     return "\n".join([*text, _module(main, "ptr %in, ptr %out", unused)])
+
+
+def _piece(k: int, e: Emitter) -> list[str]:
+    areas = "ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %from, ptr noalias %to"
+    return [f"define internal void @piece{k}({areas}) noinline {{", *e.lines, "  ret void", "}"]
 
 
 def single_module(
@@ -424,29 +461,19 @@ def single_module(
     single_precision: bool = False,
     spread_nan: bool = True,
 ) -> str:
-    """Module with ``@kernel(table, out)``: a table of pointers to the input arrays, one state."""
+    """Module with ``@kernel(in, out)``: a table of pointers to the input arrays, one state."""
+    watched, inputs_of = sum(lengths) if spread_nan else 0, _by_table(lengths)
+    if sum(map(bool, graph.args)) > LONGEST_BODY:
+        return _module_in_pieces(graph, outputs, 1, single_precision, watched, inputs_of)
     e = Emitter(1, single_precision)
-    starts: list[int] = []
-    total = 0
-    for n in lengths:
-        starts.append(total)
-        total += n
-    arrays = [
-        e.op(f"load ptr, ptr {e.op(f'getelementptr inbounds ptr, ptr %table, i64 {k}')}") for k in range(len(lengths))
-    ]
-
-    def load(k: int) -> str:
-        j = max(j for j, first in enumerate(starts) if first <= k and lengths[j])
-        p = e.op(f"getelementptr inbounds {e.type}, ptr {arrays[j]}, i64 {k - starts[j]}")
-        return e.op(f"load {e.type}, ptr {p}, align {e.size}")
+    load = inputs_of(e)
 
     def store(k: int, value: str) -> None:
-        p = e.op(f"getelementptr inbounds {e.type}, ptr %out, i64 {k}")
-        e.line(f"store {e.type} {value}, ptr {p}, align {e.size}")
+        e.store(value, "out", k)
 
     emit_body(e, graph, outputs, load, store)
-    unused = _spoil_for_unused(e, graph, sum(lengths) if spread_nan else 0, load, len(outputs))
-    return _module(e, "ptr noalias readonly %table, ptr noalias %out", unused)
+    unused = _spoil_for_unused(e, graph, watched, load, len(outputs))
+    return _module(e, "ptr noalias readonly %in, ptr noalias %out", unused)
 
 
 def _spoil_for_unused(e: Emitter, graph: Graph, input_count: int, load: Callable[[int], str], count: int) -> bool:
