@@ -65,6 +65,7 @@ ARM_START = np.array([0.3, 0.2, -1.2, 1.4, -1.2, 0.4, 0.5])
 DELTA_START = np.array([0.3, 1.2, 0, 0, -1.5, 0.3, 1.2, 0, 0.3, 1.2, 0])
 
 SYSTEMS = {
+    "scraper": (lambda: models.scraper()[0], models.scraper()[1], 6.2, 24),
     "leg": (models.leg, models.LEG_START, 6.2, 24),
     "3-RRR": (models.three_rrr, models.THREE_RRR_START, 0.3, 8),
     "five-bar": (models.five_bar, models.FIVE_BAR_START, 0.6, 12),
@@ -139,6 +140,18 @@ def test_leg_order():
         "then I (1 equation, 1 unknown: torque of l1_joint)"
     )
     assert order.cost == pytest.approx((4**3 + 2**3 + 1) / 3)
+
+
+def test_scraper_order():
+    """001 section 4.4: III with four unknowns, then I with two, then the driving torque."""
+    mechanism, start = models.scraper()
+    assert mechanism.closure_error(start) < 1e-12
+    order = solve(mechanism, *motion(mechanism, start, count=2)).order
+    assert [(s.subsystems, s.equations, s.unknowns, s.cuts) for s in order.steps] == [
+        (("III",), 4, 4, ("coupler-11", "coupler-30")), (("I",), 2, 2, ("crank-coupler",)), (("II",), 1, 1, ()),
+    ]  # fmt: skip
+    assert order.steps[-1].actuators == ("crank_joint",)
+    assert order.cost_at_once == pytest.approx(7**3 / 3)
 
 
 def test_three_rrr_order():

@@ -93,6 +93,36 @@ def leg() -> kt.Mechanism:
 LEG_START = np.array([0, 4.51103, -2.73888, -0.87644, -1.46037, -1.46037, -1.68122])
 
 
+def scraper() -> tuple[kt.Mechanism, np.ndarray]:
+    """001 section 4.4, table 5 (inertias about link origins), and an assembled configuration."""
+
+    def link(mass: float, com: float, inertia: float) -> dict[str, Any]:
+        return {"mass": mass, "com": (com, 0, 0), "inertia": (0, inertia, inertia), "about": "origin"}
+
+    b = kt.Builder("carpet scraper", gravity=DOWN)
+    passive(b, "rocker", "base", (-0.089, 0, 0), link(3.0, 0.0575, 0.0133))
+    passive(b, "coupler", "rocker", (0.115, 0, 0), link(5.0, 0.0, 2.212e-2))
+    b.body("crank", "base", TURN, **link(1.5, 0.019, 7.258e-4))
+    passive(b, "10", "base", (0.038, 0.410, 0), link(4.2, 0.1675, 0.157))
+    passive(b, "11", "10", (0.096, 0, 0), link(3.0, 0.1195, 0.057))
+    passive(b, "20", "10", (0.335, 0, 0), link(10.5, 0.4, 2.449))
+    passive(b, "30", "20", (0.239, 0, 0), link(3.0, 0.1195, 0.057))
+    b.loop("crank-coupler", "crank", "coupler", TURN, placement=(0.038, 0, 0), seat=(0.115, 0, 0))
+    b.loop("coupler-11", "coupler", "11", TURN, placement=(-0.115, 0, 0), seat=(0.239, 0, 0))
+    b.loop("coupler-30", "coupler", "30", TURN, placement=(-0.115, 0, 0), seat=(0.239, 0, 0))
+    middle = np.array([-0.0255, np.sqrt(0.115**2 - 0.0635**2)])
+    point = 2 * middle - [0.038, 0]
+    down = point - [0.038, 0.410]
+    reach = np.linalg.norm(down)
+    first = np.arctan2(down[1], down[0]) - np.arccos((0.096**2 + reach**2 - 0.239**2) / (2 * 0.096 * reach))
+    pin = np.array([0.038, 0.410]) + 0.096 * np.array([np.cos(first), np.sin(first)])
+    second = np.arctan2(*(point - pin)[::-1]) - first
+    rocker = np.arctan2(middle[1], 0.0635)
+    coupler = np.arctan2(-middle[1], 0.0635) - rocker
+    # the pantograph is a rhombus: links 20 and 11, 30 and 10 are parallel
+    return b.build(), np.array([rocker, coupler, 0.0, first, second, second, np.pi - second])
+
+
 def three_rrr() -> kt.Mechanism:
     """000 section 8.5, table 8.3: the platform carried by leg 1, cuts at the feet of the other two legs' elbows."""
     b = kt.Builder("3-RRR", gravity=DOWN)
@@ -130,27 +160,28 @@ def five_bar(ground: float = 1.0, redundant: bool = False) -> kt.Mechanism:
 FIVE_BAR_START = np.array([2.0, -1.0, 1.0, 1.0])
 
 
-def five_bar_folded(alpha: float = np.pi / 4) -> np.ndarray:
+def five_bar_folded(alpha: float = np.pi / 4, side: float = 1.0) -> np.ndarray:
     """Both distal links on one line: elbows 0.1 m apart, the tip beyond the first one."""
     a = 0.6 * np.array([np.cos(alpha), np.sin(alpha)])
     foot = np.array([1.0, 0.0])
     reach = np.linalg.norm(a - foot)
     corner = np.arccos((0.7**2 + reach**2 - 0.1**2) / (2 * 0.7 * reach))
-    beta = np.arctan2(*(a - foot)[::-1]) + corner
+    beta = np.arctan2(*(a - foot)[::-1]) + side * corner
     b = foot + 0.7 * np.array([np.cos(beta), np.sin(beta)])
     along = np.arctan2(*(a - b)[::-1])
     return np.array([alpha, along - alpha, beta, along - beta])
 
 
-def stewart() -> kt.Mechanism:
-    """Six legs U-P-S; the first carries the platform, the others are cut at their ball joints."""
+def stewart(foot: Any = None) -> kt.Mechanism:
+    """Six legs U-P-S (or with other feet); the first carries the platform, the others are cut at their balls."""
+    foot = kt.Universal("XY") if foot is None else foot
     b = kt.Builder("stewart")
     angles = np.deg2rad([-10, 10, 110, 130, 230, 250])
     feet = np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
     tops = np.deg2rad([-50, 50, 70, 170, 190, 290])
     heads = 0.5 * np.stack([np.cos(tops), np.sin(tops), 0 * tops], axis=1)
     for i in range(6):
-        b.body(f"lower{i}", "base", kt.Universal("XY"), position=feet[i], actuated=False, mass=1.0,
+        b.body(f"lower{i}", "base", foot, position=feet[i], actuated=False, mass=1.0,
                com=(0, 0, 0.3), inertia=(0.02, 0.02, 0.002))  # fmt: skip
         b.body(f"upper{i}", f"lower{i}", kt.Prismatic("z"), mass=0.5, com=(0, 0, -0.2), inertia=(0.01, 0.01, 0.001))
     b.body("platform", "upper0", kt.Spherical(), actuated=False, mass=5.0, com=tuple(-heads[0]),
@@ -166,16 +197,19 @@ def stewart_at(mechanism: kt.Mechanism, pose: np.ndarray) -> np.ndarray:
     q = mechanism.neutral()
     model = mechanism.model
     heads = [np.zeros(3)] + [np.array(loop.seat.position) for loop in model.loops]
+    first = Rotation.identity()
     origin = pose[:3, 3] + pose[:3, :3] @ (heads[0] - np.array(model.frame("top").pose.position))
     for i in range(6):
         reach = origin + pose[:3, :3] @ heads[i] - np.array(model.joint(f"lower{i}_joint").placement.position)
         length = np.linalg.norm(reach)
         # Rot(x, a) Rot(y, b) z = (sin b, -sin a cos b, cos a cos b)
-        q[model.joint(f"lower{i}_joint").q_slice] = [np.arctan2(-reach[1], reach[2]), np.arcsin(reach[0] / length)]
+        angles = [np.arctan2(-reach[1], reach[2]), np.arcsin(reach[0] / length)]
+        ball = model.joint(f"lower{i}_joint").nq == 4
+        q[model.joint(f"lower{i}_joint").q_slice] = Rotation.from_euler("XY", angles).as_quat() if ball else angles
+        first = Rotation.from_euler("XY", angles) if i == 0 else first
         q[model.joint(f"upper{i}_joint").q_slice] = length
-    first = Rotation.from_euler("XY", q[model.joint("lower0_joint").q_slice])
-    ball = first.inv() * Rotation.from_matrix(pose[:3, :3])
-    q[model.joint("platform_joint").q_slice] = ball.as_quat()
+    top = first.inv() * Rotation.from_matrix(pose[:3, :3])
+    q[model.joint("platform_joint").q_slice] = top.as_quat()
     return q
 
 

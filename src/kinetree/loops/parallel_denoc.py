@@ -301,6 +301,31 @@ class ParallelDeNOC:
             used += columns.shape[1]
         return whole
 
+    @cached_property
+    def mass_matrix(self) -> Array:
+        """N^T M N with N = N_l N_c N_d: inertia felt by the actuators (001 section 3.4), rotors not included.
+
+        Every leg ends with the platform, whose mass counts once.
+        """
+        n = self.n_l @ self.n_c @ self.n_d
+        total = np.zeros((len(self.dofs), len(self.dofs)))
+        counted = set[int]()
+        for r, (i, leg) in enumerate(self._rows):
+            link = self.legs[leg][i]
+            if link.body not in counted:
+                counted.add(link.body)
+                own = n[6 * r : 6 * r + 6]
+                total += own.T @ self._mass(link) @ own
+        return total
+
+    def _mass(self, link: LegLink) -> Array:
+        """A link's 6 x 6 mass matrix about its origin, in world axes."""
+        pose = self._world(link.body)
+        body = pack(self.model.links[link.body].inertia.articulated().to_rows(), ())
+        turn = np.kron(np.eye(2), pose[:3, :3])
+        shift = twist_shift(link.origin - pose[:3, 3])
+        return np.asarray(shift.T @ turn @ body @ turn.T @ shift)
+
 
 def _turned(pose: Array, columns: Array) -> Array:
     """Motions given in a frame's axes, along the world's."""

@@ -7,14 +7,22 @@ that breaks down.  It works for any mechanism; the DeNOC matrices are for serial
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import as_array
-from ..errors import ClosureError, OptionError, ShapeError, SingularError, StateError, UnsupportedError
+from ..errors import (
+    ClosureError,
+    OptionError,
+    ShapeError,
+    SingularError,
+    StateError,
+    UnknownNameError,
+    UnsupportedError,
+)
 from ..mechanism import CLOSED, Mechanism
 from ..model.joints import Revolute
 from ..model.tree import BASE
@@ -31,7 +39,7 @@ NEARBY = 1e-3
 """How far the neighbours are that a configuration is compared with, as a fraction of the platform's size."""
 
 SAME = 1e-6
-"""Two assemblies are the same if no entry of any body's pose differs by more."""
+"""Two assemblies are the same if nothing that tells them apart (entries of poses, positions) differs by more."""
 
 UNREACHABLE = 1e-8
 """Velocities that the mechanism does not have are refused above this fraction of what was asked for."""
@@ -47,6 +55,9 @@ class Platform:
         The frame whose pose matters: a body, or a named frame on it.
     actuated : sequence of str, optional
         Names of the actuated joints; those marked as actuated in the model by default.
+    orientation : bool
+        Whether the frame's orientation matters, beside its position: not for the tip of a five-bar or of
+        a delta robot.  Velocities of the platform then have three components instead of six.
     length : float, optional
         What angles are multiplied with where they are compared with lengths (singularities only); the
         mean distance of the platform's joints from the frame by default.
@@ -62,12 +73,14 @@ class Platform:
         frame: str,
         actuated: Sequence[str] | None = None,
         *,
+        orientation: bool = True,
         length: float | None = None,
     ) -> None:
         if not isinstance(mechanism, Mechanism):
             raise UnsupportedError(f"a platform needs a mechanism with closed loops, not {type(mechanism).__name__}")
         self.mechanism = mechanism
         self.frame = frame
+        self.orientation = bool(orientation)
         place = mechanism.model.frame(frame)
         if place.body == BASE:
             raise UnsupportedError(f"frame {frame!r} is fixed to the ground: a platform must move")
@@ -178,6 +191,7 @@ class Platform:
         positions: ArrayLike | None = None,
         target: ArrayLike | None = None,
         *,
+        distinct: str | None = None,
         starts: int = 100,
         rng: np.random.Generator | int | None = 0,
     ) -> Array:
@@ -186,13 +200,28 @@ class Platform:
         Give the actuators' ``positions`` for the branches of forward kinematics, the platform's
         ``target`` for those of inverse kinematics, or both.  Joint limits are not looked at.
 
+        Parameters
+        ----------
+        positions : array_like, shape (actuated,), optional
+        target : array_like, shape (4, 4) or (3,), optional
+        distinct : {"platform", "actuators", "bodies"}, optional
+            What two assemblies must differ in: by default the platform's pose where positions are given, the
+            actuators where a target is given, any body where both are.
+        starts : int
+            Number of random configurations to start from.
+        rng : Generator, int or None
+            Source of randomness, or a seed.
+
         Returns
         -------
         ndarray, shape (found, nq)
-            Distinct assemblies; hinge angles between -pi and pi.  Nothing proves that there are no more.
+            Distinct assemblies; hinge angles that were not given lie between -pi and pi.
+            Nothing proves that there are no more.
         """
         if positions is None and target is None:
             raise OptionError("give positions of the actuators, a target of the platform, or both")
+        usual = "bodies" if not (positions is None or target is None) else "platform" if target is None else "actuators"
+        marks = self._marks(usual if distinct is None else distinct)
         m = self.mechanism
         q = m.random_configuration(rng, starts)
         free = np.ones(m.nv, dtype=bool)
@@ -207,7 +236,7 @@ class Platform:
         else:
             goal, q, _ = self._start(target, q)
             result = self._reach(goal, q, free)
-        return self._distinct(self._wrapped(result.q[result.done]))
+        return _distinct(self._wrapped(result.q[result.done], free), marks)
 
     def _given(self, positions: ArrayLike) -> Array:
         return as_array(
@@ -265,24 +294,36 @@ class Platform:
             "ask for an orientation the platform cannot take (give a position only), or need a nearer guess"
         )
 
-    def _wrapped(self, q: Array) -> Array:
-        """Hinge angles between -pi and pi."""
+    def _wrapped(self, q: Array, free: Array) -> Array:
+        """Hinge angles that were not given, between -pi and pi."""
         q = q.copy()
         for joint in self.mechanism.model.joints:
-            if isinstance(joint.kind, Revolute) and not joint.mimic:
+            if isinstance(joint.kind, Revolute) and free[joint.v_slice].any():
                 angle = q[:, joint.q_slice]
                 q[:, joint.q_slice] = angle - 2 * np.pi * np.round(angle / (2 * np.pi))
         return q
 
-    def _distinct(self, q: Array) -> Array:
-        """One configuration of each assembly, in a fixed order."""
+    def _marks(self, what: str) -> Callable[[Array], Array]:
+        """Numbers that tell assemblies apart."""
         m = self.mechanism
-        poses = np.stack([m.pose(q, name)[..., :3, :] for name in m.body_names], axis=1).reshape(len(q), -1)
-        kept: list[int] = []
-        for k in np.lexsort(np.round(poses, 5).T[::-1]):
-            if all(np.abs(poses[k] - poses[other]).max() > SAME for other in kept):
-                kept.append(int(k))
-        return np.asarray(q[kept])
+        hinges = [
+            k for j in self._joints if isinstance(j.kind, Revolute) for k in range(j.q_slice.start, j.q_slice.stop)
+        ]
+        others = [k for k in self._coordinates if k not in hinges]
+
+        def bodies(q: Array) -> Array:
+            return np.concatenate([m.pose(q, name)[:, :3].reshape(len(q), -1) for name in m.body_names], axis=1)
+
+        def platform(q: Array) -> Array:
+            return self.pose(q)[:, :3].reshape(len(q), -1) if self.orientation else self.pose(q)[:, :3, 3]
+
+        def actuators(q: Array) -> Array:
+            return np.concatenate([np.cos(q[:, hinges]), np.sin(q[:, hinges]), q[:, others]], axis=1)
+
+        known = {"bodies": bodies, "platform": platform, "actuators": actuators}
+        if what not in known:
+            raise UnknownNameError("way to tell assemblies apart (distinct)", what, known)
+        return known[what]
 
     # ---------------------------------------------------------------- velocities
 
@@ -290,10 +331,15 @@ class Platform:
         """The matrix J with platform twist = J rates, (..., 6, actuated) (001 eq. 29b).
 
         The twist is the platform's angular velocity and the velocity of the frame's origin, along
-        world axes.  With more actuators than freedoms it holds for rates that fit together.
+        world axes; only the latter, (..., 3, actuated), where orientation does not matter.  With more
+        actuators than freedoms it holds for rates that fit together.
         """
         state = self._closed(q)
-        return np.asarray(self.mechanism.jacobian(state, self.frame, "aligned") @ self._per_rate(state))
+        return np.asarray(self._frame_jacobian(state) @ self._per_rate(state))
+
+    def _frame_jacobian(self, q: Array) -> Array:
+        """The tree's Jacobian of what the platform puts out."""
+        return np.asarray(self.mechanism.jacobian(q, self.frame, "aligned")[..., 0 if self.orientation else 3 :, :])
 
     def velocities(self, q: ArrayLike, rates: ArrayLike) -> Array:
         """Velocities of all joints, (..., nv), from the actuators' rates."""
@@ -304,17 +350,26 @@ class Platform:
         return np.asarray(v)
 
     def velocities_for(self, q: ArrayLike, twist: ArrayLike) -> Array:
-        """Velocities of all joints, (..., nv), from the platform's twist (angular first, along world axes)."""
+        """Velocities of all joints, (..., nv), from the platform's twist.
+
+        Angular velocity, then velocity of the origin, along world axes; only the latter where orientation
+        does not matter.  The smallest ones where the twist leaves a choice.
+        """
         state = self._closed(q)
-        given = as_array(twist, (6,), "twist", "angular velocity, then velocity of the origin")
+        meaning = "angular velocity, then velocity of the origin" if self.orientation else "velocity of the origin"
+        given = as_array(twist, (6 if self.orientation else 3,), "twist", meaning)
         n = self._allowed(state)
-        reach = self.mechanism.jacobian(state, self.frame, "aligned") @ n
+        jacobian = self._frame_jacobian(state)
+        reach = jacobian @ n
         usual = self._usual(state).platform
         short = rank.numerical_rank(reach) < usual
         self._refuse_singular(state, short & np.isfinite(reach).all(axis=(-1, -2)), "its platform has lost a freedom")
         v = (n @ rank.least_squares(reach, given)[..., None])[..., 0]
-        got = (self.mechanism.jacobian(state, self.frame, "aligned") @ v[..., None])[..., 0]
-        self._refuse(got - given, given, f"the platform has {usual} freedoms and cannot move along this twist")
+        self._refuse(
+            (jacobian @ v[..., None])[..., 0] - given,
+            given,
+            f"the platform has {usual} freedoms and cannot move along this twist",
+        )
         return np.asarray(v)
 
     def rates(self, q: ArrayLike, twist: ArrayLike) -> Array:
@@ -393,7 +448,7 @@ class Platform:
         usual = common([here.counts, *(a.counts for a in around)])
         found = classify(here, usual, maps, around, near)
         gained = (maps.platform @ found.gained).T
-        gained = gained / np.linalg.norm(gained, axis=1, keepdims=True) if len(gained) else np.zeros((0, 6))
+        gained = gained / np.linalg.norm(gained, axis=1, keepdims=True)
         return Singularity(
             found.kinds, self._in_radians(found.lost), self._in_radians(gained), found.gained.T / self._scale,
             found.still.T / self._scale, found.idle.T / self._scale, found.margins, here.counts.freedoms,
@@ -401,7 +456,10 @@ class Platform:
         )  # fmt: skip
 
     def _in_radians(self, twists: Array) -> Array:
-        return twists / np.repeat([self.length, 1.0], 3)
+        """Whole twists from what the platform puts out, in metres."""
+        whole = np.zeros((len(twists), 6))
+        whole[:, 0 if self.orientation else 3 :] = twists
+        return whole / np.repeat([self.length, 1.0], 3)
 
     @cached_property
     def _scale(self) -> Array:
@@ -417,11 +475,11 @@ class Platform:
         """Everything in metres."""
         m = self.mechanism
         rows = np.array([self.length if "moment" in name else 1.0 for name in m.constraint_names])
-        twist = np.repeat([self.length, 1.0], 3)
+        twist = np.repeat([self.length, 1.0], 3)[0 if self.orientation else 3 :]
         return Maps(
             rows[:, None] * m.loop_jacobian(q) / self._scale,
             np.eye(m.nv)[self._dofs],
-            twist[:, None] * m.jacobian(q, self.frame, "aligned") / self._scale,
+            twist[:, None] * self._frame_jacobian(q) / self._scale,
         )
 
     def _nearby(self, q: Array, allowed: Array) -> list[Array]:
@@ -459,6 +517,16 @@ class Platform:
         driven = np.zeros(self.mechanism.nv, dtype=bool)
         driven[self._dofs] = True
         return ParallelDeNOC(self.mechanism.model, state.tolist(), self.frame, driven)
+
+
+def _distinct(q: Array, marks: Callable[[Array], Array]) -> Array:
+    """One configuration of each sort, in a fixed order."""
+    values = marks(q)
+    kept: list[int] = []
+    for k in np.lexsort(np.round(values, 5).T[::-1]) if len(q) else ():
+        if all(np.abs(values[k] - values[other]).max() > SAME for other in kept):
+            kept.append(int(k))
+    return np.asarray(q[kept])
 
 
 def _off(pose: Array, goal: Array) -> Array:

@@ -37,7 +37,7 @@ class Maps(NamedTuple):
     actuators: Array
     """Selector of the actuated rates, (na, nv)."""
     platform: Array
-    """Jacobian of the platform frame, (6, nv)."""
+    """Jacobian of the platform frame, (6, nv); only its last three rows where orientation does not matter."""
 
 
 class Counts(NamedTuple):
@@ -77,8 +77,19 @@ def analyse(maps: Maps, tolerance: float) -> Analysis:
     a, e = maps.actuators @ n, maps.platform @ n
     held, still, idle = (n @ _null(m, tolerance) for m in (a, e, np.concatenate([a, e])))
     counts = Counts(n.shape[1], held.shape[1], still.shape[1], idle.shape[1])
-    values = {"constraint": loops, "forward": _values(a), "inverse": _values(e)}
+    values = {"constraint": loops, **_sines(a, e)}
     return Analysis(counts, values, n, held, still, idle)
+
+
+def _sines(a: Array, e: Array) -> dict[str, Array]:
+    """How much of each motion is the actuators' and how much the platform's: sines and cosines.
+
+    Motions that move neither are left out; the others are scaled so that the actuators' and
+    the platform's parts together have unit length.
+    """
+    u, s, _ = np.linalg.svd(np.concatenate([a, e]), full_matrices=False)
+    u = u[:, s > 1e-12 * s[:1]] if len(s) else u
+    return {"forward": _values(u[: len(a)]), "inverse": _values(u[len(a) :])}
 
 
 def _values(matrix: Array) -> Array:
@@ -117,8 +128,9 @@ class Singularity:
     passive_motions : ndarray, shape (k, nv)
         Motions that leave actuators and platform where they are.
     margins : dict
-        Distance from each kind, 0 at it: the smallest singular value that vanishes there, of quantities
-        made dimensionless by :attr:`length` (see the page on parallel manipulators).
+        Distance from each kind, between 0 at it and 1.  ``inverse`` and ``forward`` are sines: the least share
+        that the platform, or the actuators, have in any motion of both.  ``constraint`` is the least singular
+        value of the loops' constraints that should not vanish, relative to the largest.
     freedoms, usual_freedoms : int
         Motions the loops allow here and nearby.
     platform_freedoms, usual_platform_freedoms : int
@@ -155,7 +167,7 @@ class Singularity:
 
     @property
     def distance(self) -> float:
-        """The smallest of the margins: how far the nearest singularity is, from 0 at it to about 1."""
+        """The smallest of the margins: how far the nearest singularity is, from 0 at it to 1."""
         return min(self.margins.values())
 
     def __str__(self) -> str:
@@ -195,7 +207,8 @@ def classify(here: Analysis, usual: Counts, maps: Maps, nearby: list[Analysis], 
     gained = _beside(here.held, here.idle)
     idle = _beside(here.still, here.idle)
     missing = usual.platform - c.platform
-    lost = _lost(maps, here, nearby, near_maps, usual.platform, missing) if missing > 0 else np.zeros((0, 6))
+    outputs = len(maps.platform)
+    lost = _lost(maps, here, nearby, near_maps, usual.platform, missing) if missing > 0 else np.zeros((0, outputs))
     margins = {
         "inverse": _margin(here.values["inverse"], usual.platform),
         "forward": _margin(here.values["forward"], usual.freedoms - usual.held),
@@ -231,11 +244,12 @@ def _beside(space: Array, inner: Array) -> Array:
 
 def _lost(maps: Maps, here: Analysis, nearby: list[Analysis], near_maps: list[Maps], rank: int, count: int) -> Array:
     """Twists that the platform has all around but not here."""
-    around = np.zeros((6, 6))
+    outputs = len(maps.platform)
+    around = np.zeros((outputs, outputs))
     for analysis, near in zip(nearby, near_maps, strict=True):
         u = np.linalg.svd(near.platform @ analysis.allowed)[0][:, :rank]
         around += u @ u.T
     present = np.linalg.svd(maps.platform @ here.allowed)[0][:, : here.counts.platform]
-    outside = np.eye(6) - present @ present.T
+    outside = np.eye(outputs) - present @ present.T
     _, vectors = np.linalg.eigh(outside @ around @ outside)
     return np.asarray(vectors[:, ::-1][:, :count].T)
