@@ -32,7 +32,7 @@ class Stages:
     """A traced step: one graph cut at its questions, and the graph of the rate.
 
     The inputs of ``graph`` are t, h, n, state, parameters and the answers to the questions so far;
-    those of ``rate`` are t, state and parameters.
+    those of ``rate`` are a question and the parameters.
     """
 
     graph: Graph
@@ -41,6 +41,7 @@ class Stages:
     rate: Graph
     answer: list[int]
     n_state: int
+    n_question: int
     n_parameters: int
 
     @property
@@ -51,23 +52,24 @@ class Stages:
     def content(self) -> str:
         """Everything that the machine code depends on."""
         graphs = [(g.kinds, g.args, g.values) for g in (self.graph, self.rate)]
-        return repr((graphs, self.questions, self.final, self.answer, self.n_state, self.n_parameters))
+        return repr((graphs, self.questions, self.final, self.answer, self.n_state, self.n_question, self.n_parameters))
 
 
 def trace_stages(
-    advance: Callable[..., Sequence[object]], rate: Callable[..., Sequence[object]], n_state: int, n_parameters: int,
-    n_answer: int,
+    advance: Callable[..., Sequence[object]], rate: Callable[..., Sequence[object]], n_state: int, n_question: int,
+    n_parameters: int, n_answer: int,
 ) -> Stages:  # fmt: skip
     """Run a step on nodes, with questions cut out.
 
     Parameters
     ----------
     advance : callable
-        ``advance(ask, t, state, h)`` returns the next state; ``ask([t, *state])`` the rate of the state.
+        ``advance(ask, t, state, h)`` returns the next state; ``ask(question)`` is a list of scalars and
+        returns one.
     rate : callable
-        ``rate(t, state, parameters)`` returns the rate.
-    n_state, n_parameters, n_answer : int
-        Numbers in the state, the parameters and the rate.
+        ``rate(question, parameters)`` answers.
+    n_state, n_question, n_parameters, n_answer : int
+        How many numbers these are.
     """
     graph = Graph()
     questions: list[list[int]] = []
@@ -81,9 +83,9 @@ def trace_stages(
     new = advance(ask, given[TIME], given[STATE : STATE + n_state], given[STEP])
     final = outputs(graph, new)
     inner = Graph()
-    own = inputs(inner, 1 + n_state + n_parameters)
-    answer = outputs(inner, rate(own[0], own[1 : 1 + n_state], own[1 + n_state :]))
-    return Stages(graph, questions, final, inner, answer, n_state, n_parameters)
+    own = inputs(inner, n_question + n_parameters)
+    answer = outputs(inner, rate(own[:n_question], own[n_question:]))
+    return Stages(graph, questions, final, inner, answer, n_state, n_question, n_parameters)
 
 
 @dataclass
@@ -108,7 +110,7 @@ class RepeatedKernel(Kernel):
 def repeated_module(stages: Stages, lanes: int, single_precision: bool) -> str:
     """LLVM assembly of the loop and of the functions it calls."""
     e = Emitter(lanes, single_precision)
-    n, p, count = stages.n_state, stages.n_parameters, len(stages.questions)
+    n, p, count, asked = stages.n_state, stages.n_parameters, len(stages.questions), stages.n_question
     answers_at, n_answer = STATE + n + p, len(stages.answer)
     text = [*e.declarations(), _places(n, e)]
     for k, question in enumerate(stages.questions):
@@ -119,11 +121,11 @@ def repeated_module(stages: Stages, lanes: int, single_precision: bool) -> str:
     real = e.real
     whole = f"<{lanes} x i64>" if lanes > 1 else "i64"
     e.line(f"%x = alloca [{answers_at + count * n_answer} x {e.type}], align {e.size}")
-    e.line(f"%y = alloca [{1 + n + p} x {e.type}], align {e.size}")
+    e.line(f"%y = alloca [{asked + p} x {e.type}], align {e.size}")
     for k in range(answers_at):
         e.store(e.load("in", k), "x", k)
     for k in range(p):
-        e.store(e.load("in", STATE + n + k), "y", 1 + n + k)
+        e.store(e.load("in", STATE + n + k), "y", asked + k)
     begin, h, rounds = (e.load("in", k) for k in (TIME, STEP, COUNT))
     first = e.op(f"extractelement {e.type} {rounds}, i32 0") if lanes > 1 else rounds
     last = e.op(f"fptosi {real} {first} to i64")

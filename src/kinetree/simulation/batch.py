@@ -12,11 +12,10 @@ import warnings
 import numpy as np
 
 from ..errors import KinetreeWarning
-from .integrators import FIXED
-from .numeric import Advance, Array, Equation, Fault, State
+from .numeric import Advance, Array, Equation, Fault, NoConvergence, State
 from .progress import Progress
 from .record import COMPLETE
-from .stepping import NoConvergence, projection
+from .stepping import projection
 
 STEPS_PER_CALL = 2_000_000
 """Steps of all simulations together between two looks at the keyboard and the progress bar."""
@@ -74,7 +73,7 @@ class _Grid:
 
 
 def _many_steps(equation: Equation, integrator: str) -> Advance:
-    if equation.traceable and integrator in FIXED:
+    if equation.traceable:
         return equation.many_steps(integrator)
     one, close = equation.step(integrator), projection(equation)
 

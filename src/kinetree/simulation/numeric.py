@@ -12,15 +12,16 @@ from ..algorithms import kinematics
 from ..arrays import pack, split
 from ..engine import cache, machine
 from ..engine.kernel import Traced
-from ..engine.repeated import RepeatedKernel, trace_stages
+from ..engine.repeated import RepeatedKernel, Stages, trace_stages
 from ..errors import CompileError
 from ..mechanism import Mechanism
 from ..model.tree import Model
-from ..spatial import Scalar, sqrt
+from ..spatial import Scalar, sqrt, where
+from . import variational
 from .equation import WORKS, Acting, Scalars, System
-from .integrators import FIXED, VARIATIONAL, scaled
+from .integrators import FIXED, VARIATIONAL, Step
 from .program import Program, can_compile
-from .variational import momentum, refine, velocity
+from .variational import UNSOLVED, Guess, refine
 
 Array = np.ndarray
 State = tuple[Array, Array, Array]
@@ -45,6 +46,10 @@ class Fault(Exception):
     def __init__(self, message: str, time: float, joint: str | None = None) -> None:
         super().__init__(message)
         self.time, self.joint = time, joint
+
+
+class NoConvergence(ArithmeticError):
+    """The equations of an implicit step were not solved."""
 
 
 class Observed(NamedTuple):
@@ -209,46 +214,82 @@ class Equation:
         if integrator not in self._kernels:
             self._kernels[integrator] = self._step_kernel(integrator)
         kernel = self._kernels[integrator]
-        nq, nv = self.tree.nq, self.tree.nv
+        nq, nv, nz = self.tree.nq, self.tree.nv, self.system.nz
+        extra = [np.zeros((1,))] if integrator == VARIATIONAL else []
 
         def advance(t: float, state: State, h: float, n: int) -> State:
             numbers = [np.array([x], dtype=float) for x in (t, h, n)]
             parameters = [self.numbers] if self.numbers.shape[-1] else []
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.numbers)))
+            parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (*state, *extra)]
             try:
-                out = kernel(*numbers, np.concatenate(state, axis=-1), *parameters, threads=self.threads)
+                out = kernel(*numbers, np.concatenate(parts, axis=-1), *parameters, threads=self.threads)
             except machine.CompilationError as problem:
                 raise CompileError(str(problem)) from None
-            return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv :]
+            if extra and np.any(out[..., -1] > UNSOLVED):
+                raise NoConvergence
+            return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv : nq + nv + nz]
 
         return advance
 
     def _step_kernel(self, integrator: str) -> RepeatedKernel:
-        tree, nz, formula = self.tree, self.system.nz, FIXED[integrator]
-        nq, nv = tree.nq, tree.nv
-        n = nq + nv + nz
+        stages = self._variational_stages() if integrator == VARIATIONAL else self._stages(FIXED[integrator])
+        key = cache.digest("repeated", stages.content())
+        if key not in _MADE:
+            name = f"{integrator} steps of {self.robot.name!r}"
+            names = ("t", "h", "n", "state", "parameters")
+            _MADE[key] = RepeatedKernel(
+                name, _never, stages.lengths, (stages.n_state,), key, names, stages=lambda: stages
+            )  # fmt: skip
+        return _MADE[key]
 
-        def parts(x: Scalars) -> tuple[Scalars, Scalars, Scalars]:
-            return x[:nq], x[nq : nq + nv], x[nq + nv :]
+    def _parts(self, x: Scalars) -> tuple[Scalars, Scalars, Scalars]:
+        nq, nv = self.tree.nq, self.tree.nv
+        return x[:nq], x[nq : nq + nv], x[nq + nv : nq + nv + self.system.nz]
+
+    def _stages(self, formula: Step) -> Stages:
+        """A step of an explicit formula, which asks for accelerations."""
+        tree, nv = self.tree, self.tree.nv
+        n = tree.nq + nv + self.system.nz
 
         def advance(ask: Callable[[list[Scalar]], list[Scalar]], t: Scalar, state: Scalars, h: Scalar) -> list[Scalar]:
             def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
                 answer = ask([t, *q, *v, *z])
                 return answer[:nv], answer[nv:]
 
-            new = formula(tree, rate, t, *parts(state), h)
+            new = formula(tree, rate, t, *self._parts(state), h)
             return [x for part in new for x in part]
 
-        def rate(t: Scalar, state: Scalars, p: Scalars) -> list[Scalar]:
-            a, z_rate = self._with(p).rate(t, *parts(state))
+        def rate(question: Scalars, p: Scalars) -> list[Scalar]:
+            a, z_rate = self._with(p).rate(question[0], *self._parts(question[1:]))
             return a + z_rate
 
-        stages = trace_stages(advance, rate, n, self.numbers.shape[-1], nv + nz)
-        key = cache.digest("repeated", stages.content())
-        if key not in _MADE:
-            name = f"{integrator} steps of {self.robot.name!r}"
-            names = ("t", "h", "n", "state", "parameters")
-            _MADE[key] = RepeatedKernel(name, _never, stages.lengths, (n,), key, names, stages=lambda: stages)
-        return _MADE[key]
+        return trace_stages(advance, rate, n, 1 + n, self.numbers.shape[-1], nv + self.system.nz)
+
+    def _variational_stages(self) -> Stages:
+        """A variational step, which asks for better guesses; its last state is the worst that was left unsolved."""
+        tree, nv, nz = self.tree, self.tree.nv, self.system.nz
+        lengths = [1, tree.nq, nv, nz, nv, nz, 1]
+        ends = np.cumsum(lengths).tolist()
+
+        def advance(ask: Callable[[list[Scalar]], list[Scalar]], t: Scalar, state: Scalars, h: Scalar) -> list[Scalar]:
+            def question(t: Scalar, *rest: Any) -> Guess:
+                *vectors, h = rest
+                answer = ask([t, *(x for vector in vectors for x in vector), h])
+                return Guess(
+                    answer[:nv], answer[nv : nv + nz], answer[nv + nz : 2 * nv + nz], answer[2 * nv + nz :]
+                )  # fmt: skip
+
+            q, v, z, change = variational.advance(tree, question, t, *self._parts(state), h)
+            return [*q, *v, *z, where(change > state[-1], change, state[-1])]
+
+        def rate(question: Scalars, p: Scalars) -> list[Scalar]:
+            t, q, m, z, u, zm, h = (question[b - n : b] for n, b in zip(lengths, ends, strict=True))
+            guess = refine(self._with(p), t[0], q, m, z, u, zm, h[0])
+            return [x for part in guess for x in part]
+
+        n = tree.nq + nv + nz + 1
+        return trace_stages(advance, rate, n, ends[-1], self.numbers.shape[-1], 2 * (nv + nz))
 
     def step(self, integrator: str) -> Callable[[float, State, float], State]:
         """A function that takes (t, (q, v, z), h) to the state at t + h."""
@@ -257,12 +298,10 @@ class Equation:
         return self._steps[integrator]
 
     def _make_step(self, integrator: str) -> Callable[[float, State, float], State]:
-        if integrator == VARIATIONAL:
-            return self._variational_step()
-        if not self.traceable:
-            return self._step_as_written(integrator)
-        many = self.many_steps(integrator)
-        return lambda t, state, h: many(t, state, h, 1)
+        if self.traceable:
+            many = self.many_steps(integrator)
+            return lambda t, state, h: many(t, state, h, 1)
+        return self._variational_step() if integrator == VARIATIONAL else self._step_as_written(integrator)
 
     def _step_as_written(self, integrator: str) -> Callable[[float, State, float], State]:
         """The integrator's text on arrays, rates from wherever they come."""
@@ -285,55 +324,39 @@ class Equation:
         return step
 
     def _variational_step(self) -> Callable[[float, State, float], State]:
-        from .stepping import NoConvergence
+        """The variational integrator's text on arrays, with rounds until rounding is all that changes."""
+        tree, nv, nz = self.tree, self.tree.nv, self.system.nz
 
-        tree = self.tree
-
-        def begin(q: Scalars, v: Scalars) -> list[Scalar]:
-            return momentum(tree, q, v)
-
-        def improve(
+        def law(
             t: Scalars, h: Scalars, q: Scalars, v: Scalars, z: Scalars, m: Scalars, zm: Scalars, p: Scalars,
             tau: Scalars,
         ) -> list[Scalar]:  # fmt: skip
-            g = refine(self._with(p), t[0], q, m, z, v, zm, h[0], tau or None)
-            return g.u + g.z + g.momentum + g.z_end
+            guess = refine(self._with(p), t[0], q, m, z, v, zm, h[0], tau or None)
+            return [x for part in guess for x in part]
 
-        def finish(h: Scalars, q: Scalars, v: Scalars, m: Scalars) -> list[Scalar]:
-            end = kinematics.integrate(tree, q, scaled(h[0], v))
-            return end + velocity(tree, end, m)
-
-        name, nv, nz = self.robot.name, tree.nv, self.system.nz
-        qv = {"q": tree.nq, "v": nv}
-        begin_program = Program(f"momentum of {name!r}", begin, qv, self.compiled)
-        both = qv | {"t": 1, "h": 1, "z": nz, "m": nv, "zm": nz, "p": self.numbers.shape[-1]}
-        both["tau"] = nv if self.function is not None else 0
-        improve_program = Program(f"variational step of {name!r}", improve, both, self.compiled)
-        finish_program = Program(f"end of step of {name!r}", finish, qv | {"h": 1, "m": nv}, self.compiled)
+        program = self._program("variational step", law, h=1, m=nv, zm=nz)
 
         def step(t: float, state: State, h: float) -> State:
-            q, v, z = state
-            time, length = np.array([t]), np.array([h])
-            m, u, zm = begin_program({"q": q, "v": v}), v, z
-            change = previous = np.inf
-            for _ in range(50):
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.numbers)))
+
+            def ask(t: Scalar, *rest: Any) -> Guess:
+                q, m, z, u, zm = (pack(list(x), batch) for x in rest[:-1])
+                given = {"t": np.array([t]), "h": np.array([h]), "q": q, "v": u, "z": z, "m": m, "zm": zm}
                 asked = {}
                 if self.function is not None:
                     asked = self._asked(t + 0.5 * h, self.robot.integrate(q, 0.5 * h * u), u)
-                given = {"t": time, "h": length, "q": q, "v": u, "z": z, "m": m, "zm": zm, "p": self.numbers}
-                g = improve_program(given | asked, self.threads)
-                better, zm = g[..., :nv], g[..., nv : nv + nz]
-                previous, change = change, _largest(better - u)
-                scale = 1.0 + _largest(better)
-                u = better
-                # rounding remains when the corrections stop shrinking
-                if change <= 4e-16 * scale or (change <= 1e-11 * scale and change >= 0.5 * previous):
-                    break
-            else:
-                if change > 1e-9 * (1.0 + _largest(u)):
-                    raise NoConvergence
-            end = finish_program({"h": length, "q": q, "v": u, "m": g[..., nv + nz : 2 * nv + nz]})
-            return end[..., : tree.nq], end[..., tree.nq :], g[..., 2 * nv + nz :]
+                g = program({**given, "p": self.numbers, **asked}, self.threads)
+                parts = (g[..., :nv], g[..., nv : nv + nz], g[..., nv + nz : 2 * nv + nz], g[..., 2 * nv + nz :])
+                return Guess(*(split(x) for x in parts))
+
+            def enough(change: Scalar, u: Scalars) -> bool:
+                return bool(np.all(change <= 1e-15 * (1.0 + sum(np.abs(x) for x in u))))
+
+            with np.errstate(all="ignore"):
+                q, v, z, change = variational.advance(tree, ask, t, *(split(x) for x in state), h, 50, enough)
+            if np.any(change > UNSOLVED):
+                raise NoConvergence
+            return pack(q, batch), pack(v, batch), pack(z, batch)
 
         return step
 
@@ -406,10 +429,6 @@ def _unrolls(robot: Any) -> bool:
 def _lengths(robot: Any, q: Array) -> Array:
     """Of the quaternion that each coordinate belongs to, one for others."""
     scale = np.ones_like(q)
-    for _, where in robot._quaternions:
-        scale[..., where] = np.linalg.norm(q[..., where], axis=-1, keepdims=True)
+    for _, place in robot._quaternions:
+        scale[..., place] = np.linalg.norm(q[..., place], axis=-1, keepdims=True)
     return scale
-
-
-def _largest(x: Array) -> float:
-    return float(np.max(np.abs(x), initial=0.0))

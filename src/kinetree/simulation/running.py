@@ -115,7 +115,10 @@ class Run:
         values = [self._value(e, self.begin, state) for e in self.events]
         with Progress(self.begin, self.end, progress) as bar:
             while stepper.t < reach:
-                stepper.step()
+                if self.events or self.wanted is None or self._next == len(self.wanted):
+                    stepper.step()
+                else:
+                    stepper.leap(float(self.wanted[self._next]))
                 self.n_steps = stepper.n_steps
                 self._check(stepper.t, stepper.state)
                 if not self._pass_events(stepper, values):
@@ -248,7 +251,7 @@ def make_record(
     seen = _seen(equation, t, q, v, z)
     n = z.shape[-1] - equation.n_works
     works = [z[..., n + k] if equation.n_works else np.zeros(z.shape[:-1]) for k in range(3)]
-    contact = seen.contact_forces.reshape(*q.shape[:-1], -1, 3)
+    contact = seen.contact_forces.reshape(*q.shape[:-1], seen.contact_forces.shape[-1] // 3, 3)
     info = info | {
         "robot": robot.name, "integrator": integrator, "q_names": robot.q_names, "v_names": robot.v_names,
         "q_units": _q_units(robot), "v_units": _v_units(robot),

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.integrate import BDF, DOP853, RK45, OdeSolver, Radau
 
 from ..errors import OptionError, UnsupportedError
-from .numeric import Array, Equation, Fault, State
+from .numeric import Array, Equation, Fault, NoConvergence, State
 
 STIFF_AFTER = 15
 """Steps in a row at the edge of stability after which a problem counts as stiff (Hairer, Norsett, Wanner IV.2)."""
@@ -22,12 +22,11 @@ STIFF_AFTER = 15
 LARGEST_STEPS_LEFT = 50_000
 """A stiff problem is refused to an explicit integrator if it would need more steps than this to the end."""
 
+LONGEST_LEAP = 10_000
+"""Steps in machine code between two looks at the keyboard."""
+
 ENDLESS = 1e10
 """Velocities beyond this are no motion of a robot."""
-
-
-class NoConvergence(ArithmeticError):
-    """The equations of an implicit step were not solved."""
 
 
 class Stepper:
@@ -43,6 +42,10 @@ class Stepper:
     def step(self) -> None:
         """Go one step on."""
         raise NotImplementedError
+
+    def leap(self, until: float) -> None:
+        """Go one step on; or several, if nobody wants to know what is between, but not beyond ``until``."""
+        self.step()
 
     def state_at(self, t: float) -> State:
         """The state at a time within the last step."""
@@ -61,7 +64,7 @@ class FixedStepper(Stepper):
 
     def __init__(self, equation: Equation, name: str, t: float, state: State, end: float, step: float) -> None:
         self.advance = equation.step(name)
-        self.equation, self.end, self.h = equation, end, step
+        self.equation, self.name, self.end, self.h = equation, name, end, step
         self.project = projection(equation)
         self.restart(t, state)
 
@@ -81,13 +84,29 @@ class FixedStepper(Stepper):
         self.t = self.end if after > self.end - 1e-9 * self.h else after
         self.state = self._from(self.t_old, self.old, self.t)
 
+    def leap(self, until: float) -> None:
+        """Go on to the last whole step before a time, in machine code if there is any."""
+        whole = min(int((min(until, self.end) - self.start) / self.h - 1e-9) - self.count, LONGEST_LEAP)
+        if whole < 2 or not self.equation.traceable:
+            self.step()
+            return
+        try:
+            self.state = self.equation.many_steps(self.name)(self.t, self.state, self.h, whole)
+        except NoConvergence:
+            raise self._unsolved(self.t, self.h) from None
+        self.old = self.state
+        self.count += whole
+        self.n_steps += whole
+        self.t = self.t_old = self.start + self.count * self.h
+
+    def _unsolved(self, t: float, h: float) -> Fault:
+        return Fault(f"the equations of a step of {h:g} s cannot be solved: the step is too large", t)
+
     def _from(self, t: float, state: State, end: float) -> State:
         try:
             new = self.advance(t, state, end - t)
         except NoConvergence:
-            raise Fault(
-                f"the equations of a step of {end - t:g} s cannot be solved: the step is too large", t
-            ) from None
+            raise self._unsolved(t, end - t) from None
         return self.project(new)
 
     def state_at(self, t: float) -> State:

@@ -18,7 +18,7 @@ group; for all others exp is a sum and dexp the identity.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import factorial
 from typing import NamedTuple
 
@@ -32,6 +32,12 @@ from .integrators import plus, scaled
 Scalars = Sequence[Scalar]
 
 NO_GRAVITY = (0.0, 0.0, 0.0)
+
+ROUNDS = 12
+"""Rounds of solving a step in machine code, where they cannot end early; each wins one digit or more."""
+
+UNSOLVED = 1e-8
+"""A last change of the mean velocity beyond this (rad/s, m/s) means that a step was too large to be solved."""
 
 TERMS = 9
 """Terms of the series of dexp: what is left out is below rounding for turns of 0.3 rad per step."""
@@ -63,11 +69,6 @@ def velocity(tree: Model, q: Scalars, m: Scalars) -> list[Scalar]:
     return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, m, NO_GRAVITY)
 
 
-def middle(tree: Model, q: Scalars, u: Scalars, h: Scalar) -> list[Scalar]:
-    """Configuration half a step on."""
-    return kinematics.integrate(tree, q, scaled(0.5 * h, u))
-
-
 def refine(
     system: System, t: Scalar, q: Scalars, m: Scalars, z: Scalars, u: Scalars, zm: Scalars, h: Scalar,
     tau: Scalars | None = None,
@@ -77,7 +78,7 @@ def refine(
     ``tau`` replaces what the controller would say in the middle.
     """
     tree = system.tree
-    qm = middle(tree, q, u, h)
+    qm = kinematics.integrate(tree, q, scaled(0.5 * h, u))
     acting = system.acting(t + 0.5 * h, qm, u, zm, tau)
     z_rate = acting.z_rate + (system.powers(qm, u, acting) if system.works else [])
 
@@ -91,6 +92,37 @@ def refine(
     rest = [e - p for e, p in zip(ends, at_middle, strict=True)]
     better = [s + d for s, d in zip(u, velocity(tree, qm, rest), strict=True)]
     return Guess(better, plus(z, 0.5 * h, (1.0,), [z_rate]), carried(tree, x, b), plus(z, h, (1.0,), [z_rate]))
+
+
+Ask = Callable[[Scalar, Scalars, Scalars, Scalars, Scalars, Scalars, Scalar], Guess]
+"""(t, q, m, z, u, zm, h) to a better guess: :func:`refine` in some form."""
+
+
+def advance(
+    tree: Model, ask: Ask, t: Scalar, q: Scalars, v: Scalars, z: Scalars, h: Scalar,
+    rounds: int = ROUNDS, enough: Callable[[Scalar, Scalars], bool] | None = None,
+) -> tuple[list[Scalar], list[Scalar], list[Scalar], Scalar]:  # fmt: skip
+    """State at the end of a step, and by how much the last round still changed the mean velocity."""
+    m, u, zm = momentum(tree, q, v), list(v), list(z)
+    previous: tuple[list[Scalar], list[Scalar]] | None = None
+    for _ in range(rounds):
+        guess = ask(t, q, m, z, u, zm, h)
+        off = [new - old for new, old in zip(guess.u, u, strict=True)]
+        change = sum((abs(x) for x in off), 0.0)
+        u, zm = (guess.u if previous is None else _mixed(guess.u, off, *previous)), guess.z
+        previous = guess.u, off
+        if enough is not None and enough(change, u):
+            break
+    end = kinematics.integrate(tree, q, scaled(h, u))
+    return end, velocity(tree, end, guess.momentum), guess.z_end, change
+
+
+def _mixed(better: Scalars, off: Scalars, before: Scalars, off_before: Scalars) -> list[Scalar]:
+    """Anderson's mixture of two rounds: the point where what is off would be least if it were linear."""
+    apart = [x - y for x, y in zip(off, off_before, strict=True)]
+    size = sum((x * x for x in apart), 1e-300)
+    share = sum((x * y for x, y in zip(off, apart, strict=True)), 0.0) / size
+    return [new - share * (new - old) for new, old in zip(better, before, strict=True)]
 
 
 def _slope(tree: Model, q: Scalars, v: Scalars, m: Scalars, loads: newton_euler.Wrenches) -> list[Scalar]:
