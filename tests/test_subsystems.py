@@ -340,3 +340,17 @@ def test_refused_arguments():
         subsystems.solve(mechanism.model, tau_tree, k, mechanism.driven, [0.0, 1.0, 1.0])
     with pytest.raises(kt.ShapeError, match="weights"):
         subsystems.solve(mechanism.model, tau_tree, k, mechanism.driven, [1.0, 1.0])
+
+
+def test_an_order_that_does_not_hold_is_noticed():
+    """A plan made from a constraint matrix in which a coupling happens to vanish."""
+    mechanism = models.leg()
+    q, v, a = motion(mechanism, models.LEG_START, count=3)
+    tau_tree, k = mechanism.tree.inverse_dynamics(q, v, a), mechanism.loop_jacobian(q)
+    uncoupled = k[0].copy()
+    uncoupled[5:10, 1:3] = 0.0  # cut9 without its hold on subsystem II
+    plan = subsystems.Plan(mechanism.model, uncoupled, mechanism.driven)
+    assert str(plan.order).startswith("II (")
+    plan.solve(tau_tree[0], uncoupled)
+    with pytest.raises(kt.SingularError, match="hold in another way at state 1 of the batch"):
+        plan.solve(tau_tree, np.stack([uncoupled, k[1], k[2]]))
