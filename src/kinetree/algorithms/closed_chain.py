@@ -19,7 +19,7 @@ from ..model.tree import Model
 from ..spatial import Scalar, ldl, ldl_solve, sqrt, where
 from . import composite_body, factorisation, loop_closure, newton_euler
 from .kinematics import poses
-from .passes import Scalars
+from .passes import Scalars, present
 
 Matrix = list[list[Scalar]]
 
@@ -63,10 +63,16 @@ def orthogonal_solve(columns: Sequence[Scalars], rhs: Scalars) -> tuple[list[Sca
 
 
 def _dot(a: Scalars, b: Scalars) -> Scalar:
+    """Sum of products; exact zeros, of which loops leave many, are passed over."""
     total: Scalar = 0.0
     for x, y in zip(a, b, strict=True):
-        total = total + x * y
+        if present(x) and present(y):
+            total = total + x * y
     return total
+
+
+def _divided(a: Scalars, b: Scalars) -> list[Scalar]:
+    return [x / y if present(x) else 0.0 for x, y in zip(a, b, strict=True)]
 
 
 def _smaller(a: Scalar, b: Scalar) -> Scalar:
@@ -128,8 +134,8 @@ def forward_dynamics(
     half = [_half_solve(factors, tree.dof_parents, row) for row in k]
     weights = factors[1]
     coupling = [
-        [_dot([x / w for x, w in zip(a, weights, strict=True)], b) if j <= i else 0.0 for j, b in enumerate(half)]
-        for i, a in enumerate(half)
+        [_dot(a, b) if j <= i else 0.0 for j, b in enumerate(half)]
+        for i, a in enumerate([_divided(row, weights) for row in half])
     ]
     target = [-(drift_all[r] + _dot(row, free)) for r, row in zip(rows, k, strict=True)]
     alpha, beta = stabilisation
@@ -154,6 +160,8 @@ def _half_solve(factors: tuple[Matrix, list[Scalar]], parents: Sequence[int], ro
     lower, _ = factors
     x = list(row)
     for k in reversed(range(len(x))):
+        if not present(x[k]):
+            continue
         i = parents[k]
         while i >= 0:
             x[i] = x[i] - lower[k][i] * x[k]
