@@ -66,12 +66,12 @@ def test_long_kernels_compile_in_time_that_grows_with_their_length():
         total, results = x[0], []
         for k in range(17_000):
             total = total * x[1] + x[k % 3]
-            results += [total, 0.0]
+            results += [total] if k % 100 == 0 else [0.0] if k % 3 == 0 else []
         return results
 
     kernel = make(sparse, 3)
     text = kernel._assembly("single")
-    assert text.count("define internal void @piece") == 17 + 34
+    assert text.count("define internal void @piece") == 17 + 12
     begin = time.process_time()
     machine.assemble(text)
     assert time.process_time() - begin < 6.0
