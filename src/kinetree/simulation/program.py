@@ -29,7 +29,7 @@ _MADE: dict[str, Kernel] = {}
 def can_compile(robot: Robot) -> bool:
     """Whether laws around this robot are run as straight-line machine code."""
     small = len(robot.model.bodies) <= LARGEST_UNROLLED
-    return robot.backend == "compiled" and small and not robot.model.loops and supported()
+    return robot.backend == "compiled" and small and supported()
 
 
 def kernel_of(name: str, traced: Traced, argument_names: tuple[str, ...]) -> Kernel:

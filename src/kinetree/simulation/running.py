@@ -111,6 +111,8 @@ class Run:
         if self.begin == reach:
             return None
         self._check(self.begin, state)
+        if self.equation.function is not None:
+            self.equation.ask(self.begin, state[0], state[1])
         stepper = self._stepper(state, reach)
         values = [self._value(e, self.begin, state) for e in self.events]
         with Progress(self.begin, self.end, progress) as bar:
@@ -216,11 +218,13 @@ class Run:
         before_t, before = (self.times[-1], self.states[-1]) if self.times else (t, state)
         names = self.robot.v_names
         if self.equation.function is None and self.equation.system.controller is not None:
-            tau = self.equation.observe(np.array([before_t]), *(x[None] for x in before)).tau[0]
-            if not np.isfinite(tau).all():
-                worst = names[int(np.argmax(~np.isfinite(tau)))]
-                value = tau[~np.isfinite(tau)][0]
-                return Fault(f"the controller returned {value} for joint {worst!r}", before_t, worst)
+            times = np.array([before_t, 0.5 * (before_t + t), t])  # of the stages of the step that failed
+            states = (np.repeat(x[None], len(times), axis=0) for x in before)
+            for moment, tau in zip(times, self.equation.observe(times, *states).tau, strict=True):
+                if not np.isfinite(tau).all():
+                    worst = names[int(np.argmax(~np.isfinite(tau)))]
+                    value = tau[~np.isfinite(tau)][0]
+                    return Fault(f"the controller returned {value} for joint {worst!r}", float(moment), worst)
         v = state[1]
         name = names[int(np.argmax(np.where(np.isfinite(v), np.abs(v), np.inf)))] if names else None
         if self.integrator in ADAPTIVE:

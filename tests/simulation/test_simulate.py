@@ -1,0 +1,376 @@
+"""kt.simulate against closed forms and MuJoCo; events; loops; bad input."""
+
+from __future__ import annotations
+
+import _thread
+import threading
+import warnings
+
+import mujoco
+import numpy as np
+import pytest
+from helpers.robots import arm
+from judges.mujoco_judge import MujocoJudge, urdf_spec
+from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
+
+import kinetree as kt
+from kinetree.simulation import control, trajectories
+
+
+def pendulum(backend: str = "reference", **options) -> kt.Robot:
+    builder = kt.Builder("pendulum")
+    builder.body("bob", "base", kt.Revolute("y"), joint_name="pivot", mass=1.0, com=(0, 0, -1.0), **options)
+    return builder.build().with_backend(backend)
+
+
+def ball() -> kt.Robot:
+    """A point that moves up and down."""
+    builder = kt.Builder("ball", gravity=(0, 0, -10.0))
+    builder.body("ball", "base", kt.Prismatic("z"), joint_name="height", mass=2.0)
+    return builder.build()
+
+
+# ------------------------------------------------------------------ closed forms
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "rk45", "radau", "bdf", "sundials", "rk4", "dopri5"])
+def test_a_free_fall_is_a_parabola(integrator):
+    if integrator == "sundials":
+        pytest.importorskip("sksundae")
+    options = {"step": 0.01} if integrator in ("rk4", "dopri5") else {"rtol": 1e-9, "atol": 1e-9}
+    record = kt.simulate(ball(), [5.0], [3.0], time=(1.0, 2.0), integrator=integrator, output=7, **options)
+    t = np.linspace(0, 1, 7)
+    assert record.time == pytest.approx(1.0 + t)
+    assert record.q[:, 0] == pytest.approx(5 + 3 * t - 5 * t * t, abs=1e-6)
+    assert record.v[:, 0] == pytest.approx(3 - 10 * t, abs=1e-6)
+    assert record.a[:, 0] == pytest.approx(-10.0)
+
+
+def test_a_damped_oscillator_follows_its_closed_form():
+    """A PD controller on a slider without gravity: m x'' = -k x - c x'."""
+    builder = kt.Builder("slider", gravity=(0, 0, 0))
+    builder.body("cart", "base", kt.Prismatic("x"), mass=2.0)
+    k, c = 50.0, 4.0
+    law = control.PD(trajectories.Constant([0.0]), k, c)
+    record = kt.simulate(builder.build(), [0.3], time=2.0, controller=law, output=21, rtol=1e-11, atol=1e-12)
+    decay, w = c / 4.0, np.sqrt(k / 2.0 - (c / 4.0) ** 2)
+    t = record.time
+    expected = 0.3 * np.exp(-decay * t) * (np.cos(w * t) + decay / w * np.sin(w * t))
+    assert record.q[:, 0] == pytest.approx(expected, abs=1e-9)
+    assert record.tau[:, 0] == pytest.approx(-k * record.q[:, 0] - c * record.v[:, 0], abs=1e-8)
+    work = record.energy.actuators
+    assert work == pytest.approx(record.energy.kinetic - record.energy.kinetic[0], abs=1e-8)
+
+
+def test_a_bouncing_ball_meets_the_ground_when_it_should():
+    """Flights of v, e v, e^2 v, ...: the n-th bounce is at t1 + 2 v/g (e + ... + e^(n-1))."""
+    e, height, g = 0.8, 1.25, 10.0
+
+    def bounce(t, q, v):
+        return q, -e * v
+
+    ground = kt.Event(lambda t, q, v: q[0], direction=-1, name="bounce", reset=bounce)
+    record = kt.simulate(ball(), [height], time=3.5, events=ground, rtol=1e-12, atol=1e-13)
+    first, v = np.sqrt(2 * height / g), np.sqrt(2 * height * g)
+    expected = first + np.concatenate([[0.0], np.cumsum(2 * v / g * e ** np.arange(1, 20))])
+    expected = expected[expected < 3.5]
+    assert len(expected) >= 6
+    assert [x.time for x in record.events] == pytest.approx(expected, abs=1e-9)
+    assert record.q.min() > -1e-9
+    assert {x.name for x in record.events} == {"bounce"}
+
+
+def test_events_of_a_pendulum_are_found_to_the_tolerance_and_end_a_run():
+    robot = pendulum()
+    fine = {"rtol": 1e-12, "atol": 1e-12}
+
+    def down(t, q, v):
+        return q[0]
+
+    down.terminal, down.direction = True, -1
+    record = kt.simulate(robot, [0.2], time=5.0, events=down, **fine)
+    # from rest to the lowest point: a quarter of the period, which is the complete elliptic integral
+    from scipy.special import ellipk
+
+    quarter = ellipk(np.sin(0.1) ** 2) * np.sqrt(1.0 / 9.81)
+    assert record.time[-1] == pytest.approx(quarter, abs=1e-10)
+    assert record.status == "stopped by down"
+    assert abs(record.q[-1, 0]) < 1e-12
+    both = kt.simulate(robot, [0.2], time=4.2 * quarter, events=lambda t, q, v: q[0], **fine)
+    assert [e.time for e in both.events] == pytest.approx([quarter, 3 * quarter], abs=1e-9)
+    upwards = kt.simulate(robot, [0.2], time=4.2 * quarter, events=kt.Event(lambda t, q, v: q[0], direction=1), **fine)
+    assert [e.time for e in upwards.events] == pytest.approx([3 * quarter], abs=1e-9)
+    stepped = kt.simulate(
+        robot, [0.2], time=4.2 * quarter, events=lambda t, q, v: q[0], integrator="rk4", step=0.01, output=3
+    )
+    assert [e.time for e in stepped.events] == pytest.approx([quarter, 3 * quarter], abs=1e-7)
+    assert len(stepped) == 3
+
+
+def test_joint_friction_slows_as_its_smooth_law_says():
+    """Without gravity: m v' = -c v - f v / sqrt(v^2 + s^2); compared with SciPy on that equation."""
+    from scipy.integrate import solve_ivp
+
+    builder = kt.Builder("sled", gravity=(0, 0, 0))
+    builder.body("sled", "base", kt.Prismatic("x"), mass=2.0, damping=0.5, friction=3.0)
+    record = kt.simulate(builder.build(), None, [2.0], time=3.0, output=31, friction_speed=0.05, rtol=1e-10)
+    judge = solve_ivp(
+        lambda t, v: (-0.5 * v - 3.0 * v / np.sqrt(v * v + 0.05**2)) / 2.0, (0, 3), [2.0], "Radau",
+        t_eval=record.time, rtol=1e-10, atol=1e-12,
+    )  # fmt: skip
+    assert record.v[:, 0] == pytest.approx(judge.y[0], abs=1e-7)
+    assert record.energy.friction[-1] == pytest.approx(-4.0, abs=1e-3)  # all of m v^2 / 2 is gone
+    assert np.all(record.friction * record.v <= 0)
+    assert record.energy.relative_error < 1e-8
+    free = kt.simulate(builder.build(), None, [2.0], time=3.0, friction=False)
+    assert free.v[-1, 0] == pytest.approx(2.0)
+
+
+# ------------------------------------------------------------------ MuJoCo
+
+
+def mujoco_run(robot: kt.Robot, model, q, v, step: float, count: int, integrator: int):
+    """MuJoCo's own steps, in our coordinates."""
+    judge = MujocoJudge(robot, model)
+    model.opt.timestep, model.opt.integrator = step, integrator
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_EULERDAMP
+    model.dof_damping[:] = 0.0
+    model.dof_frictionloss[:] = 0.0
+    judge._set(q, v)
+    for _ in range(count):
+        mujoco.mj_step(model, judge.data)
+    back = np.empty(robot.nq)
+    for seat in judge.seats:
+        own = judge.data.qpos[seat.qpos]
+        if isinstance(seat.joint.kind, kt.Free):
+            back[seat.joint.q_slice] = [*own[[4, 5, 6, 3]], *own[:3]]
+        else:
+            back[seat.joint.q_slice] = own
+    mujoco.mj_forward(model, judge.data)
+    return back, np.linalg.solve(judge.tangent(back), judge.data.qvel)
+
+
+ROBOTS = {"panda": FIXED["panda"], "ur5": FIXED["ur5"], "solo12": FLOATING["solo12"]}
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(("integrator", "judged_by"), [("semi_implicit_euler", 0), ("rk4", 1)])
+def test_mujoco_steps_to_the_same_place(name, integrator, judged_by):
+    floating = name in FLOATING
+    path = robot_file(ROBOTS[name])
+    options = {"floating_base": True} if floating else {"mimic": "independent"}
+    robot = load_quietly(path, **options).with_backend("compiled")
+    spec = urdf_spec(path, floating_base=floating)
+    rng = np.random.default_rng(5)
+    q = robot.random_configuration(rng)
+    v = rng.uniform(-1, 1, robot.nv)
+    apart = []
+    for step in (4e-3, 2e-3):
+        count = round(0.08 / step)
+        there = mujoco_run(robot, spec.compile(), q, v, step, count, judged_by)
+        record = kt.simulate(
+            robot, q, v, time=0.08, step=step, integrator=integrator, friction=False, output=2
+        )  # fmt: skip
+        here = record.q[-1], record.v[-1]
+        apart.append(max(np.abs(robot.difference(here[0], there[0])).max(), np.abs(here[1] - there[1]).max()))
+    if not floating:  # the very same formula
+        assert max(apart) < 1e-8
+    elif integrator == "rk4":
+        # MuJoCo turns by the average of the stages' velocities, which is no Munthe-Kaas step
+        assert apart[0] < 1e-4
+        assert apart[0] / apart[1] > 3.5
+    else:  # velocities of the base are integrated in other axes: first order apart
+        assert apart[0] < 0.2
+        assert apart[0] / apart[1] == pytest.approx(2.0, abs=0.4)
+
+
+# ------------------------------------------------------------------ closed loops
+
+
+def parallelogram() -> kt.Robot:
+    rod = {"mass": 1.0, "com": (0, 0, -0.5)}
+    builder = kt.Builder("parallelogram")
+    builder.body("rod0", "base", kt.Revolute("y"), **rod)
+    builder.body("rod1", "base", kt.Revolute("y"), position=(1, 0, 0), **rod)
+    builder.body("coupler", "rod0", kt.Revolute("y"), position=(0, 0, -1), mass=1.0, com=(0.5, 0, 0))
+    builder.loop("pin", "coupler", "rod1", kt.Revolute("y"), placement=(1, 0, 0), seat=(0, 0, -1))
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("integrator", "options"),
+    [("dop853", {}), ("radau", {}), ("rk4", {"step": 0.005}), ("semi_implicit_euler", {"step": 1e-3})],
+)
+def test_loops_stay_closed_and_a_parallelogram_swings_like_a_pendulum(integrator, options):
+    """The coupler only shifts, so the mechanism is a pendulum: (2 m L^2/4 + M L^2) q'' = -(m + M) g L sin q."""
+    robot = parallelogram().with_backend("compiled")
+    q0 = np.array([0.6, 0.6, -0.6])
+    record = kt.simulate(robot, q0, time=1.0, integrator=integrator, output=11, **options)
+    assert robot.closure_error(record.q).max() < 1e-9
+    assert record.constraint_forces.shape == (11, robot.n_constraints)
+    from scipy.integrate import solve_ivp
+
+    judge = solve_ivp(
+        lambda t, y: [y[1], -2.0 * 9.81 * np.sin(y[0]) / 1.5], (0, 1), [0.6, 0.0], "DOP853",
+        t_eval=record.time, rtol=1e-11, atol=1e-12,
+    )  # fmt: skip
+    tolerance = 0.02 if integrator == "semi_implicit_euler" else 1e-5
+    assert record.q[:, 0] == pytest.approx(judge.y[0], abs=tolerance)
+    if integrator == "dop853":
+        assert record.energy.relative_error < 1e-7
+
+
+# ------------------------------------------------------------------ bad input
+
+
+def failing(**options) -> kt.SimulationError:
+    with pytest.raises(kt.SimulationError) as caught:
+        kt.simulate(**options)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"q0": [0.0, 0.0]}, "q0 must have shape"),
+        ({"v0": [0.0]}, "v0 must have shape"),
+        ({"q0": [0.0, np.nan, 0.0]}, "joint 'elbow'"),
+        ({"v0": [0.0, 0.0, np.inf]}, "joint 'wrist'"),
+        ({"time": -1.0}, "time must be"),
+        ({"time": (2.0, 1.0)}, "time must be"),
+        ({"integrator": "rk5"}, "no integrator named"),
+        ({"integrator": "rk4"}, "needs a step"),
+        ({"step": 0.1}, "chooses its own steps"),
+        ({"rtol": 0.0}, "rtol must be positive"),
+        ({"output": 1}, "at least two samples"),
+        ({"output": [0.0, 2.0]}, "between 0 and 1 s"),
+        ({"output": [0.5, 0.2]}, "increasing"),
+        ({"controller": 3.0}, "a controller has a law"),
+        ({"ground": "floor"}, "force elements"),
+        ({"events": 7}, "not iterable"),
+    ],
+)
+def test_what_cannot_be_is_refused_before_the_start(change, words):
+    options = {"robot": arm(), "time": 1.0} | change
+    with pytest.raises((kt.KinetreeError, TypeError), match=words):
+        kt.simulate(**options)
+
+
+def test_quaternions_must_be_of_unit_length_and_loops_closed():
+    builder = kt.Builder("ball joint")
+    builder.body("b", "base", kt.Spherical(), joint_name="socket", mass=1.0, com=(0, 0, -0.1))
+    with pytest.raises(kt.StateError, match="socket"):
+        kt.simulate(builder.build(), [0, 0, 0, 1.1], time=1.0)
+    with pytest.raises(kt.StateError, match="open by"):
+        kt.simulate(parallelogram(), [0.6, 0.6, -0.5], time=1.0)
+    with pytest.raises(kt.StateError, match="tears loops open"):
+        kt.simulate(parallelogram(), [0.6, 0.6, -0.6], [1.0, 0.0, 0.0], time=1.0)
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_a_step_too_large_is_named_with_time_and_joint(backend):
+    robot = arm().with_backend(backend)
+    stiff = control.Law(lambda t, q, v: [0.0, -1e5 * v[1], 0.0])
+    error = failing(robot=robot, v0=[0, 0.1, 0], time=1.0, controller=stiff, integrator="rk4", step=0.01)
+    assert "too large" in str(error)
+    assert "t = " in str(error)
+    assert error.joint in robot.v_names
+    assert error.record.status == "failed"
+    assert 1 <= len(error.record) < 100
+    assert np.isfinite(error.record.q).all()
+
+
+def test_a_stiff_problem_is_refused_to_an_explicit_integrator_and_solved_by_an_implicit_one():
+    robot = arm().with_backend("compiled")
+
+    def stiff(t, q, v):
+        return np.array([0.0, -1e7 * (v[1] - np.cos(t)), 0.0])
+
+    error = failing(robot=robot, v0=[0, 1.0, 0], time=10.0, controller=stiff, rtol=1e-6, atol=1e-8)
+    assert "stiff" in str(error)
+    assert "radau" in str(error)
+    assert error.joint == "elbow"
+    assert len(error.record) > 3
+    record = kt.simulate(
+        robot, v0=[0, 1.0, 0], time=0.5, controller=stiff, integrator="radau", rtol=1e-6, atol=1e-8, works=False
+    )
+    assert record.v[-1, 1] == pytest.approx(np.cos(0.5), abs=1e-4)
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "rk4", "variational", "sundials"])
+def test_a_controller_that_returns_nan_or_the_wrong_length_is_named(integrator):
+    if integrator == "sundials":
+        pytest.importorskip("sksundae")
+    step = {"step": 0.01} if integrator in ("rk4", "variational") else {}
+    robot = arm()
+
+    def lost(t, q, v):
+        return np.array([0.0, 0.0, np.nan if t > 0.1 else 0.0])
+
+    error = failing(robot=robot, time=0.3, controller=lost, integrator=integrator, **step)
+    assert error.joint == "wrist"
+    assert "nan" in str(error)
+    assert 0.09 < error.time < 0.3
+    assert error.record.time[-1] <= error.time + 1e-12
+    error = failing(robot=robot, time=0.3, controller=lambda t, q, v: [1.0, 2.0], integrator=integrator, **step)
+    assert "shape (2,)" in str(error)
+    assert error.joint == "wrist"
+    assert error.time == 0.0
+    assert len(error.record) == 1
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_a_compiled_law_that_becomes_nan_is_named_too(backend):
+    robot = arm().with_backend(backend)
+    bad = control.Law(lambda t, q, v: [0.0, kt.sqrt(0.05 - t), 0.0])
+    error = failing(robot=robot, time=0.3, controller=bad, integrator="rk4", step=0.01)
+    assert error.joint == "elbow"
+    short = control.Law(lambda t, q, v: [0.0, 0.0])
+    error = failing(robot=robot, time=0.3, controller=short, integrator="rk4", step=0.01)
+    assert "2 forces" in str(error)
+    assert len(error.record) >= 1
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "rk4"])
+def test_a_trajectory_that_ends_too_early_stops_there_with_the_record_kept(integrator):
+    robot = arm()
+    goal = trajectories.Cycloid([0.0, 0.0, 0.0], [0.1, 0.2, 0.3], 0.2)
+    step = {"step": 0.03} if integrator == "rk4" else {}
+    options = {"robot": robot, "time": 0.5, "controller": control.PD(goal, 2.0, 0.05), "integrator": integrator}
+    error = failing(**options, **step)
+    assert "trajectory ends" in str(error)
+    assert error.time == pytest.approx(0.2)
+    assert error.joint == "shoulder"
+    assert error.record.time[-1] == pytest.approx(0.2)
+    held = options | {"controller": control.PD(goal.held(), 2.0, 0.05)}
+    assert kt.simulate(**held, **step).time[-1] == 0.5
+
+
+def test_an_interrupted_run_keeps_what_was_computed():
+    robot = arm()
+
+    def slow(t, q, v):
+        if t > 0.05:
+            _thread.interrupt_main()
+        return np.zeros(3)
+
+    with pytest.warns(kt.KinetreeWarning, match="interrupted"):
+        record = kt.simulate(robot, time=100.0, controller=slow, integrator="rk4", step=0.01)
+    assert record.status == "interrupted"
+    assert 3 < len(record) < 50
+    assert threading.current_thread() is threading.main_thread()
+
+
+def test_a_motion_without_bound_is_reported():
+    error = failing(robot=pendulum(), q0=[0.1], time=50.0, controller=lambda t, q, v: 50.0 * v**3 + q)
+    assert error.joint == "pivot"
+    assert error.record.time[-1] < 50.0
+
+
+def test_warnings_of_gimbal_lock_do_not_flood():
+    builder = kt.Builder("euler")
+    builder.body("b", "base", kt.EulerSpherical("XYZ"), mass=1.0, com=(0, 0, -0.1), inertia=(0.1, 0.1, 0.1))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        kt.simulate(builder.build(), [0.1, 1.0, 0.2], time=0.1)
+    assert len(caught) <= 2
