@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from .joints import JointKind
+from .joints import JointKind, Reversed
 from .tree import BASE, Joint, Model
 
 
@@ -26,6 +26,11 @@ def describe(tree: Model) -> str:
             f"{indent}{branch}{tree.bodies[i].name}  {_number(tree.bodies[i].mass)} kg  {_joint(tree.joints[i])}"
         )
         stack.extend((c, indent + below) for c in reversed(tree.children[i]))
+    if tree.loops:
+        lines.append(f"loops ({len(tree.loops)}, {tree.n_constraints} constraints):")
+    for loop in tree.loops:
+        here, there = (_body(tree, i) for i in (loop.predecessor, loop.successor))
+        lines.append(f"  {here} -- {there}  [{loop.name}: {_kind(loop.kind)}]  {loop.count} constraints")
     extra = [f for f in tree.frames if f.name not in tree.body_index]
     if extra:
         lines.append(f"frames ({len(extra)}):")
@@ -33,9 +38,12 @@ def describe(tree: Model) -> str:
         for f in extra:
             carriers.setdefault(f.body, []).append(f.name)
         for body, names in carriers.items():
-            on = tree.base.name if body == BASE else tree.bodies[body].name
-            lines.append(f"  on {on}: {', '.join(names)}")
+            lines.append(f"  on {_body(tree, body)}: {', '.join(names)}")
     return "\n".join(lines)
+
+
+def _body(tree: Model, index: int) -> str:
+    return tree.base.name if index == BASE else tree.bodies[index].name
 
 
 def _joint(joint: Joint) -> str:
@@ -62,6 +70,8 @@ def _joint(joint: Joint) -> str:
 
 
 def _kind(kind: JointKind) -> str:
+    if isinstance(kind, Reversed):
+        return f"reversed {_kind(kind.kind)}"
     parameters = [_value(v) for v in kind.parameters().values() if not callable(v)]
     return kind.name + (f"({', '.join(parameters)})" if parameters else "")
 

@@ -5,6 +5,9 @@ its business; what is read here is the compiled model.  Coordinates: hinges and 
 have MuJoCo's values (a joint's ``ref``, at which the body sits as drawn, is built into its
 placement); ball and free joints follow kinetree's conventions, that is quaternions x, y,
 z, w and, for a free joint, rotation before translation and velocity in body axes.
+
+Equality constraints that are active become hard: ``connect`` a ball joint and ``weld`` a
+fixed joint that close loops, a linear relation between two joints a mimic.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from ...errors import FileFormatError, UnsupportedError
 from ..joints import Fixed, Free, JointKind, Prismatic, Revolute, Spherical
 from ..mass import MassProperties
 from ..pose import Pose
-from ..tree import Model
+from ..tree import Mimic, Model
 from . import xml
 from .source import FileBuilder, Options, Source
 
@@ -57,14 +60,17 @@ class _Reader:
         self.skipped: list[str] = []
         off = m.opt.disableflags & int(self.mujoco.mjtDisableBit.mjDSBL_GRAVITY)
         gravity = (0.0, 0.0, 0.0) if off else tuple(float(x) for x in m.opt.gravity)
-        name = xml.parse(source.data, source.file).attributes.get("model") or source.path.stem
+        document = xml.parse(source.data, source.file)
+        name = document.attributes.get("model") or source.path.stem
         self.builder = FileBuilder(source, name, options, gravity=gravity)
+        self.equality_lines = self._equality_lines(document)
         self.taken_bodies: set[str] = set()
         self.taken_joints: set[str] = set()
         self.body_names = self._body_names()
         self.joint_names = self._joint_names()
         self.actuator_count = int(getattr(m, "nactuator", m.nu))
         self.motors = self._motors()
+        self.followers = self._followers()
 
     # Names: kinetree needs one for every body and joint, and frames share the names of bodies.
 
@@ -96,6 +102,7 @@ class _Reader:
             with self.builder.at(None):
                 self._read_body(i, free=i == floating)
         self._read_sites()
+        self._read_equalities()
         self._note_what_is_not_understood()
         return self.builder.finish(floating_base=False)
 
@@ -184,6 +191,7 @@ class _Reader:
             "damping": m.dof_damping[dofs] + self._reflected(motors, "actuator_damping"),
             "friction": m.dof_frictionloss[dofs],
             "actuated": driven,
+            "mimic": self.followers.get(j),
         }
         if m.jnt_limited[j]:
             if kind.nv == 1:
@@ -249,6 +257,73 @@ class _Reader:
             return np.inf
         return high
 
+    # Equality constraints
+
+    def _equality_lines(self, document: xml.Element) -> list[int | None]:
+        """Where the constraints stand, if they are all in this file and not in included ones."""
+        lines = [e.line for equality in document.all("equality") for e in equality.children]
+        return list(lines) if len(lines) == self.compiled.neq else [None] * self.compiled.neq
+
+    def _equality_name(self, e: int) -> str:
+        return self._given_name("EQUALITY", e) or f"equality_{e}"
+
+    def _is_active(self, e: int) -> bool:
+        off = self.compiled.opt.disableflags & int(self.mujoco.mjtDisableBit.mjDSBL_EQUALITY)
+        return bool(self.compiled.eq_active0[e]) and not off
+
+    def _followers(self) -> dict[int, Mimic]:
+        """Linear relations between two joints: y - y0 = a0 + a1 (x - x0), zero being the reference values."""
+        m, found = self.compiled, {}
+        for e in range(m.neq):
+            if m.eq_type[e] != self.mujoco.mjtEq.mjEQ_JOINT or not self._is_active(e):
+                continue
+            y, x = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
+            a0, a1, *higher = (float(c) for c in m.eq_data[e, :5])
+            if x < 0 or any(higher) or y in found:
+                reason = "second relation of a follower" if y in found else "not a linear relation of two joints"
+                self.skipped.append(f"equality constraint {self._equality_name(e)!r} ({reason})")
+                continue
+            offset = a0 + self._reference(y) - a1 * self._reference(x)
+            if y in self.motors and x not in self.motors and x not in found and a1:  # the driven joint leads
+                y, x, a1, offset = x, y, 1.0 / a1, -offset / a1
+            found[y] = Mimic(self.joint_names[x], a1, offset)
+            if y in self.motors and self.builder.options.mimic == "follow":
+                self.skipped.append(f"actuators of joint {self.joint_names[y]!r}, which follows another")
+        return found
+
+    def _reference(self, j: int) -> float:
+        return float(self.compiled.qpos0[self.compiled.jnt_qposadr[j]])
+
+    def _read_equalities(self) -> None:
+        m, kinds = self.compiled, self.mujoco.mjtEq
+        for e in range(m.neq):
+            if not self._is_active(e) or m.eq_type[e] == kinds.mjEQ_JOINT:
+                continue
+            if int(m.eq_type[e]) in (int(kinds.mjEQ_CONNECT), int(kinds.mjEQ_WELD)):
+                with self.builder.at(self.equality_lines[e]):
+                    self._read_loop(e)
+            else:
+                word = kinds(m.eq_type[e]).name.removeprefix("mjEQ_").lower()
+                self.skipped.append(f"equality constraint {self._equality_name(e)!r} ({word})")
+
+    def _read_loop(self, e: int) -> None:
+        """Anchors on both bodies, which coincide; for a weld also orientations, the relative one included."""
+        m, data = self.compiled, self.compiled.eq_data[e]
+        first, second = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
+        is_weld = m.eq_type[e] == self.mujoco.mjtEq.mjEQ_WELD
+        if m.eq_objtype[e] == self.mujoco.mjtObj.mjOBJ_SITE:
+            placement, seat = (Pose.of(m.site_pos[s], quaternion=_xyzw(m.site_quat[s])) for s in (first, second))
+            first, second = int(m.site_bodyid[first]), int(m.site_bodyid[second])
+        elif is_weld:  # relpose is stored as the anchor on the first body and the turn between the bodies
+            placement, seat = Pose.of(data[3:6], quaternion=_xyzw(data[6:10])), Pose.of(data[:3])
+        else:
+            placement, seat = Pose.of(data[:3]), Pose.of(data[3:6])
+        # without torque a weld holds a point only
+        kind = Fixed() if is_weld and data[10] else Spherical()
+        name = _claim(self._equality_name(e), self.taken_joints)
+        bodies = self.body_names[first], self.body_names[second]
+        self.builder.loop(name, *bodies, kind, placement=placement, seat=seat)
+
     # Sites, and the rest
 
     def _read_sites(self) -> None:
@@ -274,7 +349,6 @@ class _Reader:
         actuators = [self._given_name("ACTUATOR", a) or str(a) for a in unusual]
         elsewhere = self.actuator_count - sum(map(len, self.motors.values()))
         found = [
-            (m.neq, f"{m.neq} equality constraint(s)"),
             (m.ntendon, f"{m.ntendon} tendon(s)"),
             (springs, f"springs of joints {_listed(springs)}"),
             (nonlinear, f"nonlinear damping of joints {_listed(dict.fromkeys(nonlinear))}"),

@@ -160,6 +160,12 @@ class FileBuilder(ModelBuilder):
                 )
         return super().frame(name, body, *args, **pose)
 
+    def make_passive(self, name: str) -> None:
+        """Say that a joint has no motor."""
+        if name not in self._joints:
+            raise UnknownNameError("joint", name, self._joints)
+        self._joints[name].data["actuated"] = False
+
     def hold(self, base: str) -> None:
         """Say which body is the ground, whatever the joints look like."""
         self.base, self._base_is_ground = base, True

@@ -4,10 +4,20 @@ Read: links with their inertials, joints of all six types with origin, axis, lim
 damping, friction and mimic.  Not read, because they do not change the motion: visuals,
 collisions, meshes, materials, transmissions, sensors, Gazebo's and other tools' own
 elements, safety controllers and calibration.
+
+URDF describes trees.  Joints that close loops are read from and written to an element of
+our own, which other readers skip:
+
+    <kinetree:loop name="pin" type="revolute">
+      <predecessor link="crank"><origin xyz="0.3 0 0"/></predecessor>
+      <successor link="coupler"><origin xyz="1 0 0"/></successor>
+      <axis xyz="0 0 1"/>
+    </kinetree:loop>
 """
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import itertools
 import math
@@ -19,10 +29,23 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from ...errors import FileFormatError, ModelWarning, UnknownNameError, UnsupportedError, callers_level
-from ..joints import Compound, Continuous, Cylindrical, Fixed, Free, JointKind, Planar, Prismatic, Revolute
+from ..joints import (
+    KINDS,
+    Compound,
+    Continuous,
+    Custom,
+    Cylindrical,
+    Fixed,
+    Free,
+    JointKind,
+    Planar,
+    Prismatic,
+    Reversed,
+    Revolute,
+)
 from ..mass import MassProperties
 from ..pose import Pose, rpy_matrix
-from ..tree import BASE, Body, Frame, Joint, Mimic, Model
+from ..tree import BASE, Body, Frame, Joint, Loop, Mimic, Model
 from . import xml
 from .source import FileBuilder, Options, Source
 from .xml import Element
@@ -43,13 +66,26 @@ JOINT_TYPES: dict[str, type[JointKind]] = {
     "planar": Planar,
 }
 
+LOOP = "kinetree:loop"
+"""The element of a joint that closes a loop; any kind of joint can, under URDF's name or kinetree's."""
+
+ACTUATED = "kinetree:actuated"
+"""An attribute of our own on <joint>: "false" for a joint without a motor."""
+
+NAMESPACE = "urn:kinetree"
+
+LOOP_TYPES = {name: kind for name, kind in KINDS.items() if kind not in (Custom, Reversed)} | JOINT_TYPES
+
 # Elements the reader looks for; an unknown one that is spelt almost like these is reported.
 KNOWN_CHILDREN = {
-    "robot": ("link", "joint", "material", "transmission", "gazebo", "sensor"),
+    "robot": ("link", "joint", LOOP, "material", "transmission", "gazebo", "sensor"),
+    LOOP: ("predecessor", "successor", "axis", "limit"),
     "link": ("inertial", "visual", "collision"),
     "inertial": ("origin", "mass", "inertia"),
     "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller"),
 }
+
+LIMIT_ATTRIBUTES = {"lower": "lower", "upper": "upper", "effort": "effort_limit", "velocity": "velocity_limit"}
 
 # Elements whose inside does not matter to the motion, and may hold whatever other tools understand.
 CLOSED = ("visual", "collision", "gazebo", "transmission", "sensor", "ros2_control")
@@ -81,6 +117,8 @@ class _Reader:
         names = {joint.attributes.get("name", ""): joint.line for joint in joints}
         for joint in joints:
             self.read_joint(joint, names)
+        for loop in self.root.all(LOOP):
+            self.read_loop(loop)
         return self.builder.finish(floating_base=self.builder.options.floating_base)
 
     # Elements
@@ -112,15 +150,40 @@ class _Reader:
             raise self.error(f"joint {name!r}: {UnknownNameError('joint type', kind_name, JOINT_TYPES)}", element)
         self.check_children(element)
         parent, child = self.end(element, "parent", name), self.end(element, "child", name)
-        kind = self.kind(element, name, kind_name)
+        kind = self.kind(element, name, JOINT_TYPES[kind_name])
         data: dict[str, Any] = {}
         if not isinstance(kind, Fixed):  # some files give fixed joints limits, or let them mimic: it means nothing
-            data = {"actuated": not isinstance(kind, Free), "mimic": self.mimic(element, name, all_joints)}
+            data = {"actuated": self.actuated(element, kind), "mimic": self.mimic(element, name, all_joints)}
             self.read_limits(element, name, kind, data)
             self.read_friction(element, data)
         placement = self.origin(element)
         with self.builder.at(element.line):
             self.builder.add_joint(name, parent, child, kind, placement, **data)
+
+    def read_loop(self, element: Element) -> None:
+        """A joint that closes a loop."""
+        name = self.text(element, "name")
+        word = self.text(element, "type", f"loop {name!r}")
+        if word not in LOOP_TYPES:
+            raise self.error(f"loop {name!r}: {UnknownNameError('joint type', word, LOOP_TYPES)}", element)
+        self.check_children(element)
+        kind = self.kind(element, name, LOOP_TYPES[word])
+        (first, placement), (second, seat) = (self.side(element, r, name) for r in ("predecessor", "successor"))
+        limit = self.only(element, "limit")
+        limits = {
+            key: self.limit(limit, attribute)
+            for attribute, key in LIMIT_ATTRIBUTES.items()
+            if limit is not None and attribute in limit.attributes
+        }
+        with self.builder.at(element.line):
+            self.builder.loop(name, first, second, kind, placement=placement, seat=seat, **limits)
+
+    def side(self, loop: Element, role: str, name: str) -> tuple[str, Pose]:
+        """The link on one side of a loop joint, and where the joint sits on it."""
+        element = self.only(loop, role)
+        if element is None:
+            raise self.error(f"loop {name!r} has no <{role}>", loop)
+        return self.text(element, "link", f"the <{role}> of loop {name!r}"), self.origin(element)
 
     def end(self, joint: Element, role: str, name: str) -> str:
         element = self.only(joint, role)
@@ -128,20 +191,30 @@ class _Reader:
             raise self.error(f"joint {name!r} has no <{role}>", joint)
         return self.text(element, "link", f"the <{role}> of joint {name!r}")
 
-    def kind(self, joint: Element, name: str, kind_name: str) -> JointKind:
-        cls: Any = JOINT_TYPES[kind_name]
-        if cls in (Fixed, Free):
-            return cls()  # type: ignore[no-any-return]
+    def kind(self, joint: Element, name: str, cls: type[JointKind]) -> JointKind:
+        """The joint's kind with its axis, and for loops with other parameters, which are attributes."""
+        parameters: dict[str, Any] = {}
+        for field in dataclasses.fields(cls):  # type: ignore[arg-type]
+            if field.name in ("axis", "normal"):
+                parameters[field.name] = self.axis(joint, name, cls.name)
+            elif isinstance(field.default, float):
+                parameters[field.name] = self.number(joint, field.name)
+            elif field.name in joint.attributes:
+                parameters[field.name] = self.text(joint, field.name)
+        with self.builder.at(joint.line):
+            return cls(**parameters)
+
+    def axis(self, joint: Element, name: str, kind_name: str) -> list[float]:
         element = self.only(joint, "axis")
         if element is None:
-            return cls((1.0, 0.0, 0.0))  # type: ignore[no-any-return]  # the default that URDF prescribes
+            return [1.0, 0.0, 0.0]  # the default that URDF prescribes
         axis = self.vector(element, "xyz", 3)
         length = math.hypot(*axis)
         if length == 0.0:
             raise self.error(f"joint {name!r}: the axis has zero length, but a {kind_name} joint needs one", element)
         if abs(length - 1.0) > 1e-3:
             self.builder.oddity(f"joint {name!r}: the axis has length {length:.6g}, not 1; normalised", element.line)
-        return cls(axis)  # type: ignore[no-any-return]
+        return axis
 
     def mimic(self, joint: Element, name: str, all_joints: dict[str, int]) -> Mimic | None:
         element = self.only(joint, "mimic")
@@ -155,6 +228,13 @@ class _Reader:
             )
             return None
         return Mimic(leader, self.number(element, "multiplier", 1.0), self.number(element, "offset", 0.0))
+
+    def actuated(self, joint: Element, kind: JointKind) -> bool:
+        """Whether a motor drives the joint; all but floating ones are taken to have one."""
+        word = joint.attributes.get(ACTUATED)
+        if word not in (None, "true", "false"):
+            raise self.error(f'{ACTUATED} must be "true" or "false", not {word!r}', joint)
+        return not isinstance(kind, Free) if word is None else word == "true"
 
     def read_friction(self, joint: Element, data: dict[str, Any]) -> None:
         dynamics = self.only(joint, "dynamics")
@@ -329,13 +409,16 @@ class _Writer:
                 f"URDF cannot say that gravity is {model.gravity}: write .yaml, or write "
                 "robot.with_gravity((0, 0, -9.81)) and give gravity= to kinetree.load"
             )
-        self.lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={_quote(model.name)}>"]
+        own = f' xmlns:kinetree="{NAMESPACE}"' if model.loops or any(map(_says_actuated, model.joints)) else ""
+        self.lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={_quote(model.name)}{own}>"]
         self._link(self.links[BASE], model.base)
         for i, body in enumerate(model.bodies):
             self._link(self.links[i], body)
         for i, joint in enumerate(model.joints):
             self._joint(joint, self.links[i])
         self._frames()
+        for loop in model.loops:
+            self._loop(loop)
         self.lines.append("</robot>")
         if self.lost:
             message = "not written, because URDF has no word for it: " + "; ".join(self.lost)
@@ -361,8 +444,9 @@ class _Writer:
     def _joint(self, joint: Joint, child: str) -> None:
         kind_name = _kind_name(joint)
         self._check_rotor(joint)
+        actuated = f' {ACTUATED}="{str(joint.actuated).lower()}"' if _says_actuated(joint) else ""
         self.lines += [
-            f'  <joint name={_quote(joint.name)} type="{kind_name}">',
+            f'  <joint name={_quote(joint.name)} type="{kind_name}"{actuated}>',
             f"    <parent link={_quote(self.links[joint.parent])}/>",
             f"    <child link={_quote(child)}/>",
             f"    {_origin(joint.placement)}",
@@ -382,8 +466,6 @@ class _Writer:
             raise UnsupportedError(f"URDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
         if any(ratio != 1.0 for ratio in joint.gear_ratio):
             self.lost.append(f"gear ratio of joint {joint.name!r}")
-        if joint.actuated == isinstance(joint.kind, Free):
-            self.lost.append(f"that joint {joint.name!r} is {'driven' if joint.actuated else 'passive'}")
 
     def _limit(self, joint: Joint, kind_name: str) -> None:
         bounds = any(math.isfinite(x) for x in (*joint.lower, *joint.upper))
@@ -415,9 +497,30 @@ class _Writer:
                 raise UnsupportedError(
                     f"URDF cannot express {name} that differs between the freedoms of joint {joint.name!r}: write .yaml"
                 )
-            values[name] = numbers[0]
+            values[name] = numbers[0] if numbers else 0.0
         if any(values.values()):
             self.lines.append("    <dynamics " + " ".join(f'{k}="{v!r}"' for k, v in values.items()) + "/>")
+
+    def _loop(self, loop: Loop) -> None:
+        if LOOP_TYPES.get(loop.kind.name) is not type(loop.kind):
+            raise UnsupportedError(f"no file can contain the {loop.kind.name} joint that loop {loop.name!r} is")
+        parameters = loop.kind.parameters()
+        axis = [parameters.pop(key) for key in ("axis", "normal") if key in parameters]
+        more = "".join(f" {key}={_quote(str(value))}" for key, value in parameters.items())
+        self.lines.append(f'  <{LOOP} name={_quote(loop.name)} type="{loop.kind.name}"{more}>')
+        for role, body, pose in (
+            ("predecessor", loop.predecessor, loop.placement),
+            ("successor", loop.successor, loop.seat),
+        ):
+            self.lines.append(f"    <{role} link={_quote(self.links[body])}>{_origin(pose)}</{role}>")
+        self.lines += [f'    <axis xyz="{_numbers(direction)}"/>' for direction in axis]
+        limits = {attribute: getattr(loop, key) for attribute, key in LIMIT_ATTRIBUTES.items() if getattr(loop, key)}
+        if any(len(set(values)) > 1 for values in limits.values()):
+            self.lost.append(f"limits of loop {loop.name!r} that differ between its freedoms")
+        elif limits:
+            text = " ".join(f'{key}="{values[0]!r}"' for key, values in limits.items())
+            self.lines.append(f"    <limit {text}/>")
+        self.lines.append(f"  </{LOOP}>")
 
     def _frames(self) -> None:
         """Frames as welded links.
@@ -442,6 +545,11 @@ class _Writer:
                 f"    {_origin(frame.pose)}",
                 "  </joint>",
             ]
+
+
+def _says_actuated(joint: Joint) -> bool:
+    """Whether a joint's motor, or its lack of one, is not what is taken for granted."""
+    return joint.actuated == isinstance(joint.kind, Free) and joint.mimic is None and joint.nv > 0
 
 
 def _kind_name(joint: Joint) -> str:

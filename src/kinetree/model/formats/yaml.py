@@ -31,7 +31,7 @@ DEEPEST = 32
 """Levels of nesting; the format itself needs six."""
 
 TOP_KEYS = ("kinetree", "name", "gravity", "base", "bodies", "joints", "frames", "loops", "cuts")
-SIDE_KEYS = ("kinetree", "loops", "cuts")
+SIDE_KEYS = ("kinetree", "loops", "cuts", "passive")
 MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
 BODY_KEYS = ("name", "parent", "joint", "placement", *MASS_KEYS)
 POSE_KEYS = ("position", "rpy", "quaternion", "rotation")
@@ -226,6 +226,9 @@ class _Reader:
         self.builder = builder
         self.top = self.fields(self.root, "a file with loops", SIDE_KEYS, required=("loops",))
         with builder.reading(self.file):
+            for item in self.listed("passive"):
+                with builder.at(item.line):
+                    builder.make_passive(self.text(item, "name of a passive joint"))
             self.read_loops()
 
     def listed(self, key: str) -> list[Node]:
