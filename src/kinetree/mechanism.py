@@ -300,15 +300,12 @@ class Mechanism(Robot):
     def _neighbours(self, q: Array) -> Array:
         """Closed configurations a little way off: a singular one must not decide the rank."""
         generator = np.random.default_rng(0)
-        k = self.loop_jacobian(q)
+        k = self.loop_jacobian(q[None])[0]
         basis = rank.null_space(k, int(rank.numerical_rank(k)))
-        found = []
-        for size in (0.02, 0.05, 0.1, 0.2, 0.3):
-            move = basis @ generator.standard_normal(basis.shape[1]) * size
-            near = self.close(self._moved(q, move), must_close=False)
-            if np.isfinite(near).all():
-                found.append(near)
-        return np.array(found).reshape(-1, self.nq)
+        sizes = np.array([0.02, 0.05, 0.1, 0.2, 0.3])
+        moves = sizes[:, None] * generator.standard_normal((len(sizes), basis.shape[1])) @ basis.T
+        near = self.close(self._moved(q, moves), must_close=False)
+        return np.asarray(near[np.isfinite(near).all(axis=-1)])
 
     def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200) -> Array:
         """Some closed configuration, searched from the neutral one and then from random ones."""
@@ -335,7 +332,7 @@ class Mechanism(Robot):
         if state.ndim != 1:
             raise OptionError("mobility looks at one configuration at a time: give q of shape (nq,)")
         known = self._known(state)
-        here, opening, still = singular_directions(self.loop_jacobian(state), known.rank)
+        here, opening, still = singular_directions(self.loop_jacobian(state[None])[0], known.rank)
         names = self.v_names
         redundant = tuple(n for i, n in enumerate(self.constraint_names) if i not in known.rows)
         return Mobility(
