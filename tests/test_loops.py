@@ -379,6 +379,8 @@ def test_reduced_equations_give_the_same_motion():
     g = robot.basis(q)
     reduced = np.linalg.solve(robot.reduced_mass_matrix(q), g.T @ tau - robot.reduced_bias_force(q, v))
     np.testing.assert_allclose(robot.accelerations(q, v, reduced), robot.forward_dynamics(q, v, tau), atol=1e-9)
+    momentum = robot.reduced_momentum(q, v)
+    assert momentum @ v[list(robot._structure.independent)] == pytest.approx(2 * robot.kinetic_energy(q, v))
     # accelerations per unit force
     zero = robot.forward_dynamics(q, v, 0 * tau)
     np.testing.assert_allclose(robot.inverse_mass_matrix(q) @ tau + zero, robot.forward_dynamics(q, v, tau), atol=1e-9)

@@ -753,6 +753,11 @@ class Mechanism(Robot):
         g = self.basis(q)
         return np.asarray(np.swapaxes(g, -1, -2) @ self.tree.mass_matrix(q) @ g)
 
+    def reduced_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Momentum that belongs to the independent coordinates, G^T M v; its rate is the force on them at rest."""
+        momentum = self.tree.mass_matrix(q) @ as_array(v, (self.nv,), "v")[..., None]
+        return np.asarray((np.swapaxes(self.basis(q), -1, -2) @ momentum)[..., 0])
+
     def reduced_bias_force(self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None) -> Array:
         """Forces on the independent coordinates when their accelerations are zero."""
         state = self._closed_q(q)
