@@ -234,6 +234,26 @@ def test_denoc_mass_matrix_is_the_reduced_one(case):
     assert_close(denoc.mass_matrix, reduced[np.ix_(where, where)], 1e-10)
 
 
+def test_the_cut_does_not_matter():
+    """A leg that hangs from the platform is passed against the tree, an actuated joint among its passive ones."""
+    platform, q = make_five_bar()
+    other = models.five_bar_cut_at_the_ground()
+    th = np.array([q[0], q[0] + q[1], q[2] + q[3], q[2]])  # absolute angles of a1, a2, b2, b1
+    again = other.close([th[0], th[1] - th[0], th[2] - th[1], th[3] - th[2]])
+    assert_close(other.pose(again, "tip"), platform.pose(q), 1e-9)
+    # here the elbow of leg 2 is driven, so the first mechanism is driven there as well
+    first = Platform(platform.mechanism, "tip", ["a1_joint", "b2_joint"])
+    second = Platform(other, "tip", ["a1_joint", "b1_joint"])
+    sign = np.array([1.0, -1.0])
+    assert_close(second.jacobian(again), first.jacobian(q) * sign, 1e-9)
+    assert_close(second.denoc(again).jacobian, first.denoc(q).jacobian * sign, 1e-9)
+    assert_close(first.denoc(q).jacobian, first.jacobian(q), 1e-10)
+    for kind in ("inverse", "forward"):
+        assert second.singularities(again).margins[kind] == pytest.approx(
+            first.singularities(q).margins[kind], rel=1e-6
+        )
+
+
 def test_projector():
     c = np.array([1.0, 2.0, 2.0])
     phi = projector(c)

@@ -69,6 +69,8 @@ SYSTEMS = {
     "leg": (models.leg, models.LEG_START, 6.2, 24),
     "3-RRR": (models.three_rrr, models.THREE_RRR_START, 0.3, 8),
     "five-bar": (models.five_bar, models.FIVE_BAR_START, 0.6, 12),
+    "row of cranks": (lambda: models.row_of_cranks()[0], models.row_of_cranks()[1], 0.1, 4),
+    "geared five-bar": (models.geared_five_bar, np.array([2.0, -1.0, 1.0]), 0.6, 8),
     "parallelogram arm": (models.parallelogram_arm, ARM_START, 0.4, 8),
     "three bars": (models.three_bars, np.array([1.0, -1.0, 1.0, 1.0]), 0.5, 8),
     "cells": (lambda: models.cells(4), np.tile(models.CELL_START, 4), 0.3, 6),
@@ -173,6 +175,23 @@ def test_a_body_that_carries_a_whole_loop_is_outside():
     assert str(order).startswith("outside the loops (3 equations, 3 unknowns: torques of turntable_joint, wrist1_joint")
     assert [s.joints for s in order.subsystems] == [("l2_joint", "l3_joint"), ("l7_joint", "l8_joint")]
     assert order.steps[1].unknowns == 4  # both branches together: each has 2 equations, 3 unknowns
+
+
+def test_followers_belong_to_their_leader():
+    """A geared five-bar has one crank angle: both legs are one subsystem."""
+    mechanism = models.geared_five_bar()
+    order = solve(mechanism, *motion(mechanism, np.array([2.0, -1.0, 1.0]), count=2)).order
+    assert str(order) == "I (3 equations, 3 unknowns: multipliers of tip-joint and torque of a1_joint)"
+
+
+def test_three_branches_that_need_one_another():
+    """No one and no two of them are determinate; the fourth, which hangs together with them, is left for later."""
+    mechanism, start = models.row_of_cranks()
+    order = solve(mechanism, *motion(mechanism, start, 0.1, 3)).order
+    assert [(s.subsystems, s.equations, s.unknowns) for s in order.steps] == [
+        (("I", "II", "III"), 7, 7),
+        (("IV",), 1, 1),
+    ]
 
 
 def test_cells_on_couplers_stay_small():
@@ -354,3 +373,61 @@ def test_an_order_that_does_not_hold_is_noticed():
     plan.solve(tau_tree[0], uncoupled)
     with pytest.raises(kt.SingularError, match="hold in another way at state 1 of the batch"):
         plan.solve(tau_tree, np.stack([uncoupled, k[1], k[2]]))
+
+
+def random_mechanism(rng):
+    """A random tree with random loop joints that fit at a random configuration."""
+    b = kt.Builder("random")
+    names = ["base"]
+    kinds = [kt.Revolute, kt.Prismatic]
+    for i in range(int(rng.integers(6, 11))):
+        parent = "base" if rng.random() < 0.3 else names[rng.integers(len(names))]
+        axis = rng.normal(size=3)
+        b.body(f"body{i}", parent, kinds[rng.integers(2)](axis), position=rng.normal(size=3), rpy=rng.normal(size=3),
+               mass=rng.uniform(0.5, 2), com=rng.normal(size=3), inertia=rng.uniform(1, 1.5, 3))  # fmt: skip
+        names.append(f"body{i}")
+    tree = b.build()
+    q = rng.normal(size=tree.nq)
+    closers = [kt.Spherical(), kt.Universal("XY"), kt.Cylindrical("y"), kt.Distance(1.0), kt.Planar("x")]
+    for i in range(int(rng.integers(1, 4))):
+        first, second = rng.choice(names, 2, replace=False)
+        kind = closers[rng.integers(len(closers))]
+        point = kt.Pose.of(rng.normal(size=3), rpy=rng.normal(size=3)).matrix
+        shift = kt.Pose.of((1.0, 0, 0) if isinstance(kind, kt.Distance) else (0, 0, 0)).matrix
+        placement = np.linalg.inv(tree.pose(q, first)) @ point
+        seat = np.linalg.inv(tree.pose(q, second)) @ point @ shift
+        b.loop(f"loop{i}", first, second, kind, placement=placement, seat=seat)
+    return b.build(), q
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_mechanisms(seed):
+    """Torques by the motions that the loops allow (004), whatever the tree, the loops and the actuators."""
+    rng = np.random.default_rng(seed)
+    mechanism, q = random_mechanism(rng)
+    k = mechanism.loop_jacobian(q)
+    _, s, vt = np.linalg.svd(k)
+    n = vt[int((s > 1e-9 * s[0]).sum()) :]
+    driven = np.zeros(mechanism.nv, dtype=bool)
+    chosen = rng.permutation(mechanism.nv)
+    for j in chosen:  # actuators one by one until they hold every motion, and sometimes one more
+        short = np.linalg.matrix_rank(n[:, driven], 1e-6) < len(n)
+        driven[j] = short or (driven.any() and rng.random() < 0.1)
+    v = n.T @ rng.normal(size=len(n))
+    a = np.linalg.lstsq(k, -mechanism.loop_drift(q, v), rcond=1e-9)[0] + n.T @ rng.normal(size=len(n))
+    tau_tree = mechanism.tree.inverse_dynamics(q, v, a)
+    weights = rng.uniform(0.5, 2.0, mechanism.nv)
+    solution = subsystems.solve(mechanism.model, tau_tree, k, driven, weights)
+    scale = 1.0 / np.sqrt(weights[driven])
+    expected = np.zeros(mechanism.nv)
+    if len(n):
+        expected[driven] = scale * (np.linalg.pinv(n[:, driven] * scale, rcond=1e-10) @ (n @ tau_tree))
+    size = float(np.abs(tau_tree).max() + np.abs(expected).max())
+    assert_close(solution.tau, expected, 1e-7, size)
+    assert_close(tau_tree - solution.tau, k.T @ solution.multipliers, 1e-8, size + np.abs(solution.multipliers).max())
+    assert_close(
+        solution.multipliers, np.linalg.pinv(k.T, rcond=1e-9) @ (tau_tree - solution.tau), 1e-6,
+        float(np.abs(solution.multipliers).max()) or 1.0,
+    )  # fmt: skip
+    together = [s for step in solution.order.steps for s in step.subsystems]
+    assert sorted(together) == sorted(s.name for s in solution.order.subsystems)

@@ -157,6 +157,29 @@ def five_bar(ground: float = 1.0, redundant: bool = False) -> kt.Mechanism:
     return b.build()
 
 
+def five_bar_cut_at_the_ground() -> kt.Mechanism:
+    """The same five-bar with leg 2 hanging from the tip, open at its foot; its actuator moves to the tip."""
+    b = kt.Builder("five-bar", gravity=DOWN)
+    b.body("a1", "base", TURN, **rod(0.6, 3.0))
+    passive(b, "a2", "a1", (0.6, 0, 0), rod(1.1, 1.6))
+    passive(b, "b2", "a2", (1.1, 0, 0), rod(1.2, 1.1, -0.6))
+    b.body("b1", "b2", TURN, position=(-1.2, 0, 0), **rod(0.7, 2.0, -0.35))
+    b.loop("foot", "b1", "base", TURN, placement=(-0.7, 0, 0), seat=(1, 0, 0))
+    b.frame("tip", "a2", (1.1, 0, 0))
+    return b.build()
+
+
+def geared_five_bar() -> kt.Mechanism:
+    """A five-bar whose second crank is geared to the first: one freedom."""
+    b = kt.Builder("geared five-bar", gravity=DOWN)
+    b.body("a1", "base", TURN, **rod(0.6, 3.0))
+    passive(b, "a2", "a1", (0.6, 0, 0), rod(1.1, 1.6))
+    b.body("b1", "base", TURN, position=(1, 0, 0), mimic=kt.Mimic("a1_joint", -1.0, 3.0), **rod(0.7, 2.0))
+    passive(b, "b2", "b1", (0.7, 0, 0), rod(1.2, 1.1))
+    b.loop("tip-joint", "a2", "b2", TURN, placement=(1.1, 0, 0), seat=(1.2, 0, 0))
+    return b.build()
+
+
 FIVE_BAR_START = np.array([2.0, -1.0, 1.0, 1.0])
 
 
@@ -274,6 +297,36 @@ def cells(count: int) -> kt.Mechanism:
 
 
 CELL_START = np.array([1.2, -1.1, 1.4])
+
+
+def row_of_cranks() -> tuple[kt.Mechanism, np.ndarray]:
+    """Four branches on the ground in a row, each pinned to the next, and an assembled configuration.
+
+    Equations and unknowns: I 2 and 3, II 2 and 4, III 3 and 4, IV 1 and 3: only I, II and III together are determinate.
+    """
+    feet = np.array([[0.0, 0.0], [1.2, 0.0], [2.2, 0.0], [3.4, 0.0]])
+    lengths, angles = [0.5, 0.8, 0.7, 0.5], [1.0, 1.4, 1.3, 1.2]
+    tips = [f + n * np.array([np.cos(x), np.sin(x)]) for f, n, x in zip(feet, lengths, angles, strict=True)]
+    knee = tips[2] + 0.6 * np.array([np.cos(0.6), np.sin(0.6)])
+
+    def between(start: np.ndarray, end: np.ndarray) -> tuple[float, float]:
+        reach = end - start
+        return float(np.hypot(*reach)), float(np.arctan2(reach[1], reach[0]))
+
+    (ab, th_ab), (bc, th_bc), (kd, th_kd) = between(tips[0], tips[1]), between(tips[1], tips[2]), between(knee, tips[3])
+    b = kt.Builder("row of cranks", gravity=DOWN)
+    b.body("a1", "base", TURN, **rod(0.5, 1.0))
+    passive(b, "a2", "a1", (0.5, 0, 0), rod(ab, 1.0))
+    passive(b, "b1", "base", (1.2, 0, 0), rod(0.8, 1.0))
+    passive(b, "b2", "b1", (0.8, 0, 0), rod(bc, 1.0))
+    passive(b, "c1", "base", (2.2, 0, 0), rod(0.7, 1.0))
+    passive(b, "c2", "c1", (0.7, 0, 0), rod(0.6, 1.0))
+    passive(b, "c3", "c2", (0.6, 0, 0), rod(kd, 1.0))
+    b.body("d1", "base", TURN, position=(3.4, 0, 0), **rod(0.5, 1.0))
+    b.loop("ab", "a2", "b1", TURN, placement=(ab, 0, 0), seat=(0.8, 0, 0))
+    b.loop("bc", "b2", "c1", TURN, placement=(bc, 0, 0), seat=(0.7, 0, 0))
+    b.loop("cd", "c3", "d1", TURN, placement=(kd, 0, 0), seat=(0.5, 0, 0))
+    return b.build(), np.array([1.0, th_ab - 1.0, 1.4, th_bc - 1.4, 1.3, 0.6 - 1.3, th_kd - 0.6, 1.2])
 
 
 def sweep(mechanism: kt.Mechanism, start: np.ndarray, joints: list[str], positions: np.ndarray) -> np.ndarray:

@@ -497,15 +497,18 @@ class Platform:
 
     def _usual(self, q: Array) -> Counts:
         """What motions there are in general, found near the first configuration that comes along."""
-        if self._counts is None:
-            lanes = q.reshape(-1, self.mechanism.nq)
-            lanes = lanes[np.isfinite(lanes).all(axis=1)]
-            if not len(lanes):
-                return Counts(0, 0, 0, 0)
-            here = analyse(self._maps(lanes[0]), SINGULAR)
-            near = [analyse(self._maps(x), SINGULAR).counts for x in self._nearby(lanes[0], here.allowed)]
-            self._counts = common([here.counts, *near])
-        return self._counts
+        if self._counts is not None:
+            return self._counts
+        lanes = q.reshape(-1, self.mechanism.nq)
+        lanes = lanes[np.isfinite(lanes).all(axis=1)]
+        if not len(lanes):
+            return Counts(0, 0, 0, 0)
+        here = analyse(self._maps(lanes[0]), SINGULAR)
+        near = [analyse(self._maps(x), SINGULAR).counts for x in self._nearby(lanes[0], here.allowed)]
+        counts = common([here.counts, *near])
+        if near:  # a configuration without neighbours says nothing about others
+            self._counts = counts
+        return counts
 
     # ---------------------------------------------------------------- matrices
 

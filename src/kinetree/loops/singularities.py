@@ -173,7 +173,8 @@ class Singularity:
     def __str__(self) -> str:
         margins = ", ".join(f"{kind} {value:.3g}" for kind, value in self.margins.items())
         if not self.singular:
-            return f"not singular: {_freedoms(self.platform_freedoms)} of the platform; margins: {margins}"
+            loose = f", {len(self.gained)} of them not held by the actuators" if len(self.gained) else ""
+            return f"not singular: {_freedoms(self.platform_freedoms)} of the platform{loose}; margins: {margins}"
         lines = [f"singular ({', '.join(self.kinds)})" + (f", type {self.type}" if self.type else "")]
         if "constraint" in self.kinds:
             lines.append(f"the loops allow {self.freedoms} motions here and {self.usual_freedoms} nearby")

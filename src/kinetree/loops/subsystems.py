@@ -21,7 +21,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +39,9 @@ Array = np.ndarray
 
 SAMPLE = 64
 """States of a batch that are looked at to find the order."""
+
+MOST_SETS = 200
+"""Sets of as many subsystems that are tried before everything that hangs together is solved at once."""
 
 BALANCE = 1e-7
 """Largest part of the forces that may be left over: much more than rounding, much less than a force forgotten."""
@@ -95,14 +97,15 @@ class Plan:
             yield step
 
     def _next(self, waiting: Sequence[Subsystem], known: AbstractSet[int]) -> tuple[Subsystem, ...]:
-        """A determinate subsystem; else a determinate pair with common unknowns; else all that hang together."""
-        for one in waiting:
-            if self._is_determinate((one,), known):
-                return (one,)
-        for pair in combinations(waiting, 2):
-            shared = self._touched(pair[:1], known) & self._touched(pair[1:], known)
-            if shared and self._is_determinate(pair, known):
-                return pair
+        """The smallest determinate set of subsystems that hang together; failing that, the first and all its kin."""
+        touched = [self._touched((p,), known) for p in waiting]
+        sets: list[tuple[int, ...]] = [(i,) for i in range(len(waiting))]
+        while sets:
+            for members in sets[:MOST_SETS]:
+                together = tuple(waiting[i] for i in members)
+                if self._is_determinate(together, known):
+                    return together
+            sets = [] if len(sets) > MOST_SETS else _grown(sets, touched)
         return self._neighbourhood(waiting, known)
 
     def _is_determinate(self, together: Sequence[Subsystem], known: AbstractSet[int]) -> bool:
@@ -276,6 +279,15 @@ def solve(
     """
     k = as_array(K, (model.n_constraints, model.nv), "K")
     return Plan(model, k, actuated).solve(tau_tree, k, weights)
+
+
+def _grown(sets: Iterable[tuple[int, ...]], touched: Sequence[AbstractSet[int]]) -> list[tuple[int, ...]]:
+    """Every set with one more member that shares an unknown with it."""
+    found = set[tuple[int, ...]]()
+    for members in sets:
+        unknown = set[int]().union(*(touched[i] for i in members))
+        found |= {tuple(sorted((*members, i))) for i, t in enumerate(touched) if i not in members and t & unknown}
+    return sorted(found)
 
 
 def _lane(lanes: Array, batch: tuple[int, ...], lane: int) -> str:
