@@ -76,6 +76,10 @@ def _about(record: Record) -> str:
     )
 
 
+def _energies(record: Record) -> dict[str, Array]:
+    return {f"energy:{name}": x for name, x in record.energy.as_dict().items()}
+
+
 def _assemble(text: str, arrays: dict[str, Array], robot: Robot | None) -> Record:
     about = json.loads(text)
     if about["version"] != VERSION:
@@ -83,7 +87,7 @@ def _assemble(text: str, arrays: dict[str, Array], robot: Robot | None) -> Recor
     events = tuple(
         Occurrence(e["time"], e["name"], e["index"], np.array(e["q"]), np.array(e["v"])) for e in about["events"]
     )
-    energy = Energies(**{name: arrays[name] for name in NAMES})
+    energy = Energies(**{name: arrays[f"energy:{name}"] for name in NAMES})
     parts = {name: arrays[name] for name in FIELDS}
     return Record(
         arrays["time"], **parts, energy=energy, events=events, robot=robot, status=about["status"], info=about["info"]
@@ -94,7 +98,7 @@ def _assemble(text: str, arrays: dict[str, Array], robot: Robot | None) -> Recor
 
 
 def _to_npz(record: Record) -> bytes:
-    arrays = {name: getattr(record, name) for name in ("time", *FIELDS)} | record.energy.as_dict()
+    arrays = {name: getattr(record, name) for name in ("time", *FIELDS)} | _energies(record)
     stream = io.BytesIO()
     np.savez_compressed(stream, about=np.array(_about(record)), **arrays)
     return stream.getvalue()
@@ -116,7 +120,7 @@ def _columns(record: Record) -> dict[str, Array]:
         flat = array.reshape(len(record), -1)
         for label, column in zip(_labels(record, name, flat.shape[1]), flat.T, strict=True):
             columns[f"{name}:{label}"] = column
-    return columns | {f"energy:{name}": x for name, x in record.energy.as_dict().items()}
+    return columns | _energies(record)
 
 
 def _labels(record: Record, name: str, count: int) -> list[str]:
@@ -134,7 +138,7 @@ def _from_columns(about: str, names: list[str], table: Array) -> dict[str, Array
     for name, shape in json.loads(about)["shapes"].items():
         own = [k for k, label in enumerate(names) if label.startswith(f"{name}:")]
         arrays[name] = table[:, own].reshape(len(table), *shape)
-    return arrays | {name: table[:, names.index(f"energy:{name}")] for name in NAMES}
+    return arrays | {f"energy:{name}": table[:, names.index(f"energy:{name}")] for name in NAMES}
 
 
 def _to_csv(record: Record) -> bytes:
@@ -158,7 +162,8 @@ def _from_csv(path: Path) -> tuple[str, dict[str, Array]]:
         if not first.startswith(_MARK):
             raise ValueError("the first line does not say that it is one")
         names = next(csv.reader([file.readline()]))
-        table = np.loadtxt(file, delimiter=",", ndmin=2).reshape(-1, len(names))
+        rows = [[float(x) for x in line.split(",")] for line in file]
+    table = np.array(rows).reshape(len(rows), len(names))
     about = first[len(_MARK) :]
     return about, _from_columns(about, names, table)
 

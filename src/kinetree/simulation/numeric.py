@@ -373,8 +373,11 @@ class Equation:
 
     def observe(self, t: Array, q: Array, v: Array, z: Array) -> Observed:
         """Forces and energies at many times: t is (T,), the others (T, ..., n)."""
+        if len(t) > 1 and asks_python(self.system.controller):  # a function knows one time only
+            each = [self.observe(t[k : k + 1], q[k : k + 1], v[k : k + 1], z[k : k + 1]) for k in range(len(t))]
+            return Observed(*(np.concatenate(parts) for parts in zip(*each, strict=True)))
         nv = self.tree.nv
-        times = t.reshape(-1, *(1,) * (q.ndim - 1))
+        times = t.reshape(-1, *(1,) * (q.ndim - 1)) if len(t) != 1 else t
         tau: dict[str, Array] = {}
         if self.function is not None:
             rows = [self.ask(float(s), a, b) for s, a, b in zip(t, q, v, strict=True)]

@@ -82,7 +82,8 @@ class FixedStepper(Stepper):
         after = self.start + self.count * self.h
         # a last step shorter than rounding of the time is no step
         self.t = self.end if after > self.end - 1e-9 * self.h else after
-        self.state = self._from(self.t_old, self.old, self.t)
+        short = after > self.end + 1e-9 * self.h
+        self.state = self._from(self.t_old, self.old, self.end - self.t_old if short else self.h)
 
     def leap(self, until: float) -> None:
         """Go on to the last whole step before a time, in machine code if there is any."""
@@ -102,18 +103,18 @@ class FixedStepper(Stepper):
     def _unsolved(self, t: float, h: float) -> Fault:
         return Fault(f"the equations of a step of {h:g} s cannot be solved: the step is too large", t)
 
-    def _from(self, t: float, state: State, end: float) -> State:
+    def _from(self, t: float, state: State, h: float) -> State:
         try:
-            new = self.advance(t, state, end - t)
+            new = self.advance(t, state, h)
         except NoConvergence:
-            raise self._unsolved(t, end - t) from None
+            raise self._unsolved(t, h) from None
         return self.project(new)
 
     def state_at(self, t: float) -> State:
         """The state at a time within the last step."""
         if t == self.t:
             return self.state
-        return self.old if t == self.t_old else self._from(self.t_old, self.old, t)
+        return self.old if t == self.t_old else self._from(self.t_old, self.old, t - self.t_old)
 
 
 class ScipyStepper(Stepper):

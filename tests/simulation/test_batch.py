@@ -1,0 +1,173 @@
+"""Batches of simulations in machine code against single ones and against the text run on arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.robots import arm, floating_pair, random_state
+
+import kinetree as kt
+from kinetree.simulation import control, trajectories
+from kinetree.simulation.ground import Ground, HuntCrossley
+from kinetree.simulation.integrators import FIXED
+
+STEPPED = (*FIXED, "variational")
+
+
+@pytest.fixture(scope="module")
+def pair() -> kt.Robot:
+    return floating_pair().with_backend("compiled")
+
+
+def states(robot: kt.Robot, count: int) -> tuple[np.ndarray, np.ndarray]:
+    q, v, _ = random_state(robot, np.random.default_rng(8), count)
+    return q, 0.5 * v
+
+
+@pytest.mark.parametrize("integrator", STEPPED)
+def test_a_batch_is_the_same_as_one_by_one_and_as_the_reference(pair, integrator):
+    """37 states fill some vectors and leave one part full."""
+    q, v = states(pair, 37)
+    options = {"time": 0.05, "step": 0.005, "integrator": integrator, "output": 3}
+    together = kt.simulate(pair, q, v, **options)
+    assert together.q.shape == (3, 37, pair.nq)
+    for k in (0, 7, 36):
+        alone = kt.simulate(pair, q[k], v[k], works=False, **options)
+        assert np.array_equal(alone.q[-1], together.q[-1, k])
+        assert np.array_equal(alone.v[-1], together.v[-1, k])
+    reference = kt.simulate(pair.with_backend("reference"), q, v, **options)
+    assert together.q == pytest.approx(reference.q, abs=1e-11)
+    assert together.v == pytest.approx(reference.v, abs=1e-9)
+    assert together.a == pytest.approx(reference.a, abs=1e-8)
+
+
+def test_a_batch_of_gains():
+    robot = arm().with_backend("compiled")
+    gains = np.random.default_rng(0).uniform(0.5, 3.0, (5, 3))
+    goal = trajectories.Cycloid([0.0, 0.0, 0.0], [0.3, -0.2, 0.4], 0.3)
+    options = {"time": 0.3, "step": 0.001, "integrator": "rk4", "output": 4}
+    studied = kt.simulate(robot, controller=control.PD(goal, gains, 0.05 * gains), **options)
+    assert studied.q.shape == (4, 5, 3)
+    for k in range(5):
+        alone = kt.simulate(robot, controller=control.PD(goal, gains[k], 0.05 * gains[k]), **options)
+        assert studied.q[:, k] == pytest.approx(alone.q, abs=1e-13)
+        assert studied.tau[:, k] == pytest.approx(alone.tau, abs=1e-12)
+    assert np.ptp(studied.q[-1], axis=0).min() > 1e-3  # gains matter
+
+
+def test_a_batch_on_the_ground_with_stiffnesses(pair):
+    q, v = states(pair, 16)
+    q[:, 6] = 0.1
+    stiffness = np.linspace(1e3, 8e3, 16)
+    options = {"time": 0.1, "step": 5e-4, "integrator": "rk4", "output": 3}
+
+    def ground(k):
+        return Ground(["trunk", "nose"], HuntCrossley(k, 0.5))
+
+    together = kt.simulate(pair, q, v, ground=ground(stiffness), **options)
+    assert together.contact_forces.shape == (3, 16, 2, 3)
+    assert together.contact_forces[..., 2].max() > 1.0
+    for k in (0, 9):
+        alone = kt.simulate(pair, q[k], v[k], ground=ground(float(stiffness[k])), works=False, **options)
+        assert together.q[:, k] == pytest.approx(alone.q, abs=1e-10)
+        assert together.contact_forces[:, k] == pytest.approx(alone.contact_forces, abs=1e-6)
+
+
+def test_a_python_function_gives_what_its_compiled_twin_gives(pair):
+    q, v = states(pair, 9)
+
+    def plain(t, q, v):
+        tau = np.zeros_like(v)
+        tau[..., 6:] = -0.2 * v[..., 6:] + 0.1 * np.sin(4 * t)
+        return tau
+
+    def scalars(t, q, v):
+        return [0.0] * 6 + [-0.2 * x + 0.1 * kt.sin(4 * t) for x in v[6:]]
+
+    options = {"time": 0.03, "step": 0.003, "output": 2}
+    for integrator in STEPPED:
+        a = kt.simulate(pair, q, v, controller=plain, integrator=integrator, **options)
+        b = kt.simulate(pair, q, v, controller=control.Law(scalars), integrator=integrator, **options)
+        assert a.q == pytest.approx(b.q, abs=1e-12)
+        assert a.tau == pytest.approx(b.tau, abs=1e-11)
+    nested = control.Saturated(control.from_function(plain), 0.05)
+    limited = control.Saturated(control.Law(scalars), 0.05)
+    a, b = (kt.simulate(pair, q, v, controller=c, integrator="rk4", **options) for c in (nested, limited))
+    assert a.q == pytest.approx(b.q, abs=1e-12)
+
+
+def test_threads_do_not_change_results(pair):
+    q, v = states(pair, 100)
+    runs = [kt.simulate(pair, q, v, time=0.05, step=0.005, integrator="rk4", output=2, threads=n) for n in (1, 2, 3)]
+    assert np.array_equal(runs[0].q, runs[1].q)
+    assert np.array_equal(runs[0].v, runs[2].v)
+
+
+def test_a_lane_that_is_lost_does_not_touch_the_others(pair):
+    q, v = states(pair, 10)
+    clean = kt.simulate(pair, q, v, time=0.05, step=0.005, integrator="rk4", output=2)
+    v[4, 2] = np.nan
+    spoilt = kt.simulate(pair, q, v, time=0.05, step=0.005, integrator="rk4", output=2)
+    others = np.arange(10) != 4
+    assert np.isnan(spoilt.v[-1, 4]).any()
+    assert np.array_equal(spoilt.q[-1, others], clean.q[-1, others])
+
+
+def test_samples_between_steps_and_shapes_of_batches(pair):
+    q, v = states(pair, 6)
+    times = [0.0, 0.0123, 0.05]
+    record = kt.simulate(
+        pair, q.reshape(2, 3, -1), v.reshape(2, 3, -1), time=0.05, step=0.005, integrator="dopri5", output=times
+    )
+    assert record.q.shape == (3, 2, 3, pair.nq)
+    exact = kt.simulate(pair, q[4], v[4], time=0.05, output=times, rtol=1e-12, atol=1e-12)
+    assert record.q[:, 1, 1] == pytest.approx(exact.q, abs=1e-9)
+    default = kt.simulate(pair, q, v, time=0.05, step=0.005, integrator="rk4")
+    assert len(default) == 101
+    one = kt.simulate(pair, q[:1], v[:1], time=0.05, step=0.005, integrator="rk4", output=2)
+    assert one.q.shape == (2, 1, pair.nq)
+
+
+def test_works_of_a_batch(pair):
+    q, v = states(pair, 4)
+    twist = control.Law(lambda t, q, v: [0.0] * 6 + [0.1 * kt.sin(9 * t), 0.0, 0.2, 0.3])
+    record = kt.simulate(pair, q, v, time=0.2, step=0.002, integrator="dopri5", controller=twist, works=True, output=5)
+    assert record.energy.actuators.shape == (5, 4)
+    assert np.abs(record.energy.error).max() < 1e-8
+    assert np.abs(record.energy.actuators[-1]).min() > 1e-4
+
+
+def test_a_simulator_is_set_up_once(pair):
+    simulator = kt.Simulator(pair, integrator="rk4", step=0.005)
+    q, v = states(pair, 3)
+    first = simulator.run(q, v, time=0.05, output=2)
+    kernels = dict(simulator.equation(False)._kernels)
+    again = simulator.run(q, v, time=0.05, output=2)
+    assert np.array_equal(first.q, again.q)
+    assert simulator.equation(False)._kernels == kernels
+    assert simulator.run(q[0], v[0], time=0.05).q.shape == (11, pair.nq)
+
+
+def test_what_a_batch_cannot_do(pair):
+    q, v = states(pair, 3)
+    with pytest.raises(kt.OptionError, match="fixed step"):
+        kt.simulate(pair, q, v, time=0.1)
+    with pytest.raises(kt.UnsupportedError, match="one simulation at a time"):
+        kt.simulate(pair, q, v, time=0.1, integrator="rk4", step=0.01, events=lambda t, q, v: 1.0)
+    with pytest.raises(kt.ShapeError, match="do not fit together"):
+        kt.simulate(pair, q, v[:2], time=0.1, integrator="rk4", step=0.01)
+    goal = control.PD(trajectories.Constant([0.0] * 4), np.ones((2, 4)), 0.1)
+    with pytest.raises(kt.OptionError, match="batches"):
+        kt.simulate(pair, q, v, time=0.1, integrator="rk4", step=0.01, controller=goal)
+
+
+def test_a_trajectory_that_ends_early_stops_a_batch_with_its_record():
+    robot = arm().with_backend("compiled")
+    goal = trajectories.Cycloid([0.0, 0.0, 0.0], [0.1, 0.2, 0.3], 0.2)
+    with pytest.raises(kt.SimulationError, match="trajectory ends") as caught:
+        kt.simulate(
+            robot, np.zeros((3, 3)), time=0.5, controller=control.PD(goal, 2.0, 0.05), integrator="rk4", step=0.002,
+            output=11,
+        )  # fmt: skip
+    assert caught.value.record.time == pytest.approx(np.arange(5) * 0.05)
+    assert caught.value.record.q.shape == (5, 3, 3)

@@ -1,0 +1,184 @@
+"""Records: slices, interpolation, pictures, files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from helpers.robots import arm, floating_pair
+
+import kinetree as kt
+from kinetree.simulation import control, trajectories
+from kinetree.simulation.energy import NAMES
+from kinetree.simulation.ground import Ground, HuntCrossley
+from kinetree.simulation.record import FIELDS
+
+
+@pytest.fixture(scope="module")
+def record() -> kt.Record:
+    """A body with a head and a tail that falls onto the ground, driven a little."""
+    robot = floating_pair().with_backend("compiled")
+    start = robot.neutral()
+    start[6] = 0.35
+    ground = Ground(["trunk", "tail"], HuntCrossley(2e4, 0.5))
+    twist = control.Law(lambda t, q, v: [0.0] * 6 + [0.1 * kt.sin(9 * t), 0.0, 0.2, 0.3])
+    return kt.simulate(
+        robot, start, time=0.5, controller=twist, ground=ground, output=101, rtol=1e-9,
+        events=kt.Event(lambda t, q, v: q[6] - 0.2, name="low"),
+    )  # fmt: skip
+
+
+def assert_equal(a: kt.Record, b: kt.Record) -> None:
+    assert np.array_equal(a.time, b.time)
+    for name in FIELDS:
+        assert np.array_equal(getattr(a, name), getattr(b, name)), name
+        assert getattr(a, name).shape == getattr(b, name).shape, name
+    for name in NAMES:
+        assert np.array_equal(getattr(a.energy, name), getattr(b.energy, name)), name
+    assert a.status == b.status
+    assert a.info == b.info
+    assert len(a.events) == len(b.events)
+    for x, y in zip(a.events, b.events, strict=True):
+        assert (x.time, x.name, x.index) == (y.time, y.name, y.index)
+        assert np.array_equal(x.q, y.q)
+        assert np.array_equal(x.v, y.v)
+
+
+def test_everything_in_it_fits_together(record):
+    robot = record.robot
+    assert len(record) == 101
+    assert record.contact_forces.shape == (101, 2, 3)
+    assert record.contact_forces[:, :, 2].max() > 1.0  # it did hit
+    assert record.contact_forces[:, :, 2].min() >= 0.0
+    assert record.events
+    assert record.events[0].name == "low"
+    assert record.events[0].q[6] == pytest.approx(0.2, abs=1e-10)
+    # Newton's law for the whole: the momentum's rate is weight and contact forces
+    outside = robot.momentum_rate(record.q, record.v, record.a)[:, 3:]
+    expected = record.contact_forces.sum(axis=1) + robot.mass * robot.gravity
+    assert outside == pytest.approx(expected, abs=1e-6)
+    assert record.energy.kinetic == pytest.approx(robot.kinetic_energy(record.q, record.v))
+    assert record.energy.potential == pytest.approx(robot.potential_energy(record.q))
+
+
+def test_slices(record):
+    part = record[10:20]
+    assert len(part) == 10
+    assert np.array_equal(part.q, record.q[10:20])
+    assert np.array_equal(part.energy.total, record.energy.total[10:20])
+    assert all(part.time[0] <= e.time <= part.time[-1] for e in part.events)
+    assert len(record[-1]) == 1
+    assert record[-1].time[0] == record.time[-1]
+    assert len(record[record.time > 0.25]) == int((record.time > 0.25).sum())
+    assert "101 samples" in repr(record)
+
+
+def test_between_samples_it_follows_the_motion():
+    """Halfway between samples, against a run that has samples there; quaternions stay unit."""
+    robot = floating_pair().with_backend("compiled")
+    v0 = np.linspace(-2, 2, robot.nv)
+    options = {"time": 0.4, "rtol": 1e-11, "atol": 1e-12}
+    coarse = kt.simulate(robot, None, v0, output=41, **options)
+    times = coarse.time[:-1] + 0.005
+    fine = kt.simulate(robot, None, v0, output=times, **options)
+    between = coarse.at(times)
+    assert np.abs(robot.difference(between.q, fine.q)).max() < 1e-7
+    assert np.abs(between.v - fine.v).max() < 1e-5
+    assert np.linalg.norm(between.q[:, :4], axis=1) == pytest.approx(1.0, abs=1e-12)
+    assert np.abs(robot.difference(coarse.at(coarse.time).q, coarse.q)).max() < 1e-14
+    assert coarse.at(coarse.time[7]).q[0] == pytest.approx(coarse.q[7], abs=1e-14)
+    with pytest.raises(kt.OptionError, match="outside"):
+        coarse.at(0.5)
+    with pytest.raises(kt.OptionError, match="outside"):
+        coarse.at([0.1, np.nan])
+
+
+@pytest.mark.parametrize("ending", [".npz", ".csv", ".parquet"])
+def test_files_give_back_what_was_saved_to_the_last_bit(record, tmp_path, ending):
+    if ending == ".parquet":
+        pytest.importorskip("pyarrow")
+    path = tmp_path / f"motion{ending}"
+    record.save(path)
+    assert [p.name for p in tmp_path.iterdir()] == [path.name]  # nothing half-written beside it
+    again = kt.Record.load(path)
+    assert_equal(record, again)
+    assert again.robot is None
+    with pytest.raises(kt.OptionError, match="robot="):
+        again.at(0.1)
+    known = kt.Record.load(path, robot=record.robot)
+    assert np.array_equal(known.at(0.1234).q, record.at(0.1234).q)
+
+
+def test_csv_is_an_ordinary_table(record, tmp_path):
+    record.save(tmp_path / "motion.csv")
+    lines = (tmp_path / "motion.csv").read_text().splitlines()
+    names = lines[1].split(",")
+    assert names[0] == "time"
+    assert "tau:hinge" in names
+    assert "energy:kinetic" in names
+    assert len(lines) == 2 + len(record)
+
+
+def test_files_that_cannot_be(record, tmp_path):
+    with pytest.raises(kt.OptionError, match=r"\.npz, \.csv, \.parquet"):
+        record.save(tmp_path / "motion.mat")
+    with pytest.raises(kt.OutputError, match="cannot be written"):
+        record.save(tmp_path / "nowhere" / "motion.npz")
+    with pytest.raises(kt.RobotFileNotFoundError):
+        kt.Record.load(tmp_path / "motion.npz")
+    for name, text in (("a.csv", "time,q\n1,2\n"), ("a.npz", "no archive"), ("a.parquet", "PAR")):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(kt.FileFormatError, match=name):
+            kt.Record.load(tmp_path / name)
+    (tmp_path / "cut.csv").write_text("# kinetree record {\n")
+    with pytest.raises(kt.FileFormatError, match="no record"):
+        kt.Record.load(tmp_path / "cut.csv")
+
+
+def test_pictures_have_labels_with_units(record, tmp_path):
+    pytest.importorskip("matplotlib")
+    figure = record.plot(path=tmp_path / "motion.png")
+    assert (tmp_path / "motion.png").stat().st_size > 10_000
+    labels = [axis.get_ylabel() for axis in figure.axes]
+    assert "position [rad]" in labels
+    assert "position [m]" in labels
+    assert "velocity [rad/s]" in labels
+    assert "actuator [N m]" in labels
+    assert "energy [J]" in labels
+    assert "contact force [N]" in labels
+    assert figure.axes[-1].get_xlabel() == "time [s]"
+    hinge = next(a for a in figure.axes if a.get_ylabel() == "position [rad]").lines[0]
+    assert np.array_equal(hinge.get_ydata(), record.q[:, record.robot.joint("hinge").q_slice.start])
+    assert [a.get_ylabel() for a in record.plot("energy").axes] == ["energy [J]"]
+    with pytest.raises(kt.UnknownNameError, match="did you mean 'energy'"):
+        record.plot("enrgy")
+
+
+def test_no_samples_and_one_sample():
+    robot = arm()
+    nothing = kt.simulate(robot, time=0.1, output=[])
+    assert len(nothing) == 0
+    still = kt.simulate(robot, time=0.0)
+    assert len(still) == 1
+    assert still.status == "complete"
+    assert len(still.at(0.0)) == 1
+    assert "nothing" in repr(nothing)
+
+
+def test_a_batch_of_records(tmp_path):
+    robot = arm().with_backend("compiled")
+    goal = control.PD(trajectories.Constant([0.0, 0.0, 0.0]), 1.0, 0.1)
+    record = kt.simulate(
+        robot, np.zeros((4, 3)), np.eye(4, 3), time=0.1, controller=goal, integrator="rk4", step=0.002, output=3
+    )
+    assert record.q.shape == (3, 4, 3)
+    one = record.lane(2)
+    assert np.array_equal(one.q, record.q[:, 2])
+    assert one.plot() is not None
+    record.save(tmp_path / "batch.npz")
+    assert_equal(kt.Record.load(tmp_path / "batch.npz"), record)
+    with pytest.raises(kt.UnsupportedError, match="lane"):
+        record.save(tmp_path / "batch.csv")
+    with pytest.raises(kt.UnsupportedError, match="lane"):
+        record.plot()
+    with pytest.raises(kt.OptionError, match="no batch"):
+        one.lane(0)
