@@ -102,7 +102,7 @@ def check_symbols(symbols: Symbols | None, names: Iterable[str]) -> None:
 def latex_names(model: Model, symbols: Mapping[str, Sequence[Any]]) -> dict[Any, str]:
     """How coordinates and their rates are written: v as a dotted q where it is the rate of q."""
     names: dict[Any, str] = {}
-    for joint in model.joints:
+    for joint in model.joints if "q" in symbols else ():
         if joint.mimic or joint.kind.quaternion is not None:
             continue
         for k in range(joint.nv):

@@ -11,9 +11,9 @@ from typing import Any
 from ..arrays import flatten
 from ..catalogue import find
 from ..codegen import complete_options
-from ..engine.graph import CONST, INPUT
+from ..engine.graph import CONST, DIV, INPUT
 from ..engine.kernel import Traced, trace
-from ..errors import SingularError, UnsupportedError
+from ..errors import ModelError, SingularError, UnsupportedError
 from ..robot import Robot
 from ..spatial import Force, Scalar
 from .parameters import Parametric
@@ -99,9 +99,12 @@ class Call:
             return flatten(algorithm.function(tree, *vectors, loads, **self.options))
         except ZeroDivisionError:
             raise self.singular() from None
-        except TypeError as problem:
+        except (TypeError, ModelError) as problem:
+            reason = problem.__cause__ if isinstance(problem, ModelError) else problem
+            if not isinstance(reason, TypeError):  # a joint's own function that asks a symbol for its value
+                raise
             raise UnsupportedError(
-                f"{self.name} of robot {self.subject.name!r} cannot be run on symbols: {problem}. A joint's own "
+                f"{self.name} of robot {self.subject.name!r} cannot be run on symbols: {reason}. A joint's own "
                 "function must be made of + - * / and kinetree's sin, cos, sqrt and arctan2, without branches"
             ) from problem
 
@@ -124,7 +127,10 @@ class Program:
             known = {id(x): node for x, node in zip(parameters, nodes, strict=True)}
             return call.run(call.subject.tree(lambda x: known.get(id(x), x)), state)
 
-        return cls(call, trace(compute, [*lengths, len(parameters)], lambda nested: nested))
+        traced = trace(compute, [*lengths, len(parameters)], lambda nested: nested)
+        if _divides_by_zero(traced):
+            raise call.singular()
+        return cls(call, traced)
 
     def replay(self, operations: Mapping[str, Callable[..., Any]], scalars: Sequence[Any]) -> list[Any]:
         """Results, one after the other, for all inputs and parameters one after the other."""
@@ -138,3 +144,10 @@ class Program:
             else:
                 values[i] = operations[kind](*(values[a] for a in graph.args[i]))
         return [values[o] for o in self.traced.outputs]
+
+
+def _divides_by_zero(traced: Traced) -> bool:
+    """Whether some divisor is zero whatever the inputs are."""
+    graph = traced.graph
+    divisors = (graph.args[i][1] for i in graph.reachable(traced.outputs) if graph.kinds[i] == DIV)
+    return any(graph.is_const(d) and graph.values[d] == 0.0 for d in divisors)
