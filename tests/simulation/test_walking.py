@@ -1,0 +1,93 @@
+"""The sources' walking machines walk: distances, touchdown, angles, reactions, energy (000 chapters 7 and 9, 003).
+
+The numbers of the sources are read off figures or stated in words, and what they leave open
+(foot widths, trunk inertias, the ground's delta_max) had to be chosen, so the comparison is
+as loose as the words are.
+"""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from helpers.walkers import WALKERS
+
+pytestmark = pytest.mark.slow
+
+
+def walk(walker, time, controller, samples=401):
+    q, v = walker.start()
+    return kt.simulate(
+        walker.robot.with_backend("compiled"), q, v, time=time, controller=controller, ground=walker.ground,
+        integrator="bdf", rtol=1e-6, atol=1e-8, output=samples, progress=False,
+    )  # fmt: skip
+
+
+def trunk(walker, record):
+    """Forward position, height and angles of the trunk."""
+    if walker.planar_base:
+        return record.q[:, 2], record.q[:, 1], record.q[:, :1]
+    return record.q[:, 3], record.q[:, 5], record.q[:, :3]
+
+
+def vertical_forces(walker, record):
+    """Upward force on every foot."""
+    forces = np.asarray(record.contact_forces).reshape(len(record.time), -1, 3)
+    return forces[..., 2].reshape(len(record.time), len(walker.walk.legs), -1).sum(axis=-1), forces
+
+
+FACTS = {  # distance, angle in degrees, touchdown: stated; the book's total-energy error in joules
+    "planar-biped": (0.3, 3.0, 0.83, 8.48e-4),  # L2440, L4343
+    "spatial-biped": (0.3, 2.0, None, 3.6e-3),  # L2477-2482, L4347
+    "quadruped": (0.3, 2.0, 0.8, 6.28e-5),  # L2521-2537, L4351
+    "hexapod": (0.4, 0.3, 0.45, 3.31e-2),  # L2570, L4355
+}
+
+
+@pytest.mark.parametrize("name", FACTS)
+def test_one_step_under_computed_torque(name):
+    distance, angle, touchdown, energy = FACTS[name]
+    walker = WALKERS[name]()
+    gait = walker.walk.gait
+    record = walk(walker, gait.period, walker.computed_torque())
+    x, z, angles = trunk(walker, record)
+    assert x[-1] - x[0] == pytest.approx(distance, rel=0.12)
+    assert np.ptp(z) < 0.03
+    assert np.degrees(np.abs(angles)).max() < angle + 0.3
+    per_foot, forces = vertical_forces(walker, record)
+    assert forces[..., 2].min() >= 0.0  # the ground never pulls
+    swinging = [k for k, leg in enumerate(walker.walk.legs) if leg.group == 1]
+    late = record.time > 0.3 * gait.period
+    landed = [record.time[np.argmax((per_foot[:, k] > 1e-3) & late)] for k in swinging]
+    if touchdown is not None:
+        assert min(landed) == pytest.approx(touchdown, abs=0.04)
+    assert np.ptp(record.energy.total) < energy
+    robot = walker.robot
+    balance = robot.momentum_rate(record.q, record.v, record.a)[:, 3:] - robot.mass * robot.gravity
+    np.testing.assert_allclose(forces.sum(axis=1), balance, rtol=1e-7, atol=1e-6)  # Newton, for the whole machine
+    n = walker.robot.nv - walker.walk.n
+    np.testing.assert_allclose(record.q[:, n:], walker.walk(record.time)[0], atol=1e-4)  # the error starts at zero
+
+
+@pytest.mark.parametrize(("name", "time"), [("planar-biped", 4.0), ("quadruped", 2.0)])
+def test_feedforward_walks_on(name, time):
+    """000 table 9.2: without falling, forward, joints following."""
+    walker = WALKERS[name]()
+    record = walk(walker, time, walker.feedforward(), 101)
+    x, z, angles = trunk(walker, record)
+    steps = time / walker.walk.gait.period
+    assert x[-1] - x[0] == pytest.approx(steps * walker.walk.gait.stride, rel=0.12)
+    assert np.ptp(z) < 0.04
+    assert np.degrees(np.abs(angles)).max() < 5.0
+    n = walker.robot.nv - walker.walk.n
+    np.testing.assert_allclose(record.q[:, n:], walker.walk(record.time)[0], atol=5e-3)
+
+
+def test_the_biped_of_003_walks_four_seconds_with_its_gains():
+    walker = WALKERS["unified-biped"]()
+    record = walk(walker, 4.0, walker.feedforward(), 201)
+    x, z, angles = trunk(walker, record)
+    assert x[-1] - x[0] > 0.7  # 0.8 m if no foot slid
+    assert np.all((z > 1.15) & (z < 1.26))
+    assert np.degrees(np.abs(angles)).max() < 12.0  # "slight variation", 003 fig. 7
+    assert np.ptp(record.energy.total) < 1e-3
+    assert vertical_forces(walker, record)[1][..., 2].min() >= 0.0
