@@ -10,7 +10,7 @@ from scipy.interpolate import BPoly, CubicSpline
 import kinetree as kt
 from helpers.robots import floating_pair
 from kinetree.engine.kernel import Kernel, trace
-from kinetree.errors import OptionError, ShapeError, TrajectoryError, UnknownNameError
+from kinetree.errors import OptionError, ShapeError, TrajectoryError, UnknownNameError, UnsupportedError
 from kinetree.simulation import trajectories as tr
 from kinetree.simulation.jets import Jet
 
@@ -161,6 +161,31 @@ def test_machine_code_says_the_same(name):
         np.testing.assert_allclose(kernel(np.array([[-5.0], [9.0]]))[:, 0], [Q0, Q1], atol=1e-15)
     elif math.isfinite(trajectory.end):
         assert np.isnan(kernel(np.array([[trajectory.end + 0.1]]))[0, 0, :2]).all()
+
+
+@pytest.mark.parametrize("name", [n for n in SMOOTH if n != "repeated"])
+def test_derivatives_against_casadi(name):
+    casadi = pytest.importorskip("casadi")
+    trajectory = SMOOTH[name]
+    t = casadi.SX.sym("t")
+    q, v, a = (casadi.vertcat(*x) for x in trajectory.at(t))
+    judge = casadi.Function("judge", [t], [casadi.jacobian(q, t), casadi.jacobian(casadi.jacobian(q, t), t), v, a])
+    for moment in quiet_times(name, 8):
+        first, second, v_here, a_here = (np.array(x) for x in judge(moment))
+        np.testing.assert_allclose(v_here, first, atol=1e-11)
+        np.testing.assert_allclose(a_here, second, atol=1e-9)
+
+
+def test_batches_of_motions_are_not_compiled_by_mistake():
+    many = tr.Cycloid(np.zeros((4, 2)), np.ones((4, 2)), 1.0)
+    for trajectory in (
+        many,
+        tr.Stacked([many, many]),
+        tr.Joined([many, many], jumps=True),
+        tr.Repeated(many, jumps=True),
+    ):
+        with pytest.raises(UnsupportedError, match="batch"):
+            trace(lambda t, x=trajectory: list(x.at(t[0])), (1,), lambda x: x)
 
 
 @pytest.mark.parametrize("name", [n for n in SMOOTH if math.isfinite(SMOOTH[n].end)])

@@ -39,6 +39,7 @@ from .controller import (
     gains,
     gathered,
     idle_joints,
+    refuse_loops,
     spread,
     tracking_error,
 )
@@ -261,6 +262,7 @@ class GravityCompensation(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Joint forces."""
+        refuse_loops(tree, "GravityCompensation")
         weight, _ = newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)
         driven = driven_joints(tree)
         return spread(tree, driven, gathered(driven, weight)), []
@@ -318,6 +320,7 @@ class OperationalSpace(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Joint forces."""
+        refuse_loops(tree, "OperationalSpace")
         if idle_joints(tree):
             raise ModelError(
                 f"robot {tree.name!r} has joints without motor: operational-space control needs all driven"

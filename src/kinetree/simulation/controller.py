@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import hybrid, newton_euler
 from ..arrays import as_array, batch_shape, pack, split
-from ..errors import OptionError, ShapeError
+from ..errors import OptionError, ShapeError, UnsupportedError
 from ..model.tree import Joint, Model
 from ..spatial import Force, Scalar
 from .trajectory import Trajectory
@@ -64,6 +64,7 @@ def forces_for(
 
     With a floating base this is 000 eq. 9.8-9.9: first the base gives way, then the forces follow.
     """
+    refuse_loops(tree, "a law through inverse dynamics")
     given = spread(tree, driven, a)
     if not idle_joints(tree):
         return given, newton_euler.inverse_dynamics(tree, q, v, given, tree.gravity, loads)[0]
@@ -75,6 +76,15 @@ def forces_for(
 
 def _follows(tree: Model, joint: Joint, driven: Sequence[Joint]) -> bool:
     return joint.mimic is not None and joint.mimic.leader in {j.name for j in driven}
+
+
+def refuse_loops(tree: Model, law: str) -> None:
+    """Laws that compute with the open tree do not know what closes it."""
+    if tree.loops:
+        raise UnsupportedError(
+            f"robot {tree.name!r} has closed loops, which {law} does not respect; use PD or PID, or compute forces "
+            "with robot.inverse_dynamics and replay them with TorqueTable"
+        )
 
 
 class Error(NamedTuple):

@@ -98,6 +98,9 @@ class Joined(Trajectory):
         """When the last part ends."""
         return self._edges[-1]
 
+    def _batched(self) -> bool:
+        return any(part._batched() for part in self.parts)
+
     def motion(self, t: Jet) -> Motion:
         """Positions, velocities and accelerations over any scalar."""
         chosen: list[list[Scalar]] = []
@@ -150,6 +153,9 @@ class Repeated(Trajectory):
         """When the first round starts."""
         return self.part.start
 
+    def _batched(self) -> bool:
+        return self.part._batched()
+
     def motion(self, t: Jet) -> Motion:
         """Positions, velocities and accelerations over any scalar."""
         begin = self.part.start
@@ -190,6 +196,9 @@ class Stacked(Trajectory):
     def end(self) -> float:
         """When the first of them ends."""
         return min(part.end for part in self.parts)
+
+    def _batched(self) -> bool:
+        return any(part._batched() for part in self.parts)
 
     def motion(self, t: Jet) -> Motion:
         """Positions, velocities and accelerations over any scalar."""

@@ -52,6 +52,9 @@ class Piecewise(Trajectory):
         """Last knot."""
         return float(np.asarray(self.knots)[-1])
 
+    def _batched(self) -> bool:
+        return False
+
     def position(self, t: Scalar) -> list[Scalar]:
         """Positions over any scalar."""
         return polynomials(np.asarray(self.knots), np.asarray(self.coefficients), t)

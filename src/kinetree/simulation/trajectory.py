@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..arrays import pack
-from ..errors import OptionError, ShapeError, TrajectoryError
+from ..errors import OptionError, ShapeError, TrajectoryError, UnsupportedError
 from ..spatial.scalar import Scalar, where
 from .jets import Jet, as_jet
 from .piecewise import is_concrete
@@ -73,6 +73,10 @@ class Trajectory:
         Outside its span a trajectory without ``hold`` raises an error for numbers, and is NaN
         where ``t`` is not known yet (in machine code).
         """
+        if not is_concrete(t) and self._batched():
+            raise UnsupportedError(
+                f"this {type(self).__name__} holds a batch of motions, which cannot be compiled: give it one"
+            )
         return self.motion(self._moment(t))
 
     def __call__(self, t: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -92,6 +96,11 @@ class Trajectory:
         from .joining import Joined
 
         return Joined((self, *following))
+
+    def _batched(self) -> bool:
+        """Whether its numbers have a batch in front."""
+        found = [getattr(self, f.name) for f in fields(self)]
+        return any(isinstance(x, np.ndarray) and x.ndim > 1 for x in found)
 
     def _moment(self, t: Scalar) -> Jet:
         """The time as a jet, kept within the span or refused outside it."""
