@@ -11,6 +11,9 @@ from collections.abc import Iterator
 from functools import cache, reduce
 from operator import add, mul
 
+import casadi
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import sympy as sp
@@ -29,10 +32,6 @@ from kinetree.engine.graph import CONST, FMA, INPUT, KINDS
 from kinetree.spatial import arctan2
 from kinetree.symbolic import on_casadi, on_jax
 from kinetree.symbolic.tidy import postorder, tidy
-
-casadi = pytest.importorskip("casadi", reason="pip install kinetree[casadi]")
-jax = pytest.importorskip("jax", reason="pip install kinetree[jax]")
-jnp = pytest.importorskip("jax.numpy")
 
 jax.config.update("jax_enable_x64", True)
 
@@ -751,6 +750,10 @@ def test_two_link_arm_fits_on_a_page():
     assert all(line.endswith(r" \\") for line in lines[1:-2])
     assert two_link_equations()._repr_latex_() == text
     assert "two-link" in repr(two_link_equations())
+
+
+def test_equations_of_a_robot():
+    assert small_arm().equations(numbers="float").tau == symbolic.equations(small_arm(), numbers="float").tau
 
 
 def test_two_link_arm_other_algorithms():

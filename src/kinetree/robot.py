@@ -47,6 +47,7 @@ from .spatial import Force, Transform, Vec3
 if TYPE_CHECKING:
     from .codegen import Exported
     from .engine.count import Count
+    from .symbolic.on_sympy import Equations
 
 Array = np.ndarray
 
@@ -346,6 +347,19 @@ class Robot:
         from . import codegen
 
         return codegen.codegen(self, directory, algorithms, **options)
+
+    def equations(self, **options: Any) -> Equations:
+        """The equations of motion as SymPy expressions, simplified, and as LaTeX.
+
+        See :func:`kinetree.symbolic.equations` for the options.
+
+        Examples
+        --------
+        ``print(robot.equations().latex())``
+        """
+        from . import symbolic
+
+        return symbolic.equations(self, **options)
 
     # ---------------------------------------------------------------- configurations
 
