@@ -437,6 +437,17 @@ def _named(parts: Sequence[Controller], numbers: Mapping[str, Scalars]) -> list[
     return found
 
 
+def _compilable(part: Controller) -> Controller:
+    """Refuse plain Python functions, which cannot be part of a compiled law."""
+    if isinstance(part, PythonLaw):
+        raise OptionError(
+            "a plain Python function cannot be combined with other laws: call them inside of it, or use Law"
+        )
+    if not isinstance(part, Controller):
+        raise OptionError(f"a controller is needed here, not {type(part).__name__}")
+    return part
+
+
 @dataclass(frozen=True, eq=False)
 class Sum(Controller):
     """Several controllers at once: their forces add up."""
@@ -446,7 +457,7 @@ class Sum(Controller):
     def __post_init__(self) -> None:
         flat: list[Controller] = []
         for part in self.parts:
-            flat += list(part.parts) if isinstance(part, Sum) else [part]
+            flat += list(part.parts) if isinstance(part, Sum) else [_compilable(part)]
         object.__setattr__(self, "parts", tuple(flat))
 
     @property
@@ -494,6 +505,9 @@ class Saturated(Controller):
 
     controller: Controller
     limit: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        _compilable(self.controller)
 
     @property
     def span(self) -> tuple[float, float]:
