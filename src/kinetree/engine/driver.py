@@ -14,6 +14,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+from . import stream
+
 SYMBOL = "drive"
 RUN = "run"
 
@@ -46,8 +48,7 @@ def pack_job(
     streamed past the caches, which pays when they are too many to stay in them.
     """
     head = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), context, places)
-    head += (tile_area, scratch_bytes)
-    words = (*head, *pointers, *strides, *lengths)
+    words = (*head, tile_area, scratch_bytes, *pointers, *strides, *lengths)
     return struct.pack(f"<{len(words)}q", *words)
 
 
@@ -66,10 +67,12 @@ def _unpack_job() -> list[str]:
     ]
 
 
-def driver_module(lanes: int, single_precision: bool = False) -> str:
+def driver_module(lanes: int, single_precision: bool = False, whole_lines: bool = False) -> str:
     """LLVM assembly of ``drive(job)``, a job being a block of 8-byte words as :func:`pack_job` makes it.
 
     ``run(job, scratch, start, stop, tile_area)`` does a part of it.
+
+    With ``whole_lines`` (AVX-512, doubles) results that are streamed go straight from registers.
 
     Strides are in elements. ``scratch`` must hold the inputs, the outputs and two
     spare vectors per lane, aligned to the vector size.
@@ -195,10 +198,11 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
         "  %out_start = mul i64 %base, %out_length",
         f"  %final = getelementptr {real}, ptr %out, i64 %out_start",
         "  %streaming = icmp ne ptr %tile_area, null",
+        *(_by_lines(lanes) if whole_lines else []),
         f"  %chunk = select i1 %streaming, i64 {CHUNK}, i64 %out_length",
         "  br label %out_chunk",
         "out_chunk:",
-        "  %d0 = phi i64 [ 0, %calculate ], [ %d1, %chunk_end ]",
+        f"  %d0 = phi i64 [ 0, %{'by_chunks' if whole_lines else 'calculate'} ], [ %d1, %chunk_end ]",
         "  %more_chunks = icmp slt i64 %d0, %out_length",
         "  br i1 %more_chunks, label %chunk_body, label %tile_end",
         "chunk_body:",
@@ -262,10 +266,27 @@ def driver_module(lanes: int, single_precision: bool = False) -> str:
         "  ret i64 %answer",
         "}",
         *_whole_job(),
+        *(stream.stream_function() if whole_lines else []),
         "!0 = !{i32 1}",
         "",
     ]
     return "\n".join(text)
+
+
+def _by_lines(lanes: int) -> list[str]:
+    """A full tile of results that are to be streamed."""
+    return [
+        f"  %tile_stop = add i64 %base, {lanes}",
+        "  %full = icmp sle i64 %tile_stop, %stop",
+        f"  %long = icmp sge i64 %out_length, {lanes}",
+        "  %full_and_long = and i1 %full, %long",
+        "  %by_lines = and i1 %full_and_long, %streaming",
+        "  br i1 %by_lines, label %lines, label %by_chunks",
+        "lines:",
+        f"  call void @{stream.SYMBOL}(ptr %result, ptr %places, ptr %final, i64 %out_length)",
+        "  br label %tile_end",
+        "by_chunks:",
+    ]
 
 
 def _whole_job() -> list[str]:

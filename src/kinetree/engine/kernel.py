@@ -71,7 +71,7 @@ def _collect(nested: Any, leaves: list[Any]) -> Shape:
 def _driver(single_precision: bool) -> tuple[Any, int, Any]:
     """The batch loop, the same for all kernels: callable, and the address of its part for several threads."""
     lanes = machine.host().lanes * (2 if single_precision else 1)
-    text = driver.driver_module(lanes, single_precision)
+    text = driver.driver_module(lanes, single_precision, whole_lines=lanes == 8 and not single_precision)
     key = cache.digest("driver", text, machine.host().key)
     code = cache.read(key)
     if code is None:
