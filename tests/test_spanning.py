@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.transform import Rotation
 
 import kinetree as kt
+from helpers import loop_models
 from helpers.compare import assert_close
 from helpers.graphs import CLOSING, Graph, coordinates, pose_of
 from helpers.robots import KINDS, random_axis, random_mass, random_pose
@@ -548,3 +549,85 @@ def test_a_weld_walked_backwards():
     assert_close(robot.pose(q, "glue"), plate, 1e-15)
     foot = place.inverse().matrix @ [0, 0, 0.5, 1]
     assert_close(robot.center_of_mass(q), (plate @ (2 * foot + [0, 0, 0, 1]) / 3)[:3], 1e-14)
+
+
+# Whole mechanisms: actuator forces and motions do not depend on the cuts
+
+
+def transferred(
+    first: kt.Mechanism, second: kt.Mechanism, q: np.ndarray, v: np.ndarray, a: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A state of one tree in another: joints of both as they are, the others from closing the loops."""
+    common = [name for name in second.joint_names if name in first.joint_names]
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        guess = second.random_configuration(rng)
+        for name in common:
+            guess[second.joint(name).q_slice] = q[first.joint(name).q_slice]
+        try:
+            q2 = second.close(guess, fixed=common)
+            break
+        except kt.KinetreeError:
+            continue
+    k = second.loop_jacobian(q2)
+    known = np.zeros(second.nv, dtype=bool)
+    for name in common:
+        known[second.joint(name).v_slice] = True
+
+    def follow(rates: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+        full = np.zeros(second.nv)
+        for name in common:
+            full[second.joint(name).v_slice] = rates[first.joint(name).v_slice]
+        full[~known] = np.linalg.lstsq(k[:, ~known], rhs - k[:, known] @ full[known], rcond=None)[0]
+        return full
+
+    v2 = follow(v, np.zeros(len(k)))
+    return q2, v2, follow(a, -second.loop_drift(q2, v2))
+
+
+def stewart() -> tuple[kt.Mechanism, np.ndarray]:
+    mechanism = loop_models.stewart()
+    pose = kt.Pose.of((0.1, -0.05, 1.2), rpy=(0.1, -0.2, 0.15)).matrix
+    return mechanism, loop_models.stewart_at(mechanism, pose)
+
+
+MECHANISMS = {
+    "four-bar": lambda: (loop_models.four_bar(), np.array([0.4, 1.0, 4.3])),
+    "five-bar": lambda: (loop_models.five_bar(), loop_models.FIVE_BAR_START),
+    "leg": lambda: (loop_models.leg(), loop_models.LEG_START),
+    "arm": lambda: (loop_models.parallelogram_arm(), np.array([0.1, -1.0, 0.9, -0.9, 1.1, 0.3, 0.2])),
+    "stewart": stewart,
+}
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_forces_and_motions_do_not_depend_on_the_cuts(name):
+    mechanism, start = MECHANISMS[name]()
+    driven = [j.name for j in mechanism.model.joints if j.actuated]
+    q = mechanism.close(start, fixed=driven)
+    rng = np.random.default_rng(1)
+    count = len(mechanism.independent(q))
+    v = mechanism.velocities(q, rng.uniform(-1, 1, count))
+    a = mechanism.accelerations(q, v, rng.uniform(-1, 1, count))
+    tau = mechanism.inverse_dynamics(q, v, a)
+    passive = [j.name for j in mechanism.model.joints if not j.actuated] + mechanism.loop_names
+    choices = list(itertools.combinations(passive, len(mechanism.model.loops)))
+    tried = 0
+    for k in rng.permutation(len(choices)):
+        try:
+            other = mechanism.with_cuts(list(choices[k]))
+        except GraphError:
+            continue  # would leave a body hanging
+        assert set(other.loop_names) == set(choices[k])
+        q2, v2, a2 = transferred(mechanism, other, q, v, a)
+        tau2 = other.inverse_dynamics(q2, v2, a2)
+        for joint in driven:
+            assert_close(
+                tau2[other.joint(joint).v_slice], tau[mechanism.joint(joint).v_slice], 1e-9, scale=np.abs(tau).max()
+            )
+        assert_close(other.forward_dynamics(q2, v2, tau2), a2, 1e-8)
+        assert_close(other.kinetic_energy(q2, v2), mechanism.kinetic_energy(q, v), 1e-9)
+        tried += 1
+        if tried == 6:
+            break
+    assert tried >= 3
