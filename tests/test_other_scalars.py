@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 import kinetree as kt
 from helpers.compare import assert_close, derivative
+from helpers.mechanisms import four_bar
 from helpers.robots import floating_pair, random_mass, random_state, random_tree
 from judges.real_robots import load_quietly, robot_file
 from kinetree import symbolic
@@ -327,6 +328,34 @@ def test_methods_of_forward_dynamics(method):
     state = states(robot, "forward_dynamics")
     found = symbolic.function(robot, "forward_dynamics", "casadi", method=method)(*state.values())
     assert_close(found.full()[:, 0], reference(robot, "forward_dynamics", state, method=method), TOLERANCE)
+
+
+@pytest.mark.parametrize("name", ["loop_gaps", "loop_jacobian", "loop_drift"])
+@pytest.mark.parametrize("backend", symbolic.BACKENDS)
+def test_closed_loops(backend, name):
+    robot = four_bar()
+    state = states(robot, name)
+    expected = robot.with_backend("reference")._run(name, **state).ravel()
+    assert expected.size
+    if backend == "sympy":
+        found = numbers_in(symbolic.expression(robot, name, simplify=False), state)
+    else:
+        with jax.disable_jit():
+            found = symbolic.function(robot, name, backend)(*state.values())
+        found = (found.full() if backend == "casadi" else np.asarray(found)).ravel()
+    assert_close(found, expected, TOLERANCE)
+    with pytest.raises(kt.ModelError, match=f"robot 'small arm' has no closed loops, so it has no {name}"):
+        symbolic.function(small_arm(), name, backend)
+
+
+@pytest.mark.parametrize("backend", symbolic.BACKENDS)
+def test_loop_forces_are_not_left_out_in_silence(backend):
+    robot = four_bar()
+    with pytest.raises(kt.UnsupportedError, match=r"forces of its closed loops.*\.tree"):
+        symbolic.function(robot, "inverse_dynamics", backend)
+    with pytest.raises(kt.UnsupportedError, match="equations of robot 'four-bar'"):
+        robot.equations()
+    symbolic.function(robot.tree, "gravity_force", backend)
 
 
 # ------------------------------------------------------------------ JAX

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import UnknownNameError
 from ..robot import Robot
 from .parameters import Parametric, with_parameters
-from .programs import Call, as_parametric, library
+from .programs import Call, as_parametric, check_loops, library
 
 if TYPE_CHECKING:
     from .on_sympy import Equations, Expression
@@ -144,4 +144,6 @@ def equations(
     library("sympy")
     from . import on_sympy
 
-    return on_sympy.Equations(as_parametric(robot), symbols, on_sympy.Style.of(numbers, simplify))
+    subject = as_parametric(robot)
+    check_loops(subject.robot, "equations")
+    return on_sympy.Equations(subject, symbols, on_sympy.Style.of(numbers, simplify))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..arrays import flatten
-from ..catalogue import find
+from ..catalogue import LOOP_ALGORITHMS, find
 from ..codegen import complete_options
 from ..engine.graph import CONST, DIV, INPUT
 from ..engine.kernel import Traced, trace
@@ -34,6 +34,14 @@ RESULTS: dict[str, tuple[str, ...]] = {
 """What to call results; others are called after their algorithm."""
 
 
+OPENED = frozenset({
+    "inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "floating_base_inverse_dynamics", "joint_wrenches",
+    "inverse_mass_matrix", "operational_space_inertia", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+    "equations",
+})  # fmt: skip
+"""What closed loops change."""
+
+
 def library(name: str) -> Any:
     """A library that is an extra, or an error that says how to get it."""
     try:
@@ -42,6 +50,17 @@ def library(name: str) -> Any:
         raise UnsupportedError(
             f"this needs the package {name!r}: pip install 'kinetree[{EXTRAS[name]}]' ({problem})"
         ) from problem
+
+
+def check_loops(robot: Robot, name: str) -> None:
+    """The forces of closed loops are in none of the tree's algorithms, and without loops there are no gaps."""
+    if robot.model.loops and name in OPENED:
+        raise UnsupportedError(
+            f"{name} of robot {robot.name!r} on symbols would leave out the forces of its closed loops; that of the "
+            "opened tree can be had with the robot's .tree"
+        )
+    if not robot.model.loops and name in LOOP_ALGORITHMS:
+        raise ModelError(f"robot {robot.name!r} has no closed loops, so it has no {name}")
 
 
 def as_parametric(robot: Robot | Parametric) -> Parametric:
@@ -66,6 +85,7 @@ class Call:
         algorithm = find(name)
         if wrenches and not algorithm.loads:
             raise UnsupportedError(f"{name} does not take external wrenches")
+        check_loops(subject.robot, name)
         checker = subject.stand_in if subject.scalars else subject.robot
         return cls(subject, name, complete_options(checker, name, options), wrenches)
 
