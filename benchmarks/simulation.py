@@ -28,7 +28,7 @@ from .robots import folder
 from .timing import Table, alternate
 
 BATCH = 256
-STEPS = 400
+STEPS = 1000
 ARM, QUADRUPED = "panda_description/urdf/panda.urdf", "solo_description/robots/solo12.urdf"
 FEET = ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT")
 STANDING = np.array([0.0, 0.8, -1.6] * 2 + [0.0, -0.8, 1.6] * 2)
@@ -84,16 +84,16 @@ def arm_contest() -> Iterator[tuple[str, object, object, int, int]]:
         def theirs_run(integrator: int = theirs, data: mujoco.MjData = data) -> np.ndarray:
             model.opt.integrator = integrator
             data.qpos[:], data.qvel[:], data.time = q[0][order], 0.0, 0.0
-            mujoco.mj_step(model, data, 2 * STEPS)
+            mujoco.mj_step(model, data, STEPS)
             return data.qpos.copy()
 
         def ours(simulator: kt.Simulator = simulator) -> kt.Record:
             return simulator.run(q, time=STEPS * step, output=2, progress=False)
 
-        twice = simulator.run(q[:1], time=2 * STEPS * step, output=2)
+        twice = simulator.run(q[:1], time=STEPS * step, output=2)
         apart = np.abs(twice.q[-1, 0][order] - theirs_run()).max()
         assert apart < 1e-7, f"not the same motion: {apart}"
-        yield f"Panda, PD, {label}", ours, theirs_run, BATCH * STEPS, 2 * STEPS
+        yield f"Panda, PD, {label}", ours, theirs_run, BATCH * STEPS, STEPS
 
 
 def quadruped_contest() -> Iterator[tuple[str, object, object, int, int]]:
@@ -128,7 +128,7 @@ def quadruped_contest() -> Iterator[tuple[str, object, object, int, int]]:
         mujoco.mj_resetData(model, data)
         data.ctrl[:] = STANDING
         data.qpos[:3], data.qpos[3:7], data.qpos[7:] = q0[4:7], (1, 0, 0, 0), STANDING
-        mujoco.mj_step(model, data, 2 * STEPS)
+        mujoco.mj_step(model, data, STEPS)
 
     from kinetree.simulation.surfaces import Spot
 
@@ -149,7 +149,7 @@ def quadruped_contest() -> Iterator[tuple[str, object, object, int, int]]:
     assert np.all(np.abs(height - data.qpos[2]) < 0.02), f"standing at {height} and {data.qpos[2]}"
     weight = settled.contact_forces[-1, :, :, 2].sum(axis=1)
     assert np.allclose(weight, 9.81 * robot.mass, rtol=0.05), weight
-    yield "Solo, PD, four feet on the ground, Euler", ours, theirs, BATCH * STEPS, 2 * STEPS
+    yield "Solo, PD, four feet on the ground, Euler", ours, theirs, BATCH * STEPS, STEPS
 
 
 def simulation(rounds: int) -> Iterator[Table]:
