@@ -292,6 +292,33 @@ def test_ordinary_configurations_are_not_singular(case):
     assert str(report).startswith("not singular")
 
 
+def test_margins_of_a_batch(case):
+    platform, q = case
+    at = platform.positions(q)
+    batch = np.stack([platform.forward(at + d, q) for d in (0.0, 0.02, -0.02)] + [np.full_like(q, np.nan)])
+    margins = platform.margins(batch.reshape(2, 2, -1))
+    for kind, values in margins.items():
+        assert values.shape == (2, 2)
+        for x, value in zip(batch[:3], values.ravel(), strict=False):
+            assert value == pytest.approx(platform.singularities(x).margins[kind], rel=1e-8)
+        assert np.isnan(values[1, 1])
+
+
+def test_margins_fall_towards_a_singularity():
+    """The five-bar's sine between distal links, approached from one side."""
+    platform, _ = make_five_bar()
+    folded = models.five_bar_folded()
+    off = np.array([0.1, 0.03, 0.01, 1e-3])
+    beside = platform.mechanism.close(
+        np.tile(folded, (4, 1)), {"a1_joint": np.full(4, folded[0]), "a2_joint": folded[1] + off}
+    )
+    values = platform.margins(beside)["forward"]
+    assert (np.diff(values) < 0).all()
+    # it vanishes in proportion to the sine of the angle between the two links
+    sines = np.abs(np.sin(beside[:, 0] + beside[:, 1] - beside[:, 2] - beside[:, 3]))
+    assert values[-1] / sines[-1] == pytest.approx(values[-2] / sines[-2], rel=0.1)
+
+
 def test_type_1_five_bar_with_a_stretched_leg():
     platform, q = make_five_bar()
     q = platform.mechanism.close([1.0, 0.0, *q[2:]], fixed={"a1_joint": 1.0, "a2_joint": 0.0})
@@ -339,6 +366,38 @@ def test_type_3_five_bar():
     report = platform.singularities(q)
     assert report.type == 3
     assert set(report.kinds) >= {"inverse", "forward"}
+
+
+def test_three_rrr_with_concurrent_distal_links():
+    """All three distal links point at the platform's centre: it can turn about it with the actuators held."""
+    middle = np.array([0.2, 0.2 / np.sqrt(3)])
+    corners = np.array([[0, 0], [0.4, 0], [0.2, 0.2 * np.sqrt(3)]]) - middle
+    outward = np.arctan2(corners[:, 1], corners[:, 0])
+    elbows = corners + np.array([polar(0.6, x) for x in outward])
+    cranks = outward + np.array([1.9, 1.3, 1.6])
+    feet = elbows - np.array([polar(0.4, x) for x in cranks])
+    platform = Platform(models.three_rrr(feet), "centre")
+    q = np.array([
+        cranks[0], outward[0] + np.pi - cranks[0], -outward[0] - np.pi, outward[1], outward[2], cranks[1], cranks[2],
+    ])  # fmt: skip
+    assert platform.mechanism.closure_error(q) < 1e-12
+    report = platform.singularities(q)
+    assert report.kinds == ("forward",)
+    (gained,) = report.gained
+    assert_close(gained / gained[2], [0, 0, 1, 0, 0, 0], 1e-9)
+    assert "rotation (0, 0, " in str(report)
+
+
+def test_delta_with_a_stretched_leg():
+    """Arm and rod of the first leg in one line: the platform cannot move along it."""
+    platform, q = make_delta()
+    near = platform.inverse([0.15 + 1.08 * np.cos(1.9), 0.0, -1.08 * np.sin(1.9)], q)
+    stretched = platform.mechanism.close(near, {"arm0_joint": 1.9, "rod0_joint": np.zeros(2)})
+    report = platform.singularities(stretched)
+    assert report.kinds == ("inverse",)
+    (lost,) = report.lost
+    along = platform.mechanism.pose(stretched, "rod0")[:3, 0]
+    assert abs(lost[3:] @ along) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_stewart_turned_by_a_quarter():

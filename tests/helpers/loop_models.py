@@ -123,18 +123,21 @@ def scraper() -> tuple[kt.Mechanism, np.ndarray]:
     return b.build(), np.array([rocker, coupler, 0.0, first, second, second, np.pi - second])
 
 
-def three_rrr() -> kt.Mechanism:
+TRIANGLE = ((0.0, 0.0), (1.0, 0.0), (0.5, np.sqrt(3) / 2))
+
+
+def three_rrr(feet: Any = TRIANGLE) -> kt.Mechanism:
     """000 section 8.5, table 8.3: the platform carried by leg 1, cuts at the feet of the other two legs' elbows."""
     b = kt.Builder("3-RRR", gravity=DOWN)
-    b.body("a1", "base", TURN, **rod(0.4, 3.0))
+    b.body("a1", "base", TURN, position=(*feet[0], 0), **rod(0.4, 3.0))
     passive(b, "a2", "a1", (0.4, 0, 0), rod(0.6, 4.0))
     middle = (0.2, 0.2 / np.sqrt(3), 0)
     platform = {"mass": 8.0, "com": middle, "inertia": (0.08, 0.08, 0.16)}
     passive(b, "platform", "a2", (0.6, 0, 0), platform)
     passive(b, "b2", "platform", (0.4, 0, 0), rod(0.6, 4.0))
     passive(b, "c2", "platform", (0.2, 0.2 * np.sqrt(3), 0), rod(0.6, 4.0))
-    b.body("b1", "base", TURN, position=(1, 0, 0), **rod(0.4, 3.0))
-    b.body("c1", "base", TURN, position=(0.5, np.sqrt(3) / 2, 0), **rod(0.4, 3.0))
+    b.body("b1", "base", TURN, position=(*feet[1], 0), **rod(0.4, 3.0))
+    b.body("c1", "base", TURN, position=(*feet[2], 0), **rod(0.4, 3.0))
     b.loop("cut7", "b1", "b2", TURN, placement=(0.4, 0, 0), seat=(0.6, 0, 0))
     b.loop("cut8", "c1", "c2", TURN, placement=(0.4, 0, 0), seat=(0.6, 0, 0))
     b.frame("centre", "platform", middle)

@@ -28,7 +28,7 @@ from ..model.joints import Revolute
 from ..model.tree import BASE
 from . import closure, rank
 from .parallel_denoc import ParallelDeNOC
-from .singularities import Counts, Maps, Singularity, analyse, classify, common
+from .singularities import Counts, Maps, Singularity, analyse, classify, common, margins
 
 Array = np.ndarray
 
@@ -454,6 +454,18 @@ class Platform:
             found.still.T / self._scale, found.idle.T / self._scale, found.margins, here.counts.freedoms,
             usual.freedoms, here.counts.platform, usual.platform, self.length,
         )  # fmt: skip
+
+    def margins(self, q: ArrayLike) -> dict[str, Array]:
+        """Distances from singularities for a batch of configurations, for maps of a workspace.
+
+        Returns
+        -------
+        dict
+            ``"inverse"``, ``"forward"`` and ``"constraint"``, each of the batch's shape, from 0 at a singularity
+            to 1; see :class:`Singularity`.  Where the last is 0 the others mean little.
+        """
+        state = self._closed(q)
+        return margins(self._maps(state), self._usual(state))
 
     def _in_radians(self, twists: Array) -> Array:
         """Whole twists from what the platform puts out, in metres."""

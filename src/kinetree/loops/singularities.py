@@ -26,6 +26,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from . import rank
+
 Array = np.ndarray
 
 
@@ -210,12 +212,12 @@ def classify(here: Analysis, usual: Counts, maps: Maps, nearby: list[Analysis], 
     missing = usual.platform - c.platform
     outputs = len(maps.platform)
     lost = _lost(maps, here, nearby, near_maps, usual.platform, missing) if missing > 0 else np.zeros((0, outputs))
-    margins = {
-        "inverse": _margin(here.values["inverse"], usual.platform),
-        "forward": _margin(here.values["forward"], usual.freedoms - usual.held),
-        "constraint": _margin(here.values["constraint"], maps.constraints.shape[1] - usual.freedoms),
+    distances = {
+        "inverse": float(_at(here.values["inverse"], usual.platform)),
+        "forward": float(_at(here.values["forward"], usual.freedoms - usual.held)),
+        "constraint": float(_at(here.values["constraint"], maps.constraints.shape[1] - usual.freedoms)),
     }
-    return Report(tuple(k for k, found in kinds.items() if found), lost, gained, idle, here.idle, margins)
+    return Report(tuple(k for k, found in kinds.items() if found), lost, gained, idle, here.idle, distances)
 
 
 class Report(NamedTuple):
@@ -229,11 +231,28 @@ class Report(NamedTuple):
     margins: dict[str, float]
 
 
-def _margin(values: Array, rank: int) -> float:
+def margins(maps: Maps, usual: Counts) -> dict[str, Array]:
+    """Distances from the kinds of singularity for a batch of configurations; see :class:`Singularity`."""
+    r = maps.constraints.shape[-1] - usual.freedoms
+    _, s, vt, _ = rank.decompose(maps.constraints)
+    n = np.swapaxes(vt[..., r:, :], -1, -2)
+    both = np.concatenate([maps.actuators @ n, maps.platform @ n], axis=-2)
+    u = rank.decompose(both)[0][..., : usual.freedoms - usual.idle]
+    count = maps.actuators.shape[-2]
+    hole = np.where(np.isfinite(both).all(axis=(-1, -2)), 0.0, np.nan)
+    whole = np.broadcast_to(s[..., :1], s.shape) if r else s
+    return {
+        "inverse": _at(rank.decompose(u[..., count:, :])[1], usual.platform) + hole,
+        "forward": _at(rank.decompose(u[..., :count, :])[1], usual.freedoms - usual.held) + hole,
+        "constraint": _at(s / np.where(whole == 0.0, 1.0, whole), r) + hole,
+    }
+
+
+def _at(values: Array, place: int) -> Array:
     """The singular value that a singularity would make vanish; with nothing to lose, 1."""
-    if rank <= 0:
-        return 1.0
-    return float(values[rank - 1]) if rank <= len(values) else 0.0
+    if place <= 0:
+        return np.ones(values.shape[:-1])
+    return np.asarray(values[..., place - 1] if place <= values.shape[-1] else np.zeros(values.shape[:-1]))
 
 
 def _beside(space: Array, inner: Array) -> Array:
@@ -243,12 +262,12 @@ def _beside(space: Array, inner: Array) -> Array:
     return np.asarray(u[:, s > 0.5])  # these singular values are 0 or 1
 
 
-def _lost(maps: Maps, here: Analysis, nearby: list[Analysis], near_maps: list[Maps], rank: int, count: int) -> Array:
+def _lost(maps: Maps, here: Analysis, nearby: list[Analysis], near_maps: list[Maps], usual: int, count: int) -> Array:
     """Twists that the platform has all around but not here."""
     outputs = len(maps.platform)
     around = np.zeros((outputs, outputs))
     for analysis, near in zip(nearby, near_maps, strict=True):
-        u = np.linalg.svd(near.platform @ analysis.allowed)[0][:, :rank]
+        u = np.linalg.svd(near.platform @ analysis.allowed)[0][:, :usual]
         around += u @ u.T
     present = np.linalg.svd(maps.platform @ here.allowed)[0][:, : here.counts.platform]
     outside = np.eye(outputs) - present @ present.T
