@@ -14,11 +14,11 @@ from helpers.walkers import WALKERS
 pytestmark = pytest.mark.slow
 
 
-def walk(walker, time, controller, samples=401):
+def walk(walker, time, controller, samples=401, integrator="bdf"):
     q, v = walker.start()
     return kt.simulate(
         walker.robot.with_backend("compiled"), q, v, time=time, controller=controller, ground=walker.ground,
-        integrator="bdf", rtol=1e-6, atol=1e-8, output=samples, progress=False,
+        integrator=integrator, rtol=1e-6, atol=1e-8, output=samples, progress=False,
     )  # fmt: skip
 
 
@@ -68,11 +68,13 @@ def test_one_step_under_computed_torque(name):
     np.testing.assert_allclose(record.q[:, n:], walker.walk(record.time)[0], atol=1e-4)  # the error starts at zero
 
 
-@pytest.mark.parametrize(("name", "time"), [("planar-biped", 4.0), ("quadruped", 2.0)])
-def test_feedforward_walks_on(name, time):
-    """000 table 9.2: without falling, forward, joints following."""
+@pytest.mark.parametrize(
+    ("name", "time", "integrator"), [("planar-biped", 4.0, "bdf"), ("quadruped", 2.0, "bdf"), ("hexapod", 2.0, "radau")]
+)
+def test_feedforward_walks_on(name, time, integrator):
+    """000 section 9.3: without falling, forward, joints following; also through hundreds of Jacobians."""
     walker = WALKERS[name]()
-    record = walk(walker, time, walker.feedforward(), 101)
+    record = walk(walker, time, walker.feedforward(), 101, integrator)
     x, z, angles = trunk(walker, record)
     steps = time / walker.walk.gait.period
     assert x[-1] - x[0] == pytest.approx(steps * walker.walk.gait.stride, rel=0.12)

@@ -127,7 +127,7 @@ class ScipyStepper(Stepper):
         rtol: float, atol: float, largest_step: float,
     ) -> None:  # fmt: skip
         self.equation, self.name, self.end = equation, name, end
-        self.options = {"rtol": rtol, "atol": atol, "max_step": largest_step}
+        self.options: dict[str, Any] = {"rtol": rtol, "atol": atol, "max_step": largest_step}
         self.project = projection(equation)
         if equation.tree.loops and name in ("bdf", "sundials"):
             raise UnsupportedError(
@@ -138,6 +138,8 @@ class ScipyStepper(Stepper):
             "rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "sundials": _sundials,
         }[name]  # fmt: skip
         self.explicit = name in ("rk45", "dop853")
+        if name in ("radau", "bdf"):
+            self.options["jac"] = self._jacobian
         self.stiffness = _Stiffness(6.1 if name == "dop853" else 3.25)
         self.restart(t, state)
 
@@ -153,6 +155,20 @@ class ScipyStepper(Stepper):
     def _rate(self, t: float, y: Array) -> Array:
         with np.errstate(all="ignore"):
             return np.concatenate(self.equation.rates(t, *self._parts(y)))
+
+    def _jacobian(self, t: float, y: Array) -> Array:
+        """How the rates change with the state, by differences.
+
+        SciPy's own differences take ten times larger steps after every look along a direction that
+        changes nothing (where a robot stands on a plane, say), until these overflow.
+        """
+        rate, steps = self._rate(t, y), 1.5e-8 * np.maximum(1.0, np.abs(y))
+        columns = []
+        for k, h in enumerate(steps):
+            moved = y.copy()
+            moved[k] += h
+            columns.append((self._rate(t, moved) - rate) / (moved[k] - y[k]))
+        return np.stack(columns, axis=-1)
 
     def _parts(self, y: Array) -> State:
         nq, nv, _ = self.lengths
