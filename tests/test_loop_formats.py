@@ -83,6 +83,7 @@ def test_cuts_are_named_in_the_file_or_when_loading(tmp_path, cut):
     assert VALIDATOR.is_valid(pyyaml.safe_load(text))
     assert kt.load(write(tmp_path / "bars.yaml", BARS), cuts=[cut]).model.loops == named.model.loops
     assert cut_names(kt.load(write(tmp_path / "named.yaml", text), cuts=["j4"])) == ["j4"]
+    assert cut_names(kt.load(tmp_path / "named.yaml", rule="shortest")) == ["j3"]  # chosen anew
 
 
 def test_declared_loops_are_read_and_may_be_cut_elsewhere(tmp_path):
@@ -479,3 +480,24 @@ def test_loops_are_described(tmp_path):
     assert "loops (1, 5 constraints):\n  coupler -- rocker  [j3: revolute(z)]  5 constraints" in text
     b = kt.Builder("odd").body("a", "base", Reversed(kt.Universal("YX")), mass=1, inertia=(1, 1, 1))
     assert "[a_joint: reversed universal(YX) q[0:2]" in b.build().describe()
+
+
+@pytest.mark.parametrize("suffix", ["yaml", "urdf"])
+def test_a_weld_that_came_into_the_tree_is_written(tmp_path, suffix):
+    b = kt.Builder("weld").body("a", "base", Z, mass=1, com=(1, 0, 0), inertia=(1, 1, 1), actuated=False)
+    b.body("b", "a", Z, position=(1, 0, 0), mass=2, com=(1, 0, 0), inertia=(1, 1, 1), actuated=False)
+    b.body("c", "base", Z, mass=3, com=(1, 0, 0), inertia=(1, 1, 1), actuated=False)
+    robot = b.loop("glue", "c", "b", Fixed(), placement=(1, 0, 0)).build(cuts=["b_joint"])
+    assert robot.body_names == ["a", "c"]  # b is welded to c
+    apart = b.build().with_cuts(["b_joint"])
+    assert apart.joint_names == ["a_joint", "c_joint", "glue"]
+    q = np.array([0.3, 0.5])
+    for one in (robot, apart):
+        path = tmp_path / f"weld.{suffix}"
+        one.save(path)
+        again = kt.load(path)
+        assert again.nq == 2
+        for name in ("a", "b", "c"):
+            assert_close(again.pose(q, name), one.pose(q, name), 1e-15, scale=1.0)
+        assert_close(np.array(gaps(again.model, list(q))), np.array(gaps(one.model, list(q))), 1e-14, scale=1.0)
+        assert again.mass == one.mass

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import sympy
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import dijkstra
 from scipy.spatial.transform import Rotation
@@ -47,6 +48,38 @@ def test_a_reversed_joint_is_the_inverse_with_the_same_coordinates(name):
         assert_close(np.array(back.rate(q, v)), np.array(kind.rate(q, v)))
         assert back.singularity(q) == kind.singularity(q)
     assert reverse(back) == kind
+
+
+@pytest.mark.parametrize("name", ["universal", "spherical", "planar", "free_euler", "custom"])
+def test_reversed_joints_over_symbols(name):
+    """The same text on SymPy's symbols as on numbers."""
+    rng = np.random.default_rng(3)
+    kind = KINDS[name](rng)
+    back = reverse(kind)
+    q, v = coordinates(kind, rng), rng.uniform(-1, 1, kind.nv)
+    at = dict(zip(sympy.symbols(f"q:{kind.nq}"), q, strict=True)) | dict(
+        zip(sympy.symbols(f"v:{kind.nv}"), v, strict=True)
+    )
+    symbols = list(at)
+    columns = back.subspace(symbols[: kind.nq])
+    rates = back.subspace_rate(symbols[: kind.nq], symbols[kind.nq :])
+    for found, expected in ((columns, back.subspace(list(q))), (rates, back.subspace_rate(list(q), list(v)))):
+        numbers = [[float(sympy.sympify(x).subs(at)) for x in motion] for motion in found]
+        assert_close(numbers, np.array([list(m) for m in expected], dtype=float), 1e-12, scale=1.0)
+
+
+def test_reversed_joints_in_large_trees():
+    """More bodies than are unrolled: one step, traced once for all reversed joints."""
+    b, n = kt.Builder("rope"), 130
+    for i in range(n):
+        b.body(f"b{i}", f"b{i - 1}" if i else "base", kt.Universal("XY"), position=(0.1, 0, 0), actuated=False,
+               mass=1.0, com=(0.05, 0, 0), inertia=(0.01, 0.01, 0.01))  # fmt: skip
+    b.loop("end", f"b{n - 1}", "base", kt.Universal("XY"), placement=(0.1, 0, 0))
+    rope = replace(respan(b.model(), ["b0_joint"]), loops=())
+    assert isinstance(rope.joints[5].kind, Reversed)
+    q, v, a = np.random.default_rng(0).uniform(-0.1, 0.1, (3, rope.nv))
+    reference, compiled = (kt.Robot(rope, backend=k).inverse_dynamics(q, v, a) for k in ("reference", "compiled"))
+    assert_close(compiled, reference, 1e-12)
 
 
 def test_plain_kinds_stay_plain():
@@ -372,6 +405,23 @@ def test_joints_that_are_more_than_geometry_are_not_cut(data):
     with pytest.raises(GraphError, match=r"'ball' cannot be cut: it (is actuated|has)") as caught:
         b.model(cuts=["ball"])
     assert caught.value.subject == "ball"
+
+
+def test_joints_of_your_own_are_not_cut():
+    own = kt.Custom(1, lambda x: (((1, 0, 0), (0, 1, 0), (0, 0, 1)), (x, 0.0, 0.0)))
+    assert cut_names(triangle(own).model()) == ["knee"]
+    with pytest.raises(GraphError, match="'ball' cannot be cut: it is a custom joint"):
+        triangle(own).model(cuts=["ball"])
+    b = triangle(kt.Spherical()).loop("slot", "a", "base", own)
+    with pytest.raises(GraphError, match="'slot': a custom joint cannot close a loop"):
+        b.model()
+    assert "slot" not in cut_names(b.model(rule="shortest"))
+
+
+def test_rods_have_no_friction():
+    b = triangle(kt.Spherical()).joint("rod", "base", "a", Distance(0.4), damping=1.0)
+    with pytest.raises(GraphError, match="rod 'rod' has damping"):
+        b.model()
 
 
 def test_leaders_and_followers_are_not_cut():

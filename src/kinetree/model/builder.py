@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import ModelError, ModelWarning, UnknownNameError
-from .graph import LIMITS, Draft, GraphError, inverse, passive_data, span
+from .graph import LIMITS, Draft, GraphError, can_close, inverse, passive_data, span
 from .joints import Fixed, Free, JointKind, Reversed
 from .mass import MassProperties
 from .pose import Pose, floats
@@ -497,6 +497,9 @@ class ModelBuilder:
     def _closed(self, draft: Draft, places: dict[str, tuple[int, Pose]]) -> Loop:
         """A loop joint between bodies whose places are known now."""
         draft = draft.turn() if isinstance(draft.kind, Reversed) else draft
+        if not can_close(draft.kind):
+            kind = draft.kind.name
+            raise GraphError(f"loop {draft.name!r}: a {kind} joint cannot close a loop; cut another joint", draft.name)
         for body in (draft.parent, draft.child):
             if body not in places:
                 raise UnknownNameError(f"body (of loop {draft.name!r})", body, places)

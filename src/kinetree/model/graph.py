@@ -23,7 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ..errors import ModelError, UnknownNameError
-from .joints import Distance, JointKind, reverse
+from .joints import Distance, JointKind, Reversed, reverse
 from .pose import Pose
 
 RULES = ("minimum_dof", "shortest")
@@ -107,8 +107,14 @@ def why_uncuttable(joints: Iterable[Draft]) -> dict[str, str]:
     """The joints that have what a cut joint cannot have, and what that is."""
     joints = list(joints)
     leaders = {d.data["mimic"].leader: d.name for d in joints if d.data["mimic"]}
-    reasons = {d.name: _more_than_geometry(d, leaders) for d in joints if not isinstance(d.kind, Distance)}
+    reasons = {d.name: _more_than_geometry(d, leaders) for d in joints}
     return {name: reason for name, reason in reasons.items() if reason}
+
+
+def can_close(kind: JointKind) -> bool:
+    """Whether the kind says what it forbids: a user's own joint need not."""
+    own = kind.kind if isinstance(kind, Reversed) else kind
+    return type(own).constraints is not JointKind.constraints
 
 
 def _more_than_geometry(draft: Draft, leaders: dict[str, str]) -> str | None:
@@ -120,7 +126,9 @@ def _more_than_geometry(draft: Draft, leaders: dict[str, str]) -> str | None:
         return f"mimics joint {data['mimic'].leader!r}"
     if draft.name in leaders:
         return f"is mimicked by joint {leaders[draft.name]!r}"
-    return "is actuated" if data["actuated"] and draft.kind.nv else None
+    if not can_close(draft.kind):
+        return f"is a {draft.kind.name} joint, which does not say what it forbids"
+    return "is actuated" if data["actuated"] and draft.kind.nv and not isinstance(draft.kind, Distance) else None
 
 
 def span(
@@ -154,6 +162,7 @@ def span(
         raise UnknownNameError("rule for the spanning tree", rule, RULES)
     named = _named_cuts(joints, cuts)
     kept = why_uncuttable(joints)
+    _check_rods(joints, kept)
     free = [d for d in joints if d.name not in named and not isinstance(d.kind, Distance)]
     _check_reach(root, bodies, free, joints, named)
     for name in sorted(named & kept.keys()):
@@ -165,6 +174,15 @@ def span(
     _check_no_kept_loop(free, kept)
     chosen = _grow(root, free, kept, rule)
     return Spanning(_in_order(root, [d for d in free if d.name in chosen]), [d for d in joints if d.name not in chosen])
+
+
+def _check_rods(joints: Iterable[Draft], kept: dict[str, str]) -> None:
+    for draft in joints:
+        if isinstance(draft.kind, Distance) and draft.name in kept:
+            raise GraphError(
+                f"the distance rod {draft.name!r} {kept[draft.name]}, but it has no coordinate that this could act on",
+                draft.name,
+            )
 
 
 def _named_cuts(joints: Sequence[Draft], cuts: Sequence[str] | None) -> set[str]:

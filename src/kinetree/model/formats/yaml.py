@@ -278,7 +278,7 @@ class _Reader:
     def read_loops(self) -> None:
         for node in self.listed("loops"):
             self.read_loop(node)
-        if "cuts" in self.top and self.builder.cuts is None:
+        if "cuts" in self.top and self.builder.cuts is None and self.builder.options.rule is None:
             known = {name: name for name in self.builder.joints_and_loops}
             self.builder.cuts = [self.text(item, "name of a joint to cut") for item in self.listed("cuts")]
             for item, name in zip(self.listed("cuts"), self.builder.cuts, strict=True):
