@@ -44,7 +44,22 @@ from .model.mass import MassProperties
 from .model.pose import Pose
 from .model.tree import Mimic
 from .robot import Builder, Robot, Wrench
-from .simulation import Event, Record, Simulator, simulate
+from .simulation import (
+    Event,
+    Record,
+    Simulator,
+    contact,
+    control,
+    ground,
+    impact,
+    inverse_kinematics,
+    legs,
+    simulate,
+    simulate_rigid,
+    stops,
+    trajectories,
+    walking,
+)
 from .spatial import arctan2, cos, sin, sqrt, where
 
 __version__ = "0.1.0"
@@ -96,12 +111,22 @@ __all__ = [
     "UnsupportedError",
     "Wrench",
     "arctan2",
+    "contact",
+    "control",
     "cos",
     "from_dh",
     "gallery",
+    "ground",
+    "impact",
+    "inverse_kinematics",
+    "legs",
     "load",
     "simulate",
+    "simulate_rigid",
     "sin",
     "sqrt",
+    "stops",
+    "trajectories",
+    "walking",
     "where",
 ]

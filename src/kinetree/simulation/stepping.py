@@ -162,17 +162,18 @@ class ScipyStepper(Stepper):
         SciPy's own differences take ten times larger steps after every look along a direction that
         changes nothing (where a robot stands on a plane, say), until these overflow.
         """
-        rate, steps = self._rate(t, y), 1.5e-8 * np.maximum(1.0, np.abs(y))
-        columns = []
-        for k, h in enumerate(steps):
-            moved = y.copy()
-            moved[k] += h
-            columns.append((self._rate(t, moved) - rate) / (moved[k] - y[k]))
-        return np.stack(columns, axis=-1)
+        steps = 1.5e-8 * np.maximum(1.0, np.abs(y))
+        moved = y + np.diag(steps)
+        if self.equation.function is None:
+            with np.errstate(all="ignore"):
+                rates = np.concatenate(self.equation.rates(t, *self._parts(moved)), axis=-1)
+        else:  # a user's function may know one state at a time only
+            rates = np.stack([self._rate(t, row) for row in moved])
+        return ((rates - self._rate(t, y)) / (np.diag(moved) - y)[:, None]).T
 
     def _parts(self, y: Array) -> State:
         nq, nv, _ = self.lengths
-        return y[:nq], y[nq : nq + nv], y[nq + nv :]
+        return y[..., :nq], y[..., nq : nq + nv], y[..., nq + nv :]
 
     def _unit(self, y: Array) -> State:
         q, v, z = self._parts(y)
