@@ -347,6 +347,104 @@ def test_methods_of_the_robot(name: str) -> None:
         assert_close(method(q[2], v[2], x[0], {"head": wrenches[2, 1]})[0], expected[2, 0], 1e-12)
 
 
+# ---------------------------------------------------------------- options of the robot's methods
+
+
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
+@pytest.mark.parametrize("name", [INVERSE, FORWARD])
+def test_out_and_threads(name: str, backend: str) -> None:
+    robot = floating_pair().with_backend(backend)
+    method = getattr(robot, f"{name}_derivatives")
+    q, v, x = random_state(robot, np.random.default_rng(20), 40)
+    expected = np.stack(method(q, v, x), axis=1)
+    out = np.zeros((40, 3, robot.nv, robot.nv))
+    three = method(q, v, x, out=out, threads=2)
+    np.testing.assert_array_equal(out, expected)
+    for k, matrix in enumerate(three):
+        assert np.shares_memory(matrix, out)
+        np.testing.assert_array_equal(matrix, expected[:, k])
+    with pytest.raises(kt.ShapeError, match=r"out must have shape \(40, 3, "):
+        method(q, v, x, out=np.zeros((40, robot.nv, robot.nv)))
+    with pytest.raises(kt.OptionError, match="threads"):
+        method(q, v, x, threads=0)
+
+
+def rubbing() -> kt.Robot:
+    """An arm on a cart with damping and Coulomb friction, and a joint with neither."""
+    b = kt.Builder("rubbing")
+    b.body("cart", "base", kt.Prismatic("x"), mass=2.0, damping=0.7, friction=1.5)
+    b.body("arm", "cart", kt.Revolute("y"), mass=1.0, com=(0.1, 0.0, -0.4), damping=0.2)
+    b.body("hand", "arm", kt.Revolute("x"), position=(0, 0, -0.8), mass=0.5, com=(0, 0.1, -0.2), friction=0.3)
+    b.body("tip", "hand", kt.Revolute("y"), position=(0, 0, -0.3), mass=0.2, com=(0.05, 0, -0.1))
+    return b.build()
+
+
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
+@pytest.mark.parametrize("name", [INVERSE, FORWARD])
+def test_friction_by_differences(name: str, backend: str) -> None:
+    robot = rubbing().with_backend(backend)
+    q, v, x = random_state(robot, np.random.default_rng(21), 6)
+    assert np.min(np.abs(v)) > 0.01  # the differences must not step over rest
+    found = np.stack(getattr(robot, f"{name}_derivatives")(q, v, x, friction=True), axis=1)
+    method = getattr(robot.with_backend("reference"), name)
+
+    def moved(k: int, t: Array) -> Array:
+        state = [q, v, x]
+        state[k] = state[k] + t
+        return np.asarray(method(*state, friction=True))
+
+    step = 1e-4
+    columns = [
+        [(moved(k, step * unit) - moved(k, -step * unit)) / (2 * step) for unit in np.eye(robot.nv)] for k in range(3)
+    ]
+    expected = np.moveaxis(np.array(columns), [0, 1], [1, 3])
+    assert_each_close(found, expected, 1e-6)
+    without = np.stack(getattr(robot, f"{name}_derivatives")(q, v, x), axis=1)
+    assert not np.allclose(found[:, 1], without[:, 1])
+
+
+@pytest.mark.parametrize("name", [INVERSE, FORWARD])
+def test_coulomb_friction_at_rest_has_no_derivative(name: str) -> None:
+    robot = rubbing()
+    q, v, x = random_state(robot, np.random.default_rng(22), 6)
+    method = getattr(robot, f"{name}_derivatives")
+    v[:, 1] = v[:, 3] = 0.0  # no Coulomb friction here: no jump
+    method(q, v, x, friction=True)
+    v[4, 2] = 0.0
+    with pytest.raises(kt.StateError, match=r"'.*hand.*' is at rest \(batch index 4\) and has Coulomb friction"):
+        method(q, v, x, friction=True)
+    with pytest.raises(kt.StateError, match="at rest and has"):
+        method(q[4], v[4], x[4], friction=True)
+    method(q, v, x)
+
+
+@pytest.mark.parametrize(
+    ("axes", "point_axes", "backend"),
+    [(a, p, "reference") for a in ("body", "world") for p in ("body", "world")] + [("world", "world", "compiled")],
+)
+@pytest.mark.parametrize("name", [INVERSE, FORWARD])
+def test_wrenches_that_the_world_holds_by_differences(name: str, axes: str, point_axes: str, backend: str) -> None:
+    rng = np.random.default_rng(23)
+    robot = random_tree(rng, 4, floating=True).with_backend(backend)
+    q, v, x = random_state(robot, rng, 3)
+    frames = robot.body_names[-1], robot.body_names[1]
+    force, moment, point = rng.uniform(-20.0, 20.0, (3, 3, 3))
+    load = kt.Wrench(force, moment, point / 20.0, axes, point_axes)
+    wrenches = {frames[0]: load, frames[1]: [load, kt.Wrench((1.0, 2.0, 3.0), axes="world")]}
+    found = np.stack(getattr(robot, f"{name}_derivatives")(q, v, x, wrenches), axis=1)
+    assert_each_close(found, differences(robot, name, q, v, x, wrenches), 1e-8)
+
+
+def test_a_wrench_on_the_base_changes_nothing() -> None:
+    robot = rubbing()
+    q, v, x = random_state(robot, np.random.default_rng(24), 2)
+    push = {robot.base_name: kt.Wrench((1.0, 2.0, 3.0), axes="world")}
+    for with_push, without in zip(
+        robot.inverse_dynamics_derivatives(q, v, x, push), robot.inverse_dynamics_derivatives(q, v, x), strict=True
+    ):
+        np.testing.assert_array_equal(with_push, without)
+
+
 @pytest.mark.parametrize("name", [INVERSE, FORWARD])
 def test_the_recursion_takes_fewer_operations_than_differentiated_graphs(name: str) -> None:
     """The reason why there is one; numbers in docs/derivatives.md."""

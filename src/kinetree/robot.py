@@ -43,6 +43,7 @@ from .model.mass import MassProperties
 from .model.pose import Pose
 from .model.tree import BASE, Body, Frame, Joint, Model, check_gravity
 from .spatial import Force, Transform, Vec3
+from .wrench_derivatives import world_stiffness
 
 if TYPE_CHECKING:
     from .codegen import Exported
@@ -789,28 +790,66 @@ class Robot:
     # ---------------------------------------------------------------- derivatives
 
     def inverse_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, threads: int = 1
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        wrenches: Wrenches = None,
+        *,
+        friction: bool = False,
+        out: Array | None = None,
+        threads: int = 1,
     ) -> tuple[Array, Array, Array]:
         """How the joint forces of a motion change with q, v and a.
 
         Where q is not a vector space (quaternions), the derivative with respect to q is
         along the motion of one unit of each v: ``d/de tau(integrate(q, e * unit))``, so that it
-        has nv columns.  Wrenches are held constant in body axes.
+        has nv columns.  Wrenches along body axes at points of the body are constant there; a
+        :class:`Wrench` along world axes, or at a point of the world, is constant in the world.
+
+        Parameters
+        ----------
+        q, v, a, wrenches
+            As in :meth:`inverse_dynamics`.
+        friction : bool
+            Include the joints' friction; refused where a joint with Coulomb friction is at rest, since
+            its force jumps there.
+        out : ndarray, shape (..., 3, nv, nv), optional
+            Where to put the three matrices.
+        threads : int
+            As in :meth:`inverse_dynamics`.
 
         Returns
         -------
         dtau_dq, dtau_dv, dtau_da : ndarray, shape (..., nv, nv)
             The last one is the mass matrix.
         """
-        three = self._run("inverse_dynamics_derivatives", wrenches=wrenches, threads=threads, q=q, v=v, a=a)
-        return three[..., 0, :, :], three[..., 1, :, :], three[..., 2, :, :]
+        slope = self._friction_slope(v) if friction else None
+        held = self._held_by_the_world(wrenches)
+        turning = world_stiffness(self, q, held) if held else None  # first: the output may be written over q
+        three = self._run("inverse_dynamics_derivatives", wrenches=wrenches, out=out, threads=threads, q=q, v=v, a=a)
+        by_q, by_v, by_a = three[..., 0, :, :], three[..., 1, :, :], three[..., 2, :, :]
+        if slope is not None:
+            by_v[..., range(self.nv), range(self.nv)] += slope
+        if turning is not None:
+            by_q -= turning
+        return by_q, by_v, by_a
 
     def forward_dynamics_derivatives(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, threads: int = 1
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        wrenches: Wrenches = None,
+        *,
+        friction: bool = False,
+        out: Array | None = None,
+        threads: int = 1,
     ) -> tuple[Array, Array, Array]:
         """How the accelerations that joint forces cause change with q, v and tau.
 
-        See :meth:`inverse_dynamics_derivatives` for what the derivative with respect to q means.
+        See :meth:`inverse_dynamics_derivatives` for the options, for wrenches and for what the derivative
+        with respect to q means.
 
         Returns
         -------
@@ -818,8 +857,48 @@ class Robot:
             The last one is the inverse of the mass matrix.
         """
         self._check_pivots()
-        three = self._run("forward_dynamics_derivatives", wrenches=wrenches, threads=threads, q=q, v=v, tau=tau)
-        return three[..., 0, :, :], three[..., 1, :, :], three[..., 2, :, :]
+        slope = self._friction_slope(v) if friction else None
+        if friction:
+            forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")
+            batch_shape(tau=(forces, 1), v=(rate, 1))
+            tau = forces - self.friction_force(rate)
+        held = self._held_by_the_world(wrenches)
+        turning = world_stiffness(self, q, held) if held else None  # first: the output may be written over q
+        three = self._run(
+            "forward_dynamics_derivatives", wrenches=wrenches, out=out, threads=threads, q=q, v=v, tau=tau
+        )
+        by_q, by_v, by_tau = three[..., 0, :, :], three[..., 1, :, :], three[..., 2, :, :]
+        with np.errstate(all="ignore"):
+            if slope is not None:
+                by_v -= by_tau * slope
+            if turning is not None:
+                by_q += by_tau @ turning
+        return by_q, by_v, by_tau
+
+    def _friction_slope(self, v: ArrayLike) -> Array:
+        """Derivative of :meth:`friction_force`, one number per velocity: the damping, away from rest."""
+        rate = as_array(v, (self.nv,), "v", f"{self.nv} = nv")
+        damping, coulomb = self.model.effective_friction
+        jumps = (rate == 0.0) & (coulomb > 0.0)
+        if np.any(jumps):
+            *state, k = (int(i) for i in np.argwhere(jumps)[0])
+            place = "" if not state else f" (batch index {state[0] if len(state) == 1 else tuple(state)})"
+            raise StateError(
+                f"{self.v_names[k]!r} is at rest{place} and has Coulomb friction, whose force jumps there: it has no "
+                "derivative. Leave friction=False, or set that joint's friction to zero"
+            )
+        return damping
+
+    def _held_by_the_world(self, wrenches: Any) -> list[tuple[str, Wrench]]:
+        """Wrenches that change, seen from their bodies, when the bodies move."""
+        found: list[tuple[str, Wrench]] = []
+        for name, given in wrenches.items() if isinstance(wrenches, Mapping) else ():
+            if self.model.frame(name).body == BASE:
+                continue
+            for item in given if isinstance(given, (list, tuple)) and _has_wrench(given) else [given]:
+                if isinstance(item, Wrench) and "world" in (item.axes, item.point_axes):
+                    found.append((name, item))
+        return found
 
     # ---------------------------------------------------------------- matrices
 
