@@ -681,3 +681,43 @@ def test_forces_and_motions_do_not_depend_on_the_cuts(name):
         if tried == 6:
             break
     assert tried >= 3
+
+
+@pytest.mark.parametrize("rule", ["minimum_dof", "shortest", None])
+@pytest.mark.parametrize("seed", range(12))
+def test_the_order_and_direction_of_description_do_not_matter(seed, rule):
+    """The same joints declared in any order, from either side, some bodies welded to others: the same poses."""
+    graph = Graph(500 + seed)
+    rng, old = graph.rng, graph.model
+    b = kt.Builder(old.name, gravity=old.gravity)
+    names = {-1: "base"} | {i: body.name for i, body in enumerate(old.bodies)}
+    # bodies in the frames of their joints, with their named frames beside them
+    for i in rng.permutation(len(old.bodies)):
+        b.add_body(f"raw{i}", old.bodies[i].mass_properties)
+    raw = {-1: "base"} | {i: f"raw{i}" for i in range(len(old.bodies))}
+    edges = [(j.name, j.parent, i, j.kind, j.placement, kt.Pose()) for i, j in enumerate(old.joints)]
+    edges += [(c.name, c.predecessor, c.successor, c.kind, c.placement, c.seat) for c in old.loops]
+    for k in rng.permutation(len(edges)):
+        name, parent, child, kind, placement, seat = edges[k]
+        if rng.random() < 0.5:
+            parent, child, kind, placement, seat = child, parent, reverse(kind), seat, placement
+        b.joint(name, raw[parent], raw[child], kind, placement, seat=seat, actuated=False)
+    for i in rng.permutation(len(old.bodies)):
+        frame = old.frame(names[i])
+        b.add_body(names[i])
+        ends = (f"raw{i}", names[i])
+        if rng.random() < 0.5:
+            b.joint(f"weld{i}", *ends, Fixed(), frame.pose)
+        else:
+            b.joint(f"weld{i}", *ends[::-1], Fixed(), seat=frame.pose)
+    model = b.model(rule=rule)
+    robot = kt.Robot(model)
+    q = graph.q(model)
+    for name in names.values():
+        assert_close(robot.pose(q, name), graph.poses[name], 1e-12, scale=1.0)
+    assert_close(gaps(model, list(q)), np.zeros(model.n_constraints), 1e-12, scale=1.0)
+    twin = kt.Robot(old)
+    assert_close(robot.potential_energy(q), twin.potential_energy(graph.q(old)), 1e-11, scale=50.0)
+    assert model.nv - rank(np.array(constraint_matrix(model, list(q)), dtype=float).reshape(-1, model.nv)) == (
+        old.nv - rank(np.array(constraint_matrix(old, list(graph.q(old))), dtype=float).reshape(-1, old.nv))
+    )
