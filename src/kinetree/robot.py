@@ -119,7 +119,7 @@ class Robot:
 
     def __new__(cls, model: Any = None, **options: Any) -> Robot:
         """A model with closed loops becomes a :class:`kinetree.Mechanism`."""
-        if cls is Robot and getattr(model, "loops", ()):
+        if cls is Robot and isinstance(model, Model) and model.loops:
             from .mechanism import Mechanism
 
             return super().__new__(Mechanism)
