@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.robots import arm, floating_pair, random_state
 
 import kinetree as kt
+from helpers.robots import arm, floating_pair, random_state
 from kinetree.simulation import control, trajectories
 from kinetree.simulation.ground import Ground, HuntCrossley
 from kinetree.simulation.integrators import FIXED
@@ -171,3 +171,51 @@ def test_a_trajectory_that_ends_early_stops_a_batch_with_its_record():
         )  # fmt: skip
     assert caught.value.record.time == pytest.approx(np.arange(5) * 0.05)
     assert caught.value.record.q.shape == (5, 3, 3)
+
+
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
+@pytest.mark.parametrize("integrator", ["rk4", "variational"])
+def test_a_batch_of_masses_lengths_and_gravity(backend, integrator):
+    """Each lane against a robot that was built with its numbers."""
+
+    def built(mass: float, length: float, g: float) -> kt.Robot:
+        builder = kt.Builder("arm", gravity=(0, 0, -g))
+        builder.body("upper", "base", kt.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.1, 0.1, 0.01))
+        builder.body(
+            "lower", "upper", kt.Spherical(), position=(0, 0, -length), mass=mass, com=(0.1, 0, -0.3),
+            inertia=(0.05, 0.06, 0.02), joint_name="elbow",
+        )  # fmt: skip
+        return builder.build().with_backend(backend)
+
+    mass, length, g = np.array([0.5, 1.0, 2.5]), np.array([0.4, 0.6, 0.9]), np.array([9.81, 1.62, 3.7])
+    places, falls = np.zeros((3, 3)), np.zeros((3, 3))
+    places[:, 2], falls[:, 2] = -length, -g
+    start = [0.7, 0.0, 0.0, 0.0, 1.0]
+    options = {"time": 0.2, "step": 0.01, "integrator": integrator, "output": 3, "works": True}
+    varied = {"bodies": {"lower": {"mass": mass}}, "joints": {"elbow": {"position": places}}, "gravity": falls}
+    together = kt.simulate(built(9.0, 9.0, 9.0), start, parameters=varied, **options)
+    assert together.q.shape == (3, 3, 5)
+    for k in range(3):
+        alone = kt.simulate(built(mass[k], length[k], g[k]), start, **options)
+        assert together.q[:, k] == pytest.approx(alone.q, abs=1e-11)
+        assert together.a[:, k] == pytest.approx(alone.a, abs=1e-8)
+        assert together.energy.total[:, k] == pytest.approx(alone.energy.total, abs=1e-9)
+    one = kt.simulate(
+        built(9.0, 9.0, 9.0), start, time=0.2, output=3,
+        parameters={"bodies": {"lower": {"mass": 0.5}}, "joints": {"elbow": {"position": places[0]}}},
+    )  # fmt: skip
+    assert one.q[-1] == pytest.approx(kt.simulate(built(0.5, 0.4, 9.0), start, time=0.2, output=3).q[-1], abs=1e-8)
+
+
+def test_parameters_that_cannot_be():
+    robot = arm()
+    for bad, problem, words in (
+        ({"bodies": {"uper": {"mass": 1.0}}}, kt.UnknownNameError, "did you mean 'upper'"),
+        ({"bodies": {"upper": {"weight": 1.0}}}, kt.UnknownNameError, "weight"),
+        ({"bodies": {"upper": {"mass": -1.0}}}, kt.ModelError, "negative"),
+        ({"bodies": {"upper": {"com": [1.0, 2.0]}}}, kt.ModelError, "com"),
+        ({"bodies": {"upper": {"mass": np.nan}}}, kt.ShapeError, "finite"),
+        ({"links": {}}, kt.OptionError, "bodies"),
+    ):
+        with pytest.raises(problem, match=words):
+            kt.simulate(robot, time=0.1, parameters=bad)

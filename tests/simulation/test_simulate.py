@@ -9,11 +9,11 @@ import warnings
 import mujoco
 import numpy as np
 import pytest
+
+import kinetree as kt
 from helpers.robots import arm
 from judges.mujoco_judge import MujocoJudge, urdf_spec
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
-
-import kinetree as kt
 from kinetree.simulation import control, trajectories
 
 
@@ -278,6 +278,19 @@ def test_a_step_too_large_is_named_with_time_and_joint(backend):
     assert error.record.status == "failed"
     assert 1 <= len(error.record) < 100
     assert np.isfinite(error.record.q).all()
+    # with few samples many steps are taken at a time, and still the first bad one is named
+    sparse = failing(
+        robot=robot, v0=[0, 0.1, 0], time=1.0, controller=stiff, integrator="rk4", step=0.01, output=[0.0, 1.0]
+    )
+    assert sparse.time == error.time
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_a_variational_step_that_cannot_be_solved_is_named(backend):
+    error = failing(robot=arm().with_backend(backend), q0=[0.1, 1.0, 2.0], time=9.0, integrator="variational", step=3.0)
+    assert "too large" in str(error)
+    assert error.joint in arm().v_names
+    assert error.record.time[0] == 0.0
 
 
 def test_a_stiff_problem_is_refused_to_an_explicit_integrator_and_solved_by_an_implicit_one():

@@ -64,8 +64,8 @@ def trace_stages(
     Parameters
     ----------
     advance : callable
-        ``advance(ask, t, state, h)`` returns the next state; ``ask(question)`` is a list of scalars and
-        returns one.
+        ``advance(ask, t, state, h, parameters)`` returns the next state; ``ask(question)`` takes a list of
+        scalars and returns one.
     rate : callable
         ``rate(question, parameters)`` answers.
     n_state, n_question, n_parameters, n_answer : int
@@ -80,7 +80,7 @@ def trace_stages(
         questions.append(outputs(graph, question))
         return list(inputs(graph, n_answer, first))
 
-    new = advance(ask, given[TIME], given[STATE : STATE + n_state], given[STEP])
+    new = advance(ask, given[TIME], given[STATE : STATE + n_state], given[STEP], given[STATE + n_state :])
     final = outputs(graph, new)
     inner = Graph()
     own = inputs(inner, n_question + n_parameters)

@@ -13,7 +13,7 @@ can be checked as sharply as the integrator computes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -26,6 +26,7 @@ from ..errors import ShapeError
 from ..model.tree import Model
 from ..robot import Robot
 from ..spatial import Force, Scalar, sqrt
+from .varied import varied_tree
 
 Scalars = Sequence[Scalar]
 Loads = list[Force | None]
@@ -93,6 +94,10 @@ class System:
         Where smooth Coulomb friction reaches 71 % of its size.
     works : bool
         Whether the works are integrated beside the motion.
+    varied : mapping of str to ndarray
+        Numbers of the robot that vary over a batch, see :mod:`kinetree.simulation.varied`.
+    model : Model, optional
+        The mechanism with other scalars put in.
     """
 
     robot: Robot
@@ -101,11 +106,13 @@ class System:
     friction: bool = True
     friction_speed: float = 1e-2
     works: bool = True
+    varied: Mapping[str, np.ndarray] = field(default_factory=dict)
+    model: Model | None = None
 
     @property
     def tree(self) -> Model:
         """The mechanism as plain data."""
-        return self.robot.model
+        return self.model or self.robot.model
 
     @cached_property
     def parts(self) -> list[Any]:
@@ -137,7 +144,7 @@ class System:
     @cached_property
     def parameters(self) -> dict[str, np.ndarray]:
         """Numbers of all parts, each (..., n): gains, stiffnesses, ..."""
-        found: dict[str, np.ndarray] = {}
+        found: dict[str, np.ndarray] = dict(self.varied)
         for k, part in enumerate(self.parts):
             named = part.parameters(self.tree) if hasattr(part, "parameters") else {}
             found |= {f"{k}.{name}": np.atleast_1d(np.asarray(value, float)) for name, value in named.items()}
@@ -152,11 +159,15 @@ class System:
             own = {n.partition(".")[2]: x for n, x in numbers.items() if n.partition(".")[0] == str(k)}
             parts.append(part.with_parameters(own) if own else part)
         first = 0 if self.controller is None else 1
-        controller = parts[0] if first else None
-        made = System(
-            self.robot, controller, tuple(parts[first:]), self.friction, self.friction_speed, self.works
-        )  # fmt: skip
+        own = {name: numbers[name] for name in self.varied}
+        made = replace(
+            self,
+            controller=parts[0] if first else None,
+            elements=tuple(parts[first:]),
+            model=varied_tree(self.robot, own) if own else None,
+        )
         made.__dict__["initial_states"] = self.initial_states
+        made.__dict__["method"] = self.method
         return made
 
     # ------------------------------------------------------------------ the law
@@ -184,7 +195,8 @@ class System:
         for element, where in parts:
             on_bodies, on_joints, rate = element.loads(tree, t, q, v, z[where])
             z_rate += list(rate)
-            loads = [_sum(a, b) for a, b in zip(loads, on_bodies or loads, strict=True)] if on_bodies else loads
+            if on_bodies is not None:
+                loads = [_sum(a, b) for a, b in zip(loads, on_bodies, strict=True)]
             if on_joints is not None:
                 pushed = [a + b for a, b in zip(pushed, on_joints, strict=True)]
         friction = friction_force(tree, v, self.friction_speed) if self.friction else [0.0] * tree.nv

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..algorithms import kinematics
 from ..arrays import pack, split
+from ..compiled import LARGEST_UNROLLED
 from ..engine import cache, machine
 from ..engine.kernel import Traced
 from ..engine.repeated import RepeatedKernel, Stages, trace_stages
@@ -31,6 +32,8 @@ NOTHING = np.zeros(0)
 
 Advance = Callable[[float, State, float, int], State]
 """(t, state, h, n) to the state n steps of h later."""
+
+Ask = Callable[[list[Scalar]], list[Scalar]]
 
 _MADE: dict[str, RepeatedKernel] = {}
 """Machine code of steps in this process, by the digest of what it does."""
@@ -94,7 +97,7 @@ class Equation:
         self.system, self.function, self.threads = system, function, threads
         self.robot, self.tree = system.robot, system.tree
         self.compiled = can_compile(self.robot) and not asks_python(system.controller)
-        self.by_robot = bool(self.tree.loops) or not _unrolls(self.robot)
+        self.by_robot = bool(self.tree.loops) or not unrolls(self.robot)
         self.n_calls = 0
         self._kernels: dict[str, RepeatedKernel] = {}
         self._steps: dict[str, Callable[[float, State, float], State]] = {}
@@ -252,7 +255,7 @@ class Equation:
         tree, nv = self.tree, self.tree.nv
         n = tree.nq + nv + self.system.nz
 
-        def advance(ask: Callable[[list[Scalar]], list[Scalar]], t: Scalar, state: Scalars, h: Scalar) -> list[Scalar]:
+        def advance(ask: Ask, t: Scalar, state: Scalars, h: Scalar, p: Scalars) -> list[Scalar]:
             def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
                 answer = ask([t, *q, *v, *z])
                 return answer[:nv], answer[nv:]
@@ -272,7 +275,7 @@ class Equation:
         lengths = [1, tree.nq, nv, nz, nv, nz, 1]
         ends = np.cumsum(lengths).tolist()
 
-        def advance(ask: Callable[[list[Scalar]], list[Scalar]], t: Scalar, state: Scalars, h: Scalar) -> list[Scalar]:
+        def advance(ask: Ask, t: Scalar, state: Scalars, h: Scalar, p: Scalars) -> list[Scalar]:
             def question(t: Scalar, *rest: Any) -> Guess:
                 *vectors, h = rest
                 answer = ask([t, *(x for vector in vectors for x in vector), h])
@@ -280,7 +283,7 @@ class Equation:
                     answer[:nv], answer[nv : nv + nz], answer[nv + nz : 2 * nv + nz], answer[2 * nv + nz :]
                 )  # fmt: skip
 
-            q, v, z, change = variational.advance(tree, question, t, *self._parts(state), h)
+            q, v, z, change = variational.advance(self._with(p).tree, question, t, *self._parts(state), h)
             return [*q, *v, *z, where(change > state[-1], change, state[-1])]
 
         def rate(question: Scalars, p: Scalars) -> list[Scalar]:
@@ -325,7 +328,7 @@ class Equation:
 
     def _variational_step(self) -> Callable[[float, State, float], State]:
         """The variational integrator's text on arrays, with rounds until rounding is all that changes."""
-        tree, nv, nz = self.tree, self.tree.nv, self.system.nz
+        nv, nz = self.tree.nv, self.system.nz
 
         def law(
             t: Scalars, h: Scalars, q: Scalars, v: Scalars, z: Scalars, m: Scalars, zm: Scalars, p: Scalars,
@@ -353,7 +356,9 @@ class Equation:
                 return bool(np.all(change <= 1e-15 * (1.0 + sum(np.abs(x) for x in u))))
 
             with np.errstate(all="ignore"):
-                q, v, z, change = variational.advance(tree, ask, t, *(split(x) for x in state), h, 50, enough)
+                varying = self._with(split(self.numbers)).tree
+                q, v, z = (split(x) for x in state)
+                q, v, z, change = variational.advance(varying, ask, t, q, v, z, h, 50, enough)
             if np.any(change > UNSOLVED):
                 raise NoConvergence
             return pack(q, batch), pack(v, batch), pack(z, batch)
@@ -423,9 +428,8 @@ def asks_python(controller: Any) -> bool:
     return any(asks_python(x) for x in inner if x is not None)
 
 
-def _unrolls(robot: Any) -> bool:
-    from ..compiled import LARGEST_UNROLLED
-
+def unrolls(robot: Any) -> bool:
+    """Whether a robot is small enough to become straight-line code."""
     return len(robot.model.bodies) <= LARGEST_UNROLLED
 
 

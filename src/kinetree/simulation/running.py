@@ -16,7 +16,7 @@ from .integrators import ADAPTIVE
 from .numeric import Array, Equation, Fault, Observed, State
 from .progress import Progress
 from .record import COMPLETE, Record
-from .stepping import ENDLESS, FixedStepper, ScipyStepper, Stepper
+from .stepping import FixedStepper, ScipyStepper, Stepper, is_motion
 
 
 class Numbers(NamedTuple):
@@ -209,10 +209,8 @@ class Run:
 
     def _check(self, t: float, state: State) -> None:
         """Stop when the motion has no bound, and say why."""
-        q, v, _ = state
-        if np.isfinite(v).all() and np.isfinite(q).all() and (not v.size or np.max(np.abs(v)) < ENDLESS):
-            return
-        raise self._why(t, state)
+        if not is_motion(state):
+            raise self._why(t, state)
 
     def _why(self, t: float, state: State) -> Fault:
         before_t, before = (self.times[-1], self.states[-1]) if self.times else (t, state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,10 @@ from .given import (
     time_span,
 )
 from .integrators import ADAPTIVE, FIXED, INTEGRATORS
-from .numeric import Equation, State
+from .numeric import Equation, State, unrolls
 from .record import Record
 from .running import Numbers, Run, known_until, make_record
+from .varied import varied_numbers
 
 BATCH_SAMPLES = 101
 """Samples of a batch of simulations if not said otherwise."""
@@ -49,6 +50,7 @@ def simulate(
     friction: bool = True,
     friction_speed: float = 1e-2,
     works: bool | None = None,
+    parameters: Mapping[str, Any] | None = None,
     progress: bool = True,
     threads: int = 1,
 ) -> Record:
@@ -94,6 +96,10 @@ def simulate(
     works : bool, optional
         Whether the works of actuators, friction and ground are integrated too, so that the energy
         balance can be checked; by default for single simulations but not for batches.
+    parameters : mapping, optional
+        Numbers of the robot itself that replace those of the model, with a batch in front if they vary:
+        ``{"bodies": {"upper": {"mass": masses}}, "joints": {"elbow": {"position": places}}, "gravity": ...}``,
+        as in :func:`kinetree.symbolic.with_parameters`.
     progress : bool
         Show a bar on the terminal once it has taken longer than a second.
     threads : int
@@ -120,7 +126,8 @@ def simulate(
     """
     simulator = Simulator(
         robot, controller=controller, ground=ground, integrator=integrator, rtol=rtol, atol=atol, step=step,
-        largest_step=largest_step, friction=friction, friction_speed=friction_speed, works=works, threads=threads,
+        largest_step=largest_step, friction=friction, friction_speed=friction_speed, works=works,
+        parameters=parameters, threads=threads,
     )  # fmt: skip
     return simulator.run(q0, v0, time=time, output=output, events=events, progress=progress)
 
@@ -154,6 +161,7 @@ class Simulator:
         friction: bool = True,
         friction_speed: float = 1e-2,
         works: bool | None = None,
+        parameters: Mapping[str, Any] | None = None,
         threads: int = 1,
     ) -> None:
         if integrator not in INTEGRATORS:
@@ -169,12 +177,15 @@ class Simulator:
             if not hasattr(element, "loads"):
                 raise OptionError(f"ground must be force elements, such as a Ground or JointStops, not {element!r}")
         self.friction, self.friction_speed = friction, friction_speed
+        self.varied = varied_numbers(robot, parameters)
+        if self.varied and (robot.model.loops or not unrolls(robot)):
+            raise UnsupportedError("parameters of mechanisms with loops, and of very large trees, cannot be varied")
         self._equations: dict[bool, Equation] = {}
 
     def equation(self, works: bool) -> Equation:
         """The equation of motion on arrays, with or without the works beside it."""
         if works not in self._equations:
-            system = System(self.robot, self.law, self.elements, self.friction, self.friction_speed, works)
+            system = System(self.robot, self.law, self.elements, self.friction, self.friction_speed, works, self.varied)
             self._equations[works] = Equation(system, self.function, self.threads)
         return self._equations[works]
 

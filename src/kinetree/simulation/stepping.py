@@ -29,6 +29,12 @@ ENDLESS = 1e10
 """Velocities beyond this are no motion of a robot."""
 
 
+def is_motion(state: State) -> bool:
+    """Whether a state is one that a robot can be in."""
+    q, v, _ = state
+    return bool(np.isfinite(q).all() and np.isfinite(v).all() and np.max(np.abs(v), initial=0.0) < ENDLESS)
+
+
 class Stepper:
     """What the run loop knows of an integrator."""
 
@@ -66,6 +72,7 @@ class FixedStepper(Stepper):
         self.advance = equation.step(name)
         self.equation, self.name, self.end, self.h = equation, name, end, step
         self.project = projection(equation)
+        self.careful = False
         self.restart(t, state)
 
     def restart(self, t: float, state: State) -> None:
@@ -88,20 +95,27 @@ class FixedStepper(Stepper):
     def leap(self, until: float) -> None:
         """Go on to the last whole step before a time, in machine code if there is any."""
         whole = min(int((min(until, self.end) - self.start) / self.h - 1e-9) - self.count, LONGEST_LEAP)
-        if whole < 2 or not self.equation.traceable:
+        if whole < 2 or self.careful or not self.equation.traceable:
             self.step()
             return
         try:
-            self.state = self.equation.many_steps(self.name)(self.t, self.state, self.h, whole)
+            state = self.equation.many_steps(self.name)(self.t, self.state, self.h, whole)
         except NoConvergence:
-            raise self._unsolved(self.t, self.h) from None
-        self.old = self.state
+            state = self.state
+            self.careful = True
+        if self.careful or not is_motion(state):  # go through it step by step, to see where it is lost
+            self.careful = True
+            self.step()
+            return
+        self.state = self.old = state
         self.count += whole
         self.n_steps += whole
         self.t = self.t_old = self.start + self.count * self.h
 
     def _unsolved(self, t: float, h: float) -> Fault:
-        return Fault(f"the equations of a step of {h:g} s cannot be solved: the step is too large", t)
+        names, v = self.equation.robot.v_names, np.abs(self.state[1])
+        joint = names[int(np.argmax(v))] if names else None
+        return Fault(f"the equations of a step of {h:g} s cannot be solved: the step is too large", t, joint)
 
     def _from(self, t: float, state: State, h: float) -> State:
         try:
