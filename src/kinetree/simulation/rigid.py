@@ -39,6 +39,13 @@ SOLVERS = {"dop853": DOP853, "rk45": RK45, "radau": Radau}
 DRIFT = 1e-9
 """Gaps (m), speeds (m/s) and quaternion lengths that closed contacts may be off by before they are set right."""
 
+CREEP = 1e-4
+"""Sliding much slower than this (m/s) is taken to go on in the direction it began or had.
+
+Friction turns the direction of slow sliding at a rate of mu g / speed, which without a bound would
+make the first instants of every slip infinitely stiff.
+"""
+
 SAMPLES = 4
 """Pieces of a step in which gaps are watched."""
 
@@ -106,8 +113,8 @@ def simulate_rigid(
     rule : {"simultaneous", "sequential"}
         Of impacts at several contacts, see :mod:`kinetree.simulation.impact`.
     rest_speed : float
-        Blows slower than this (m/s) do not rebound.  A bouncing ball strikes infinitely often before
-        it rests; this ends the series.
+        Blows that are nowhere faster than this (m/s) do not rebound.  A bouncing ball strikes infinitely
+        often before it rests; this ends the series.
     most_events : int
         After so many the simulation stops with an error.
 
@@ -215,8 +222,7 @@ class RigidRun:
     def slides(self, state: ContactState, k: int) -> Array:
         """Direction of sliding along the tangents; past a stop, the direction it had before."""
         along, before = state.velocity[k, 1:], state.axes[k, 1:] @ self.mode.sliding[k]
-        if along @ before <= 0.0:
-            along = before
+        along = before if along @ before <= 0.0 else along + CREEP * before
         return np.asarray(along / np.linalg.norm(along))
 
     def held(self, now: Instant) -> tuple[Array, Array]:
@@ -332,17 +338,21 @@ class RigidRun:
             if event is not None:
                 return event, self._set_right(dense(event)), None
             bar.show(solver.t)
-            for k in list(self.mode.sliding):  # remember the direction
-                self._remember(solver.y, k)
+            self._remember_directions(solver.y)
             held = self._set_right(solver.y)
             if float(np.max(np.abs(held - solver.y))) > DRIFT:
                 return None, held, min(solver.h_abs, self.end - solver.t) or None
         return None, self._set_right(solver.y), None
 
-    def _remember(self, y: Array, k: int) -> None:
+    def _remember_directions(self, y: Array) -> None:
+        if not self.mode.sliding:
+            return
         q, v, _ = self.split(y)
         state = self.contacts.look(q, v)
-        self.mode.sliding[k] = self.slides(state, k) @ state.axes[k, 1:]
+        for k in list(self.mode.sliding):
+            along = state.velocity[k, 1:]
+            if np.linalg.norm(along) > 10.0 * CREEP:
+                self.mode.sliding[k] = along @ state.axes[k, 1:] / np.linalg.norm(along)
 
     # ------------------------------------------------------------------ events
 
@@ -403,8 +413,8 @@ class RigidRun:
         struck = touching & (approach > DRIFT)
         try:
             if np.any(struck):
-                e = np.array([c.restitution for c in rigid.contacts])
-                e[approach < self.rest_speed] = 0.0
+                slow = float(np.max(approach[struck])) < self.rest_speed
+                e = np.array([0.0 if slow else c.restitution for c in rigid.contacts])
                 for hit in np.flatnonzero(struck).tolist():
                     self._note(t, "impact", hit, q, v)
                 v = impact(rigid, q, v, restitution=e, rule=self.rule, closed=touching).velocity
@@ -518,7 +528,9 @@ class RigidRun:
             status, self.integrator, info,
         )  # fmt: skip
         a, forces, loops = (np.array([k[i] for k in self.kept]) for i in range(3))
-        contact_forces = np.concatenate([forces.reshape(n, -1, 3), record.contact_forces], axis=1)
+        contact_forces = np.concatenate(
+            [forces.reshape(n, len(self.contacts.contacts), 3), record.contact_forces], axis=1
+        )
         loop_forces = loops.reshape(n, record.constraint_forces.shape[-1] if n else 0)
         return replace(record, a=a.reshape(n, nv), contact_forces=contact_forces, constraint_forces=loop_forces)
 
