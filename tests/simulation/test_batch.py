@@ -90,10 +90,6 @@ def test_a_python_function_gives_what_its_compiled_twin_gives(pair):
         b = kt.simulate(pair, q, v, controller=control.Law(scalars), integrator=integrator, **options)
         assert a.q == pytest.approx(b.q, abs=1e-12)
         assert a.tau == pytest.approx(b.tau, abs=1e-11)
-    nested = control.Saturated(control.from_function(plain), 0.05)
-    limited = control.Saturated(control.Law(scalars), 0.05)
-    a, b = (kt.simulate(pair, q, v, controller=c, integrator="rk4", **options) for c in (nested, limited))
-    assert a.q == pytest.approx(b.q, abs=1e-12)
 
 
 def test_threads_do_not_change_results(pair):

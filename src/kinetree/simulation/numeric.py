@@ -96,7 +96,7 @@ class Equation:
     def __init__(self, system: System, function: Callable[..., Any] | None = None, threads: int = 1) -> None:
         self.system, self.function, self.threads = system, function, threads
         self.robot, self.tree = system.robot, system.tree
-        self.compiled = can_compile(self.robot) and not asks_python(system.controller)
+        self.compiled = can_compile(self.robot)
         self.by_robot = bool(self.tree.loops) or not unrolls(self.robot)
         self.n_calls = 0
         self._kernels: dict[str, RepeatedKernel] = {}
@@ -378,11 +378,8 @@ class Equation:
 
     def observe(self, t: Array, q: Array, v: Array, z: Array) -> Observed:
         """Forces and energies at many times: t is (T,), the others (T, ..., n)."""
-        if len(t) > 1 and asks_python(self.system.controller):  # a function knows one time only
-            each = [self.observe(t[k : k + 1], q[k : k + 1], v[k : k + 1], z[k : k + 1]) for k in range(len(t))]
-            return Observed(*(np.concatenate(parts) for parts in zip(*each, strict=True)))
         nv = self.tree.nv
-        times = t.reshape(-1, *(1,) * (q.ndim - 1)) if len(t) != 1 else t
+        times = t.reshape(-1, *(1,) * (q.ndim - 1))
         tau: dict[str, Array] = {}
         if self.function is not None:
             rows = [self.ask(float(s), a, b) for s, a, b in zip(t, q, v, strict=True)]
@@ -418,14 +415,6 @@ class Equation:
     def n_works(self) -> int:
         """How many of the last entries of z are works."""
         return len(WORKS) if self.system.works else 0
-
-
-def asks_python(controller: Any) -> bool:
-    """Whether a controller has a function of arrays somewhere in it, which cannot be traced."""
-    if getattr(controller, "python_function", None) is not None:
-        return True
-    inner = [getattr(controller, "controller", None), *getattr(controller, "parts", ())]
-    return any(asks_python(x) for x in inner if x is not None)
 
 
 def unrolls(robot: Any) -> bool:
