@@ -1,0 +1,185 @@
+"""See a robot move: ``kt.view("four-bar")`` opens it in the browser.
+
+The module can be called: ``kt.view(robot, record)`` is :func:`kinetree.view.view`, which shows a robot
+and returns; :func:`kinetree.view.play` shows it until the user has seen enough, or draws it to a file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from .. import gallery
+from ..errors import OptionError, UnknownNameError
+from ..load import load
+from ..robot import Robot
+from ..simulation.record import Record
+from .track import Track
+from .viewer import FILM, PICTURE, Viewer
+
+__all__ = ["Track", "Viewer", "play", "view"]
+
+ROBOT_FILES = (".urdf", ".xml", ".mjcf", ".yaml", ".yml")
+SAMPLES_PER_SECOND = 60
+
+
+def view(
+    robot: Robot | str | os.PathLike[str],
+    record: Record | str | os.PathLike[str] | None = None,
+    *,
+    geometry: str | os.PathLike[str] | None = None,
+    contacts: Any = None,
+    load_options: dict[str, Any] | None = None,
+    **options: Any,
+) -> Viewer:
+    """Show a robot in the browser; with a record, play its motion.
+
+    Parameters
+    ----------
+    robot : Robot, str or path
+        A robot, the name of a system in the gallery (whose own motion is played if no record is
+        given), or a robot file.
+    record : Record or path, optional
+        What :func:`kinetree.simulate` returned, or a file it was saved to.
+    geometry : path, optional
+        URDF file to take the links' looks from; by default the robot file, if ``robot`` is one.
+    contacts : optional
+        Where the record's contact forces act: the ground, contacts or frames it was simulated with.
+    load_options : dict, optional
+        For :func:`kinetree.load`, where ``robot`` is a file: ``{"floating_base": True}``.
+    **options
+        ``q``, ``trails``, ``package_dirs``, ``view``, ``host`` and ``port``, see :class:`Viewer`.
+
+    Returns
+    -------
+    Viewer
+        Serving at ``viewer.url`` until ``viewer.close()``.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> with kt.view("four-bar", port=0) as viewer:  # doctest: +SKIP
+    ...     viewer.screenshot("four-bar.png")
+    """
+    shown, file, name = _robot(robot, load_options or {})
+    track = None
+    if record is not None:
+        track = Track.of_record(shown, _record(record, shown), contacts)
+    elif name is not None and options.get("q") is None:
+        track = _gallery_motion(name, shown)
+    return Viewer(shown, track, file=geometry if geometry is not None else file, **options)
+
+
+def play(
+    robot: Robot | str | os.PathLike[str],
+    record: Record | str | os.PathLike[str] | None = None,
+    *,
+    screenshot: str | os.PathLike[str] | None = None,
+    video: str | os.PathLike[str] | None = None,
+    time: float | None = None,
+    size: tuple[int, int] | None = None,
+    panel: bool = False,
+    fps: float = 30.0,
+    speed: float = 1.0,
+    open_browser: bool = True,
+    say: Any = print,
+    **options: Any,
+) -> list[Path]:
+    """Show a robot until the user presses Ctrl-C; or draw it to files and return.
+
+    Parameters
+    ----------
+    robot, record
+        As for :func:`view`.
+    screenshot : path, optional
+        Write a picture here, instead of opening a window.
+    video : path, optional
+        Write a film of the motion here, instead of opening a window.
+    time : float, optional
+        The moment of the motion to draw; the beginning by default.
+    size : (int, int), optional
+        Width and height of picture or film in pixels.
+    panel : bool
+        Whether the picture shows the controls, too.
+    fps, speed : float
+        Pictures per second of the film, and seconds of motion per second.
+    open_browser : bool
+        Open the page in the user's browser, where one can be opened.
+    say : callable
+        Takes lines for the user.
+    **options
+        As for :func:`view`; ``port`` is any free one when only files are written.
+
+    Returns
+    -------
+    list of Path
+        Files written.
+    """
+    drawing = screenshot is not None or video is not None
+    if drawing:
+        options.setdefault("port", 0)
+    with view(robot, record, **options) as viewer:
+        if time is not None:
+            viewer.seek(time)
+        written = []
+        if screenshot is not None:
+            viewer.screenshot(screenshot, size=size or PICTURE, panel=panel)
+            written.append(Path(screenshot))
+        if video is not None:
+            viewer.video(video, fps=fps, speed=speed, size=size or FILM)
+            written.append(Path(video))
+        if not drawing:
+            say(f"{viewer.robot.name} is shown at {viewer.url} until you press Ctrl-C")
+            if open_browser:
+                import webbrowser
+
+                webbrowser.open(viewer.url)
+            if viewer.player is not None:
+                viewer.play()
+            viewer.wait()
+        return written
+
+
+def _robot(robot: Any, load_options: dict[str, Any]) -> tuple[Robot, Path | None, str | None]:
+    """The robot, the file it is from, its name in the gallery."""
+    if isinstance(robot, Robot):
+        return robot, None, None
+    if not isinstance(robot, (str, os.PathLike)):
+        raise OptionError(f"view shows a robot, a name in the gallery or a robot file, not {robot!r}")
+    if isinstance(robot, str) and robot in gallery.names():
+        return gallery.load(robot, **load_options), None, robot
+    path = Path(robot)
+    if isinstance(robot, str) and path.suffix.lower() not in ROBOT_FILES and not path.exists():
+        raise UnknownNameError("system in the gallery, and no robot file,", robot, gallery.names())
+    return load(path, **load_options), path, None
+
+
+def _record(record: Any, robot: Robot) -> Record:
+    if isinstance(record, Record):
+        return record
+    if isinstance(record, (str, os.PathLike)):
+        return Record.load(record, robot)
+    raise OptionError(f"a record is what simulate() returns, or a file it was saved to, not {record!r}")
+
+
+def _gallery_motion(name: str, robot: Robot) -> Track:
+    """The motion a system of the gallery comes with."""
+    motion = gallery.motion(name)
+    begin, end = motion.span
+    times = motion.grid(max(2, int(np.ceil((end - begin) * SAMPLES_PER_SECOND)) + 1))
+    q, v, _ = motion.states(times)
+    return Track.of_states(robot, times, q, v)
+
+
+class _Callable(ModuleType):
+    """A module that is also a function, so that ``kt.view`` is both the place and the deed."""
+
+    __call__ = staticmethod(view)
+
+
+sys.modules[__name__].__class__ = _Callable

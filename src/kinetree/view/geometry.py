@@ -1,0 +1,265 @@
+"""What a robot looks like: simple shapes and meshes on its bodies, and those that a URDF file asks for.
+
+The model keeps no looks, since they do not change the motion; they are read here, from the file, when
+somebody wants to see the robot.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ..errors import FileFormatError
+from ..model.formats import xml
+from ..model.formats.xml import Element
+from ..model.pose import Pose
+from ..model.tree import Model
+
+Array = np.ndarray
+Color = tuple[float, float, float, float]
+"""Red, green, blue and opacity, from 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A box about the origin, edges along the axes."""
+
+    size: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Cylinder:
+    """A cylinder about the origin, along z."""
+
+    radius: float
+    length: float
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """A cylinder about the origin, along z, with round ends beyond its length."""
+
+    radius: float
+    length: float
+
+
+@dataclass(frozen=True)
+class Sphere:
+    """A ball about the origin."""
+
+    radius: float
+
+
+@dataclass(frozen=True)
+class MeshFile:
+    """Triangles in a file, stretched along the axes."""
+
+    path: Path
+    scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
+
+
+Shape = Box | Cylinder | Capsule | Sphere | MeshFile
+
+
+@dataclass(frozen=True)
+class Look:
+    """A shape on a body.
+
+    Attributes
+    ----------
+    body : int
+        Index of the body, -1 for the base.
+    shape : Shape
+    pose : Pose
+        Of the shape on the body.
+    color : Color or None
+        None: the mesh's own, or one for the body.
+    role : {"link", "joint", "loop", "base"}
+        What it stands for.
+    line : int or None
+        Where the file asks for it.
+    """
+
+    body: int
+    shape: Shape
+    pose: Pose = field(default_factory=Pose)
+    color: Color | None = None
+    role: str = "link"
+    line: int | None = None
+
+
+# ------------------------------------------------------------------ URDF
+
+
+def is_urdf(path: Path) -> bool:
+    """Whether a robot file is URDF, by its name and, for ``.xml``, its root element."""
+    if path.suffix.lower() == ".urdf":
+        return True
+    return path.suffix.lower() == ".xml" and xml.parse(path.read_bytes(), str(path)).tag == "robot"
+
+
+def read_visuals(path: Path, model: Model, package_dirs: Sequence[Path] = ()) -> tuple[list[Look], list[str]]:
+    """The looks that a URDF file gives its links, and a line for each one that cannot be drawn.
+
+    Parameters
+    ----------
+    path : Path
+        Of the URDF file.
+    model : Model
+        Read from this file; it says where on which body each link is.
+    package_dirs : sequence of Path
+        Folders that hold ROS packages, for ``package://`` addresses.
+    """
+    reader = _Reader(path, model, package_dirs)
+    return list(reader.looks()), reader.problems
+
+
+class _Reader:
+    """Goes through the visuals of one URDF file; what is wrong with one does not keep the others from being drawn."""
+
+    def __init__(self, path: Path, model: Model, package_dirs: Sequence[Path]) -> None:
+        self.path, self.model, self.package_dirs = path, model, package_dirs
+        self.root = xml.parse(path.read_bytes(), str(path))
+        self.problems: list[str] = []
+        self.visuals = [
+            (link.attributes.get("name", ""), v) for link in self.root.all("link") for v in link.all("visual")
+        ]
+        # a material may be defined beside the links, or inside of one and meant for all
+        owners = (*(visual for _, visual in self.visuals), self.root)
+        named = [m for owner in owners for m in owner.all("material") if m.attributes.get("name")]
+        self.colors = {m.attributes["name"]: color for m in named if (color := self.own_color(m)) is not None}
+
+    def looks(self) -> Iterator[Look]:
+        for link, visual in self.visuals:
+            try:
+                yield self.look(link, visual)
+            except FileFormatError as problem:
+                self.note(str(problem))
+
+    def look(self, link: str, visual: Element) -> Look:
+        frame = self.model.frame_table.get(link)
+        if frame is None:
+            raise FileFormatError(f"the robot has no link {link!r}", str(self.path), visual.line)
+        geometry = next(visual.all("geometry"), None)
+        if geometry is None or not geometry.children:
+            raise FileFormatError(f"a visual of link {link!r} has no geometry", str(self.path), visual.line)
+        shape = _shape(geometry.children[0], self.path, self.package_dirs)
+        return Look(frame.body, shape, frame.pose @ self.origin(visual), self.color(visual), line=visual.line)
+
+    def origin(self, visual: Element) -> Pose:
+        origin = next(visual.all("origin"), None)
+        if origin is None:
+            return Pose()
+        xyz, rpy = (_numbers(origin, name, 3, self.path, (0.0, 0.0, 0.0)) for name in ("xyz", "rpy"))
+        return Pose.of(xyz, rpy=rpy)
+
+    def color(self, visual: Element) -> Color | None:
+        material = next(visual.all("material"), None)
+        if material is None:
+            return None
+        if any(material.all("color")):
+            return self.own_color(material)
+        return self.colors.get(material.attributes.get("name", ""))
+
+    def own_color(self, material: Element) -> Color | None:
+        element = next(material.all("color"), None)
+        if element is None:
+            return None
+        try:
+            r, g, b, a = _numbers(element, "rgba", 4, self.path)
+        except FileFormatError as problem:
+            self.note(str(problem))
+            return None
+        if not all(0.0 <= x <= 1.0 for x in (r, g, b, a)):
+            self.note(
+                str(FileFormatError(f"rgba must be from 0 to 1, not {r:g} {g:g} {b:g} {a:g}", None, element.line))
+            )
+            return None
+        return (r, g, b, a)
+
+    def note(self, problem: str) -> None:
+        text = problem.removeprefix(f"{self.path}, ")
+        if text not in self.problems:
+            self.problems.append(text)
+
+
+def _shape(element: Element, path: Path, package_dirs: Sequence[Path]) -> Shape:
+    def one(name: str) -> float:
+        return _numbers(element, name, 1, path)[0]
+
+    if element.tag == "box":
+        x, y, z = _numbers(element, "size", 3, path)
+        return Box((x, y, z))
+    if element.tag in ("cylinder", "capsule"):
+        return (Cylinder if element.tag == "cylinder" else Capsule)(one("radius"), one("length"))
+    if element.tag == "sphere":
+        return Sphere(one("radius"))
+    if element.tag == "mesh":
+        x, y, z = _numbers(element, "scale", 3, path, (1.0, 1.0, 1.0))
+        address = element.attributes.get("filename", "")
+        return MeshFile(_found(address, path, element.line, package_dirs), (x, y, z))
+    raise FileFormatError(f"<{element.tag}> is no shape that can be drawn", str(path), element.line)
+
+
+def _numbers(
+    element: Element, name: str, count: int, path: Path, default: Sequence[float] | None = None
+) -> Sequence[float]:
+    text = element.attributes.get(name)
+    if text is None and default is not None:
+        return default
+    try:
+        values = [float(word) for word in (text or "").split()]
+    except ValueError:
+        values = []
+    if len(values) != count or not all(map(math.isfinite, values)):
+        what = "a number" if count == 1 else f"{count} numbers"
+        raise FileFormatError(f"<{element.tag}> needs {what} for {name}, not {text!r}", str(path), element.line)
+    return values
+
+
+# ------------------------------------------------------------------ where meshes are
+
+
+def _found(address: str, robot_file: Path, line: int, package_dirs: Sequence[Path]) -> Path:
+    tried = list(_places(address, robot_file, package_dirs))
+    for place in tried:
+        if place.is_file():
+            return place
+    raise FileFormatError(f"the mesh {address!r} is not there ({_looked(tried)})", str(robot_file), line)
+
+
+def _looked(tried: Sequence[Path]) -> str:
+    if not tried:
+        return "only files can be read"
+    more = f" and {len(tried) - 1} other places" if len(tried) > 1 else ""
+    return f"looked for {tried[0]}{more}"
+
+
+def _places(address: str, robot_file: Path, package_dirs: Sequence[Path]) -> Iterator[Path]:
+    """Where a mesh may be; ``package://name/rest`` is sought from the robot file upwards, then where ROS looks."""
+    scheme, separator, rest = address.replace("\\", "/").partition("://")
+    folder = robot_file.resolve().parent
+    if not separator:
+        yield folder / scheme
+    elif scheme == "file":
+        yield Path(rest)
+    elif scheme in ("package", "model"):
+        package, _, inside = rest.partition("/")
+        for holder in (*package_dirs, folder, *folder.parents, *_ros_folders()):
+            yield holder / package / inside
+            if holder.name == package:
+                yield holder / inside
+
+
+def _ros_folders() -> Iterator[Path]:
+    for part in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep):
+        if part:
+            yield Path(part)
+    for part in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep):
+        if part:
+            yield Path(part) / "share"

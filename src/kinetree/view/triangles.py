@@ -1,0 +1,127 @@
+"""Triangles of shapes and of mesh files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import FileFormatError
+from .geometry import Box, Capsule, Color, Cylinder, MeshFile, Shape, Sphere
+
+Array = np.ndarray
+
+ROUND = 24
+"""Facets around a cylinder."""
+
+CREASE = 0.6
+"""Edges sharper than this angle are seen as edges, others are shaded away."""
+
+MOST_SHADED = 20_000
+"""Larger meshes are drawn facet by facet: their facets are too small to be seen, and shading them takes long."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Triangles of one colour; None where the shape has none of its own."""
+
+    vertices: Array
+    faces: Array
+    color: Color | None = None
+    flat: bool = False
+    """Whether every facet is to be seen."""
+
+
+def triangles(shape: Shape) -> list[Part]:
+    """A shape as triangles, in its own coordinates.
+
+    Raises
+    ------
+    FileFormatError
+        If it is a mesh file that cannot be read.
+    """
+    from trimesh import creation
+
+    if isinstance(shape, MeshFile):
+        return [Part(p.vertices * np.array(shape.scale), _outward(p.faces, shape.scale), p.color, p.flat)
+                for p in _file(shape.path)]  # fmt: skip
+    if isinstance(shape, Box):
+        mesh = creation.box(extents=shape.size)
+    elif isinstance(shape, Cylinder):
+        mesh = creation.cylinder(radius=shape.radius, height=shape.length, sections=ROUND)
+    elif isinstance(shape, Capsule):
+        mesh = creation.capsule(radius=shape.radius, height=shape.length, count=(ROUND, ROUND))
+        mesh.apply_translation((0.0, 0.0, -mesh.bounds.mean(axis=0)[2]))
+    elif isinstance(shape, Sphere):
+        mesh = creation.icosphere(subdivisions=3, radius=shape.radius)
+    return [_part(mesh, None)]
+
+
+def _part(mesh: Any, color: Color | None) -> Part:
+    """A mesh with its corners split where edges are to be seen."""
+    from trimesh import graph
+
+    if len(mesh.faces) > MOST_SHADED:
+        return Part(np.asarray(mesh.vertices), np.asarray(mesh.faces), color, flat=True)
+    mesh.merge_vertices(merge_tex=True, merge_norm=True)
+    shaded = graph.smooth_shade(mesh, angle=CREASE)
+    return Part(np.asarray(shaded.vertices), np.asarray(shaded.faces), color)
+
+
+def _outward(faces: Array, scale: tuple[float, float, float]) -> Array:
+    """A mirrored mesh is turned inside out; the order of the corners turns it back."""
+    return faces[:, ::-1] if np.prod(scale) < 0 else faces
+
+
+@lru_cache(maxsize=256)
+def _file(path: Path) -> tuple[Part, ...]:
+    import trimesh
+
+    try:
+        loaded: Any = trimesh.load(path, process=False)
+        parts = tuple(_merged(list(_parts(loaded))))
+    except Exception as problem:  # readers of eight formats fail in many ways
+        raise FileFormatError(f"this mesh cannot be read ({type(problem).__name__}: {problem})", str(path)) from None
+    if not parts:
+        raise FileFormatError("this mesh has no triangles", str(path))
+    return parts
+
+
+def _parts(loaded: Any) -> Iterator[Part]:
+    if hasattr(loaded, "graph"):  # a scene: each geometry may stand in several places
+        for node in loaded.graph.nodes_geometry:
+            pose, name = loaded.graph[node]
+            yield from _parts(loaded.geometry[name].copy().apply_transform(pose))
+    elif hasattr(loaded, "faces") and len(loaded.faces):
+        yield _part(loaded, _color(loaded.visual))
+
+
+def _merged(parts: list[Part]) -> Iterator[Part]:
+    """One part per colour: fewer things to draw."""
+    for color, flat in dict.fromkeys((p.color, p.flat) for p in parts):
+        same = [p for p in parts if (p.color, p.flat) == (color, flat)]
+        starts = np.cumsum([0, *(len(p.vertices) for p in same)])
+        faces = np.concatenate([p.faces + start for p, start in zip(same, starts, strict=False)])
+        yield Part(np.concatenate([p.vertices for p in same]), faces, color, flat)
+
+
+def _color(visual: Any) -> Color | None:
+    """The colour a mesh brings along: of its material, of its texture on average, or of its faces."""
+    if not visual.defined:
+        return None
+    material = getattr(visual, "material", None)
+    if material is None:
+        return _rgba(np.asarray(visual.face_colors, dtype=float).mean(axis=0))
+    image = getattr(material, "baseColorTexture", None) or getattr(material, "image", None)
+    if image is not None:
+        return _rgba(np.asarray(image.convert("RGBA"), dtype=float).mean(axis=(0, 1)))
+    return _rgba(np.asarray(material.main_color, dtype=float))
+
+
+def _rgba(bytes_: Array) -> Color:
+    r, g, b, a = (round(float(x) / 255.0, 4) for x in bytes_)
+    return (r, g, b, a)
