@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +23,9 @@ from .loops.mobility import Mobility, singular_directions
 from .model.tree import Model
 from .robot import Array, Robot, Wrenches
 from .spatial import Force
+
+if TYPE_CHECKING:
+    from .loops.platform import Platform
 
 TOLERANCE = 1e-6
 """How far a state may be from closed (metres, radians, and their rates relative to 1 + |v|) before it is refused."""
@@ -397,6 +400,20 @@ class Mechanism(Robot):
         if known.dependent:
             a[..., list(known.dependent)] += self._follow(k, -bias[..., None], known)[..., 0]
         return a
+
+    def platform(self, frame: str, **options: Any) -> Platform:
+        """The mechanism as a parallel manipulator that moves ``frame``: kinematics, Jacobians, singularities.
+
+        Parameters
+        ----------
+        frame : str
+            The body or frame that is the platform.
+        **options
+            See :class:`kinetree.loops.platform.Platform`.
+        """
+        from .loops.platform import Platform
+
+        return Platform(self, frame, **options)
 
     # ---------------------------------------------------------------- inverse dynamics
 
