@@ -12,6 +12,7 @@ import numpy as np
 import pinocchio as pin
 
 from .robots import FILES, Contest, folder
+from .roofline import Twin, merely_write, rate
 from .timing import Table, alternate, repeated
 
 COUNT = 4096
@@ -49,10 +50,14 @@ def batch(rounds: int) -> Iterator[Table]:
 
 
 def matrix(rounds: int) -> Iterator[Table]:
-    """Mass matrices: Pinocchio has no batched call, so a Python loop with and without keeping the results."""
+    """Mass matrices. Pinocchio has no batched call: a Python loop over crba, each matrix stored in the batch's array.
+
+    Its Python binding returns the full symmetric matrix, as ours; the C++ function fills only one triangle.
+    """
     table = Table(
-        f"Mass matrices, batches of {COUNT}, ns per state. Pinocchio: crba in a Python loop (there is no batched call)",
-        ("", "kinetree", "Pinocchio", "Pinocchio, kept", "ratio", "ratio, kept", "asked", "our GB/s written"),
+        f"Mass matrices, full and symmetric into an array ({COUNT}, n, n), one thread, ns per state. Pinocchio: crba "
+        "in a Python loop, results stored.\nWriting: zeros into the same array, past the caches, and nothing else",
+        ("", "kinetree", "writing", "Pinocchio", "not stored", "ratio", "ratio of writing", "asked", "our GB/s"),
     )
     for name in FILES:
         c = Contest.make(name, COUNT)
@@ -61,6 +66,7 @@ def matrix(rounds: int) -> Iterator[Table]:
         c.robot.mass_matrix(c.q)
         call = c.robot.mass_matrix
         states = list(c.pin_q[:some])
+        assert np.allclose(pin.crba(c.model, data, states[0]), pin.crba(c.model, data, states[0]).T)
 
         def bare(model=c.model, data=data, states=states) -> None:
             for q in states:
@@ -70,11 +76,13 @@ def matrix(rounds: int) -> Iterator[Table]:
             for k, q in enumerate(states):
                 kept[k] = pin.crba(model, data, q)
 
-        best = alternate({"kinetree": lambda: call(c.q, out=out), "bare": bare, "keep": keep}, rounds)
-        ours, loop, stored = best["kinetree"] / COUNT, best["bare"] / some, best["keep"] / some
+        contenders = {"ours": lambda: call(c.q, out=out), "write": merely_write(out), "bare": bare, "keep": keep}
+        best = alternate(contenders, rounds)
+        ours, write = best["ours"] / COUNT, best["write"] / COUNT
+        loop, stored = best["bare"] / some, best["keep"] / some
         table.add(
-            name, ours * 1e9, loop * 1e9, stored * 1e9, f"{loop / ours:.1f}x", f"{stored / ours:.1f}x", "15x",
-            n * n * 8e-9 / ours,
+            name, ours * 1e9, write * 1e9, stored * 1e9, loop * 1e9, f"{stored / ours:.1f}x", f"{stored / write:.1f}x",
+            "15x", n * n * 8e-9 / ours,
         )  # fmt: skip
     yield table
 
@@ -152,23 +160,49 @@ def every(rounds: int) -> Iterator[Table]:
     yield table
 
 
+WINDOW = 1e-3
+"""Seconds of work at a time when rates are compared: shorter than the turns that other processes take."""
+
+
+def _batch_call(name: str, what: str, count: int) -> Callable[[], object]:
+    c = Contest.make(name, count)
+    out = np.empty((count, c.robot.nv))
+    getattr(c.robot, what)(c.q, c.v, c.a)
+    call = getattr(c.robot, what)
+    return lambda: call(c.q, c.v, c.a, out=out)
+
+
 def threads(rounds: int) -> Iterator[Table]:
-    """Two threads against one."""
-    table = Table("Two threads, batches of 32768, ns per state", ("", "one", "two", "ratio", "asked"))
+    """Two threads against one, and against two processes side by side: what the machine gives at best."""
+    table = Table(
+        "Two threads with out=, ns per state, best window of many; and the ratio when every call makes a new array.\n"
+        "Limit: two processes at the same time, one thread each; other load on the machine lowers both",
+        ("", "one", "two", "ratio", "limit", "share of the limit", "asked", "new arrays"),
+    )
     for name in ("Panda", "Talos (floating)"):
-        c = Contest.make(name, 32768)
-        out = np.empty((32768, c.robot.nv))
-        for what in ("inverse_dynamics", "forward_dynamics"):
-            call = getattr(type(c.robot), what).__get__(c.robot)
-            best = alternate(
-                {
-                    "one": lambda call=call: call(c.q, c.v, c.a, out=out, threads=1),
-                    "two": lambda call=call: call(c.q, c.v, c.a, out=out, threads=2),
-                },
-                rounds,
-            )
-            one, two = (t / 32768 * 1e9 for t in best.values())
-            table.add(f"{name}: {what}", one, two, f"{one / two:.2f}x", "1.7x")
+        for count in (4096, 32768):
+            c = Contest.make(name, count)
+            out = np.empty((count, c.robot.nv))
+            for what in ("inverse_dynamics", "forward_dynamics"):
+                getattr(c.robot, what)(c.q, c.v, c.a, threads=2)
+                call = getattr(c.robot, what)
+                twin = Twin(_batch_call, name, what, count)
+
+                def made(call=call, c=c, **options: object) -> Callable[[], object]:
+                    return lambda: call(c.q, c.v, c.a, **options)
+
+                one, two = made(out=out), made(out=out, threads=2)
+                contenders = (one, two, made(), made(threads=2))
+                rates = [
+                    (*(rate(f, WINDOW) for f in contenders), twin.together(one, WINDOW)) for _ in range(10 * rounds)
+                ]
+                twin.close()
+                best_one, best_two, new_one, new_two, limit = (max(r) for r in zip(*rates, strict=True))
+                ns = 1e9 / count
+                table.add(
+                    f"{name}: {what}, {count}", ns / best_one, ns / best_two, f"{best_two / best_one:.2f}x",
+                    f"{limit / best_one:.2f}x", f"{best_two / limit:.0%}", "1.7x", f"{new_two / new_one:.2f}x",
+                )  # fmt: skip
     yield table
 
 
