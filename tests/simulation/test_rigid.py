@@ -37,14 +37,14 @@ def on_slope(angle):
 @pytest.mark.parametrize("e", [0.5, 0.8])
 def test_bouncing_ball(e):
     """Blows at t0 (1 + 2 e + 2 e^2 + ...), rest at t0 (1 + e) / (1 - e)."""
-    first, rest_speed = math.sqrt(2 / G), 1e-5
+    first, rest_speed = math.sqrt(2 / G), 1e-4
     record = simulate_rigid(falling_ball(), [Contact("ball", restitution=e)], [1.0], time=6.0, rest_speed=rest_speed)
     times = np.array([x.time for x in named(record, "impact")])
     n = len(times)
     expected = first * np.array([1 + 2 * sum(e**k for k in range(1, i + 1)) for i in range(n)])
     assert n >= math.log(rest_speed / (G * first)) / math.log(e) - 1
     assert np.allclose(times, expected, rtol=0, atol=1e-12)
-    assert named(record, "closed")[0].time == pytest.approx(first * (1 + e) / (1 - e), abs=1e-5)
+    assert named(record, "closed")[0].time == pytest.approx(first * (1 + e) / (1 - e), abs=1e-4)
     assert record.q[-1, 0] == pytest.approx(0.0, abs=1e-12)
     assert record.contact_forces[-1, 0, 2] == pytest.approx(0.7 * G)
     assert record.energy.relative_error < 1e-10
@@ -234,7 +234,7 @@ def test_machine_code_gives_the_same_run():
     q = np.array([0.1, 0, 0, math.sqrt(1 - 0.01), 0, 0, 0.5])
     v = [0.5, 0.2, 0.0, 1.0, 0.0, 0.0]
     runs = [
-        simulate_rigid(block().with_backend(b), contacts, q, v, time=0.5, output=11) for b in ("reference", "compiled")
+        simulate_rigid(block().with_backend(b), contacts, q, v, time=0.3, output=7) for b in ("reference", "compiled")
     ]
     assert np.allclose(runs[0].q, runs[1].q, atol=1e-6)
     assert runs[0].energy.relative_error < 1e-6

@@ -35,6 +35,10 @@ MOST_ENUMERATED = 16
 """Contacts up to which every pattern can be tried: 65,536 of them."""
 
 
+RAISED_DIAGONALS = (0.0, 1e-10, 1e-8)
+"""By what part of itself the diagonal is raised in one attempt of pivoting after the other."""
+
+
 class NoSolutionError(SingularError):
     """A complementarity problem without a solution; says how it was found out."""
 
@@ -201,6 +205,10 @@ def lemke(matrix: ArrayLike, offset: ArrayLike) -> Solution:
     An extra unknown z is added to every row until all slacks are zero or more, and driven out
     again pivot by pivot.  If it cannot be driven out (a ray), a problem with positive semi-definite
     or copositive C has no solution.
+
+    Redundant contacts make many bases singular but for rounding.  Where that leads astray the
+    problem is solved again with the diagonal raised a little; a solution counts only if it solves the
+    problem as it was given.
     """
     c, d = _checked(matrix, offset)
     n = d.size
@@ -209,17 +217,25 @@ def lemke(matrix: ArrayLike, offset: ArrayLike) -> Solution:
     size = _sizes(c)
     scaled, right = c / size[:, None] / size[None, :], d / size
     level = float(np.max(np.abs(right)))
-    right = right / level
-    g, pivots = _complementary_pivots(scaled, right)
-    force = _polished(c, d, np.where(g > 0.0, g * level / size, 0.0))
-    found = Solution(force, c @ force + d, "lemke", pivots)
-    reached = float(np.max(np.abs(c) @ force, initial=0.0)) + float(np.max(np.abs(d)))
-    if found.residual > 1e-7 * max(reached, float(np.max(force))):
-        raise NoSolutionError(
-            f"the complementarity problem is too ill-conditioned to be decided (residual {found.residual:.3g})"
+    plain = np.abs(np.diagonal(scaled)) > 0.0
+    problem: NoSolutionError | None = None
+    for raised in RAISED_DIAGONALS:
+        try:
+            g, pivots = _complementary_pivots(scaled + np.diag(raised * plain), right / level)
+        except NoSolutionError as found:
+            problem = problem or found
+            continue
+        force = _polished(c, d, np.where(g > 0.0, g * level / size, 0.0))
+        result = Solution(force, c @ force + d, "lemke", pivots)
+        rounding = 1e-12 * float(np.max(np.abs(c) @ force, initial=0.0))
+        if result.residual <= 1e-7 * float(np.max(np.abs(d))) + rounding:
+            cleared = (force > 0.0) | (np.abs(result.slack) < _tolerance(c, d))
+            return Solution(force, np.where(cleared, 0.0, result.slack), "lemke", pivots)
+        problem = problem or NoSolutionError(
+            f"the complementarity problem is too ill-conditioned to be decided (residual {result.residual:.3g})"
         )
-    cleared = (force > 0.0) | (np.abs(found.slack) < _tolerance(c, d))
-    return Solution(force, np.where(cleared, 0.0, found.slack), "lemke", pivots)
+    assert problem is not None
+    raise problem
 
 
 def _sizes(c: Array) -> Array:
