@@ -32,7 +32,12 @@ from ..robot import Robot
 from ..spatial import Motion, Scalar, Vec3
 from ..spatial.dual import Dual
 from .complementarity import NoSolutionError, Solution, cone_gauss_seidel, solve
-from .surfaces import Grid, HeightField, Plane, Spot, Triple, touch
+from .surfaces import Ball, Grid, HeightField, Plane, Spot, Triple, touch
+
+__all__ = [
+    "Ball", "Contact", "ContactForces", "ContactState", "Grid", "HeightField", "Mobility", "Plane", "PyramidProblem",
+    "RigidContacts", "Spot", "contact_rows", "contacts_at",
+]  # fmt: skip
 
 Array = np.ndarray
 Constraints = Callable[[Array, Array], tuple[ArrayLike, ArrayLike]]
