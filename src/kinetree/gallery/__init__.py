@@ -23,6 +23,7 @@ from ..robot import Robot
 from .chain import four_bar_chain, four_bar_chain_leaning
 from .mechanisms import SYSTEMS
 from .system import About, Motion, States, System
+from .trees import SYSTEMS as TREES
 
 __all__ = [
     "About",
@@ -38,7 +39,7 @@ __all__ = [
     "start",
 ]
 
-_BY_NAME = {system.about.name: system for system in SYSTEMS}
+_BY_NAME = {system.about.name: system for system in (*SYSTEMS, *TREES)}
 
 
 def names() -> list[str]:

@@ -1,0 +1,123 @@
+"""A walking machine with its walk, its ground and what keeps it on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...errors import UnknownNameError
+from ...robot import Robot
+from ...simulation import control, walking
+from ...simulation.ground import Ground, Spot, from_source
+from ...simulation.jets import Jet, as_jet
+from ...spatial.scalar import Scalar
+
+Gains = tuple[float, float]
+
+PLANNED_BASE = (0.0, 0.0, 0.0)
+"""Angles of an upright trunk."""
+
+
+@dataclass(frozen=True)
+class Walker:
+    """A walking machine of the sources.
+
+    Attributes
+    ----------
+    name : str
+        Of the system in the gallery.
+    walk : Walk
+        The desired motion of the legs, step after step.
+    spots : sequence of Spot
+        Where the feet touch the ground.
+    ground_set : str
+        The ground's numbers, see :data:`kinetree.simulation.ground.SOURCE_SETS`.
+    trunk_above_hip : float
+        Height of the trunk's frame above the hips.
+    computed_torque_gains, feedforward_gains : (float, float)
+        kp and kd of the sources.
+    planar_base : bool
+        Whether the trunk only moves in the plane of x and z: its coordinates are then angle, z, x.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> machine = kt.gallery.trees.walker("hexapod")
+    >>> round(machine.walk.gait.speed, 3)
+    0.8
+    """
+
+    name: str
+    walk: walking.Walk
+    spots: Sequence[Spot]
+    ground_set: str
+    trunk_above_hip: float
+    computed_torque_gains: Gains
+    feedforward_gains: Gains
+    planar_base: bool = False
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The machine."""
+        from .. import load  # the gallery imports this module
+
+        return load(self.name)
+
+    @cached_property
+    def ground(self) -> Ground:
+        """The firm ground of the sources."""
+        return from_source(self.ground_set, self.spots, self.robot.mass)
+
+    @property
+    def base_freedoms(self) -> int:
+        """How many coordinates of the trunk come before those of the legs."""
+        return 3 if self.planar_base else 6
+
+    def planned(self, t: Scalar) -> list[Scalar]:
+        """All coordinates as they are meant to be: legs by the walk, the trunk upright on its path."""
+        time = as_jet(t)
+        x, y, z = (Jet(*parts) for parts in zip(*self.walk.trunk(self.trunk_above_hip).motion(time), strict=True))
+        trunk = [0.0, z, x] if self.planar_base else [*PLANNED_BASE, x, y, z]
+        q = [*trunk, *self.walk.position(time)]
+        return q if isinstance(t, Jet) else [as_jet(c).value for c in q]
+
+    def start(self) -> tuple[np.ndarray, np.ndarray]:
+        """Position and velocity at the beginning of a step, on the desired motion."""
+        q = [as_jet(x) for x in self.planned(Jet(0.0, 1.0, 0.0))]
+        return np.array([float(x.value) for x in q]), np.array([float(x.first) for x in q])
+
+    def base_start(self) -> tuple[np.ndarray, np.ndarray]:
+        """The part of :meth:`start` that has no motors."""
+        q, v = self.start()
+        return q[: self.base_freedoms], v[: self.base_freedoms]
+
+    def computed_torque(self, **options: Any) -> control.ComputedTorque:
+        """000 section 9.1.2 with the sources' gains."""
+        kp, kd = self.computed_torque_gains
+        return control.ComputedTorque(self.walk, kp, kd, senses=[self.ground], **options)
+
+    def feedforward(self, kp: float | None = None, kd: float | None = None) -> control.Feedforward:
+        """000 section 9.2 with the sources' gains, or others."""
+        stiff, damped = self.feedforward_gains
+        gains = (stiff if kp is None else kp, damped if kd is None else kd)
+        return control.Feedforward(self.walk, *gains, senses=[self.ground], begin=self.base_start())
+
+
+def walker(name: str) -> Walker:
+    """A walking machine of the gallery with its walk, ground and controllers.
+
+    Parameters
+    ----------
+    name : str
+        ``"biped-planar"``, ``"biped-spatial"``, ``"quadruped"``, ``"hexapod"`` or ``"biped-unified"``.
+    """
+    from .legged import WALKERS
+
+    made: Callable[[], Walker] | None = WALKERS.get(name) if isinstance(name, str) else None
+    if made is None:
+        raise UnknownNameError("walking machine", name, WALKERS)
+    return made()
