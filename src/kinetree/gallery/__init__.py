@@ -11,8 +11,10 @@ Examples
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cache
-from importlib import resources
+from importlib import import_module, resources
+from pkgutil import iter_modules
 
 import numpy as np
 
@@ -22,13 +24,18 @@ from ..model.tree import Model
 from ..robot import Robot
 from .chain import four_bar_chain, four_bar_chain_leaning
 from .mechanisms import SYSTEMS
+from .study import Fact, Outcome, Result, Study
 from .system import About, Motion, States, System
 from .trees import SYSTEMS as TREES
 
 __all__ = [
     "About",
+    "Fact",
     "Motion",
+    "Outcome",
+    "Result",
     "States",
+    "Study",
     "about",
     "four_bar_chain",
     "four_bar_chain_leaning",
@@ -37,6 +44,8 @@ __all__ = [
     "motion",
     "names",
     "start",
+    "studies",
+    "study",
 ]
 
 _BY_NAME = {system.about.name: system for system in (*SYSTEMS, *TREES)}
@@ -111,6 +120,53 @@ def start(name: str, which: str = "motion") -> np.ndarray:
     ndarray (nq,)
     """
     return _find(name).start(which)
+
+
+def studies() -> list[str]:
+    """Names of all studies: those of systems in the order of :func:`names`, then the others.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> kt.gallery.studies()[0]
+    'four-bar'
+    """
+    return list(_studies())
+
+
+def study(name: str) -> Study:
+    """A study: what is computed on a system, and what its source says about the answer.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`studies`.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> list(kt.gallery.study("four-bar").analyses)
+    ['inverse', 'replay', 'free-fall']
+    """
+    found = _studies().get(name) if isinstance(name, str) else None
+    if found is None:
+        raise UnknownNameError("study", name, _studies())
+    return found
+
+
+@cache
+def _studies() -> dict[str, Study]:
+    found = {made.name: made for made in _all_studies()}
+    first = [name for name in _BY_NAME if name in found]
+    return {name: found[name] for name in dict.fromkeys([*first, *sorted(found)])}
+
+
+def _all_studies() -> Iterator[Study]:
+    """Of every file in the folder ``studies``."""
+    package = import_module(".studies", __package__)
+    for module in iter_modules(package.__path__, f"{package.__name__}."):
+        loaded = import_module(module.name)
+        yield from getattr(loaded, "STUDIES", ()) or (loaded.STUDY,)
 
 
 def _find(name: str) -> System:

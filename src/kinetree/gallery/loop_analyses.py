@@ -1,0 +1,427 @@
+"""Analyses that all mechanisms with closed loops have in common: inverse dynamics, replay, free fall."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..mechanism import Mechanism
+from ..simulation.record import Record
+from ..simulation.simulate import simulate
+from . import load, motion, start
+from .report import columns
+from .study import Fact, Outcome
+from .style import Curve, Curves, Panel
+from .system import Motion, States
+
+Array = np.ndarray
+
+METHODS = ("reduced", "f_matrix", "subsystems")
+WEIGHTS = np.array([1.0, -8.0, 0.0, 8.0, -1.0]) / 12.0
+OFFSETS = np.arange(-2.0, 3.0)
+"""Five-point rule for a first derivative."""
+
+
+# ------------------------------------------------------------------ along the prescribed motion
+
+
+@dataclass(frozen=True)
+class Prescribed:
+    """A mechanism along its prescribed motion: everything that acts in it, sample by sample."""
+
+    name: str
+    samples: int
+
+    @cached_property
+    def mechanism(self) -> Mechanism:
+        """The system."""
+        return _mechanism(self.name)
+
+    @cached_property
+    def motion(self) -> Motion:
+        """Its motion."""
+        return motion(self.name)
+
+    @cached_property
+    def time(self) -> Array:
+        """Of the samples."""
+        return self.motion.grid(self.samples)
+
+    @cached_property
+    def states(self) -> States:
+        """Positions, velocities, accelerations of all joints."""
+        return self.motion.states(self.time)
+
+    @cached_property
+    def forces(self) -> Any:
+        """Actuator forces, multipliers, reactions."""
+        return self.mechanism.constraint_forces(*self.states)
+
+    @cached_property
+    def driven(self) -> list[int]:
+        """Which entries of v and tau are driven."""
+        return [int(k) for k in np.flatnonzero(self.mechanism.driven)]
+
+    @cached_property
+    def torques(self) -> Callable[[float], Array]:
+        """All joint forces as splines of fifth degree through the samples."""
+        from scipy.interpolate import make_interp_spline
+
+        return make_interp_spline(self.time, self.forces.tau, k=5)  # type: ignore[no-any-return]
+
+    def torque_at(self, times: Any) -> Array:
+        """Of the driven joints, at other times."""
+        return np.asarray(self.mechanism.inverse_dynamics(*self.motion.states(times))[..., self.driven])
+
+    @cached_property
+    def power_error(self) -> float:
+        """Largest difference between the actuators' power and the change of energy, relative to the largest power."""
+        first, last = self.motion.span
+        h = 1e-3 * (last - first)
+        t = np.linspace(first + 2 * h, last - 2 * h, 101)
+        q, v, _ = self.motion.states(t[:, None] + h * OFFSETS)
+        energy = self.mechanism.kinetic_energy(q, v) + self.mechanism.potential_energy(q)
+        change = (energy - energy[:, :1]) @ WEIGHTS / h
+        here = self.motion.states(t)
+        power = (self.mechanism.inverse_dynamics(*here) * here.v).sum(axis=-1)
+        return float(np.abs(power - change).max() / np.abs(power).max())
+
+
+def _mechanism(name: str) -> Mechanism:
+    robot = load(name)
+    assert isinstance(robot, Mechanism)
+    return robot
+
+
+Claims = Callable[[Prescribed], Sequence[Fact]]
+"""What the source states about a system along its motion."""
+
+
+def inverse(
+    name: str, claims: Claims | None = None, more: Callable[[Prescribed], dict[str, Any]] | None = None
+) -> Callable[[bool], Outcome]:
+    """Inverse dynamics along the prescribed motion.
+
+    Parameters
+    ----------
+    name : str
+        A mechanism of the gallery.
+    claims : callable, optional
+        Facts of the source.
+    more : callable, optional
+        Further figures.
+    """
+
+    def run(quick: bool) -> Outcome:
+        along = Prescribed(name, 101 if quick else 401)
+        stated = list(claims(along)) if claims else []
+        figures = _inverse_figures(along) | (more(along) if more else {})
+        remark = f"Prescribed is {along.motion.what}; all other joints follow from the loops."
+        return Outcome([*stated, *_agreement(along)], _inverse_tables(along), {}, figures, [remark])
+
+    return run
+
+
+def _agreement(along: Prescribed) -> list[Fact]:
+    """What must be true of every mechanism."""
+    mechanism, states, tau = along.mechanism, along.states, along.forces.tau
+    size = np.abs(tau).max()
+    ways = [mechanism.inverse_dynamics(*states, method=method) for method in METHODS[1:]]
+    difference = max(float(np.abs(way - tau).max()) for way in ways) / size
+    a = mechanism.forward_dynamics(states.q, states.v, tau)
+    back = float(np.abs(a - states.a).max() / (1.0 + np.abs(states.a).max()))
+    report = mechanism.mobility(states.q[len(states.q) // 3])
+    return [
+        Fact("degrees of freedom by rank of the constraints, as many as driven joints",
+             len(along.driven), report.freedoms),
+        Fact("loops along the prescribed motion, largest gap", 1e-12, float(mechanism.closure_error(states.q).max()),
+             "m, rad", relation="<"),
+        Fact("torques by three methods: reduced, one F-matrix, subsystem recursion; largest relative difference",
+             1e-9, difference, relation="<"),
+        Fact("forward dynamics with these torques gives the accelerations back; largest relative difference",
+             1e-8, back, relation="<"),
+        Fact("power of the actuators is the rate of the energy; largest relative difference",
+             1e-7, along.power_error, relation="<"),
+    ]  # fmt: skip
+
+
+def _inverse_tables(along: Prescribed) -> dict[str, dict[str, Array]]:
+    mechanism, forces = along.mechanism, along.forces
+    names, q_units, v_units = mechanism.v_names, _units(mechanism, "q"), _units(mechanism, "v")
+    force_units = ["N" if unit == "m" else "N m" for unit in v_units]
+    time = {"time [s]": along.time}
+    moving = time | dict(columns("position", mechanism.q_names, along.states.q, q_units))
+    moving |= dict(columns("velocity", names, along.states.v, [f"{u}/s" for u in v_units]))
+    moving |= dict(columns("acceleration", names, along.states.a, [f"{u}/s^2" for u in v_units]))
+    acting = [names[k] for k in along.driven]
+    torques = dict(columns("actuator", acting, forces.tau[:, along.driven], [force_units[k] for k in along.driven]))
+    units = ["N m" if "moment" in name else "N" for name in forces.names]
+    multipliers = dict(columns("multiplier", list(forces.names), forces.multipliers, units))
+    return {
+        "motion": moving,
+        "torques": time | torques,
+        "multipliers": time | multipliers,
+        "reactions": time | _reactions(along),
+    }
+
+
+def _reactions(along: Prescribed) -> dict[str, Array]:
+    """Six numbers per joint: those of the tree in body axes, those that are cut in the moving frame."""
+    mechanism, forces = along.mechanism, along.forces
+    parts = zip(
+        [*mechanism.joint_names, *mechanism.loop_names],
+        [*np.moveaxis(forces.joint_wrenches, 1, 0), *np.moveaxis(forces.loop_wrenches, 1, 0)],
+        strict=True,
+    )
+    made: dict[str, Array] = {}
+    for name, wrench in parts:
+        for k, label in enumerate(("moment x", "moment y", "moment z", "force x", "force y", "force z")):
+            made[f"{name} {label} [{'N m' if k < 3 else 'N'}]"] = wrench[:, k]
+    return made
+
+
+def _units(mechanism: Mechanism, which: str) -> list[str]:
+    """Of positions or velocities: quaternions have none."""
+    units: list[str] = []
+    for joint in mechanism.model.joints:
+        count = joint.nq if which == "q" else joint.nv
+        if joint.kind.quaternion is not None and which == "q":
+            units += ["1"] * count
+        else:
+            units += ["m" if joint.kind.name == "prismatic" else "rad"] * count
+    return units
+
+
+def _inverse_figures(along: Prescribed) -> dict[str, Any]:
+    mechanism, t = along.mechanism, along.time
+    turning = [k for k, unit in enumerate(_units(mechanism, "q")) if unit == "rad"]
+    sliding = [k for k, unit in enumerate(_units(mechanism, "q")) if unit == "m"]
+    panels = [
+        Panel(label, [Curve(_short(mechanism.q_names[k]), along.states.q[:, k]) for k in chosen])
+        for label, chosen in (("angle [rad]", turning), ("position [m]", sliding))
+        if chosen
+    ]
+    return {
+        "motion": Curves(t, panels, f"Joints during {along.motion.what}."),
+        "torques": Curves(t, _torque_panels(along), "What the actuators do for this motion."),
+        "multipliers": Curves(t, _multiplier_panels(along), "Forces and moments at the cut joints."),
+        "reactions": Curves(
+            t, [Panel("reaction [N]", _reaction_sizes(along))],
+            f"Size of the force in every joint; {', '.join(_short(n) for n in mechanism.loop_names)} cut.",
+        ),
+    }  # fmt: skip
+
+
+def _torque_panels(along: Prescribed) -> list[Panel]:
+    units = _units(along.mechanism, "v")
+    panels = []
+    for unit, label in (("rad", "torque [N m]"), ("m", "force [N]")):
+        chosen = [k for k in along.driven if units[k] == unit]
+        if chosen:
+            curves = [Curve(_short(along.mechanism.v_names[k]), along.forces.tau[:, k]) for k in chosen]
+            panels.append(Panel(label, curves))
+    return panels
+
+
+def _multiplier_panels(along: Prescribed) -> list[Panel]:
+    forces = along.forces
+    size = np.abs(forces.multipliers).max()
+    seen = np.abs(forces.multipliers).max(axis=0) > 1e-9 * size
+    panels = []
+    for label, moments in (("force [N]", False), ("moment [N m]", True)):
+        curves = [
+            Curve(_short(name), forces.multipliers[:, k])
+            for k, name in enumerate(forces.names)
+            if seen[k] and ("moment" in name) == moments
+        ]
+        if curves:
+            panels.append(Panel(label, curves))
+    return panels
+
+
+def _reaction_sizes(along: Prescribed) -> list[Curve]:
+    mechanism, forces = along.mechanism, along.forces
+    sizes = np.concatenate([forces.joint_wrenches[..., 3:], forces.loop_wrenches[..., 3:]], axis=1)
+    names = [*mechanism.joint_names, *mechanism.loop_names]
+    return [Curve(_short(n), np.linalg.norm(sizes[:, k], axis=-1)) for k, n in enumerate(names)]
+
+
+def _short(name: str) -> str:
+    """A joint's name without the words every joint's has."""
+    return name.replace("_joint", "").replace("_", " ").replace(": force", "").replace(": moment", "")
+
+
+# ------------------------------------------------------------------ replay
+
+
+def replay(
+    name: str,
+    claims: Callable[[Prescribed, dict[str, Record]], Sequence[Fact]] | None = None,
+    *,
+    share: float = 1.0,
+    within: float = 1e-5,
+) -> Callable[[bool], Outcome]:
+    """Forward dynamics driven by the torques of inverse dynamics, without any control: the motion comes back.
+
+    Parameters
+    ----------
+    name : str
+    claims : callable, optional
+        Facts of the source.
+    share : float
+        Part of the prescribed motion that is replayed.
+    within : float
+        Largest error of any joint, in radians or metres.
+    """
+
+    def run(quick: bool) -> Outcome:
+        along = Prescribed(name, 401)
+        record = replayed(along, share, rtol=1e-9, atol=1e-11)
+        error = tracking_error(along, record)
+        facts = list(claims(along, {"replay": record})) if claims else []
+        facts += [
+            Fact("the motion comes back; largest error of any joint", within, float(error.max()), "rad, m",
+                 relation="<"),
+            *_balance(along.mechanism, record),
+        ]  # fmt: skip
+        names = [along.mechanism.v_names[k] for k in along.driven]
+        q, back = along.motion(record.time).q, _driven_positions(along, record)
+        panels = [
+            Panel("position [rad, m]" if "m" in _units(along.mechanism, "v") else "angle [rad]",
+                  [c for k, n in enumerate(names) for c in _compared(_short(n), record.time, q[:, k], back[:, k])]),
+            Panel("error [rad, m]", [Curve("largest", np.maximum(error, 1e-16))], log=True),
+        ]  # fmt: skip
+        caption = "Replayed without control (lines) and prescribed (circles); below, the largest error of any joint."
+        remark = (
+            "The torques of inverse dynamics, interpolated by splines of fifth degree through 401 samples, drive "
+            "forward dynamics from the exact initial state. Nothing corrects errors (dop853, rtol 1e-9, atol 1e-11; "
+            "loops are closed again after every step)."
+        )
+        return Outcome(facts, {}, {"record": record}, {"motion": Curves(record.time, panels, caption)}, [remark])
+
+    return run
+
+
+def _compared(name: str, time: Array, prescribed: Array, simulated: Array) -> list[Curve]:
+    some = np.linspace(0, len(time) - 1, 13).astype(int)
+    return [Curve(name, simulated), Curve(f"{name}, prescribed", prescribed[some], time[some], stated=True)]
+
+
+def _driven_positions(along: Prescribed, record: Record) -> Array:
+    joints = [along.mechanism.model.joint(n) for n in along.motion.joints]
+    return np.concatenate([record.q[:, joint.q_slice] for joint in joints], axis=-1)
+
+
+def replayed(along: Prescribed, share: float = 1.0, **options: Any) -> Record:
+    """A simulation driven by the torques of inverse dynamics."""
+    table = along.torques
+    first, last = along.motion.span
+    begin = along.motion.states(first)
+    span = (first, first + share * (last - first))
+    return simulate(
+        along.mechanism, begin.q, begin.v, time=span, controller=lambda t, q, v: table(t), output=201, progress=False,
+        **options,
+    )  # fmt: skip
+
+
+class Direct(NamedTuple):
+    """A motion found by integrating accelerations directly, as the sources do: nothing keeps the loops closed."""
+
+    time: Array
+    q: Array
+    gap: float
+    """How far loops have come open, in metres."""
+
+
+def directly(along: Prescribed, q: Array, v: Array, rtol: float, atol: float) -> Direct:
+    """Replay as the sources do it: Runge-Kutta of orders 4 and 5, no stabilisation, no projection (000 L2786)."""
+    from scipy.integrate import solve_ivp
+
+    mechanism, nq = along.mechanism, along.mechanism.nq
+
+    def rate(t: float, x: Array) -> Array:
+        a = mechanism.forward_dynamics(x[:nq], x[nq:], along.torques(t), tolerance=np.inf)
+        return np.concatenate([x[nq:], a])
+
+    found = solve_ivp(rate, along.motion.span, np.concatenate([q, v]), rtol=rtol, atol=atol)
+    moved = found.y[:nq].T
+    lengths = [k for k, name in enumerate(mechanism.constraint_names) if "moment" not in name]
+    return Direct(found.t, moved, float(np.linalg.norm(mechanism.loop_gaps(moved)[:, lengths], axis=-1).max()))
+
+
+def tracking_error(along: Prescribed, record: Record) -> Array:
+    """The largest error of any joint at each sample."""
+    desired = along.motion.states(record.time).q
+    return np.asarray(np.abs(along.mechanism.difference(desired, record.q)).max(axis=-1))
+
+
+def _balance(mechanism: Mechanism, record: Record, within: float = 1e-6) -> list[Fact]:
+    gap = float(mechanism.closure_error(record.q).max())
+    return [
+        Fact("loops stay closed; largest gap", 1e-9, gap, "m, rad", relation="<"),
+        Fact("energy balance: kinetic + potential - work of actuators is constant; largest relative error",
+             within, record.energy.relative_error, relation="<"),
+    ]  # fmt: skip
+
+
+# ------------------------------------------------------------------ free fall
+
+
+def free_fall(
+    name: str,
+    seconds: float = 2.0,
+    which: str = "motion",
+    claims: Callable[[Mechanism, Record], Sequence[Fact]] | None = None,
+) -> Callable[[bool], Outcome]:
+    """Let go at rest: no actuator acts, gravity does.
+
+    Parameters
+    ----------
+    name : str
+    seconds : float
+    which : str
+        Where it starts, see :func:`kinetree.gallery.start`.
+    claims : callable, optional
+        Facts of the source.
+    """
+
+    def run(quick: bool) -> Outcome:
+        mechanism = _mechanism(name)
+        record = simulate(
+            mechanism, start(name, which), time=seconds / 4 if quick else seconds, output=401, rtol=1e-9, atol=1e-11,
+            progress=False,
+        )  # fmt: skip
+        facts = [*(claims(mechanism, record) if claims else ()), *_balance(mechanism, record)]
+        where = "the beginning of its prescribed motion" if which == "motion" else "the source's initial state"
+        remark = f"All torques are zero. It starts at rest, from {where} (dop853, rtol 1e-9, atol 1e-11)."
+        return Outcome(facts, {}, {"record": record}, fall_figures(mechanism, record), [remark])
+
+    return run
+
+
+def fall_figures(mechanism: Mechanism, record: Record) -> dict[str, Any]:
+    """Joints, energies, and how well both balance."""
+    units = _units(mechanism, "q")
+    motions = [
+        Panel(label, [Curve(_short(mechanism.q_names[k]), record.q[:, k]) for k, u in enumerate(units) if u == unit])
+        for label, unit in (("angle [rad]", "rad"), ("position [m]", "m"))
+        if unit in units
+    ]
+    energy = record.energy
+    gap = np.maximum(mechanism.closure_error(record.q), 1e-18)
+    error = np.maximum(np.abs(energy.error), 1e-18)
+    potential = energy.potential - energy.potential[0]
+    energies = [
+        Panel("energy [J]", [Curve("kinetic", energy.kinetic), Curve("potential", potential),
+                             Curve("sum", energy.kinetic + potential)]),
+        Panel("residual", [Curve("energy [J]", error), Curve("closure [m, rad]", gap)], log=True),
+    ]  # fmt: skip
+    return {
+        "motion": Curves(record.time, motions, "Joints in free fall."),
+        "energy": Curves(record.time, energies, "Energies, the potential one from its value at the beginning; below, "
+                         "the error of their sum and the largest gap of the loops."),
+    }  # fmt: skip

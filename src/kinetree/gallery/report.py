@@ -1,0 +1,278 @@
+"""Results of studies on a terminal, as JSON, as Markdown and as a folder of files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import OptionError, OutputError
+from .study import Drawing, Fact, Outcome, Result, Table
+from .style import RC
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+MARK = "kinetree study"
+"""In ``summary.json``: by it, an earlier result that may be replaced is known."""
+
+PICTURES = (".png", ".svg")
+
+
+# ------------------------------------------------------------------ terminal
+
+
+def terminal_table(result: Result) -> RichTable:
+    """Facts, one per row."""
+    from rich.markup import escape
+    from rich.table import Table as Rich
+
+    table = Rich(title=f"{result.study.name}: {escape(result.study.title)}", title_justify="left", show_lines=False)
+    for heading, options in (
+        ("analysis", {"no_wrap": True}), ("fact", {"ratio": 3}), ("stated", {"ratio": 2}), ("measured", {"ratio": 2}),
+        ("", {"no_wrap": True}),
+    ):  # fmt: skip
+        table.add_column(heading, **options)  # type: ignore[arg-type]
+    for analysis, outcome in result.outcomes.items():
+        for k, fact in enumerate(outcome.facts):
+            text = escape(fact.text) + (f"\n[dim]{escape(fact.reason)}[/]" if fact.reason else "")
+            shown = (escape(fact.shown("stated")), escape(fact.shown("measured")))
+            table.add_row(analysis if k == 0 else "", text, *shown, _terminal_verdict(fact))
+        table.add_section()
+    return table
+
+
+def _terminal_verdict(fact: Fact) -> str:
+    if fact.holds:
+        return "[green]holds[/]"
+    return "[yellow]does not[/]" if fact.known else "[bold red]FAILS[/]"
+
+
+# ------------------------------------------------------------------ JSON
+
+
+def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
+    """Everything but the numbers themselves."""
+    from .. import __version__
+
+    study = result.study
+    return {
+        "kind": MARK,
+        "version": __version__,
+        "name": study.name,
+        "title": study.title,
+        "source": study.source,
+        "assumptions": list(study.assumptions),
+        "quick": result.quick,
+        "facts_that_hold": sum(bool(f.holds) for f in result.facts),
+        "exceptions": len(result.exceptions),
+        "faults": len(result.faults),
+        "analyses": {
+            name: {
+                "seconds": round(result.seconds[name], 3),
+                "facts": [fact.as_dict() for fact in outcome.facts],
+                "remarks": list(outcome.remarks),
+            }
+            for name, outcome in result.outcomes.items()
+        },
+        "files": files or [],
+    }
+
+
+# ------------------------------------------------------------------ Markdown
+
+
+def markdown(result: Result) -> str:
+    """A page that can be read on its own."""
+    study = result.study
+    lines = [f"# {study.title[:1].upper()}{study.title[1:]}", "", f"Study `{study.name}`. Source: {study.source}.", ""]
+    lines += [_count(result), ""]
+    if study.assumptions:
+        lines += ["## What was assumed", "", *(f"- {text}" for text in study.assumptions), ""]
+    for name, outcome in result.outcomes.items():
+        lines += _section(name, outcome, result.seconds[name])
+    if study.system is not None:
+        lines += ["The model is in [model.yaml](model.yaml).", ""]
+    return "\n".join(lines)
+
+
+def _count(result: Result) -> str:
+    holding = sum(bool(f.holds) for f in result.facts)
+    text = f"{holding} of {len(result.facts)} statements hold"
+    if result.exceptions:
+        text += f"; {len(result.exceptions)} do not, for reasons given below"
+    if result.faults:
+        text += f"; **{len(result.faults)} fail without a known reason**"
+    return f"{text}.{' (Quick run.)' if result.quick else ''}"
+
+
+def _section(name: str, outcome: Outcome, seconds: float) -> list[str]:
+    lines = [f"## {name[:1].upper()}{name[1:].replace('-', ' ')}", "", f"Computed in {seconds:.1f} s.", ""]
+    for remark in outcome.remarks:
+        lines += [remark, ""]
+    if outcome.facts:
+        lines += ["| statement | by | stated | measured | |", "|---|---|---|---|---|"]
+        for fact in outcome.facts:
+            reason = f"<br>*{fact.reason}*" if fact.reason else ""
+            verdict = "holds" if fact.holds else "**does not hold**"
+            cells = (fact.text + reason, fact.source, fact.shown("stated"), fact.shown("measured"), verdict)
+            lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+        lines.append("")
+    for figure, draw in outcome.figures.items():
+        file = f"{name}-{figure}.png"
+        lines += [f"![{figure}]({file})", ""]
+        if caption := getattr(draw, "caption", ""):
+            lines += [f"*{caption}*", ""]
+    data = [*outcome.tables, *outcome.records]
+    if data:
+        lines += ["Data: " + ", ".join(f"[{name}-{d}.csv]({name}-{d}.csv)" for d in data) + ".", ""]
+    return lines
+
+
+# ------------------------------------------------------------------ files
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Makes the files of a result in a folder nobody sees yet."""
+
+    result: Result
+    folder: Path
+
+    def all(self, pictures: bool) -> None:
+        """Every file; the summaries last."""
+        for analysis, outcome in self.result.outcomes.items():
+            for name, table in outcome.tables.items():
+                self._table(f"{analysis}-{name}", table)
+            for name, record in outcome.records.items():
+                for ending in (".csv", *([".parquet"] if _pyarrow() else [])):
+                    record.save(self.folder / f"{analysis}-{name}{ending}")
+            for name, draw in outcome.figures.items() if pictures else ():
+                self._picture(f"{analysis}-{name}", draw)
+        model = self.result.study.model_text()
+        if model is not None:
+            self._text("model.yaml", model)
+        self._text("summary.md", self.result.markdown())
+        files = sorted([*(f.name for f in self.folder.iterdir()), "summary.json"])
+        self._text("summary.json", json.dumps(summary(self.result, files), indent=2, ensure_ascii=False) + "\n")
+
+    def _text(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text, encoding="utf-8")
+
+    def _table(self, name: str, table: Table) -> None:
+        self._text(f"{name}.csv", csv_text(table))
+        pyarrow = _pyarrow()
+        if pyarrow:
+            pyarrow.parquet.write_table(pyarrow.table(_lists(table)), self.folder / f"{name}.parquet")
+
+    def _picture(self, name: str, draw: Drawing) -> None:
+        import matplotlib
+        from matplotlib.figure import Figure
+
+        with matplotlib.rc_context(RC):
+            figure = Figure(layout="constrained")
+            draw(figure)
+            for ending in PICTURES:
+                options: dict[str, Any] = {"metadata": {"Date": None}} if ending == ".svg" else {}
+                figure.savefig(self.folder / f"{name}{ending}", **options)
+                figure.set_layout_engine("none")  # type: ignore[arg-type]  # laid out once is enough
+
+
+def csv_text(table: Table) -> str:
+    """A table as comma-separated values, numbers with all their digits."""
+    columns = _lists(table)
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return stream.getvalue()
+
+
+def _lists(table: Table) -> dict[str, list[Any]]:
+    return {name: np.asarray(column).tolist() for name, column in table.items()}
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow.parquet
+    except ImportError:
+        return None
+    return pyarrow
+
+
+def write(result: Result, folder: Path, pictures: bool = True) -> Path:
+    """See :meth:`kinetree.gallery.study.Result.write`."""
+    if pictures and any(outcome.figures for outcome in result.outcomes.values()):
+        _need_matplotlib()
+    folder = Path(os.path.abspath(folder))
+    _refuse_foreign(folder)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        try:
+            made = beside / "new"
+            made.mkdir()
+            _Writer(result, made).all(pictures)
+            _put_in_place(made, folder, beside / "old")
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+    except OSError as problem:
+        raise OutputError(f"the results of {result.study.name!r} cannot be written to {folder}: {problem}") from None
+    return folder
+
+
+def _put_in_place(made: Path, folder: Path, old: Path) -> None:
+    """Rename; what was there goes back if that fails."""
+    if not folder.exists():
+        os.replace(made, folder)
+        return
+    os.replace(folder, old)
+    try:
+        os.replace(made, folder)
+    except OSError:
+        os.replace(old, folder)
+        raise
+
+
+def _refuse_foreign(folder: Path) -> None:
+    """Only an empty folder or an earlier result is replaced."""
+    if not folder.exists():
+        return
+    if not folder.is_dir():
+        raise OutputError(f"{folder} is a file: give a folder for the results")
+    if next(folder.iterdir(), None) is not None and not _is_result(folder):
+        raise OutputError(f"{folder} holds other files, which would be lost: give an empty or a new folder")
+
+
+def _is_result(folder: Path) -> bool:
+    """Whether all that is in a folder was written by us."""
+    try:
+        told = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        return told["kind"] == MARK and {f.name for f in folder.iterdir()} <= set(told["files"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+
+
+def _need_matplotlib() -> None:
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError:
+        raise OptionError(
+            "pictures need the package matplotlib: pip install 'kinetree[plot]'; or write with pictures=False"
+        ) from None
+
+
+def columns(prefix: str, names: list[str], array: np.ndarray, units: list[str] | str) -> Iterator[tuple[str, Any]]:
+    """Columns of a table from an array of one row per sample, named ``prefix name [unit]``."""
+    each = [units] * len(names) if isinstance(units, str) else units
+    for name, unit, column in zip(names, each, np.asarray(array).T, strict=True):
+        yield f"{prefix} {name} [{unit}]", column

@@ -1,0 +1,166 @@
+"""How the gallery's pictures look: one width, one set of colours, units on every axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH = 5.8
+"""Of every picture, in inches: still legible at the 3.5 inches of a printed column."""
+
+COLOURS = ("#1f5fa8", "#d1495b", "#2a9d6f", "#e9a23b", "#7b4ea3", "#4aa8c0", "#8a5a44", "#5c6670")
+"""Told apart by people who confuse red and green, and on paper without colour."""
+
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
+"""Once the colours are used up, the dashes change."""
+
+RC: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10.0,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 10.0,
+    "axes.edgecolor": "#5c6670",
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.formatter.limits": (-3, 4),
+    "grid.color": "#dfe3e8",
+    "grid.linewidth": 0.7,
+    "lines.linewidth": 1.7,
+    "lines.solid_capstyle": "round",
+    "xtick.labelsize": 9.0,
+    "ytick.labelsize": 9.0,
+    "xtick.color": "#3c444c",
+    "ytick.color": "#3c444c",
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "legend.handlelength": 1.9,
+    "figure.facecolor": "white",
+    "savefig.dpi": 200,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "kinetree",
+}
+
+
+class Curve(NamedTuple):
+    """A line: its name, its values, and whether they are the ones stated (drawn as open circles)."""
+
+    name: str
+    y: ArrayLike
+    x: ArrayLike | None = None
+    stated: bool = False
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One set of axes.
+
+    Parameters
+    ----------
+    label : str
+        Of the vertical axis, with the unit: ``"torque [N m]"``.
+    curves : sequence of Curve
+    log : bool
+        Logarithmic vertical axis, for residuals.
+    """
+
+    label: str
+    curves: Sequence[Curve]
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Curves:
+    """A drawing of curves over a common horizontal axis, panels below one another.
+
+    Parameters
+    ----------
+    x : array_like
+        Of all curves that have none of their own.
+    panels : sequence of Panel
+    caption : str
+        What is to be seen.
+    x_label : str
+    log_x : bool
+    equal : bool
+        Same scale on both axes, for paths in the plane.
+    """
+
+    x: ArrayLike
+    panels: Sequence[Panel]
+    caption: str = ""
+    x_label: str = "time [s]"
+    log_x: bool = False
+    equal: bool = False
+
+    def __call__(self, figure: Figure) -> None:
+        """Draw."""
+        axes = rows(figure, len(self.panels), share_x=True)
+        for axis, panel in zip(axes, self.panels, strict=True):
+            for k, curve in enumerate(panel.curves):
+                self._draw(axis, k, curve)
+            if panel.log:
+                logarithmic(axis)
+            if self.log_x:
+                axis.set_xscale("log")
+            if self.equal:
+                axis.set_aspect("equal", adjustable="datalim")
+            axis.set_ylabel(panel.label)
+            legend(axis, len(panel.curves))
+        axes[-1].set_xlabel(self.x_label)
+
+    def _draw(self, axis: Axes, k: int, curve: Curve) -> None:
+        x, y = np.asarray(self.x if curve.x is None else curve.x), np.asarray(curve.y, dtype=float)
+        if curve.stated:
+            axis.plot(x, y, "o", label=curve.name, markersize=5.0, markerfacecolor="white", color="#22272c", zorder=5)
+        else:
+            axis.plot(x, y, label=curve.name, **line(k))
+
+
+def line(k: int) -> dict[str, Any]:
+    """Colour and dashes of the k-th line."""
+    return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k // len(COLOURS) % len(DASHES)]}
+
+
+def rows(figure: Figure, count: int, share_x: bool = False, height: float = 2.1) -> list[Axes]:
+    """Axes below one another, in the common width."""
+    figure.set_size_inches(WIDTH, height * count + 0.55)
+    axes: Any = figure.subplots(count, 1, sharex=share_x, squeeze=False)[:, 0]
+    return list(axes)
+
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def logarithmic(axis: Axes) -> None:
+    """A logarithmic vertical axis; its labels are plain text, which is drawn much faster than formulas."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(numticks=7))
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_minor_formatter(NullFormatter())
+    axis.yaxis.set_major_formatter(FuncFormatter(_power))
+
+
+def _power(x: float, _: object) -> str:
+    exponent = round(float(np.log10(x)))
+    return str(round(x)) if 0 <= exponent <= 3 else "10" + str(exponent).translate(SUPERSCRIPTS)
+
+
+def legend(axis: Axes, count: int) -> None:
+    """To the right of the axes, where it hides nothing; one name alone needs none where the axis says it."""
+    if count > 1:
+        axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), ncols=1 + (count - 1) // 12)
