@@ -220,6 +220,19 @@ def test_loops_stay_closed_and_a_parallelogram_swings_like_a_pendulum(integrator
         assert record.energy.relative_error < 1e-7
 
 
+def test_a_batch_of_mechanisms_stays_closed():
+    robot = parallelogram().with_backend("compiled")
+    angles = np.array([0.2, 0.6, -0.4])
+    q0 = np.stack([angles, angles, -angles], axis=-1)
+    options = {"time": 0.1, "integrator": "rk4", "step": 0.01, "output": 3}
+    together = kt.simulate(robot, q0, **options)
+    assert robot.closure_error(together.q).max() < 1e-9
+    assert together.constraint_forces.shape == (3, 3, robot.n_constraints)
+    for k in range(3):
+        alone = kt.simulate(robot, q0[k], **options)
+        assert together.q[:, k] == pytest.approx(alone.q, abs=1e-9)
+
+
 # ------------------------------------------------------------------ bad input
 
 
@@ -357,6 +370,22 @@ def test_a_trajectory_that_ends_too_early_stops_there_with_the_record_kept(integ
     assert error.record.time[-1] == pytest.approx(0.2)
     held = options | {"controller": control.PD(goal.held(), 2.0, 0.05)}
     assert kt.simulate(**held, **step).time[-1] == 0.5
+
+
+def test_a_long_table_is_left_in_python_and_gives_the_same():
+    robot = arm().with_backend("compiled")
+    times = np.linspace(0.0, 0.2, 3001)
+    rows = np.stack([0.1 * np.sin(20 * times), np.cos(9 * times), 0.3 * times], axis=-1)
+    table = control.TorqueTable(times, rows)
+    simulator = kt.Simulator(robot, controller=table, integrator="rk4", step=0.002)
+    assert simulator.law is None
+    smooth = control.Law(lambda t, q, v: [0.1 * kt.sin(20 * t), kt.cos(9 * t), 0.3 * t])
+    a = simulator.run(time=0.2, output=2)
+    b = kt.simulate(robot, time=0.2, controller=smooth, integrator="rk4", step=0.002, output=2)
+    assert a.q == pytest.approx(b.q, abs=1e-6)
+    assert a.tau == pytest.approx(b.tau, abs=1e-6)
+    with pytest.raises(kt.SimulationError, match="trajectory ends"):
+        simulator.run(time=0.3)
 
 
 def test_an_interrupted_run_keeps_what_was_computed():

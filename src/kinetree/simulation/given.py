@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 
 from ..arrays import as_array, batch_shape
+from ..engine.graph import Graph, inputs
 from ..errors import OptionError, StateError, UnsupportedError
 from ..robot import Robot
 from .equation import System
 from .integrators import FIXED, VARIATIONAL
+from .program import can_compile
 
 Array = np.ndarray
+
+LONGEST_LAW = 20_000
+"""Operations of a controller's law beyond which compiling it takes longer than it saves."""
 
 CLOSED = 1e-6
 """How far loops may be open at the beginning, in metres, radians and their rates."""
@@ -66,6 +71,21 @@ def law_and_function(given: Any) -> tuple[Any, Callable[..., Any] | None]:
     if callable(given):
         return None, given
     raise OptionError(f"a controller has a law, or is a function of (t, q, v), not {given!r}")
+
+
+def is_too_long(robot: Robot, law: Any) -> bool:
+    """Whether a law is better left in Python: a table of a thousand rows becomes a thousand selections."""
+    tree = robot.model
+    begin = getattr(law, "initial_states", None)
+    if not can_compile(robot) or (begin is not None and len(begin(tree))) or not callable(law):
+        return False
+    graph = Graph()
+    t, q, v = (inputs(graph, n, first) for n, first in ((1, 0), (tree.nq, 1), (tree.nv, 1 + tree.nq)))
+    try:
+        law.law(tree, t[0], q, v, [])
+    except Exception:  # whatever is wrong with it shows when it is used
+        return False
+    return len(graph) > LONGEST_LAW
 
 
 def initial_state(robot: Robot, q0: Any, v0: Any) -> tuple[Array, Array]:

@@ -11,7 +11,7 @@ import numpy as np
 from ..algorithms import kinematics
 from ..arrays import pack, split
 from ..compiled import LARGEST_UNROLLED
-from ..engine import cache, machine
+from ..engine import machine
 from ..engine.kernel import Traced
 from ..engine.repeated import RepeatedKernel, Stages, trace_stages
 from ..errors import CompileError
@@ -21,7 +21,7 @@ from ..spatial import Scalar, sqrt, where
 from . import variational
 from .equation import WORKS, Acting, Scalars, System
 from .integrators import FIXED, VARIATIONAL, Step
-from .program import Program, can_compile
+from .program import Program, can_compile, once
 from .variational import UNSOLVED, Guess, refine
 
 Array = np.ndarray
@@ -34,9 +34,6 @@ Advance = Callable[[float, State, float, int], State]
 """(t, state, h, n) to the state n steps of h later."""
 
 Ask = Callable[[list[Scalar]], list[Scalar]]
-
-_MADE: dict[str, RepeatedKernel] = {}
-"""Machine code of steps in this process, by the digest of what it does."""
 
 
 def _never() -> Traced:
@@ -237,14 +234,15 @@ class Equation:
 
     def _step_kernel(self, integrator: str) -> RepeatedKernel:
         stages = self._variational_stages() if integrator == VARIATIONAL else self._stages(FIXED[integrator])
-        key = cache.digest("repeated", stages.content())
-        if key not in _MADE:
-            name = f"{integrator} steps of {self.robot.name!r}"
-            names = ("t", "h", "n", "state", "parameters")
-            _MADE[key] = RepeatedKernel(
+        name, names = f"{integrator} steps of {self.robot.name!r}", ("t", "h", "n", "state", "parameters")
+
+        def make(key: str) -> RepeatedKernel:
+            return RepeatedKernel(
                 name, _never, stages.lengths, (stages.n_state,), key, names, stages=lambda: stages
             )  # fmt: skip
-        return _MADE[key]
+
+        kernel: RepeatedKernel = once("repeated" + stages.content(), make)
+        return kernel
 
     def _parts(self, x: Scalars) -> tuple[Scalars, Scalars, Scalars]:
         nq, nv = self.tree.nq, self.tree.nv

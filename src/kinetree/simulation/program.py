@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..arrays import pack, split
-from ..compiled import LARGEST_UNROLLED, supported
+from ..compiled import LARGEST_UNROLLED, _fingerprint, supported
 from ..engine import cache, machine
 from ..engine.kernel import Kernel, Traced, trace
 from ..errors import CompileError
@@ -22,8 +22,11 @@ from ..robot import Robot
 Array = np.ndarray
 Law = Callable[..., list[Any]]
 
-_MADE: dict[str, Kernel] = {}
-"""Kernels of this process by the digest of their graph."""
+_MADE: dict[str, Any] = {}
+"""Kernels of this process by the digest of what they were made from."""
+
+MOST_KEPT = 100
+"""Kernels that are kept for the next simulation with the same laws."""
 
 
 def can_compile(robot: Robot) -> bool:
@@ -35,10 +38,21 @@ def can_compile(robot: Robot) -> bool:
 def kernel_of(name: str, traced: Traced, argument_names: tuple[str, ...]) -> Kernel:
     """The kernel of a graph, made at most once."""
     graph = traced.graph
-    content = cache.digest(name.partition(" ")[0], repr((graph.kinds, graph.args, graph.values, traced.outputs)))
-    if content not in _MADE:
-        _MADE[content] = Kernel(name, lambda: traced, traced.lengths, traced.shape, content, argument_names)
-    return _MADE[content]
+    content = repr((graph.kinds, graph.args, graph.values, traced.outputs))
+    return once(
+        content,
+        lambda key: Kernel(name, lambda: traced, traced.lengths, traced.shape, key, argument_names),
+    )
+
+
+def once(content: str, make: Callable[[str], Any]) -> Any:
+    """A kernel with this content: one made before, or a new one; ``make`` gets the key it is kept on disk under."""
+    key = cache.digest(_fingerprint(), content)
+    if key not in _MADE:
+        if len(_MADE) >= MOST_KEPT:
+            _MADE.pop(next(iter(_MADE)), None)
+        _MADE[key] = make(key)
+    return _MADE[key]
 
 
 class Program:

@@ -28,11 +28,11 @@ class Numbers(NamedTuple):
     largest_step: float
 
 
-def known_until(equation: Equation, begin: float, end: float) -> tuple[float, Fault | None]:
+def known_until(robot: Robot, span: tuple[float, float], begin: float, end: float) -> tuple[float, Fault | None]:
     """How far the controller knows what to do, and what to say there if that is too early."""
-    start, stop = getattr(equation.system.controller, "span", (-np.inf, np.inf))
+    start, stop = span
     slack = 1e-9 * max(1.0, abs(end))
-    name = equation.robot.v_names[0] if equation.robot.v_names else None
+    name = robot.v_names[0] if robot.v_names else None
     if start > begin + slack:
         raise OptionError(
             f"the controller's trajectory starts at {start:g} s, after the simulation at {begin:g} s: let it hold "
@@ -56,13 +56,13 @@ class Run:
 
     def __init__(
         self, equation: Equation, integrator: str, begin: float, end: float, numbers: Numbers,
-        events: tuple[Event, ...], wanted: Array | None,
+        events: tuple[Event, ...], wanted: Array | None, span: tuple[float, float] = (-np.inf, np.inf),
     ) -> None:  # fmt: skip
         self.equation, self.robot = equation, equation.robot
         self.integrator, self.begin, self.end = integrator, begin, end
         self.numbers = numbers
         self.events = events
-        self.wanted = wanted
+        self.wanted, self.span = wanted, span
         self.times: list[float] = []
         self.states: list[State] = []
         self.happened: list[Occurrence] = []
@@ -72,7 +72,7 @@ class Run:
     def __call__(self, state: State, progress: bool) -> Record:
         """Run to the end, or as far as it goes."""
         status = COMPLETE
-        reach, ending = known_until(self.equation, self.begin, self.end)
+        reach, ending = known_until(self.robot, self.span, self.begin, self.end)
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("once", SingularityWarning)

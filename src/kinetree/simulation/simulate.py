@@ -18,6 +18,7 @@ from .given import (
     check_numbers,
     common_batch,
     initial_state,
+    is_too_long,
     law_and_function,
     output_times,
     time_span,
@@ -172,6 +173,10 @@ class Simulator:
         self.robot, self.integrator, self.works, self.threads = robot, integrator, works, threads
         self.numbers = Numbers(rtol, atol, step, largest_step)
         self.law, self.function = law_and_function(controller)
+        self.span = getattr(controller, "span", (-np.inf, np.inf))
+        if self.law is not None and is_too_long(robot, self.law):
+            whole, self.law = self.law, None
+            self.function = lambda t, q, v: whole(robot, t, q, v)
         self.elements = tuple(ground) if isinstance(ground, Sequence) else (ground,)
         for element in self.elements:
             if not hasattr(element, "loads"):
@@ -207,7 +212,8 @@ class Simulator:
         equation = self.equation(not batch if self.works is None else self.works)
         z = equation.system.initial_z()
         if not batch:
-            run = Run(equation, self.integrator, begin, end, self.numbers, watched, output_times(output, begin, end))
+            times = output_times(output, begin, end)
+            run = Run(equation, self.integrator, begin, end, self.numbers, watched, times, self.span)
             return run((np.array(q), np.array(v), z), progress)
         if watched:
             raise UnsupportedError("events are for one simulation at a time, not for a batch")
@@ -221,7 +227,7 @@ class Simulator:
         self, equation: Equation, state: State, begin: float, end: float, output: Any, progress: bool
     ) -> Record:
         times = output_times(BATCH_SAMPLES if output is None else output, begin, end)
-        reach, ending = known_until(equation, begin, end)
+        reach, ending = known_until(self.robot, self.span, begin, end)
         assert times is not None
         assert self.numbers.step is not None
         wanted = times[times <= reach]
