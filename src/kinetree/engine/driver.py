@@ -22,6 +22,9 @@ RUN = "run"
 CHUNK = 384
 """Numbers per state that are collected in the nearest cache before they are streamed."""
 
+LONG_ROW = 48
+"""Numbers per state from which results are written in whole lines; at least a vector."""
+
 _WORDS = {
     "kernel": "ptr", "guard": "ptr", "out": "ptr", "scratch": "ptr", "out_length": "i64", "start": "i64", "stop": "i64",
     "count": "i64", "context": "ptr", "places": "ptr", "tile_area": "ptr", "scratch_bytes": "i64",
@@ -266,7 +269,7 @@ def driver_module(lanes: int, single_precision: bool = False, whole_lines: bool 
         "  ret i64 %answer",
         "}",
         *_whole_job(),
-        *(stream.stream_function() if whole_lines else []),
+        *(stream.stream_functions() if whole_lines else []),
         "!0 = !{i32 1}",
         "",
     ]
@@ -274,16 +277,20 @@ def driver_module(lanes: int, single_precision: bool = False, whole_lines: bool 
 
 
 def _by_lines(lanes: int) -> list[str]:
-    """A full tile of results that are to be streamed."""
+    """A full tile with many results per state: whole lines, past the caches or not."""
     return [
         f"  %tile_stop = add i64 %base, {lanes}",
         "  %full = icmp sle i64 %tile_stop, %stop",
-        f"  %long = icmp sge i64 %out_length, {lanes}",
-        "  %full_and_long = and i1 %full, %long",
-        "  %by_lines = and i1 %full_and_long, %streaming",
+        f"  %long = icmp sge i64 %out_length, {LONG_ROW}",
+        "  %by_lines = and i1 %full, %long",
         "  br i1 %by_lines, label %lines, label %by_chunks",
         "lines:",
+        "  br i1 %streaming, label %past_caches, label %into_caches",
+        "past_caches:",
         f"  call void @{stream.SYMBOL}(ptr %result, ptr %places, ptr %final, i64 %out_length)",
+        "  br label %tile_end",
+        "into_caches:",
+        f"  call void @{stream.CACHED_SYMBOL}(ptr %result, ptr %places, ptr %final, i64 %out_length)",
         "  br label %tile_end",
         "by_chunks:",
     ]

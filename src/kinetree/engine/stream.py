@@ -1,15 +1,15 @@
-"""Results of eight states straight from registers to memory, past the caches, in whole cache lines (AVX-512).
+"""Results of eight states straight from registers to memory in whole cache lines (AVX-512).
 
 Each state's results are a row of memory that begins anywhere.  Squares of eight results of
 eight states are transposed in registers; of two neighbouring squares a row's aligned line is
 put together by one permutation, so that every store but the first and the last ones of a row
-is a full line that need not be read before it is written.  Squares of one and the same result
+is a full line; past the caches (streamed) such a line need not be read before it is written.  Squares of one and the same result
 (the zeros of a sparse matrix) are not transposed but broadcast.
 """
 
 from __future__ import annotations
 
-SYMBOL = "stream_tile"
+SYMBOL, CACHED_SYMBOL = "stream_tile", "write_tile"
 LANES = 8
 """States at a time."""
 
@@ -18,16 +18,23 @@ _ROWS = range(LANES)
 _RAMP = ", ".join(f"i64 {i}" for i in _ROWS)
 
 
-def stream_function() -> list[str]:
-    """LLVM assembly of ``stream_tile(result, places, rows, length)``; the length is at least eight.
+def stream_functions() -> list[str]:
+    """LLVM assembly of ``stream_tile(result, places, rows, length)`` and of ``write_tile``, which uses the caches.
 
     ``places`` says where each result is behind ``result``, in bytes; ``rows`` are the states'
-    places in memory, one after another.
+    places in memory, one after another.  The length is at least eight.
     """
     return [
         f"declare {_VEC} @llvm.x86.avx512.vpermi2var.pd.512({_VEC}, {_LONGS}, {_VEC})",
         "declare i1 @llvm.vector.reduce.and.v8i1(<8 x i1>)",
-        f"define internal void @{SYMBOL}(ptr %result, ptr %places, ptr %rows, i64 %length) noinline {{",
+        *_function(SYMBOL, ", !nontemporal !0"),
+        *_function(CACHED_SYMBOL, ""),
+    ]
+
+
+def _function(name: str, hint: str) -> list[str]:
+    return [
+        f"define internal void @{name}(ptr %result, ptr %places, ptr %rows, i64 %length) noinline {{",
         "entry:",
         *(line for k in _ROWS for line in _row(k)),
         "  br label %square",
@@ -58,7 +65,7 @@ def stream_function() -> list[str]:
         "  %inside = icmp sle i64 %d_next, %length",
         "  br i1 %inside, label %lines, label %tails",
         "lines:",
-        *(line for k in _ROWS for line in (*_line(k, ""), _stream(k))),
+        *(line for k in _ROWS for line in (*_line(k, ""), _store(k, hint))),
         "  br label %onward",
         "onward:",
         "  br label %square",
@@ -143,8 +150,8 @@ def _line(k: int, prefix: str) -> list[str]:
     ]
 
 
-def _stream(k: int) -> str:
-    return f"  store {_VEC} %line{k}, ptr %line{k}_at, align 64, !nontemporal !0"
+def _store(k: int, hint: str) -> str:
+    return f"  store {_VEC} %line{k}, ptr %line{k}_at, align 64{hint}"
 
 
 def _masked(value: str, at: str, mask: str) -> str:
