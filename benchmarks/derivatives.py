@@ -11,7 +11,7 @@ from .robots import FILES, Contest
 from .roofline import merely_write
 from .timing import Table, alternate
 
-COUNT, SOME = 1024, 128
+COUNT, SOME = 4096, 256
 
 
 def derivatives(rounds: int) -> Iterator[Table]:

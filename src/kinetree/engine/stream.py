@@ -3,8 +3,8 @@
 Each state's results are a row of memory that begins anywhere.  Squares of eight results of
 eight states are transposed in registers; of two neighbouring squares a row's aligned line is
 put together by one permutation, so that every store but the first and the last ones of a row
-is a full line; past the caches (streamed) such a line need not be read before it is written.  Squares of one and the same result
-(the zeros of a sparse matrix) are not transposed but broadcast.
+is a full line.  Past the caches (streamed) such a line need not be read before it is written.
+Squares of one and the same result (the zeros of a sparse matrix) are not transposed but broadcast.
 """
 
 from __future__ import annotations
