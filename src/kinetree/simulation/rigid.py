@@ -428,7 +428,8 @@ class RigidRun:
         for k in range(len(rigid.contacts)):
             if self.mode.name(k) != previous.name(k):
                 self._note(t, self.mode.name(k), k, q, v)
-        y = self._set_right(y)
+        slow = np.linalg.norm(now.state.velocity[:, 1:], axis=1) <= rigid.speed_tolerance
+        y = self._set_right(y, [k for k in self.mode.sliding if slow[k]])  # slips begin from rest, not from rounding
         q, v, z = self.split(y)
         z = z.copy()
         z[-1] += self._kinetic(q, v) - before
@@ -456,8 +457,11 @@ class RigidRun:
     def _kinetic(self, q: Array, v: Array) -> float:
         return float(self.robot.kinetic_energy(q, v))
 
-    def _set_right(self, y: Array) -> Array:
-        """Put closed contacts (and loops) exactly where they belong, moving as little mass as possible."""
+    def _set_right(self, y: Array, resting: Sequence[int] = ()) -> Array:
+        """Put closed contacts (and loops) exactly where they belong, moving as little mass as possible.
+
+        Sticking contacts and those in ``resting`` come to rest.
+        """
         q, v, z = self.split(y)
         mode, rigid = self.mode, self.contacts
         if not mode.closed and not isinstance(self.robot, Mechanism):
@@ -564,10 +568,12 @@ def _closing(
     if gap_b < -1e-13:
         if gap_a > 1e-13:
             return root(0, a, b)
-        if rate_a <= 0.0 or rate_b >= 0.0:
-            return a  # it leaves by nothing and comes back at once
+        if rate_a <= 0.0:
+            return a  # it comes back at once
+        if rate_b >= 0.0:
+            return None  # it is on its way out, from within the tolerance
         top = root(1, a, b)
-        return root(0, top, b) if look(top)[0][k] > 0.0 else a
+        return root(0, top, b) if look(top)[0][k] > 0.0 else top
     if rate_a < 0.0 < rate_b and gap_a > 0.0:
         bottom = root(1, a, b)
         if look(bottom)[0][k] < -1e-13:
