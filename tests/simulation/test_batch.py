@@ -144,6 +144,22 @@ def test_a_simulator_is_set_up_once(pair):
     assert simulator.run(q[0], v[0], time=0.05).q.shape == (11, pair.nq)
 
 
+def test_one_simulator_in_several_threads(pair):
+    """Work areas belong to threads, so simultaneous runs do not disturb one another."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    simulator = kt.Simulator(pair, rtol=1e-7)
+    q, v = states(pair, 8)
+
+    def end(k: int) -> np.ndarray:
+        return simulator.run(q[k], v[k], time=0.3, output=2).q[-1]
+
+    one_by_one = [end(k) for k in range(8)]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(end, range(8)))
+    assert np.array_equal(one_by_one, together)
+
+
 def test_what_a_batch_cannot_do(pair):
     q, v = states(pair, 3)
     with pytest.raises(kt.OptionError, match="fixed step"):

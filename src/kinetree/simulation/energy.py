@@ -9,7 +9,7 @@ import numpy as np
 Array = np.ndarray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Energies:
     """Energies and works in joules, one per sample.
 

@@ -45,7 +45,7 @@ class Event:
             raise OptionError(f"the direction of an event is -1, 0 or 1, not {self.direction!r}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Occurrence:
     """An event that happened: when, which one, and the state just before it."""
 

@@ -64,8 +64,7 @@ def panels(record: Record) -> dict[str, list[tuple[str, Curves]]]:
         "energy": [("energy [J]", [(n, x) for n, x in _energies(record) if np.any(x != 0.0)])],
         "reactions": _reactions(record),
     }
-    if not np.any(record.tau):
-        del found["torques"]
+    found["torques"] = [(label, curves) for label, curves in found["torques"] if any(np.any(x) for _, x in curves)]
     return found
 
 
@@ -77,7 +76,8 @@ def _by_unit(
     made = []
     for unit in dict.fromkeys(units):
         curves = [(n, array[:, k]) for k, (n, u) in enumerate(zip(names, units, strict=True)) if u == unit]
-        made.append((f"{word} [{translate.get(unit, unit)}]", curves))
+        label = "quaternion [1]" if unit == "1" and word == "position" else f"{word} [{translate.get(unit, unit)}]"
+        made.append((label, curves))
     return made
 
 

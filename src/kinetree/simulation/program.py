@@ -7,6 +7,7 @@ so equal laws are compiled once however often they are set up.
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -83,7 +84,7 @@ class Program:
 
             traced = trace(on_nodes, tuple(self.lengths.values()), lambda x: x)
             self.kernel = kernel_of(name, traced, names)
-            self._fast: _OneState | None = None
+            self._local = threading.local()  # several threads may run the same simulator
 
     def __call__(self, vectors: Mapping[str, Array], threads: int = 1) -> Array:
         """Evaluate for one state or a batch; vectors are (..., n)."""
@@ -92,9 +93,10 @@ class Program:
         arrays = [vectors[name] for name in self.lengths]
         try:
             if all(a.ndim == 1 for a in arrays):
-                if self._fast is None:
-                    self._fast = _OneState(self.kernel)
-                return self._fast(arrays)
+                fast: _OneState | None = getattr(self._local, "fast", None)
+                if fast is None:
+                    fast = self._local.fast = _OneState(self.kernel)
+                return fast(arrays)
             return self.kernel(*arrays, threads=threads)
         except machine.CompilationError as problem:
             raise CompileError(str(problem)) from None

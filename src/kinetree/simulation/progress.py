@@ -29,9 +29,14 @@ class Progress:
             return
         self.shown = now
         if self.bar is None:
+            from rich.console import Console
             from rich.progress import Progress as Bar
 
-            self.bar = Bar(transient=True)
+            console = Console(stderr=True)
+            if not console.is_terminal:  # nobody is looking
+                self.wanted = False
+                return
+            self.bar = Bar(transient=True, console=console)
             self.task = self.bar.add_task("simulating", total=self.end - self.begin)
             self.bar.start()
         self.bar.update(self.task, completed=t - self.begin, description=f"simulating, t = {t:.4g} s")

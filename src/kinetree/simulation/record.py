@@ -29,7 +29,7 @@ FIELDS = ("q", "v", "a", "tau", "friction", "contact_forces", "constraint_forces
 COMPLETE = "complete"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Record:
     """Samples of a motion and of the forces in it; time comes first in every array, then the batch if there is one.
 
