@@ -12,7 +12,7 @@ from ..model.pose import Pose
 from ..model.tree import BASE, Model
 from . import skeleton
 from .geometry import Color, Look
-from .track import Place, Poses, quaternions
+from .track import Place, Poses, quaternions, rotate
 from .triangles import Part, triangles
 
 if TYPE_CHECKING:
@@ -126,8 +126,8 @@ class Scene:
             Direction from the robot to the camera, in world axes.
         """
         center, radius = self.bounds(poses)
-        away = np.array(view, dtype=float) if view is not None else skeleton.turn_z_to(self.up) @ _DIAGONAL
-        distance = 1.15 * radius / np.sin(0.5 * FIELD_OF_VIEW)
+        away = np.array(view, dtype=float) if view is not None else self.best_side(poses)
+        distance = radius / np.sin(0.5 * FIELD_OF_VIEW)
         camera = self.server.initial_camera
         camera.up = self.up
         camera.look_at = center
@@ -135,6 +135,15 @@ class Scene:
         camera.fov = float(FIELD_OF_VIEW)
         camera.near = 0.01 * distance
         camera.far = 100.0 * distance
+
+    def best_side(self, poses: Poses) -> Array:
+        """A planar mechanism is seen nearly from the front, everything else from a corner."""
+        normal = plane_normal(self.model, poses)
+        if normal is None or abs(normal @ self.up) > 0.5:
+            return skeleton.turn_z_to(self.up) @ _DIAGONAL
+        if normal @ (skeleton.turn_z_to(self.up) @ _DIAGONAL) < 0.0:
+            normal = -normal
+        return 0.86 * normal + 0.36 * np.cross(self.up, normal) + 0.36 * self.up
 
     def points(self, poses: Poses) -> Array:
         """Points that span everything drawn, over all poses; (n, 3)."""
@@ -220,6 +229,20 @@ def connectors(model: Model) -> Iterator[tuple[Place, Place, Bytes]]:
             Place(loop.successor, loop.seat.position),
             _bytes(skeleton.LOOP_COLOR),
         )
+
+
+def plane_normal(model: Model, poses: Poses) -> Array | None:
+    """The common axis of all hinges where they are parallel in the first pose; None where they are not."""
+    first = Poses(poses.position.reshape(-1, len(model.bodies), 3)[0], poses.wxyz.reshape(-1, len(model.bodies), 4)[0])
+    normal = None
+    for i, joint in enumerate(model.joints):
+        for column in joint.kind.subspace(joint.kind.neutral()):
+            axis = rotate(first.wxyz[i], np.array([float(x) for x in column.angular]))
+            if normal is None and np.linalg.norm(axis) > 0.0:
+                normal = axis / np.linalg.norm(axis)
+            if normal is not None and not np.linalg.norm(np.cross(axis, normal)) < 1e-6:
+                return None
+    return normal
 
 
 def ground_height(model: Model, heights: Array, size: float) -> tuple[float, bool]:

@@ -71,7 +71,6 @@ def quaternions(matrices: Array) -> Array:
 def rotate(wxyz: Array, v: Array) -> Array:
     """A vector turned by quaternions."""
     w, u = wxyz[..., :1], wxyz[..., 1:]
-    v = np.broadcast_to(v, u.shape)
     return v + 2.0 * np.cross(u, np.cross(u, v) + w * v)
 
 

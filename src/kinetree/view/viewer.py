@@ -93,12 +93,10 @@ class Viewer:
             self.start = starting_configuration(robot) if q is None else as_array(q, (robot.nq,), "q").copy()
         if self.start.ndim != 1:
             raise OptionError(f"q must be one configuration of {robot.nq} numbers, not an array {self.start.shape}")
-        self.q = self.start
         self._trails = {name: Place.of(robot.model, name) for name in trails}
         self._lock = threading.RLock()
         self._camera: shots.Camera | None = None
         self._closed = False
-        every = self._all_poses()
         size = extent(robot, Poses.of(robot.model, self.start))
         looks, problems = appearance(robot, size, file, package_dirs)
         self.server = start_server(host, port, f"kinetree: {robot.name}")
@@ -107,6 +105,10 @@ class Viewer:
             self._warn(problems + self.scene.problems, file)
             self.marks_shown = not any(look.line for look in looks)
             self.scene.show_marks("joint", self.marks_shown)
+            if track is None and q is None and robot.model.has_quaternion_base and any(robot.model.gravity):
+                self.start = self._standing(self.start)
+            self.q = self.start
+            every = self._all_poses()
             self.scene.add_grid(every)
             self.scene.aim(every, view)
             self.player = None
@@ -139,6 +141,14 @@ class Viewer:
         if self.track is None:
             return Poses.of(self.robot.model, self.start[None])
         return self.track.poses[:: max(1, len(self.track) // 50)]
+
+    def _standing(self, q: Array) -> Array:
+        """The same configuration with the floating base so high that the robot stands on the ground."""
+        lowest = float((self.scene.points(Poses.of(self.robot.model, q)) @ self.scene.up).min())
+        root = self.robot.model.joints[self.robot.model.roots[0]]
+        lifted = q.copy()
+        lifted[root.q_slice.stop - 3 : root.q_slice.stop] -= lowest * self.scene.up
+        return lifted
 
     @staticmethod
     def _warn(problems: list[str], file: Any) -> None:
@@ -381,7 +391,7 @@ def start_server(host: str, port: int, label: str) -> viser.ViserServer:
 
 
 def starting_configuration(robot: Robot) -> Array:
-    """A configuration to begin with: closed, within limits, and standing on the ground if it floats."""
+    """A configuration to begin with: closed, and within limits."""
     if isinstance(robot, Mechanism):
         return robot.assembled()
     q = robot.neutral()
@@ -389,13 +399,6 @@ def starting_configuration(robot: Robot) -> Array:
         if joint.nq == 1 and not joint.lower[0] <= q[joint.q_slice][0] <= joint.upper[0]:
             bounds = [x for x in (joint.lower[0], joint.upper[0]) if np.isfinite(x)]
             q[joint.q_slice] = np.mean(bounds)
-    if robot.model.has_quaternion_base and any(robot.model.gravity):
-        up = skeleton.up_direction(robot.model)
-        poses = Poses.of(robot.model, q)
-        marks = skeleton.landmarks(robot.model)
-        lowest = min(float(poses.point(body, p) @ up) for body, local in marks for p in local)
-        root = robot.model.joints[robot.model.roots[0]]
-        q[root.q_slice.stop - 3 : root.q_slice.stop] -= lowest * up
     return q
 
 

@@ -1,0 +1,280 @@
+"""What is drawn: the file's own shapes where it has any, and shapes from the robot's numbers where it has none."""
+
+import numpy as np
+import pinocchio as pin
+import pytest
+import trimesh
+
+import kinetree as kt
+from helpers.robots import arm, random_state, random_tree
+from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
+from kinetree.view import skeleton, view
+from kinetree.view.geometry import Box, Capsule, Cylinder, MeshFile, Sphere, read_visuals
+from kinetree.view.track import Poses, rotate
+from kinetree.view.triangles import triangles
+from kinetree.view.viewer import appearance, extent
+
+URDF = """<robot name="shapes">
+  <material name="red"><color rgba="1 0 0 1"/></material>
+  <link name="root">
+    <visual><origin xyz="0 0 0.5" rpy="0 0 1.5707963267948966"/><geometry><box size="1 2 3"/></geometry>
+      <material name="red"/></visual>
+  </link>
+  <link name="arm"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <visual><geometry><cylinder radius="0.1" length="0.4"/></geometry>
+      <material name="green"><color rgba="0 1 0 0.5"/></material></visual>
+    <visual><geometry><mesh filename="{mesh}" scale="0.001 0.002 -0.003"/></geometry></visual>
+  </link>
+  <link name="tool"><visual><geometry><sphere radius="0.2"/></geometry><material name="green"/></visual></link>
+  <joint name="shoulder" type="revolute"><parent link="root"/><child link="arm"/><axis xyz="0 1 0"/>
+    <origin xyz="0 0 1"/><limit lower="-1" upper="2" effort="1" velocity="1"/></joint>
+  <joint name="weld" type="fixed"><parent link="arm"/><child link="tool"/><origin xyz="0.3 0 0"/></joint>
+</robot>"""
+
+
+@pytest.fixture
+def robot_folder(tmp_path):
+    """A ROS package with a robot and a mesh of a box, 100 by 200 by 300 units."""
+    package = tmp_path / "my_robot"
+    (package / "urdf").mkdir(parents=True)
+    (package / "meshes").mkdir()
+    trimesh.creation.box(extents=(100, 200, 300)).export(package / "meshes" / "part.stl")
+
+    def write(mesh="package://my_robot/meshes/part.stl", text=URDF):
+        path = package / "urdf" / "robot.urdf"
+        path.write_text(text.replace("{mesh}", mesh))
+        return path, kt.load(path)
+
+    return write
+
+
+def test_every_shape_pose_and_colour_of_a_file(robot_folder):
+    path, robot = robot_folder()
+    looks, problems = read_visuals(path, robot.model)
+    assert problems == []
+    box, cylinder, mesh, ball = looks
+    assert (box.body, box.shape, box.color) == (-1, Box((1, 2, 3)), (1, 0, 0, 1))
+    np.testing.assert_allclose(box.pose.rotation @ (1, 0, 0), (0, 1, 0), atol=1e-15)
+    np.testing.assert_allclose(box.pose.position, (0, 0, 0.5))
+    assert (cylinder.body, cylinder.shape, cylinder.color) == (0, Cylinder(0.1, 0.4), (0, 1, 0, 0.5))
+    assert (mesh.body, mesh.shape.scale, mesh.color) == (0, (0.001, 0.002, -0.003), None)
+    assert (ball.body, ball.shape, ball.color) == (0, Sphere(0.2), (0, 1, 0, 0.5))  # welded on, colour by name
+    np.testing.assert_allclose(ball.pose.position, (0.3, 0, 0))
+
+
+@pytest.mark.parametrize(
+    "mesh",
+    ["package://my_robot/meshes/part.stl", "../meshes/part.stl", "file://{there}", "model://my_robot/meshes/part.stl"],
+)
+def test_meshes_are_found_from_the_robot_file(robot_folder, tmp_path, mesh):
+    there = tmp_path / "my_robot" / "meshes" / "part.stl"
+    path, robot = robot_folder(mesh.replace("{there}", str(there)))
+    looks, problems = read_visuals(path, robot.model)
+    assert problems == []
+    assert looks[2].shape.path.samefile(there)
+
+
+@pytest.mark.parametrize("how", ["argument", "ROS_PACKAGE_PATH", "AMENT_PREFIX_PATH"])
+def test_packages_elsewhere(robot_folder, tmp_path, monkeypatch, how):
+    there = tmp_path / "elsewhere" / "share" / "parts" / "a.stl"
+    there.parent.mkdir(parents=True)
+    trimesh.creation.box().export(there)
+    path, robot = robot_folder("package://parts/a.stl")
+    assert len(read_visuals(path, robot.model)[1]) == 1
+    share = tmp_path / "elsewhere" / "share"
+    if how != "argument":
+        monkeypatch.setenv(how, str(share if how == "ROS_PACKAGE_PATH" else share.parent))
+    looks, problems = read_visuals(path, robot.model, [share] if how == "argument" else [])
+    assert problems == []
+    assert looks[2].shape.path == there
+
+
+def test_a_mesh_is_scaled_and_its_faces_still_look_outward(robot_folder):
+    path, robot = robot_folder()
+    mesh = read_visuals(path, robot.model)[0][2]
+    (part,) = triangles(mesh.shape)
+    np.testing.assert_allclose(np.ptp(part.vertices, axis=0), (0.1, 0.4, 0.9), rtol=1e-6)
+    drawn = trimesh.Trimesh(part.vertices, part.faces)
+    assert drawn.volume == pytest.approx(0.1 * 0.4 * 0.9)  # negative if inside out
+
+
+@pytest.mark.parametrize(
+    ("broken", "line", "reason"),
+    [
+        ('<box size="1 2"/>', 5, "3 numbers for size"),
+        ('<box size="1 2 nan"/>', 5, "3 numbers for size"),
+        ('<cone radius="1"/>', 5, "<cone> is no shape"),
+        ('<mesh filename="package://my_robot/meshes/gone.stl"/>', 5, "gone.stl' is not there"),
+        ('<mesh filename="http://somewhere/part.stl"/>', 5, "only files can be read"),
+    ],
+)
+def test_what_cannot_be_drawn_is_named_with_its_line(robot_folder, broken, line, reason):
+    path, robot = robot_folder(text=URDF.replace('<box size="1 2 3"/>', "\n" + broken))
+    looks, problems = read_visuals(path, robot.model)
+    assert len(looks) == 3  # the others are drawn
+    assert len(problems) == 1
+    assert f"line {line}" in problems[0]
+    assert reason in problems[0]
+
+
+def test_a_wrong_colour_is_named_and_the_shape_still_drawn(robot_folder):
+    path, robot = robot_folder(text=URDF.replace("0 1 0 0.5", "0 255 0 1"))
+    looks, problems = read_visuals(path, robot.model)
+    assert len(looks) == 4
+    assert looks[1].color is None
+    assert problems == ["line 9: rgba must be from 0 to 1, not 0 255 0 1"]
+
+
+def test_a_file_that_is_no_mesh_gives_one_warning_and_a_drawing_from_the_joints(robot_folder, tmp_path):
+    (tmp_path / "my_robot" / "meshes" / "part.stl").write_bytes(b"solid nothing")
+    only_mesh = URDF.replace('<box size="1 2 3"/>', '<mesh filename="{mesh}"/>')
+    path, _ = robot_folder(text=only_mesh)
+    with pytest.warns(kt.ModelWarning, match="part.stl") as seen, view(path, port=0) as viewer:
+        assert "link" in viewer.scene.marks
+    assert len(seen) == 1
+
+
+def visual_corners(robot, path, q):
+    """Boxes around all visuals in the world: lowest and highest corner."""
+    looks, problems = read_visuals(path, robot.model)
+    assert problems == []
+    poses = Poses.of(robot.model, q)
+    found = []
+    for look in looks:
+        points = np.concatenate([p.vertices for p in triangles(look.shape)]) @ look.pose.rotation.T + look.pose.position
+        if look.body >= 0:
+            points = rotate(poses.wxyz[look.body], points) + poses.position[look.body]
+        found.append((points.min(axis=0), points.max(axis=0)))
+    return np.array(found)
+
+
+def pinocchio_corners(path, robot, q):
+    model = pin.buildModelFromUrdf(str(path))
+    packages = next(p for p in path.parents if p.name == "example-robot-data").parent
+    shapes = pin.buildGeomFromUrdf(model, str(path), pin.GeometryType.VISUAL, package_dirs=[str(packages)])
+    data, placed = model.createData(), shapes.createData()
+    configuration = pin.neutral(model)
+    for joint in robot.model.joints:
+        at = model.joints[model.getJointId(joint.name)]
+        angle = q[joint.q_slice][0]
+        configuration[at.idx_q : at.idx_q + at.nq] = angle if at.nq == 1 else (np.cos(angle), np.sin(angle))
+    pin.updateGeometryPlacements(model, data, shapes, placed, configuration)
+    found = []
+    for shape, at in zip(shapes.geometryObjects, placed.oMg, strict=True):
+        points = np.asarray(shape.geometry.vertices()) @ at.rotation.T + at.translation
+        found.append((points.min(axis=0), points.max(axis=0)))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("name", ["ur5", "double_pendulum", "xarm7"])
+def test_meshes_of_real_robots_are_where_pinocchio_has_them(name):
+    path = robot_file(FIXED[name])
+    robot = load_quietly(path)
+    q = robot.random_configuration(np.random.default_rng(5))
+    ours, theirs = visual_corners(robot, path, q), pinocchio_corners(path, robot, q)
+    assert len(ours) == len(theirs) >= 3
+    for corners in theirs:  # the order differs
+        assert np.abs(ours - corners).max(axis=(1, 2)).min() < 1e-6
+
+
+# ------------------------------------------------------------------ from the robot's numbers
+
+
+def test_the_box_of_a_boxs_inertia_is_the_box():
+    turned = kt.Pose.of((0.3, -0.2, 0.1), rpy=(0.4, -0.7, 1.1))
+    mass = kt.MassProperties.box(2.5, (0.3, 0.1, 0.7)).moved(turned)
+    edges, axes = skeleton.equivalent_box(mass)
+    np.testing.assert_allclose(np.sort(edges), (0.1, 0.3, 0.7), rtol=1e-12)
+    np.testing.assert_allclose(axes.T @ axes, np.eye(3), atol=1e-12)
+    assert np.linalg.det(axes) > 0
+    spread = axes @ np.diag(2.5 / 12 * (np.sum(edges**2) - edges**2)) @ axes.T
+    np.testing.assert_allclose(spread, mass.inertia_matrix, atol=1e-12)
+
+
+def test_an_impossible_inertia_is_drawn_all_the_same():
+    bad = kt.MassProperties.of(1.0, (0, 0, 0.1), (1.0, 0.1, 0.1))
+    edges, _ = skeleton.equivalent_box(bad)
+    assert np.isfinite(edges).all()
+
+
+def ends(look):
+    """The two ends of a capsule's axis, in body coordinates."""
+    half = look.pose.rotation @ (0, 0, 0.5 * look.shape.length)
+    return look.pose.position - half, look.pose.position + half
+
+
+def test_links_are_capsules_from_joint_to_joint():
+    robot = arm()
+    looks = skeleton.links(robot.model, 1.2, [0, 1, 2])
+    upper = [look for look in looks if look.body == 0]
+    assert [type(look.shape) for look in upper] == [Capsule]
+    np.testing.assert_allclose(ends(upper[0]), [(0, 0, 0), (0, 0, 0.4)], atol=1e-15)  # to the elbow
+    lower = [look for look in looks if look.body == 2]
+    np.testing.assert_allclose(ends(lower[0]), [(0, 0, 0), (0, 0, 0.4)], atol=1e-15)  # to the tool
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_capsules_of_a_random_tree_reach_the_joints_they_carry(seed):
+    rng = np.random.default_rng(seed)
+    robot = random_tree(rng, 8, gravity=(0, 0, -9.81))
+    q, _, _ = random_state(robot, rng)
+    size = extent(robot, Poses.of(robot.model, q))
+    looks, problems = appearance(robot, size, None, ())
+    assert problems == []
+    for joint in robot.model.joints:
+        place = joint.placement.position
+        if joint.parent >= 0 and np.linalg.norm(place) > 1e-2 * size:
+            tips = [end for look in looks if look.body == joint.parent and isinstance(look.shape, Capsule)
+                    for end in ends(look)]  # fmt: skip
+            assert np.linalg.norm(np.array(tips) - place, axis=1).min() < 1e-3 * size + 1e-12
+    for look in looks:
+        for part in triangles(look.shape):
+            assert np.isfinite(part.vertices).all()
+
+
+def test_a_free_body_and_a_point_mass_are_drawn():
+    box = kt.Builder("box").body("b", "base", kt.Free(), mass_properties=kt.MassProperties.box(1, (0.2, 0.3, 0.4)))
+    (look,) = [x for x in appearance(box.build(), 0.5, None, ())[0] if x.body == 0]
+    np.testing.assert_allclose(sorted(look.shape.size), (0.2, 0.3, 0.4), rtol=1e-12)
+    bob = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1))
+    looks = [x for x in appearance(bob.build(), 1.0, None, ())[0] if x.body == 0 and x.role == "link"]
+    assert {type(x.shape) for x in looks} == {Capsule, Sphere}
+    np.testing.assert_allclose(ends(looks[0]), [(0, 0, 0), (0, 0, -1)], atol=1e-15)
+
+
+def test_loop_joints_are_shown_on_both_their_bodies():
+    model = kt.gallery.load("four-bar").model
+    (loop,) = model.loops
+    shown = [look for look in skeleton.joints(model, 1.0) if look.role == "loop"]
+    assert [look.body for look in shown] == [loop.predecessor, loop.successor]
+    np.testing.assert_allclose(shown[0].pose.position, loop.placement.position)
+    np.testing.assert_allclose(shown[1].pose.position, loop.seat.position)
+    assert all(look.color == skeleton.LOOP_COLOR for look in shown)
+
+
+def test_hinges_are_pins_along_their_axis_and_slides_are_blocks():
+    b = kt.Builder("both").body("turns", "base", kt.Revolute((0, 3, 4)), mass=1, com=(0.1, 0, 0))
+    b.body("slides", "turns", kt.Prismatic("x"), position=(1, 0, 0), mass=1, com=(0.1, 0, 0))
+    pin_, block = skeleton.joints(b.build().model, 1.0)
+    assert isinstance(pin_.shape, Cylinder)
+    np.testing.assert_allclose(np.abs(pin_.pose.rotation[:, 2]), (0, 0.6, 0.8), atol=1e-15)
+    assert isinstance(block.shape, Box)
+    np.testing.assert_allclose(np.abs(block.pose.rotation[:, 2]), (1, 0, 0), atol=1e-15)
+
+
+def test_colours_of_a_mesh_come_along(tmp_path):
+    mesh = trimesh.creation.box()
+    mesh.visual = trimesh.visual.ColorVisuals(mesh, face_colors=np.tile((200, 10, 20, 255), (12, 1)))
+    mesh.export(tmp_path / "a.ply")
+    (part,) = triangles(MeshFile(tmp_path / "a.ply"))
+    np.testing.assert_allclose(part.color, np.array((200, 10, 20, 255)) / 255, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["talos", "solo12"])
+def test_floating_robots_have_looks_for_every_visual(name):
+    path = robot_file(FLOATING[name])
+    robot = load_quietly(path, floating_base=True)
+    looks, problems = read_visuals(path, robot.model)
+    assert problems == []
+    assert len(looks) > 10
+    assert all(look.body >= 0 for look in looks)
