@@ -12,10 +12,11 @@ import warnings
 import numpy as np
 
 from ..errors import KinetreeWarning
-from .numeric import Advance, Array, Equation, Fault, NoConvergence, State
+from .numeric import Array, Equation, Fault, State
 from .progress import Progress
 from .record import COMPLETE
 from .stepping import projection
+from .steps import ManySteps, NoConvergence
 
 STEPS_PER_CALL = 2_000_000
 """Steps of all simulations together between two looks at the keyboard and the progress bar."""
@@ -72,10 +73,10 @@ class _Grid:
         return k, (rest if rest > 1e-9 * self.step else 0.0)
 
 
-def _many_steps(equation: Equation, integrator: str) -> Advance:
+def _many_steps(equation: Equation, integrator: str) -> ManySteps:
     if equation.traceable:
-        return equation.many_steps(integrator)
-    one, close = equation.step(integrator), projection(equation)
+        return equation.steps.many(integrator)
+    one, close = equation.steps.one(integrator), projection(equation)
 
     def advance(t: float, state: State, h: float, n: int) -> State:
         with np.errstate(all="ignore"):

@@ -4,40 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..algorithms import kinematics
-from ..arrays import pack, split
 from ..compiled import LARGEST_UNROLLED
-from ..engine import machine
-from ..engine.kernel import Traced
-from ..engine.repeated import RepeatedKernel, Stages, trace_stages
-from ..errors import CompileError
 from ..mechanism import Mechanism
 from ..model.tree import Model
-from ..spatial import Scalar, sqrt, where
-from . import variational
+from ..spatial import Scalar, sqrt
 from .equation import WORKS, Acting, Scalars, System
-from .integrators import FIXED, VARIATIONAL, Step
-from .program import Program, can_compile, once
-from .variational import UNSOLVED, Guess, refine
+from .program import Program, can_compile
+
+if TYPE_CHECKING:
+    from .steps import Steps
 
 Array = np.ndarray
 State = tuple[Array, Array, Array]
 
 NOTHING = np.zeros(0)
-
-
-Advance = Callable[[float, State, float, int], State]
-"""(t, state, h, n) to the state n steps of h later."""
-
-Ask = Callable[[list[Scalar]], list[Scalar]]
-
-
-def _never() -> Traced:
-    raise AssertionError("made of stages, not of one graph")
 
 
 class Fault(Exception):
@@ -46,10 +31,6 @@ class Fault(Exception):
     def __init__(self, message: str, time: float, joint: str | None = None) -> None:
         super().__init__(message)
         self.time, self.joint = time, joint
-
-
-class NoConvergence(ArithmeticError):
-    """The equations of an implicit step were not solved."""
 
 
 class Observed(NamedTuple):
@@ -96,8 +77,6 @@ class Equation:
         self.compiled = can_compile(self.robot)
         self.by_robot = bool(self.tree.loops) or not unrolls(self.robot)
         self.n_calls = 0
-        self._kernels: dict[str, RepeatedKernel] = {}
-        self._steps: dict[str, Callable[[float, State, float], State]] = {}
 
     # ------------------------------------------------------------------ parameters
 
@@ -110,7 +89,8 @@ class Equation:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in values))
         return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in values], axis=-1)
 
-    def _with(self, p: Scalars) -> System:
+    def with_numbers(self, p: Scalars) -> System:
+        """The system with parameters of any scalar put in."""
         named: dict[str, Scalars] = {}
         first = 0
         for name, value in self.system.parameters.items():
@@ -118,7 +98,8 @@ class Equation:
             first += value.shape[-1]
         return self.system.with_parameters(named)
 
-    def _program(self, name: str, law: Callable[..., list[Any]], **lengths: int) -> Program:
+    def program(self, name: str, law: Callable[..., list[Any]], **lengths: int) -> Program:
+        """A law of the usual vectors (t, q, v, z, p, tau) and of further ones, on arrays."""
         tree, system = self.tree, self.system
         usual = {"t": 1, "q": tree.nq, "v": tree.nv, "z": system.nz, "p": self.numbers.shape[-1]}
         given = {"tau": tree.nv} if self.function is not None else {"tau": 0}
@@ -131,26 +112,26 @@ class Equation:
         """q, v, z to their rates; quaternions may be of any length, which the rate is proportional to."""
 
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
-            system = self._with(p)
+            system = self.with_numbers(p)
             unit, length = unit_quaternions(self.tree, q)
             a, z_rate = system.rate(t[0], unit, v, z, tau or None)
             moving = kinematics.configuration_rate(self.tree, unit, v)
             return [r if s is None else r * s for r, s in zip(moving, length, strict=True)] + a + z_rate
 
-        return self._program("rates", law)
+        return self.program("rates", law)
 
     @cached_property
     def _forces(self) -> Program:
         """For robots whose accelerations are found by their own method: what acts on them."""
 
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
-            system = self._with(p)
+            system = self.with_numbers(p)
             acting = system.acting(t[0], q, v, z, tau or None)
             powers = system.powers(q, v, acting) if system.works else []
             six = [x for f in acting.loads for x in (f if f is not None else (0.0,) * 6)]
             return acting.total + six + acting.z_rate + powers
 
-        return self._program("forces", law)
+        return self.program("forces", law)
 
     def rates(self, t: float, q: Array, v: Array, z: Array) -> State:
         """Rates of q, v and z; of quaternions in proportion to their length."""
@@ -177,9 +158,10 @@ class Equation:
         return moving, a, forces[..., nv + 6 * nb :]
 
     def _named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
-        return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers, **self._asked(t, q, v)}
+        return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers, **self.asked(t, q, v)}
 
-    def _asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:
+    def asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:
+        """What a controller in plain Python says, by name; nothing if there is none."""
         return {} if self.function is None else {"tau": self.ask(t, q, v)}
 
     def ask(self, t: float, q: Array, v: Array) -> Array:
@@ -204,175 +186,33 @@ class Equation:
 
     # ------------------------------------------------------------------ whole steps
 
+    @cached_property
+    def steps(self) -> Steps:
+        """Steps of fixed length."""
+        from .steps import Steps
+
+        return Steps(self)
+
     @property
     def traceable(self) -> bool:
         """Whether controller, ground and robot all become machine code together."""
         return self.compiled and self.function is None and not self.by_robot
 
-    def many_steps(self, integrator: str) -> Advance:
-        """A function that takes (t, (q, v, z), h, n) to the state n steps later, in machine code."""
-        if integrator not in self._kernels:
-            self._kernels[integrator] = self._step_kernel(integrator)
-        kernel = self._kernels[integrator]
-        nq, nv, nz = self.tree.nq, self.tree.nv, self.system.nz
-        extra = [np.zeros((1,))] if integrator == VARIATIONAL else []
-
-        def advance(t: float, state: State, h: float, n: int) -> State:
-            numbers = [np.array([x], dtype=float) for x in (t, h, n)]
-            parameters = [self.numbers] if self.numbers.shape[-1] else []
-            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.numbers)))
-            parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (*state, *extra)]
-            try:
-                out = kernel(*numbers, np.concatenate(parts, axis=-1), *parameters, threads=self.threads)
-            except machine.CompilationError as problem:
-                raise CompileError(str(problem)) from None
-            if extra and np.any(out[..., -1] > UNSOLVED):
-                raise NoConvergence
-            return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv : nq + nv + nz]
-
-        return advance
-
-    def _step_kernel(self, integrator: str) -> RepeatedKernel:
-        stages = self._variational_stages() if integrator == VARIATIONAL else self._stages(FIXED[integrator])
-        name, names = f"{integrator} steps of {self.robot.name!r}", ("t", "h", "n", "state", "parameters")
-
-        def make(key: str) -> RepeatedKernel:
-            return RepeatedKernel(
-                name, _never, stages.lengths, (stages.n_state,), key, names, stages=lambda: stages
-            )  # fmt: skip
-
-        kernel: RepeatedKernel = once("repeated" + stages.content(), make)
-        return kernel
-
-    def _parts(self, x: Scalars) -> tuple[Scalars, Scalars, Scalars]:
+    def parts(self, x: Scalars) -> tuple[Scalars, Scalars, Scalars]:
+        """q, v and z out of one list."""
         nq, nv = self.tree.nq, self.tree.nv
         return x[:nq], x[nq : nq + nv], x[nq + nv : nq + nv + self.system.nz]
-
-    def _stages(self, formula: Step) -> Stages:
-        """A step of an explicit formula, which asks for accelerations."""
-        tree, nv = self.tree, self.tree.nv
-        n = tree.nq + nv + self.system.nz
-
-        def advance(ask: Ask, t: Scalar, state: Scalars, h: Scalar, p: Scalars) -> list[Scalar]:
-            def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-                answer = ask([t, *q, *v, *z])
-                return answer[:nv], answer[nv:]
-
-            new = formula(tree, rate, t, *self._parts(state), h)
-            return [x for part in new for x in part]
-
-        def rate(question: Scalars, p: Scalars) -> list[Scalar]:
-            a, z_rate = self._with(p).rate(question[0], *self._parts(question[1:]))
-            return a + z_rate
-
-        return trace_stages(advance, rate, n, 1 + n, self.numbers.shape[-1], nv + self.system.nz)
-
-    def _variational_stages(self) -> Stages:
-        """A variational step, which asks for better guesses; its last state is the worst that was left unsolved."""
-        tree, nv, nz = self.tree, self.tree.nv, self.system.nz
-        lengths = [1, tree.nq, nv, nz, nv, nz, 1]
-        ends = np.cumsum(lengths).tolist()
-
-        def advance(ask: Ask, t: Scalar, state: Scalars, h: Scalar, p: Scalars) -> list[Scalar]:
-            def question(t: Scalar, *rest: Any) -> Guess:
-                *vectors, h = rest
-                answer = ask([t, *(x for vector in vectors for x in vector), h])
-                return Guess(
-                    answer[:nv], answer[nv : nv + nz], answer[nv + nz : 2 * nv + nz], answer[2 * nv + nz :]
-                )  # fmt: skip
-
-            q, v, z, change = variational.advance(self._with(p).tree, question, t, *self._parts(state), h)
-            return [*q, *v, *z, where(change > state[-1], change, state[-1])]
-
-        def rate(question: Scalars, p: Scalars) -> list[Scalar]:
-            t, q, m, z, u, zm, h = (question[b - n : b] for n, b in zip(lengths, ends, strict=True))
-            guess = refine(self._with(p), t[0], q, m, z, u, zm, h[0])
-            return [x for part in guess for x in part]
-
-        n = tree.nq + nv + nz + 1
-        return trace_stages(advance, rate, n, ends[-1], self.numbers.shape[-1], 2 * (nv + nz))
-
-    def step(self, integrator: str) -> Callable[[float, State, float], State]:
-        """A function that takes (t, (q, v, z), h) to the state at t + h."""
-        if integrator not in self._steps:
-            self._steps[integrator] = self._make_step(integrator)
-        return self._steps[integrator]
-
-    def _make_step(self, integrator: str) -> Callable[[float, State, float], State]:
-        if self.traceable:
-            many = self.many_steps(integrator)
-            return lambda t, state, h: many(t, state, h, 1)
-        return self._variational_step() if integrator == VARIATIONAL else self._step_as_written(integrator)
-
-    def _step_as_written(self, integrator: str) -> Callable[[float, State, float], State]:
-        """The integrator's text on arrays, rates from wherever they come."""
-        advance = FIXED[integrator]
-
-        def step(t: float, state: State, h: float) -> State:
-            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.numbers)))
-
-            def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-                a, z_rate = self.accelerations(t, *(pack(list(x), batch) for x in (q, v, z)))
-                return split(a), split(z_rate)
-
-            with np.errstate(all="ignore"):
-                q, v, z = (
-                    pack(x, batch)
-                    for x in advance(self.tree, rate, t, split(state[0]), split(state[1]), split(state[2]), h)
-                )
-            return q, v, z
-
-        return step
-
-    def _variational_step(self) -> Callable[[float, State, float], State]:
-        """The variational integrator's text on arrays, with rounds until rounding is all that changes."""
-        nv, nz = self.tree.nv, self.system.nz
-
-        def law(
-            t: Scalars, h: Scalars, q: Scalars, v: Scalars, z: Scalars, m: Scalars, zm: Scalars, p: Scalars,
-            tau: Scalars,
-        ) -> list[Scalar]:  # fmt: skip
-            guess = refine(self._with(p), t[0], q, m, z, v, zm, h[0], tau or None)
-            return [x for part in guess for x in part]
-
-        program = self._program("variational step", law, h=1, m=nv, zm=nz)
-
-        def step(t: float, state: State, h: float) -> State:
-            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.numbers)))
-
-            def ask(t: Scalar, *rest: Any) -> Guess:
-                q, m, z, u, zm = (pack(list(x), batch) for x in rest[:-1])
-                given = {"t": np.array([t]), "h": np.array([h]), "q": q, "v": u, "z": z, "m": m, "zm": zm}
-                asked = {}
-                if self.function is not None:
-                    asked = self._asked(t + 0.5 * h, self.robot.integrate(q, 0.5 * h * u), u)
-                g = program({**given, "p": self.numbers, **asked}, self.threads)
-                parts = (g[..., :nv], g[..., nv : nv + nz], g[..., nv + nz : 2 * nv + nz], g[..., 2 * nv + nz :])
-                return Guess(*(split(x) for x in parts))
-
-            def enough(change: Scalar, u: Scalars) -> bool:
-                return bool(np.all(change <= 1e-15 * (1.0 + sum(np.abs(x) for x in u))))
-
-            with np.errstate(all="ignore"):
-                varying = self._with(split(self.numbers)).tree
-                q, v, z = (split(x) for x in state)
-                q, v, z, change = variational.advance(varying, ask, t, q, v, z, h, 50, enough)
-            if np.any(change > UNSOLVED):
-                raise NoConvergence
-            return pack(q, batch), pack(v, batch), pack(z, batch)
-
-        return step
 
     # ------------------------------------------------------------------ for the record
 
     @cached_property
     def _observe(self) -> Program:
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
-            system = self._with(p)
+            system = self.with_numbers(p)
             acting: Acting = system.acting(t[0], q, v, z, tau or None)
             return acting.tau + acting.friction + system.energies(q, v) + system.contact_forces(t[0], q, v, z)
 
-        return self._program("observation", law)
+        return self.program("observation", law)
 
     def observe(self, t: Array, q: Array, v: Array, z: Array) -> Observed:
         """Forces and energies at many times: t is (T,), the others (T, ..., n)."""

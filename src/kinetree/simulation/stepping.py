@@ -14,7 +14,8 @@ import numpy as np
 from scipy.integrate import BDF, DOP853, RK45, OdeSolver, Radau
 
 from ..errors import OptionError, UnsupportedError
-from .numeric import Array, Equation, Fault, NoConvergence, State
+from .numeric import Array, Equation, Fault, State
+from .steps import NoConvergence
 
 STIFF_AFTER = 15
 """Steps in a row at the edge of stability after which a problem counts as stiff (Hairer, Norsett, Wanner IV.2)."""
@@ -69,7 +70,7 @@ class FixedStepper(Stepper):
     """
 
     def __init__(self, equation: Equation, name: str, t: float, state: State, end: float, step: float) -> None:
-        self.advance = equation.step(name)
+        self.advance = equation.steps.one(name)
         self.equation, self.name, self.end, self.h = equation, name, end, step
         self.project = projection(equation)
         self.careful = False
@@ -99,7 +100,7 @@ class FixedStepper(Stepper):
             self.step()
             return
         try:
-            state = self.equation.many_steps(self.name)(self.t, self.state, self.h, whole)
+            state = self.equation.steps.many(self.name)(self.t, self.state, self.h, whole)
         except NoConvergence:
             state = self.state
             self.careful = True

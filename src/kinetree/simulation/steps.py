@@ -1,0 +1,203 @@
+"""Whole steps of fixed-step integrators on arrays: in machine code where everything can be traced, else as written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..arrays import pack, split
+from ..engine import machine
+from ..engine.kernel import Traced
+from ..engine.repeated import RepeatedKernel, Stages, trace_stages
+from ..errors import CompileError
+from ..spatial import Scalar, where
+from . import variational
+from .equation import Scalars
+from .integrators import FIXED, VARIATIONAL, Step
+from .numeric import Equation, State
+from .program import once
+from .variational import UNSOLVED, Guess, refine
+
+OneStep = Callable[[float, State, float], State]
+"""(t, state, h) to the state at t + h."""
+
+ManySteps = Callable[[float, State, float, int], State]
+"""(t, state, h, n) to the state n steps of h later."""
+
+Ask = Callable[[list[Scalar]], list[Scalar]]
+
+
+class NoConvergence(ArithmeticError):
+    """The equations of an implicit step were not solved."""
+
+
+def _never() -> Traced:
+    raise AssertionError("made of stages, not of one graph")
+
+
+class Steps:
+    """Steps of one equation of motion, made when first asked for.
+
+    Parameters
+    ----------
+    equation : Equation
+    """
+
+    def __init__(self, equation: Equation) -> None:
+        self.equation = equation
+        self._kernels: dict[str, RepeatedKernel] = {}
+        self._steps: dict[str, OneStep] = {}
+
+    def many(self, integrator: str) -> ManySteps:
+        """Many steps in machine code."""
+        if integrator not in self._kernels:
+            self._kernels[integrator] = self._step_kernel(integrator)
+        kernel = self._kernels[integrator]
+        nq, nv, nz = self.equation.tree.nq, self.equation.tree.nv, self.equation.system.nz
+        extra = [np.zeros((1,))] if integrator == VARIATIONAL else []
+
+        def advance(t: float, state: State, h: float, n: int) -> State:
+            numbers = [np.array([x], dtype=float) for x in (t, h, n)]
+            parameters = [self.equation.numbers] if self.equation.numbers.shape[-1] else []
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
+            parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (*state, *extra)]
+            try:
+                out = kernel(*numbers, np.concatenate(parts, axis=-1), *parameters, threads=self.equation.threads)
+            except machine.CompilationError as problem:
+                raise CompileError(str(problem)) from None
+            if extra and np.any(out[..., -1] > UNSOLVED):
+                raise NoConvergence
+            return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv : nq + nv + nz]
+
+        return advance
+
+    def _step_kernel(self, integrator: str) -> RepeatedKernel:
+        stages = self._variational_stages() if integrator == VARIATIONAL else self._stages(FIXED[integrator])
+        name, names = f"{integrator} steps of {self.equation.robot.name!r}", ("t", "h", "n", "state", "parameters")
+
+        def make(key: str) -> RepeatedKernel:
+            return RepeatedKernel(
+                name, _never, stages.lengths, (stages.n_state,), key, names, stages=lambda: stages
+            )  # fmt: skip
+
+        kernel: RepeatedKernel = once("repeated" + stages.content(), make)
+        return kernel
+
+    def _stages(self, formula: Step) -> Stages:
+        """A step of an explicit formula, which asks for accelerations."""
+        tree, nv = self.equation.tree, self.equation.tree.nv
+        n = tree.nq + nv + self.equation.system.nz
+
+        def advance(ask: Ask, t: Scalar, state: Scalars, h: Scalar, p: Scalars) -> list[Scalar]:
+            def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+                answer = ask([t, *q, *v, *z])
+                return answer[:nv], answer[nv:]
+
+            new = formula(tree, rate, t, *self.equation.parts(state), h)
+            return [x for part in new for x in part]
+
+        def rate(question: Scalars, p: Scalars) -> list[Scalar]:
+            a, z_rate = self.equation.with_numbers(p).rate(question[0], *self.equation.parts(question[1:]))
+            return a + z_rate
+
+        return trace_stages(advance, rate, n, 1 + n, self.equation.numbers.shape[-1], nv + self.equation.system.nz)
+
+    def _variational_stages(self) -> Stages:
+        """A variational step, which asks for better guesses; its last state is the worst that was left unsolved."""
+        tree, nv, nz = self.equation.tree, self.equation.tree.nv, self.equation.system.nz
+        lengths = [1, tree.nq, nv, nz, nv, nz, 1]
+        ends = np.cumsum(lengths).tolist()
+
+        def advance(ask: Ask, t: Scalar, state: Scalars, h: Scalar, p: Scalars) -> list[Scalar]:
+            def question(t: Scalar, *rest: Any) -> Guess:
+                *vectors, h = rest
+                answer = ask([t, *(x for vector in vectors for x in vector), h])
+                return Guess(
+                    answer[:nv], answer[nv : nv + nz], answer[nv + nz : 2 * nv + nz], answer[2 * nv + nz :]
+                )  # fmt: skip
+
+            q, v, z, change = variational.advance(
+                self.equation.with_numbers(p).tree, question, t, *self.equation.parts(state), h
+            )
+            return [*q, *v, *z, where(change > state[-1], change, state[-1])]
+
+        def rate(question: Scalars, p: Scalars) -> list[Scalar]:
+            t, q, m, z, u, zm, h = (question[b - n : b] for n, b in zip(lengths, ends, strict=True))
+            guess = refine(self.equation.with_numbers(p), t[0], q, m, z, u, zm, h[0])
+            return [x for part in guess for x in part]
+
+        n = tree.nq + nv + nz + 1
+        return trace_stages(advance, rate, n, ends[-1], self.equation.numbers.shape[-1], 2 * (nv + nz))
+
+    def one(self, integrator: str) -> OneStep:
+        """One step."""
+        if integrator not in self._steps:
+            self._steps[integrator] = self._make_step(integrator)
+        return self._steps[integrator]
+
+    def _make_step(self, integrator: str) -> OneStep:
+        if self.equation.traceable:
+            many = self.many(integrator)
+            return lambda t, state, h: many(t, state, h, 1)
+        return self._variational_step() if integrator == VARIATIONAL else self._step_as_written(integrator)
+
+    def _step_as_written(self, integrator: str) -> OneStep:
+        """The integrator's text on arrays, rates from wherever they come."""
+        advance = FIXED[integrator]
+
+        def step(t: float, state: State, h: float) -> State:
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
+
+            def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+                a, z_rate = self.equation.accelerations(t, *(pack(list(x), batch) for x in (q, v, z)))
+                return split(a), split(z_rate)
+
+            with np.errstate(all="ignore"):
+                q, v, z = (
+                    pack(x, batch)
+                    for x in advance(self.equation.tree, rate, t, split(state[0]), split(state[1]), split(state[2]), h)
+                )
+            return q, v, z
+
+        return step
+
+    def _variational_step(self) -> OneStep:
+        """The variational integrator's text on arrays, with rounds until rounding is all that changes."""
+        nv, nz = self.equation.tree.nv, self.equation.system.nz
+
+        def law(
+            t: Scalars, h: Scalars, q: Scalars, v: Scalars, z: Scalars, m: Scalars, zm: Scalars, p: Scalars,
+            tau: Scalars,
+        ) -> list[Scalar]:  # fmt: skip
+            guess = refine(self.equation.with_numbers(p), t[0], q, m, z, v, zm, h[0], tau or None)
+            return [x for part in guess for x in part]
+
+        program = self.equation.program("variational step", law, h=1, m=nv, zm=nz)
+
+        def step(t: float, state: State, h: float) -> State:
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
+
+            def ask(t: Scalar, *rest: Any) -> Guess:
+                q, m, z, u, zm = (pack(list(x), batch) for x in rest[:-1])
+                given = {"t": np.array([t]), "h": np.array([h]), "q": q, "v": u, "z": z, "m": m, "zm": zm}
+                asked = {}
+                if self.equation.function is not None:
+                    asked = self.equation.asked(t + 0.5 * h, self.equation.robot.integrate(q, 0.5 * h * u), u)
+                g = program({**given, "p": self.equation.numbers, **asked}, self.equation.threads)
+                parts = (g[..., :nv], g[..., nv : nv + nz], g[..., nv + nz : 2 * nv + nz], g[..., 2 * nv + nz :])
+                return Guess(*(split(x) for x in parts))
+
+            def enough(change: Scalar, u: Scalars) -> bool:
+                return bool(np.all(change <= 1e-15 * (1.0 + sum(np.abs(x) for x in u))))
+
+            with np.errstate(all="ignore"):
+                varying = self.equation.with_numbers(split(self.equation.numbers)).tree
+                q, v, z = (split(x) for x in state)
+                q, v, z, change = variational.advance(varying, ask, t, q, v, z, h, 50, enough)
+            if np.any(change > UNSOLVED):
+                raise NoConvergence
+            return pack(q, batch), pack(v, batch), pack(z, batch)
+
+        return step
