@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
 
 import numpy as np
 import pytest
 
 import kinetree as kt
+from helpers.gcc import compile_c
 from helpers.mechanisms import CLOSING, closed_state, four_bar, rod, spatial, two_loops
 from judges import pinocchio_loops
 
@@ -436,6 +438,21 @@ def test_copies_keep_their_choices():
     assert isinstance(kt.Robot(robot.model), kt.Mechanism)
     assert not isinstance(robot.tree, kt.Mechanism)
     assert "1 loop" in repr(robot)
+
+
+def test_costs_and_c_have_the_loops_closed(tmp_path):
+    robot = four_bar()
+    assert robot.cost("inverse_dynamics").multiplications > robot.tree.cost("inverse_dynamics").multiplications
+    assert robot.cost("mass_matrix") == robot.tree.cost("mass_matrix")
+    with pytest.raises(kt.UnsupportedError, match=r"tree\.joint_wrenches"):
+        robot.codegen(tmp_path, ["joint_wrenches"])
+    exported = robot.codegen(tmp_path)
+    assert len(exported.functions) == 2
+    assert set(exported.functions) == {"four_bar_closed_inverse_dynamics", "four_bar_closed_forward_dynamics"}
+    program = tmp_path / "program"
+    compile_c(exported.source, exported.test, "-o", program, "-lm")
+    run = subprocess.run([str(program)], capture_output=True, text=True, check=True)
+    assert run.stdout.count("ok") == 2
 
 
 def test_massless_bars_are_allowed_in_a_loop():

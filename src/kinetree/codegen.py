@@ -44,6 +44,9 @@ DEFAULTS: dict[str, Any] = {
 }  # fmt: skip
 """Options that need not be given, as in the methods of :class:`kinetree.Robot`."""
 
+CHOSEN_BY_LOOPS = ("rows", "dependent", "stabilisation")
+"""What a mechanism with loops chooses for itself; no part of a function's name."""
+
 CHOICES: dict[str, Sequence[str]] = {
     "axes": jacobian.FRAMES, "about": ("com", "origin"), "form": ("LTDL", "LTL"), "method": FORWARD_METHODS,
 }  # fmt: skip
@@ -387,7 +390,7 @@ def _name_functions(prefix: str, exports: Sequence[_Export]) -> None:
     for e in exports:
         parts = [prefix, e.name]
         for option, value in e.options.items():
-            if option in DEFAULTS and value == DEFAULTS[option]:
+            if option in CHOSEN_BY_LOOPS or (option in DEFAULTS and value == DEFAULTS[option]):
                 continue
             parts.append(_word(option, value))
         e.c_name = _fresh("_".join(parts), taken)

@@ -6,6 +6,7 @@ A :class:`Mechanism` is a robot whose spanning tree carries loop joints.  ``q``,
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,16 +17,35 @@ from numpy.typing import ArrayLike
 
 from .algorithms import kinematics, loop_closure
 from .arrays import as_array, batch_shape, pack, split
+from .compiled import Compiler
+from .engine.count import count
 from .engine.entry import Entry
-from .errors import ClosureError, OptionError, SingularError, StateError, UnknownNameError, UnsupportedError
+from .errors import (
+    ClosureError,
+    OptionError,
+    SingularError,
+    SingularityWarning,
+    StateError,
+    UnknownNameError,
+    UnsupportedError,
+    callers_level,
+)
 from .loops import closure, rank, structure
 from .loops.mobility import Mobility, singular_directions
 from .model.tree import Model
-from .robot import Array, Robot, Wrenches
-from .spatial import Force
+from .robot import Array, Robot, Wrenches, _check_out
+from .spatial import Force, Transform, Vec3
 
 if TYPE_CHECKING:
+    from .codegen import Exported
+    from .engine.count import Count
     from .loops.platform import Platform
+
+_TREE_ONLY = (
+    "inverse_mass_matrix", "inverse_dynamics_derivatives", "forward_dynamics_derivatives", "hybrid_dynamics",
+    "floating_base_inverse_dynamics", "operational_space_inertia", "joint_wrenches",
+)  # fmt: skip
+"""What means something else once loops are closed."""
 
 TOLERANCE = 1e-6
 """How far a state may be from closed (metres, radians, and their rates relative to 1 + |v|) before it is refused."""
@@ -38,6 +58,12 @@ BAUMGARTE = (10.0, 10.0)
 
 LEAST_QUALITY = 1e-8
 """Where the prepared choice of coordinates serves worse than this (a squared sine), the general method steps in."""
+
+SINGLE_TOLERANCE = 1e-4
+"""In single precision states closer to closed than this are taken: rounding alone opens loops by some 1e-6."""
+
+LEAST_QUALITY_SINGLE = 1e-3
+"""As :data:`LEAST_QUALITY`, in single precision."""
 
 INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
 FORWARD_METHODS = ("elimination", "block", "reduced")
@@ -77,6 +103,9 @@ class ConstraintForces:
 
 class Mechanism(Robot):
     """A robot with closed loops. Made by :func:`kinetree.load` and :meth:`Builder.build` when there are any.
+
+    In single precision the dynamics is computed in float32; what the loops need (gaps, their rates, closed
+    configurations) in double.
 
     Parameters
     ----------
@@ -127,13 +156,8 @@ class Mechanism(Robot):
     @cached_property
     def constraint_names(self) -> tuple[str, ...]:
         """One name per constraint: the loop joint and the direction it holds."""
-        neutral = [float(x) for x in self.neutral()]
-        closings = loop_closure.closings(self.model, kinematics.poses(self.model, neutral))
-        return tuple(
-            f"{loop.name}: {c.label}"
-            for loop, closing in zip(self.model.loops, closings, strict=True)
-            for c in closing.constraints
-        )
+        somewhere = Transform((), Vec3(1.0, 0.0, 0.0))  # where no joint is turned over and no rod is a point
+        return tuple(f"{loop.name}: {c.label}" for loop in self.model.loops for c in loop.kind.constraints(somewhere))
 
     @property
     def n_constraints(self) -> int:
@@ -144,6 +168,11 @@ class Mechanism(Robot):
     def tree(self) -> Robot:
         """The spanning tree: the same robot with all loops open."""
         return Robot(replace(self.model, loops=()), backend=self.backend, precision=self.precision)
+
+    @cached_property
+    def _exact(self) -> Mechanism:
+        """The same in double precision: closing loops and telling ranks takes more digits than float32 has."""
+        return self if self.precision == "double" else Mechanism(self.model, backend=self.backend)
 
     @cached_property
     def driven(self) -> Array:
@@ -185,15 +214,62 @@ class Mechanism(Robot):
         names = None if self._wanted is None else [self.v_names[j] for j in self._wanted]
         return _restore, (self.model, self.backend, self.precision, names)
 
+    def cost(self, name: str, **options: Any) -> Count:
+        """Multiplications, additions, divisions, sines of an algorithm.
+
+        Inverse and forward dynamics are counted with the loops closed, multipliers included, in the
+        coordinates of :meth:`independent`; everything else is that of the tree.
+        """
+        if name not in ("inverse_dynamics", "forward_dynamics"):
+            return self.tree.cost(name, **options)
+        if options:
+            raise OptionError(f"{name} of a mechanism is counted without options, got {', '.join(options)}")
+        whole, prepared = self._whole_algorithm(name)
+        traced = Compiler(self.model).trace(whole, prepared)
+        return count(traced.graph, traced.outputs[: self.nv + len(prepared["rows"])])
+
+    def codegen(self, directory: Any = ".", algorithms: Sequence[Any] = (), **options: Any) -> Exported:
+        """Write algorithms as C; see :meth:`Robot.codegen`.
+
+        Inverse and forward dynamics are written with the loops closed.  Their result is a vector: forces (or
+        accelerations), then multipliers of the independent constraints, a quality between 0 and 1 (below
+        1e-8 the configuration is too near a singular one for the coordinates chosen), and the squared
+        residuals of positions, velocities and accelerations.
+        """
+        from . import codegen
+
+        wanted: list[Any] = [algorithms] if isinstance(algorithms, str) else list(algorithms)
+        chosen = []
+        for item in wanted or ["inverse_dynamics", "forward_dynamics"]:
+            if item in ("inverse_dynamics", "forward_dynamics"):
+                chosen.append(self._whole_algorithm(item))
+            elif (item if isinstance(item, str) else item[0]) in _TREE_ONLY:
+                raise self._tree_only(item if isinstance(item, str) else item[0])
+            else:
+                chosen.append(item)
+        return codegen.codegen(self, directory, chosen, **options)
+
+    def _whole_algorithm(self, name: str) -> tuple[str, dict[str, Any]]:
+        """The algorithm that does a mechanism's inverse or forward dynamics at once, and its choices."""
+        known = self._structure or self._known(self.assembled())
+        if name == "forward_dynamics":
+            return "closed_forward_dynamics", {"rows": known.rows, "stabilisation": (0.0, 0.0)}
+        if known.independent != tuple(np.flatnonzero(self.driven)):
+            raise UnsupportedError(
+                f"the actuated joints of {self.name!r} are not its independent freedoms, so its inverse dynamics is "
+                "no fixed sequence of operations; count or export forward_dynamics, or the tree's"
+            )
+        return "closed_inverse_dynamics", {"rows": known.rows, "dependent": known.dependent}
+
     # ---------------------------------------------------------------- closing the loops
 
     def loop_gaps(self, q: ArrayLike) -> Array:
         """How far each constraint is from being met: metres or radians, (..., constraints)."""
-        return self._run("loop_gaps", q=q)
+        return self._exact._run("loop_gaps", q=q)
 
     def loop_jacobian(self, q: ArrayLike) -> Array:
         """The matrix K of ``K v = 0``, (..., constraints, nv)."""
-        entries = self._run("loop_jacobian_entries", q=q)
+        entries = self._exact._run("loop_jacobian_entries", q=q)
         k = np.zeros((*entries.shape[:-1], self.n_constraints * self.nv), dtype=entries.dtype)
         k[..., self._places] = entries
         return k.reshape(*entries.shape[:-1], self.n_constraints, self.nv)
@@ -205,7 +281,7 @@ class Mechanism(Robot):
 
     def loop_drift(self, q: ArrayLike, v: ArrayLike) -> Array:
         """``dK/dt v``, so that accelerations obey ``K a + drift = 0``."""
-        return self._run("loop_drift", q=q, v=v)
+        return self._exact._run("loop_drift", q=q, v=v)
 
     def closure_error(self, q: ArrayLike) -> Array:
         """The largest gap of each state."""
@@ -246,25 +322,29 @@ class Mechanism(Robot):
                 q[..., joint.q_slice] = value
             free[joint.v_slice] = False
         batch = q.shape[:-1]
-        result = closure.close(q.reshape(-1, self.nq), free, self.loop_gaps, self.loop_jacobian, self._moved, tolerance)
-        bad = ~result.done & ~np.isnan(result.gaps).any(axis=-1)
+        guesses = q.reshape(-1, self.nq)
+        result = closure.close(guesses, free, self.loop_gaps, self.loop_jacobian, self._moved, tolerance)
+        bad = ~result.done & np.isfinite(guesses).all(axis=-1)
         if must_close and bad.any():
             raise ClosureError(self._open_message(result.gaps, bad, batch, fixed))
         closed = np.where(result.done[:, None], result.q, np.nan)
         return closed.reshape(*batch, self.nq)
 
     def _moved(self, q: Array, v: Array) -> Array:
-        return self.normalize(self.integrate(q, v))
+        return self.normalize(self._exact.integrate(q, v))
 
     def _open_message(self, gaps: Array, bad: Array, batch: tuple[int, ...], fixed: Any) -> str:
         lane = int(np.flatnonzero(bad)[0])
-        worst = int(np.abs(gaps[lane]).argmax())
+        # half a turn off counts as infinitely far, and gaps beside it may not be numbers
+        off = np.where(np.isnan(gaps[lane]), 0.0, np.abs(gaps[lane]))
+        worst = int(off.argmax())
         name = self.constraint_names[worst]
-        unit = "rad" if "moment" in name else "m"
+        turned = "moment" in name
+        left, unit = (2.0 * np.arctan(0.5 * off[worst]), "rad") if turned else (off[worst], "m")
         where = f" in state {tuple(int(i) for i in np.unravel_index(lane, batch))}" if batch else ""
         held = f" with {', '.join(fixed)} held" if fixed else ""
         return (
-            f"the loops of {self.name!r} cannot be closed{where}{held}: {abs(gaps[lane, worst]):.3g} {unit} remain at "
+            f"the loops of {self.name!r} cannot be closed{where}{held}: {left:.3g} {unit} remain at "
             f"joint {name!r}. Start from a guess nearer to an assembled configuration, or hold other joints"
         )
 
@@ -280,9 +360,9 @@ class Mechanism(Robot):
             return closed
         v = as_array(v, (self.nv,), "v")
         k = self.loop_jacobian(closed)
-        m = self.tree.mass_matrix(closed)
+        m = self._exact.tree.mass_matrix(closed)
         batch = np.broadcast_shapes(closed.shape[:-1], v.shape[:-1])
-        basis = rank.null_space(k, self._known(closed).rank)
+        basis, _ = rank.motions(k, self._known(closed).rank)
         reduced = np.swapaxes(basis, -1, -2) @ m @ basis
         momentum = np.swapaxes(basis, -1, -2) @ (m @ np.broadcast_to(v, (*batch, self.nv))[..., None])
         return closed, (basis @ rank.least_squares(reduced, momentum))[..., 0]
@@ -296,7 +376,11 @@ class Mechanism(Robot):
             finite = finite[np.isfinite(finite).all(axis=-1)]
             if not len(finite):
                 return structure.Structure(0, (), tuple(range(self.nv)), ())
-            samples = np.concatenate([finite[:1], self._neighbours(finite[0])])
+            # constraints that depend on one another where the loops are closed need not do so beside it
+            first = self.close(finite[0], must_close=False)
+            if not np.isfinite(first).all():
+                return structure.find(self.loop_jacobian(finite[:1]), self.driven, self._wanted, self.v_names)
+            samples = np.concatenate([first[None], self._neighbours(first)])
             self._structure = structure.find(self.loop_jacobian(samples), self.driven, self._wanted, self.v_names)
         return self._structure
 
@@ -345,7 +429,9 @@ class Mechanism(Robot):
 
     def _closed_q(self, q: ArrayLike, tolerance: float = TOLERANCE) -> Array:
         array = self._q(q, "q")
-        self._refuse(self.closure_error(array), tolerance, "configuration", "m or rad", "close(q) closes it")
+        self._refuse(
+            self.closure_error(array), self._granted(tolerance), "configuration", "m or rad", "close(q) closes it"
+        )
         return array
 
     def independent(self, q: ArrayLike | None = None) -> list[str]:
@@ -456,9 +542,14 @@ class Mechanism(Robot):
         )
         if tau is None:
             tau = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance)[0]
+        return self._handed_out(tau, out)
+
+    def _handed_out(self, result: Array, out: Array | None) -> Array:
+        """In the robot's precision, where the caller wants it."""
         if out is None:
-            return tau
-        out[...] = tau
+            return result if self.precision == "double" else result.astype(np.float32, copy=False)
+        _check_out(out, result.shape)
+        out[...] = result
         return out
 
     def _prepared_inverse(
@@ -471,19 +562,29 @@ class Mechanism(Robot):
             return None
         options = {"rows": known.rows, "dependent": known.dependent}
         whole = self._at_once("closed_inverse_dynamics", options, wrenches, threads, q=state, v=v, a=a)
+        if whole is None:
+            return None
         self._judge(whole[..., -3:], tolerance, v, a)
-        if (whole[..., -4] < LEAST_QUALITY).any():
+        if (whole[..., -4] < self._least_quality).any():
             return None
         return np.asarray(whole[..., : self.nv])
 
-    def _at_once(self, name: str, options: dict[str, Any], wrenches: Wrenches, threads: int, **state: Any) -> Array:
-        """Forces or accelerations, multipliers, quality and residuals, straight from machine code if possible."""
+    def _at_once(
+        self, name: str, options: dict[str, Any], wrenches: Wrenches, threads: int, **state: Any
+    ) -> Array | None:
+        """Forces or accelerations, multipliers, quality and residuals, straight from machine code if possible.
+
+        None where a pivot is exactly zero and the reference, which leaves out zeros, stops at it.
+        """
         single = all(x.ndim == 1 for x in state.values())
         key = (name, single, *options.values())
         entry = self._straight.get(key) if wrenches is None else None
         if entry is not None:
             return np.asarray(entry.function(*state.values(), threads=threads))
-        whole = self._run(name, options, wrenches=wrenches, threads=threads, **state)
+        try:
+            whole = self._run(name, options, wrenches=wrenches, threads=threads, **state)
+        except ZeroDivisionError:
+            return None
         if wrenches is None and key not in self._straight and self._compiler is not None:
             self._straight[key] = self._entry(name, options, tuple(state), single)
         return whole
@@ -502,8 +603,16 @@ class Mechanism(Robot):
     def _straight(self) -> dict[tuple[Any, ...], Entry | None]:
         return {}
 
+    @property
+    def _least_quality(self) -> float:
+        return LEAST_QUALITY if self.precision == "double" else LEAST_QUALITY_SINGLE
+
+    def _granted(self, tolerance: float) -> float:
+        return tolerance if self.precision == "double" else max(tolerance, SINGLE_TOLERANCE)
+
     def _judge(self, squares: Array, tolerance: float, v: Any, a: Any = None) -> None:
         """Refuse motions that the loops do not allow."""
+        tolerance = self._granted(tolerance)
         if tolerance == np.inf or not (squares > tolerance * tolerance).any():
             return
         self._refuse(np.sqrt(squares[..., 0]), tolerance, "configuration", "m or rad", "close(q) closes it")
@@ -534,7 +643,7 @@ class Mechanism(Robot):
     ) -> tuple[Array, Array, str]:
         """Actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
         state, v, a = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
-        tau = self.tree.inverse_dynamics(state, v, a, wrenches, friction=friction)
+        tau = self._exact.tree.inverse_dynamics(state, v, a, wrenches, friction=friction)
         k = self.loop_jacobian(state)
         gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
         left = (k @ a[..., None])[..., 0] + self.loop_drift(state, v)
@@ -555,7 +664,7 @@ class Mechanism(Robot):
             forces, order = self._by_f_matrix(tau, k, known, cost), ""
         else:
             forces, order = self._by_null_space(tau, k, known, cost), ""
-        multipliers = rank.least_squares(np.swapaxes(k, -1, -2), tau - forces, known.rank)
+        multipliers = rank.least_squares(np.swapaxes(k, -1, -2), (tau - forces)[..., None], known.rank)[..., 0]
         return forces, multipliers, order
 
     def _enough_actuators(self, k: Array, known: structure.Structure) -> None:
@@ -566,8 +675,9 @@ class Mechanism(Robot):
                 f"{self.name!r} has {freedoms} freedoms but {count} actuators ({listed}): they cannot produce any "
                 "motion asked for. Mark more joints as actuated; forward_dynamics needs none"
             )
-        moved = rank.null_space(k, known.rank)[..., self.driven, :]
-        short = rank.numerical_rank(moved) < freedoms
+        basis, counts = rank.motions(k, known.rank)
+        moved = basis[..., self.driven, :]
+        short = rank.numerical_rank(moved) < counts.sum(axis=-1)
         if (short & np.isfinite(moved).all(axis=(-1, -2))).any():
             raise SingularError(
                 f"singular configuration of {self.name!r}: the actuators have no hold on one of its motions here "
@@ -576,10 +686,10 @@ class Mechanism(Robot):
 
     def _by_null_space(self, tau: Array, k: Array, known: structure.Structure, cost: Array) -> Array:
         """Minimise the weighted forces under N^T (B u - tau) = 0, N spanning the motions the loops allow."""
-        n = np.swapaxes(rank.null_space(k, known.rank), -1, -2)
+        n = np.swapaxes(rank.motions(k, known.rank)[0], -1, -2)
         scale = 1.0 / np.sqrt(cost[self.driven])
         forces = np.zeros_like(tau)
-        forces[..., self.driven] = scale * rank.least_squares(n[..., self.driven] * scale, (n @ tau[..., None])[..., 0])
+        forces[..., self.driven] = scale * rank.least_squares(n[..., self.driven] * scale, n @ tau[..., None])[..., 0]
         return forces
 
     def _by_f_matrix(self, tau: Array, k: Array, known: structure.Structure, cost: Array) -> Array:
@@ -588,17 +698,18 @@ class Mechanism(Robot):
         Redundant constraints are left out; with redundant actuators the system is bordered
         by the conditions for the least weighted forces.
         """
-        driven, rows = np.flatnonzero(self.driven), self._local_rows(k, known)
+        driven, (rows, kept) = np.flatnonzero(self.driven), self._local_rows(k, known)
         batch, nv, nu, nc = tau.shape[:-1], self.nv, len(np.flatnonzero(self.driven)), known.rank
         f = np.zeros((*batch, nv, nu + nc))
         f[..., driven, range(nu)] = 1.0
         f[..., nu:] = np.swapaxes(rows, -1, -2)
-        if nu + nc == nv:
+        if nu + nc == nv and kept.all():
             unknown = np.linalg.solve(f, tau[..., None])[..., 0]
         else:
             size = nu + nc + nv
             bordered = np.zeros((*batch, size, size))
             bordered[..., range(nu), range(nu)] = cost[driven]
+            bordered[..., range(nu, nu + nc), range(nu, nu + nc)] = ~kept  # the rows that singular states lack
             bordered[..., : nu + nc, nu + nc :] = np.swapaxes(f, -1, -2)
             bordered[..., nu + nc :, : nu + nc] = f
             rhs = np.concatenate([np.zeros((*batch, nu + nc)), tau], axis=-1)
@@ -607,9 +718,11 @@ class Mechanism(Robot):
         forces[..., driven] = unknown[..., :nu]
         return forces
 
-    def _local_rows(self, k: Array, known: structure.Structure) -> Array:
-        """As many independent combinations of constraints as there are: orthonormal rows that span K's."""
-        return rank.decompose(k)[2][..., : known.rank, :]
+    def _local_rows(self, k: Array, known: structure.Structure) -> tuple[Array, Array]:
+        """Orthonormal rows that span K's, zero from where it has no more of them, and which are there."""
+        _, s, vt, kept = rank.decompose(k)
+        there = (kept | np.isnan(s))[..., : known.rank]
+        return np.where(there[..., None], vt[..., : known.rank, :], 0.0), there
 
     def constraint_forces(
         self,
@@ -636,7 +749,7 @@ class Mechanism(Robot):
         state = self._q(q, "q")
         own, world, on_bodies = self._loop_wrenches(state, multipliers)
         outside = self._body_loads(wrenches, state)
-        reactions = self.tree.joint_wrenches(state, v, a, on_bodies + outside)
+        reactions = self._exact.tree.joint_wrenches(state, v, a, on_bodies + outside)
         return ConstraintForces(tau, multipliers, self.constraint_names, own, world, reactions, order)
 
     def _loop_wrenches(self, q: Array, multipliers: Array) -> tuple[Array, Array, Array]:
@@ -705,10 +818,7 @@ class Mechanism(Robot):
         if any(gains):
             tolerance = np.inf
         a = self._forward(q, v, tau, wrenches, friction, method, gains, tolerance, threads)[0]
-        if out is None:
-            return a
-        out[...] = a
-        return out
+        return self._handed_out(a, out)
 
     def _forward(
         self, q: Any, v: Any, tau: Any, wrenches: Wrenches, friction: bool, method: str, gains: tuple[float, float],
@@ -722,9 +832,10 @@ class Mechanism(Robot):
         if method == "elimination" and self.tree._singular_joint(self.tree.model) is None:
             options = {"rows": known.rows, "stabilisation": gains}
             whole = self._at_once("closed_forward_dynamics", options, wrenches, threads, q=state, v=v, tau=tau)
-            self._judge(whole[..., -3:], tolerance, v)
-            if not (whole[..., -4] < LEAST_QUALITY).any():
-                return np.asarray(whole[..., : self.nv]), None
+            if whole is not None:
+                self._judge(whole[..., -3:], tolerance, v)
+                if not (whole[..., -4] < self._least_quality).any():
+                    return np.asarray(whole[..., : self.nv]), None
         return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known)
 
     def _by_rank(
@@ -732,28 +843,47 @@ class Mechanism(Robot):
         tolerance: float, known: structure.Structure,
     ) -> tuple[Array, Array]:  # fmt: skip
         """Rank-revealing: K = U S V^T, so V_r^T a is given, and the rest moves freely."""
-        force = tau - self.tree.bias_force(q, v, wrenches)
+        force = tau - self._exact.tree.bias_force(q, v, wrenches)
         batch = force.shape[:-1]
-        m = np.broadcast_to(self.tree.mass_matrix(q), (*batch, self.nv, self.nv))
+        m = np.broadcast_to(self._exact.tree.mass_matrix(q), (*batch, self.nv, self.nv))
         k = np.broadcast_to(self.loop_jacobian(q), (*batch, self.n_constraints, self.nv))
         gaps, speeds = self.loop_gaps(q), (k @ v[..., None])[..., 0]
         squares = [(x * x).sum(axis=-1) for x in (gaps, speeds, np.zeros((1,)))]
         self._judge(np.stack(np.broadcast_arrays(*squares), axis=-1), tolerance, v)
         target = -(self.loop_drift(q, v) + 2.0 * gains[0] * speeds + gains[1] ** 2 * gaps)
-        u, s, vt, _ = rank.decompose(k, known.rank)
+        u, s, vt, kept = rank.decompose(k, known.rank)
         r = known.rank
-        u, s, held, basis = u[..., :r], s[..., :r], vt[..., :r, :], np.swapaxes(vt[..., r:, :], -1, -2)
+        u, s, held, kept = u[..., :r], s[..., :r], vt[..., :r, :], kept[..., :r] | np.isnan(s[..., :r])
         # in a singular configuration the smallest singular values vanish: those directions are let go
-        kept = s > rank.RELATIVE_TOLERANCE * s[..., :1] if r else s > 0.0
-        inverse = np.where(kept | np.isnan(s), 1.0 / np.where(kept, s, 1.0), 0.0)
+        held = np.where(kept[..., None], held, 0.0)
+        inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
         given = inverse * (np.swapaxes(u, -1, -2) @ target[..., None])[..., 0]
         if method == "block":
-            a = _block_solve(m, held, force, given)
+            a = _block_solve(m, held, kept, force, given)
         else:
-            a = _reduced_solve(m, held, basis, force, given)
+            a = _reduced_solve(m, held, rank.motions(k, r), force, given)
+        if not kept.all():
+            self._say_singular(kept.all(axis=-1), (k @ a[..., None])[..., 0] - target, v, tolerance)
         left = (m @ a[..., None])[..., 0] - force
         multipliers = (u @ (inverse * (held @ left[..., None])[..., 0])[..., None])[..., 0]
         return a, multipliers
+
+    def _say_singular(self, ordinary: Array, left: Array, v: Array, tolerance: float) -> None:
+        """A singular configuration leaves more open than the equations can decide."""
+        speed = np.linalg.norm(v, axis=-1)
+        self._refuse(
+            np.where(ordinary, 0.0, np.linalg.norm(left, axis=-1) / (1.0 + speed * speed)), tolerance,
+            "velocity in a singular configuration, where no acceleration keeps them closed", "relative to 1 + |v|^2",
+            "take one along a branch that leads out of it",
+        )  # fmt: skip
+        first = np.unravel_index(int(np.argmin(ordinary)), ordinary.shape)
+        where = f" (state {tuple(int(i) for i in first)})" if ordinary.ndim else ""
+        warnings.warn(
+            f"singular configuration of {self.name!r}{where}: its loops leave directions open that they hold nearby, "
+            "and forces alone decide about the accelerations along these; see mobility(q)",
+            SingularityWarning,
+            stacklevel=callers_level(),
+        )
 
     def multipliers(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False
@@ -768,30 +898,26 @@ class Mechanism(Robot):
     def reduced_mass_matrix(self, q: ArrayLike) -> Array:
         """Mass matrix in independent coordinates, G^T M G."""
         g = self.basis(q)
-        return np.asarray(np.swapaxes(g, -1, -2) @ self.tree.mass_matrix(q) @ g)
+        return np.asarray(np.swapaxes(g, -1, -2) @ self._exact.tree.mass_matrix(q) @ g)
 
     def reduced_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Momentum that belongs to the independent coordinates, G^T M v; its rate is the force on them at rest."""
-        momentum = self.tree.mass_matrix(q) @ as_array(v, (self.nv,), "v")[..., None]
+        momentum = self._exact.tree.mass_matrix(q) @ as_array(v, (self.nv,), "v")[..., None]
         return np.asarray((np.swapaxes(self.basis(q), -1, -2) @ momentum)[..., 0])
 
     def reduced_bias_force(self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None) -> Array:
         """Forces on the independent coordinates when their accelerations are zero."""
         state = self._closed_q(q)
         a = self.accelerations(state, v, np.zeros(len(self._known(state).independent)))
-        tau = self.tree.inverse_dynamics(state, v, a, wrenches)
+        tau = self._exact.tree.inverse_dynamics(state, v, a, wrenches)
         return np.asarray((np.swapaxes(self.basis(state), -1, -2) @ tau[..., None])[..., 0])
 
     def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """Accelerations per unit of each joint force while the loops stay closed; singular, as they must be."""
         state = self._closed_q(q)
-        n = rank.null_space(self.loop_jacobian(state), self._known(state).rank)
-        nt = np.swapaxes(n, -1, -2)
-        result = n @ np.linalg.solve(nt @ self.tree.mass_matrix(state) @ n, nt)
-        if out is None:
-            return np.asarray(result)
-        out[...] = result
-        return out
+        along = rank.motions(self.loop_jacobian(state), self._known(state).rank)
+        result = rank.solve_along(*along, self._exact.tree.mass_matrix(state), np.eye(self.nv))
+        return self._handed_out(result, out)
 
     # ---------------------------------------------------------------- what a tree has and a mechanism has not
 
@@ -830,7 +956,7 @@ class Mechanism(Robot):
             return forces.joint_wrenches
         on_bodies = self._loop_wrenches(self._q(q, "q"), forces.multipliers)[2]
         loads = on_bodies + self._body_loads(wrenches, self._q(q, "q"))
-        return self.tree.joint_wrenches(q, v, a, loads, bearings_only=True)
+        return self._exact.tree.joint_wrenches(q, v, a, loads, bearings_only=True)
 
 
 def _gains(stabilisation: Any) -> tuple[float, float]:
@@ -847,23 +973,22 @@ def _gains(stabilisation: Any) -> tuple[float, float]:
     return alpha, beta
 
 
-def _block_solve(m: Array, held: Array, force: Array, given: Array) -> Array:
-    """[M V; V^T 0] [a; -mu] = [force; given] (000 eq. 8.5)."""
+def _block_solve(m: Array, held: Array, kept: Array, force: Array, given: Array) -> Array:
+    """[M V; V^T 0] [a; -mu] = [force; given] (000 eq. 8.5); rows of V that are not kept are zero, and so is mu."""
     nv, r = m.shape[-1], held.shape[-2]
     whole = np.zeros((*m.shape[:-2], nv + r, nv + r))
     whole[..., :nv, :nv] = m
     whole[..., :nv, nv:] = np.swapaxes(held, -1, -2)
     whole[..., nv:, :nv] = held
+    whole[..., range(nv, nv + r), range(nv, nv + r)] = ~kept
     rhs = np.concatenate([force, np.broadcast_to(given, (*force.shape[:-1], r))], axis=-1)
     return np.asarray(np.linalg.solve(whole, rhs[..., None])[..., :nv, 0])
 
 
-def _reduced_solve(m: Array, held: Array, basis: Array, force: Array, given: Array) -> Array:
+def _reduced_solve(m: Array, held: Array, along: tuple[Array, Array], force: Array, given: Array) -> Array:
     """A = N y + V given, N^T M N y = N^T (force - M V given) (004 eq. 10.46-10.48)."""
     fixed = np.swapaxes(held, -1, -2) @ given[..., None]
-    nt = np.swapaxes(basis, -1, -2)
-    y = np.linalg.solve(nt @ m @ basis, nt @ (force[..., None] - m @ fixed))
-    return np.asarray((basis @ y + fixed)[..., 0])
+    return np.asarray((rank.solve_along(*along, m, force[..., None] - m @ fixed) + fixed)[..., 0])
 
 
 def _restore(model: Model, backend: str, precision: str, independent: Sequence[str] | None) -> Mechanism:
