@@ -82,10 +82,17 @@ def _serve(pipe: Any, make: Callable[..., Callable[[], object]], arguments: tupl
         pipe.send(rate(call, window, start))
 
 
+WARMING = 4e-3
+"""Seconds of work before a window: a thread that was asleep needs a moment until it has a processor of its own."""
+
+
 def rate(call: Callable[[], object], window: float, start: float = 0.0) -> float:
-    """Calls per second through a window of time that begins at ``start``, at least one call."""
+    """Calls per second through a window of time after warming up from ``start`` on, at least one call."""
     while time.perf_counter() < start:
         pass
+    warm = time.perf_counter() + WARMING
+    while time.perf_counter() < warm:
+        call()
     begin, calls = time.perf_counter(), 0
     while True:
         call()
