@@ -31,7 +31,7 @@ from ..model.tree import BASE, Model
 from ..robot import Robot
 from ..spatial import Motion, Scalar, Vec3
 from ..spatial.dual import Dual
-from .complementarity import NoSolutionError, Solution, cone_gauss_seidel, solve
+from .complementarity import SETTLING, NoSolutionError, Solution, Unsettled, cone_gauss_seidel, solve
 from .surfaces import Ball, Grid, HeightField, Plane, Spot, Triple, touch
 
 __all__ = [
@@ -523,9 +523,77 @@ class PyramidProblem:
         return replace(self, offset=offset, pressure=pressure)
 
     def cone(self, start: Array) -> Array:
-        """The same with round cones, from the pyramids' forces."""
+        """The same with round cones, from the pyramids' forces.
+
+        Sweeps find out what each contact does; with that known the forces follow from linear equations,
+        which are kept if they satisfy all conditions.  Only where they do not (redundant contacts) must
+        the sweeps go on until they settle.
+        """
         known = np.where((self.mu > 0.0)[:, None], self.sliding, np.nan)
+        for sweeps in (100, 1000):
+            try:
+                return self._swept(known, start, sweeps)
+            except Unsettled as reached:
+                start = reached.force.reshape(-1, 3)
+                better = self._polished(known, start)
+                if better is not None:
+                    return better
+        return self._swept(known, start, SETTLING)
+
+    def _swept(self, known: Array, start: Array, sweeps: int) -> Array:
         found = cone_gauss_seidel(
-            self.full, self.rates.ravel(), self.mu, known, given=self.pressure, start=start.ravel()
+            self.full, self.rates.ravel(), self.mu, known, given=self.pressure, start=start.ravel(), sweeps=sweeps
         )
         return found.force.reshape(-1, 3)
+
+    def _polished(self, known: Array, rough: Array) -> Array | None:
+        """Exact forces with the modes of approximate ones, or None where those modes do not hold."""
+        m = self.mu.size
+        given = np.zeros(m) if self.pressure is None else self.pressure
+        pressing = rough[:, 0] > 1e-9 * max(float(np.max(rough[:, 0])), 1e-300)
+        limit, size = self.mu * (rough[:, 0] + given), np.linalg.norm(rough[:, 1:], axis=1)
+        slides = (self.mu > 0.0) & (~np.isnan(known[:, 0]) | (size >= limit * (1.0 - 1e-6)))
+        sticks = (self.mu > 0.0) & ~slides
+        along = np.where(np.isnan(known), -rough[:, 1:] / np.maximum(size, 1e-300)[:, None], known)
+        scale = float(np.max(np.abs(self.rates))) + 1e-300
+        for _ in range(20):
+            force = self._with_modes(pressing, sticks, slides, along, given)
+            rates = (self.full @ force.ravel()).reshape(m, 3) + self.rates
+            speed = np.linalg.norm(rates[:, 1:], axis=1)
+            turned = np.where((slides & np.isnan(known[:, 0]) & (speed > 1e-9 * scale))[:, None],
+                              rates[:, 1:] / np.maximum(speed, 1e-300)[:, None], along)  # fmt: skip
+            change, along = float(np.max(np.abs(turned - along))), turned
+            if change < 1e-12:
+                break
+        limit = self.mu * (force[:, 0] + given)
+        bound = 1e-9 * max(float(np.max(np.abs(force))), 1e-300)
+        holds = (
+            np.all(force[:, 0] >= -bound)
+            and np.all(rates[:, 0] >= -1e-9 * scale)
+            and np.all(np.abs(rates[pressing, 0]) <= 1e-9 * scale)
+            and np.all(np.linalg.norm(force[:, 1:], axis=1) <= limit + bound)
+            and np.all(speed[sticks & (pressing | (given > 0.0))] <= 1e-9 * scale)
+            and change < 1e-9
+        )
+        return np.where(np.arange(3) == 0, np.maximum(force, 0.0), force) if holds else None
+
+    def _with_modes(self, pressing: Array, sticks: Array, slides: Array, along: Array, given: Array) -> Array:
+        """Forces when each contact is told what to do."""
+        m = self.mu.size
+        columns = np.zeros((3 * m, 0))
+        rows: list[int] = []
+        fixed = np.zeros((m, 3))
+        fixed[slides, 1:] = -self.mu[slides, None] * given[slides, None] * along[slides]
+        for k in range(m):
+            for i in range(3):
+                if not ((i == 0 and pressing[k]) or (i > 0 and sticks[k] and (pressing[k] or given[k] > 0.0))):
+                    continue
+                unit = np.zeros((m, 3))
+                unit[k, i] = 1.0
+                if i == 0 and slides[k]:
+                    unit[k, 1:] = -self.mu[k] * along[k]
+                columns = np.column_stack([columns, unit.ravel()])
+                rows.append(3 * k + i)
+        rest = (self.full @ fixed.ravel() + self.rates.ravel())[rows]
+        x = np.linalg.lstsq(self.full[rows] @ columns, -rest, rcond=1e-11)[0]
+        return fixed + (columns @ x).reshape(m, 3)

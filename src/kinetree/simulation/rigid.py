@@ -428,8 +428,10 @@ class RigidRun:
         for k in range(len(rigid.contacts)):
             if self.mode.name(k) != previous.name(k):
                 self._note(t, self.mode.name(k), k, q, v)
-        slow = np.linalg.norm(now.state.velocity[:, 1:], axis=1) <= rigid.speed_tolerance
-        y = self._set_right(y, [k for k in self.mode.sliding if slow[k]])  # slips begin from rest, not from rounding
+        creeping = np.linalg.norm(now.state.velocity[:, 1:], axis=1) <= rigid.speed_tolerance
+        starting = [k for k in self.mode.sliding if creeping[k]]
+        y = self._set_right(y, starting)  # slips begin from rest, not from rounding
+        self._find_directions(t, y, starting)
         q, v, z = self.split(y)
         z = z.copy()
         z[-1] += self._kinetic(q, v) - before
@@ -450,6 +452,31 @@ class RigidRun:
                     along = rates[k, 1:]
                 sliding[k] = along @ now.state.axes[k, 1:] / np.linalg.norm(along)
         return Mode(tuple(closed), frozenset(sticking), sliding)
+
+    def _find_directions(self, t: float, y: Array, starting: Sequence[int]) -> None:
+        """Let slips begin in the direction in which the contacts then accelerate.
+
+        Where contacts are redundant, forces (and with friction accelerations) are not unique, and those
+        of the complementarity problem need not be the ones that this phase is integrated with.
+        """
+        for _ in range(60 if starting else 0):
+            now = self.instant(t, y)
+            rates = now.state.jacobian @ self.held(now)[1] + now.state.bias
+            change = 0.0
+            for k in starting:
+                along, old = rates[k, 1:] @ now.state.axes[k, 1:], self.mode.sliding[k]
+                size = float(np.linalg.norm(along))
+                mixed = old + along / size if size > 0.0 else old
+                new = mixed / np.linalg.norm(mixed) if np.linalg.norm(mixed) > 1e-6 else along / size
+                change = max(change, float(np.max(np.abs(new - old))))
+                self.mode.sliding[k] = new
+            if change < 1e-11:
+                return
+        if starting:  # no direction goes on by itself: with these forces the contacts stay at rest, if they can
+            sliding, trial = self.mode, replace(self.mode, sticking=self.mode.sticking | set(starting))
+            self.mode = replace(trial, sliding={k: d for k, d in sliding.sliding.items() if k not in starting})
+            if self.margin(self.instant(t, y)) < 0.0:
+                self.mode = sliding
 
     def _note(self, t: float, what: str, k: int, q: Array, v: Array) -> None:
         self.happened.append(Occurrence(t, f"{what} {self.contacts.contacts[k].name}", k, q.copy(), v.copy()))
@@ -478,9 +505,8 @@ class RigidRun:
             q = self.robot.normalize(self.robot.integrate(q, -_least(normals, inverse, state.gap[chosen])))
         if chosen:
             state = rigid.look(q, v)
-            rows = [state.jacobian[k, 0] for k in chosen] + [
-                state.jacobian[k, i] for k in mode.sticking for i in (1, 2)
-            ]
+            still = [*mode.sticking, *resting]
+            rows = [state.jacobian[k, 0] for k in chosen] + [state.jacobian[k, i] for k in still for i in (1, 2)]
             v = v - _least(np.array(rows), inverse, np.array(rows) @ v)
         return np.concatenate([q, v, z])
 
