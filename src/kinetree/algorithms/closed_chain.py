@@ -45,7 +45,7 @@ def orthogonal_solve(columns: Sequence[Scalars], rhs: Scalars) -> tuple[list[Sca
     for j in range(n):
         size = _dot(columns[j], columns[j])
         left = _dot(work[j], work[j])
-        quality = _smaller(quality, left / size)
+        quality = _smaller(quality, _share(left, size))
         length = sqrt(left)
         upper[j][j] = length
         unit = [x / length for x in work[j]]
@@ -77,6 +77,11 @@ def _divided(a: Scalars, b: Scalars) -> list[Scalar]:
 
 def _smaller(a: Scalar, b: Scalar) -> Scalar:
     return where(b < a, b, a)
+
+
+def _share(left: Scalar, whole: Scalar) -> Scalar:
+    """What is left of a square; nothing where there was nothing, as in rows of K that vanish."""
+    return left / where(whole > 0.0, whole, 1.0)
 
 
 def inverse_dynamics(
@@ -148,7 +153,7 @@ def forward_dynamics(
     multipliers = ldl_solve((lower, pivots), target)
     quality: Scalar = 1.0
     for i, pivot in enumerate(pivots):
-        quality = _smaller(quality, pivot / coupling[i][i])
+        quality = _smaller(quality, _share(pivot, coupling[i][i]))
     push = [_dot([row[j] for row in k], multipliers) for j in range(tree.nv)]
     total = [t - b + p for t, b, p in zip(tau, bias, push, strict=True)]
     acceleration = factorisation.ltdl_solve(factors, tree.dof_parents, total)

@@ -15,6 +15,9 @@ MOST_STEPS = 200
 LONGEST_STEP = 0.5
 """Longest step of one iteration, in radians or metres: far steps lose the branch the guess belongs to."""
 
+NUDGE = 0.01
+"""How far a guess is moved, in radians or metres, where a joint in it is turned over or a rod has no direction."""
+
 
 class Closed(NamedTuple):
     """Configurations, the gaps left, and which lanes are closed."""
@@ -37,8 +40,41 @@ def close(
     The Levenberg-Marquardt rule, lane by lane: the damping falls after a step that brought
     the loops closer together and grows after one that did not, which is then taken back.
     """
-    q = q.copy()
+    with np.errstate(all="ignore"):
+        q, left = _nudged(q.copy(), free, gaps, matrix, step)
+        return _close(q, left, free, gaps, matrix, step, tolerance)
+
+
+def _nudged(
+    q: Array,
+    free: Array,
+    gaps: Callable[[Array], Array],
+    matrix: Callable[[Array], Array],
+    step: Callable[[Array, Array], Array],
+) -> tuple[Array, Array]:
+    """Leave guesses that say nothing about which way to go: half a turn off, both ends of a rod in one place."""
     left = gaps(q)
+    lost = ~np.isfinite(left).all(axis=-1)
+    far = np.flatnonzero(~lost & (np.abs(left).max(axis=-1, initial=0.0) > NUDGE))
+    if len(far):
+        lost[far] = ~np.isfinite(matrix(q[far])).all(axis=(-1, -2))
+    lost &= np.isfinite(q).all(axis=-1)
+    if lost.any():
+        move = np.random.default_rng(0).standard_normal(len(free)) * free
+        q[lost] = step(q[lost], np.tile(NUDGE * move / (np.linalg.norm(move) or 1.0), (int(lost.sum()), 1)))
+        left[lost] = gaps(q[lost])
+    return q, left
+
+
+def _close(
+    q: Array,
+    left: Array,
+    free: Array,
+    gaps: Callable[[Array], Array],
+    matrix: Callable[[Array], Array],
+    step: Callable[[Array, Array], Array],
+    tolerance: float,
+) -> Closed:
     size = np.linalg.norm(left, axis=-1)
     damping = np.full(len(q), 1e-3)
     polished = np.zeros(len(q), dtype=int)

@@ -170,7 +170,7 @@ class Platform:
         """
         goal, q, batch = self._start(target, guess)
         result = self._reach(goal, q, np.ones(self.mechanism.nv, dtype=bool))
-        bad = ~result.done & ~np.isnan(result.gaps).any(axis=-1)
+        bad = ~result.done & np.isfinite(q).all(axis=-1) & np.isfinite(goal).reshape(len(goal), -1).all(axis=-1)
         if bad.any():
             raise ClosureError(self._unreached(result.gaps, bad, batch))
         return np.where(result.done[:, None], result.q, np.nan).reshape(*batch, self.mechanism.nq)
@@ -364,7 +364,7 @@ class Platform:
         usual = self._usual(state).platform
         short = rank.numerical_rank(reach) < usual
         self._refuse_singular(state, short & np.isfinite(reach).all(axis=(-1, -2)), "its platform has lost a freedom")
-        v = (n @ rank.least_squares(reach, given)[..., None])[..., 0]
+        v = (n @ rank.least_squares(reach, given[..., None]))[..., 0]
         self._refuse(
             (jacobian @ v[..., None])[..., 0] - given,
             given,
@@ -552,7 +552,13 @@ def _off(pose: Array, goal: Array) -> Array:
     twice_sine = np.stack(
         [r[..., 2, 1] - r[..., 1, 2], r[..., 0, 2] - r[..., 2, 0], r[..., 1, 0] - r[..., 0, 1]], axis=-1
     )
-    sine = 0.5 * np.linalg.norm(twice_sine, axis=-1, keepdims=True)
-    angle = np.arctan2(sine, 0.5 * (np.trace(r, axis1=-2, axis2=-1)[..., None] - 1.0))
-    factor = np.where(sine > 1e-8, 0.5 * angle / np.where(sine > 1e-8, sine, 1.0), 0.5)
-    return np.concatenate([twice_sine * factor, pose[..., :3, 3] - goal[..., :3, 3]], axis=-1)
+    turn = twice_sine * _angle_by_twice_sine(twice_sine, np.trace(r, axis1=-2, axis2=-1))[..., None]
+    return np.concatenate([turn, pose[..., :3, 3] - goal[..., :3, 3]], axis=-1)
+
+
+def _angle_by_twice_sine(twice_sine: Array, trace: Array) -> Array:
+    """Half a turn off there is no telling which way: infinite, so that nobody takes it for none."""
+    sine, cosine = 0.5 * np.linalg.norm(twice_sine, axis=-1), 0.5 * (trace - 1.0)
+    small = sine < 1e-8
+    factor = 0.5 * np.arctan2(sine, cosine) / np.where(small, 1.0, sine)
+    return np.where(small, np.where(cosine < 0.0, np.inf, 0.5), factor)

@@ -38,15 +38,14 @@ def decompose(matrix: Array, rank: int | None = None) -> tuple[Array, Array, Arr
 
 
 def least_squares(matrix: Array, rhs: Array, rank: int | None = None) -> Array:
-    """The shortest solution of ``matrix x = rhs`` in the least-squares sense; rhs (..., m) or (..., m, k)."""
+    """The shortest solution of ``matrix x = rhs`` in the least-squares sense; rhs (..., m, k)."""
     u, s, vt, kept = decompose(matrix, rank)
-    vector = rhs.ndim < matrix.ndim or rhs.shape[-2:] != (matrix.shape[-2], rhs.shape[-1])
-    b = rhs[..., None] if vector else rhs
     count = s.shape[-1]
     inverse = np.divide(1.0, s, out=np.zeros_like(s), where=kept & (s != 0.0))
     inverse = np.where(np.isnan(s), np.nan, inverse)
-    x = np.swapaxes(vt[..., :count, :], -1, -2) @ (inverse[..., None] * (np.swapaxes(u[..., :count], -1, -2) @ b))
-    return np.asarray(x[..., 0] if vector else x)
+    return np.asarray(
+        np.swapaxes(vt[..., :count, :], -1, -2) @ (inverse[..., None] * (np.swapaxes(u[..., :count], -1, -2) @ rhs))
+    )
 
 
 def numerical_rank(matrix: Array) -> Array:
@@ -58,3 +57,28 @@ def null_space(matrix: Array, rank: int) -> Array:
     """Orthonormal columns that ``matrix`` maps to zero, taking its rank to be ``rank``: (..., n, n - rank)."""
     _, _, vt, _ = decompose(matrix)
     return np.asarray(np.swapaxes(vt[..., rank:, :], -1, -2))
+
+
+def motions(matrix: Array, rank: int) -> tuple[Array, Array]:
+    """What ``matrix``, of rank ``rank`` or less, maps to zero in each lane.
+
+    Returns
+    -------
+    basis : ndarray, shape (..., n, k)
+        Orthonormal columns; where a lane has fewer than the others its first ones are zero.
+    counts : ndarray of bool, shape (..., k)
+        Which columns are not.
+    """
+    _, s, vt, kept = decompose(matrix, rank)
+    n = matrix.shape[-1]
+    local = np.where(np.isnan(s).any(axis=-1), rank, kept.sum(axis=-1))
+    first = int(local.min(initial=rank))
+    counts = np.arange(first, n) >= local[..., None]
+    return np.where(counts[..., None, :], np.swapaxes(vt[..., first:, :], -1, -2), 0.0), counts
+
+
+def solve_along(basis: Array, counts: Array, mass: Array, rhs: Array) -> Array:
+    """Solve ``B^T mass B y = B^T rhs`` for the columns B of a basis that count, and return ``B y``; rhs (..., n, k)."""
+    across = np.swapaxes(basis, -1, -2)
+    reduced = across @ mass @ basis + np.where(counts, 0.0, 1.0)[..., None] * np.eye(counts.shape[-1])
+    return np.asarray(basis @ np.linalg.solve(reduced, across @ rhs))

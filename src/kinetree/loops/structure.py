@@ -54,8 +54,11 @@ def find(samples: Array, driven: Array, wanted: Sequence[int] | None, names: Seq
     most = int(ranks.max(initial=0))
     nv = samples.shape[-1]
     singular_values = rank.decompose(samples)[1]
-    margin = singular_values[:, most - 1] / singular_values[:, 0] if most else np.ones(len(samples))
-    best = samples[int(np.argmax(np.where(ranks == most, margin, -1.0)))]
+    full = ranks == most
+    margin = np.where(full, 1.0, -1.0)
+    if most:
+        margin[full] = singular_values[full, most - 1] / singular_values[full, 0]
+    best = samples[int(np.argmax(margin))]
     rows = tuple(sorted(_pivots(best.T, most)))
     k = best[list(rows)]
     if wanted is not None:
