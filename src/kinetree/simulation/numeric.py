@@ -77,6 +77,8 @@ class Equation:
         self.compiled = can_compile(self.robot)
         self.by_robot = bool(self.tree.loops) or not unrolls(self.robot)
         self.n_calls = 0
+        self.rows: tuple[int, ...] | None = None
+        """Independent constraints of a mechanism, where its steps become machine code; see :meth:`prepare`."""
 
     # ------------------------------------------------------------------ parameters
 
@@ -196,7 +198,14 @@ class Equation:
     @property
     def traceable(self) -> bool:
         """Whether controller, ground and robot all become machine code together."""
-        return self.compiled and self.function is None and not self.by_robot
+        return self.compiled and self.function is None and (not self.by_robot or bool(self.rows))
+
+    def prepare(self, q: Array) -> None:
+        """Find out at a closed configuration which of a mechanism's constraints are independent."""
+        robot = self.robot
+        if isinstance(robot, Mechanism) and self.rows is None and unrolls(robot):
+            solid = robot.tree._singular_joint(robot.tree.model) is None
+            self.rows = robot._known(np.asarray(q)).rows if solid else ()
 
     def parts(self, x: Scalars) -> tuple[Scalars, Scalars, Scalars]:
         """q, v and z out of one list."""

@@ -210,6 +210,7 @@ class Simulator:
         q, v = initial_state(self.robot, q0, v0)
         batch = common_batch(self.equation(bool(self.works)).system, q, v)
         equation = self.equation(not batch if self.works is None else self.works)
+        equation.prepare(q)
         z = equation.system.initial_z()
         if not batch:
             times = output_times(output, begin, end)

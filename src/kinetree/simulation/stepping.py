@@ -72,7 +72,7 @@ class FixedStepper(Stepper):
     def __init__(self, equation: Equation, name: str, t: float, state: State, end: float, step: float) -> None:
         self.advance = equation.steps.one(name)
         self.equation, self.name, self.end, self.h = equation, name, end, step
-        self.project = projection(equation)
+        self.project = projection(equation) if not equation.traceable else _as_it_is  # machine code closes loops itself
         self.careful = False
         self.restart(t, state)
 
@@ -284,11 +284,15 @@ def _sundials(rate: Any, t: float, y: Array, end: float, rtol: float, atol: floa
     return CvodeSolver(rate, t, y, end, rtol=rtol, atol=atol, max_step=max_step)
 
 
+def _as_it_is(state: State) -> State:
+    return state
+
+
 def projection(equation: Equation) -> Callable[[State], State]:
     """What brings a state back onto the closed loops; nothing where there are none."""
     robot: Any = equation.robot
     if not robot.model.loops:
-        return lambda state: state
+        return _as_it_is
 
     def project(state: State) -> State:
         q, v, z = state

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms import closed_chain
 from ..arrays import pack, split
 from ..engine import machine
 from ..engine.kernel import Traced
 from ..engine.repeated import RepeatedKernel, Stages, trace_stages
 from ..errors import CompileError
+from ..mechanism import LEAST_QUALITY, Mechanism
 from ..spatial import Scalar, where
 from . import variational
+from .closing import close
 from .equation import Scalars
 from .integrators import FIXED, VARIATIONAL, Step
 from .numeric import Equation, State
@@ -56,25 +59,45 @@ class Steps:
             self._kernels[integrator] = self._step_kernel(integrator)
         kernel = self._kernels[integrator]
         nq, nv, nz = self.equation.tree.nq, self.equation.tree.nv, self.equation.system.nz
-        extra = [np.zeros((1,))] if integrator == VARIATIONAL else []
+        watched = [np.ones(1)] if self.equation.rows else [np.zeros(1)] if integrator == VARIATIONAL else []
 
         def advance(t: float, state: State, h: float, n: int) -> State:
             numbers = [np.array([x], dtype=float) for x in (t, h, n)]
             parameters = [self.equation.numbers] if self.equation.numbers.shape[-1] else []
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
-            parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (*state, *extra)]
+            parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (*state, *watched)]
             try:
                 out = kernel(*numbers, np.concatenate(parts, axis=-1), *parameters, threads=self.equation.threads)
             except machine.CompilationError as problem:
                 raise CompileError(str(problem)) from None
-            if extra and np.any(out[..., -1] > UNSOLVED):
+            if self.equation.rows and np.any(out[..., -1] < LEAST_QUALITY):
+                return self._by_rank(integrator)(t, state, h, n)
+            if integrator == VARIATIONAL and np.any(out[..., -1] > UNSOLVED):
                 raise NoConvergence
             return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv : nq + nv + nz]
 
         return advance
 
+    def _by_rank(self, integrator: str) -> ManySteps:
+        """Steps of a mechanism near a singular configuration, where the prepared choice of constraints fails."""
+        one, robot = self._step_as_written(integrator), self.equation.robot
+        assert isinstance(robot, Mechanism)
+
+        def advance(t: float, state: State, h: float, n: int) -> State:
+            for k in range(n):
+                q, v, z = one(t + k * h, state, h)
+                state = (*robot.project(q, v), z)
+            return state
+
+        return advance
+
     def _step_kernel(self, integrator: str) -> RepeatedKernel:
-        stages = self._variational_stages() if integrator == VARIATIONAL else self._stages(FIXED[integrator])
+        if integrator == VARIATIONAL:
+            stages = self._variational_stages()
+        elif self.equation.rows:
+            stages = self._closed_stages(FIXED[integrator], self.equation.rows)
+        else:
+            stages = self._stages(FIXED[integrator])
         name, names = f"{integrator} steps of {self.equation.robot.name!r}", ("t", "h", "n", "state", "parameters")
 
         def make(key: str) -> RepeatedKernel:
@@ -103,6 +126,38 @@ class Steps:
             return a + z_rate
 
         return trace_stages(advance, rate, n, 1 + n, self.equation.numbers.shape[-1], nv + self.equation.system.nz)
+
+    def _closed_stages(self, formula: Step, rows: tuple[int, ...]) -> Stages:
+        """The same for a mechanism, closed again after the step.
+
+        Its last state is the least quality of the choice of constraints that was met.
+        """
+        tree, nv, nz = self.equation.tree, self.equation.tree.nv, self.equation.system.nz
+        n = tree.nq + nv + nz + 1
+
+        def advance(ask: Ask, t: Scalar, state: Scalars, h: Scalar, p: Scalars) -> list[Scalar]:
+            least = state[-1]
+
+            def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+                nonlocal least
+                answer = ask([t, *q, *v, *z])
+                least = where(answer[-1] < least, answer[-1], least)
+                return answer[:nv], answer[nv:-1]
+
+            q, v, z = formula(tree, rate, t, *self.equation.parts(state), h)
+            q, v = close(tree, q, v, rows)
+            return [*q, *v, *z, least]
+
+        def rate(question: Scalars, p: Scalars) -> list[Scalar]:
+            system = self.equation.with_numbers(p)
+            q, v, z = self.equation.parts(question[1:])
+            acting = system.acting(question[0], q, v, z)
+            a, _, quality, _ = closed_chain.forward_dynamics(
+                tree, q, v, acting.total, tree.gravity, acting.loads, rows
+            )  # fmt: skip
+            return [*a, *acting.z_rate, *(system.powers(q, v, acting) if system.works else []), quality]
+
+        return trace_stages(advance, rate, n, n, self.equation.numbers.shape[-1], nv + nz + 1)
 
     def _variational_stages(self) -> Stages:
         """A variational step, which asks for better guesses; its last state is the worst that was left unsolved."""
