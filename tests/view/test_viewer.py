@@ -1,7 +1,9 @@
 """The viewer without a browser: what its controls do, seen from the server's side."""
 
+import threading
 import time as clock
 
+import imageio.v3 as imageio
 import numpy as np
 import pytest
 from view_models import falling_box, pendulum
@@ -9,7 +11,7 @@ from view_models import falling_box, pendulum
 import kinetree as kt
 from helpers.robots import arm, floating_pair, gripper
 from kinetree import view
-from kinetree.view import play
+from kinetree.view import Viewer, play
 from kinetree.view.scene import ground_height, plane_normal
 from kinetree.view.sliders import coordinates, from_sliders, to_sliders
 from kinetree.view.track import Poses
@@ -72,6 +74,32 @@ def test_play_and_pause_buttons(swinging):
     assert viewer.player.time == reached
     viewer.panel.repeat.value = False
     assert viewer.player.repeat is False
+
+
+def test_back_to_the_start(swinging):
+    viewer, record = swinging
+    viewer.seek(1.0)
+    viewer.move_joint(viewer.robot.joint_names[0], 0.3)
+    np.testing.assert_array_equal(viewer.q, [0.3])
+    viewer.reset()
+    assert viewer.player.time == 0.0
+    assert_shown(viewer, record.q[0])
+
+
+def test_play_serves_until_the_user_has_seen_enough(monkeypatch):
+    seen = []
+    monkeypatch.setattr(Viewer, "wait", lambda viewer: seen.append((viewer.player.playing, viewer.url)))
+    record = kt.simulate(pendulum(), [1.0], time=0.5, output=51)
+    assert play(pendulum(), record, port=0, open_browser=False, say=seen.append) == []
+    assert seen == [f"pendulum is shown at {seen[1][1]} until you press Ctrl-C", (True, seen[1][1])]
+
+
+def test_waiting_ends_when_the_viewer_is_closed():
+    with view(pendulum(), port=0) as viewer:
+        threading.Timer(0.3, viewer.close).start()
+        begin = clock.monotonic()
+        viewer.wait()
+        assert 0.2 < clock.monotonic() - begin < 10.0
 
 
 def test_moving_the_time_slider_pauses(swinging):
@@ -279,6 +307,11 @@ def test_bad_options(tmp_path):
     robot = pendulum()
     with pytest.raises(kt.OptionError, match="port"):
         view(robot, port=70000)
+    with pytest.raises(kt.RobotFileNotFoundError, match=r"nowhere\.urdf"):
+        view(robot, geometry="nowhere.urdf")
+    (tmp_path / "robot.yaml").write_text("")
+    with pytest.raises(kt.OptionError, match="URDF"):
+        view(robot, geometry=tmp_path / "robot.yaml")
     with pytest.raises(kt.OptionError, match="a record is"):
         view(robot, 17)
     with pytest.raises(kt.ShapeError):
@@ -317,13 +350,40 @@ def test_a_browser_that_dies_is_reported_with_its_words(monkeypatch, tmp_path):
     assert not (tmp_path / "a.png").exists()
 
 
+class CountingCamera:
+    """Draws brighter and brighter pictures."""
+
+    def __init__(self):
+        self.shade = 0
+
+    def picture(self, size, film):
+        self.shade += 10
+        return np.full((size[1], size[0], 3), self.shade, dtype=np.uint8)
+
+    def close(self):
+        pass
+
+
+@pytest.mark.parametrize("name", ["a.mp4", "a.webm", "a.gif"])
+def test_films_have_the_pictures_in_order(swinging, tmp_path, name):
+    viewer, _ = swinging
+    viewer._camera = CountingCamera()
+    assert viewer.video(tmp_path / name, fps=5, size=(64, 48), progress=False) == 11  # two seconds
+    pictures = imageio.imread(tmp_path / name, plugin="pillow" if name.endswith("gif") else "FFMPEG")
+    assert pictures.shape[:3] == (11, 48, 64)
+    np.testing.assert_allclose(pictures[..., :3].mean(axis=(1, 2, 3)), 10 * np.arange(1, 12), atol=4)
+    with pytest.raises(kt.OptionError, match="even number"):
+        viewer.video(tmp_path / name, size=(63, 48))
+    assert [p.name for p in tmp_path.iterdir()] == [name]
+
+
 class FailingCamera:
     """Draws two pictures and then fails."""
 
     def __init__(self):
         self.left = 2
 
-    def picture(self, size):
+    def picture(self, size, film):
         self.left -= 1
         return np.full((size[1], size[0], 3), 100 // self.left, dtype=np.uint8)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+import webbrowser
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,8 +20,9 @@ from ..errors import OptionError, UnknownNameError
 from ..load import load
 from ..robot import Robot
 from ..simulation.record import Record
+from .geometry import is_urdf
 from .track import Track
-from .viewer import FILM, PICTURE, Viewer
+from .viewer import FILM, PICTURE, PORT, Viewer
 
 __all__ = ["Track", "Viewer", "play", "view"]
 
@@ -72,7 +74,11 @@ def view(
         track = Track.of_record(shown, _record(record, shown), contacts)
     elif name is not None and options.get("q") is None:
         track = _gallery_motion(name, shown)
-    return Viewer(shown, track, file=geometry if geometry is not None else file, **options)
+    if geometry is not None:
+        file = Path(geometry)
+        if not is_urdf(file):
+            raise OptionError(f"geometry must be a URDF file, which {str(file)!r} is not")
+    return Viewer(shown, track, file=file, **options)
 
 
 def play(
@@ -86,6 +92,7 @@ def play(
     panel: bool = False,
     fps: float = 30.0,
     speed: float = 1.0,
+    port: int | None = None,
     open_browser: bool = True,
     say: Any = print,
     **options: Any,
@@ -108,12 +115,14 @@ def play(
         Whether the picture shows the controls, too.
     fps, speed : float
         Pictures per second of the film, and seconds of motion per second.
+    port : int, optional
+        Where the page is served; by default 8080 or the next free one, and any if only files are written.
     open_browser : bool
-        Open the page in the user's browser, where one can be opened.
+        Open the page in the user's browser, where there is a screen.
     say : callable
         Takes lines for the user.
     **options
-        As for :func:`view`; ``port`` is any free one when only files are written.
+        As for :func:`view`.
 
     Returns
     -------
@@ -121,9 +130,9 @@ def play(
         Files written.
     """
     drawing = screenshot is not None or video is not None
-    if drawing:
-        options.setdefault("port", 0)
-    with view(robot, record, **options) as viewer:
+    if port is None:
+        port = 0 if drawing else PORT
+    with view(robot, record, port=port, **options) as viewer:
         if time is not None:
             viewer.seek(time)
         written = []
@@ -135,14 +144,17 @@ def play(
             written.append(Path(video))
         if not drawing:
             say(f"{viewer.robot.name} is shown at {viewer.url} until you press Ctrl-C")
-            if open_browser:
-                import webbrowser
-
+            if open_browser and _has_screen():
                 webbrowser.open(viewer.url)
             if viewer.player is not None:
                 viewer.play()
             viewer.wait()
         return written
+
+
+def _has_screen() -> bool:
+    """Without one, a text browser might open and take the terminal away."""
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _robot(robot: Any, load_options: dict[str, Any]) -> tuple[Robot, Path | None, str | None]:

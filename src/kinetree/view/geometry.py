@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..errors import FileFormatError
+from ..errors import FileFormatError, RobotFileNotFoundError
 from ..model.formats import xml
 from ..model.formats.xml import Element
 from ..model.pose import Pose
@@ -98,6 +98,8 @@ class Look:
 
 def is_urdf(path: Path) -> bool:
     """Whether a robot file is URDF, by its name and, for ``.xml``, its root element."""
+    if not path.is_file():
+        raise RobotFileNotFoundError(f"no robot file {str(path)!r} to take looks from")
     if path.suffix.lower() == ".urdf":
         return True
     return path.suffix.lower() == ".xml" and xml.parse(path.read_bytes(), str(path)).tag == "robot"

@@ -18,6 +18,9 @@ PLOT_POINTS = 400
 REFRESH = 0.2
 """Seconds between updates of sliders and plot while playing: pictures come first."""
 
+LAST_FOLDER = "Joints"
+"""Once a page shows this, it shows everything."""
+
 CURVE_COLORS = ("#d1495b", "#3070b3", "#222222", "#2e8b57", "#b07aa1", "#e6953b")
 
 
@@ -45,9 +48,9 @@ class Panel:
             self._playback()
             self._energy()
         self._shown()
-        with self.gui.add_folder("Joints", expand_by_default=viewer.track is None):
+        with self.gui.add_folder(LAST_FOLDER, expand_by_default=viewer.track is None):
             reset = self.gui.add_button("Back to the start")
-            reset.on_click(lambda _: viewer.show(viewer.start))
+            reset.on_click(lambda _: viewer.reset())
             self.joints = JointSliders(self.gui, viewer.robot, viewer.q, viewer.scene.size, viewer.move_joint)
 
     # ------------------------------------------------------------------ playing

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
+import subprocess
 import tempfile
 import time as clock
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from ..errors import OptionError, OutputError
 from . import browser as chromium
+from .panel import LAST_FOLDER
 
 Array = np.ndarray
 
 PICTURES = (".png", ".jpg", ".jpeg")
-FILMS = (".mp4", ".gif", ".webm")
+FILMS = (".mp4", ".webm", ".gif")
 LARGEST = 4096
+CODECS = {
+    ".mp4": ("-c:v", "libx264", "-crf", "20", "-pix_fmt", "yuv420p", "-movflags", "+faststart"),
+    ".webm": ("-c:v", "libvpx-vp9", "-crf", "30", "-b:v", "0", "-pix_fmt", "yuv420p"),
+    ".gif": ("-filter_complex", "split[a][b];[a]palettegen[p];[b][p]paletteuse", "-loop", "0"),
+}
+"""How ffmpeg makes each kind of film: colours that every player knows; for GIF, the best 256."""
+
 HIDE_NOTICES = """document.querySelectorAll('[class*="Notification-root"]').forEach(e => e.style.display = "none")"""
 
 
@@ -57,23 +67,31 @@ class Camera:
         raise chromium.BrowserError(f"the browser did not show the page within {chromium.PATIENCE:g} s")
 
     def _settle(self) -> None:
-        """Wait until the page has drawn everything: two pictures alike."""
-        last, given_up = self.picture((320, 240)), clock.monotonic() + chromium.PATIENCE
-        while clock.monotonic() < given_up:
-            clock.sleep(0.05)
-            now = self.picture((320, 240))
-            if np.array_equal(now, last):
-                return
-            last = now
+        """Wait until the page has drawn everything.
 
-    def picture(self, size: tuple[int, int]) -> Array:
-        """What the camera sees, on white; (height, width, 3) bytes."""
+        Messages arrive in the order they were sent: once the panel's last folder is there, so are all
+        meshes.  What is drawn is complete when pictures stay alike.
+        """
+        given_up, alike, last = clock.monotonic() + chromium.PATIENCE, 0, np.zeros(0)
+        while not self.browser.evaluate(f"document.body.innerText.includes({LAST_FOLDER!r})"):
+            if clock.monotonic() > given_up:
+                raise chromium.BrowserError(f"the page was not complete within {chromium.PATIENCE:g} s")
+            clock.sleep(0.05)
+        while alike < 2 and clock.monotonic() < given_up:
+            now = self.picture((160, 120))
+            alike, last = alike + 1 if np.array_equal(now, last) else 0, now
+
+    def picture(self, size: tuple[int, int], *, film: bool = False) -> Array:
+        """What the camera sees, on white; (height, width, 3) bytes, not exact but sooner there if for a film."""
         width, height = size
+        transport = "jpeg" if film else "png"
         try:
-            image = self.client.get_render(height, width, transport_format="png", timeout=chromium.PATIENCE)
+            image = self.client.get_render(height, width, transport_format=transport, timeout=chromium.PATIENCE)
         except (RuntimeError, TimeoutError) as problem:
             self.browser.check_alive()
             raise chromium.BrowserError(f"the browser drew nothing ({problem})") from None
+        if film:
+            return np.asarray(image)
         share = image[..., 3:].astype(float) / 255.0
         return np.asarray(np.round(image[..., :3] * share + 255.0 * (1.0 - share)), dtype=np.uint8)
 
@@ -144,18 +162,53 @@ def write_picture(path: Path, image: Array) -> None:
         imageio.imwrite(name, image)
 
 
-@contextmanager
-def film(path: Path, fps: float) -> Iterator[Any]:
-    """A film to append pictures to, written wholly or not at all."""
-    try:
-        import imageio
-        import imageio_ffmpeg  # type: ignore[import-untyped]  # noqa: F401  # what imageio writes films with
-    except ImportError:
-        raise OptionError("films need the package imageio-ffmpeg: pip install 'kinetree[view]'") from None
-    with beside(path) as name:
-        if path.suffix.lower() == ".gif":
-            writer = imageio.get_writer(name, duration=1000.0 / fps, loop=0)
-        else:
-            writer = imageio.get_writer(name, fps=fps, macro_block_size=2, quality=8)
-        with writer:
-            yield writer
+class Film:
+    """Pictures on their way into a film; ended and waited for, whatever happens.
+
+    Parameters
+    ----------
+    path : Path
+        ``.mp4``, ``.webm`` or ``.gif``.
+    fps : float
+        Pictures per second.
+    size : (int, int)
+        Width and height of every picture.
+    """
+
+    def __init__(self, path: Path, fps: float, size: tuple[int, int]) -> None:
+        try:
+            from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
+        except ImportError:
+            raise OptionError("films need the package imageio-ffmpeg: pip install 'kinetree[view]'") from None
+        given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps:g}", "-i", "-"]
+        made = CODECS[path.suffix.lower()]
+        self.said = tempfile.TemporaryFile()  # noqa: SIM115  # closed when the film is
+        self.process = subprocess.Popen(
+            [get_ffmpeg_exe(), "-y", "-loglevel", "error", *given, "-an", *made, str(path)],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self.said,
+        )  # fmt: skip
+
+    def __enter__(self) -> Film:
+        return self
+
+    def __exit__(self, problem: object, *_: object) -> None:
+        if problem is not None:
+            self.process.kill()
+        with contextlib.suppress(BrokenPipeError):
+            self._pipe.close()
+        code = self.process.wait()
+        self.said.seek(0)
+        words = self.said.read().decode(errors="replace").strip()
+        self.said.close()
+        if problem is None and code != 0:
+            raise OutputError(f"the film could not be made (ffmpeg ended with code {code}): {words}")
+
+    @property
+    def _pipe(self) -> IO[bytes]:
+        assert self.process.stdin is not None
+        return self.process.stdin
+
+    def add(self, image: Array) -> None:
+        """One more picture, (height, width, 3) bytes."""
+        with contextlib.suppress(BrokenPipeError):  # reported at the end, with what ffmpeg says
+            self._pipe.write(np.ascontiguousarray(image, dtype=np.uint8).tobytes())

@@ -7,7 +7,6 @@ import io
 import logging
 import os
 import threading
-import time as clock
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,6 +35,7 @@ Size = tuple[int, int]
 
 PICTURE: Size = (1280, 800)
 FILM: Size = (960, 600)
+PORT = 8080
 
 TRAIL_POINTS = 400
 
@@ -84,7 +84,7 @@ class Viewer:
         package_dirs: Sequence[str | os.PathLike[str]] = (),
         view: Sequence[float] | None = None,
         host: str = "127.0.0.1",
-        port: int = 8080,
+        port: int = PORT,
     ) -> None:
         self.robot, self.track = robot, track
         if track is not None:
@@ -96,7 +96,7 @@ class Viewer:
         self._trails = {name: Place.of(robot.model, name) for name in trails}
         self._lock = threading.RLock()
         self._camera: shots.Camera | None = None
-        self._closed = False
+        self._closed = threading.Event()
         size = extent(robot, Poses.of(robot.model, self.start))
         looks, problems = appearance(robot, size, file, package_dirs)
         self.server = start_server(host, port, f"kinetree: {robot.name}")
@@ -117,7 +117,7 @@ class Viewer:
                 self.player.repeat = True
                 self._largest_force = float(np.nanmax(np.linalg.norm(track.forces, axis=-1), initial=0.0))
             self.panel = Panel(self)
-            self._refresh()
+            self.reset()
         except BaseException:
             self.server.stop()
             raise
@@ -125,7 +125,8 @@ class Viewer:
     @property
     def url(self) -> str:
         """Address of the page."""
-        return f"http://{self.server.get_host()}:{self.server.get_port()}"
+        host = self.server.get_host()
+        return f"http://{'localhost' if host == '0.0.0.0' else host}:{self.server.get_port()}"
 
     def __enter__(self) -> Viewer:
         return self
@@ -178,6 +179,14 @@ class Viewer:
         with self._lock:
             self.q = configuration.copy()
             self._refresh()
+
+    def reset(self) -> None:
+        """Back to the beginning."""
+        if self.player is None:
+            self.show(self.start)
+        else:
+            self.player.pause()
+            self.player.seek(self.player.begin)
 
     def move_joint(self, joint: Joint | str, position: ArrayLike) -> None:
         """Move one joint; loops stay closed, and it goes only as far as they let it.
@@ -244,9 +253,6 @@ class Viewer:
 
     def _refresh(self) -> None:
         """Show ``q``, away from the motion if there is one."""
-        if self.track is not None and self.player is not None and self.q is self.start:
-            self._show_time(self.player.time)
-            return
         with self.server.atomic():
             self.scene.place(Poses.of(self.robot.model, self.q))
             self.scene.arrows(np.zeros((0, 3)), np.zeros((0, 3)), 0.0)
@@ -341,10 +347,10 @@ class Viewer:
         times = np.arange(player.begin, player.end + 1e-9 * (player.end - player.begin), speed / fps)
         player.pause()
         camera = self.camera()
-        with shots.film(target, fps) as film:
+        with shots.beside(target) as written, shots.Film(written, fps, pixels) as film:
             for time in track(times, "drawing", transient=True, disable=not progress):
                 player.seek(min(float(time), player.end))
-                film.append_data(camera.picture(pixels))
+                film.add(camera.picture(pixels, film=True))
         return len(times)
 
     def camera(self) -> shots.Camera:
@@ -356,16 +362,16 @@ class Viewer:
     # ------------------------------------------------------------------ living and ending
 
     def wait(self) -> None:
-        """Stay until the user presses Ctrl-C."""
+        """Stay until the user presses Ctrl-C, or the viewer is closed."""
         with contextlib.suppress(KeyboardInterrupt):
-            while not self._closed:
-                clock.sleep(0.2)
+            while not self._closed.wait(0.5):  # a wait without end could not be interrupted everywhere
+                pass
 
     def close(self) -> None:
         """Stop serving; browsers that show the page lose it."""
-        if self._closed:
+        if self._closed.is_set():
             return
-        self._closed = True
+        self._closed.set()
         if self.player is not None:
             self.player.close()
         if self._camera is not None:
