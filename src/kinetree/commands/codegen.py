@@ -1,0 +1,87 @@
+"""``kinetree codegen``: algorithms as C."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from ..errors import OptionError
+from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, print_json
+
+
+def codegen(
+    robot_name: RobotName,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the files; made if missing.")] = Path("."),
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option("--algorithm", "-a", help="Algorithm to write; may be given several times.", show_default=False),
+    ] = None,
+    frame: Annotated[
+        list[str] | None,
+        typer.Option("--frame", "-f", help="Frame of jacobian, pose, ...; may be given several times."),
+    ] = None,
+    axes: Annotated[str, typer.Option(help="Axes of velocities and jacobians: body, world or aligned.")] = "body",
+    method: Annotated[str, typer.Option(help="Method of forward dynamics.")] = "articulated_body",
+    prefix: Annotated[str | None, typer.Option(help="In front of all names; by default the robot's name.")] = None,
+    single: Annotated[bool, typer.Option("--float", help="Use float instead of double.")] = False,
+    own_math: Annotated[bool, typer.Option("--own-math", help="Do without math.h.")] = False,
+    fma: Annotated[bool, typer.Option("--fma", help="Use fma() wherever a product is added.")] = False,
+    wrenches: Annotated[bool, typer.Option("--wrenches", help="Let dynamics take a wrench on every body.")] = False,
+    reentrant: Annotated[bool, typer.Option("--reentrant", help="Temporaries on the stack, not static.")] = False,
+    states: Annotated[int, typer.Option(help="States in the test program.")] = 4,
+    floating_base: FloatingBase = False,
+    mimic: Mimic = "follow",
+    strict: Strict = False,
+    as_json: Json = False,
+) -> None:
+    """Write algorithms as C99 without allocation: a source file, a header and a test program.
+
+    By default inverse and forward dynamics. An example:
+
+    kinetree codegen arm.urdf -o build -a inverse_dynamics -a jacobian -f tool
+    """
+    from ..codegen import codegen as write
+
+    robot = load_robot(robot_name, floating_base, mimic, strict)
+    names = algorithm or ["inverse_dynamics", "forward_dynamics"]
+    exported = write(
+        robot, output, _requests(names, frame or [], axes, method), prefix=prefix,
+        precision="single" if single else "double", own_math=own_math, fma=fma, wrenches=wrenches,
+        reentrant=reentrant, states=states,
+    )  # fmt: skip
+    if as_json:
+        functions = {name: count.to_dict() for name, count in exported.functions.items()}
+        print_json({"files": [str(path) for path in exported.files], "functions": functions})
+        return
+    console = make_console()
+    for path in exported.files:
+        console.print(f"wrote {escape(str(path))}", soft_wrap=True)
+    for name, count in exported.functions.items():
+        console.print(f"  {name}: {count}", soft_wrap=True)
+
+
+def _requests(names: Sequence[str], frames: Sequence[str], axes: str, method: str) -> list[Any]:
+    """Algorithms with the options of the command line that they take; one per frame where frames matter."""
+    from ..catalogue import find
+    from ..codegen import option_names
+
+    requests: list[Any] = []
+    used = False
+    for name in names:
+        known = option_names(find(name))
+        options = {k: v for k, v in (("axes", axes), ("method", method)) if k in known}
+        if "frame" in known and frames:
+            used = True
+            requests += [(name, options | {"frame": frame}) for frame in frames]
+        elif "frames" in known and frames:
+            used = True
+            requests.append((name, options | {"frames": tuple(frames)}))
+        else:
+            requests.append((name, options))
+    if frames and not used:
+        raise OptionError(f"--frame is of no use to {', '.join(names)}")
+    return requests
