@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from helpers.robots import arm, gripper, random_state, random_tree
 
 import kinetree as kt
+from helpers.robots import arm, gripper, random_state, random_tree
 from kinetree.simulation import control
 from kinetree.simulation.energy import Energies
 from kinetree.simulation.ground import Firm, Ground

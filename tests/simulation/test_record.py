@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from helpers.robots import arm, floating_pair
 
 import kinetree as kt
+from helpers.robots import arm, floating_pair
 from kinetree.simulation import control, trajectories
 from kinetree.simulation.energy import NAMES
 from kinetree.simulation.ground import Ground, HuntCrossley
