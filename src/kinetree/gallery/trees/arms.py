@@ -88,7 +88,7 @@ STANFORD_ARM = System(
             "wrist; with r_i as the mass centre itself both would look more natural. We keep to what 001 says; the "
             "study shows what the other reading would change.",
             "Gravity along -z_1, which 001 does not say; so the slide hangs horizontally at the start of the motion.",
-            "Free fall starts from the initial values of Table 4(a), all zero, where the slide is upright.",
+            "Free fall starts from the initial values of Table 4(a), all zero, where the slide points straight down.",
         ),
     ),
     SIX,

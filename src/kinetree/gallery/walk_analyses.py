@@ -1,0 +1,434 @@
+"""Analyses that all walking machines have in common: inverse dynamics on the ground, without feedback, with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from ..arrays import pack, split
+from ..simulation import control
+from ..simulation.record import Record
+from ..simulation.simulate import simulate
+from .report import columns
+from .sketch import Sketch
+from .study import Fact, Outcome
+from .style import Curve, Curves, Panel
+from .tree_analyses import SIDE, panels, short
+from .trees import Walker, walker
+
+Array = np.ndarray
+
+TOUCHING = 1e-3
+"""Newtons above which a foot counts as standing."""
+
+DEVIATION = 0.05
+"""Radians by which a joint may be off before we say that it no longer follows."""
+
+
+@dataclass(frozen=True)
+class Statements:
+    """What 000 says of a walking machine.
+
+    Attributes
+    ----------
+    distance, angle : float
+        Metres forward in a step; largest angle of the trunk in degrees.
+    touchdown : float or None
+        Seconds.
+    energy : float
+        Largest error of the total energy (appendix C), in joules.
+    follows : float
+        Seconds for which the machine follows without feedback (chapter 9).
+    seconds : float
+        How long it walks under control.
+    sources : mapping
+        Where these are said.
+    angle_rounding : float
+        Half a unit of the angle's last digit.
+    """
+
+    distance: float
+    angle: float
+    touchdown: float | None
+    energy: float
+    follows: float
+    seconds: float
+    sources: dict[str, str] = field(default_factory=dict)
+    angle_rounding: float = 0.5
+
+    def source(self, what: str) -> str:
+        """Where it is said."""
+        return self.sources.get(what, "000 chapter 7")
+
+
+# ------------------------------------------------------------------ simulating
+
+
+@cache
+def machine(name: str) -> Walker:
+    """One machine per name, so that what is compiled is kept."""
+    return walker(name)
+
+
+def walked(
+    name: str, controller: control.Controller, seconds: float, samples: int, rtol: float = 1e-6, atol: float = 1e-8
+) -> Record:
+    """Let a machine walk from the beginning of a step."""
+    m = machine(name)
+    q, v = m.start()
+    return simulate(
+        m.robot.with_backend("compiled"), q, v, time=seconds, controller=controller, ground=m.ground, integrator="bdf",
+        rtol=rtol, atol=atol, output=samples, progress=False,
+    )  # fmt: skip
+
+
+@cache
+def fed_forward(name: str, seconds: float) -> Record:
+    """Under feedforward control with the source's gains; its states are the inverse dynamics along the way."""
+    return walked(name, machine(name).feedforward(), seconds, _samples(seconds))
+
+
+def _samples(seconds: float) -> int:
+    return round(400 * seconds) + 1
+
+
+# ------------------------------------------------------------------ inverse dynamics
+
+
+@dataclass(frozen=True)
+class OnGround:
+    """Inverse dynamics along the desired motion: the trunk's motion is integrated, joints are as desired.
+
+    The controller's own states hold it, whatever the machine itself did (000 section 7.1: inverse
+    dynamics of a floating base is itself a differential equation).
+    """
+
+    name: str
+    record: Record
+
+    @cached_property
+    def machine(self) -> Walker:
+        """Which."""
+        return machine(self.name)
+
+    @cached_property
+    def _planned(self) -> tuple[Array, Array]:
+        tree, t = self.machine.robot.model, self.record.time
+        q, v = self.machine.feedforward().planned(tree, t, split(self.record.z))
+        return pack(q, t.shape), pack(v, t.shape)
+
+    @property
+    def time(self) -> Array:
+        """Of the samples."""
+        return self.record.time
+
+    @property
+    def q(self) -> Array:
+        """Positions."""
+        return self._planned[0]
+
+    @property
+    def v(self) -> Array:
+        """Velocities."""
+        return self._planned[1]
+
+    @cached_property
+    def tau(self) -> Array:
+        """Joint forces."""
+        m = self.machine
+        return m.feedforward()(m.robot, self.time, self.q, self.v, self.record.z)
+
+    @cached_property
+    def spot_forces(self) -> Array:
+        """On every spot: (samples, spots, 3)."""
+        return self.machine.ground(self.machine.robot, self.q, self.v)
+
+    @cached_property
+    def foot_forces(self) -> Array:
+        """On every foot: (samples, feet, 3)."""
+        return _by_foot(self.machine, self.spot_forces)
+
+    def touchdown(self) -> float:
+        """When the first swinging foot lands in the first step."""
+        return first_touch(self.machine, self.time, self.foot_forces)
+
+
+def _by_foot(m: Walker, forces: Array) -> Array:
+    legs = len(m.walk.legs)
+    return np.asarray(forces.reshape(len(forces), legs, -1, 3).sum(axis=2))
+
+
+def first_touch(m: Walker, time: Array, feet: Array) -> float:
+    """When the first foot that swings in the first step lands."""
+    period = m.walk.gait.period
+    swinging = [k for k, leg in enumerate(m.walk.legs) if leg.group == 1]
+    late = (time > 0.3 * period) & (time <= period)
+    return min(float(time[np.argmax((feet[:, k, 2] > TOUCHING) & late)]) for k in swinging)
+
+
+@dataclass(frozen=True)
+class Trunk:
+    """The trunk's motion out of coordinates."""
+
+    forward: Array
+    height: Array
+    angles: Array
+
+    @classmethod
+    def of(cls, m: Walker, q: Array) -> Trunk:
+        """From all coordinates."""
+        if m.planar_base:  # angle, z, x
+            return cls(q[:, 2], q[:, 1], np.degrees(q[:, :1]))
+        return cls(q[:, 3], q[:, 5], np.degrees(q[:, :3]))
+
+    @property
+    def distance(self) -> float:
+        """Metres forward."""
+        return float(self.forward[-1] - self.forward[0])
+
+    @property
+    def largest_angle(self) -> float:
+        """In degrees, of any Euler angle."""
+        return float(np.abs(self.angles).max())
+
+
+Claims = Callable[[OnGround], Sequence[Fact]]
+
+
+def inverse(name: str, said: Statements, claims: Claims | None = None) -> Callable[[bool], Outcome]:
+    """Inverse dynamics of one step on firm ground."""
+
+    def run(quick: bool) -> Outcome:
+        period = machine(name).walk.gait.period
+        along = OnGround(name, _first(fed_forward(name, said.seconds if not quick else period), period))
+        facts = [*_step_facts(along, said), *(claims(along) if claims else ()), *_ground_facts(along)]
+        remark = (
+            "Joints move exactly as desired; the trunk's motion is integrated with the ground's forces (bdf, rtol "
+            "1e-6, atol 1e-8), then the torques follow (000 eq. 7.2)."
+        )
+        return Outcome(facts, _tables(along), {}, _inverse_figures(along), [remark])
+
+    return run
+
+
+def _first(record: Record, seconds: float) -> Record:
+    return record[record.time <= seconds * (1.0 + 1e-9)]
+
+
+def _step_facts(along: OnGround, said: Statements) -> list[Fact]:
+    m, gait = along.machine, along.machine.walk.gait
+    trunk = Trunk.of(m, along.q)
+    facts = [
+        Fact("distance forward in the first step", said.distance, trunk.distance, "m", 0.12 * said.distance,
+             reason="read off a figure, and the trunk sways: within 12 %", source=said.source("distance")),
+        Fact("height of the trunk hardly changes; how much it does", 0.03, float(np.ptp(trunk.height)), "m",
+             relation="<", source=said.source("distance")),
+        Fact("largest angle of the trunk", said.angle, trunk.largest_angle, "degrees", said.angle_rounding,
+             reason="it depends on the trunk's inertia and on the ground's delta_max, which are ours; the size agrees",
+             source=said.source("angle")),
+    ]  # fmt: skip
+    if said.touchdown is not None:
+        facts.append(
+            Fact("touchdown of the swinging foot", said.touchdown, along.touchdown(), "s", 0.04,
+                 reason="the trunk has sunk and turned a little, so that the foot meets the ground before the end of "
+                 f"the step at {gait.period:g} s; when exactly depends on the ground's delta_max, which is ours",
+                 source=said.source("touchdown"))
+        )  # fmt: skip
+    return facts
+
+
+def _ground_facts(along: OnGround) -> list[Fact]:
+    """What must be true on any ground."""
+    robot, feet = along.machine.robot, along.foot_forces
+    jerk = float(np.abs(along.record.q - along.q).max())
+    torque = np.abs(along.tau[:, : along.machine.base_freedoms]).max()
+    rate = robot.momentum_rate(along.record.q, along.record.v, along.record.a)[:, 3:] - robot.mass * robot.gravity
+    pushed = along.record.contact_forces.reshape(len(along.time), -1, 3).sum(axis=1)
+    return [
+        Fact("the ground pushes and never pulls: smallest vertical reaction of a spot", -1e-12,
+             float(along.spot_forces[..., 2].min()), "N", relation=">", source="000 L2440"),
+        Fact("nothing pushes the trunk but the ground: its generalised forces", 0.0, float(torque), "N, N m", 1e-12,
+             source="000 eq. 7.1"),
+        Fact("the reactions are the weight and the rate of momentum of the whole machine; largest difference", 1e-5,
+             float(np.abs(pushed - rate).max() / np.abs(feet).max()), "of the largest", relation="<"),
+        Fact("a machine with these torques and the source's feedback does the same; largest difference of a coordinate",
+             1e-3, jerk, "rad, m", relation="<"),
+    ]  # fmt: skip
+
+
+def _tables(along: OnGround) -> dict[str, Any]:
+    robot, n = along.machine.robot, along.machine.base_freedoms
+    time = {"time [s]": along.time}
+    units = ["rad", "m", "m"] if along.machine.planar_base else ["rad"] * 3 + ["m"] * 3
+    trunk = dict(columns("trunk", robot.q_names[:n], along.q[:, :n], units))
+    joints = dict(columns("joint", robot.q_names[n:], along.q[:, n:], "rad"))
+    torques = dict(columns("torque", robot.v_names[n:], along.tau[:, n:], "N m"))
+    reactions = {
+        f"foot {k + 1} {axis} [N]": along.foot_forces[:, k, i]
+        for k in range(along.foot_forces.shape[1])
+        for i, axis in enumerate("xyz")
+    }
+    return {"motion": time | trunk | joints, "torques": time | torques, "reactions": time | reactions}
+
+
+def _inverse_figures(along: OnGround) -> dict[str, Any]:
+    m, robot, t = along.machine, along.machine.robot, along.time
+    some = np.linspace(0, len(t) - 1, 5).astype(int)
+    feet = along.foot_forces
+    named = [f"foot {k + 1}" for k in range(feet.shape[1])]
+    reactions = [
+        Panel(f"{word} [N]", [Curve(name, feet[:, k, i]) for k, name in enumerate(named)])
+        for word, i in (("upwards", 2), ("forward", 0))
+    ]
+    return {
+        "system": Sketch(robot, along.q[some], {},
+                         "At the start of a step and (faint) later, from the side.", SIDE, 4.2),
+        "trunk": Curves(t, trunk_panels(m, along.q), "The trunk, from inverse dynamics along the desired motion."),
+        "torques": Curves(t, panels(robot, along.tau, {"rad": "torque [N m]"}, m.base_freedoms), "Joint torques."),
+        "reactions": Curves(t, reactions, "What the ground does to each foot; the peaks are touchdown."),
+    }  # fmt: skip
+
+
+def trunk_panels(m: Walker, q: Array) -> list[Panel]:
+    """Position and angles of the trunk."""
+    trunk = Trunk.of(m, q)
+    names = ["about y"] if m.planar_base else ["about y", "about x", "about z"]
+    return [
+        Panel("forward [m]", [Curve("forward", trunk.forward)]),
+        Panel("height [m]", [Curve("height", trunk.height)]),
+        Panel("angle [degrees]", [Curve(name, trunk.angles[:, k]) for k, name in enumerate(names)]),
+    ]
+
+
+# ------------------------------------------------------------------ without feedback
+
+
+def open_loop(name: str, said: Statements, steps: float) -> Callable[[bool], Outcome]:
+    """Forward dynamics with the torques of inverse dynamics and nothing else (000 chapter 7).
+
+    Parameters
+    ----------
+    steps : float
+        How many steps to wait until it has left the desired motion.
+    """
+
+    def run(quick: bool) -> Outcome:
+        m = machine(name)
+        seconds = steps * m.walk.gait.period
+        tolerances = ((1e-4, 1e-6), (1e-6, 1e-8))
+        records = [
+            walked(name, m.feedforward(0.0, 0.0), seconds, _samples(seconds), rtol, atol) for rtol, atol in tolerances
+        ]
+        errors = [joint_error(m, record) for record in records]
+        left = [_left(record, error) for record, error in zip(records, errors, strict=True)]
+        facts = [
+            Fact(f"follows the desired joints to {DEVIATION:g} rad without feedback for at least", said.follows,
+                 left[1], "s", relation=">", source=said.source("follows"),
+                 reason="the book gives the time at which its curves part. What grows is the integrator's error, so "
+                 f"that finer integration follows longer: at the book's tolerances (1e-4, 1e-6) until {left[0]:.2f} s"),
+            Fact("in the end it leaves the desired motion: largest error of a joint", DEVIATION, float(errors[1].max()),
+                 "rad", relation=">", source=said.source("follows")),
+            Fact("finer integration follows longer: seconds gained", 0.0, left[1] - left[0], "s", relation=">"),
+        ]  # fmt: skip
+        curves = [
+            Curve(f"rtol {rtol:g}", np.maximum(error, 1e-12), record.time)
+            for (rtol, _), error, record in zip(tolerances, errors, records, strict=True)
+        ]
+        caption = "Largest error of a joint without feedback: errors of integration grow until the machine falls."
+        figures = {"error": Curves(records[1].time, [Panel("error [rad]", curves, log=True)], caption)}
+        return Outcome(facts, {}, {"record": records[1]}, figures)
+
+    return run
+
+
+def joint_error(m: Walker, record: Record) -> Array:
+    """The largest error of any joint at each sample."""
+    return np.asarray(np.abs(record.q[:, m.base_freedoms :] - m.walk(record.time)[0]).max(axis=-1))
+
+
+def _left(record: Record, error: Array) -> float:
+    gone = error > DEVIATION
+    return float(record.time[np.argmax(gone)]) if gone.any() else float("inf")
+
+
+# ------------------------------------------------------------------ under control
+
+
+def feedforward(name: str, said: Statements, **limits: float) -> Callable[[bool], Outcome]:
+    """Walking under feedforward control (000 section 9.2)."""
+
+    def run(quick: bool) -> Outcome:
+        m = machine(name)
+        record = fed_forward(name, m.walk.gait.period if quick else said.seconds)
+        return _controlled(m, record, said, m.feedforward_gains, "feedforward", **limits)
+
+    return run
+
+
+def computed_torque(name: str, said: Statements, **limits: float) -> Callable[[bool], Outcome]:
+    """Walking under computed-torque control (000 section 9.1)."""
+
+    def run(quick: bool) -> Outcome:
+        m = machine(name)
+        seconds = m.walk.gait.period if quick else said.seconds
+        record = walked(name, m.computed_torque(), seconds, _samples(seconds))
+        return _controlled(m, record, said, m.computed_torque_gains, "computed torque", **limits)
+
+    return run
+
+
+def _controlled(
+    m: Walker, record: Record, said: Statements, gains: tuple[float, float], words: str, angle: float = 5.0
+) -> Outcome:
+    gait, seconds = m.walk.gait, float(record.time[-1])
+    trunk = Trunk.of(m, record.q)
+    planned = gait.speed * seconds
+    facts = [
+        Fact(f"walks forward for {seconds:g} s ({seconds / gait.period:.0f} steps): distance", planned, trunk.distance,
+             "m", 0.15 * planned, source=said.source("control"),
+             reason="feet slip a little on the pseudo-Coulomb ground and the trunk sways: within 15 % of the planned"),
+        Fact("does not fall: how much the height of the trunk changes", 0.04, float(np.ptp(trunk.height)), "m",
+             relation="<", source=said.source("control")),
+        Fact("angles of the trunk vary slightly; the largest", angle, trunk.largest_angle, "degrees", relation="<",
+             source=said.source("control")),
+        Fact("joints follow the desired motion; largest error", 5e-3, float(joint_error(m, record).max()), "rad",
+             relation="<", source=said.source("control")),
+        Fact("the ground never pulls: smallest vertical reaction of a spot", -1e-12,
+             float(record.contact_forces[..., 2].min()), "N", relation=">", source="000 L2440"),
+        Fact("error of the total energy, at most the source's", said.energy, float(np.ptp(record.energy.total)), "J",
+             relation="<", source=said.source("energy")),
+    ]  # fmt: skip
+    remark = (
+        f"kp = {gains[0]:g}, kd = {gains[1]:g}; bdf, rtol 1e-6, atol 1e-8. The machine starts on the desired motion."
+    )
+    energy = record.energy
+    parts = [
+        Curve("kinetic", energy.kinetic), Curve("potential", energy.potential - energy.potential[0]),
+        Curve("given to motors", -energy.actuators), Curve("given to the ground", -energy.ground),
+        Curve("total", energy.total - energy.potential[0]),
+    ]  # fmt: skip
+    figures = {
+        "trunk": Curves(record.time, trunk_panels(m, record.q), f"The trunk under {words} control."),
+        "joints": Curves(record.time, _joint_panels(m, record), "Joints (lines) and the desired motion (circles)."),
+        "energy": Curves(record.time, [Panel("energy [J]", parts)], "Where the energy goes; the total is constant."),
+    }
+    return Outcome(facts, {}, {"record": record}, figures, [remark])
+
+
+def _joint_panels(m: Walker, record: Record) -> list[Panel]:
+    """The first leg of each group, with the desired motion at some instants."""
+    n, robot = m.base_freedoms, m.robot
+    desired = m.walk(record.time)[0]
+    some = np.linspace(0, len(record.time) - 1, 25).astype(int)
+    made, first = [], 0
+    for leg in m.walk.legs[:2]:
+        chosen = range(first, first + len(leg.coordinates))
+        curves = [Curve(short(robot.v_names[n + k]), record.q[:, n + k]) for k in chosen]
+        circles = [Curve("desired", desired[some, k], record.time[some], stated=True) for k in chosen]
+        made.append(Panel("angle [rad]", [*curves, *circles[:1], *[c._replace(name="_") for c in circles[1:]]]))
+        first += len(leg.coordinates)
+    return made
