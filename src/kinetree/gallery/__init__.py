@@ -48,6 +48,8 @@ __all__ = [
     "study",
 ]
 
+import_module(".studies", __package__)  # now, or its first import would hide the function of that name below
+
 _BY_NAME = {system.about.name: system for system in (*SYSTEMS, *TREES)}
 
 
