@@ -164,3 +164,50 @@ def legend(axis: Axes, count: int) -> None:
     """To the right of the axes, where it hides nothing; one name alone needs none where the axis says it."""
     if count > 1:
         axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), ncols=1 + (count - 1) // 12)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Four drawings of curves two by two, with one legend below: the sources' figures (a) to (d).
+
+    Parameters
+    ----------
+    titles : sequence of str
+        One per drawing.
+    curves : sequence of sequences of Curve
+        One sequence per drawing; all have the same names in the same order.
+    x_label, y_label : str
+    caption : str
+    highest : float, optional
+        Where the vertical axes end.
+    """
+
+    titles: Sequence[str]
+    curves: Sequence[Sequence[Curve]]
+    x_label: str
+    y_label: str
+    caption: str = ""
+    highest: float | None = None
+
+    def __call__(self, figure: Figure) -> None:
+        """Draw."""
+        names = [curve.name for curve in self.curves[0]]
+        figure.set_size_inches(WIDTH, 5.0 + 0.2 * -(-len(names) // 2))
+        axes: Any = figure.subplots(2, 2, sharex=True, sharey=True)
+        for axis, title, curves in zip(axes.flat, self.titles, self.curves, strict=True):
+            lines = [self._draw(axis, k, curve) for k, curve in enumerate(curves)]
+            axis.set_title(title)
+        if self.highest is not None:
+            axes[0, 0].set_ylim(0.0, self.highest)
+        for axis in axes[-1]:
+            axis.set_xlabel(self.x_label)
+        for axis in axes[:, 0]:
+            axis.set_ylabel(self.y_label)
+        figure.legend(lines, names, loc="outside lower center", ncols=2)
+
+    def _draw(self, axis: Axes, k: int, curve: Curve) -> Any:
+        if curve.stated:
+            return axis.plot(curve.x, curve.y, "o", markersize=4.5, markerfacecolor="white", color="#22272c", zorder=5)[
+                0
+            ]
+        return axis.plot(curve.x, curve.y, **line(k))[0]
