@@ -191,7 +191,14 @@ def _gallery_motion(name: str, robot: Robot) -> Track:
 class _Callable(ModuleType):
     """A module that is also a function, so that ``kt.view`` is both the place and the deed."""
 
-    __call__ = staticmethod(view)
+    def __call__(
+        self,
+        robot: Robot | str | os.PathLike[str],
+        record: Record | str | os.PathLike[str] | None = None,
+        **options: Any,
+    ) -> Viewer:
+        """See :func:`view`."""
+        return view(robot, record, **options)
 
 
 sys.modules[__name__].__class__ = _Callable

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import FileFormatError
+from ..model.joints import JointKind
 from ..model.pose import Pose
 from ..model.tree import BASE, Model
 from . import skeleton
@@ -220,8 +221,7 @@ _DIAGONAL = np.array([0.62, -0.62, 0.48])
 def connectors(model: Model) -> Iterator[tuple[Place, Place, Bytes]]:
     """Lines that join bodies which slide along one another, and the two sides of every loop joint."""
     for i, joint in enumerate(model.joints):
-        slides = any(abs(float(x)) > 0.0 for c in joint.kind.subspace(joint.kind.neutral()) for x in c.linear)
-        if slides and joint.kind.nv != 6:
+        if _slides(joint.kind) and joint.kind.nv != 6 and not (joint.parent == BASE and _slides(joint.kind) >= 2):
             yield Place(joint.parent, joint.placement.position), Place(i, np.zeros(3)), _bytes(skeleton.JOINT_COLOR)
     for loop in model.loops:
         yield (
@@ -231,12 +231,21 @@ def connectors(model: Model) -> Iterator[tuple[Place, Place, Bytes]]:
         )
 
 
+def _slides(kind: JointKind) -> int:
+    """How many freedoms of a joint move the body's origin."""
+    columns = kind.subspace(kind.neutral())
+    return sum(any(abs(float(x)) > 0.0 for x in column.linear) for column in columns)
+
+
 def plane_normal(model: Model, poses: Poses) -> Array | None:
-    """The common axis of all hinges where they are parallel in the first pose; None where they are not."""
+    """The common axis of all hinges where they are parallel in the first pose; None where they are not.
+
+    A free base is no hinge: a planar biped is often carried by one.
+    """
     first = Poses(poses.position.reshape(-1, len(model.bodies), 3)[0], poses.wxyz.reshape(-1, len(model.bodies), 4)[0])
     normal = None
     for i, joint in enumerate(model.joints):
-        for column in joint.kind.subspace(joint.kind.neutral()):
+        for column in joint.kind.subspace(joint.kind.neutral()) if joint.kind.nv != 6 else ():
             axis = rotate(first.wxyz[i], np.array([float(x) for x in column.angular]))
             if normal is None and np.linalg.norm(axis) > 0.0:
                 normal = axis / np.linalg.norm(axis)
@@ -248,14 +257,14 @@ def plane_normal(model: Model, poses: Poses) -> Array | None:
 def ground_height(model: Model, heights: Array, size: float) -> tuple[float, bool]:
     """Where the ground is drawn, and whether at all.
 
-    A floating robot stands on the height zero; so does a fixed one that is above it.  Below one that
+    A robot that can go anywhere stands on the height zero; so does a fixed one that is above it.  Below one that
     reaches lower, the ground is drawn lower; under one that hangs high above, or where there is no
     gravity, not at all.
     """
     lowest = float(heights.min())
     if not any(model.gravity):
         return lowest, False
-    if model.is_floating:
+    if all(_slides(model.joints[i].kind) >= 2 for i in model.roots):
         return 0.0, True
     if lowest < -0.02 * size:
         return lowest - 0.02 * size, True

@@ -36,6 +36,9 @@ LOOP_COLOR: Color = (0.91, 0.41, 0.10, 1.0)
 MANY = 3
 """A body to which so much is attached is a trunk or platform and gets the box of its inertia too."""
 
+PLAUSIBLE = 0.25
+"""How large a body may be drawn, as a part of the robot's size, at the end of a branch with its mass at its joint."""
+
 SLENDER = 4.0
 """Boxes longer than so many times their width are drawn as capsules."""
 
@@ -128,7 +131,11 @@ def _body(i: int, model: Model, points: Array, radius: float, size: float) -> It
     if len(apart) == 2 and _apart_in_direction(*apart):
         yield between(apart[0], apart[1], radius, i)
     if not len(apart) or len(apart) >= MANY:
-        yield from _massive(i, model.bodies[i].mass_properties, radius, size, bool(len(apart)))
+        mass = model.bodies[i].mass_properties
+        carried = model.joints[i].kind.nv != 6 and not len(apart)
+        # Many files have inertias far too large for their links; those must not bury the robot.
+        largest = max(PLAUSIBLE * size, 2.5 * float(np.linalg.norm(mass.com))) if carried else size
+        yield from _massive(i, mass, radius, size, largest, bool(len(apart)))
 
 
 def _apart_in_direction(a: Array, b: Array) -> bool:
@@ -146,7 +153,9 @@ def _distinct(points: Iterable[Array], near: float, origin: bool = True) -> list
     return taken[count:]
 
 
-def _massive(i: int, mass: MassProperties, radius: float, size: float, is_trunk: bool) -> Iterator[Look]:
+def _massive(
+    i: int, mass: MassProperties, radius: float, size: float, largest: float, is_trunk: bool
+) -> Iterator[Look]:
     """The uniform box with this mass and inertia, and what joins it to the body's joint."""
     com = np.array(mass.com)
     edges, axes = equivalent_box(mass)
@@ -156,7 +165,7 @@ def _massive(i: int, mass: MassProperties, radius: float, size: float, is_trunk:
                 yield between(np.zeros(3), com, radius, i)
             yield Look(i, Sphere(2.0 * radius), Pose.of(com))
         return
-    edges = np.clip(edges, 1.6 * radius, size)
+    edges = np.maximum(edges * min(1.0, largest / edges.max()), 1.6 * radius)
     longest = int(np.argmax(edges))
     across = np.delete(edges, longest)
     pose = Pose.of(com, rotation=axes)

@@ -409,12 +409,12 @@ def starting_configuration(robot: Robot) -> Array:
 
 
 def extent(robot: Robot, poses: Poses) -> float:
-    """Diagonal of the box around a robot's joints and centres of mass; 1 m for one that is a point."""
+    """Diagonal of the box around a robot's joints and centres of mass; its largest body if these are one point."""
     points = [poses.point(body, p) for body, local in skeleton.landmarks(robot.model) for p in local]
     finite = np.array([p for p in points if np.isfinite(p).all()]).reshape(-1, 3)
     size = float(np.linalg.norm(np.ptp(finite, axis=0))) if len(finite) else 0.0
-    edges = [skeleton.equivalent_box(body.mass_properties)[0].max() for body in robot.model.bodies]
-    return max([size, *map(float, edges)]) or 1.0
+    edges = [float(skeleton.equivalent_box(body.mass_properties)[0].max()) for body in robot.model.bodies]
+    return size or max(edges, default=0.0) or 1.0
 
 
 def appearance(
