@@ -197,6 +197,22 @@ def test_an_impossible_inertia_is_drawn_all_the_same():
     assert np.isfinite(edges).all()
 
 
+def test_a_hand_with_the_inertia_of_a_house_does_not_bury_the_robot():
+    b = kt.Builder("odd").body("arm", "base", kt.Revolute("y"), mass=1, com=(0.5, 0, 0))
+    house = kt.MassProperties.of(1.0, (0, 0, 0), (30.0, 20.0, 25.0))
+    b.body("hand", "arm", kt.Revolute("y"), position=(1, 0, 0), mass_properties=house)
+    (look,) = skeleton.links(b.build().model, 1.0, [1])
+    assert max(look.shape.size) == pytest.approx(skeleton.PLAUSIBLE)
+
+
+def test_bodies_between_joints_in_one_place_are_shown_by_the_joints_alone():
+    b = kt.Builder("wrist").body("roll", "base", kt.Revolute("x"), mass=1, inertia=(1, 1, 1))
+    b.body("pitch", "roll", kt.Revolute("y"), mass=1, com=(0.2, 0, 0), inertia=(0.001, 0.01, 0.01))
+    model = b.build().model
+    assert skeleton.links(model, 1.0, [0]) == []
+    assert skeleton.links(model, 1.0, [1]) != []
+
+
 def ends(look):
     """The two ends of a capsule's axis, in body coordinates."""
     half = look.pose.rotation @ (0, 0, 0.5 * look.shape.length)

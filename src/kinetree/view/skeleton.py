@@ -1,8 +1,8 @@
 """A robot drawn from its numbers alone: where joints are, and how mass is spread.
 
 A body is drawn as capsules from its joint to the places where something is attached to it: further
-joints, loop joints, named frames.  A body with nothing attached, or with much, is drawn as the box
-(or, if slender, the capsule) that has its mass and inertia.
+joints, loop joints, named frames.  A body with nothing attached, or with much, or that floats, is drawn
+as the box (or, if slender, the capsule) that has its mass and inertia.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ LOOP_COLOR: Color = (0.91, 0.41, 0.10, 1.0)
 MANY = 3
 """A body to which so much is attached is a trunk or platform and gets the box of its inertia too."""
 
-PLAUSIBLE = 0.25
+PLAUSIBLE = 0.12
 """How large a body may be drawn, as a part of the robot's size, at the end of a branch with its mass at its joint."""
 
 SLENDER = 4.0
@@ -130,12 +130,13 @@ def _body(i: int, model: Model, points: Array, radius: float, size: float) -> It
         yield between(np.zeros(3), point, radius, i)
     if len(apart) == 2 and _apart_in_direction(*apart):
         yield between(apart[0], apart[1], radius, i)
-    if not len(apart) or len(apart) >= MANY:
-        mass = model.bodies[i].mass_properties
-        carried = model.joints[i].kind.nv != 6 and not len(apart)
+    if len(apart) >= MANY or model.joints[i].kind.nv == 6:
+        yield from _massive(i, model.bodies[i].mass_properties, radius, size, size, bool(apart))
+    elif not apart and not model.children[i]:
         # Many files have inertias far too large for their links; those must not bury the robot.
-        largest = max(PLAUSIBLE * size, 2.5 * float(np.linalg.norm(mass.com))) if carried else size
-        yield from _massive(i, mass, radius, size, largest, bool(len(apart)))
+        mass = model.bodies[i].mass_properties
+        largest = max(PLAUSIBLE * size, 2.5 * float(np.linalg.norm(mass.com)))
+        yield from _massive(i, mass, radius, size, largest, False)
 
 
 def _apart_in_direction(a: Array, b: Array) -> bool:
