@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .commands import codegen, cost, info
+from .commands import codegen, cost, dynamics, info, listing, run
 from .commands.shared import ERROR, complain, warnings_as_lines
 from .errors import KinetreeError
 
@@ -42,10 +42,11 @@ class _Group(TyperGroup):
 
 
 app = typer.Typer(
-    name="kinetree", cls=_Group, help=HELP, no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False
-)
+    name="kinetree", cls=_Group, help=HELP, no_args_is_help=True, add_completion=True, rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)  # fmt: skip
 
-LOOK, COMPUTE, EXPORT = "Look", "Compute", "Count and write"
+GALLERY, LOOK, COMPUTE, EXPORT = "Gallery and studies", "Look", "Compute", "Count and write"
 
 
 def _show_version(wanted: bool) -> None:
@@ -66,7 +67,11 @@ def main(
 
 
 for panel, name, command in (
+    (GALLERY, "list", listing.list_all),
+    (GALLERY, "run", run.run),
     (LOOK, "info", info.info),
+    (COMPUTE, "id", dynamics.inverse),
+    (COMPUTE, "fd", dynamics.forward),
     (EXPORT, "cost", cost.cost),
     (EXPORT, "codegen", codegen.codegen),
 ):

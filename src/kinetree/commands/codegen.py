@@ -40,9 +40,9 @@ def codegen(
 ) -> None:
     """Write algorithms as C99 without allocation: a source file, a header and a test program.
 
-    By default inverse and forward dynamics. An example:
+    By default inverse and forward dynamics. For example:
 
-    kinetree codegen arm.urdf -o build -a inverse_dynamics -a jacobian -f tool
+        kinetree codegen arm.urdf -o build -a inverse_dynamics -a jacobian -f tool
     """
     from ..codegen import codegen as write
 

@@ -28,9 +28,9 @@ def cost(
 ) -> None:
     """Count the operations of every algorithm, beside what the literature publishes.
 
-    An example:
+    For example:
 
-    kinetree cost examples/kuka_kr5.urdf
+        kinetree cost examples/kuka_kr5.urdf
     """
     from .. import cost as costs
 

@@ -24,11 +24,10 @@ def info(
 ) -> None:
     """Show a robot: its tree, joints, masses, limits, frames; of a mechanism also its loops and what they leave.
 
-    Examples
-    --------
-    kinetree info examples/kuka_kr5.urdf
+    For example:
 
-    kinetree info four-bar --json
+        kinetree info examples/kuka_kr5.urdf
+        kinetree info four-bar --json
     """
     robot = load_robot(robot_name, floating_base, mimic, strict)
     mobility = _mobility(robot)

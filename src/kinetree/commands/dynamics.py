@@ -1,0 +1,234 @@
+"""``kinetree id`` and ``kinetree fd``: inverse and forward dynamics of a table of motions, row by row."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from rich.markup import escape
+from rich.progress import Progress
+
+from ..errors import KinetreeError, OptionError
+from .shared import (
+    FloatingBase,
+    Json,
+    Mimic,
+    RobotName,
+    Strict,
+    load_robot,
+    make_console,
+    messages,
+    note,
+    print_json,
+)
+from .sinks import Sink, new_table
+from .tables import Part, open_table
+
+if TYPE_CHECKING:
+    from ..robot import Robot
+
+Array = np.ndarray
+Law = Callable[..., Array]
+
+Motion = Annotated[
+    Path, typer.Argument(metavar="MOTION", help="Table of states: .csv, .parquet or .npz.", show_default=False)
+]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", help="Table to write: .csv, .parquet or .npz.", show_default=False)
+]
+Friction = Annotated[bool, typer.Option("--friction", help="With the joints' own damping and friction.")]
+Threads = Annotated[int, typer.Option(help="How many at once; 0 for one per processor.")]
+
+
+def inverse(
+    robot_name: RobotName,
+    motion: Motion,
+    output: Output,
+    friction: Friction = False,
+    threads: Threads = 0,
+    floating_base: FloatingBase = False,
+    mimic: Mimic = "follow",
+    strict: Strict = False,
+    as_json: Json = False,
+) -> None:
+    """Inverse dynamics: joint forces for every row of a motion.
+
+    The motion has a column for each coordinate, velocity and acceleration, named as in `q_elbow`, `v_elbow`,
+    `a_elbow` (or `q0`, `q1`, ...); perhaps `time`, which must increase. Without such names the columns are taken in
+    that order. The answer has the columns `tau_elbow`, ... . Files are read and written in parts, so they may be larger
+    than the memory; a fault is told with file and line, and leaves no file behind. Of `.npz` files the arrays `q`, `v`,
+    `a` and `time` are used. Of a mechanism with loops the motion must be one that its loops allow.
+
+    For example:
+
+        kinetree id examples/kuka_kr5.urdf motion.csv -o tau.csv
+        kinetree id four-bar kinetree-results/four-bar/inverse-motion.csv -o tau.parquet
+    """
+    robot = load_robot(robot_name, floating_base, mimic, strict)
+    wanted = {"q": robot.q_names, "v": robot.v_names, "a": robot.v_names}
+    _run(robot, "inverse_dynamics", wanted, "tau", motion, output, friction, threads, as_json)
+
+
+def forward(
+    robot_name: RobotName,
+    motion: Motion,
+    output: Output,
+    friction: Friction = False,
+    threads: Threads = 0,
+    floating_base: FloatingBase = False,
+    mimic: Mimic = "follow",
+    strict: Strict = False,
+    as_json: Json = False,
+) -> None:
+    """Forward dynamics: accelerations for every row of states and joint forces.
+
+    The table has a column for each coordinate, velocity and joint force, named as in `q_elbow`, `v_elbow`,
+    `tau_elbow`; the answer has the columns `a_elbow`, ... . For all else see `kinetree id --help`.
+
+    For example:
+
+        kinetree fd examples/kuka_kr5.urdf states.csv -o accelerations.csv
+    """
+    robot = load_robot(robot_name, floating_base, mimic, strict)
+    wanted = {"q": robot.q_names, "v": robot.v_names, "tau": robot.v_names}
+    _run(robot, "forward_dynamics", wanted, "a", motion, output, friction, threads, as_json)
+
+
+def _run(
+    robot: Robot, method: str, wanted: dict[str, list[str]], key: str, motion: Path, output: Path, friction: bool,
+    threads: int, as_json: bool,
+) -> None:  # fmt: skip
+    if threads < 0:
+        raise OptionError(f"--threads must be a number of threads, or 0 for one per processor, not {threads}")
+    begin = time.perf_counter()
+    source = open_table(motion, wanted)
+    if source.remark:
+        note(source.remark)
+
+    def law(*state: Array) -> Array:
+        return np.asarray(getattr(robot, method)(*state, **({"friction": True} if friction else {})))
+
+    with new_table(output, key, robot.v_names, source.has_time) as sink, _bar(motion) as advance:
+        rows = convert(source.parts(), law, sink, threads or os.cpu_count() or 1, advance)
+        if not rows:
+            raise OptionError(f"{motion} has no rows, so there is nothing to compute")
+    seconds = time.perf_counter() - begin
+    if as_json:
+        print_json({"robot": robot.name, "rows": rows, "seconds": seconds, "output": str(output)})
+    else:
+        make_console().print(f"{rows:,} rows in {seconds:.2f} s, written to {escape(str(output))}", soft_wrap=True)
+
+
+# ------------------------------------------------------------------ parts, several at once
+
+
+@dataclass(frozen=True)
+class Computed:
+    """A part that is through."""
+
+    part: Part
+    rows: int
+    first: float
+    last: float
+    encoded: Any
+
+
+def convert(
+    parts: Iterable[Part], law: Law, sink: Sink, threads: int, advance: Callable[[float], None] = lambda share: None
+) -> int:
+    """Compute every row and write the answers in order; how many there were."""
+    rows, last = 0, -np.inf
+    for done in _in_order(parts, lambda part: _compute(part, law, sink), threads):
+        if not done.rows:
+            continue
+        if not done.first > last:
+            raise done.part.fault(0, _not_increasing(last, done.first))
+        rows, last = rows + done.rows, done.last
+        sink.write(done.encoded)
+        advance(done.part.share)
+    return rows
+
+
+def _in_order(parts: Iterable[Part], work: Callable[[Part], Computed], threads: int) -> Iterator[Computed]:
+    """Work on a few parts at once; the first alone, since it makes the machine code for all."""
+    waiting: deque[Future[Computed]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        try:
+            for k, part in enumerate(parts):
+                if k == 0:
+                    yield work(part)
+                    continue
+                waiting.append(pool.submit(work, part))
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+def _compute(part: Part, law: Law, sink: Sink) -> Computed:
+    rows = part.read()
+    if not len(rows):
+        return Computed(part, 0, np.nan, np.nan, None)
+    times = rows.time
+    if times is not None:
+        steps = np.diff(times, prepend=-np.inf)
+        if not (steps > 0.0).all():
+            bad = int(np.argmin(steps > 0.0))
+            raise part.fault(bad, _not_increasing(times[bad - 1] if bad else -np.inf, times[bad]))
+    try:
+        answer = law(*rows.arrays)
+    except KinetreeError as problem:
+        bad = first_fault(rows.arrays, law)
+        raise part.fault(bad, _of_one_row(rows.arrays, bad, law, problem)) from None
+    # without times every part seems to come later than the one before
+    first, last = (np.inf, -np.inf) if times is None else (float(times[0]), float(times[-1]))
+    return Computed(part, len(rows), first, last, sink.encode(times, answer))
+
+
+def first_fault(arrays: tuple[Array, ...], law: Law) -> int:
+    """The first row that a law refuses, found by halving."""
+    begin, end = 0, len(arrays[0])  # it is in here, and everything before is good
+    while end - begin > 1:
+        middle = (begin + end) // 2
+        try:
+            law(*(x[begin:middle] for x in arrays))
+            begin = middle
+        except KinetreeError:
+            end = middle
+    return begin
+
+
+def _of_one_row(arrays: tuple[Array, ...], row: int, law: Law, problem: KinetreeError) -> str:
+    """What the law says about that row alone, without its place in a batch."""
+    try:
+        law(*(x[row] for x in arrays))
+    except KinetreeError as alone:
+        return str(alone)
+    return str(problem)
+
+
+def _not_increasing(before: float, now: float) -> str:
+    if np.isnan(now):
+        return "time is not a number"
+    return f"time does not increase: {now:.10g} s after {before:.10g} s"
+
+
+@contextmanager
+def _bar(motion: Path) -> Iterator[Callable[[float], None]]:
+    """How far it is, on a terminal; called with the share of the file that is through."""
+    console = messages()
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(escape(motion.name), total=1.0)
+        yield lambda share: progress.update(task, advance=share)

@@ -1,0 +1,223 @@
+"""``kinetree run``: studies, their facts, and a folder of results for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from ..errors import KinetreeError, OptionError, UnknownNameError
+from .shared import ERROR, FACT_FAILS, Json, complain, complete_study, make_console, messages, print_json
+
+if TYPE_CHECKING:
+    from ..gallery import Result, Study
+
+Names = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="NAME",
+        help="Studies that 'kinetree list' shows, 'all', or files of your own (see 'kinetree new').",
+        show_default=False,
+        autocompletion=complete_study,
+    ),
+]
+Output = Annotated[
+    Path, typer.Option("--output", "-o", metavar="DIR", help="Where the results go, a folder per study.")
+]
+Analysis = Annotated[
+    list[str] | None,
+    typer.Option("--analysis", "-a", help="Only this analysis; may be given several times.", show_default=False),
+]
+
+Quick = Annotated[bool, typer.Option("--quick", help="Fewer samples, less time simulated; every fact is kept.")]
+
+
+def run(
+    names: Names,
+    output: Output = Path("kinetree-results"),
+    analysis: Analysis = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer samples, less time simulated; every fact is kept.")
+    ] = False,
+    pictures: Annotated[bool, typer.Option(help="Draw plots; needs matplotlib.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Run studies: compute, check what the sources state, write a folder with plots, data and summaries.
+
+    The table shows each fact as stated beside what was measured. The exit code is 3 if a fact that should hold does
+    not; a fact that is known not to hold is shown with the reason and does not count.
+
+    For example:
+
+        kinetree run four-bar
+        kinetree run all --quick -o results
+        kinetree run my-study.yaml --analysis simulation
+    """
+    studies = find_studies(names)
+    _refuse_twins(studies)
+    chosen = choose(studies, analysis)
+    console = make_console()
+    done = Done()
+    with _progress(sum(len(own) for own in chosen.values())) as bar:
+        for study in studies:
+            if study.name not in chosen:
+                continue
+            result = done.try_one(study, chosen[study.name], quick, output, pictures, bar)
+            if result is not None and not as_json:
+                _show(console, result, done.folders[study.name])
+    if as_json:
+        print_json(done.as_dict())
+    elif len(studies) > 1:
+        console.print(_overview(done))
+    if done.code:
+        raise typer.Exit(done.code)
+
+
+# ------------------------------------------------------------------ which studies
+
+
+def find_studies(names: Sequence[str]) -> list[Study]:
+    """Studies of the gallery by name, ``all`` of them, or files of the user's own."""
+    from .. import gallery
+
+    found: dict[str, Study] = {}
+    for name in names:
+        if name == "all":
+            found.update({n: gallery.study(n) for n in gallery.studies()})
+        elif name in gallery.studies():
+            found[name] = gallery.study(name)
+        elif Path(name).suffix.lower() in (".yaml", ".yml") or Path(name).is_file():
+            from ..gallery.user_study import read
+
+            found[str(Path(name).resolve())] = read(name)
+        elif name in gallery.names():
+            raise OptionError(f"{name!r} is a system without a study: look at it with 'kinetree info {name}'")
+        else:
+            raise UnknownNameError("study, and no file,", name, ["all", *gallery.studies()])
+    return list(found.values())
+
+
+def _refuse_twins(studies: Sequence[Study]) -> None:
+    names = [study.name for study in studies]
+    for name in names:
+        if names.count(name) > 1:
+            raise OptionError(f"two studies are named {name!r}, and so would be their folders: run them one by one")
+
+
+def choose(studies: Sequence[Study], analyses: Sequence[str] | None) -> dict[str, list[str]]:
+    """The analyses to run of each study; of several studies, those that have one of those asked for."""
+    if not analyses:
+        return {study.name: list(study.analyses) for study in studies}
+    known = list(dict.fromkeys(name for study in studies for name in study.analyses))
+    for name in analyses:
+        if name not in known:
+            raise UnknownNameError("analysis in these studies", name, known)
+    chosen = {study.name: [name for name in study.analyses if name in analyses] for study in studies}
+    return {name: own for name, own in chosen.items() if own}
+
+
+# ------------------------------------------------------------------ running
+
+
+@dataclass
+class Done:
+    """What came out so far."""
+
+    results: dict[str, Result] = field(default_factory=dict)
+    folders: dict[str, Path] = field(default_factory=dict)
+    errors: dict[str, str] = field(default_factory=dict)
+
+    def try_one(
+        self, study: Study, analyses: Sequence[str], quick: bool, output: Path, pictures: bool, bar: Bar
+    ) -> Result | None:
+        """Run and write a study; an error in it does not keep the others from running."""
+        before = bar.begun
+        try:
+            result = study.run(analyses, quick=quick, tell=lambda name: bar.tell(study.name, name))
+            bar.say(f"{study.name}: writing")
+            self.folders[study.name] = result.write(output / study.name, pictures)
+        except KinetreeError as problem:
+            bar.begun = before + len(analyses)
+            self.errors[study.name] = str(problem)
+            complain("red", "error", f"{study.name}: {problem}")
+            return None
+        self.results[study.name] = result
+        return result
+
+    @property
+    def code(self) -> int:
+        """The exit code: errors come before facts."""
+        if self.errors:
+            return ERROR
+        return FACT_FAILS if any(result.faults for result in self.results.values()) else 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        studies = [r.as_dict() | {"folder": str(self.folders[name])} for name, r in self.results.items()]
+        return {"exit_code": self.code, "studies": studies, "errors": self.errors}
+
+
+@dataclass
+class Bar:
+    """How far it is; counts analyses that are through."""
+
+    progress: Progress
+    task: Any
+    begun: int = 0
+
+    def tell(self, study: str, analysis: str) -> None:
+        """An analysis begins, so the one before is through."""
+        self.progress.update(self.task, completed=self.begun, description=f"{escape(study)}: {escape(analysis)}")
+        self.begun += 1
+
+    def say(self, text: str) -> None:
+        """Something else is going on."""
+        self.progress.update(self.task, completed=self.begun, description=escape(text))
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Bar]:
+    console = messages()
+    columns = (
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+    )  # fmt: skip
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        yield Bar(progress, progress.add_task("starting", total=total))
+
+
+# ------------------------------------------------------------------ showing
+
+
+def _show(console: Any, result: Result, folder: Path) -> None:
+    """Facts, what was computed, where it is."""
+    console.print(result.table())
+    for name, outcome in result.outcomes.items():
+        made = [f"{len(outcome.facts)} facts", *(f"table {t}" for t in outcome.tables)]
+        made += [f"record {r}" for r in outcome.records] + [f"figure {f}" for f in outcome.figures]
+        line = f"{name}: {', '.join(made)}; {result.seconds[name]:.1f} s"
+        console.print(f"[dim]{escape(line)}[/]", soft_wrap=True)
+    console.print(f"written to {escape(str(folder))}", soft_wrap=True)
+    console.print()
+
+
+def _overview(done: Done) -> Table:
+    """One line per study."""
+    table = Table(title="All studies", title_justify="left")
+    table.add_column("study", no_wrap=True)
+    for heading in ("facts hold", "known exceptions", "fail", "seconds"):
+        table.add_column(heading, justify="right")
+    for name, result in done.results.items():
+        holding = sum(bool(fact.holds) for fact in result.facts)
+        failing = f"[bold red]{len(result.faults)}[/]" if result.faults else "0"
+        seconds = f"{sum(result.seconds.values()):.1f}"
+        table.add_row(escape(name), f"{holding} of {len(result.facts)}", str(len(result.exceptions)), failing, seconds)
+    for name in done.errors:
+        table.add_row(escape(name), "[bold red]error[/]", "", "", "")
+    return table
