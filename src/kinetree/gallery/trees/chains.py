@@ -86,7 +86,7 @@ SPATIAL_DOUBLE_PENDULUM = System(
         "spatial double pendulum: a ball joint, then a hinge",
         "000 figure 4.5",
         (
-            "The book has no numbers: rods of 1 m and 1 kg, the hinge about y.",
+            "The book has no numbers: cylinders of 1 m, 1 kg and 0.05 m in radius, the hinge about y.",
             "Motion and start of the free fall are ours; the middle Euler angle stays far from 90 degrees, where the "
             "sequence YXZ is singular (000 L998).",
         ),
