@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import base64
 import json
 import os
@@ -91,6 +92,7 @@ class Browser:
             self.process = subprocess.Popen(
                 arguments, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
             )
+        atexit.register(self.close)  # a viewer that nobody closes must not leave a browser behind
 
     def check_alive(self) -> None:
         """Raise with the browser's own words if it has ended."""
@@ -103,6 +105,7 @@ class Browser:
 
     def close(self) -> None:
         """End the browser and remove its traces."""
+        atexit.unregister(self.close)
         if self._socket is not None:
             self._socket.close()
             self._socket = None
