@@ -1,5 +1,6 @@
 """What is drawn: the file's own shapes where it has any, and shapes from the robot's numbers where it has none."""
 
+import mujoco
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -9,7 +10,8 @@ import kinetree as kt
 from helpers.robots import arm, random_state, random_tree
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
 from kinetree.view import skeleton, view
-from kinetree.view.geometry import Box, Capsule, Cylinder, MeshFile, Sphere, read_visuals
+from kinetree.view.geometry import Box, Capsule, Cylinder, Ellipsoid, Facets, MeshFile, Sphere, read_visuals
+from kinetree.view.mjcf_geometry import read_geoms
 from kinetree.view.track import Poses, rotate
 from kinetree.view.triangles import triangles
 from kinetree.view.viewer import appearance, extent
@@ -175,6 +177,58 @@ def test_meshes_of_real_robots_are_where_pinocchio_has_them(name):
     assert len(ours) == len(theirs) >= 3
     for corners in theirs:  # the order differs
         assert np.abs(ours - corners).max(axis=(1, 2)).min() < 1e-6
+
+
+MJCF = """<mujoco model="all shapes">
+  <asset><mesh name="part" file="part.stl" scale="0.001 0.002 0.001"/><material name="gold" rgba="1 0.8 0 1"/></asset>
+  <worldbody>
+    <geom type="plane" size="1 1 1"/>
+    <body name="arm" pos="0.1 0.2 0.3" euler="20 30 40"><joint name="hinge" axis="1 2 3" pos="0.1 0 0.05"/>
+      <geom type="box" size="0.1 0.2 0.3" pos="0.1 0 0" euler="10 0 50" rgba="1 0 0 0.5"/>
+      <geom type="sphere" size="0.2" pos="0 0.3 0"/><geom type="ellipsoid" size="0.1 0.2 0.3" euler="0 20 0"/>
+      <geom type="capsule" size="0.05" fromto="0 0 0 0.3 0.2 0.1" material="gold"/>
+      <geom type="box" size="1 1 1" group="3"/>
+      <body pos="0 0 0.4"><geom type="cylinder" size="0.1 0.2" euler="60 0 0"/>
+        <body name="hand" pos="0 0.1 0"><joint name="slide" type="slide"/>
+          <geom type="mesh" mesh="part" pos="0.2 0.1 0" euler="0 0 30"/></body></body>
+    </body>
+  </worldbody>
+</mujoco>"""
+
+
+def test_geoms_of_mjcf_are_where_mujoco_has_them(tmp_path):
+    block = trimesh.creation.box(extents=(100, 200, 300))
+    block.apply_translation((40, 0, 10))
+    block.export(tmp_path / "part.stl")
+    path = tmp_path / "robot.xml"
+    path.write_text(MJCF)
+    robot = kt.load(path)
+    looks, problems = read_geoms(path, robot.model)
+    assert problems == []
+    assert [type(look.shape) for look in looks] == [Box, Sphere, Ellipsoid, Capsule, Cylinder, Facets]
+    assert looks[0].color == pytest.approx((1, 0, 0, 0.5))
+    assert looks[3].color == pytest.approx((1, 0.8, 0, 1))
+    compiled = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(compiled)
+    data.qpos[:] = q = np.array([0.7, -0.2])
+    mujoco.mj_forward(compiled, data)
+    poses = Poses.of(robot.model, q)
+    drawn = [i for i in range(compiled.ngeom) if compiled.geom_type[i] != 0 and compiled.geom_group[i] < 3]
+    for look, i in zip(looks, drawn, strict=True):
+        (part,) = triangles(look.shape)
+        local = part.vertices @ look.pose.rotation.T + look.pose.position
+        ours = rotate(poses.wxyz[look.body], local) + poses.position[look.body]
+        back = (ours - data.geom_xpos[i]) @ data.geom_xmat[i].reshape(3, 3)  # into MuJoCo's frame of the geom
+        np.testing.assert_allclose(back, part.vertices, atol=1e-12)
+        low, high = (
+            compiled.geom_aabb[i, :3] - compiled.geom_aabb[i, 3:],
+            compiled.geom_aabb[i, :3] + compiled.geom_aabb[i, 3:],
+        )
+        np.testing.assert_allclose(part.vertices.min(axis=0), low, atol=2e-3)
+        np.testing.assert_allclose(part.vertices.max(axis=0), high, atol=2e-3)
+    with view(path, port=0) as viewer:
+        assert not viewer.marks_shown
+        assert viewer.scene.problems == []
 
 
 # ------------------------------------------------------------------ from the robot's numbers

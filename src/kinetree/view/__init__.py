@@ -20,7 +20,7 @@ from ..errors import OptionError, UnknownNameError
 from ..load import load
 from ..robot import Robot
 from ..simulation.record import Record
-from .geometry import is_urdf
+from .geometry import format_of
 from .track import Track
 from .viewer import FILM, PICTURE, PORT, Viewer
 
@@ -49,7 +49,7 @@ def view(
     record : Record or path, optional
         What :func:`kinetree.simulate` returned, or a file it was saved to.
     geometry : path, optional
-        URDF file to take the links' looks from; by default the robot file, if ``robot`` is one.
+        URDF or MJCF file to take the links' looks from; by default the robot file, if ``robot`` is one.
     contacts : optional
         Where the record's contact forces act: the ground, contacts or frames it was simulated with.
     load_options : dict, optional
@@ -76,8 +76,8 @@ def view(
         track = _gallery_motion(name, shown)
     if geometry is not None:
         file = Path(geometry)
-        if not is_urdf(file):
-            raise OptionError(f"geometry must be a URDF file, which {str(file)!r} is not")
+        if not format_of(file):
+            raise OptionError(f"geometry must be a URDF or MJCF file, which {str(file)!r} is not")
     return Viewer(shown, track, file=file, **options)
 
 

@@ -56,6 +56,21 @@ class Sphere:
 
 
 @dataclass(frozen=True)
+class Ellipsoid:
+    """An ellipsoid about the origin, with its radii along the axes."""
+
+    radii: tuple[float, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class Facets:
+    """Triangles: corners (n, 3), and which three corners each has (m, 3)."""
+
+    vertices: Array
+    faces: Array
+
+
+@dataclass(frozen=True)
 class MeshFile:
     """Triangles in a file, stretched along the axes."""
 
@@ -63,7 +78,7 @@ class MeshFile:
     scale: tuple[float, float, float] = (1.0, 1.0, 1.0)
 
 
-Shape = Box | Cylinder | Capsule | Sphere | MeshFile
+Shape = Box | Cylinder | Capsule | Sphere | Ellipsoid | Facets | MeshFile
 
 
 @dataclass(frozen=True)
@@ -82,7 +97,7 @@ class Look:
     role : {"link", "joint", "loop", "base"}
         What it stands for.
     line : int or None
-        Where the file asks for it.
+        Where the file asks for it, 0 if that is not known; None for shapes that no file asks for.
     """
 
     body: int
@@ -96,13 +111,14 @@ class Look:
 # ------------------------------------------------------------------ URDF
 
 
-def is_urdf(path: Path) -> bool:
-    """Whether a robot file is URDF, by its name and, for ``.xml``, its root element."""
+def format_of(path: Path) -> str:
+    """``"urdf"``, ``"mjcf"``, or nothing for a file that says nothing about looks."""
     if not path.is_file():
         raise RobotFileNotFoundError(f"no robot file {str(path)!r} to take looks from")
-    if path.suffix.lower() == ".urdf":
-        return True
-    return path.suffix.lower() == ".xml" and xml.parse(path.read_bytes(), str(path)).tag == "robot"
+    suffix = path.suffix.lower()
+    if suffix in (".xml", ".mjcf"):
+        return {"robot": "urdf", "mujoco": "mjcf"}.get(xml.parse(path.read_bytes(), str(path)).tag, "")
+    return "urdf" if suffix == ".urdf" else ""
 
 
 def read_visuals(path: Path, model: Model, package_dirs: Sequence[Path] = ()) -> tuple[list[Look], list[str]]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileFormatError
-from .geometry import Box, Capsule, Color, Cylinder, MeshFile, Shape, Sphere
+from .geometry import Box, Capsule, Color, Cylinder, Ellipsoid, Facets, MeshFile, Shape, Sphere
 
 Array = np.ndarray
 
@@ -44,6 +44,7 @@ def triangles(shape: Shape) -> list[Part]:
     FileFormatError
         If it is a mesh file that cannot be read.
     """
+    import trimesh
     from trimesh import creation
 
     if isinstance(shape, MeshFile):
@@ -58,6 +59,11 @@ def triangles(shape: Shape) -> list[Part]:
         mesh.apply_translation((0.0, 0.0, -mesh.bounds.mean(axis=0)[2]))
     elif isinstance(shape, Sphere):
         mesh = creation.icosphere(subdivisions=3, radius=shape.radius)
+    elif isinstance(shape, Ellipsoid):
+        mesh = creation.icosphere(subdivisions=3)
+        mesh.apply_scale(shape.radii)
+    elif isinstance(shape, Facets):
+        mesh = trimesh.Trimesh(shape.vertices, shape.faces, process=False)
     return [_part(mesh, None)]
 
 

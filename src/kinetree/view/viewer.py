@@ -21,6 +21,7 @@ from ..mechanism import Mechanism
 from ..model.tree import BASE, Joint
 from ..robot import Robot
 from . import geometry, shots, skeleton
+from .mjcf_geometry import read_geoms
 from .panel import Panel
 from .player import Player
 from .scene import Scene
@@ -51,7 +52,7 @@ class Viewer:
     track : Track, optional
         A motion to play.
     file : path, optional
-        URDF file to take the links' looks from.
+        URDF or MJCF file to take the links' looks from.
     q : array_like, optional
         Configuration to begin with, where there is no motion.
     trails : sequence of str
@@ -103,7 +104,7 @@ class Viewer:
         try:
             self.scene = Scene(self.server, robot.model, looks, size)
             self._warn(problems + self.scene.problems, file)
-            self.marks_shown = not any(look.line for look in looks)
+            self.marks_shown = all(look.line is None for look in looks)
             self.scene.show_marks("joint", self.marks_shown)
             if track is None and q is None and robot.model.has_quaternion_base and any(robot.model.gravity):
                 self.start = self._standing(self.start)
@@ -423,8 +424,11 @@ def appearance(
     """Shapes from the file where it has any, and from joints and inertia where it has none."""
     looks: list[geometry.Look] = []
     problems: list[str] = []
-    if file is not None and geometry.is_urdf(Path(file)):
+    kind = geometry.format_of(Path(file)) if file is not None else ""
+    if file is not None and kind == "urdf":
         looks, problems = geometry.read_visuals(Path(file), robot.model, [Path(p) for p in package_dirs])
+    elif file is not None and kind == "mjcf":
+        looks, problems = read_geoms(Path(file), robot.model)
     dressed = {look.body for look in looks}
     bare = [i for i in range(len(robot.model.bodies)) if i not in dressed]
     if not dressed:
