@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 import kinetree as kt
 from kinetree.simulation.contact import Contact, RigidContacts, contacts_at
 from kinetree.simulation.rigid import simulate_rigid
-from kinetree.simulation.surfaces import Ball, Plane, Spot
+from kinetree.simulation.surfaces import Ball, Plane, Spot, box
 
 G = 9.81
 CORNERS = [Spot("block", (x, y, -0.2)) for x in (-0.5, 0.5) for y in (-0.3, 0.3)]
@@ -241,6 +241,22 @@ def test_machine_code_gives_the_same_run():
     assert np.all(np.diff(runs[0].energy.ground) < 1e-9)  # contacts only take
     gaps = [RigidContacts(block(), contacts).look(q, v).gap.min() for q, v in zip(runs[0].q, runs[0].v, strict=True)]
     assert min(gaps) > -1e-8
+
+
+def test_a_tumbling_block_keeps_the_balance_of_energy_and_stays_out():
+    """Eight corners, friction, blows on edges and faces: a run with all kinds of events."""
+    robot = block()
+    contacts = contacts_at(box("block", (1.0, 0.6, 0.4)), friction=0.8, restitution=0.3)
+    turn = Rotation.from_euler("xyz", (0.4, 0.7, -0.2)).as_quat()
+    q, v = np.concatenate([turn, (0, 0, 0.9)]), np.array([1.0, -0.5, 0.3, 0.5, 0.0, 0.0])
+    record = simulate_rigid(robot, contacts, q, v, time=1.0, output=21, rtol=1e-7, atol=1e-9)
+    kinds = {e.name.partition(" ")[0] for e in record.events}
+    assert {"impact", "sliding", "open"} <= kinds
+    assert record.energy.relative_error < 1e-5
+    assert np.all(np.diff(record.energy.ground) < 1e-7)
+    rigid = RigidContacts(robot, contacts)
+    assert min(rigid.look(a, b).gap.min() for a, b in zip(record.q, record.v, strict=True)) > -1e-5
+    assert record.contact_forces[..., 2].min() > -1e-7
 
 
 def test_bad_input_is_named():

@@ -411,13 +411,18 @@ class RigidContacts:
             1.0, float(np.max(np.abs(state.bias), initial=0.0)), float(np.max(np.abs(mobility.free), initial=0.0))
         )
         mode = ["open"] * n
+        pushing = local[:, 0] > 1e-6 * float(
+            np.max(local[:, 0], initial=0.0)
+        )  # rates of those are zero but for rounding
+        held = np.linalg.norm(local[:, 1:], axis=1) if self.shape == "cone" else np.abs(local[:, 1:]).sum(axis=1)
+        inside = held < (1.0 - 1e-6) * self.mu * local[:, 0]
         for k, i in enumerate(closed):
-            opening[i] = 0.0 if abs(rates[i, 0]) <= size else rates[i, 0]
+            opening[i] = 0.0 if pushing[i] or abs(rates[i, 0]) <= size else rates[i, 0]
             if opening[i] > 0.0:
                 mode[i] = "breaking"
             elif self.mu[i] == 0.0:
                 mode[i] = "closed"
-            elif not np.isnan(sliding[k, 0]) or np.linalg.norm(rates[i, 1:]) > size:
+            elif not np.isnan(sliding[k, 0]) or (not inside[i] and np.linalg.norm(rates[i, 1:]) > size):
                 mode[i] = "sliding"
             else:
                 mode[i] = "sticking"

@@ -459,9 +459,13 @@ class RigidRun:
         Where contacts are redundant, forces (and with friction accelerations) are not unique, and those
         of the complementarity problem need not be the ones that this phase is integrated with.
         """
-        for _ in range(60 if starting else 0):
+        for tries in range(60 if starting else 0):
             now = self.instant(t, y)
             rates = now.state.jacobian @ self.held(now)[1] + now.state.bias
+            size = 1e-6 * (1.0 + float(np.max(np.abs(now.mobility.free))))
+            ahead = [float(rates[k, 1:] @ now.state.axes[k, 1:] @ self.mode.sliding[k]) for k in starting]
+            if tries == 0 and min(ahead) > -size:
+                return  # as the complementarity problem has it
             change = 0.0
             for k in starting:
                 along, old = rates[k, 1:] @ now.state.axes[k, 1:], self.mode.sliding[k]
