@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .commands import codegen, cost, dynamics, info, listing, run
+from .commands import codegen, cost, dynamics, info, listing, run, simulate
 from .commands.shared import ERROR, complain, warnings_as_lines
 from .errors import KinetreeError
 
@@ -72,6 +72,7 @@ for panel, name, command in (
     (LOOK, "info", info.info),
     (COMPUTE, "id", dynamics.inverse),
     (COMPUTE, "fd", dynamics.forward),
+    (COMPUTE, "simulate", simulate.simulate),
     (EXPORT, "cost", cost.cost),
     (EXPORT, "codegen", codegen.codegen),
 ):

@@ -67,7 +67,7 @@ class CsvSink(Sink):
         csv.writer(header, lineterminator="\n").writerow(self.names)
         self.stream.write(header.getvalue().encode())
 
-    def encode(self, time: Array | None, values: Array) -> bytes:
+    def encode(self, time: Array | None, values: Array) -> Any:
         """Lines of text."""
         columns = self.columns(time, values)
         found = pyarrow()
@@ -77,9 +77,9 @@ class CsvSink(Sink):
         stream = found.BufferOutputStream()
         table = found.table({str(k): column for k, column in enumerate(columns.values())})
         found.csv.write_csv(table, stream, found.csv.WriteOptions(include_header=False))
-        return bytes(stream.getvalue())
+        return stream.getvalue()
 
-    def write(self, encoded: bytes) -> None:
+    def write(self, encoded: Any) -> None:
         """Append lines."""
         self.stream.write(encoded)
 

@@ -19,7 +19,7 @@ Wanted = Mapping[str, Sequence[str]]
 """Quantities that are needed, such as ``q``, with the names of their entries."""
 
 FORMATS = (".csv", ".parquet", ".npz")
-BLOCK = 8_000_000
+BLOCK = 4_000_000
 """Bytes of a part of a CSV file."""
 ROWS = 65_536
 """Rows of a part of the other files."""
@@ -138,17 +138,9 @@ class CsvTable:
             for _ in range(self.skipped + self.has_header):
                 stream.readline()
                 line += 1
-            rest = b""
-            while block := stream.read(BLOCK):
-                cut = block.rfind(b"\n") + 1
-                if not cut:
-                    rest += block
-                    continue
-                whole, rest = rest + block[:cut], block[cut:]
-                yield self._part(whole, line, len(block) / size)
-                line += whole.count(b"\n")
-            if rest.strip():
-                yield self._part(rest, line, 0.0)
+            while block := stream.read(BLOCK) + stream.readline():
+                yield self._part(block, line, len(block) / size)
+                line += block.count(b"\n")
 
     def _part(self, block: bytes, line: int, share: float) -> Part:
         def fault(row: int, message: str) -> FileFormatError:

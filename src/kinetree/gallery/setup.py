@@ -1,0 +1,205 @@
+"""States, controllers and ground from plain words and numbers, as a command line or a study's file gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import OptionError, ShapeError, UnknownNameError
+from ..mechanism import Mechanism
+from ..robot import Robot
+from ..simulation import control, trajectories
+from ..simulation.controller import critical_damping, driven_joints
+from ..simulation.ground import Ground, HuntCrossley, PseudoCoulomb, whole_body
+from ..simulation.surfaces import Plane
+
+Array = np.ndarray
+Given = Sequence[float] | Mapping[str, Any] | str | None
+"""Numbers for all entries, numbers by joint, the name of a start, or nothing."""
+
+CONTROLLERS = ("none", "pd", "pd+gravity", "pid", "gravity", "computed-torque", "feedforward")
+KP = 100.0
+"""Stiffness unless told otherwise, in N m/rad or N/m; of computed torque in 1/s^2."""
+
+
+# ------------------------------------------------------------------ states
+
+
+def configuration(robot: Robot, given: Given = None, system: str | None = None, what: str = "configuration") -> Array:
+    """A configuration, loops closed.
+
+    Parameters
+    ----------
+    robot : Robot
+    given : sequence, mapping or str, optional
+        All ``nq`` coordinates; or those of some joints by name, the others staying where the robot is
+        drawn; or the name of a start of the gallery, such as ``free-fall``.
+    system : str, optional
+        Name in the gallery, if the robot is from there.
+    what : str
+        What to call it in messages.
+    """
+    if isinstance(given, str):
+        return _named_start(robot, given, system, what)
+    if given is None or isinstance(given, Mapping):
+        q = _drawn(robot, system)
+        return q if not given else _with_joints(robot, q, given, what)
+    return _counted(given, robot.nq, what, robot.q_names)
+
+
+def _drawn(robot: Robot, system: str | None) -> Array:
+    """Where a robot is if nobody says otherwise."""
+    from . import start
+
+    if system is not None:
+        q = start(system)
+        if len(q) == robot.nq:  # not so on a floating base that was asked for
+            return q
+    return robot.assembled() if isinstance(robot, Mechanism) else robot.neutral()
+
+
+def _named_start(robot: Robot, name: str, system: str | None, what: str) -> Array:
+    from . import start
+
+    if system is None:
+        raise OptionError(
+            f"{what}: give {robot.nq} numbers, or some joints by name, such as {robot.joint_names[0]!r}; {name!r} is "
+            "neither, and starts with names are for systems of the gallery"
+        )
+    return start(system, name)
+
+
+def _with_joints(robot: Robot, q: Array, given: Mapping[str, Any], what: str) -> Array:
+    values = {name: _of_joint(robot, name, value, "q", what) for name, value in given.items()}
+    q = q.copy()
+    for name, own in values.items():
+        q[robot.joint(name).q_slice] = own
+    if isinstance(robot, Mechanism):
+        q = robot.close(q, fixed=list(values))
+    return q
+
+
+def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity") -> Array:
+    """Velocities that the loops allow.
+
+    Parameters
+    ----------
+    given : sequence or mapping, optional
+        All ``nv`` of them; or those of some joints by name, the others being zero or, in loops,
+        following from the independent ones; at rest by default.
+    """
+    v = np.zeros(robot.nv)
+    if given is None:
+        return v
+    if isinstance(given, str):
+        raise OptionError(f"{what}: give {robot.nv} numbers, or joints by name; not {given!r}")
+    if not isinstance(given, Mapping):
+        return _counted(given, robot.nv, what, robot.v_names)
+    for name, value in given.items():
+        v[robot.joint(name).v_slice] = _of_joint(robot, name, value, "v", what)
+    if not isinstance(robot, Mechanism):
+        return v
+    independent = robot.independent(q)
+    places = [robot.v_names.index(name) for name in independent]
+    follow = set(np.flatnonzero(v)) - set(places)
+    if follow:
+        raise OptionError(
+            f"{what}: {robot.v_names[min(follow)]!r} follows from the others, since it is part of a loop; give "
+            f"{', '.join(independent)}"
+        )
+    return np.asarray(robot.velocities(q, v[places]))
+
+
+def _of_joint(robot: Robot, name: str, value: Any, which: str, what: str) -> Array:
+    joint = robot.joint(name)
+    count = joint.nq if which == "q" else joint.nv
+    return _counted(np.atleast_1d(np.asarray(value, dtype=float)), count, f"{what}: joint {name!r}", [])
+
+
+def _counted(given: Any, count: int, what: str, names: Sequence[str]) -> Array:
+    numbers = np.asarray(given, dtype=float)
+    if numbers.shape != (count,):
+        listed = f" ({', '.join(names[:8])}{', ...' if count > 8 else ''})" if names else ""
+        raise ShapeError(f"{what}: {count} numbers are needed{listed}, not {numbers.size}")
+    return numbers
+
+
+# ------------------------------------------------------------------ controllers
+
+
+def stay(robot: Robot, q: Array) -> trajectories.Trajectory:
+    """A desired motion that is none."""
+    return trajectories.Between(robot, q, q, 1.0).held()
+
+
+def controller(
+    kind: str, robot: Robot, desired: trajectories.Trajectory, *, kp: Any = None, kd: Any = None, ki: Any = 0.0,
+    senses: Sequence[Any] = (), begin: tuple[Array, Array] | None = None, limited: bool = False,
+) -> Any:  # fmt: skip
+    """A controller by name, or None.
+
+    Parameters
+    ----------
+    kind : str
+        One of :data:`CONTROLLERS`.
+    desired : Trajectory
+        Of the driven joints, or of all.
+    kp, kd, ki : float or sequence, optional
+        Gains; ``kp`` is :data:`KP` and ``kd`` critical damping of it by default.
+    senses : sequence
+        Ground that laws through the dynamics must know of.
+    begin : (q, v), optional
+        Where the robot starts, which feedforward of a floating base needs.
+    limited : bool
+        Stop at the robot's effort limits.
+    """
+    if kind not in CONTROLLERS:
+        raise UnknownNameError("controller", kind, CONTROLLERS)
+    stiffness = KP if kp is None else kp
+    damping = critical_damping(stiffness) if kd is None else kd
+    laws: dict[str, Callable[[], Any]] = {
+        "none": lambda: None,
+        "pd": lambda: control.PD(desired, stiffness, damping),
+        "pd+gravity": lambda: control.PD(desired, stiffness, damping) + control.GravityCompensation(),
+        "pid": lambda: control.PID(desired, stiffness, damping, ki),
+        "gravity": lambda: control.GravityCompensation(),
+        "computed-torque": lambda: control.ComputedTorque(desired, stiffness, damping, senses),
+        "feedforward": lambda: control.Feedforward(desired, stiffness, damping, senses, begin),
+    }
+    made = laws[kind]()
+    if made is not None and not driven_joints(robot.model):
+        raise OptionError(f"controller {kind!r}: no joint of {robot.name!r} has a motor")
+    return control.Saturated(made) if limited and made is not None else made
+
+
+# ------------------------------------------------------------------ ground
+
+
+def compliant_ground(
+    robot: Robot, spots: Sequence[Any], *, stiffness: float = 1e5, dissipation: float = 0.5, exponent: float = 1.5,
+    friction: float = 0.7, sliding_damping: float = 1000.0, height: float = 0.0, slope: float = 0.0,
+) -> Ground:  # fmt: skip
+    """Level or sloping ground that some frames of a robot can touch.
+
+    Parameters
+    ----------
+    spots : sequence
+        Names of frames, or spots; ``["all"]`` means every joint, body origin and frame.
+    stiffness, dissipation, exponent : float
+        Of Hunt and Crossley's law.
+    friction, sliding_damping : float
+        Coefficient of friction (0 for none), and how steeply friction rises with the speed.
+    height, slope : float
+        Of the plane; the slope in radians about y, going down towards positive x.
+    """
+    known = robot.frame_names
+    chosen = list(whole_body(robot)) if list(spots) == ["all"] else list(spots)
+    for spot in chosen:
+        name = getattr(spot, "frame", spot)
+        if name not in known:
+            raise UnknownNameError("frame that could touch the ground", name, known)
+    rubbing = PseudoCoulomb(friction, sliding_damping) if friction else None
+    surface = Plane.inclined(slope, point=(0.0, 0.0, height))
+    return Ground(chosen, HuntCrossley(stiffness, dissipation, exponent), rubbing, surface)
