@@ -136,6 +136,16 @@ def test_a_file_that_is_no_mesh_gives_one_warning_and_a_drawing_from_the_joints(
     assert len(seen) == 1
 
 
+def test_meshes_can_be_left_out(robot_folder):
+    path, robot = robot_folder()
+    with view(path, port=0, meshes=False) as viewer, view(robot, port=0) as plain:
+        assert len(viewer.scene.corners) == len(plain.scene.corners)
+        assert viewer.marks_shown
+    with view(robot, port=0, geometry=path) as dressed:
+        assert not dressed.marks_shown
+        assert len(dressed.scene.marks["link"]) == 4
+
+
 def visual_corners(robot, path, q):
     """Boxes around all visuals in the world: lowest and highest corner."""
     looks, problems = read_visuals(path, robot.model)

@@ -35,6 +35,7 @@ def view(
     record: Record | str | os.PathLike[str] | None = None,
     *,
     geometry: str | os.PathLike[str] | None = None,
+    meshes: bool = True,
     contacts: Any = None,
     load_options: dict[str, Any] | None = None,
     **options: Any,
@@ -50,6 +51,9 @@ def view(
         What :func:`kinetree.simulate` returned, or a file it was saved to.
     geometry : path, optional
         URDF or MJCF file to take the links' looks from; by default the robot file, if ``robot`` is one.
+    meshes : bool
+        Whether to draw the file's looks, or from joints and inertia even so: films of robots with
+        large meshes take long without a graphics card.
     contacts : optional
         Where the record's contact forces act: the ground, contacts or frames it was simulated with.
     load_options : dict, optional
@@ -78,7 +82,7 @@ def view(
         file = Path(geometry)
         if not format_of(file):
             raise OptionError(f"geometry must be a URDF or MJCF file, which {str(file)!r} is not")
-    return Viewer(shown, track, file=file, **options)
+    return Viewer(shown, track, file=file if meshes else None, **options)
 
 
 def play(
