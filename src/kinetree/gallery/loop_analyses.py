@@ -385,15 +385,28 @@ class Direct(NamedTuple):
     """How far loops have come open, in metres."""
 
 
-def directly(along: Prescribed, q: Array, v: Array, rtol: float, atol: float) -> Direct:
-    """Replay as the sources do it: Runge-Kutta of orders 4 and 5, no stabilisation, no projection (000 L2786)."""
+Accelerations = Callable[[Array, Array, Array], Array]
+"""From positions, velocities and joint forces."""
+
+
+def directly(
+    along: Prescribed, q: Array, v: Array, rtol: float, atol: float, accelerations: Accelerations | None = None
+) -> Direct:
+    """Replay as the sources do it: Runge-Kutta of orders 4 and 5, no stabilisation, no projection (000 L2786).
+
+    ``accelerations`` are kinetree's unless others are given.
+    """
     from scipy.integrate import solve_ivp
 
     mechanism, nq = along.mechanism, along.mechanism.nq
 
+    def ours(q: Array, v: Array, tau: Array) -> Array:
+        return mechanism.forward_dynamics(q, v, tau, tolerance=np.inf)
+
+    law = accelerations or ours
+
     def rate(t: float, x: Array) -> Array:
-        a = mechanism.forward_dynamics(x[:nq], x[nq:], along.torques(t), tolerance=np.inf)
-        return np.concatenate([x[nq:], a])
+        return np.concatenate([x[nq:], law(x[:nq], x[nq:], along.torques(t))])
 
     found = solve_ivp(rate, along.motion.span, np.concatenate([q, v]), rtol=rtol, atol=atol)
     moved = found.y[:nq].T

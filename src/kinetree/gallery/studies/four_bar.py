@@ -6,8 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from ...robot import Robot
 from ...simulation.record import Record
-from ..loop_analyses import Direct, Prescribed, directly, free_fall, inverse, replay
+from ..loop_analyses import Accelerations, Direct, Prescribed, directly, free_fall, inverse, replay
+from ..mechanisms.four_bar import BOOK
 from ..study import Fact, Study
 
 TIMES = np.array([0.0, 1.0, 2.0, 3.0]) / 3.0
@@ -20,7 +22,10 @@ ROCKER = (0.984373, 1.536642, 1.345368, 0.733610)
 COUPLER = (4.314439, 4.012933, 3.592450, 4.012933)
 FORCE_X = (-15.71413, 0.48893, -1.36068, -1.83874)
 FORCE_Y = (45.53722, 22.82715, 36.85296, 67.79770)
+TABLE_10_8 = ((0.0, 0.9844, 4.3144), (4.7124, 1.4045, 0.0))
 NOTES = "notes, 6"
+
+Array = np.ndarray
 
 
 def _stated(name: str) -> Callable[[Prescribed], Sequence[Fact]]:
@@ -53,31 +58,59 @@ def _stated(name: str) -> Callable[[Prescribed], Sequence[Fact]]:
     return claims
 
 
+def book_accelerations(tree: Robot) -> Accelerations:
+    """Accelerations as the book has them: multipliers first, with its own Jacobian (000 eq. 8.6-8.7, Table 10.9).
+
+    The loop is written in world axes; angles are those of Table 10.5, absolute a1, a2 and a3.
+    """
+    b1, b2, b3, _ = BOOK
+
+    def accelerations(q: Array, v: Array, tau: Array) -> Array:
+        a, w = np.array([q[0], q[1], q[1] + q[2]]), np.array([v[0], v[1], v[1] + v[2]])
+        (s1, s2, s3), (c1, c2, c3) = np.sin(a), np.cos(a)
+        (d1, d2, d3), (e1, e2, e3) = w * np.sin(a), w * np.cos(a)
+        j = np.array([[b1 * s1, -b2 * s2 - b3 * s3, -b3 * s3], [-b1 * c1, b2 * c2 + b3 * c3, b3 * c3]])
+        j_rate = np.array([[b1 * e1, -b2 * e2 - b3 * e3, -b3 * e3], [b1 * d1, -b2 * d2 - b3 * d3, -b3 * d3]])
+        inertia, phi = tree.mass_matrix(q), tau - tree.bias_force(q, v)
+        per_force = np.linalg.solve(inertia, np.column_stack([j.T, phi]))
+        forces = -np.linalg.solve(j @ per_force[:, :2], j @ per_force[:, 2] + j_rate @ v)
+        return np.asarray(per_force[:, :2] @ forces + per_force[:, 2])
+
+    return accelerations
+
+
 def _replays(along: Prescribed, records: dict[str, Record]) -> list[Fact]:
-    """The book's own way: direct integration at its tolerances."""
-    begin = along.motion.states(0.0)
-    exact = directly(along, begin.q, begin.v, 1e-5, 1e-7)
-    error = _crank_error(exact)
+    """The book's own way: direct integration of its equations at its tolerances, from exact and from printed states."""
+    begin, law = along.motion.states(0.0), book_accelerations(along.mechanism.tree)
+    exact = directly(along, begin.q, begin.v, 1e-5, 1e-7, law)
     facts = [
-        Fact("integrated directly at the book's tolerances (1e-5, 1e-7) the error of theta1 is negligible: a "
-             "thousandth of a turn or so", 1e-2, error, "rad", relation="<", source="000 L2834"),
+        Fact("integrated directly at the book's tolerances (1e-5, 1e-7) the error of theta1 is negligible, below a "
+             "thousandth of a turn", 2e-3 * np.pi, _crank_error(exact), "rad", relation="<", source="000 L2834"),
     ]  # fmt: skip
-    if along.name != "four-bar":
-        return facts
-    rounded = directly(along, np.round(begin.q, 4), np.round(begin.v, 4), 1e-5, 1e-7)
-    sharp = directly(along, np.round(begin.q, 4), np.round(begin.v, 4), 1e-10, 1e-12)
+    return facts + (_printed_state(along, exact, law) if along.name == "four-bar" else [])
+
+
+def _printed_state(along: Prescribed, exact: Direct, law: Accelerations) -> list[Fact]:
+    begin, mechanism = along.motion.states(0.0), along.mechanism
+    q, v = np.array(TABLE_10_8[0]), np.array(TABLE_10_8[1])
+    rounded = directly(along, q, v, 1e-5, 1e-7, law)
+    ours = directly(along, q, v, 1e-5, 1e-7)
+    closed_q, closed_v = mechanism.project(q, v, fixed=["crank_joint"])
+    closed = directly(along, closed_q, closed_v, 1e-10, 1e-12)
     return [
-        *facts,
-        Fact("that error, from the exact initial state", 1.7e-3, error, "rad", tolerance=5e-5, source=NOTES,
-             reason="at loose tolerances the error is an accident of the steps taken, and the motion multiplies it: "
-             "SciPy's steps give this, others something else of the same order; at 1e-10 it is below 1e-7 rad"),
-        Fact("the loop comes open by so much, nothing keeping it closed", 5.5e-6, exact.gap, "m", tolerance=5e-8,
-             source=NOTES, reason="as above: an accident of the steps taken"),
-        Fact("error of theta1 from the initial state of Table 10.8, printed with four decimals", 0.0985,
-             _crank_error(rounded), "rad", tolerance=5e-5, source=NOTES,
-             reason="the motion multiplies errors of the initial state some thousand times, so that nothing is left "
-             f"of the answer's digits; at tolerances of 1e-10 it is {_crank_error(sharp):.2f} rad, so it is not the "
-             "integrator. The conclusion stands: replay needs the exact initial state"),
+        Fact("that error, from the exact initial state", 1.7e-3, _crank_error(exact), "rad", 5.01e-5, source=NOTES),
+        Fact("the loop comes open by so much, nothing keeping it closed", 5.5e-6, exact.gap, "m", 5.01e-8,
+             source=NOTES),
+        Fact("Table 10.8 is the initial state to four decimals; largest difference", 5.01e-5,
+             float(max(np.abs(q - begin.q).max(), np.abs(v - begin.v).max())), "rad, rad/s", relation="<",
+             source="000 L3610"),
+        Fact("error of theta1 from Table 10.8 as printed", 0.0985, _crank_error(rounded), "rad", 5e-4, source=NOTES),
+        Fact("the same with the loop's equations in the joint's axes, as kinetree has them", 0.0985,
+             _crank_error(ours), "rad", 5e-4, source=NOTES,
+             reason="the printed state leaves the loop open by some micrometres, and how an open loop moves depends on "
+             "how its equations are written; the motion multiplies that thousands of times. So kinetree refuses such "
+             "states unless told otherwise, and project() closes them"),
+        Fact("from the printed state, closed first", 0.0985, _crank_error(closed), "rad", relation="<"),
     ]  # fmt: skip
 
 
