@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .commands import codegen, cost, dynamics, info, listing, run, simulate
+from .commands import bench, codegen, cost, dynamics, info, listing, run, simulate, view
 from .commands.shared import ERROR, complain, warnings_as_lines
 from .errors import KinetreeError
 
@@ -70,9 +70,11 @@ for panel, name, command in (
     (GALLERY, "list", listing.list_all),
     (GALLERY, "run", run.run),
     (LOOK, "info", info.info),
+    (LOOK, "view", view.view),
     (COMPUTE, "id", dynamics.inverse),
     (COMPUTE, "fd", dynamics.forward),
     (COMPUTE, "simulate", simulate.simulate),
+    (COMPUTE, "bench", bench.bench),
     (EXPORT, "cost", cost.cost),
     (EXPORT, "codegen", codegen.codegen),
 ):

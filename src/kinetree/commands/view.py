@@ -1,0 +1,74 @@
+"""``kinetree view``: see a robot and its motion in the browser, or draw it to a file."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from ..errors import OptionError
+from .shared import FloatingBase, RobotName, make_console
+
+
+def view(
+    robot_name: RobotName,
+    record: Annotated[
+        Path | None,
+        typer.Argument(metavar="RECORD", help="What 'kinetree simulate -o' wrote.", show_default=False),
+    ] = None,
+    port: Annotated[int | None, typer.Option(help="Of the page; 0 for any that is free.", show_default="8080")] = None,
+    browser: Annotated[bool, typer.Option(help="Open the page in your browser.")] = True,
+    screenshot: Annotated[
+        Path | None, typer.Option(help="Draw a picture (.png, .jpg) instead of opening a window.", show_default=False)
+    ] = None,
+    video: Annotated[
+        Path | None, typer.Option(help="Make a film (.mp4, .gif) instead of opening a window.", show_default=False)
+    ] = None,
+    at: Annotated[
+        float | None, typer.Option(help="Moment of the motion to draw, in seconds.", show_default="the beginning")
+    ] = None,
+    size: Annotated[
+        str | None, typer.Option(help="Of picture or film in pixels, such as 1280x720.", show_default=False)
+    ] = None,
+    panel: Annotated[bool, typer.Option("--panel", help="With the controls in the picture.")] = False,
+    fps: Annotated[float, typer.Option(help="Pictures of the film per second.")] = 30.0,
+    speed: Annotated[float, typer.Option(help="Seconds of motion per second of film.")] = 1.0,
+    geometry: Annotated[
+        Path | None, typer.Option(help="URDF file to take the links' looks from.", show_default="the robot file")
+    ] = None,
+    floating_base: FloatingBase = False,
+) -> None:
+    """See a robot in the browser: play its motion, drag its joints, look at forces and energy.
+
+    Without a record a system of the gallery plays its own motion; any other robot stands still and can be moved by
+    sliders. Stop with Ctrl-C. Pictures and films need no window, but Chromium. Needs `pip install 'kinetree[view]'`.
+
+    For example:
+
+        kinetree view stewart-platform
+        kinetree view examples/kuka_kr5.urdf fall.npz
+        kinetree view quadruped --screenshot quadruped.png --at 0.5
+    """
+    from ..view import play
+
+    options: dict[str, Any] = {} if port is None else {"port": port}
+    written = play(
+        robot_name, record, screenshot=screenshot, video=video, time=at, size=read_size(size), panel=panel, fps=fps,
+        speed=speed, open_browser=browser, say=lambda line: make_console().print(escape(line), soft_wrap=True),
+        geometry=geometry, load_options={"floating_base": True} if floating_base else None, **options,
+    )  # fmt: skip
+    for path in written:
+        make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
+
+
+def read_size(text: str | None) -> tuple[int, int] | None:
+    """Width and height."""
+    if text is None:
+        return None
+    found = re.fullmatch(r"\s*(\d+)\s*[x×]\s*(\d+)\s*", text)
+    if found is None or not (int(found[1]) and int(found[2])):
+        raise OptionError(f"--size: width and height in pixels, such as 1280x720; not {text!r}")
+    return int(found[1]), int(found[2])
