@@ -18,6 +18,9 @@ from .progress import Progress
 from .record import COMPLETE, Record
 from .stepping import FixedStepper, ScipyStepper, Stepper, is_motion
 
+SAME_INSTANT = 1e-9
+"""Part of a step within which an event that was found is not found again."""
+
 
 class Numbers(NamedTuple):
     """Tolerances and steps."""
@@ -140,26 +143,40 @@ class Run:
 
     def _pass_events(self, stepper: Stepper, values: list[float]) -> bool:
         """Note the events in the last step, in order; false if one of them ends the simulation."""
-        since = stepper.t_old
+        since, over = stepper.t_old, dict[int, float]()
         while self.events and (found := self._first_event(stepper, values, since)) is not None:
             since, which = found
-            event, state = self.events[which], stepper.state_at(since)
+            state = stepper.state_at(since)
             self._sample(stepper, since, state)
-            name = event.name or f"event {which}"
-            self.happened.append(Occurrence(since, name, which, state[0].copy(), state[1].copy()))
-            if event.terminal:
-                if self.times[-1:] != [since]:
-                    self._keep(since, state)
-                return False
-            if event.reset is not None:
-                state = self._reset(event, since, state)
-                self._keep(since, state)
-                stepper.restart(since, state)
+            due, jumped = self._due(which, values, since, state, over), False
+            for k in due:
+                event = self.events[k]
+                name = event.name or f"event {k}"
+                self.happened.append(Occurrence(since, name, k, state[0].copy(), state[1].copy()))
+                if event.terminal:
+                    if jumped or self.times[-1:] != [since]:
+                        self._keep(since, state)
+                    return False
+                if event.reset is not None:
+                    state, jumped = self._reset(event, since, state), True
+            over |= dict.fromkeys(due, since)
+            soon = SAME_INSTANT * (stepper.t - stepper.t_old)
             values[:] = [self._value(e, since, state) for e in self.events]
-            values[which] = 0.0  # this one is over
-            if event.reset is not None:
+            for k, moment in over.items():
+                if since - moment <= soon:
+                    values[k] = 0.0  # this one is over, whatever side rounding puts it on
+            if jumped:
+                if self.wanted is None:
+                    self._keep(since, state)
+                stepper.restart(since, state)
                 break
         return True
+
+    def _due(self, which: int, values: list[float], t: float, state: State, over: dict[int, float]) -> list[int]:
+        """The event found at a time, and others that pass zero at the same instant; those that end the run last."""
+        now = [self._value(e, t, state) for e in self.events]
+        also = (k for k, e in enumerate(self.events) if k not in over and crosses(e, values[k], now[k]))
+        return sorted({which, *also}, key=lambda k: (self.events[k].terminal, k))
 
     def _first_event(self, stepper: Stepper, values: list[float], since: float) -> tuple[float, int] | None:
         """The earliest event in the rest of the last step; brings the functions' values to its end if there is none."""
@@ -252,17 +269,33 @@ def make_record(
     robot = equation.robot
     seen = _seen(equation, t, q, v, z)
     n = z.shape[-1] - equation.n_works
-    works = [z[..., n + k] if equation.n_works else np.zeros(z.shape[:-1]) for k in range(3)]
+    works = [z[..., n + k] for k in range(3)] if equation.n_works else _unknown_works(equation, z.shape[:-1])
     contact = seen.contact_forces.reshape(*q.shape[:-1], seen.contact_forces.shape[-1] // 3, 3)
     info = info | {
         "robot": robot.name, "integrator": integrator, "q_names": robot.q_names, "v_names": robot.v_names,
         "q_units": _q_units(robot), "v_units": _v_units(robot),
+        "contact_spots": info.get("contact_spots", []) + _contact_spots(equation.system.elements),
+        "constraint_names": list(getattr(robot, "constraint_names", ())),
     }  # fmt: skip
     energy = Energies(seen.kinetic, seen.potential, *works)
     return Record(
         t, q, v, seen.a, seen.tau, seen.friction, contact, seen.constraint_forces, z[..., :n], energy, events, robot,
         status, info,
     )  # fmt: skip
+
+
+def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
+    """Works that were not integrated: zero of what does not act, otherwise not known."""
+    system = equation.system
+    rubs = system.friction and any(np.any(x) for x in system.tree.effective_friction)
+    acts = (system.controller is not None or equation.function is not None, rubs, bool(system.elements))
+    return [np.full(shape, np.nan if acting else 0.0) for acting in acts]
+
+
+def _contact_spots(elements: tuple[Any, ...]) -> list[list[Any]]:
+    """Frame and point in it of every contact force, in the order of the record."""
+    touching = [e for e in elements if hasattr(e, "contact_forces") and hasattr(e, "spots")]
+    return [[spot.frame, list(spot.point)] for element in touching for spot in element.spots]
 
 
 def _seen(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Observed:
