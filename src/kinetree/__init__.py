@@ -130,3 +130,12 @@ __all__ = [
     "walking",
     "where",
 ]
+
+
+def __getattr__(name: str) -> object:
+    """The viewer is imported when first asked for: it needs the extra ``view``."""
+    if name == "view":
+        import importlib
+
+        return importlib.import_module(".view", __name__)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
