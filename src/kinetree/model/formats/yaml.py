@@ -181,15 +181,104 @@ class _Composer:
         table.entries[key.text] = self._node(next(events), events, depth)
 
 
+# From nodes to words and numbers
+
+
+def nodes(source: Source) -> Node:
+    """The only document of a YAML file, with lines, without tags and repeated keys."""
+    return _Composer(source).document()
+
+
+class NodeReader:
+    """Words and numbers out of nodes; complaints name the file and the line."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def error(self, message: str, node: Node) -> FileFormatError:
+        """An error that names the file and the line of a node."""
+        return FileFormatError(message, self.file, node.line)
+
+    def fields(self, node: Node, what: str, known: Sequence[str], required: Sequence[str] = ()) -> dict[str, Node]:
+        """The entries of a mapping, which may have these keys only."""
+        if not isinstance(node, Table):
+            raise self.error(f"{what} must be a mapping with the keys {', '.join(known)}", node)
+        for key in node.entries:
+            if key not in known:
+                unknown = UnknownNameError("key", key, known)
+                raise FileFormatError(f"{what}: {unknown}", self.file, node.lines[key])
+        for key in required:
+            if key not in node.entries:
+                raise self.error(f"{what} needs the key {key!r}", node)
+        return node.entries
+
+    def items(self, node: Node, what: str) -> list[Node]:
+        """The entries of a list."""
+        if not isinstance(node, Items):
+            raise self.error(f"{what} must be a list", node)
+        return node.items
+
+    def scalar(self, node: Node, what: str) -> Scalar:
+        """A single word."""
+        if not isinstance(node, Scalar):
+            raise self.error(f"{what} must be a single value", node)
+        return node
+
+    def text(self, node: Node, what: str) -> str:
+        """A word that is no number."""
+        scalar = self.scalar(node, what)
+        if scalar.plain and _is_not_text(scalar.text):
+            raise self.error(f"{what} must be text, not {scalar.text or 'nothing'}; put it in quotes if it is", node)
+        return scalar.text
+
+    def number(self, node: Node, what: str, *, infinite: bool = False) -> float:
+        """A finite number; or an infinite one where that has a meaning."""
+        scalar = self.scalar(node, what)
+        if scalar.plain:
+            if _NUMBER.fullmatch(scalar.text):
+                value = float(scalar.text)
+                if math.isfinite(value):
+                    return value
+            if infinite and _INFINITY.fullmatch(scalar.text):
+                return -math.inf if scalar.text.startswith("-") else math.inf
+        raise self.error(f"{what} must be a number, not {scalar.text!r}", node)
+
+    def numbers(self, node: Node, what: str, count: int) -> list[float]:
+        """A list of so many numbers."""
+        if not isinstance(node, Items) or len(node.items) != count:
+            raise self.error(f"{what} must be a list of {count} numbers", node)
+        return [self.number(item, what) for item in node.items]
+
+    def matrix(self, node: Node, what: str) -> list[list[float]]:
+        """A 3x3 matrix, row by row."""
+        rows = self.items(node, what)
+        if len(rows) != 3:
+            raise self.error(f"{what} must be a 3x3 matrix, row by row", node)
+        return [self.numbers(row, f"a row of {what}", 3) for row in rows]
+
+    def per_freedom(self, node: Node, what: str, *, infinite: bool) -> PerFreedom:
+        """One number, or a list."""
+        if isinstance(node, Items):
+            return [self.number(item, what, infinite=infinite) for item in node.items]
+        return self.number(node, what, infinite=infinite)
+
+    def boolean(self, node: Node, what: str) -> bool:
+        """True or false."""
+        scalar = self.scalar(node, what)
+        if scalar.plain and scalar.text.lower() in ("true", "false"):
+            return scalar.text.lower() == "true"
+        raise self.error(f"{what} must be true or false, not {scalar.text!r}", node)
+
+
 # From nodes to a model
 
 
-class _Reader:
+class _Reader(NodeReader):
     """Goes through the nodes of one file and hands them to the builder."""
 
     def __init__(self, source: Source) -> None:
-        self.file = source.file
-        root = _Composer(source).document()
+        super().__init__(source.file)
+        root = nodes(source)
         if not isinstance(root, Table) or "kinetree" not in root.entries:
             raise self.error(f"this is no kinetree robot: the file must begin with 'kinetree: {VERSION}'", root)
         version = self.number(root.entries["kinetree"], "the version of the format")
@@ -392,73 +481,6 @@ class _Reader:
         if abs(math.hypot(*q) - 1.0) > 1e-6:
             raise self.error(f"the quaternion {q} has length {math.hypot(*q):.9g}, not 1", node)
         return q
-
-    # Words and numbers
-
-    def error(self, message: str, node: Node) -> FileFormatError:
-        return FileFormatError(message, self.file, node.line)
-
-    def fields(self, node: Node, what: str, known: Sequence[str], required: Sequence[str] = ()) -> dict[str, Node]:
-        """The entries of a mapping, which may have these keys only."""
-        if not isinstance(node, Table):
-            raise self.error(f"{what} must be a mapping with the keys {', '.join(known)}", node)
-        for key in node.entries:
-            if key not in known:
-                unknown = UnknownNameError("key", key, known)
-                raise FileFormatError(f"{what}: {unknown}", self.file, node.lines[key])
-        for key in required:
-            if key not in node.entries:
-                raise self.error(f"{what} needs the key {key!r}", node)
-        return node.entries
-
-    def items(self, node: Node, what: str) -> list[Node]:
-        if not isinstance(node, Items):
-            raise self.error(f"{what} must be a list", node)
-        return node.items
-
-    def scalar(self, node: Node, what: str) -> Scalar:
-        if not isinstance(node, Scalar):
-            raise self.error(f"{what} must be a single value", node)
-        return node
-
-    def text(self, node: Node, what: str) -> str:
-        scalar = self.scalar(node, what)
-        if scalar.plain and _is_not_text(scalar.text):
-            raise self.error(f"{what} must be text, not {scalar.text or 'nothing'}; put it in quotes if it is", node)
-        return scalar.text
-
-    def number(self, node: Node, what: str, *, infinite: bool = False) -> float:
-        scalar = self.scalar(node, what)
-        if scalar.plain:
-            if _NUMBER.fullmatch(scalar.text):
-                value = float(scalar.text)
-                if math.isfinite(value):
-                    return value
-            if infinite and _INFINITY.fullmatch(scalar.text):
-                return -math.inf if scalar.text.startswith("-") else math.inf
-        raise self.error(f"{what} must be a number, not {scalar.text!r}", node)
-
-    def numbers(self, node: Node, what: str, count: int) -> list[float]:
-        if not isinstance(node, Items) or len(node.items) != count:
-            raise self.error(f"{what} must be a list of {count} numbers", node)
-        return [self.number(item, what) for item in node.items]
-
-    def matrix(self, node: Node, what: str) -> list[list[float]]:
-        rows = self.items(node, what)
-        if len(rows) != 3:
-            raise self.error(f"{what} must be a 3x3 matrix, row by row", node)
-        return [self.numbers(row, f"a row of {what}", 3) for row in rows]
-
-    def per_freedom(self, node: Node, what: str, *, infinite: bool) -> PerFreedom:
-        if isinstance(node, Items):
-            return [self.number(item, what, infinite=infinite) for item in node.items]
-        return self.number(node, what, infinite=infinite)
-
-    def boolean(self, node: Node, what: str) -> bool:
-        scalar = self.scalar(node, what)
-        if scalar.plain and scalar.text.lower() in ("true", "false"):
-            return scalar.text.lower() == "true"
-        raise self.error(f"{what} must be true or false, not {scalar.text!r}", node)
 
 
 def _is_not_text(word: str) -> bool:
