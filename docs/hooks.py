@@ -1,0 +1,69 @@
+"""What the build of the documentation adds to mkdocs: excerpts of the source by name.
+
+``{{ source kinetree.algorithms.udu.forward_dynamics }}`` on a line of its own becomes the text of that
+function as it is now, with its place.  Classes, their methods, functions inside functions and constants go
+by their dotted names in the same way; ``{{ source NAME without docstring }}`` leaves the docstring out.
+A name that is not there ends the build.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PLACE = re.compile(r"^\{\{ source (?P<name>[\w.]+)(?P<bare> without docstring)? \}\}$", re.MULTILINE)
+
+
+def on_page_markdown(markdown: str, **_: object) -> str:
+    """Called by mkdocs for every page."""
+    return PLACE.sub(lambda found: excerpt(found["name"], found["bare"] is None), markdown)
+
+
+def excerpt(name: str, docstring: bool = True) -> str:
+    """A fenced block with the source of ``name`` and the file and line it is from."""
+    file, line, text = source(name, docstring)
+    return f'```py title="{file.relative_to(ROOT)}, line {line}"\n{text}\n```'
+
+
+def source(name: str, docstring: bool = True) -> tuple[Path, int, str]:
+    """File, line and text of a module's function, class, method, inner function or constant."""
+    file, inner = _module(name)
+    text = file.read_text(encoding="utf-8")
+    node: ast.AST = ast.parse(text)
+    for part in inner:
+        node = _member(node, part, name)
+    lines = text.splitlines()
+    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])  # type: ignore[attr-defined]
+    wanted = set(range(first, node.end_lineno + 1))  # type: ignore[attr-defined]
+    if not docstring and ast.get_docstring(node) is not None:  # type: ignore[arg-type]
+        described = node.body[0]  # type: ignore[attr-defined]
+        wanted -= set(range(described.lineno, described.end_lineno + 1))
+    kept = "\n".join(lines[k - 1] for k in sorted(wanted))
+    return file, first, textwrap.dedent(kept)
+
+
+def _module(name: str) -> tuple[Path, list[str]]:
+    """The file of the longest part of the name that is a module, and what is left of the name."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        place = ROOT.joinpath("src", *parts[:end])
+        for file in (place.with_suffix(".py"), place / "__init__.py"):
+            if file.is_file() and parts[end:]:
+                return file, parts[end:]
+    raise LookupError(f"{{{{ source {name} }}}}: no such module under src/")
+
+
+def _member(node: ast.AST, part: str, name: str) -> ast.AST:
+    for child in ast.walk(node):
+        if child is node:
+            continue
+        if isinstance(child, (ast.FunctionDef, ast.ClassDef)) and child.name == part:
+            return child
+        if isinstance(child, ast.Assign) and any(isinstance(t, ast.Name) and t.id == part for t in child.targets):
+            return child
+        if isinstance(child, ast.AnnAssign) and isinstance(child.target, ast.Name) and child.target.id == part:
+            return child
+    raise LookupError(f"{{{{ source {name} }}}}: nothing is called {part!r} there any more")
