@@ -1115,9 +1115,16 @@ class Robot:
             return self._q(value, name)
         return as_array(value, (self.nv,), name, f"{self.nv} = nv")
 
+    @cached_property
+    def _without_followers(self) -> str:
+        """For messages about a wrong number of coordinates: files list followers beside their leaders."""
+        followers = [j.name for j in self.model.joints if j.mimic]
+        shown = ", ".join(followers[:4]) + (", ..." if len(followers) > 4 else "")
+        return f"; joints that mimic others have no coordinate: {shown}" if followers else ""
+
     def _q(self, value: Any, name: str) -> Array:
         """Check a configuration: shape, quaternion lengths, nearness to gimbal lock."""
-        array = as_array(value, (self.nq,), name, f"{self.nq} = nq")
+        array = as_array(value, (self.nq,), name, f"{self.nq} = nq{self._without_followers}")
         if self._compiler is not None and array.size and not np.iscomplexobj(array):
             guard = self._compiler.guard
             if not self._compiler.rolled and (guard is None or not np.any(guard(array) > 0.0)):

@@ -33,7 +33,7 @@ def assert_equal(a: kt.Record, b: kt.Record) -> None:
         assert np.array_equal(getattr(a, name), getattr(b, name)), name
         assert getattr(a, name).shape == getattr(b, name).shape, name
     for name in NAMES:
-        assert np.array_equal(getattr(a.energy, name), getattr(b.energy, name)), name
+        assert np.array_equal(getattr(a.energy, name), getattr(b.energy, name), equal_nan=True), name
     assert a.status == b.status
     assert a.info == b.info
     assert len(a.events) == len(b.events)

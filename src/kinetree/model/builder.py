@@ -25,6 +25,20 @@ JOINT_DATA = (
 )  # fmt: skip
 """What :meth:`ModelBuilder.body` hands on to :meth:`ModelBuilder.add_joint`."""
 
+BODY_DATA = (
+    "mass",
+    "com",
+    "inertia",
+    "about",
+    "mass_properties",
+    "position",
+    "rpy",
+    "rotation",
+    "placement",
+    "joint_name",
+)
+"""What :meth:`ModelBuilder.body` takes itself."""
+
 
 def _per(value: PerFreedom, count: int, default: float, what: str, nonnegative: bool = False) -> tuple[float, ...]:
     """One number per freedom, from one number or a sequence."""
@@ -213,6 +227,12 @@ class ModelBuilder:
         """
         if mass_properties is not None and mass is not None:
             raise ModelError(f"body {name!r}: give either mass or mass_properties")
+        if mass_properties is not None and (np.any(com) or np.any(inertia)):
+            raise ModelError(
+                f"body {name!r}: mass_properties has centre of mass and inertia; com and inertia are too much"
+            )
+        if placement is not None and (np.any(position) or rpy is not None or rotation is not None):
+            raise ModelError(f"body {name!r}: give either placement, or position with rpy or rotation")
         try:
             given = 0.0 if mass is None else mass
             mass_properties = mass_properties or MassProperties.of(given, com, inertia, about=about)
@@ -224,7 +244,7 @@ class ModelBuilder:
             raise ModelError(f"two bodies are named {name!r}")
         for word in joint_data:
             if word not in JOINT_DATA:
-                raise UnknownNameError(f"joint property (given for body {name!r})", word, JOINT_DATA)
+                raise UnknownNameError(f"property (given for body {name!r})", word, (*BODY_DATA, *JOINT_DATA))
         if joint_name in self._joints:
             raise ModelError(f"two joints are named {joint_name!r}")
         self.add_body(name, mass_properties)

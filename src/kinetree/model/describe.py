@@ -12,7 +12,9 @@ from .tree import BASE, Joint, Model
 def describe(tree: Model) -> str:
     """The tree, one body a line, indented under its parent."""
     lines = [
-        f"{tree.name}: {len(tree.bodies)} bodies, {tree.nv} degrees of freedom (nq = {tree.nq}, nv = {tree.nv})",
+        f"{tree.name}: {counted(len(tree.bodies), 'body', 'bodies')}, "
+        f"{counted(tree.nv, 'degree', 'degrees')} of freedom "
+        f"{'before the loops are closed ' if tree.loops else ''}(nq = {tree.nq}, nv = {tree.nv})",
         f"moving mass {_number(sum(b.mass for b in tree.bodies))} kg, "
         f"gravity ({', '.join(_number(g) for g in tree.gravity)})",
         f"{tree.base.name} (fixed)",
@@ -40,6 +42,11 @@ def describe(tree: Model) -> str:
         for body, names in carriers.items():
             lines.append(f"  on {_body(tree, body)}: {', '.join(names)}")
     return "\n".join(lines)
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """1 body, 2 bodies."""
+    return f"{number} {one if number == 1 else many}"
 
 
 def _body(tree: Model, index: int) -> str:

@@ -251,7 +251,7 @@ class RigidContacts:
     def __init__(
         self,
         robot: Robot,
-        contacts: Sequence[Contact],
+        contacts: Contact | Sequence[Contact],
         *,
         constraints: Constraints | None = None,
         shape: str = "cone",
@@ -260,7 +260,7 @@ class RigidContacts:
         gap_tolerance: float = 1e-6,
         speed_tolerance: float = 1e-6,
     ) -> None:
-        self.robot, self.contacts = robot, tuple(contacts)
+        self.robot, self.contacts = robot, tuple([contacts] if isinstance(contacts, Contact) else contacts)
         self.tree: Robot = robot.tree if isinstance(robot, Mechanism) else robot
         if constraints is None and isinstance(robot, Mechanism):
 

@@ -43,6 +43,7 @@ from .controller import (
     spread,
     tracking_error,
 )
+from .equation import friction_force
 from .paths import Piecewise
 from .piecewise import check_table, check_times, hermite
 from .trajectory import Trajectory
@@ -53,6 +54,7 @@ __all__ = [
     "ComputedTorque",
     "Controller",
     "Feedforward",
+    "FrictionCompensation",
     "GravityCompensation",
     "Law",
     "OperationalSpace",
@@ -122,7 +124,8 @@ class PID(Controller):
 class ComputedTorque(Controller):
     """tau = I alpha + h with alpha = q''_des + kp e + kd e' (000 eq. 9.3-9.4, floating base 9.8-9.9, 9.11).
 
-    The error then obeys e'' + kd e' + kp e = 0 whatever the robot.
+    The error then obeys e'' + kd e' + kp e = 0 whatever the robot, but for the friction of its joints,
+    which :class:`FrictionCompensation` takes away.
 
     Parameters
     ----------
@@ -266,6 +269,32 @@ class GravityCompensation(Controller):
         weight, _ = newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)
         driven = driven_joints(tree)
         return spread(tree, driven, gathered(driven, weight)), []
+
+
+@dataclass(frozen=True, eq=False)
+class FrictionCompensation(Controller):
+    """What overcomes the friction of the driven joints: added to a law that computes with the rigid robot alone.
+
+    Parameters
+    ----------
+    friction_speed : float
+        As given to :func:`kinetree.simulate`; Coulomb friction is ``friction v / sqrt(v^2 + friction_speed^2)``.
+
+    Examples
+    --------
+    ``ComputedTorque(goal, kp, kd) + FrictionCompensation()``
+    """
+
+    friction_speed: float = 1e-2
+
+    def __post_init__(self) -> None:
+        if not self.friction_speed > 0.0:
+            raise OptionError(f"friction_speed must be positive, not {self.friction_speed!r}")
+
+    def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
+        """Joint forces."""
+        driven = driven_joints(tree)
+        return spread(tree, driven, [-f for f in gathered(driven, friction_force(tree, v, self.friction_speed))]), []
 
 
 @dataclass(frozen=True, eq=False)

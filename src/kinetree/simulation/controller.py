@@ -82,8 +82,8 @@ def refuse_loops(tree: Model, law: str) -> None:
     """Laws that compute with the open tree do not know what closes it."""
     if tree.loops:
         raise UnsupportedError(
-            f"robot {tree.name!r} has closed loops, which {law} does not respect; use PD or PID, or compute forces "
-            "with robot.inverse_dynamics and replay them with TorqueTable"
+            f"robot {tree.name!r} has closed loops, which {law} does not respect; use PD or PID, a function that calls "
+            "robot.inverse_dynamics, or replay what that gives with TorqueTable"
         )
 
 
@@ -116,6 +116,11 @@ class Desired(NamedTuple):
 def desired_motion(tree: Model, trajectory: Trajectory, t: Scalar) -> Desired:
     """A trajectory of the driven joints, or of all joints, at a time."""
     driven = driven_joints(tree)
+    if not hasattr(trajectory, "at"):
+        raise OptionError(
+            f"the desired motion must be one of kinetree.trajectories, not {trajectory!r}; "
+            "to stay at a position: trajectories.Constant(position)"
+        )
     q, v, a = trajectory.at(t)
     nq, nv = sum(j.nq for j in driven), sum(j.nv for j in driven)
     if len(v) == nv and len(q) == nq:
@@ -150,7 +155,10 @@ def as_gain(value: Gain, count: int, name: str) -> np.ndarray:
     if numbers.ndim == 0:
         return np.full(count, float(numbers))
     if numbers.shape[-1] not in (1, count):
-        raise ShapeError(f"{name} must be one number or {count}, one per driven degree of freedom, got {numbers.shape}")
+        hint = f"; one for each of {len(numbers)} simulations are {name}[:, None]" if numbers.ndim == 1 else ""
+        raise ShapeError(
+            f"{name} must be one number or {count}, one per driven degree of freedom, got shape {numbers.shape}{hint}"
+        )
     return np.broadcast_to(numbers, (*numbers.shape[:-1], count))
 
 

@@ -8,6 +8,9 @@ import numpy as np
 
 Array = np.ndarray
 
+ROUNDING = 8 * np.finfo(float).eps
+"""Relative rounding of the sum of five energies."""
+
 
 @dataclass(frozen=True, eq=False)
 class Energies:
@@ -19,7 +22,8 @@ class Energies:
         Of the robot; potential energy is gravity's.
     actuators, friction, ground : ndarray
         Work done on the robot since the beginning: by the actuators, by joint friction
-        (negative), by ground, stops and other force elements.
+        (negative), by ground, stops and other force elements.  NaN where something acted but its work
+        was not integrated (``works=False``, which is the default of batches): then the balance is not known.
     """
 
     kinetic: Array
@@ -49,10 +53,16 @@ class Energies:
 
     @property
     def relative_error(self) -> float:
-        """The largest error of the balance, as a part of the largest energy that was exchanged or present."""
-        parts = [np.abs(getattr(self, f.name) - getattr(self, f.name)[:1]) for f in fields(self)]
-        size = max(float(np.max(p, initial=0.0)) for p in [*parts, np.abs(self.kinetic)])
-        return float(np.max(np.abs(self.error), initial=0.0)) / size if size else 0.0
+        """The largest error of the balance, as a part of the largest energy that was exchanged or present.
+
+        NaN if the works are not known.  An error no larger than the rounding of the energies themselves, all
+        that a robot at rest has, counts as none.
+        """
+        error, parts = _largest(self.error), list(self.as_dict().values())
+        if error <= ROUNDING * max(_largest(x) for x in parts):
+            return 0.0
+        changes = max(_largest(x - x[:1]) for x in parts)
+        return error / max(changes, _largest(self.kinetic)) if np.isfinite(error) else error
 
     def __getitem__(self, where: object) -> Energies:
         return Energies(*(getattr(self, f.name)[where] for f in fields(self)))
@@ -60,6 +70,10 @@ class Energies:
     def as_dict(self) -> dict[str, Array]:
         """By name."""
         return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+def _largest(values: Array) -> float:
+    return float(np.max(np.abs(values), initial=0.0))
 
 
 NAMES = tuple(f.name for f in fields(Energies))

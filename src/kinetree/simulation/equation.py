@@ -184,10 +184,8 @@ class System:
                 forces, rate = controller.law(tree, t, q, v, z[where])
                 z_rate += list(rate)
                 if len(forces) != tree.nv:
-                    names = ", ".join(self.robot.v_names[:6])
-                    raise ShapeError(
-                        f"the controller returned {len(forces)} forces instead of {tree.nv} ({names}, ...)"
-                    )
+                    names = ", ".join(self.robot.v_names[:6]) + (", ..." if tree.nv > 6 else "")
+                    raise ShapeError(f"the controller returned {len(forces)} forces instead of {tree.nv} ({names})")
         if tau is not None:
             forces = list(tau)
         loads: Loads = [None] * len(tree.bodies)

@@ -63,6 +63,8 @@ def law_and_function(given: Any) -> tuple[Any, Callable[..., Any] | None]:
     """A controller with a law; or a stand-in that asks nothing, and the function to ask."""
     if given is None:
         return None, None
+    if isinstance(given, type):
+        raise OptionError(f"the controller is the class {given.__name__} itself: make one, {given.__name__}(...)")
     function: Callable[..., Any] | None = getattr(given, "python_function", None)
     if function is not None:
         return None, function
@@ -71,6 +73,16 @@ def law_and_function(given: Any) -> tuple[Any, Callable[..., Any] | None]:
     if callable(given):
         return None, given
     raise OptionError(f"a controller has a law, or is a function of (t, q, v), not {given!r}")
+
+
+def force_elements(given: Any) -> tuple[Any, ...]:
+    """What pushes on the robot, as a tuple."""
+    listed = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    for element in listed:
+        if isinstance(element, type) or not hasattr(element, "loads"):
+            rigid = "; rigid contacts are for kinetree.simulate_rigid" if hasattr(element, "restitution") else ""
+            raise OptionError(f"ground must be force elements, such as a Ground or JointStops, not {element!r}{rigid}")
+    return listed
 
 
 def is_too_long(robot: Robot, law: Any) -> bool:

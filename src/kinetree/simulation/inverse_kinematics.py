@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from ..arrays import as_array
-from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError
+from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError, UnsupportedError
 from ..robot import Robot
 
 Array = np.ndarray
@@ -107,6 +107,7 @@ def inverse_kinematics(
     Parameters
     ----------
     robot : Robot
+        Without closed loops; :meth:`kinetree.Mechanism.platform` is for those.
     frame : str or sequence of str
         One body or frame, or several at once.
     pose : array_like, shape (..., 4, 4), (..., 3) for a position, (..., 3, 3) for an orientation
@@ -136,15 +137,19 @@ def inverse_kinematics(
     Examples
     --------
     >>> import kinetree as kt
-    >>> from kinetree.simulation.inverse_kinematics import inverse_kinematics
     >>> b = kt.Builder("two links")
     >>> _ = b.body("upper", "base", kt.Revolute("y"), mass=1.0)
     >>> _ = b.body("lower", "upper", kt.Revolute("y"), position=(1, 0, 0), mass=1.0)
     >>> robot = b.frame("tip", "lower", (1, 0, 0)).build()
-    >>> found = inverse_kinematics(robot, "tip", [1.0, 0.0, -1.0], [0.3, 0.3], what="position")
+    >>> found = kt.inverse_kinematics(robot, "tip", [1.0, 0.0, -1.0], [0.3, 0.3], what="position")
     >>> abs(robot.pose(found.q, "tip")[:3, 3] - [1, 0, -1]).max() < 1e-9
     np.True_
     """
+    if robot.model.loops:
+        raise UnsupportedError(
+            f"robot {robot.name!r} has closed loops, which inverse_kinematics does not keep closed: "
+            "use robot.platform(frame).inverse(pose, guess)"
+        )
     goals, batch = _goals(robot, frame, pose, what)
     _check_numbers(tolerance, iterations, attempts)
     moving = _moving(robot, joints)

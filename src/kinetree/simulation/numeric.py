@@ -171,11 +171,14 @@ class Equation:
         assert self.function is not None
         answer = self.function(t, self.robot.normalize(q), v)
         try:
+            if answer is None:
+                raise TypeError
             tau = np.asarray(answer, dtype=float)
         except (TypeError, ValueError):
             raise Fault(f"the controller returned {answer!r}, which is no array of numbers", t) from None
         if tau.shape[-1:] != (self.tree.nv,):
-            wanted = f"{self.tree.nv} forces, one per degree of freedom ({', '.join(self.robot.v_names[:4])}, ...)"
+            shown = ", ".join(self.robot.v_names[:4]) + (", ..." if self.tree.nv > 4 else "")
+            wanted = f"{self.tree.nv} forces, one per degree of freedom ({shown})"
             missing = self.robot.v_names[tau.shape[-1]] if tau.ndim and tau.shape[-1] < self.tree.nv else None
             raise Fault(f"the controller returned an array of shape {tau.shape}; wanted are {wanted}", t, missing)
         if v.ndim == 1 and tau.ndim > 1:

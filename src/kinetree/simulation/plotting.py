@@ -37,8 +37,8 @@ def plot(record: Record, what: str | tuple[str, ...], path: str | os.PathLike[st
     figure = Figure(figsize=(9.0, 2.4 * max(len(drawn), 1) + 0.6), layout="constrained")
     axes: Any = figure.subplots(max(len(drawn), 1), 1, sharex=True, squeeze=False)[:, 0]
     for axis, (label, curves) in zip(axes, drawn, strict=False):
-        for name, values in curves:
-            axis.plot(record.time, values, label=name, linewidth=1.2)
+        for k, (name, values) in enumerate(curves):  # ten colours; dashed and dotted ones follow
+            axis.plot(record.time, values, label=name, linewidth=1.2, linestyle=("-", "--", ":")[k // 10 % 3])
         for event in record.events:
             axis.axvline(event.time, color="0.7", linewidth=0.8, linestyle=":")
         axis.set_ylabel(label)
@@ -61,7 +61,7 @@ def panels(record: Record) -> dict[str, list[tuple[str, Curves]]]:
         "motion": _by_unit(record, "position", record.q, record.q_names, "q_units", {}),
         "velocities": _by_unit(record, "velocity", record.v, record.v_names, "v_units", {"rad": "rad/s", "m": "m/s"}),
         "torques": _by_unit(record, "actuator", record.tau, record.v_names, "v_units", {"rad": "N m", "m": "N"}),
-        "energy": [("energy [J]", [(n, x) for n, x in _energies(record) if np.any(x != 0.0)])],
+        "energy": [("energy [J]", [(n, x) for n, x in _energies(record) if np.any(np.abs(x) > 0.0)])],
         "reactions": _reactions(record),
     }
     found["torques"] = [(label, curves) for label, curves in found["torques"] if any(np.any(x) for _, x in curves)]
@@ -91,9 +91,19 @@ def _reactions(record: Record) -> list[tuple[str, Curves]]:
     made = []
     contact = record.contact_forces
     if contact.size:
-        curves = [(f"point {k} {'xyz'[i]}", contact[:, k, i]) for k in range(contact.shape[1]) for i in range(3)]
+        spots = _spots(record, contact.shape[1])
+        curves = [(f"{spot} {'xyz'[i]}", contact[:, k, i]) for k, spot in enumerate(spots) for i in range(3)]
         made.append(("contact force [N]", curves))
     if record.constraint_forces.size:
         values = record.constraint_forces
-        made.append(("loop force [N, N m]", [(f"constraint {k}", values[:, k]) for k in range(values.shape[1])]))
+        names = record.info.get("constraint_names") or [f"constraint {k}" for k in range(values.shape[1])]
+        made.append(("loop force [N, N m]", [(name, values[:, k]) for k, name in enumerate(names)]))
     return made
+
+
+def _spots(record: Record, count: int) -> list[str]:
+    """What the spots are called: by their frame, with a number where a frame has several."""
+    frames = [frame for frame, _ in record.info.get("contact_spots", [])]
+    if len(frames) != count:
+        return [f"point {k}" for k in range(count)]
+    return [f if frames.count(f) == 1 else f"{f} {frames[:k].count(f) + 1}" for k, f in enumerate(frames)]

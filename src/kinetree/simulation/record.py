@@ -28,6 +28,9 @@ FIELDS = ("q", "v", "a", "tau", "friction", "contact_forces", "constraint_forces
 
 COMPLETE = "complete"
 
+DOUBTFUL = 0.01
+"""An energy balance that is off by more is told whenever a record is printed."""
+
 
 @dataclass(frozen=True, eq=False)
 class Record:
@@ -42,9 +45,9 @@ class Record:
     friction : ndarray, shape (T, ..., nv)
         Forces of joint friction, against the motion.
     contact_forces : ndarray, shape (T, ..., points, 3)
-        On the robot, along world axes.
+        On the robot, along world axes; where they act is in ``info["contact_spots"]``.
     constraint_forces : ndarray, shape (T, ..., constraints)
-        That keep loops closed.
+        That keep loops closed; their names are in ``info["constraint_names"]``.
     z : ndarray, shape (T, ..., n)
         States of controller and force elements.
     energy : Energies
@@ -87,15 +90,26 @@ class Record:
     def __repr__(self) -> str:
         span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "nothing"
         batch = f", batch {self.batch}" if self.batch else ""
+        lost = int(np.count_nonzero(self.lost))
+        if self.batch and lost:
+            batch += f" of which {lost} lost (NaN)"
+        off = self.energy.relative_error
+        doubt = f", energy off by {100 * off:.3g} %" if off > DOUBTFUL else ""
         return (
             f"<Record of {self.info.get('robot', '?')!r}: {span}, {len(self)} samples{batch}, "
-            f"{len(self.events)} events, {self.status}>"
+            f"{len(self.events)} events, {self.status}{doubt}>"
         )
 
     @property
     def batch(self) -> tuple[int, ...]:
         """Shape of the batch."""
         return self.q.shape[1:-1]
+
+    @property
+    def lost(self) -> Array:
+        """Which simulations of the batch became NaN or infinite on the way, most often by too large a step."""
+        finite = np.isfinite(self.q).all(axis=-1) & np.isfinite(self.v).all(axis=-1)
+        return np.asarray(~finite.all(axis=0))
 
     def __getitem__(self, where: slice | Array) -> Record:
         """Some of the samples; a slice or a mask over time, or one index."""

@@ -25,7 +25,7 @@ from ..robot import Robot
 from .contact import Contact, ContactForces, ContactState, Mobility, RigidContacts
 from .equation import System
 from .events import Occurrence
-from .given import initial_state, law_and_function, output_times, time_span
+from .given import force_elements, initial_state, law_and_function, output_times, time_span
 from .impact import RULES, impact
 from .numeric import Equation, Fault
 from .progress import Progress
@@ -80,7 +80,7 @@ class Mode:
 
 def simulate_rigid(
     robot: Robot,
-    contacts: Sequence[Contact] | RigidContacts,
+    contacts: Contact | Sequence[Contact] | RigidContacts,
     q0: ArrayLike | None = None,
     v0: ArrayLike | None = None,
     *,
@@ -105,7 +105,7 @@ def simulate_rigid(
     ----------
     robot : Robot
         With or without loops.
-    contacts : sequence of Contact, or RigidContacts
+    contacts : Contact, sequence of Contact, or RigidContacts
     q0, v0, time, controller, ground, rtol, atol, largest_step, output, friction, friction_speed, progress
         As in :func:`kinetree.simulate`; ``ground`` are further, compliant, force elements.
     integrator : {"dop853", "rk45", "radau"}
@@ -142,7 +142,7 @@ def simulate_rigid(
         if not value > 0.0:
             raise OptionError(f"{name} must be positive, not {value!r}")
     law, function = law_and_function(controller)
-    elements = tuple(ground) if isinstance(ground, Sequence) else (ground,)
+    elements = force_elements(ground)
     q, v = initial_state(robot, q0, v0)
     if q.ndim != 1 or v.ndim != 1:
         raise OptionError("rigid contact is simulated one robot at a time; batches need compliant ground")
@@ -556,6 +556,7 @@ class RigidRun:
             "steps": self.n_steps,
             "evaluations": self.equation.n_calls,
             "contacts": [c.name for c in self.contacts.contacts],
+            "contact_spots": [[c.frame, list(c.point)] for c in self.contacts.contacts],
         }
         record = make_record(
             self.equation, np.array(self.times), y[:, :nq], y[:, nq : nq + nv], y[:, nq + nv :], tuple(self.happened),

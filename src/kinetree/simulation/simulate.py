@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from .given import (
     check_integrator,
     check_numbers,
     common_batch,
+    force_elements,
     initial_state,
     is_too_long,
     law_and_function,
@@ -177,10 +178,7 @@ class Simulator:
         if self.law is not None and is_too_long(robot, self.law):
             whole, self.law = self.law, None
             self.function = lambda t, q, v: whole(robot, t, q, v)
-        self.elements = tuple(ground) if isinstance(ground, Sequence) else (ground,)
-        for element in self.elements:
-            if not hasattr(element, "loads"):
-                raise OptionError(f"ground must be force elements, such as a Ground or JointStops, not {element!r}")
+        self.elements = force_elements(ground)
         self.friction, self.friction_speed = friction, friction_speed
         self.varied = varied_numbers(robot, parameters)
         if self.varied and (robot.model.loops or not unrolls(robot)):
