@@ -146,9 +146,9 @@ def test_writes_everything(tmp_path):
 def test_summary_reads_on_its_own(tmp_path):
     text = (small(assumptions=["it is small"]).run().write(tmp_path / "out") / "summary.md").read_text()
     for part in (
-        "# A small study", "Source: nobody", "1 of 3 statements hold", "1 do not, for reasons given below",
-        "1 fail without a known reason", "- it is small", "a misprint \\| there", "**does not hold**",
-        "![square](first-square.png)", "*A square.*", "first-numbers.csv",
+        "# A small study", "Source: nobody", "1 of 3 statements hold", "1 does not, for reasons given below",
+        "**1 without a known reason**", "- it is small", "a misprint \\| there", "**does not hold**",
+        "![square](first-square.png)", "*A square.*", "first-numbers.csv", "- 000: the book",
     ):  # fmt: skip
         assert part in text
     table = [line for line in text.splitlines() if line.startswith("|")]
@@ -231,6 +231,18 @@ def test_axes_have_labels_and_legends():
     assert [t.get_text() for t in upper.get_legend().get_texts()] == ["a", "b"]
     figure.canvas.draw()
     assert "10⁻⁸" in [t.get_text() for t in lower.get_yticklabels()]
+
+
+def test_many_names_stand_below():
+    figure = pytest.importorskip("matplotlib.figure").Figure(layout="constrained")
+    Curves(TIME, [Panel("x [m]", [Curve(f"curve {k}", TIME) for k in range(9)])])(figure)
+    assert figure.axes[0].get_legend() is None
+    assert len(figure.legends[0].get_texts()) == 9
+    few = pytest.importorskip("matplotlib.figure").Figure(layout="constrained")
+    curves = [Curve("a", TIME), Curve("b", TIME), Curve("_hidden", TIME, stated=True)]
+    Curves(TIME, [Panel("x [m]", curves)])(few)
+    assert [t.get_text() for t in few.axes[0].get_legend().get_texts()] == ["a", "b"]
+    assert few.get_size_inches()[1] < figure.get_size_inches()[1]
 
 
 def test_grids_share_a_legend():

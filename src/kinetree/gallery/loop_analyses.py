@@ -336,12 +336,14 @@ def replay(
                  relation="<"),
             *balance(along.mechanism, record),
         ]  # fmt: skip
-        names = [along.mechanism.v_names[k] for k in along.driven]
+        names, units = [along.mechanism.v_names[k] for k in along.driven], _units(along.mechanism, "v")
+        labels = sorted({"position [m]" if units[k] == "m" else "angle [rad]" for k in along.driven})
         q, back = along.motion(record.time).q, _driven_positions(along, record)
         panels = [
-            Panel("position [rad, m]" if "m" in _units(along.mechanism, "v") else "angle [rad]",
-                  [c for k, n in enumerate(names) for c in _compared(_short(n), record.time, q[:, k], back[:, k])]),
-            Panel("error [rad, m]", [Curve("largest", np.maximum(error, 1e-16))], log=True),
+            Panel(labels[0] if len(labels) == 1 else "position [rad, m]",
+                  [c for k, n in enumerate(names) for c in _compared(_short(n), record.time, q[:, k], back[:, k], k)]),
+            Panel("error [rad, m]" if "m" in units else "error [rad]", [Curve("largest", np.maximum(error, 1e-16))],
+                  log=True),
         ]  # fmt: skip
         caption = "Replayed without control (lines) and prescribed (circles); below, the largest error of any joint."
         remark = (
@@ -354,9 +356,10 @@ def replay(
     return run
 
 
-def _compared(name: str, time: Array, prescribed: Array, simulated: Array) -> list[Curve]:
+def _compared(name: str, time: Array, prescribed: Array, simulated: Array, number: int) -> list[Curve]:
     some = np.linspace(0, len(time) - 1, 13).astype(int)
-    return [Curve(name, simulated), Curve(f"{name}, prescribed", prescribed[some], time[some], stated=True)]
+    label = "_" if number else "prescribed"
+    return [Curve(name, simulated), Curve(label, prescribed[some], time[some], stated=True)]
 
 
 def _driven_positions(along: Prescribed, record: Record) -> Array:
@@ -474,8 +477,8 @@ def fall_figures(mechanism: Mechanism, record: Record) -> dict[str, Any]:
         if unit in units
     ]
     energy = record.energy
-    gap = np.maximum(mechanism.closure_error(record.q), 1e-18)
-    error = np.maximum(np.abs(energy.error), 1e-18)
+    gap = np.maximum(mechanism.closure_error(record.q), 1e-16)
+    error = np.maximum(np.abs(energy.error), 1e-16)
     potential = energy.potential - energy.potential[0]
     energies = [
         Panel("energy [J]", [Curve("kinetic", energy.kinetic), Curve("potential", potential),

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -26,6 +27,15 @@ MARK = "kinetree study"
 """In ``summary.json``: by it, an earlier result that may be replaced is known."""
 
 PICTURES = (".png", ".svg")
+
+SOURCES = {
+    "000": "the book *Dynamics of Tree-Type Robotic Systems*, on which the program ReDySim rests",
+    "001": "a paper on recursive dynamics of serial, parallel and closed-chain systems by the DeNOC matrices",
+    "002": "the book *Robot Dynamics Algorithms*",
+    "003": "a paper on the unified dynamics of a biped",
+    "004": "Khalil and Dombre's chapter 10, robots with complex structures",
+}
+"""What the sources' numbers stand for."""
 
 
 # ------------------------------------------------------------------ terminal
@@ -102,16 +112,25 @@ def markdown(result: Result) -> str:
         lines += _section(name, outcome, result.seconds[name])
     if study.system is not None:
         lines += ["The model is in [model.yaml](model.yaml).", ""]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_legend("\n".join(lines))])
+
+
+def _legend(text: str) -> list[str]:
+    """What the numbers of sources in a text stand for."""
+    cited = [f"- {code}: {title}." for code, title in SOURCES.items() if re.search(rf"\b{code}\b", text)]
+    if re.search(r"\bnotes, \d", text):
+        cited.append("- notes: numbers derived from the sources' formulas and data by independent scripts.")
+    return ["## Sources", "", "L and a number is a line of the source's text.", "", *cited, ""] if cited else []
 
 
 def _count(result: Result) -> str:
     holding = sum(bool(f.holds) for f in result.facts)
     text = f"{holding} of {len(result.facts)} statements hold"
     if result.exceptions:
-        text += f"; {len(result.exceptions)} do not, for reasons given below"
+        count = len(result.exceptions)
+        text += f"; {count} {'does' if count == 1 else 'do'} not, for reasons given below"
     if result.faults:
-        text += f"; **{len(result.faults)} fail without a known reason**"
+        text += f"; **{len(result.faults)} without a known reason**"
     return f"{text}.{' (Quick run.)' if result.quick else ''}"
 
 

@@ -35,6 +35,7 @@ RC: Any = {
     "axes.spines.right": False,
     "axes.grid": True,
     "axes.axisbelow": True,
+    "axes.xmargin": 0.02,
     "axes.formatter.limits": (-3, 4),
     "grid.color": "#dfe3e8",
     "grid.linewidth": 0.7,
@@ -55,7 +56,10 @@ RC: Any = {
 
 
 class Curve(NamedTuple):
-    """A line: its name, its values, and whether they are the ones stated (drawn as open circles)."""
+    """A line: its name, its values, and whether they are the ones stated (drawn as open circles).
+
+    Names that begin with an underscore are left out of the legend.
+    """
 
     name: str
     y: ArrayLike
@@ -109,8 +113,9 @@ class Curves:
         """Draw."""
         axes = rows(figure, len(self.panels), share_x=True)
         for axis, panel in zip(axes, self.panels, strict=True):
-            for k, curve in enumerate(panel.curves):
-                self._draw(axis, k, curve)
+            lines = [curve for curve in panel.curves if not curve.stated]
+            for curve in panel.curves:
+                self._draw(axis, 0 if curve.stated else _place(lines, curve), curve)
             if panel.log:
                 logarithmic(axis)
             if self.log_x:
@@ -118,8 +123,8 @@ class Curves:
             if self.equal:
                 axis.set_aspect("equal", adjustable="datalim")
             axis.set_ylabel(panel.label)
-            legend(axis, len(panel.curves))
         axes[-1].set_xlabel(self.x_label)
+        legends(figure, axes)
 
     def _draw(self, axis: Axes, k: int, curve: Curve) -> None:
         x, y = np.asarray(self.x if curve.x is None else curve.x), np.asarray(curve.y, dtype=float)
@@ -127,6 +132,10 @@ class Curves:
             axis.plot(x, y, "o", label=curve.name, markersize=5.0, markerfacecolor="white", color="#22272c", zorder=5)
         else:
             axis.plot(x, y, label=curve.name, **line(k))
+
+
+def _place(curves: Sequence[Curve], curve: Curve) -> int:
+    return next(k for k, other in enumerate(curves) if other is curve)
 
 
 def line(k: int) -> dict[str, Any]:
@@ -160,10 +169,21 @@ def _power(x: float, _: object) -> str:
     return str(round(x)) if 0 <= exponent <= 3 else "10" + str(exponent).translate(SUPERSCRIPTS)
 
 
-def legend(axis: Axes, count: int) -> None:
-    """To the right of the axes, where it hides nothing; one name alone needs none where the axis says it."""
-    if count > 1:
-        axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), ncols=1 + (count - 1) // 12)
+MOST_BESIDE = 8
+"""So many names stand to the right of a drawing; more stand below it, and the picture grows."""
+
+
+def legends(figure: Figure, axes: Sequence[Axes]) -> None:
+    """Where they hide nothing; one name alone needs none where the axis says it."""
+    counts = [len(axis.get_legend_handles_labels()[1]) for axis in axes]
+    if len(axes) == 1 and counts[0] > MOST_BESIDE:
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + 0.2 * -(-counts[0] // 3))
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        return
+    for axis, count in zip(axes, counts, strict=True):
+        if count > 1:
+            axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), ncols=1 + (count - 1) // 12)
 
 
 @dataclass(frozen=True)
@@ -206,8 +226,7 @@ class Grid:
         figure.legend(lines, names, loc="outside lower center", ncols=2)
 
     def _draw(self, axis: Axes, k: int, curve: Curve) -> Any:
+        x, y = np.asarray(curve.x, dtype=float), np.asarray(curve.y, dtype=float)
         if curve.stated:
-            return axis.plot(curve.x, curve.y, "o", markersize=4.5, markerfacecolor="white", color="#22272c", zorder=5)[
-                0
-            ]
-        return axis.plot(curve.x, curve.y, **line(k))[0]
+            return axis.plot(x, y, "o", markersize=4.5, markerfacecolor="white", color="#22272c", zorder=5)[0]
+        return axis.plot(x, y, **line(k))[0]

@@ -83,7 +83,7 @@ def _fall(quick: bool) -> Outcome:
     stop = Event(_in_line, terminal=True, name="forearms in line")
     record = simulate(mechanism, q0, time=LATEST, events=stop, output=np.arange(0.0, LATEST, 0.005), **options)
     when = record.events[-1]
-    beyond = simulate(mechanism, q0, time=2.0, output=201, **options)
+    beyond = simulate(mechanism, q0, time=2.0, output=801, **options)
     facts = [
         Fact("starts with arm 1 at 80 and arm 2 at 70 degrees", (80.0, 70.0), q0[[0, 2]] / DEGREE, "degrees", 1e-9,
              source="001 eq. 36"),
