@@ -11,6 +11,7 @@ import numpy as np
 
 from ..arrays import pack, split
 from ..simulation import control
+from ..simulation.ground import Ground, from_source
 from ..simulation.record import Record
 from ..simulation.simulate import simulate
 from .report import columns
@@ -47,6 +48,8 @@ class Statements:
         How long it walks under control.
     sources : mapping
         Where these are said.
+    feedforward_better : bool
+        Whether feedforward is said to do slightly better than computed torque, or both equally well (000 L3142).
     angle_rounding : float
         Half a unit of the angle's last digit.
     """
@@ -58,6 +61,7 @@ class Statements:
     follows: float
     seconds: float
     sources: dict[str, str] = field(default_factory=dict)
+    feedforward_better: bool = False
     angle_rounding: float = 0.5
 
     def source(self, what: str) -> str:
@@ -75,14 +79,23 @@ def machine(name: str) -> Walker:
 
 
 def walked(
-    name: str, controller: control.Controller, seconds: float, samples: int, rtol: float = 1e-6, atol: float = 1e-8
+    name: str,
+    controller: control.Controller,
+    seconds: float,
+    samples: int,
+    rtol: float = 1e-6,
+    atol: float = 1e-8,
+    *,
+    off: Array | float = 0.0,
+    ground: Ground | None = None,
 ) -> Record:
-    """Let a machine walk from the beginning of a step."""
+    """Let a machine walk from the beginning of a step, with its joints off the desired motion if wanted."""
     m = machine(name)
     q, v = m.start()
+    q[m.base_freedoms :] += off
     return simulate(
-        m.robot.with_backend("compiled"), q, v, time=seconds, controller=controller, ground=m.ground, integrator="bdf",
-        rtol=rtol, atol=atol, output=samples, progress=False,
+        m.robot.with_backend("compiled"), q, v, time=seconds, controller=controller, ground=ground or m.ground,
+        integrator="bdf", rtol=rtol, atol=atol, output=samples, progress=False,
     )  # fmt: skip
 
 
@@ -418,6 +431,92 @@ def _controlled(
         "energy": Curves(record.time, [Panel("energy [J]", parts)], "Where the energy goes; the total is constant."),
     }
     return Outcome(facts, {}, {"record": record}, figures, [remark])
+
+
+OFF = 0.02
+"""Radians by which joints start off the desired motion, every other one the other way."""
+
+
+def disturbed(name: str, said: Statements) -> Callable[[bool], Outcome]:
+    """One step from joints that are off the desired motion, under both kinds of control."""
+
+    def run(quick: bool) -> Outcome:
+        m = machine(name)
+        period = m.walk.gait.period
+        off = OFF * np.where(np.arange(m.walk.n) % 2, 1.0, -1.0)
+        laws = {"feedforward": m.feedforward(), "computed torque": m.computed_torque()}
+        records = {key: walked(name, law, period, _samples(period), off=off) for key, law in laws.items()}
+        errors = {
+            key: np.sqrt(np.mean((r.q[:, m.base_freedoms :] - m.walk(r.time)[0]) ** 2, axis=-1))
+            for key, r in records.items()
+        }
+        first, second = (float(np.sqrt(np.mean(e**2))) for e in errors.values())
+        trunk = Trunk.of(m, records["computed torque"].q)
+        facts = [
+            _better(said, first, second),
+            Fact("under computed torque the error of every joint dies out as e'' + kd e' + kp e = 0; largest "
+                 "difference from its solution", 1e-4, _law_difference(m, records["computed torque"], off), "rad", relation="<",
+                 source="000 eq. 9.5"),
+            Fact("and the machine does not fall; how much the height of the trunk changes", 0.06,
+                 float(np.ptp(trunk.height)), "m", relation="<"),
+        ]  # fmt: skip
+        curves = [Curve(key, error) for key, error in errors.items()]
+        caption = f"Root mean square of the joints' errors, from {OFF:g} rad at the start."
+        figures = {"error": Curves(records["feedforward"].time, [Panel("error [rad]", curves)], caption)}
+        kept = {key.replace(" ", "-"): record for key, record in records.items()}
+        return Outcome(facts, {}, kept, figures)
+
+    return run
+
+
+def _better(said: Statements, first: float, second: float) -> Fact:
+    """What 000 L3142 says of feedforward and computed torque."""
+    reason = (
+        "the book judges by eye, from runs that start on the desired motion, where both follow to the integrator's "
+        f"tolerance. From {OFF:g} rad off, errors over a step are {first:.2g} and {second:.2g} rad: feedforward is as "
+        "stiff as kp says in N m/rad, computed torque that much per inertia"
+    )
+    if said.feedforward_better:
+        text = "feedforward is slightly better than computed torque; its error over the other's"
+        return Fact(text, 1.0, first / second, relation="<", source="000 L3142", reason=reason)
+    text = "feedforward and computed torque are equally good; smaller error over larger"
+    ratio = min(first, second) / max(first, second)
+    return Fact(text, 1.0, ratio, tolerance=0.25, source="000 L3142", reason=reason)
+
+
+def _law_difference(m: Walker, record: Record, off: Array) -> float:
+    """Of the joints' errors from the solution of e'' + kd e' + kp e = 0 that starts with e' = 0."""
+    kp, kd = m.computed_torque_gains
+    t, half = record.time, 0.5 * kd
+    root = np.sqrt(complex(half * half - kp)) if half * half != kp else None
+    if root is None:
+        shape = (1.0 + half * t) * np.exp(-half * t)
+    else:
+        shape = (np.exp(-half * t) * (np.cosh(root * t) + half / root * np.sinh(root * t))).real
+    error = record.q[:, m.base_freedoms :] - m.walk(t)[0]
+    return float(np.abs(error - shape[:, None] * off).max())
+
+
+def dusty_ground(name: str, said: Statements) -> Callable[[bool], Outcome]:
+    """One step on dusty ground (000 eq. D.6)."""
+
+    def run(quick: bool) -> Outcome:
+        m = machine(name)
+        period = m.walk.gait.period
+        ground = from_source(m.ground_set, m.spots, m.robot.mass, dusty=True, dust=DUST)
+        law = control.ComputedTorque(m.walk, *m.computed_torque_gains, senses=[ground])
+        record = walked(name, law, period, _samples(period), ground=ground)
+        outcome = _controlled(m, record, said, m.computed_torque_gains, "computed torque")
+        remark = (
+            f"The layer of dust is {DUST:g} m thick; the book does not say. It sinks in until the spring below bears."
+        )
+        return Outcome(outcome.facts, {}, outcome.records, outcome.figures, [*outcome.remarks, remark])
+
+    return run
+
+
+DUST = 0.01
+"""Metres."""
 
 
 def _joint_panels(m: Walker, record: Record) -> list[Panel]:
