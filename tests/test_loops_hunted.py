@@ -183,3 +183,51 @@ def test_out_must_fit():
         robot.forward_dynamics(q, zero, zero, out=np.empty((2, 3)))
     with pytest.raises(kt.ShapeError, match="out must have shape"):
         robot.inverse_dynamics(q, zero, zero, out=np.empty((2, 3)))
+
+
+def stretched(angle, driven=(True, True)):
+    """Two links and a rod in one line, which the computer finds nearly so: the only row of K is rounding errors."""
+    b = kt.Builder("line", gravity=(0, -9.81, 0))
+    b.body("a", "base", TURN, actuated=driven[0], **rod(1.0, 1.0))
+    b.body("b", "a", TURN, position=(1, 0, 0), actuated=driven[1], **rod(1.0, 1.0))
+    foot = (-0.5 * np.cos(angle), -0.5 * np.sin(angle), 0)
+    b.loop("rod", "base", "b", kt.Distance(2.5), placement=foot, seat=(1, 0, 0))
+    return b.build(), np.array([angle, 0.0]), np.zeros(2)
+
+
+@pytest.mark.parametrize("method", ["elimination", "block", "reduced"])
+def test_constraints_made_of_rounding_errors_hold_nothing(method):
+    robot, q, zero = stretched(0.7000000000000001)
+    assert 0.0 < np.abs(robot.loop_jacobian(q)).max() < 1e-15
+    assert robot.mobility(q).singular
+    with pytest.warns(SingularityWarning):
+        found = robot.forward_dynamics(q, zero, zero, method=method)
+    np.testing.assert_allclose(found, robot.tree.forward_dynamics(q, zero, zero), rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["reduced", "f_matrix", "subsystems"])
+def test_constraints_made_of_rounding_errors_carry_nothing(method):
+    robot, q, zero = stretched(0.7000000000000001)
+    found = robot.inverse_dynamics(q, zero, [1.0, 2.0], method=method)
+    np.testing.assert_allclose(found, robot.tree.inverse_dynamics(q, zero, [1.0, 2.0]), rtol=1e-9)
+    lame, q, zero = stretched(0.7000000000000001, (True, False))
+    with pytest.raises(kt.SingularError, match="no hold"):
+        lame.inverse_dynamics(q, zero, [1.0, 2.0], method=method)
+
+
+@pytest.mark.parametrize("method", ["reduced", "f_matrix", "subsystems"])
+def test_motors_that_cannot_move_do_not_hold_what_can(method):
+    """As many motors as freedoms, but all on joints that the loops lock: torques were made of rounding errors."""
+    tilt = kt.Pose.of((0.2, 0.1, 0), rpy=(0.3, 0.2, 0.1))
+    slanted = kt.Revolute((0.2, -0.5, 0.7))
+    b = kt.Builder("locked", gravity=(0, -9.81, 0))
+    b.body("swing", "base", slanted, placement=tilt, actuated=False, **rod(1.0, 1.0))
+    b.body("held", "swing", slanted, placement=tilt, **rod(1.0, 1.0))
+    b.body("bob", "base", slanted, placement=tilt, actuated=False, **rod(1.0, 1.0))
+    b.loop("weld", "swing", "held", kt.Fixed(), placement=tilt)
+    b.loop("rod", "held", "bob", kt.Distance(0.5), placement=(0.3, 0, 0.1), seat=(1, 0, 0))
+    robot = b.build()
+    q = robot.close([0.1, 0.0, 0.3])
+    assert robot.mobility(q).locked == ("held_joint",)
+    with pytest.raises(kt.SingularError):
+        robot.inverse_dynamics(q, np.zeros(3), np.zeros(3), method=method, tolerance=np.inf)

@@ -65,6 +65,9 @@ SINGLE_TOLERANCE = 1e-4
 LEAST_QUALITY_SINGLE = 1e-3
 """As :data:`LEAST_QUALITY`, in single precision."""
 
+NOISE = 1e-12
+"""Entries of K below this, relative to the mechanism's size, are rounding errors."""
+
 INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
 FORWARD_METHODS = ("elimination", "block", "reduced")
 
@@ -362,7 +365,7 @@ class Mechanism(Robot):
         k = self.loop_jacobian(closed)
         m = self._exact.tree.mass_matrix(closed)
         batch = np.broadcast_shapes(closed.shape[:-1], v.shape[:-1])
-        basis, _ = rank.motions(k, self._known(closed).rank)
+        basis, _ = rank.motions(k, self._known(closed).rank, self._size)
         reduced = np.swapaxes(basis, -1, -2) @ m @ basis
         momentum = np.swapaxes(basis, -1, -2) @ (m @ np.broadcast_to(v, (*batch, self.nv))[..., None])
         return closed, (basis @ rank.least_squares(reduced, momentum))[..., 0]
@@ -379,16 +382,23 @@ class Mechanism(Robot):
             # constraints that depend on one another where the loops are closed need not do so beside it
             first = self.close(finite[0], must_close=False)
             if not np.isfinite(first).all():
-                return structure.find(self.loop_jacobian(finite[:1]), self.driven, self._wanted, self.v_names)
+                return self._found(finite[:1])
             samples = np.concatenate([first[None], self._neighbours(first)])
-            self._structure = structure.find(self.loop_jacobian(samples), self.driven, self._wanted, self.v_names)
+            self._structure = self._found(samples)
         return self._structure
+
+    def _found(self, samples: Array) -> structure.Structure:
+        return structure.find(self.loop_jacobian(samples), self.driven, self._wanted, self.v_names, self._size)
+
+    @cached_property
+    def _size(self) -> float:
+        return loop_closure.usual_size(self.model)
 
     def _neighbours(self, q: Array) -> Array:
         """Closed configurations a little way off: a singular one must not decide the rank."""
         generator = np.random.default_rng(0)
         k = self.loop_jacobian(q[None])[0]
-        basis = rank.null_space(k, int(rank.numerical_rank(k)))
+        basis = rank.null_space(k, int(rank.numerical_rank(k, self._size)))
         sizes = np.array([0.02, 0.05, 0.1, 0.2, 0.3])
         moves = sizes[:, None] * generator.standard_normal((len(sizes), basis.shape[1])) @ basis.T
         near = self.close(self._moved(q, moves), must_close=False)
@@ -419,7 +429,7 @@ class Mechanism(Robot):
         if state.ndim != 1:
             raise OptionError("mobility looks at one configuration at a time: give q of shape (nq,)")
         known = self._known(state)
-        here, opening, still = singular_directions(self.loop_jacobian(state[None])[0], known.rank)
+        here, opening, still = singular_directions(self.loop_jacobian(state[None])[0], known.rank, self._size)
         names = self.v_names
         redundant = tuple(n for i, n in enumerate(self.constraint_names) if i not in known.rows)
         return Mobility(
@@ -458,7 +468,7 @@ class Mechanism(Robot):
     def _follow(self, k: Array, rhs: Array, known: structure.Structure) -> Array:
         """Solve ``K_d x = rhs`` where the dependent freedoms do follow."""
         columns = k[..., list(known.dependent)]
-        found = rank.numerical_rank(columns) < known.rank
+        found = rank.numerical_rank(columns, self._size) < known.rank
         if (found & np.isfinite(columns).all(axis=(-1, -2))).any():
             listed = ", ".join(self.v_names[j] for j in known.independent)
             raise SingularError(
@@ -658,13 +668,15 @@ class Mechanism(Robot):
         if method == "subsystems":
             from .loops import subsystems
 
-            solution = subsystems.solve(self.model, tau, k, self.driven, cost)
+            entries = np.where(np.abs(k) < NOISE * self._size, 0.0, k)
+            solution = subsystems.solve(self.model, tau, entries, self.driven, cost)
             forces, order = solution.tau, str(solution.order)
         elif method == "f_matrix":
             forces, order = self._by_f_matrix(tau, k, known, cost), ""
         else:
             forces, order = self._by_null_space(tau, k, known, cost), ""
-        multipliers = rank.least_squares(np.swapaxes(k, -1, -2), (tau - forces)[..., None], known.rank)[..., 0]
+        left = (tau - forces)[..., None]
+        multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size)[..., 0]
         return forces, multipliers, order
 
     def _enough_actuators(self, k: Array, known: structure.Structure) -> None:
@@ -675,9 +687,9 @@ class Mechanism(Robot):
                 f"{self.name!r} has {freedoms} freedoms but {count} actuators ({listed}): they cannot produce any "
                 "motion asked for. Mark more joints as actuated; forward_dynamics needs none"
             )
-        basis, counts = rank.motions(k, known.rank)
+        basis, counts = rank.motions(k, known.rank, self._size)
         moved = basis[..., self.driven, :]
-        short = rank.numerical_rank(moved) < counts.sum(axis=-1)
+        short = rank.numerical_rank(moved, 1.0) < counts.sum(axis=-1)
         if (short & np.isfinite(moved).all(axis=(-1, -2))).any():
             raise SingularError(
                 f"singular configuration of {self.name!r}: the actuators have no hold on one of its motions here "
@@ -686,7 +698,7 @@ class Mechanism(Robot):
 
     def _by_null_space(self, tau: Array, k: Array, known: structure.Structure, cost: Array) -> Array:
         """Minimise the weighted forces under N^T (B u - tau) = 0, N spanning the motions the loops allow."""
-        n = np.swapaxes(rank.motions(k, known.rank)[0], -1, -2)
+        n = np.swapaxes(rank.motions(k, known.rank, self._size)[0], -1, -2)
         scale = 1.0 / np.sqrt(cost[self.driven])
         forces = np.zeros_like(tau)
         forces[..., self.driven] = scale * rank.least_squares(n[..., self.driven] * scale, n @ tau[..., None])[..., 0]
@@ -720,7 +732,7 @@ class Mechanism(Robot):
 
     def _local_rows(self, k: Array, known: structure.Structure) -> tuple[Array, Array]:
         """Orthonormal rows that span K's, zero from where it has no more of them, and which are there."""
-        _, s, vt, kept = rank.decompose(k)
+        _, s, vt, kept = rank.decompose(k, None, self._size)
         there = (kept | np.isnan(s))[..., : known.rank]
         return np.where(there[..., None], vt[..., : known.rank, :], 0.0), there
 
@@ -851,7 +863,7 @@ class Mechanism(Robot):
         squares = [(x * x).sum(axis=-1) for x in (gaps, speeds, np.zeros((1,)))]
         self._judge(np.stack(np.broadcast_arrays(*squares), axis=-1), tolerance, v)
         target = -(self.loop_drift(q, v) + 2.0 * gains[0] * speeds + gains[1] ** 2 * gaps)
-        u, s, vt, kept = rank.decompose(k, known.rank)
+        u, s, vt, kept = rank.decompose(k, known.rank, self._size)
         r = known.rank
         u, s, held, kept = u[..., :r], s[..., :r], vt[..., :r, :], kept[..., :r] | np.isnan(s[..., :r])
         # in a singular configuration the smallest singular values vanish: those directions are let go
@@ -861,7 +873,7 @@ class Mechanism(Robot):
         if method == "block":
             a = _block_solve(m, held, kept, force, given)
         else:
-            a = _reduced_solve(m, held, rank.motions(k, r), force, given)
+            a = _reduced_solve(m, held, rank.motions(k, r, self._size), force, given)
         if not kept.all():
             self._say_singular(kept.all(axis=-1), (k @ a[..., None])[..., 0] - target, v, tolerance)
         left = (m @ a[..., None])[..., 0] - force
@@ -915,7 +927,7 @@ class Mechanism(Robot):
     def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """Accelerations per unit of each joint force while the loops stay closed; singular, as they must be."""
         state = self._closed_q(q)
-        along = rank.motions(self.loop_jacobian(state), self._known(state).rank)
+        along = rank.motions(self.loop_jacobian(state), self._known(state).rank, self._size)
         result = rank.solve_along(*along, self._exact.tree.mass_matrix(state), np.eye(self.nv))
         return self._handed_out(result, out)
 

@@ -32,8 +32,10 @@ class Residuals(NamedTuple):
     acceleration: Scalar
 
 
-def orthogonal_solve(columns: Sequence[Scalars], rhs: Scalars) -> tuple[list[Scalar], Scalar]:
+def orthogonal_solve(columns: Sequence[Scalars], rhs: Scalars, size: float = 1.0) -> tuple[list[Scalar], Scalar]:
     """Solve a square system given by columns; and how far the columns are from being dependent.
+
+    Columns shorter than ``size`` are compared with that, so that those made of rounding errors stand out.
 
     Gram-Schmidt on the columns and the right-hand side together, which is as stable as
     Householder's reflections (Bjorck 1967) and needs no pivoting.
@@ -43,9 +45,8 @@ def orthogonal_solve(columns: Sequence[Scalars], rhs: Scalars) -> tuple[list[Sca
     upper: Matrix = [[0.0] * (n + 1) for _ in range(n)]
     quality: Scalar = 1.0
     for j in range(n):
-        size = _dot(columns[j], columns[j])
         left = _dot(work[j], work[j])
-        quality = _smaller(quality, _share(left, size))
+        quality = _smaller(quality, _share(left, _dot(columns[j], columns[j]), size * size))
         length = sqrt(left)
         upper[j][j] = length
         unit = [x / length for x in work[j]]
@@ -79,9 +80,9 @@ def _smaller(a: Scalar, b: Scalar) -> Scalar:
     return where(b < a, b, a)
 
 
-def _share(left: Scalar, whole: Scalar) -> Scalar:
-    """What is left of a square; nothing where there was nothing, as in rows of K that vanish."""
-    return left / where(whole > 0.0, whole, 1.0)
+def _share(left: Scalar, whole: Scalar, least: float) -> Scalar:
+    """What is left of a square, compared with ``least`` where that is larger."""
+    return left / where(whole > least, whole, least)
 
 
 def inverse_dynamics(
@@ -99,7 +100,7 @@ def inverse_dynamics(
     k_all = loop_closure.constraint_matrix(tree, q, posed)
     k = [k_all[r] for r in rows]
     columns = [[row[j] for j in dependent] for row in k]  # of K_d^T
-    multipliers, quality = orthogonal_solve(columns, [tau[j] for j in dependent])
+    multipliers, quality = orthogonal_solve(columns, [tau[j] for j in dependent], loop_closure.usual_size(tree))
     forces: list[Scalar] = []
     for j in range(tree.nv):
         force = 0.0 if j in dependent else tau[j]
@@ -152,8 +153,11 @@ def forward_dynamics(
     lower, pivots = ldl(coupling)
     multipliers = ldl_solve((lower, pivots), target)
     quality: Scalar = 1.0
+    least = loop_closure.usual_size(tree) ** 2
     for i, pivot in enumerate(pivots):
-        quality = _smaller(quality, _share(pivot, coupling[i][i]))
+        here = coupling[i][i]
+        quality = _smaller(quality, pivot / where(here > 0.0, here, 1.0))
+        quality = _smaller(quality, _dot(k[i], k[i]) / least)  # rows of rounding errors have pivots as good as any
     push = [_dot([row[j] for row in k], multipliers) for j in range(tree.nv)]
     total = [t - b + p for t, b, p in zip(tau, bias, push, strict=True)]
     acceleration = factorisation.ltdl_solve(factors, tree.dof_parents, total)

@@ -11,6 +11,7 @@ of multipliers causes are K^T lambda, lambda being the forces on the successors.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -72,6 +73,14 @@ def pattern(tree: Model) -> list[tuple[int, int]]:
         found += [(row + k, j) for k in range(loop.count) for j in columns]
         row += loop.count
     return found
+
+
+def usual_size(tree: Model) -> float:
+    """How large entries of K are where nothing is singular: one, or a lever arm where all of them are shorter."""
+    poses = [joint.placement for joint in tree.joints]
+    poses += [pose for loop in tree.loops for pose in (loop.placement, loop.seat)]
+    arms = [math.hypot(*pose.translation) for pose in poses]
+    return min(1.0, max(arms, default=0.0) or 1.0)
 
 
 def _freedoms(tree: Model, body: int) -> range:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..model.describe import counted
 from . import rank
 
 Array = np.ndarray
@@ -52,7 +53,7 @@ class Mobility:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.freedoms} degrees of freedom: {', '.join(self.independent) or 'none'} "
+            f"{counted(self.freedoms, 'degree', 'degrees')} of freedom: {', '.join(self.independent) or 'none'} "
             f"(counting joints and constraints gives {self.gruebler})",
             f"{self.constraints} loop constraints, {self.rank} independent",
         ]
@@ -65,9 +66,9 @@ class Mobility:
         return "\n".join(lines)
 
 
-def singular_directions(k: Array, general_rank: int) -> tuple[int, Array, tuple[int, ...]]:
+def singular_directions(k: Array, general_rank: int, scale: float = 0.0) -> tuple[int, Array, tuple[int, ...]]:
     """Rank at one configuration, velocities that open up there, and freedoms that cannot move."""
-    here = int(rank.numerical_rank(k))
+    here = int(rank.numerical_rank(k, scale))
     basis = rank.null_space(k, here)
     # the directions nearest to being forbidden just beside the singular place come first in V
     opening = basis.T[: general_rank - here] if here < general_rank else np.zeros((0, k.shape[-1]))

@@ -362,7 +362,8 @@ class Platform:
         jacobian = self._frame_jacobian(state)
         reach = jacobian @ n
         usual = self._usual(state).platform
-        short = rank.numerical_rank(reach) < usual
+        size = float(np.nanmax(np.abs(jacobian), initial=0.0))
+        short = rank.numerical_rank(reach, size) < usual
         self._refuse_singular(state, short & np.isfinite(reach).all(axis=(-1, -2)), "its platform has lost a freedom")
         v = (n @ rank.least_squares(reach, given[..., None]))[..., 0]
         self._refuse(
@@ -386,7 +387,7 @@ class Platform:
                 f"{self.mechanism.name!r} has {usual.freedoms} freedoms and its {len(self._dofs)} actuated ones "
                 f"({', '.join(self.actuated)}) do not determine the platform's motion; actuate more joints"
             )
-        short = rank.numerical_rank(driven) < usual.freedoms - usual.held
+        short = rank.numerical_rank(driven, 1.0) < usual.freedoms - usual.held
         self._refuse_singular(
             q, short & np.isfinite(driven).all(axis=(-1, -2)), "its actuators do not hold the platform"
         )
@@ -400,7 +401,7 @@ class Platform:
         """Motions that the loops allow, (..., nv, freedoms)."""
         k = self.mechanism.loop_jacobian(q)
         usual = self.mechanism._known(q).rank
-        short = (rank.numerical_rank(k) < usual) & np.isfinite(k).all(axis=(-1, -2))
+        short = (rank.numerical_rank(k, self.mechanism._size) < usual) & np.isfinite(k).all(axis=(-1, -2))
         self._refuse_singular(q, short, "its loops allow more motions than usual")
         return rank.null_space(k, usual)
 

@@ -10,7 +10,7 @@ RELATIVE_TOLERANCE = 1e-9
 """Singular values below this fraction of the largest count as zero."""
 
 
-def decompose(matrix: Array, rank: int | None = None) -> tuple[Array, Array, Array, Array]:
+def decompose(matrix: Array, rank: int | None = None, scale: float = 0.0) -> tuple[Array, Array, Array, Array]:
     """Singular value decomposition with full V, and which singular values count.
 
     Parameters
@@ -19,6 +19,9 @@ def decompose(matrix: Array, rank: int | None = None) -> tuple[Array, Array, Arr
         Lanes with NaN give NaN everywhere.
     rank : int, optional
         At most so many singular values count.
+    scale : float
+        How large the largest singular value is where nothing is singular: where it is smaller, singular values
+        are compared with this, for beside nothing but rounding errors rounding errors are large.
 
     Returns
     -------
@@ -29,7 +32,7 @@ def decompose(matrix: Array, rank: int | None = None) -> tuple[Array, Array, Arr
     wide = matrix.shape[-2] < matrix.shape[-1]  # only then has V more columns than there are singular values
     u, s, vt = np.linalg.svd(np.where(finite, matrix, 0.0), full_matrices=wide)
     largest = s[..., :1] if s.shape[-1] else s
-    kept = s > RELATIVE_TOLERANCE * largest
+    kept = s > RELATIVE_TOLERANCE * np.maximum(largest, scale)
     if rank is not None:
         kept &= np.arange(s.shape[-1]) < rank
     hole = ~finite[..., 0]
@@ -37,9 +40,9 @@ def decompose(matrix: Array, rank: int | None = None) -> tuple[Array, Array, Arr
     return u, s, np.where(~finite, np.nan, vt), kept
 
 
-def least_squares(matrix: Array, rhs: Array, rank: int | None = None) -> Array:
+def least_squares(matrix: Array, rhs: Array, rank: int | None = None, scale: float = 0.0) -> Array:
     """The shortest solution of ``matrix x = rhs`` in the least-squares sense; rhs (..., m, k)."""
-    u, s, vt, kept = decompose(matrix, rank)
+    u, s, vt, kept = decompose(matrix, rank, scale)
     count = s.shape[-1]
     inverse = np.divide(1.0, s, out=np.zeros_like(s), where=kept & (s != 0.0))
     inverse = np.where(np.isnan(s), np.nan, inverse)
@@ -48,9 +51,9 @@ def least_squares(matrix: Array, rhs: Array, rank: int | None = None) -> Array:
     )
 
 
-def numerical_rank(matrix: Array) -> Array:
+def numerical_rank(matrix: Array, scale: float = 0.0) -> Array:
     """Number of singular values that count, per lane."""
-    return np.asarray(decompose(matrix)[3].sum(axis=-1))
+    return np.asarray(decompose(matrix, None, scale)[3].sum(axis=-1))
 
 
 def null_space(matrix: Array, rank: int) -> Array:
@@ -59,7 +62,7 @@ def null_space(matrix: Array, rank: int) -> Array:
     return np.asarray(np.swapaxes(vt[..., rank:, :], -1, -2))
 
 
-def motions(matrix: Array, rank: int) -> tuple[Array, Array]:
+def motions(matrix: Array, rank: int, scale: float = 0.0) -> tuple[Array, Array]:
     """What ``matrix``, of rank ``rank`` or less, maps to zero in each lane.
 
     Returns
@@ -69,7 +72,7 @@ def motions(matrix: Array, rank: int) -> tuple[Array, Array]:
     counts : ndarray of bool, shape (..., k)
         Which columns are not.
     """
-    _, s, vt, kept = decompose(matrix, rank)
+    _, s, vt, kept = decompose(matrix, rank, scale)
     n = matrix.shape[-1]
     local = np.where(np.isnan(s).any(axis=-1), rank, kept.sum(axis=-1))
     first = int(local.min(initial=rank))

@@ -37,7 +37,9 @@ class Structure:
     dependent: tuple[int, ...]
 
 
-def find(samples: Array, driven: Array, wanted: Sequence[int] | None, names: Sequence[str]) -> Structure:
+def find(
+    samples: Array, driven: Array, wanted: Sequence[int] | None, names: Sequence[str], scale: float = 0.0
+) -> Structure:
     """Choose from constraint matrices at several assembled configurations (S, nc, nv).
 
     Parameters
@@ -49,8 +51,10 @@ def find(samples: Array, driven: Array, wanted: Sequence[int] | None, names: Seq
         The user's independent freedoms.
     names : sequence of str
         Of the freedoms, for messages.
+    scale : float
+        See :func:`kinetree.loops.rank.decompose`.
     """
-    ranks = rank.numerical_rank(samples)
+    ranks = rank.numerical_rank(samples, scale)
     most = int(ranks.max(initial=0))
     nv = samples.shape[-1]
     singular_values = rank.decompose(samples)[1]
