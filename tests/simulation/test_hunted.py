@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.simulation import complementarity
 
 G = 9.81
 
@@ -74,3 +75,27 @@ def test_resets_add_no_samples_to_those_asked_for():
     record = kt.simulate(ball(), [1.0], time=2.0, events=bounce, output=21)
     assert record.time == pytest.approx(np.linspace(0.0, 2.0, 21))
     assert len(record.events) == 3
+
+
+# ------------------------------------------------------------------ complementarity
+
+
+def test_pivoting_does_not_take_a_ray_for_a_solution():
+    """C of rank one, d not in its range: forces of 1e15 N, whose rounding hid that slacks were negative, were returned."""
+    rng = np.random.default_rng(1)
+    for _ in range(3000):
+        n = int(rng.integers(2, 7))
+        j, d = rng.normal(size=n), rng.normal(size=n)
+        c = np.outer(j, j)
+        # f >= 0 enters through s = j.f alone: w = j s + d >= 0 with f.w = 0
+        bounds = -d / j
+        low, high = np.max(bounds[j > 0], initial=-np.inf), np.min(bounds[j < 0], initial=np.inf)
+        if low > high + 1e-6:
+            with pytest.raises(complementarity.NoSolutionError):
+                complementarity.solve(c, d)
+        elif low < high - 1e-6:
+            found = complementarity.solve(c, d)
+            w = c @ found.force + d
+            assert w.min() > -1e-6
+            assert np.all(found.force >= 0)
+            assert np.abs(found.force * w).max() < 1e-6 * max(1.0, found.force.max())

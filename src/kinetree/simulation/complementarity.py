@@ -239,8 +239,10 @@ def lemke(matrix: ArrayLike, offset: ArrayLike) -> Solution:
             continue
         force = _polished(c, d, np.where(g > 0.0, g * level / size, 0.0))
         result = Solution(force, c @ force + d, "lemke", pivots)
-        rounding = 1e-12 * float(np.max(np.abs(c) @ force, initial=0.0))
-        if result.residual <= 1e-7 * float(np.max(np.abs(d))) + rounding:
+        size_d = float(np.max(np.abs(d)))
+        # Forces that cancel one another round; beyond this they are a ray in disguise, not a solution.
+        rounding = min(1e-12 * float(np.max(np.abs(c) @ force, initial=0.0)), 1e-5 * size_d)
+        if result.residual <= 1e-7 * size_d + rounding:
             cleared = (force > 0.0) | (np.abs(result.slack) < _tolerance(c, d))
             return Solution(force, np.where(cleared, 0.0, result.slack), "lemke", pivots)
         problem = problem or NoSolutionError(
