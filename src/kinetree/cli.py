@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .commands import bench, codegen, cost, dynamics, info, listing, run, simulate, view
+from .commands import bench, codegen, cost, dynamics, info, listing, new, run, simulate, view
 from .commands.shared import ERROR, complain, warnings_as_lines
 from .errors import KinetreeError
 
@@ -69,6 +69,7 @@ def main(
 for panel, name, command in (
     (GALLERY, "list", listing.list_all),
     (GALLERY, "run", run.run),
+    (GALLERY, "new", new.new),
     (LOOK, "info", info.info),
     (LOOK, "view", view.view),
     (COMPUTE, "id", dynamics.inverse),

@@ -12,6 +12,9 @@ TIME = re.compile(r"(t|time)(\s*[\[(]s[\])])?", re.IGNORECASE)
 UNIT = re.compile(r"\s+\[[^\[\]]*\]$")
 """A unit at the end of a name, as studies write it: ``q elbow [rad]``."""
 
+WORDS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "actuator"}
+"""What studies call the quantities in their tables."""
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -86,7 +89,7 @@ def _named(names: Sequence[str], key: str, labels: Sequence[str]) -> list[int | 
 
 
 def _spellings(key: str, labels: Sequence[str]) -> Iterator[list[tuple[str, ...]]]:
-    yield [(f"{key}_{x}", f"{key}:{x}", f"{key} {x}") for x in labels]
+    yield [(f"{key}_{x}", f"{key}:{x}", f"{key} {x}", f"{WORDS.get(key, key)} {x}") for x in labels]
     for first in (0, 1):
         numbers = range(first, first + len(labels))
         yield [(f"{key}{k}", f"{key}_{k}", f"{key}[{k}]") for k in numbers]

@@ -72,7 +72,7 @@ def _named_start(robot: Robot, name: str, system: str | None, what: str) -> Arra
 
 
 def _with_joints(robot: Robot, q: Array, given: Mapping[str, Any], what: str) -> Array:
-    values = {name: _of_joint(robot, name, value, "q", what) for name, value in given.items()}
+    values = {name: of_joint(robot, name, value, "q", what) for name, value in given.items()}
     q = q.copy()
     for name, own in values.items():
         q[robot.joint(name).q_slice] = own
@@ -98,7 +98,7 @@ def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity"
     if not isinstance(given, Mapping):
         return _counted(given, robot.nv, what, robot.v_names)
     for name, value in given.items():
-        v[robot.joint(name).v_slice] = _of_joint(robot, name, value, "v", what)
+        v[robot.joint(name).v_slice] = of_joint(robot, name, value, "v", what)
     if not isinstance(robot, Mechanism):
         return v
     independent = robot.independent(q)
@@ -112,7 +112,8 @@ def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity"
     return np.asarray(robot.velocities(q, v[places]))
 
 
-def _of_joint(robot: Robot, name: str, value: Any, which: str, what: str) -> Array:
+def of_joint(robot: Robot, name: str, value: Any, which: str, what: str) -> Array:
+    """The coordinates or velocities of one joint, as many as it has."""
     joint = robot.joint(name)
     count = joint.nq if which == "q" else joint.nv
     return _counted(np.atleast_1d(np.asarray(value, dtype=float)), count, f"{what}: joint {name!r}", [])

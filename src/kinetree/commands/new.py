@@ -1,0 +1,50 @@
+"""``kinetree new``: a file to begin a study of one's own with."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from ..errors import OutputError
+from .shared import make_console
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="File to write.")]
+
+
+def new(
+    file: File = Path("my-study.yaml"),
+    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+) -> None:
+    """Write a commented file that describes a study: robot, motion, controller, ground, outputs.
+
+    It runs as it is; change it to your needs.
+
+    For example:
+
+        kinetree new my-study.yaml
+        kinetree run my-study.yaml
+    """
+    from ..gallery.user_study import NAME, starter
+
+    if file.suffix.lower() not in (".yaml", ".yml"):
+        raise OutputError(f"{file}: give the file a name that ends in .yaml")
+    if file.exists() and not force:
+        raise OutputError(f"{file} is there already: give another name, or --force to write over it")
+    if not file.absolute().parent.is_dir():
+        raise OutputError(f"{file} cannot be written: there is no directory {str(file.parent)!r}")
+    text = starter()
+    if NAME.fullmatch(file.stem):
+        text = text.replace("name: my-study  ", f"name: {file.stem}  ").replace("run my-study.yaml", f"run {file.name}")
+    beside = file.with_name(f".{file.name}.{os.getpid()}.part")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        os.replace(beside, file)
+    finally:
+        beside.unlink(missing_ok=True)
+    make_console().print(
+        f"wrote {escape(str(file))}: look at it, then 'kinetree run {escape(str(file))}'", soft_wrap=True
+    )
