@@ -24,6 +24,9 @@ PLANE = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 OBLIQUE = np.array([[0.87, -0.5, 0.0], [-0.25, -0.43, 0.87]]) * np.array([1.0, -1.0, 1.0])
 """Seen from the front, a little from the right and from above; z is up."""
 
+FLOATING = ("free", "free_euler", "planar")
+"""Kinds of joints that hold nothing to the ground."""
+
 
 @dataclass(frozen=True)
 class Sketch:
@@ -85,6 +88,8 @@ class Sketch:
         """For every body, from where its joint sits on the parent to its own origin: apart where joints slide."""
         ends = []
         for joint, pose in zip(self.robot.model.joints, poses, strict=True):
+            if joint.kind.name in FLOATING:
+                continue
             seat = np.append(joint.placement.position, 1.0)
             ends.append(((seat if joint.parent == BASE else poses[joint.parent] @ seat)[:3], pose[:3, 3]))
         return ends
@@ -109,8 +114,8 @@ def attachments(robot: Robot) -> list[Array]:
 
 
 def _on_the_ground(robot: Robot) -> Array:
-    places = [j.placement.position for j in robot.model.joints if j.parent == BASE]
-    return np.array(places, dtype=float)
+    held = [j for j in robot.model.joints if j.parent == BASE and j.kind.name not in FLOATING]
+    return np.array([j.placement.position for j in held], dtype=float).reshape(-1, 3)
 
 
 def _distinct(points: Array) -> Array:

@@ -455,8 +455,8 @@ def disturbed(name: str, said: Statements) -> Callable[[bool], Outcome]:
         facts = [
             _better(said, first, second),
             Fact("under computed torque the error of every joint dies out as e'' + kd e' + kp e = 0; largest "
-                 "difference from its solution", 1e-4, _law_difference(m, records["computed torque"], off), "rad", relation="<",
-                 source="000 eq. 9.5"),
+                 "difference from its solution", 1e-4, _law_difference(m, records["computed torque"], off), "rad",
+                 relation="<", source="000 eq. 9.5"),
             Fact("and the machine does not fall; how much the height of the trunk changes", 0.06,
                  float(np.ptp(trunk.height)), "m", relation="<"),
         ]  # fmt: skip
