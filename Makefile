@@ -4,7 +4,7 @@ VENV   ?= .venv
 RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint types docs bench clean
+.PHONY: demo test lint types docs pictures bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -27,6 +27,11 @@ types: $(STAMP)
 
 docs: $(STAMP)
 	$(RUN) -m mkdocs build --strict --quiet
+
+# the pages of the studies with their pictures, some minutes; docs/ holds the result
+pictures: $(STAMP)
+	$(RUN) -m pip install --quiet --editable ".[plot]"
+	$(RUN) docs/studies.py
 
 bench: $(STAMP)
 	$(RUN) -m pip install --quiet --editable ".[bench]"

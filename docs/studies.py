@@ -1,0 +1,178 @@
+"""Write the pages and pictures of the studies: ``make pictures``, or ``python docs/studies.py [NAME ...]``.
+
+Every study is run in its quick form; its page gets what it teaches, what was assumed, and its facts, stated
+beside measured.  Pages and pictures are committed, so that building the documentation runs nothing.
+``tests/test_docs_studies.py`` compares the pages with the studies.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+if TYPE_CHECKING:
+    from kinetree.gallery import Fact, Result, Study
+
+DOCS = Path(__file__).resolve().parent
+PAGES, PICTURES = DOCS / "studies", DOCS / "images" / "studies"
+LARGEST = 100_000
+"""Bytes of a picture."""
+
+HEADINGS = "| statement | by | stated | measured | |\n|---|---|---|---|---|"
+
+GROUPS: dict[str, dict[str, str]] = yaml.safe_load((DOCS / "studies.yaml").read_text(encoding="utf-8"))
+"""What each study teaches, by kind."""
+
+
+def main(names: list[str]) -> None:
+    """Write the pages of some studies, or of all, and the list of all."""
+    import kinetree as kt
+
+    for name in names or kt.gallery.studies():
+        print(name, flush=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            result = kt.gallery.study(name).run(quick=True)
+        pictures = {kind: save(draw, name, kind) for kind, draw in chosen(result)}
+        write(PAGES / f"{name}.md", page(result, pictures))
+    write(PAGES / "index.md", contents([kt.gallery.study(name) for name in kt.gallery.studies()]))
+
+
+def write(file: Path, text: str | bytes) -> None:
+    """A file, wholly or not at all."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    beside = file.with_name(f".{file.name}.new")
+    beside.write_bytes(text.encode() if isinstance(text, str) else text)
+    os.replace(beside, file)
+
+
+# ------------------------------------------------------------------ text
+
+
+def page(result: Result, pictures: Iterable[str]) -> str:
+    """A study's page."""
+    study = result.study
+    pictures = list(pictures)
+    lines = [f"# {title(study)}", "", lesson(study.name), "", f"*Source: {study.source}.*", ""]
+    lines += [picture_line(study, kind) for kind in pictures[:1]]
+    lines += ["```sh", f"kinetree run {study.name}     # tables, plots, data and the model, in a folder"]
+    lines += ([f"kinetree view {study.name}"] if study.system else []) + ["```", ""]
+    if study.assumptions:
+        lines += ["## What was assumed", "", *(f"* {escaped(text)}" for text in study.assumptions), ""]
+    lines += [picture_line(study, kind) for kind in pictures[1:]]
+    lines += ["## Facts", "", verdicts(result), ""]
+    for name, outcome in result.outcomes.items():
+        if outcome.facts or outcome.remarks:
+            lines += [f"### {heading(name)}", ""]
+            lines += [text for remark in outcome.remarks for text in (escaped(remark), "")]
+        if outcome.facts:
+            lines += [HEADINGS, *(row(fact) for fact in outcome.facts), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def lesson(name: str) -> str:
+    """What a study teaches."""
+    return next((lessons[name] for lessons in GROUPS.values() if name in lessons), "")
+
+
+def title(study: Study) -> str:
+    """As a heading."""
+    return study.title[:1].upper() + study.title[1:]
+
+
+def heading(analysis: str) -> str:
+    """Of an analysis."""
+    return analysis[:1].upper() + analysis[1:].replace("-", " ")
+
+
+def picture_line(study: Study, kind: str) -> str:
+    """An image, with a blank line below."""
+    return f"![{heading(kind)} of the study {study.name}](../images/studies/{study.name}-{kind}.png)\n"
+
+
+def verdicts(result: Result) -> str:
+    """How many facts hold."""
+    text = f"{sum(bool(f.holds) for f in result.facts)} of {len(result.facts)} statements hold"
+    if result.exceptions:
+        text += f"; {len(result.exceptions)} do not, for reasons given with them"
+    return f'{text}. "Ours" is what must be true whatever the source says. Measured in a quick run.'
+
+
+def row(fact: Fact) -> str:
+    """A fact as a row of the table."""
+    return f"{stated(fact)} {escaped(fact.shown('measured'))} | {'holds' if fact.holds else '**does not hold**'} |"
+
+
+def stated(fact: Fact) -> str:
+    """The part of a row that does not depend on what was measured."""
+    reason = f"<br>*{escaped(fact.reason)}*" if fact.reason else ""
+    return f"| {escaped(fact.text)}{reason} | {escaped(fact.source)} | {escaped(fact.shown('stated'))} |"
+
+
+def escaped(text: str) -> str:
+    """Plain text for Markdown: nothing in it is markup."""
+    for sign in ("\\", "|", "*", "_", "<", "$", "["):
+        text = text.replace(sign, {"<": "&lt;"}.get(sign, f"\\{sign}"))
+    return " ".join(text.split())
+
+
+def contents(studies: list[Study]) -> str:
+    """The list of all studies, by kind."""
+    lines = ["# Studies", "", "Every system of the sources, and some more, runs by name: `kinetree run NAME`, or"]
+    lines += ["`kt.gallery.study(NAME).run()`. A study computes what its source computes and puts what the source"]
+    lines += ["states beside what came out. These pages are written by `make pictures`.", ""]
+    for group, members in grouped(studies):
+        lines += [f"## {group}", "", "| study | what | source |", "|---|---|---|"]
+        lines += [f"| [{s.name}]({s.name}.md) | {escaped(s.title)} | {escaped(s.source)} |" for s in members] + [""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def grouped(studies: list[Study]) -> Iterator[tuple[str, list[Study]]]:
+    """Studies by group, in the groups' order."""
+    by_name = {study.name: study for study in studies}
+    for group, names in GROUPS.items():
+        yield group, [by_name.pop(name) for name in names if name in by_name]
+    if by_name:
+        yield "Others", list(by_name.values())
+
+
+# ------------------------------------------------------------------ pictures
+
+
+def chosen(result: Result) -> list[tuple[str, Any]]:
+    """The system itself and one result, or as much of that as there is."""
+    figures = [item for outcome in result.outcomes.values() for item in outcome.figures.items()]
+    systems = [item for item in figures if item[0] in ("mechanism", "system")][:1]
+    results = [item for item in figures if item[0] in ("torques", "operations", "energy")][:1]
+    return dict([*systems, *results] or figures[:1]).items()  # type: ignore[return-value]
+
+
+def save(draw: Any, name: str, kind: str) -> Path:
+    """Draw a figure, smaller until the file is small enough."""
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    from kinetree.gallery.style import RC
+
+    file = PICTURES / f"{name}-{kind}.png"
+    for dpi in (90, 75, 60, 45):
+        with matplotlib.rc_context({**RC, "savefig.dpi": dpi, "figure.dpi": dpi}):
+            figure = Figure(layout="constrained")
+            draw(figure)
+            stream = io.BytesIO()
+            figure.savefig(stream, format="png", dpi=dpi)
+        if len(stream.getvalue()) < LARGEST:
+            break
+    write(file, stream.getvalue())
+    return file
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
