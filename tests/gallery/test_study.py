@@ -180,6 +180,25 @@ def test_half_a_result_is_never_seen(tmp_path):
     assert [f.name for f in tmp_path.iterdir()] == ["out"]
 
 
+def test_an_interrupted_replacement_is_undone(tmp_path, monkeypatch):
+    folder = small().run().write(tmp_path / "out")
+    before = {f.name: f.read_bytes() for f in folder.iterdir()}
+    usual, calls = os.replace, []
+
+    def interrupted(source, target):
+        calls.append(target)
+        if len(calls) == 2:  # the old folder is out of the way, the new one not yet in place
+            raise KeyboardInterrupt
+        usual(source, target)
+
+    result = small().run("second")
+    monkeypatch.setattr("kinetree.gallery.report.os.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        result.write(folder)
+    assert {f.name: f.read_bytes() for f in folder.iterdir()} == before
+    assert [f.name for f in tmp_path.iterdir()] == ["out"]
+
+
 def test_replaces_earlier_results_and_nothing_else(tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
@@ -285,6 +304,7 @@ def test_a_whole_study_on_disk(tmp_path):
         for name in data:
             assert (folder / f"{analysis}-{name}.csv").is_file()
             assert (folder / f"{analysis}-{name}.parquet").is_file()
+    assert len({f.stat().st_mode for f in folder.iterdir()}) == 1  # whoever may read one may read all
     record = kt.Record.load(folder / "free-fall-record.csv", again)
     assert record.energy.relative_error < 1e-6
     with (folder / "inverse-torques.csv").open(newline="") as file:

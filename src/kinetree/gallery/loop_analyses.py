@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..mechanism import Mechanism
+from ..model.tree import BASE
 from ..simulation.record import Record
 from ..simulation.simulate import simulate
 from . import load, motion, start
@@ -154,13 +155,57 @@ def _agreement(along: Prescribed) -> list[Fact]:
 def groups(along: Prescribed) -> tuple[int, ...]:
     """Sizes of the systems of equations that the subsystem recursion solves, one after the other."""
     order = along.mechanism.constraint_forces(*along.motion.states(along.time[1:2]), method="subsystems").order
+    return _groups(order)
+
+
+def _groups(order: str) -> tuple[int, ...]:
     return tuple(int(count) for count in re.findall(r"(\d+) equation", order))
+
+
+def cuts_by_rule(mechanism: Mechanism) -> str:
+    """Joints that are cut where every body hangs on the path with the fewest freedoms (000 L2850)."""
+    other = mechanism.with_cuts(rule="minimum_dof")
+    assert isinstance(other, Mechanism)
+    return ", ".join(other.loop_names)
 
 
 def sizes(mechanism: Mechanism) -> tuple[int, int, int]:
     """Moving links, joints and loops."""
     loops = len(mechanism.model.loops)
     return len(mechanism.model.bodies), len(mechanism.model.joints) + loops, loops
+
+
+class Recut(NamedTuple):
+    """A planar mechanism with its loops cut elsewhere, along the same motion."""
+
+    groups: tuple[int, ...]
+    """Sizes of the systems of equations of its subsystem recursion."""
+    difference: float
+    """Largest difference of the driving torques."""
+
+
+def recut(along: Prescribed, cuts: Sequence[str], count: int = 21) -> Recut:
+    """Inverse dynamics with other joints cut; joints of the new tree are read off the bodies' places."""
+    mechanism, driven = along.mechanism, along.motion.joints
+    times = along.motion.grid(count)
+    q, rates, accelerations = along.motion.states(times).q, *along.motion(times)[1:]
+    other = _mechanism(along.name).with_cuts(cuts)
+    assert isinstance(other, Mechanism)
+    other = other.with_independent(driven)
+    q_other = np.stack([_angle(mechanism, q, other, k) for k in range(len(other.joint_names))], axis=-1)
+    v_other = other.velocities(q_other, rates)
+    a_other = other.accelerations(q_other, v_other, accelerations)
+    forces = other.constraint_forces(q_other, v_other, a_other, method="subsystems")
+    tau = forces.tau[:, [other.joint(name).v_slice.start for name in driven]]
+    return Recut(_groups(forces.order), float(np.abs(tau - along.torque_at(times)).max()))
+
+
+def _angle(mechanism: Mechanism, q: Array, other: Mechanism, k: int) -> Array:
+    """The angle of a joint of another tree of the same mechanism, in a configuration of the first."""
+    joint = other.model.joints[k]
+    parent = np.eye(3) if joint.parent == BASE else mechanism.pose(q, other.body_names[joint.parent])[:, :3, :3]
+    seen = np.swapaxes(parent @ joint.placement.rotation, -1, -2) @ mechanism.pose(q, other.body_names[k])[:, :3, :3]
+    return np.asarray(np.arctan2(seen[:, 1, 0], seen[:, 0, 0]))
 
 
 def block(along: Prescribed, loop: str, joints: Sequence[str]) -> float:

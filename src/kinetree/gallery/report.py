@@ -183,6 +183,9 @@ class _Writer:
         self._text("summary.md", self.result.markdown())
         files = sorted([*(f.name for f in self.folder.iterdir()), "summary.json"])
         self._text("summary.json", json.dumps(summary(self.result, files), indent=2, ensure_ascii=False) + "\n")
+        readable = self.folder.stat().st_mode & 0o666
+        for file in self.folder.iterdir():  # records are written for their owner only
+            file.chmod(readable)
 
     def _text(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text, encoding="utf-8")
@@ -257,7 +260,7 @@ def _put_in_place(made: Path, folder: Path, old: Path) -> None:
     os.replace(folder, old)
     try:
         os.replace(made, folder)
-    except OSError:
+    except BaseException:
         os.replace(old, folder)
         raise
 

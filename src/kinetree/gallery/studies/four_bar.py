@@ -8,7 +8,17 @@ import numpy as np
 
 from ...robot import Robot
 from ...simulation.record import Record
-from ..loop_analyses import Accelerations, Direct, Prescribed, directly, free_fall, inverse, replay
+from ..loop_analyses import (
+    Accelerations,
+    Direct,
+    Prescribed,
+    directly,
+    free_fall,
+    groups,
+    inverse,
+    recut,
+    replay,
+)
 from ..mechanisms.four_bar import BOOK
 from ..study import Fact, Study
 
@@ -49,13 +59,62 @@ def _stated(name: str) -> Callable[[Prescribed], Sequence[Fact]]:
         ]  # fmt: skip
         if name == "four-bar":
             world = forces.loop_wrenches_world[:, 0]
+            elsewhere = recut(along, ["coupler_joint"])
             facts += [
+                Fact(
+                    "cut between crank and coupler, subsystem II is determinate, then I: sizes of the systems solved",
+                    (2, 1),
+                    groups(along),
+                    source="000 L2797",
+                ),
+                Fact(
+                    "cut between rocker and coupler, both subsystems must be solved together",
+                    (3,),
+                    elsewhere.groups,
+                    source="000 L2792",
+                ),
+                Fact(
+                    "the torque does not depend on the cut; largest difference",
+                    1e-9,
+                    elsewhere.difference,
+                    "N m",
+                    relation="<",
+                ),
+                Fact(
+                    "the angle al2 as printed, with a minus before the root, closes the loop; gap at the start",
+                    1e-9,
+                    _printed_gap(-1.0),
+                    "m",
+                    relation="<",
+                    source="000 Table 10.5, L3483",
+                    reason="a misprint: with a plus it does (next line), and gives the initial state of Table 10.8",
+                ),
+                Fact(
+                    "with a plus; gap at the start",
+                    1e-9,
+                    _printed_gap(1.0),
+                    "m",
+                    relation="<",
+                    source="notes, erratum 22",
+                ),
                 Fact(f"multiplier along x {when}", FORCE_X, world[:, 3], "N", 5.01e-6, source=NOTES),
                 Fact(f"multiplier along y {when}", FORCE_Y, world[:, 4], "N", 5.01e-6, source=NOTES),
             ]
         return facts
 
     return claims
+
+
+def _printed_gap(sign: float) -> float:
+    """How far Table 10.5's angles leave the loop open with the crank at 0."""
+    b1, b2, b3, pivot = BOOK
+    p, q = b1 - pivot.x, 0.0 - pivot.y
+    x, y = q / b1, p / b1
+    z11 = (p * p + q * q + b3 * b3 - b2 * b2) / (2 * b3 * b1)
+    z12 = (p * p + q * q + b2 * b2 - b3 * b3) / (2 * b2 * b1)
+    al3 = 2 * np.arctan2(x - np.sqrt(x * x + y * y - z11 * z11), y + z11)
+    al2 = 2 * np.arctan2(x + sign * np.sqrt(x * x + y * y - z12 * z12), y + z12)
+    return float(abs(b2 * np.exp(1j * al2) + b3 * np.exp(1j * al3) - (p + 1j * q)))
 
 
 def book_accelerations(tree: Robot) -> Accelerations:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..loop_analyses import Prescribed, block, free_fall, groups, inverse, point, replay, sizes
+from ..loop_analyses import Prescribed, block, cuts_by_rule, free_fall, groups, inverse, point, replay, sizes
 from ..study import Fact, Study
 
 START = (0.0, 4.51103, -2.73888, -0.87644, -1.46037, -1.46037, -1.68122)
@@ -27,6 +27,8 @@ def _stated(along: Prescribed) -> list[Fact]:
     magnified = np.linalg.norm(foot - PIVOT, axis=-1) / np.linalg.norm(drawn - PIVOT, axis=-1)
     return [
         Fact("moving links, joints, loops", (7, 10, 3), sizes(mechanism), source="000 L2844"),
+        Fact("joints cut by the rule of minimum CDOF", "crank_pin, upper_pin, lower_pin", cuts_by_rule(mechanism),
+             source="000 L2850"),
         Fact("subsystem III is determinate, then II, then I: sizes of the systems solved", (4, 2, 1), groups(along),
              source="000 L2852"),
         Fact("zero blocks of the Jacobian (8.11), largest entry", 0.0, max(zeros), source="000 L2862"),
