@@ -93,6 +93,29 @@ def test_what_cannot_be_is_explained(options, says):
         kt.simulate(pendulum(), time=0.1, **options)
 
 
+def test_a_path_that_is_no_trajectory():
+    with pytest.raises(kt.OptionError, match=r"trajectories\.Constant"):
+        kt.control.OperationalSpace("b1", [0.0, 0.0, -1.0], 1.0, 1.0)
+
+
+def test_gains_and_grounds_of_many_simulations_go_together():
+    b = kt.Builder("leg").body("trunk", "base", kt.Prismatic("z"), mass=1.0, actuated=False)
+    robot = b.body("foot", "trunk", kt.Prismatic("z"), mass=0.1).build()
+    kp, stiffness = np.array([100.0, 200.0, 400.0]), np.array([1e3, 2e3, 5e3])
+    hold = kt.trajectories.Constant([-0.5])
+
+    def run(kp, stiffness):
+        ground = kt.ground.Ground(["foot"], kt.ground.HuntCrossley(stiffness, 0.5))
+        law = kt.control.PD(hold, kp, 5.0)
+        return kt.simulate(
+            robot, [0.5, -0.5], time=0.1, controller=law, ground=ground, integrator="rk4", step=1e-3, output=3
+        )
+
+    together = run(kp[:, None], stiffness)
+    assert together.batch == (3,)
+    assert together.q[-1, 1] == pytest.approx(run(200.0, 2e3).q[-1], abs=1e-12)
+
+
 def test_gains_of_many_simulations_as_the_message_says():
     kp = np.linspace(1.0, 50.0, 5)
     options = {"time": 0.05, "integrator": "rk4", "step": 0.01, "output": 2}

@@ -242,7 +242,8 @@ class Robot:
         return description.describe(self.model)
 
     def __repr__(self) -> str:
-        return f"<Robot {self.name!r}: {len(self.model.bodies)} bodies, nq={self.nq}, nv={self.nv}>"
+        bodies = description.counted(len(self.model.bodies), "body", "bodies")
+        return f"<Robot {self.name!r}: {bodies}, nq={self.nq}, nv={self.nv}>"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Robot) and self.model == other.model

@@ -334,6 +334,10 @@ class OperationalSpace(Controller):
     GAINS = ("kp", "kd")
 
     def __post_init__(self) -> None:
+        if not isinstance(self.path, Trajectory):
+            raise OptionError(
+                f"the path must be a trajectory of x, y, z, such as trajectories.Constant, not {self.path!r}"
+            )
         if self.path.n != 3:
             raise ShapeError(f"the path must have 3 coordinates, x, y, z, not {self.path.n}")
         if isinstance(self.orientation, Trajectory):

@@ -44,7 +44,7 @@ def save(record: Record, path: Path) -> None:
             os.unlink(beside)
             raise
     except OSError as problem:
-        raise OutputError(f"{path} cannot be written: {problem}") from None
+        raise OutputError(f"{path} cannot be written: {problem.strerror or problem}") from None
 
 
 def load(path: Path, robot: Robot | None) -> Record:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 Array = np.ndarray
 Curves = list[tuple[str, Array]]
 
-MOST_IN_LEGEND = 14
+MOST_IN_LEGEND = 28
+"""Named curves in one picture, in two columns if there are more than half as many."""
 
 
 def plot(record: Record, what: str | tuple[str, ...], path: str | os.PathLike[str] | None) -> Figure:
@@ -44,7 +45,8 @@ def plot(record: Record, what: str | tuple[str, ...], path: str | os.PathLike[st
         axis.set_ylabel(label)
         axis.grid(True, linewidth=0.3)
         if 0 < len(curves) <= MOST_IN_LEGEND:
-            axis.legend(fontsize="x-small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+            axis.legend(fontsize="x-small", loc="center left", bbox_to_anchor=(1.0, 0.5),
+                        ncols=1 + (2 * len(curves) > MOST_IN_LEGEND))  # fmt: skip
     axes[-1].set_xlabel("time [s]")
     figure.suptitle(str(record.info.get("robot", "")))
     if path is not None:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ..algorithms import kinematics
 from ..arrays import pack, split
 from ..errors import OptionError
+from ..model.describe import counted
 from ..robot import Robot
 from .energy import Energies
 from .events import Occurrence
@@ -96,8 +97,8 @@ class Record:
         off = self.energy.relative_error
         doubt = f", energy off by {100 * off:.3g} %" if off > DOUBTFUL else ""
         return (
-            f"<Record of {self.info.get('robot', '?')!r}: {span}, {len(self)} samples{batch}, "
-            f"{len(self.events)} events, {self.status}{doubt}>"
+            f"<Record of {self.info.get('robot', '?')!r}: {span}, {counted(len(self), 'sample', 'samples')}{batch}, "
+            f"{counted(len(self.events), 'event', 'events')}, {self.status}{doubt}>"
         )
 
     @property

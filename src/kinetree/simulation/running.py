@@ -49,7 +49,7 @@ def known_until(robot: Robot, span: tuple[float, float], begin: float, end: floa
         )
     message = (
         f"the controller's trajectory ends here, but the simulation was to go on until {end:g} s: simulate no longer, "
-        "or let the trajectory hold its last position, trajectory.held()"
+        "or let it hold its last position, trajectory.held() (of a TorqueTable: hold=True)"
     )
     return stop, Fault(message, stop, name)
 
