@@ -122,7 +122,7 @@ BIPED_SPATIAL = _system(
 
 QUADRUPED = _system(
     "quadruped",
-    "quadruped: trotting, universal hips, 18 degrees of freedom",
+    "four-legged machine that trots: universal hips, 18 degrees of freedom",
     "000 sections 7.3 and 9.3, Table B.2",
     "Hips at the corners of a trunk of 1 m by 0.5 m; its height of 0.1 m is ours. Ground data: the authors' program.",
     "Foot height 0.09 m as in Table B.2 and the authors' program; chapter 7 says 0.08 m (L2517).",
@@ -130,7 +130,7 @@ QUADRUPED = _system(
 
 HEXAPOD = _system(
     "hexapod",
-    "hexapod: tripod gait, all hinges, 18 degrees of freedom",
+    "six-legged machine in tripod gait: all hinges, 18 degrees of freedom",
     "000 sections 7.4 and 9.3, Table B.2",
     "Hips and ground data from the authors' program, whose stored run has a trunk of 2 kg where the book says 4 kg "
     "(L2562); the height of the trunk, 0.1 m, is ours.",
