@@ -20,6 +20,8 @@ from .user_analyses import Closed
 
 Array = np.ndarray
 
+SAMPLES = 201
+"""Of a motion of the gallery that a controller follows; between them it is of fifth degree in time."""
 PROFILES = {"cycloid": "cycloid", "quintic": "quintic", "cubic": "cubic", "trapezoid": "trapezoid"}
 MOVES: dict[str, Callable[..., trajectories.Trajectory]] = {
     "cycloid": trajectories.Cycloid, "quintic": trajectories.Quintic, "cubic": trajectories.Cubic,
@@ -196,5 +198,8 @@ class MotionReader(NodeReader):
         begin, end = own.span
         self.coordinates(self.q)  # refuses quaternions
         places = [k for joint in self.moving for k in range(joint.q_slice.start, joint.q_slice.stop)]
-        followed = trajectories.Function(lambda t: [own.assembled(t + begin)[k] for k in places], 0.0, end - begin)
+        speeds = [k for joint in self.moving for k in range(joint.v_slice.start, joint.v_slice.stop)]
+        times = np.linspace(0.0, end - begin, SAMPLES)
+        q, v, a = own.states(times + begin)
+        followed = trajectories.sampled(times, q[:, places], v[:, speeds], a[:, speeds])
         return followed.held(), lambda times: own.states(times + begin), end - begin

@@ -1,0 +1,391 @@
+"""``kinetree id`` and ``fd``: tables in, tables out, and what happens to bad ones."""
+
+import csv
+import io
+import time
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from helpers.cli import invoke
+from kinetree.commands import sinks, tables
+from kinetree.commands.dynamics import convert, first_fault
+from kinetree.errors import StateError
+
+pyarrow = pytest.importorskip("pyarrow")
+import pyarrow.csv as arrow_csv  # noqa: E402
+import pyarrow.parquet as parquet  # noqa: E402
+
+ROWS = 50
+WORDS = {"q": "position", "v": "velocity", "a": "acceleration"}
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return kt.gallery.load("kuka-kr5")
+
+
+@pytest.fixture(scope="module")
+def motion(arm):
+    rng = np.random.default_rng(5)
+    q, (v, a) = arm.random_configuration(rng, ROWS), rng.standard_normal((2, ROWS, arm.nv))
+    return np.linspace(0.0, 1.0, ROWS), q, v, a
+
+
+def named(robot, **arrays):
+    """Header and rows."""
+    columns = {}
+    for key, values in arrays.items():
+        if values.ndim == 1:
+            columns[key] = values
+            continue
+        names = robot.q_names if key == "q" else robot.v_names
+        columns |= {f"{key}_{name}": column for name, column in zip(names, values.T, strict=True)}
+    return columns
+
+
+def write_csv(path, columns, delimiter=","):
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows(zip(*(x.tolist() for x in columns.values()), strict=True))
+
+
+def read_csv(path):
+    header, *rows = csv.reader(io.StringIO(path.read_text()))
+    return header, np.array(rows, dtype=float)
+
+
+@pytest.fixture
+def table(tmp_path, arm, motion):
+    t, q, v, a = motion
+    path = tmp_path / "motion.csv"
+    write_csv(path, named(arm, time=t, q=q, v=v, a=a))
+    return path
+
+
+def faulty(path, line, change):
+    """The same table with another line."""
+    lines = path.read_text().split("\n")
+    lines[line - 1] = change(lines[line - 1])
+    path.write_text("\n".join(lines))
+    return path
+
+
+def cell(k, text):
+    def change(line):
+        cells = line.split(",")
+        cells[k] = text
+        return ",".join(cells)
+
+    return change
+
+
+@pytest.fixture(params=["pyarrow", "without"])
+def reader(request, monkeypatch):
+    """With the fast reader and writer, and without."""
+    if request.param == "without":
+        monkeypatch.setattr(tables, "pyarrow", lambda: None)
+        monkeypatch.setattr(sinks, "pyarrow", lambda: None)
+    return request.param
+
+
+# ---------------------------------------------------------------- right answers
+
+
+def test_every_number_is_that_of_the_library(tmp_path, arm, motion, table, reader):
+    invoke("id", "kuka-kr5", table, "-o", tmp_path / "tau.csv")
+    header, rows = read_csv(tmp_path / "tau.csv")
+    t, q, v, a = motion
+    assert header == ["time", *(f"tau_{name}" for name in arm.v_names)]
+    assert np.array_equal(rows[:, 0], t)
+    assert np.array_equal(rows[:, 1:], arm.inverse_dynamics(q, v, a))
+
+
+def test_forward_dynamics_undoes_it(tmp_path, arm, motion):
+    _, q, v, a = motion
+    tau = arm.inverse_dynamics(q, v, a)
+    write_csv(tmp_path / "s.csv", named(arm, tau=tau, v=v, q=q))  # columns are found by name, in any order
+    invoke("fd", "kuka-kr5", tmp_path / "s.csv", "-o", tmp_path / "a.csv")
+    header, rows = read_csv(tmp_path / "a.csv")
+    assert header == [f"a_{name}" for name in arm.v_names]
+    assert np.abs(rows - a).max() < 1e-8 * np.abs(a).max()
+
+
+def test_parts_join_without_a_seam(tmp_path, arm, motion, table, reader, monkeypatch):
+    monkeypatch.setattr(tables, "BLOCK", 1000)
+    invoke("id", "kuka-kr5", table, "-o", tmp_path / "tau.csv", "--threads", "3")
+    assert np.array_equal(read_csv(tmp_path / "tau.csv")[1][:, 1:], arm.inverse_dynamics(*motion[1:]))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".npz"])
+@pytest.mark.parametrize("source", [".csv", ".parquet", ".npz"])
+def test_all_formats(tmp_path, arm, motion, table, source, ending):
+    t, q, v, a = motion
+    given = tmp_path / f"motion{source}"
+    if source == ".npz":
+        np.savez(given, q=q, v=v, a=a, time=t)
+    if source == ".parquet":
+        parquet.write_table(pyarrow.table(named(arm, time=t, q=q, v=v, a=a)), given)
+    output = tmp_path / f"out{ending}"
+    invoke("id", "kuka-kr5", given, "-o", output)
+    if ending == ".npz":
+        found = np.load(output)
+        time_found, tau = found["time"], found["tau"]
+    elif ending == ".parquet":
+        rows = parquet.read_table(output)
+        time_found, tau = rows["time"].to_numpy(), np.column_stack([rows[f"tau_{n}"].to_numpy() for n in arm.v_names])
+    else:
+        rows = read_csv(output)[1]
+        time_found, tau = rows[:, 0], rows[:, 1:]
+    assert np.array_equal(time_found, t)
+    assert np.array_equal(tau, arm.inverse_dynamics(q, v, a))
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        lambda key, k, name: f"{key}{k}",
+        lambda key, k, name: f"{key}_{k + 1}",
+        lambda key, k, name: f"{key}:{name}",
+        lambda key, k, name: f"{key} {name} [rad]",
+        lambda key, k, name: f" {WORDS[key]} {name} [rad]",
+    ],
+)
+def test_columns_by_other_names(tmp_path, arm, motion, header):
+    _, q, v, a = motion
+    columns = {header(key, k, name): x[:, k] for key, x in (("v", v), ("a", a), ("q", q))
+               for k, name in enumerate(arm.v_names)}  # fmt: skip
+    write_csv(tmp_path / "m.csv", columns, delimiter=";")
+    invoke("id", "kuka-kr5", tmp_path / "m.csv", "-o", tmp_path / "tau.csv")
+    assert np.array_equal(read_csv(tmp_path / "tau.csv")[1], arm.inverse_dynamics(q, v, a))
+
+
+@pytest.mark.parametrize("with_time", [False, True])
+@pytest.mark.parametrize("with_header", [False, True])
+def test_plain_order(tmp_path, arm, motion, with_time, with_header):
+    t, q, v, a = motion
+    numbers = np.column_stack([*([t] if with_time else []), q, v, a])
+    header = ",".join(f"signal-{k}" for k in range(numbers.shape[1])) if with_header else ""
+    np.savetxt(tmp_path / "m.csv", numbers, fmt="%.17g", delimiter=",", header=header, comments="")
+    if not with_header:
+        text = (tmp_path / "m.csv").read_text()
+        (tmp_path / "m.csv").write_text(text.lstrip("\n"))
+    result = invoke("id", "kuka-kr5", tmp_path / "m.csv", "-o", tmp_path / "tau.csv")
+    assert "taken in their order" in result.stderr
+    rows = read_csv(tmp_path / "tau.csv")[1]
+    assert np.array_equal(rows[:, -arm.nv :], arm.inverse_dynamics(q, v, a))
+    assert rows.shape[1] == arm.nv + with_time
+
+
+def test_columns_that_are_not_used_are_named(tmp_path, arm, motion, table):
+    _, q, v, a = motion
+    write_csv(tmp_path / "m.csv", named(arm, q=q, v=v, a=a) | {"temperature": q[:, 0]})
+    assert "not used: temperature" in invoke("id", "kuka-kr5", tmp_path / "m.csv", "-o", tmp_path / "t.csv").stderr
+
+
+def test_not_a_number_stays_in_its_row(tmp_path, arm, motion, table, reader):
+    faulty(table, 7, cell(2, "nan"))
+    invoke("id", "kuka-kr5", table, "-o", tmp_path / "tau.csv")
+    lost = np.isnan(read_csv(tmp_path / "tau.csv")[1][:, 1:])
+    assert lost[5].any()
+    assert not np.delete(lost, 5, axis=0).any()
+
+
+def test_mechanisms_with_loops(tmp_path):
+    robot, motion = kt.gallery.load("four-bar"), kt.gallery.motion("four-bar")
+    times = motion.grid(30)
+    q, v, a = motion.states(times)
+    np.savez(tmp_path / "m.npz", q=q, v=v, a=a)
+    invoke("id", "four-bar", tmp_path / "m.npz", "-o", tmp_path / "tau.npz")
+    tau = np.load(tmp_path / "tau.npz")["tau"]
+    assert tau[0, 0] == pytest.approx(2.009999, abs=5e-7)  # 000 table 10.5
+    assert np.array_equal(tau, robot.inverse_dynamics(q, v, a))
+    q[17, 1] += 0.1
+    np.savez(tmp_path / "m.npz", q=q, v=v, a=a)
+    problem = invoke("id", "four-bar", tmp_path / "m.npz", "-o", tmp_path / "no.npz", code=1).stderr
+    assert "row 18" in problem
+    assert "do not allow this configuration" in problem
+    assert not (tmp_path / "no.npz").exists()
+
+
+def test_the_record_of_a_simulation_is_such_a_table(tmp_path):
+    robot = kt.gallery.load("gripper")
+    record = kt.simulate(robot, kt.gallery.start("gripper", "free-fall"), time=0.2, output=21, friction=False)
+    for name in ("r.csv", "r.npz", "r.parquet"):
+        record.save(tmp_path / name)
+        invoke("id", "gripper", tmp_path / name, "-o", tmp_path / "tau.npz")
+        assert np.abs(np.load(tmp_path / "tau.npz")["tau"]).max() < 1e-9  # it fell freely
+
+
+# ---------------------------------------------------------------- bad tables
+
+
+def refused(tmp_path, table, *words, robot="kuka-kr5", output="tau.csv"):
+    before = sorted(tmp_path.iterdir())
+    problem = invoke("id", robot, table, "-o", tmp_path / output, code=1).stderr
+    for word in words:
+        assert word in problem, problem
+    assert sorted(tmp_path.iterdir()) == before  # nothing is left behind
+
+
+@pytest.mark.parametrize("output", ["tau.csv", "tau.npz", "tau.parquet"])
+def test_a_column_too_few(tmp_path, table, reader, output):
+    if output.endswith("parquet") and reader == "without":
+        pytest.skip("Parquet needs pyarrow")
+    faulty(table, 30, lambda line: line.rpartition(",")[0])
+    refused(tmp_path, table, "motion.csv, line 30", "18 columns", "first line has 19", output=output)
+
+
+def test_a_column_too_many(tmp_path, table, reader):
+    refused(tmp_path, faulty(table, 3, lambda line: line + ",1"), "motion.csv, line 3", "20 columns")
+
+
+def test_text_in_a_number_column(tmp_path, table, reader):
+    refused(tmp_path, faulty(table, 21, cell(5, "five")), "motion.csv, line 21", "'q_joint_5'", "'five'")
+
+
+def test_a_missing_value(tmp_path, table, reader):
+    refused(tmp_path, faulty(table, 51, cell(9, " ")), "motion.csv, line 51", "'v_joint_3' is missing")
+
+
+def test_faults_after_blank_lines_and_in_later_parts(tmp_path, table, reader, monkeypatch):
+    monkeypatch.setattr(tables, "BLOCK", 2000)
+    faulty(table, 40, lambda line: "\n\n" + cell(5, "five")(line))
+    refused(tmp_path, table, "motion.csv, line 42", "'five'")
+
+
+@pytest.mark.parametrize("block", [1000, 10**6])
+def test_time_that_does_not_increase(tmp_path, table, motion, block, monkeypatch):
+    monkeypatch.setattr(tables, "BLOCK", block)
+    before = repr(float(motion[0][27]))
+    refused(tmp_path, faulty(table, 30, cell(0, before)), "motion.csv, line 30", "time does not increase")
+
+
+def test_time_at_the_seam_of_two_parts(tmp_path, table, monkeypatch):
+    first = table.read_text().split("\n")
+    monkeypatch.setattr(tables, "BLOCK", len(first[1]))  # a part per line
+    faulty(table, 5, cell(0, "0.0"))
+    refused(tmp_path, table, "motion.csv, line 5", "time does not increase")
+
+
+def test_missing_columns(tmp_path, arm, motion):
+    _, q, v, a = motion
+    columns = named(arm, q=q, v=v, a=a)
+    del columns["a_joint_4"]
+    write_csv(tmp_path / "m.csv", columns)
+    refused(tmp_path, tmp_path / "m.csv", "m.csv, line 1", "missing: a_joint_4")
+
+
+def test_wrong_number_of_columns_in_plain_order(tmp_path):
+    np.savetxt(tmp_path / "m.csv", np.zeros((4, 17)), delimiter=",")
+    refused(tmp_path, tmp_path / "m.csv", "m.csv, line 1", "17 columns, but 18 are needed", "q_joint_1")
+
+
+def test_a_first_line_of_names_and_numbers(tmp_path, table):
+    lines = table.read_text().split("\n")
+    table.write_text("\n".join(lines[1:]))
+    refused(tmp_path, faulty(table, 1, cell(3, "x")), "line 1", "'x' is no number")
+
+
+def test_two_columns_of_one_name(tmp_path, table):
+    refused(tmp_path, faulty(table, 1, cell(1, "q_joint_2")), "two columns are named 'q_joint_2'")
+
+
+def test_empty_tables(tmp_path, table):
+    table.write_text(table.read_text().split("\n")[0] + "\n")
+    refused(tmp_path, table, "no rows")
+    table.write_text("")
+    refused(tmp_path, table, "empty")
+
+
+def test_files_that_are_none(tmp_path):
+    refused(tmp_path, tmp_path / "not-there.csv", "there is no file", "not-there.csv")
+    for name in ("m.npz", "m.parquet"):
+        (tmp_path / name).write_bytes(b"\x00\x01nonsense")
+        refused(tmp_path, tmp_path / name, name)
+    (tmp_path / "m.csv").write_bytes(b"q\xff\xfe,\n")
+    refused(tmp_path, tmp_path / "m.csv", "UTF-8", "line 1")
+    refused(tmp_path, tmp_path / "m.txt", "'.txt'")
+
+
+def test_arrays_of_the_wrong_shape(tmp_path):
+    zeros = {key: np.zeros((3, 6)) for key in "qva"}
+    for change, words in (
+        ({"q": np.zeros((3, 5))}, "'q' must be numbers of shape (rows, 6)"),
+        ({"v": np.zeros((2, 6))}, "'v' has 2 rows"),
+        ({"a": np.array([["x"] * 6] * 3)}, "'a' must be numbers"),
+        ({"time": np.zeros(4)}, "'time' has shape (4,)"),
+    ):
+        np.savez(tmp_path / "m.npz", **(zeros | change))
+        refused(tmp_path, tmp_path / "m.npz", words)
+    np.savez(tmp_path / "m.npz", q=np.zeros((3, 6)))
+    refused(tmp_path, tmp_path / "m.npz", "no array 'v'")
+
+
+def test_nulls_and_text_in_parquet(tmp_path, arm, motion):
+    _, q, v, a = motion
+    columns = {name: x.tolist() for name, x in named(arm, q=q, v=v, a=a).items()}
+    columns["v_joint_2"][11] = None
+    parquet.write_table(pyarrow.table(columns), tmp_path / "m.parquet")
+    refused(tmp_path, tmp_path / "m.parquet", "row 12", "'v_joint_2' is missing")
+    columns["v_joint_2"] = ["x"] * ROWS
+    parquet.write_table(pyarrow.table(columns), tmp_path / "m.parquet")
+    refused(tmp_path, tmp_path / "m.parquet", "'v_joint_2' holds string")
+
+
+def test_a_state_that_is_none_is_found(tmp_path):
+    robot = kt.gallery.load("kuka-kr5", floating_base=True)
+    q, zero = np.tile(robot.neutral(), (40, 1)), np.zeros((40, robot.nv))
+    q[[23, 31], 3] = 1.5
+    write_csv(tmp_path / "m.csv", named(robot, q=q, v=zero, a=zero))
+    problem = invoke(
+        "id", "kuka-kr5", tmp_path / "m.csv", "-o", tmp_path / "tau.csv", "--floating-base", code=1
+    ).stderr  # fmt: skip
+    assert "line 25" in problem
+    assert "quaternion" in problem
+    assert not (tmp_path / "tau.csv").exists()
+
+
+def test_an_old_answer_survives_a_fault(tmp_path, table):
+    (tmp_path / "tau.csv").write_text("precious")
+    faulty(table, 21, cell(5, "five"))
+    invoke("id", "kuka-kr5", table, "-o", tmp_path / "tau.csv", code=1)
+    assert (tmp_path / "tau.csv").read_text() == "precious"
+
+
+def test_a_place_that_cannot_be_written(tmp_path, table):
+    assert "cannot be written" in invoke("id", "kuka-kr5", table, "-o", tmp_path / "no" / "t.csv", code=1).stderr
+
+
+def test_usage(tmp_path, table):
+    invoke("id", "kuka-kr5", table, code=2)
+    assert "--threads" in invoke("id", "kuka-kr5", table, "-o", tmp_path / "t.csv", "--threads", "-1", code=1).stderr
+
+
+@pytest.mark.parametrize("bad", [0, 1, 6, 7, 12])
+def test_the_first_fault_is_found_by_halving(bad):
+    def law(rows):
+        if (rows >= bad).any():
+            raise StateError("bad")
+
+    assert first_fault((np.arange(13),), law) == bad
+
+
+# ---------------------------------------------------------------- speed
+
+
+def test_a_hundred_thousand_rows_take_little_processor_time(tmp_path):
+    """Text is most of it; ten times as many rows take a second or two on two free processors."""
+    robot = kt.gallery.load("kuka-kr5").with_backend("compiled")
+    rng = np.random.default_rng(0)
+    q, (v, a) = robot.random_configuration(rng, 100_000), rng.standard_normal((2, 100_000, robot.nv))
+    arrow_csv.write_csv(pyarrow.table(named(robot, q=q, v=v, a=a)), tmp_path / "m.csv")
+    source = tables.open_table(tmp_path / "m.csv", {"q": robot.q_names, "v": robot.v_names, "a": robot.v_names})
+    robot.inverse_dynamics(q[:2], v[:2], a[:2])
+    begin = time.process_time()
+    with sinks.new_table(tmp_path / "t.csv", "tau", robot.v_names, False) as sink:
+        assert convert(source.parts(), robot.inverse_dynamics, sink, 2) == 100_000
+    assert time.process_time() - begin < 1.5
+    assert np.allclose(read_csv(tmp_path / "t.csv")[1], robot.inverse_dynamics(q, v, a), rtol=1e-12, atol=1e-12)
