@@ -101,19 +101,21 @@ def verdicts(result: Result) -> str:
     """How many facts hold."""
     text = f"{sum(bool(f.holds) for f in result.facts)} of {len(result.facts)} statements hold"
     if result.exceptions:
-        text += f"; {len(result.exceptions)} do not, for reasons given with them"
+        many = len(result.exceptions)
+        text += f"; {many} {'does' if many == 1 else 'do'} not, for reasons given with them"
     return f'{text}. "Ours" is what must be true whatever the source says. Measured in a quick run.'
 
 
 def row(fact: Fact) -> str:
     """A fact as a row of the table."""
-    return f"{stated(fact)} {escaped(fact.shown('measured'))} | {'holds' if fact.holds else '**does not hold**'} |"
+    reason = f"<br>*{escaped(fact.reason)}*" if fact.reason else ""
+    verdict = "holds" if fact.holds else "**does not hold**"
+    return f"| {escaped(fact.text)}{reason} {stated(fact)} {escaped(fact.shown('measured'))} | {verdict} |"
 
 
 def stated(fact: Fact) -> str:
-    """The part of a row that does not depend on what was measured."""
-    reason = f"<br>*{escaped(fact.reason)}*" if fact.reason else ""
-    return f"| {escaped(fact.text)}{reason} | {escaped(fact.source)} | {escaped(fact.shown('stated'))} |"
+    """Who states what: the middle of a row."""
+    return f"| {escaped(fact.source)} | {escaped(fact.shown('stated'))} |"
 
 
 def escaped(text: str) -> str:
