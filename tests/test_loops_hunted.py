@@ -231,3 +231,71 @@ def test_motors_that_cannot_move_do_not_hold_what_can(method):
     assert robot.mobility(q).locked == ("held_joint",)
     with pytest.raises(kt.SingularError):
         robot.inverse_dynamics(q, np.zeros(3), np.zeros(3), method=method, tolerance=np.inf)
+
+
+FIXED = {
+    "a single name": ("rod0_joint", kt.OptionError, r"write \['rod0_joint'\]"),
+    "batches that do not fit": ({"rod0_joint": [0.1, 0.2, 0.3]}, kt.ShapeError, "the position of 'rod0_joint'"),
+    "text": ({"rod0_joint": "up"}, kt.ShapeError, "the position of 'rod0_joint'"),
+    "too many numbers": ({"rod0_joint": np.zeros((2, 3))}, kt.ShapeError, "batches do not fit"),
+}
+
+
+@pytest.mark.parametrize(("fixed", "error", "says"), FIXED.values(), ids=FIXED)
+def test_bad_positions_of_fixed_joints(fixed, error, says):
+    with pytest.raises(error, match=says):
+        parallelogram().close(np.full((2, 3), 0.1) * [1, 1, -1], fixed=fixed)
+
+
+def test_followers_are_not_held():
+    """They follow their leader: holding them did nothing, and positions given to them were lost."""
+    b = kt.Builder("geared", gravity=(0, -9.81, 0))
+    b.body("a", "base", TURN, **rod(0.5, 1.0))
+    b.body("b", "a", TURN, position=(0.5, 0, 0), actuated=False, **rod(0.6, 1.0))
+    b.body("c", "base", TURN, position=(1, 0, 0), mimic=kt.Mimic("a_joint", -0.7, 0.2), **rod(0.5, 1.0))
+    b.body("d", "c", TURN, position=(0.5, 0, 0), actuated=False, **rod(0.7, 1.0))
+    b.loop("pin", "b", "d", TURN, placement=(0.6, 0, 0), seat=(0.7, 0, 0))
+    robot = b.build()
+    q = robot.close([1.8, -0.9, 1.0])
+    for fixed in (["c_joint"], {"c_joint": 0.3}):
+        with pytest.raises(kt.OptionError, match="mimics 'a_joint'"):
+            robot.close(q, fixed=fixed)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, np.nan])
+def test_tolerances_that_nothing_meets(tolerance):
+    robot, q = parallelogram(), np.array([0.3, 0.3, -0.3])
+    with pytest.raises(kt.OptionError, match="tolerance must"):
+        robot.close(q, tolerance=tolerance)
+    if tolerance != 0.0:
+        with pytest.raises(kt.OptionError, match="tolerance must"):
+            robot.forward_dynamics(q, np.zeros(3), np.zeros(3), tolerance=tolerance)
+
+
+def test_nothing_is_said_about_no_configuration():
+    """NaN came first: the mechanism was thought to have no constraints."""
+    nan, zero = np.full(3, np.nan), np.zeros(3)
+    assert np.isnan(parallelogram().inverse_dynamics(nan, zero, zero)[0])
+    assert np.isnan(parallelogram().forward_dynamics(nan, zero, zero)).all()
+    assert np.isnan(parallelogram().velocities(nan, [1.0])[1:]).all()
+    assert parallelogram().velocities(np.zeros((0, 3)), [1.0]).shape == (0, 3)
+    with pytest.raises(kt.StateError, match="NaN"):
+        parallelogram().mobility(nan)
+
+
+def test_weights_are_the_same_for_all_states():
+    q, zero = np.array([0.3, 0.3, -0.3]), np.zeros(3)
+    for weights, error in ((np.ones((2, 3)), kt.ShapeError), ([np.inf, 1, 1], kt.OptionError)):
+        with pytest.raises(error, match="weights must"):
+            parallelogram().inverse_dynamics(q, zero, zero, weights=weights)
+
+
+@pytest.mark.parametrize("method", ["elimination", "block", "reduced"])
+def test_a_motion_without_inertia(method):
+    b = kt.Builder("wires", gravity=(0, -9.81, 0))
+    b.body("rod0", "base", TURN)
+    b.body("rod1", "base", TURN, position=(2, 0, 0), actuated=False)
+    b.body("coupler", "rod0", TURN, position=(1, 0, 0), actuated=False)
+    b.loop("pin", "coupler", "rod1", TURN, placement=(2, 0, 0), seat=(1, 0, 0))
+    with pytest.raises(kt.SingularError, match="nothing has inertia"):
+        b.build().forward_dynamics([0.3, 0.3, -0.3], np.zeros(3), np.zeros(3), method=method)

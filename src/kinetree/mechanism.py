@@ -23,6 +23,7 @@ from .engine.entry import Entry
 from .errors import (
     ClosureError,
     OptionError,
+    ShapeError,
     SingularError,
     SingularityWarning,
     StateError,
@@ -304,7 +305,8 @@ class Mechanism(Robot):
         ----------
         q_guess : array_like, shape (..., nq)
         fixed : sequence of joint names, or mapping from joint name to position
-            Joints that keep their place (or the given one); all others may move.
+            Joints that keep their place (or the given one); all others may move. Positions may have a batch's
+            shape, for joints with one coordinate with or without a last axis of length one.
         tolerance : float
             Largest gap allowed.
         must_close : bool
@@ -314,16 +316,9 @@ class Mechanism(Robot):
         --------
         ``q = four_bar.close(guess, fixed={"crank_joint": 0.3})``
         """
-        q = np.array(self._q(q_guess, "q_guess"), dtype=float)
-        free = np.ones(self.nv, dtype=bool)
-        for name in fixed or ():
-            joint = self.model.joint(name)
-            if isinstance(fixed, Mapping):
-                value = np.asarray(fixed[name], dtype=float)
-                value = value[..., None] if joint.nq == 1 and value.shape[-1:] != (1,) else value
-                q = np.broadcast_to(q, (*np.broadcast_shapes(q.shape[:-1], value.shape[:-1]), self.nq)).copy()
-                q[..., joint.q_slice] = value
-            free[joint.v_slice] = False
+        if not tolerance > 0.0:
+            raise OptionError(f"tolerance must be positive, not {tolerance!r}: rounding leaves gaps of some 1e-16")
+        q, free = self._held(np.array(self._q(q_guess, "q_guess"), dtype=float), fixed)
         batch = q.shape[:-1]
         guesses = q.reshape(-1, self.nq)
         result = closure.close(guesses, free, self.loop_gaps, self.loop_jacobian, self._moved, tolerance)
@@ -332,6 +327,27 @@ class Mechanism(Robot):
             raise ClosureError(self._open_message(result.gaps, bad, batch, fixed))
         closed = np.where(result.done[:, None], result.q, np.nan)
         return closed.reshape(*batch, self.nq)
+
+    def _held(self, q: Array, fixed: Sequence[str] | Mapping[str, Any] | None) -> tuple[Array, Array]:
+        """Put joints where they are to stay, and say which freedoms are left."""
+        if isinstance(fixed, str):
+            raise OptionError(f"fixed is a list of names of joints; for a single one write [{fixed!r}]")
+        free = np.ones(self.nv, dtype=bool)
+        values = {}
+        for name in fixed or ():
+            joint = self.model.joint(name)
+            if joint.mimic:
+                raise OptionError(f"joint {name!r} mimics {joint.mimic.leader!r} and cannot be held itself: hold that")
+            free[joint.v_slice] = False
+            if isinstance(fixed, Mapping):
+                value = as_array(fixed[name], (), f"the position of {name!r}")
+                value = value[..., None] if joint.nq == 1 and value.shape[-1:] != (1,) else value
+                values[name] = as_array(value, (joint.nq,), f"the position of {name!r}")
+        batch = batch_shape(q_guess=(q, 1), **{f"the position of {name!r}": (x, 1) for name, x in values.items()})
+        q = np.broadcast_to(q, (*batch, self.nq)).copy()
+        for name, value in values.items():
+            q[..., self.model.joint(name).q_slice] = value
+        return q, free
 
     def _moved(self, q: Array, v: Array) -> Array:
         return self.normalize(self._exact.integrate(q, v))
@@ -377,8 +393,8 @@ class Mechanism(Robot):
         if self._structure is None:
             finite = q.reshape(-1, self.nq)
             finite = finite[np.isfinite(finite).all(axis=-1)]
-            if not len(finite):
-                return structure.Structure(0, (), tuple(range(self.nv)), ())
+            if not len(finite):  # numbers for nobody, but as many as there would be
+                finite = self._anywhere[None]
             # constraints that depend on one another where the loops are closed need not do so beside it
             first = self.close(finite[0], must_close=False)
             if not np.isfinite(first).all():
@@ -386,6 +402,14 @@ class Mechanism(Robot):
             samples = np.concatenate([first[None], self._neighbours(first)])
             self._structure = self._found(samples)
         return self._structure
+
+    @cached_property
+    def _anywhere(self) -> Array:
+        """Closed if possible: where a configuration that is none is taken to be."""
+        try:
+            return self.assembled()
+        except ClosureError:
+            return self.neutral()
 
     def _found(self, samples: Array) -> structure.Structure:
         return structure.find(self.loop_jacobian(samples), self.driven, self._wanted, self.v_names, self._size)
@@ -428,6 +452,8 @@ class Mechanism(Robot):
         state = self.assembled() if q is None else self._closed_q(q)
         if state.ndim != 1:
             raise OptionError("mobility looks at one configuration at a time: give q of shape (nq,)")
+        if not np.isfinite(state).all():
+            raise StateError("the configuration holds NaN or infinity: nothing can be said about it")
         known = self._known(state)
         here, opening, still = singular_directions(self.loop_jacobian(state[None])[0], known.rank, self._size)
         names = self.v_names
@@ -618,6 +644,8 @@ class Mechanism(Robot):
         return LEAST_QUALITY if self.precision == "double" else LEAST_QUALITY_SINGLE
 
     def _granted(self, tolerance: float) -> float:
+        if not tolerance >= 0.0:
+            raise OptionError(f"tolerance must not be negative, got {tolerance!r}")
         return tolerance if self.precision == "double" else max(tolerance, SINGLE_TOLERANCE)
 
     def _judge(self, squares: Array, tolerance: float, v: Any, a: Any = None) -> None:
@@ -661,8 +689,10 @@ class Mechanism(Robot):
         self._judge(np.stack(np.broadcast_arrays(*sums), axis=-1), tolerance, v, a)
         known = self._known(state)
         cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
-        if not (cost[self.driven] > 0.0).all():
-            raise OptionError("weights must be positive at every actuated joint")
+        if cost.shape != (self.nv,):
+            raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")
+        if not (np.isfinite(cost[self.driven]) & (cost[self.driven] > 0.0)).all():
+            raise OptionError("weights must be positive, finite numbers at every actuated joint")
         self._enough_actuators(k, known)
         k = np.broadcast_to(k, (*tau.shape[:-1], *k.shape[-2:]))
         if method == "subsystems":
@@ -994,7 +1024,7 @@ def _block_solve(m: Array, held: Array, kept: Array, force: Array, given: Array)
     whole[..., nv:, :nv] = held
     whole[..., range(nv, nv + r), range(nv, nv + r)] = ~kept
     rhs = np.concatenate([force, np.broadcast_to(given, (*force.shape[:-1], r))], axis=-1)
-    return np.asarray(np.linalg.solve(whole, rhs[..., None])[..., :nv, 0])
+    return rank.solve(whole, rhs[..., None])[..., :nv, 0]
 
 
 def _reduced_solve(m: Array, held: Array, along: tuple[Array, Array], force: Array, given: Array) -> Array:

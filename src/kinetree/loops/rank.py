@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import SingularError
+
 Array = np.ndarray
 
 RELATIVE_TOLERANCE = 1e-9
@@ -84,4 +86,15 @@ def solve_along(basis: Array, counts: Array, mass: Array, rhs: Array) -> Array:
     """Solve ``B^T mass B y = B^T rhs`` for the columns B of a basis that count, and return ``B y``; rhs (..., n, k)."""
     across = np.swapaxes(basis, -1, -2)
     reduced = across @ mass @ basis + np.where(counts, 0.0, 1.0)[..., None] * np.eye(counts.shape[-1])
-    return np.asarray(basis @ np.linalg.solve(reduced, across @ rhs))
+    return np.asarray(basis @ solve(reduced, across @ rhs))
+
+
+def solve(matrix: Array, rhs: Array) -> Array:
+    """Solve square systems of the equations of motion; rhs (..., n, k)."""
+    try:
+        return np.asarray(np.linalg.solve(matrix, rhs))
+    except np.linalg.LinAlgError:
+        raise SingularError(
+            "the mechanism has a motion along which nothing has inertia, so that forces do not determine its "
+            "acceleration: give its bodies mass, or a joint rotor inertia (armature)"
+        ) from None
