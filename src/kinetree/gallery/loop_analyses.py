@@ -486,6 +486,7 @@ def free_fall(
     seconds: float = 2.0,
     which: str = "motion",
     claims: Callable[[Mechanism, Record], Sequence[Fact]] | None = None,
+    until: str = "",
 ) -> Callable[[bool], Outcome]:
     """Let go at rest: no actuator acts, gravity does.
 
@@ -497,6 +498,8 @@ def free_fall(
         Where it starts, see :func:`kinetree.gallery.start`.
     claims : callable, optional
         Facts of the source.
+    until : str
+        Why it ends when it does.
     """
 
     def run(quick: bool) -> Outcome:
@@ -508,7 +511,8 @@ def free_fall(
         facts = [*(claims(mechanism, record) if claims else ()), *balance(mechanism, record)]
         where = "the beginning of its prescribed motion" if which == "motion" else "the source's initial state"
         remark = f"All torques are zero. It starts at rest, from {where} (dop853, rtol 1e-9, atol 1e-11)."
-        return Outcome(facts, {}, {"record": record}, fall_figures(mechanism, record), [remark])
+        remarks = [remark, until] if until else [remark]
+        return Outcome(facts, {}, {"record": record}, fall_figures(mechanism, record), remarks)
 
     return run
 

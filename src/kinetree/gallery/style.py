@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -230,3 +230,37 @@ class Grid:
         if curve.stated:
             return axis.plot(x, y, "o", markersize=4.5, markerfacecolor="white", color="#22272c", zorder=5)[0]
         return axis.plot(x, y, **line(k))[0]
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars in groups, each with its number above.
+
+    Parameters
+    ----------
+    groups : sequence of str
+        Names below the groups; may have line breaks.
+    series : mapping from str to sequence of float
+        One bar per group each; NaN leaves a bar out.
+    y_label : str
+    caption : str
+    """
+
+    groups: Sequence[str]
+    series: Mapping[str, Sequence[float]]
+    y_label: str
+    caption: str = ""
+
+    def __call__(self, figure: Figure) -> None:
+        """Draw."""
+        axis = rows(figure, 1, height=2.6)[0]
+        width = 0.8 / len(self.series)
+        for k, (name, values) in enumerate(self.series.items()):
+            heights = np.nan_to_num(np.asarray(values, dtype=float))
+            places = np.arange(len(self.groups)) + (k + 0.5) * width - 0.4
+            bars = axis.bar(places, heights, 0.92 * width, label=name, color=COLOURS[k])
+            axis.bar_label(bars, [f"{y:g}" if y else "" for y in heights], fontsize=7.5, padding=1.5)
+        axis.set_xticks(range(len(self.groups)), self.groups)
+        axis.grid(False, axis="x")
+        axis.set_ylabel(self.y_label)
+        figure.legend(loc="outside lower center", ncols=len(self.series))

@@ -72,17 +72,24 @@ def _delta(along: Prescribed) -> list[Fact]:
     ]  # fmt: skip
 
 
+DOWN = "It has no stops: soon after 0.3 s the platform falls through the plane of its feet."
+STRETCHED = "Soon after, arms and rods are stretched, and the loops come close to a singular position (at 0.54 s)."
+
 STUDIES = (
     Study.of(
         "stewart-platform",
         {
             "inverse": inverse("stewart-platform", _stewart),
             "replay": replay("stewart-platform"),
-            "free-fall": free_fall("stewart-platform", 0.3),
+            "free-fall": free_fall("stewart-platform", 0.3, until=DOWN),
         },
     ),
     Study.of(
         "delta",
-        {"inverse": inverse("delta", _delta), "replay": replay("delta"), "free-fall": free_fall("delta", 0.2)},
+        {
+            "inverse": inverse("delta", _delta),
+            "replay": replay("delta"),
+            "free-fall": free_fall("delta", 0.2, until=STRETCHED),
+        },
     ),
 )

@@ -15,6 +15,7 @@ from .. import load
 from ..loop_analyses import Prescribed, free_fall, inverse, replay, sizes
 from ..mechanisms.sr400 import close
 from ..study import Fact, Outcome, Study
+from ..style import Bars, Curve, Curves, Panel
 
 Array = np.ndarray
 
@@ -127,7 +128,11 @@ def _parameters(quick: bool) -> Outcome:
         "source."
     )
     shown = {"parameter": names, "length of column": length, "singular value": values}
-    return Outcome(facts, {"columns": shown}, {}, {}, [remark])
+    figure = Curves(
+        np.arange(1, len(values) + 1), [Panel("singular value", [Curve("", np.maximum(values, 1e-17))], log=True)],
+        f"Singular values of the energy's columns: {base} count, the others are rounding.", "number",
+    )  # fmt: skip
+    return Outcome(facts, {"columns": shown}, {}, {"rank": figure}, [remark])
 
 
 # ------------------------------------------------------------------ operation counts
@@ -161,7 +166,10 @@ def _counts(quick: bool) -> Outcome:
         "kinetree M": [float(measured[name][0]) if name in measured else np.nan for name in published.TABLE_10_3],
         "kinetree A": [float(measured[name][1]) if name in measured else np.nan for name in published.TABLE_10_3],
     }
-    return Outcome(facts, {"operations": rows}, {}, {}, [remark])
+    cases = [name.replace(", ", ",\n").replace(" parameters", "\nparameters") for name in published.TABLE_10_3]
+    series = {name: column for name, column in rows.items() if name != "case"}
+    bars = Bars(cases, series, "operations", "Multiplications (M) and additions (A) of inverse dynamics.")  # type: ignore[arg-type]
+    return Outcome(facts, {"operations": rows}, {}, {"operations": bars}, [remark])
 
 
 def _count(mechanism: Mechanism, mass: MassProperties) -> tuple[int, int]:
@@ -172,12 +180,17 @@ def _count(mechanism: Mechanism, mass: MassProperties) -> tuple[int, int]:
     return counted.multiplications + counted.divisions, counted.additions + 3
 
 
+DEAD = (
+    "At 0.77 s the lever comes in line with the upper arm: the parallelogram lies flat, and its loop would let it go "
+    "on as an antiparallelogram, too. The simulation ends before."
+)
+
 STUDY = Study.of(
     "sr400",
     {
         "inverse": inverse("sr400", _stated),
         "replay": replay("sr400"),
-        "free-fall": free_fall("sr400", 1.0),
+        "free-fall": free_fall("sr400", 0.7, until=DEAD),
         "parameters": _parameters,
         "counts": _counts,
     },
