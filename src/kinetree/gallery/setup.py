@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, ShapeError, UnknownNameError
+from ..errors import OptionError, ShapeError, StateError, UnknownNameError
 from ..mechanism import Mechanism
 from ..robot import Robot
 from ..simulation import control, trajectories
@@ -20,6 +20,8 @@ Given = Sequence[float] | Mapping[str, Any] | str | None
 """Numbers for all entries, numbers by joint, the name of a start, or nothing."""
 
 CONTROLLERS = ("none", "pd", "pd+gravity", "pid", "gravity", "computed-torque", "feedforward")
+CLOSED = 1e-6
+"""How far loops of a given configuration may be open, in metres and radians."""
 KP = 100.0
 """Stiffness unless told otherwise, in N m/rad or N/m; of computed torque in 1/s^2."""
 
@@ -46,7 +48,13 @@ def configuration(robot: Robot, given: Given = None, system: str | None = None, 
     if given is None or isinstance(given, Mapping):
         q = _drawn(robot, system)
         return q if not given else _with_joints(robot, q, given, what)
-    return _counted(given, robot.nq, what, robot.q_names)
+    q = _counted(given, robot.nq, what, robot.q_names)
+    if isinstance(robot, Mechanism) and not robot.closure_error(q) < CLOSED:
+        raise StateError(
+            f"{what}: these coordinates leave loops open by {robot.closure_error(q):.3g} m or rad; give the driven "
+            "joints by name, and the others follow"
+        )
+    return q
 
 
 def _drawn(robot: Robot, system: str | None) -> Array:

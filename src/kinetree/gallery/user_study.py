@@ -293,9 +293,8 @@ class _Reader(MotionReader):
         needs = {"energy_error": bool(simulation), "final_error": bool(simulation) and desired is not None}
         for key, node in fields.items():
             if not needs.get(key, True):
-                raise self.error(
-                    f"expecting {key!r} needs a simulation{', and a motion' * (key == 'final_error')}", node
-                )
+                more = " and a motion" if key == "final_error" else ""
+                raise self.error(f"expecting {key!r} needs a simulation{more}", node)
         found: dict[str, float | bool] = {
             key: self.number(node, key) for key, node in fields.items() if key != "within_limits"
         }
