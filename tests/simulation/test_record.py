@@ -182,3 +182,12 @@ def test_a_batch_of_records(tmp_path):
         record.plot()
     with pytest.raises(kt.OptionError, match="no batch"):
         one.lane(0)
+
+
+def test_saved_records_can_be_read_by_others(record, tmp_path):
+    """As any new file of the user's: not the mode 0600 of temporary files."""
+    plain = tmp_path / "plain"
+    plain.touch()
+    path = tmp_path / "run.npz"
+    record.save(path)
+    assert path.stat().st_mode == plain.stat().st_mode

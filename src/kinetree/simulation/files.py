@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import FileFormatError, OptionError, OutputError, RobotFileNotFoundError, UnsupportedError
+from ..errors import FileFormatError, OptionError, RobotFileNotFoundError, UnsupportedError
 from ..robot import Robot
+from ..written import beside
 from .energy import NAMES, Energies
 from .events import Occurrence
 from .record import FIELDS, Record
@@ -34,17 +33,8 @@ def save(record: Record, path: Path) -> None:
             ".npz, or one simulation of it, record.lane(index)"
         )
     content = {".npz": _to_npz, ".csv": _to_csv, ".parquet": _to_parquet}[path.suffix](record)
-    try:
-        handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(content)
-            os.replace(beside, path)
-        except BaseException:
-            os.unlink(beside)
-            raise
-    except OSError as problem:
-        raise OutputError(f"{path} cannot be written: {problem.strerror or problem}") from None
+    with beside(path) as place:
+        place.write_bytes(content)
 
 
 def load(path: Path, robot: Robot | None) -> Record:

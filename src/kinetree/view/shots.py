@@ -8,14 +8,13 @@ import os
 import subprocess
 import tempfile
 import time as clock
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from ..errors import OptionError, OutputError
+from ..written import beside
 from . import browser as chromium
 from .panel import LAST_FOLDER
 
@@ -128,30 +127,6 @@ def check_path(path: str | os.PathLike[str], endings: tuple[str, ...], what: str
     if not chosen.parent.is_dir():
         raise OutputError(f"{chosen} cannot be written: there is no folder {str(chosen.parent)!r}")
     return chosen
-
-
-@contextmanager
-def beside(path: Path) -> Iterator[Path]:
-    """A name beside a file to write to; it takes the file's place when all went well, and is gone otherwise."""
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix)
-        os.close(handle)
-        os.chmod(name, 0o666 & ~_umask())
-    except OSError as problem:
-        raise OutputError(f"{path} cannot be written: {problem}") from None
-    try:
-        yield Path(name)
-        os.replace(name, path)
-    except OSError as problem:
-        raise OutputError(f"{path} cannot be written: {problem}") from None
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def write_picture(path: Path, image: Array) -> None:

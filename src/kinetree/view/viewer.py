@@ -20,6 +20,7 @@ from ..errors import ModelWarning, OptionError, callers_level
 from ..mechanism import Mechanism
 from ..model.tree import BASE, Joint
 from ..robot import Robot
+from ..written import beside
 from . import geometry, shots, skeleton
 from .mjcf_geometry import read_geoms
 from .panel import Panel
@@ -348,7 +349,7 @@ class Viewer:
         times = np.arange(player.begin, player.end + 1e-9 * (player.end - player.begin), speed / fps)
         player.pause()
         camera = self.camera()
-        with shots.beside(target) as written, shots.Film(written, fps, pixels) as film:
+        with beside(target) as written, shots.Film(written, fps, pixels) as film:
             for time in track(times, "drawing", transient=True, disable=not progress):
                 player.seek(min(float(time), player.end))
                 film.add(camera.picture(pixels, film=True))
