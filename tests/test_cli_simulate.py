@@ -221,7 +221,7 @@ def test_sizes():
 def test_pinocchio_is_given_the_same_robot(name):
     pytest.importorskip("pinocchio")
     robot = kt.gallery.load(name).with_backend("compiled")
-    timings = measure(robot, 64, 1, beside(robot))
+    timings = measure(robot, 64, 1, beside(robot, 64))
     assert [(t.algorithm, t.how) for t in timings] == [
         ("inverse_dynamics", "batch"), ("inverse_dynamics", "one state"),
         ("forward_dynamics", "batch"), ("forward_dynamics", "one state"),
@@ -235,6 +235,7 @@ def test_pinocchio_is_given_the_same_robot(name):
 def test_bench_prints(tmp_path, pendulum):
     text = invoke("bench", pendulum, "--states", 16, "--rounds", 1).stdout
     assert "batch of 16" in text
+    assert "two joints" in text  # where Pinocchio would write outside its arrays
     data = json.loads(invoke("bench", "four-bar", "--states", 4, "--rounds", 1, "--json").stdout)
     assert "loops" in data["without_pinocchio"]
     assert all(row["pinocchio"] is None for row in data["timings"])

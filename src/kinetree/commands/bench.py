@@ -63,7 +63,7 @@ def bench(
     robot = load_robot(robot_name, floating_base)
     if robot.backend == "reference":
         note("this is the reference in Python, chosen by KINETREE_BACKEND: machine code is much faster")
-    other = beside(robot)
+    other = beside(robot, states)
     reason = other if isinstance(other, str) else ""
     with messages().status("compiling and timing"):
         timings = measure(robot, states, rounds, None if isinstance(other, str) else other)

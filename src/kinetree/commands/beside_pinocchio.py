@@ -54,7 +54,7 @@ class Beside:
         return repeated
 
 
-def beside(robot: Robot) -> Beside | str:
+def beside(robot: Robot, states: int) -> Beside | str:
     """The same robot in Pinocchio, or why there is none."""
     try:
         import pinocchio  # type: ignore[import-untyped]
@@ -66,6 +66,9 @@ def beside(robot: Robot) -> Beside | str:
         return "the robot has closed loops"
     if any(joint.kind.name not in KINDS or joint.mimic for joint in robot.model.joints):
         return "it is asked about robots of hinges and slides only"
+    if robot.nv < 2 or states < 2:
+        # a matrix of one row or column is taken for a vector lying the other way: it then writes where it must not
+        return "its batch calls need two joints and two states at least"
     return _built(pinocchio, robot)
 
 
