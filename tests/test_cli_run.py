@@ -3,19 +3,24 @@
 import csv
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import kinetree as kt
 from helpers.cli import invoke
+from kinetree.cli import app
 from kinetree.commands import run as running
 from kinetree.commands.shared import complete_robot, complete_study
 from kinetree.gallery import Fact, Outcome, Study
 from kinetree.gallery.user_study import read, starter
 
+ROOT = Path(__file__).resolve().parent.parent
 HOLDS = Fact("holds", 1.0, 1.0)
 FAILS = Fact("fails", 1.0, 2.0)
 KNOWN = Fact("misprint", 1.0, 2.0, reason="the source is wrong")
@@ -389,3 +394,31 @@ def test_a_motion_that_the_loops_do_not_allow(tmp_path, goal):
     assert "mine.yaml, line 5: " in problem
     assert "loop" in problem
     assert not (tmp_path / "r").exists()
+
+
+# ---------------------------------------------------------------- the page about it
+
+
+@pytest.mark.slow
+def test_every_command_of_the_page_works(tmp_path, monkeypatch):
+    """Blocks of the page in turn: Python is run, and every console line that begins with kinetree."""
+    page = (ROOT / "docs" / "cli.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.setenv("KINETREE_BACKEND", "compiled")
+    commands = 0
+    for kind, block in re.findall(r"^```(\w+)\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        if kind == "python":
+            exec(block, {})
+        for line in block.splitlines() if kind == "console" else ():
+            invoke(*shlex.split(line.removeprefix("$ kinetree ")))
+            commands += 1
+    assert commands >= 11
+    for name in ("results/3-rrr/summary.md", "tau.csv", "tau.parquet", "fall.npz", "move.png", "swing.csv"):
+        assert (tmp_path / name).exists(), name
+
+
+def test_the_page_names_every_command():
+    page = (ROOT / "docs" / "cli.md").read_text()
+    commands = [command.name for command in app.registered_commands]
+    assert sorted(re.findall(r"^\| `(\w+)[ `]", page, re.MULTILINE)) == sorted(commands)
