@@ -16,7 +16,7 @@ from .numeric import Array, Equation, Fault, State
 from .progress import Progress
 from .record import COMPLETE
 from .stepping import projection
-from .steps import ManySteps, NoConvergence
+from .steps import ManySteps
 
 STEPS_PER_CALL = 2_000_000
 """Steps of all simulations together between two looks at the keyboard and the progress bar."""
@@ -48,8 +48,6 @@ def run_batch(
     except KeyboardInterrupt:
         status = "interrupted"
         warnings.warn(f"interrupted: the record ends at t = {grid.time(at):g} s", KinetreeWarning, stacklevel=3)
-    except NoConvergence:
-        fault = Fault("the equations of a step cannot be solved: the step is too large", grid.time(at))
     except Fault as problem:
         fault = problem
     widths = [x.shape[-1] for x in state]

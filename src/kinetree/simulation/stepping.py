@@ -296,9 +296,12 @@ def projection(equation: Equation) -> Callable[[State], State]:
 
     def project(state: State) -> State:
         q, v, z = state
-        if not (np.isfinite(q).all() and np.isfinite(v).all()):
-            return state
-        closed_q, closed_v = robot.project(q, v)
+        known = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
+        if known.all():
+            return (*robot.project(q, v), z)
+        closed_q, closed_v = q.copy(), v.copy()
+        if known.any():  # lanes that are lost leave the others alone
+            closed_q[known], closed_v[known] = robot.project(q[known], v[known])
         return closed_q, closed_v, z
 
     return project

@@ -36,6 +36,17 @@ class NoConvergence(ArithmeticError):
     """The equations of an implicit step were not solved."""
 
 
+def _solved(state: State, change: np.ndarray) -> State:
+    """A state whose step was solved; of a batch, the lanes where it was not become NaN and leave the others alone."""
+    lost = np.asarray(change > UNSOLVED)
+    if not lost.any():
+        return state
+    if lost.ndim == 0:
+        raise NoConvergence
+    q, v, z = (np.where(lost[..., None], np.nan, x) for x in state)
+    return q, v, z
+
+
 def _never() -> Traced:
     raise AssertionError("made of stages, not of one graph")
 
@@ -72,9 +83,8 @@ class Steps:
                 raise CompileError(str(problem)) from None
             if self.equation.rows and np.any(out[..., -1] < LEAST_QUALITY):
                 return self._by_rank(integrator)(t, state, h, n)
-            if integrator == VARIATIONAL and np.any(out[..., -1] > UNSOLVED):
-                raise NoConvergence
-            return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv : nq + nv + nz]
+            new = out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv : nq + nv + nz]
+            return _solved(new, out[..., -1]) if integrator == VARIATIONAL else new
 
         return advance
 
@@ -251,8 +261,6 @@ class Steps:
                 varying = self.equation.with_numbers(split(self.equation.numbers)).tree
                 q, v, z = (split(x) for x in state)
                 q, v, z, change = variational.advance(varying, ask, t, q, v, z, h, 50, enough)
-            if np.any(change > UNSOLVED):
-                raise NoConvergence
-            return pack(q, batch), pack(v, batch), pack(z, batch)
+            return _solved((pack(q, batch), pack(v, batch), pack(z, batch)), np.broadcast_to(change, batch))
 
         return step
