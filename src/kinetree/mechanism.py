@@ -720,10 +720,14 @@ class Mechanism(Robot):
         basis, counts = rank.motions(k, known.rank, self._size)
         moved = basis[..., self.driven, :]
         short = rank.numerical_rank(moved, 1.0) < counts.sum(axis=-1)
-        if (short & np.isfinite(moved).all(axis=(-1, -2))).any():
+        bad = short & np.isfinite(moved).all(axis=(-1, -2))
+        if bad.any():
+            lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
+            where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""
+            listed = ", ".join(n for n, d in zip(self.v_names, self.driven, strict=True) if d)
             raise SingularError(
-                f"singular configuration of {self.name!r}: the actuators have no hold on one of its motions here "
-                "(see mobility(q)), so their forces are not determined"
+                f"singular configuration of {self.name!r}{where}, or motors in the wrong places: the actuators "
+                f"({listed}) have no hold on one of its motions (see mobility(q)), so their forces are not determined"
             )
 
     def _by_null_space(self, tau: Array, k: Array, known: structure.Structure, cost: Array) -> Array:

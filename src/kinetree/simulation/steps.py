@@ -16,7 +16,7 @@ from ..errors import CompileError
 from ..mechanism import LEAST_QUALITY, Mechanism
 from ..spatial import Scalar, where
 from . import variational
-from .closing import close
+from .closing import UNCLOSED, close
 from .equation import Scalars
 from .integrators import FIXED, VARIATIONAL, Step
 from .numeric import Equation, State
@@ -140,7 +140,7 @@ class Steps:
     def _closed_stages(self, formula: Step, rows: tuple[int, ...]) -> Stages:
         """The same for a mechanism, closed again after the step.
 
-        Its last state is the least quality of the choice of constraints that was met.
+        Its last state is the least quality of the choice of constraints that was met, zero where that did not close it.
         """
         tree, nv, nz = self.equation.tree, self.equation.tree.nv, self.equation.system.nz
         n = tree.nq + nv + nz + 1
@@ -155,7 +155,8 @@ class Steps:
                 return answer[:nv], answer[nv:-1]
 
             q, v, z = formula(tree, rate, t, *self.equation.parts(state), h)
-            q, v = close(tree, q, v, rows)
+            q, v, left = close(tree, q, v, rows)
+            least = where(left > UNCLOSED * UNCLOSED, 0.0, least)
             return [*q, *v, *z, least]
 
         def rate(question: Scalars, p: Scalars) -> list[Scalar]:
