@@ -389,3 +389,26 @@ def test_a_hundred_thousand_rows_take_little_processor_time(tmp_path):
         assert convert(source.parts(), robot.inverse_dynamics, sink, 2) == 100_000
     assert time.process_time() - begin < 1.5
     assert np.allclose(read_csv(tmp_path / "t.csv")[1], robot.inverse_dynamics(q, v, a), rtol=1e-12, atol=1e-12)
+
+
+# ---------------------------------------------------------------- how files may look
+
+
+@pytest.mark.parametrize(
+    "dress",
+    [
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: "\ufeff" + text,
+        lambda text: text.replace(",", " , "),
+        lambda text: text.replace("\n", "\n\n"),
+        lambda text: text.rstrip("\n"),
+        lambda text: text.replace(",0.", ",+0."),
+        lambda text: "\n".join([text.split("\n")[0], *(",".join(f'"{x}"' for x in line.split(","))
+                                                      for line in text.split("\n")[1:] if line)]),
+    ],
+    ids=["windows", "byte order mark", "spaces", "blank lines", "no last newline", "plus signs", "quotes"],
+)  # fmt: skip
+def test_dresses_of_the_same_table(tmp_path, arm, motion, table, reader, dress):
+    table.write_bytes(dress(table.read_text()).encode())
+    invoke("id", "kuka-kr5", table, "-o", tmp_path / "tau.csv")
+    assert np.array_equal(read_csv(tmp_path / "tau.csv")[1][:, 1:], arm.inverse_dynamics(*motion[1:]))

@@ -83,8 +83,8 @@ def _table(own: Sequence[Entry], widths: Sequence[int]) -> Table:
     """Columns as wide as those of the other sources."""
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     table.add_column(no_wrap=True, width=widths[0])
-    table.add_column(max_width=widths[1], ratio=2)
-    table.add_column(ratio=1)
+    table.add_column(no_wrap=True, overflow="ellipsis", max_width=widths[1], ratio=2)
+    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
     for entry in own:
         analyses = ", ".join(entry.analyses) or "(no study)"
         table.add_row(f"[cyan]{escape(entry.name)}[/]", escape(entry.title), f"[dim]{escape(analyses)}[/]")
