@@ -11,10 +11,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import kinetree as kt
 from helpers.cli import invoke
 from kinetree.cli import app
+from kinetree.commands import listing
 from kinetree.commands import run as running
 from kinetree.commands.shared import complete_robot, complete_study
 from kinetree.gallery import Fact, Outcome, Study
@@ -61,6 +63,14 @@ def test_everything_is_listed_once():
     assert len(by_name) == len(data)
     assert by_name["four-bar"]["analyses"] == list(kt.gallery.study("four-bar").analyses)
     assert by_name["four-bar"]["system"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_one_line_each_on_narrow_terminals(width, monkeypatch):
+    monkeypatch.setattr(listing, "make_console", lambda: Console(width=width))
+    lines = invoke("list").stdout.splitlines()
+    assert max(map(len, lines)) <= width
+    assert {line.split()[0] for line in lines} >= {*kt.gallery.names(), *kt.gallery.studies()}
 
 
 def test_the_list_is_by_source():

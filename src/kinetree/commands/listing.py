@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from rich.markup import escape
-from rich.table import Table
+from rich.text import Text
 
 from .shared import Json, make_console, print_json
 
@@ -20,6 +18,9 @@ SOURCES = {
     "other": "Others and our own",
 }
 """What is printed above the entries of a source; conventions.md says more of them."""
+
+SPACE_OF_ANALYSES, SHORTEST_TITLE = 32, 20
+"""Columns of a narrow terminal that are left for them."""
 
 
 @dataclass(frozen=True)
@@ -71,21 +72,20 @@ def list_all(as_json: Json = False) -> None:
         print_json([asdict(entry) for entry in found])
         return
     console = make_console()
-    widths = [max(len(text) for text in column) for column in zip(*((e.name, e.title) for e in found), strict=True)]
+    name_width = max(len(entry.name) for entry in found)
+    room = console.width - name_width - SPACE_OF_ANALYSES
+    title_width = max(SHORTEST_TITLE, min(room, max(len(entry.title) for entry in found)))
     for group, title in SOURCES.items():
         own = [entry for entry in found if entry.group == group]
         if own:
-            console.print(f"[bold]{escape(title)}[/]")
-            console.print(_table(own, widths))
+            console.print(Text(title, "bold"))
+        for entry in own:
+            name, what = entry.name.ljust(name_width), _cut(entry.title, title_width).ljust(title_width)
+            analyses = ", ".join(entry.analyses) or "(no study)"
+            line = Text.assemble((name, "cyan"), "  ", what, "  ", (analyses, "dim"))
+            line.truncate(console.width, overflow="ellipsis")
+            console.print(line, no_wrap=True)
 
 
-def _table(own: Sequence[Entry], widths: Sequence[int]) -> Table:
-    """Columns as wide as those of the other sources."""
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    table.add_column(no_wrap=True, width=widths[0])
-    table.add_column(no_wrap=True, overflow="ellipsis", max_width=widths[1], ratio=2)
-    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
-    for entry in own:
-        analyses = ", ".join(entry.analyses) or "(no study)"
-        table.add_row(f"[cyan]{escape(entry.name)}[/]", escape(entry.title), f"[dim]{escape(analyses)}[/]")
-    return table
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
