@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.simulation import complementarity
+from kinetree.simulation import complementarity, control, trajectories
+from kinetree.simulation.contact import Contact
 
 G = 9.81
 
@@ -147,3 +148,41 @@ def test_open_loops_are_refused_by_name_in_any_lane():
     torn[0], torn[1] = np.nan, q[1] + [0.1, 0.0, 0.0]
     with pytest.raises(kt.StateError, match=r"q0 leaves loops open .* in state \(1,\) at joint '"):
         kt.simulate(mechanism, torn, **options)
+
+
+# ------------------------------------------------------------------ controllers that fail
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+@pytest.mark.parametrize("integrator", ["dop853", "radau", "bdf"])
+@pytest.mark.parametrize("since", [-1.0, 0.1])
+def test_a_law_that_becomes_nan_is_named_by_adaptive_integrators(no_hang, backend, integrator, since):
+    """From the beginning on, SciPy looked for a first step for ever; later the problem was called stiff."""
+    law = control.Law(lambda t, q, v: [0.0 * q[0], kt.where(t > since, np.nan, 1.0) * v[1]])
+    with pytest.raises(kt.SimulationError, match="the controller returned nan for joint 'lower_joint'") as caught:
+        kt.simulate(double_pendulum(backend), [0.1, 0.2], time=0.3, controller=law, integrator=integrator)
+    assert caught.value.joint == "lower_joint"
+    assert caught.value.time == pytest.approx(max(since, 0.0), abs=1e-2 if integrator == "bdf" else 1e-6)
+    assert caught.value.record.time[-1] == pytest.approx(max(since, 0.0), abs=1e-2)
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_rigid_contact_says_what_a_controller_lacks(no_hang, backend):
+    robot, contacts = ball(backend=backend), [Contact("ball0", restitution=0.5)]
+    short = control.PD(trajectories.Cycloid([0.2], [1.0], 0.3), 50.0, 10.0)
+    with pytest.raises(kt.SimulationError, match="trajectory ends here") as caught:
+        kt.simulate_rigid(robot, contacts, [0.2], time=1.0, controller=short)
+    assert (caught.value.time, caught.value.joint) == (0.3, "ball0_joint")
+    assert caught.value.record.time[-1] == 0.3
+    late = control.PD(trajectories.Cycloid([0.2], [1.0], 0.3, begin=0.5), 50.0, 10.0)
+    with pytest.raises(kt.OptionError, match=r"starts at 0\.5 s"):
+        kt.simulate_rigid(robot, contacts, [0.2], time=1.0, controller=late)
+    for since in (-1.0, 0.1):
+        law = control.Law(lambda t, q, v, since=since: [kt.where(t > since, np.nan, 1.0) * q[0]])
+        with pytest.raises(kt.SimulationError, match="the controller returned nan for joint 'ball0_joint'"):
+            kt.simulate_rigid(robot, contacts, [0.2], time=1.0, controller=law)
+    many = control.PD(trajectories.Constant([0.2]), [[5.0], [6.0]], 1.0)
+    with pytest.raises(kt.OptionError, match="one robot at a time"):
+        kt.simulate_rigid(robot, contacts, [0.2], time=1.0, controller=many)
+    with pytest.raises(kt.OptionError, match="friction_speed"):
+        kt.simulate_rigid(robot, contacts, [0.2], time=1.0, friction_speed=-1.0)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..algorithms import kinematics
 from ..compiled import LARGEST_UNROLLED
+from ..errors import KinetreeError
 from ..mechanism import Mechanism
 from ..model.tree import Model
 from ..spatial import Scalar, sqrt
@@ -23,6 +24,9 @@ Array = np.ndarray
 State = tuple[Array, Array, Array]
 
 NOTHING = np.zeros(0)
+
+JUST_AHEAD = (0.0, 1e-12, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+"""How far ahead (s) one looks for why an integrator could not go on."""
 
 
 class Fault(Exception):
@@ -188,6 +192,29 @@ class Equation:
             name = self.robot.v_names[int(np.argmax(lost))]
             raise Fault(f"the controller returned {tau[np.argmax(lost)]} for joint {name!r}", t, name)
         return tau
+
+    def lost_control(self, times: Array, q: Array, v: Array, z: Array) -> Fault | None:
+        """What to say if a controller's law is no number at one of some times and states (T, n)."""
+        if self.function is not None or self.system.controller is None:
+            return None  # a function's answers are checked when they are given
+        try:
+            forces = self.observe(times, q, v, z).tau
+        except KinetreeError:
+            return None
+        for t, tau in zip(times.tolist(), forces, strict=True):
+            lost = ~np.isfinite(tau)
+            if lost.any():
+                name = self.robot.v_names[int(np.argmax(lost))]
+                return Fault(f"the controller returned {tau[lost][0]} for joint {name!r}", t, name)
+        return None
+
+    def lost_control_after(self, t: float, state: State, end: float) -> Fault | None:
+        """The same where an integrator has come to a stand: there and just ahead, as the motion goes on."""
+        ahead = np.minimum(JUST_AHEAD, end - t)
+        q, v, z = (np.repeat(x[None], len(ahead), axis=0) for x in state)
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            return None
+        return self.lost_control(t + ahead, self.robot.integrate(q, ahead[:, None] * v), v, z)
 
     # ------------------------------------------------------------------ whole steps
 

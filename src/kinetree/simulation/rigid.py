@@ -25,12 +25,12 @@ from ..robot import Robot
 from .contact import Contact, ContactForces, ContactState, Mobility, RigidContacts
 from .equation import System
 from .events import Occurrence
-from .given import force_elements, initial_state, law_and_function, output_times, time_span
+from .given import check_numbers, common_batch, force_elements, initial_state, law_and_function, output_times, time_span
 from .impact import RULES, impact
 from .numeric import Equation, Fault
 from .progress import Progress
 from .record import COMPLETE, Record
-from .running import make_record
+from .running import known_until, make_record
 
 Array = np.ndarray
 
@@ -138,22 +138,24 @@ def simulate_rigid(
         raise UnknownNameError("integrator for rigid contact", integrator, SOLVERS)
     if rule not in RULES:
         raise UnknownNameError("rule of impact", rule, RULES)
-    for name, value in (("rtol", rtol), ("atol", atol), ("largest_step", largest_step), ("rest_speed", rest_speed)):
-        if not value > 0.0:
-            raise OptionError(f"{name} must be positive, not {value!r}")
+    check_numbers(integrator, rtol, atol, None, largest_step, friction_speed)
+    if not rest_speed > 0.0:
+        raise OptionError(f"rest_speed must be positive, not {rest_speed!r}")
     law, function = law_and_function(controller)
     elements = force_elements(ground)
     q, v = initial_state(robot, q0, v0)
-    if q.ndim != 1 or v.ndim != 1:
-        raise OptionError("rigid contact is simulated one robot at a time; batches need compliant ground")
     system = System(robot, law, elements, friction, friction_speed, True)
+    if common_batch(system, q, v):
+        raise OptionError("rigid contact is simulated one robot at a time; batches need compliant ground")
+    reach, ending = known_until(robot, getattr(controller, "span", (-np.inf, np.inf)), begin, end)
     rigid = contacts if isinstance(contacts, RigidContacts) else RigidContacts(robot, contacts)
-    run = RigidRun(Equation(system, function), rigid, begin, end, rule, rest_speed, most_events)
+    run = RigidRun(Equation(system, function), rigid, begin, reach, rule, rest_speed, most_events)
     run.make_solver = lambda t, y, first: SOLVERS[integrator](
-        run.rates, t, y, end, rtol=max(rtol, 1e-13), atol=atol, max_step=largest_step, first_step=first
+        run.rates, t, y, reach, rtol=max(rtol, 1e-13), atol=atol, max_step=largest_step, first_step=first
     )
     run.wanted = output_times(output, begin, end)
     run.integrator = integrator
+    run.ending = ending
     return run(np.concatenate([q, v, system.initial_z()]), progress)
 
 
@@ -177,6 +179,8 @@ class RigidRun:
     make_solver: Callable[[float, Array, float | None], Any]
     wanted: Array | None = None
     integrator = "dop853"
+    ending: Fault | None = None
+    """What to say when the end is reached before it was to be, if so."""
 
     def __init__(
         self, equation: Equation, contacts: RigidContacts, begin: float, end: float, rule: str, rest_speed: float,
@@ -281,6 +285,8 @@ class RigidRun:
             with warnings.catch_warnings():
                 warnings.simplefilter("once", SingularityWarning)
                 self._go(y, progress)
+            if self.ending is not None:
+                raise self.ending
         except Fault as fault:
             raise SimulationError(str(fault), fault.time, fault.joint, self._record("failed")) from None
         except KeyboardInterrupt:
@@ -296,6 +302,9 @@ class RigidRun:
         t, first, at_once = self.begin, None, 0
         with Progress(self.begin, self.end, progress) as bar:
             while t < self.end:
+                if not np.isfinite(self.rates(t, y)).all():  # SciPy would look for a first step for ever
+                    lost = self.equation.lost_control_after(t, self.split(y), self.end)
+                    raise lost or Fault("the forces or accelerations are not finite", t)
                 solver = self.make_solver(t, y, first)
                 t_event, y, first = self._phase(solver, bar)
                 at_once = at_once + 1 if t_event is not None and t_event <= t else 0
@@ -328,7 +337,8 @@ class RigidRun:
             except KinetreeError as problem:
                 raise Fault(str(problem), t0) from problem
             if solver.status == "failed":
-                raise Fault(f"the integrator cannot go on: {message}", solver.t)
+                lost = self.equation.lost_control_after(float(solver.t), self.split(solver.y), self.end)
+                raise lost or Fault(f"the integrator cannot go on: {message}", solver.t, self._fastest(solver))
             if not np.all(np.isfinite(solver.y)):
                 raise Fault("the motion grows without bound", solver.t)
             self.n_steps += 1
@@ -343,6 +353,11 @@ class RigidRun:
             if float(np.max(np.abs(held - solver.y))) > DRIFT:
                 return None, held, min(solver.h_abs, self.end - solver.t) or None
         return None, self._set_right(solver.y), None
+
+    def _fastest(self, solver: Any) -> str | None:
+        """The joint that moves fastest, where a problem most likely is."""
+        names, v = self.robot.v_names, np.abs(self.split(solver.y)[1])
+        return names[int(np.argmax(np.where(np.isfinite(v), v, np.inf)))] if names else None
 
     def _remember_directions(self, y: Array) -> None:
         if not self.mode.sliding:

@@ -232,16 +232,13 @@ class Run:
     def _why(self, t: float, state: State) -> Fault:
         before_t, before = (self.times[-1], self.states[-1]) if self.times else (t, state)
         names = self.robot.v_names
-        if self.equation.function is None and self.equation.system.controller is not None:
-            times = np.array([before_t, 0.5 * (before_t + t), t])  # of the stages of the step that failed
-            states = (np.repeat(x[None], len(times), axis=0) for x in before)
-            for moment, tau in zip(times, self.equation.observe(times, *states).tau, strict=True):
-                if not np.isfinite(tau).all():
-                    worst = names[int(np.argmax(~np.isfinite(tau)))]
-                    value = tau[~np.isfinite(tau)][0]
-                    return Fault(f"the controller returned {value} for joint {worst!r}", float(moment), worst)
-        v = state[1]
-        name = names[int(np.argmax(np.where(np.isfinite(v), np.abs(v), np.inf)))] if names else None
+        times = np.array([before_t, 0.5 * (before_t + t), t])  # of the stages of the step that failed
+        q, v, z = (np.repeat(x[None], len(times), axis=0) for x in before)
+        lost = self.equation.lost_control(times, q, v, z)
+        if lost is not None:
+            return lost
+        speed = np.abs(state[1])
+        name = names[int(np.argmax(np.where(np.isfinite(speed), speed, np.inf)))] if names else None
         if self.integrator in ADAPTIVE:
             return Fault("the motion grows without bound", t, name)
         return Fault(

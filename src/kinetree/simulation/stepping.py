@@ -164,6 +164,10 @@ class ScipyStepper(Stepper):
         self.state = state
         self.lengths = [x.shape[-1] for x in state]
         y = np.concatenate(state)
+        if not np.isfinite(self._rate(t, y)).all():  # SciPy would look for a first step for ever
+            raise self.equation.lost_control_after(t, state, self.end) or Fault(
+                "the forces or accelerations are not finite", t, self._fastest()
+            )
         self.solver = self.make(self._rate, t, y, self.end, **self.options)
         self.dense: Any = None
 
@@ -198,11 +202,12 @@ class ScipyStepper(Stepper):
         """Go one step on."""
         solver = self.solver
         self.t_old = solver.t
-        with np.errstate(all="ignore"):
-            complaint = solver.step()
+        complaint = self._stepped(solver)
         self.n_steps += 1
-        if solver.status == "failed":
-            raise Fault(self._diagnosis(complaint), float(solver.t), self._fastest())
+        if complaint is not None or solver.status == "failed":
+            t = float(solver.t)
+            lost = self.equation.lost_control_after(t, self.state, self.end)
+            raise lost or Fault(self._diagnosis(complaint), t, self._fastest())
         self.t = float(solver.t)
         self.dense = None
         if self.explicit:
@@ -217,6 +222,17 @@ class ScipyStepper(Stepper):
         self.state = self._unit(solver.y)
         if self.equation.tree.loops:
             self._close_loops()
+
+    def _stepped(self, solver: OdeSolver) -> str | None:
+        """Take a step; what the integrator complains about, if it does."""
+        try:
+            with np.errstate(all="ignore"):
+                complaint: str | None = solver.step()
+        except (ValueError, np.linalg.LinAlgError) as problem:
+            if self.equation.function is not None:
+                raise  # perhaps the user's own
+            return str(problem)  # how implicit integrators meet numbers that are none
+        return complaint
 
     def _close_loops(self) -> None:
         _ = self.state_at(self.t)  # the interpolation is made from what the step has left
