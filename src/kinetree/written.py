@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .errors import OutputError
+from .errors import KinetreeError, OutputError
 
 
 @contextmanager
@@ -23,6 +23,8 @@ def beside(path: Path) -> Iterator[Path]:
     try:
         yield Path(name)
         os.replace(name, path)
+    except KinetreeError:
+        raise  # it says what is wrong already
     except OSError as problem:
         raise OutputError(f"{path} cannot be written: {problem.strerror or problem}") from None
     finally:

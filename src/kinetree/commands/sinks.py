@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OutputError
+from ..written import beside
 from .tables import format_of, need_pyarrow, pyarrow
 
 Array = np.ndarray
@@ -141,28 +139,9 @@ SINKS: dict[str, type[Sink]] = {".csv": CsvSink, ".parquet": ParquetSink, ".npz"
 @contextmanager
 def new_table(path: Path, key: str, labels: Sequence[str], has_time: bool) -> Iterator[Sink]:
     """A table that appears in its place when the block ends well, and not at all otherwise."""
-    kind = SINKS[format_of(path)]
-    try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
-    except OSError as problem:
-        raise OutputError(f"{path} cannot be written: {problem.strerror}") from None
-    os.close(handle)
-    beside = Path(name)
-    try:
-        sink = kind(beside, key, labels, has_time)
+    with beside(path) as place:
+        sink = SINKS[format_of(path)](place, key, labels, has_time)
         try:
             yield sink
         finally:
             sink.close()
-        os.chmod(beside, 0o666 & ~_umask())
-        os.replace(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    """The user's mask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
