@@ -186,3 +186,24 @@ def test_rigid_contact_says_what_a_controller_lacks(no_hang, backend):
         kt.simulate_rigid(robot, contacts, [0.2], time=1.0, controller=many)
     with pytest.raises(kt.OptionError, match="friction_speed"):
         kt.simulate_rigid(robot, contacts, [0.2], time=1.0, friction_speed=-1.0)
+
+
+# ------------------------------------------------------------------ records
+
+
+@pytest.mark.parametrize("ending", [".npz", ".csv", ".parquet"])
+def test_a_record_of_nothing_is_saved_and_loaded(tmp_path, ending):
+    if ending == ".parquet":
+        pytest.importorskip("pyarrow")
+    nothing = kt.simulate(ball(), [1.0], time=0.1, output=3)[:0]
+    nothing.save(tmp_path / f"nothing{ending}")
+    again = kt.Record.load(tmp_path / f"nothing{ending}")
+    assert (again.q.shape, again.energy.kinetic.shape) == ((0, 1), (0,))
+
+
+def test_a_sample_that_is_not_there_is_refused():
+    record = kt.simulate(ball(), [1.0], time=0.1, output=3)
+    assert [record[k].time[0] for k in (0, -1, -3)] == pytest.approx([0.0, 0.1, 0.0])
+    for k in (3, -4):
+        with pytest.raises(IndexError, match="3 samples"):
+            record[k]

@@ -107,7 +107,7 @@ def _columns(record: Record) -> dict[str, Array]:
     columns = {"time": record.time}
     for name in FIELDS:
         array = getattr(record, name)
-        flat = array.reshape(len(record), -1)
+        flat = array.reshape(len(record), int(np.prod(array.shape[1:])))
         for label, column in zip(_labels(record, name, flat.shape[1]), flat.T, strict=True):
             columns[f"{name}:{label}"] = column
     return columns | _energies(record)

@@ -115,6 +115,8 @@ class Record:
     def __getitem__(self, where: slice | Array) -> Record:
         """Some of the samples; a slice or a mask over time, or one index."""
         if isinstance(where, (int, np.integer)):
+            if not -len(self) <= where < len(self):
+                raise IndexError(f"the record has {len(self)} samples, there is no sample {where}")
             where = slice(where, None if where == -1 else where + 1)
         arrays = {name: getattr(self, name)[where] for name in FIELDS}
         time = self.time[where]
