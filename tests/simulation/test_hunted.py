@@ -207,3 +207,22 @@ def test_a_sample_that_is_not_there_is_refused():
     for k in (3, -4):
         with pytest.raises(IndexError, match="3 samples"):
             record[k]
+
+
+# ------------------------------------------------------------------ controllers
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_a_table_of_steps_holds_its_last_row(backend):
+    """Force 1 N until 0.1 s, 2 N until 0.2 s, then -3 N: the row before the last was held."""
+    robot = kt.Builder("mass", gravity=(0, 0, 0)).body("m", "base", kt.Prismatic("x"), mass=1.0).build()
+    table = control.TorqueTable([0.0, 0.1, 0.2], [[1.0], [2.0], [-3.0]], kind="step", hold=True)
+    assert [table(robot, t, [0.0], [0.0])[0] for t in (-1.0, 0.05, 0.1, 0.19, 0.2, 0.3)] == [1, 1, 2, 2, -3, -3]
+    record = kt.simulate(
+        robot.with_backend(backend), time=0.4, controller=table, integrator="semi_implicit_euler", step=1e-3, output=2
+    )
+    assert record.v[-1, 0] == pytest.approx(0.1 * 1.0 + 0.1 * 2.0 - 0.2 * 3.0, abs=6e-3)
+    ends = control.TorqueTable([0.0, 0.1, 0.2], [[1.0], [2.0], [-3.0]], kind="step")
+    assert ends(robot, 0.2, [0.0], [0.0])[0] == -3.0
+    with pytest.raises(kt.KinetreeError, match=r"ends at t = 0\.2 s"):
+        ends(robot, 0.25, [0.0], [0.0])

@@ -447,6 +447,10 @@ class TorqueTable(Controller):
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Joint forces."""
         tau, _, _ = self.table.at(t)
+        if self.kind == "step":  # the last row acts from its time on, which is after the last piece of the table
+            end, last = self.table.end, np.asarray(self.tau, dtype=float)[-1].tolist()
+            beyond = last if self.hold else [where(t > end, x, row) for x, row in zip(tau, last, strict=True)]
+            tau = [where(t < end, x, row) for x, row in zip(tau, beyond, strict=True)]
         driven = driven_joints(tree)
         count = sum(j.nv for j in driven)
         if len(tau) == count:
