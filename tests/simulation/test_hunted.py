@@ -226,3 +226,36 @@ def test_a_table_of_steps_holds_its_last_row(backend):
     assert ends(robot, 0.2, [0.0], [0.0])[0] == -3.0
     with pytest.raises(kt.KinetreeError, match=r"ends at t = 0\.2 s"):
         ends(robot, 0.25, [0.0], [0.0])
+
+
+# ------------------------------------------------------------------ trajectories
+
+
+def test_side_by_side_a_part_that_holds_its_end_does_not_stop_the_others():
+    """Only ``.held()`` on the whole was accepted, which froze the longer part at the end of the shorter one."""
+    short, long = trajectories.Cycloid([0.0], [1.0], 1.0), trajectories.Cycloid([0.0], [1.0], 2.0)
+    both = trajectories.Stacked([short.held(), long])
+    assert both.end == 2.0
+    for t in (0.5, 1.5, 2.0):
+        for ours, first, second in zip(both(t), short.held()(t), long(t), strict=True):
+            assert ours == pytest.approx([first[0], second[0]], abs=1e-15)
+    with pytest.raises(kt.KinetreeError, match="ends at t = 2 s"):
+        both(2.5)
+    held = both.held()(2.5)
+    assert np.concatenate(held) == pytest.approx([1.0, 1.0, 0.0, 0.0, 0.0, 0.0], abs=1e-15)
+    forever = trajectories.Stacked([short.held(), long.held()])
+    assert np.concatenate(forever(np.array([-1.0, 9.0]))[0]) == pytest.approx([0.0, 0.0, 1.0, 1.0], abs=1e-15)
+
+
+def test_one_after_another_the_last_part_may_hold_its_end():
+    there, back = trajectories.Cycloid([0.0], [1.0], 1.0), trajectories.Cubic([1.0], [0.5], 1.0, v1=[3.0])
+    joined = there.then(back.held())
+    plain = there.then(back)
+    for t in (0.3, 1.0, 1.6, 1.99):
+        assert np.array(joined(t)) == pytest.approx(np.array(plain(t)), abs=1e-15)
+    assert [x[0] for x in joined(5.0)] == [0.5, 0.0, 0.0]
+    robot = kt.Builder("mass", gravity=(0, 0, 0)).body("m", "base", kt.Prismatic("x"), mass=1.0).build()
+    for backend in ("reference", "compiled"):
+        follow = control.ComputedTorque(there.then(trajectories.Cycloid([1.0], [0.5], 1.0).held()), 100.0, 20.0)
+        record = kt.simulate(robot.with_backend(backend), time=3.0, controller=follow)
+        assert record.q[-1, 0] == pytest.approx(0.5, abs=1e-7)

@@ -46,7 +46,7 @@ from .controller import (
 from .equation import friction_force
 from .paths import Piecewise
 from .piecewise import check_table, check_times, hermite
-from .trajectory import Trajectory
+from .trajectory import SLACK, Trajectory
 
 __all__ = [
     "PD",
@@ -449,7 +449,8 @@ class TorqueTable(Controller):
         tau, _, _ = self.table.at(t)
         if self.kind == "step":  # the last row acts from its time on, which is after the last piece of the table
             end, last = self.table.end, np.asarray(self.tau, dtype=float)[-1].tolist()
-            beyond = last if self.hold else [where(t > end, x, row) for x, row in zip(tau, last, strict=True)]
+            late = end + SLACK * max(1.0, abs(self.table.start), abs(end))
+            beyond = last if self.hold else [where(t > late, x, row) for x, row in zip(tau, last, strict=True)]
             tau = [where(t < end, x, row) for x, row in zip(tau, beyond, strict=True)]
         driven = driven_joints(tree)
         count = sum(j.nv for j in driven)

@@ -14,7 +14,7 @@ from ..errors import OptionError, ShapeError
 from ..spatial.scalar import Scalar, where
 from .jets import Jet
 from .piecewise import since
-from .trajectory import Motion, Trajectory
+from .trajectory import Motion, Trajectory, clipped
 
 
 def _close(a: Sequence[Scalar], b: Sequence[Scalar]) -> bool:
@@ -32,6 +32,16 @@ def _same_joints(parts: Sequence[Trajectory]) -> None:
 def _begin(part: Trajectory) -> float:
     """When a trajectory starts; one that has always been there starts at zero."""
     return part.start if math.isfinite(part.start) else 0.0
+
+
+def _known(part: Trajectory) -> tuple[float, float]:
+    """The time that a trajectory knows; one that holds its ends knows all."""
+    return (-math.inf, math.inf) if part.hold else (part.start, part.end)
+
+
+def _resting(part: Trajectory, t: Jet) -> Motion:
+    """A part's motion, at rest outside its time if it holds its ends."""
+    return part.motion(clipped(t, part.start, part.end) if part.hold else t)
 
 
 def _kept(t: Jet, start: float, end: float) -> Jet:
@@ -76,6 +86,8 @@ class Joined(Trajectory):
         edges = [_begin(self.parts[0])]
         for part in self.parts:
             edges.append(edges[-1] + (part.end - _begin(part)))
+        if self.parts[-1].hold:
+            edges[-1] = math.inf
         return edges
 
     @property
@@ -105,7 +117,10 @@ class Joined(Trajectory):
         """Positions, velocities and accelerations over any scalar."""
         chosen: list[list[Scalar]] = []
         for part, edge in zip(self.parts, self._edges, strict=False):
-            own = part.motion(_kept(t + (_begin(part) - edge), _begin(part), part.end))
+            local = t + (_begin(part) - edge)
+            if part is self.parts[-1] and part.hold:
+                local = clipped(local, -math.inf, part.end)
+            own = part.motion(_kept(local, _begin(part), part.end))
             if not chosen:
                 chosen = list(own)
                 continue
@@ -190,18 +205,18 @@ class Stacked(Trajectory):
     @property
     def start(self) -> float:
         """When the last of them starts."""
-        return max(part.start for part in self.parts)
+        return max(_known(part)[0] for part in self.parts)
 
     @property
     def end(self) -> float:
         """When the first of them ends."""
-        return min(part.end for part in self.parts)
+        return min(_known(part)[1] for part in self.parts)
 
     def _batched(self) -> bool:
         return any(part._batched() for part in self.parts)
 
     def motion(self, t: Jet) -> Motion:
         """Positions, velocities and accelerations over any scalar."""
-        motions = [part.motion(t) for part in self.parts]
+        motions = [_resting(part, t) for part in self.parts]
         q, v, a = (list(chain.from_iterable(lists)) for lists in zip(*motions, strict=True))
         return q, v, a
