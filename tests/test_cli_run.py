@@ -20,6 +20,7 @@ from kinetree.commands import listing
 from kinetree.commands import run as running
 from kinetree.commands.shared import complete_robot, complete_study
 from kinetree.gallery import Fact, Outcome, Study
+from kinetree.gallery.report import _legend
 from kinetree.gallery.user_study import read, starter
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -432,3 +433,21 @@ def test_the_page_names_every_command():
     page = (ROOT / "docs" / "cli.md").read_text()
     commands = [command.name for command in app.registered_commands]
     assert sorted(re.findall(r"^\| `(\w+)[ `]", page, re.MULTILINE)) == sorted(commands)
+
+
+def test_results_that_cannot_be_written_are_told_before_computing(tmp_path):
+    (tmp_path / "file").write_text("")
+    text = invoke("run", "all", "-o", tmp_path / "file" / "results", code=1).stderr
+    assert "is not a folder" in text
+    assert text.count("error") == 1
+
+
+def test_a_robot_file_is_no_study():
+    assert "is no study" in invoke("run", "examples/kuka_kr5.urdf", code=1).stderr
+
+
+def test_the_legend_names_sources_that_are_cited_and_no_others():
+    assert _legend("below 0.001 rad, 1,000 N; 0.0035") == []
+    assert any("003" in line for line in _legend("003 section 4, below 0.001"))
+    assert not any("001" in line for line in _legend("003 section 4, below 0.001"))
+    assert any("notes:" in line for line in _legend("notes on chapters 2-7, 8.2"))

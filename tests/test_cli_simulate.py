@@ -266,3 +266,34 @@ def test_json_is_all_that_is_printed(pendulum):
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["time"] == pytest.approx(0.1)
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (["--kp", 10], "--kp"), (["--target", "hinge=1"], "--target"), (["--duration", 1], "--duration"),
+        (["--controller", "gravity", "--kd", 1], "--kd"), (["--controller", "pd", "--ki", 1], "--controller pid"),
+    ],
+)  # fmt: skip
+def test_options_that_would_do_nothing_are_refused(pendulum, options, names):
+    assert names in invoke("simulate", pendulum, "--time", 0.1, *options, code=1).stderr
+
+
+# ---------------------------------------------------------------- mechanisms in codegen and cost
+
+
+def test_c_of_a_mechanism_closes_its_loops(tmp_path):
+    told = json.loads(invoke("codegen", "four-bar", "-o", tmp_path, "--json").stdout)
+    assert list(told["functions"]) == ["four_bar_closed_inverse_dynamics", "four_bar_closed_forward_dynamics"]
+    assert "method" in invoke("codegen", "four-bar", "-o", tmp_path, "--method", "composite_body", code=1).stderr
+    with pytest.raises(OptionError, match="without options"):
+        kt.gallery.load("four-bar").codegen(tmp_path, [("forward_dynamics", {"method": "composite_body"})])
+
+
+def test_cost_of_a_mechanism_is_with_its_loops_closed():
+    told = json.loads(invoke("cost", "four-bar", "--no-formulas", "--json").stdout)
+    totals = {row["name"]: row.get("multiplications") for row in told["algorithms"]}
+    mechanism = kt.gallery.load("four-bar")
+    for name in ("inverse_dynamics", "forward_dynamics"):
+        assert totals[name] == mechanism.cost(name).multiplications > mechanism.tree.cost(name).multiplications
+    assert "with the loops closed" in invoke("cost", "four-bar", "--no-formulas").stdout

@@ -412,3 +412,9 @@ def test_dresses_of_the_same_table(tmp_path, arm, motion, table, reader, dress):
     table.write_bytes(dress(table.read_text()).encode())
     invoke("id", "kuka-kr5", table, "-o", tmp_path / "tau.csv")
     assert np.array_equal(read_csv(tmp_path / "tau.csv")[1][:, 1:], arm.inverse_dynamics(*motion[1:]))
+
+
+def test_the_motion_is_not_written_over(table):
+    before = table.read_bytes()
+    assert "is the motion itself" in invoke("id", "kuka-kr5", table, "-o", table, code=1).stderr
+    assert table.read_bytes() == before

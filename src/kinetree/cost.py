@@ -65,13 +65,17 @@ class Costed(NamedTuple):
 def all_costs(robot: Robot) -> list[Costed]:
     """The cost of every algorithm on this robot, or the reason why it has no answer there.
 
-    Frames are the last body's, and forward dynamics comes by articulated and by composite bodies.
+    Frames are the last body's, and forward dynamics comes by articulated and by composite bodies.  Of a mechanism,
+    inverse and forward dynamics are counted with its loops closed, everything else without them.
     """
+    from .mechanism import Mechanism
+
+    variants = {} if isinstance(robot, Mechanism) else _VARIANTS
     return [
         _costed(robot, name, {o: _example(robot, o) for o in needed_options(name)} | variant)
         for name in ALGORITHMS
         if hasattr(type(robot), name)
-        for variant in _VARIANTS.get(name, ({},))
+        for variant in variants.get(name, ({},))
     ]
 
 
@@ -82,7 +86,7 @@ _VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
 
 def _costed(robot: Robot, name: str, options: Mapping[str, Any]) -> Costed:
     try:
-        return Costed(name, options, cost(robot, name, **options))
+        return Costed(name, options, robot.cost(name, **options))
     except KinetreeError as problem:
         return Costed(name, options, None, str(problem))
 

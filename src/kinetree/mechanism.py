@@ -245,10 +245,13 @@ class Mechanism(Robot):
         wanted: list[Any] = [algorithms] if isinstance(algorithms, str) else list(algorithms)
         chosen = []
         for item in wanted or ["inverse_dynamics", "forward_dynamics"]:
-            if item in ("inverse_dynamics", "forward_dynamics"):
-                chosen.append(self._whole_algorithm(item))
-            elif (item if isinstance(item, str) else item[0]) in _TREE_ONLY:
-                raise self._tree_only(item if isinstance(item, str) else item[0])
+            name, own = (item, {}) if isinstance(item, str) else item
+            if name in ("inverse_dynamics", "forward_dynamics"):
+                if own:
+                    raise OptionError(f"{name} of a mechanism is written without options, got {', '.join(own)}")
+                chosen.append(self._whole_algorithm(name))
+            elif name in _TREE_ONLY:
+                raise self._tree_only(name)
             else:
                 chosen.append(item)
         return codegen.codegen(self, directory, chosen, **options)

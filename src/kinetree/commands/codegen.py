@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from ..errors import OptionError
 from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, print_json
+
+if TYPE_CHECKING:
+    from ..robot import Robot
 
 
 def codegen(
@@ -40,16 +43,19 @@ def codegen(
 ) -> None:
     """Write algorithms as C99 without allocation: a source file, a header and a test program.
 
-    By default inverse and forward dynamics. For example:
+    By default inverse and forward dynamics. The header says what every function takes and gives; the test program
+    compares a few states with what kinetree computes. Of a mechanism the loops are closed: behind the forces or
+    accelerations, the result has the multipliers, a quality between 0 (singular) and 1, and three squared residuals.
 
+    For example:
+
+        kinetree codegen examples/kuka_kr5.urdf -o build
         kinetree codegen arm.urdf -o build -a inverse_dynamics -a jacobian -f tool
     """
-    from ..codegen import codegen as write
-
     robot = load_robot(robot_name, floating_base, mimic, strict)
     names = algorithm or ["inverse_dynamics", "forward_dynamics"]
-    exported = write(
-        robot, output, _requests(names, frame or [], axes, method), prefix=prefix,
+    exported = robot.codegen(
+        output, _requests(robot, names, frame or [], axes, method), prefix=prefix,
         precision="single" if single else "double", own_math=own_math, fma=fma, wrenches=wrenches,
         reentrant=reentrant, states=states,
     )  # fmt: skip
@@ -64,16 +70,19 @@ def codegen(
         console.print(f"  {name}: {count}", soft_wrap=True)
 
 
-def _requests(names: Sequence[str], frames: Sequence[str], axes: str, method: str) -> list[Any]:
+def _requests(robot: Robot, names: Sequence[str], frames: Sequence[str], axes: str, method: str) -> list[Any]:
     """Algorithms with the options of the command line that they take; one per frame where frames matter."""
     from ..catalogue import find
-    from ..codegen import option_names
+    from ..codegen import DEFAULTS, option_names
+    from ..mechanism import Mechanism
 
     requests: list[Any] = []
     used = False
     for name in names:
         known = option_names(find(name))
         options = {k: v for k, v in (("axes", axes), ("method", method)) if k in known}
+        if isinstance(robot, Mechanism) and method == DEFAULTS["method"]:
+            options.pop("method", None)  # closed loops are solved in one way
         if "frame" in known and frames:
             used = True
             requests += [(name, options | {"frame": frame}) for frame in frames]
@@ -81,7 +90,7 @@ def _requests(names: Sequence[str], frames: Sequence[str], axes: str, method: st
             used = True
             requests.append((name, options | {"frames": tuple(frames)}))
         else:
-            requests.append((name, options))
+            requests.append((name, options) if options else name)
     if frames and not used:
         raise OptionError(f"--frame is of no use to {', '.join(names)}")
     return requests

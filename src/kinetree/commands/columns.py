@@ -134,9 +134,8 @@ def _refuse_missing(
         if k is None
     ]  # fmt: skip
     if missing:
-        raise FileFormatError(
-            f"{len(missing)} columns are missing: {_some(missing)}; there are {_some(names)}", file, 1
-        )
+        what = "1 column is" if len(missing) == 1 else f"{len(missing)} columns are"
+        raise FileFormatError(f"{what} missing: {_some(missing)}; there are {_some(names)}", file, 1)
 
 
 def _some(names: Sequence[str], most: int = 8) -> str:

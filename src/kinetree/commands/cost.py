@@ -28,11 +28,15 @@ def cost(
 ) -> None:
     """Count the operations of every algorithm, beside what the literature publishes.
 
+    Counted is the code that runs: multiplications (M), additions (A) and the rest, after everything that is known
+    of this robot, such as zeros in its geometry, has been used. Published formulas are for robots in general.
+
     For example:
 
         kinetree cost examples/kuka_kr5.urdf
     """
     from .. import cost as costs
+    from ..mechanism import Mechanism
 
     robot = load_robot(robot_name, floating_base, mimic, strict)
     counted, compared = costs.all_costs(robot), costs.published(robot)
@@ -45,6 +49,9 @@ def cost(
     for row in counted:
         if row.operations is None:
             console.print(f"[dim]{row.name}: {escape(row.reason)}[/]", soft_wrap=True)
+    if isinstance(robot, Mechanism):
+        closed = "inverse and forward dynamics are with the loops closed; all else, and what is published, without"
+        console.print(f"[dim]{closed}[/]", soft_wrap=True)
     console.print(_published_table(robot, counted, compared))
     if any(row.without_bias for row, _ in compared):
         console.print("[dim]* with the bias force given, which takes one inverse dynamics more[/]")

@@ -111,6 +111,8 @@ def _run(
         raise OptionError(f"--threads must be a number of threads, or 0 for one per processor, not {threads}")
     begin = time.perf_counter()
     source = open_table(motion, wanted)
+    if output.exists() and output.samefile(motion):
+        raise OptionError(f"{output} is the motion itself: give another file to write")
     if source.remark:
         note(source.remark)
 

@@ -24,6 +24,9 @@ def info(
 ) -> None:
     """Show a robot: its tree, joints, masses, limits, frames; of a mechanism also its loops and what they leave.
 
+    Joints are shown with their place in q (and in v, where it is another): the order in which all commands and
+    methods take numbers.
+
     For example:
 
         kinetree info examples/kuka_kr5.urdf

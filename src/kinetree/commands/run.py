@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from ..errors import KinetreeError, OptionError, UnknownNameError
+from ..errors import KinetreeError, OptionError, OutputError, UnknownNameError
 from .shared import ERROR, FACT_FAILS, Json, complain, complete_study, make_console, messages, print_json
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def run(
     studies = find_studies(names)
     _refuse_twins(studies)
     chosen = choose(studies, analysis)
+    _refuse_place(output)
     console = make_console()
     done = Done()
     with _progress(sum(len(own) for own in chosen.values())) as bar:
@@ -93,15 +95,27 @@ def find_studies(names: Sequence[str]) -> list[Study]:
             found.update({n: gallery.study(n) for n in gallery.studies()})
         elif name in gallery.studies():
             found[name] = gallery.study(name)
-        elif Path(name).suffix.lower() in (".yaml", ".yml") or Path(name).is_file():
+        elif Path(name).suffix.lower() in (".yaml", ".yml"):
             from ..gallery.user_study import read
 
             found[str(Path(name).resolve())] = read(name)
+        elif Path(name).is_file():
+            raise OptionError(
+                f"{name!r} is no study, which is a .yaml file: 'kinetree new' writes one that can name a robot file"
+            )
         elif name in gallery.names():
             raise OptionError(f"{name!r} is a system without a study: look at it with 'kinetree info {name}'")
         else:
             raise UnknownNameError("study, and no file,", name, ["all", *gallery.studies()])
     return list(found.values())
+
+
+def _refuse_place(output: Path) -> None:
+    """Say before computing that results cannot be written there."""
+    existing = next(place for place in (output.absolute(), *output.absolute().parents) if place.exists())
+    if not (existing.is_dir() and os.access(existing, os.W_OK)):
+        why = "may not be written to" if existing.is_dir() else "is not a folder"
+        raise OutputError(f"results cannot be written to {output}: {existing} {why}")
 
 
 def _refuse_twins(studies: Sequence[Study]) -> None:

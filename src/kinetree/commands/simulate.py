@@ -128,6 +128,7 @@ def simulate(
     for place in (output, plot):
         if place is not None and not place.absolute().parent.is_dir():
             raise OutputError(f"{place} cannot be written: there is no directory {str(place.parent)!r}")
+    _refuse_idle(controller, kp=kp, kd=kd, ki=ki, target=target, duration=duration)
     robot = load_robot(robot_name, floating_base, mimic, strict)
     system = robot_name if robot_name in gallery.names() else None
     q = setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
@@ -159,6 +160,15 @@ def simulate(
     _show(robot, record)
     for path in written:
         make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
+
+
+def _refuse_idle(controller: str, **options: Any) -> None:
+    """Refuse options that this controller would not look at."""
+    idle = {"none": tuple(options), "gravity": tuple(options), "pid": ()}.get(controller, ("ki",))
+    for name in idle:
+        if options[name] not in (None, 0.0):
+            needed = "--controller pid" if name == "ki" else "a controller with a goal, such as --controller pd"
+            raise OptionError(f"--{name} needs {needed}; it is {controller!r}")
 
 
 # ------------------------------------------------------------------ values on the command line

@@ -117,8 +117,9 @@ def markdown(result: Result) -> str:
 
 def _legend(text: str) -> list[str]:
     """What the numbers of sources in a text stand for."""
-    cited = [f"- {code}: {title}." for code, title in SOURCES.items() if re.search(rf"\b{code}\b", text)]
-    if re.search(r"\bnotes, \d", text):
+    numbers = set(re.findall(r"(?<![\d.,])\d{3}(?![\d.,]*\d)", text))  # 001, but not that in 0.001
+    cited = [f"- {code}: {title}." for code, title in SOURCES.items() if code in numbers]
+    if re.search(r"\bnotes(, | on chapters )\d", text):
         cited.append("- notes: numbers derived from the sources' formulas and data by independent scripts.")
     return ["## Sources", "", "L and a number is a line of the source's text.", "", *cited, ""] if cited else []
 
