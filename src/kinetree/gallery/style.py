@@ -58,13 +58,15 @@ RC: Any = {
 class Curve(NamedTuple):
     """A line: its name, its values, and whether they are the ones stated (drawn as open circles).
 
-    Names that begin with an underscore are left out of the legend.
+    Names that begin with an underscore are left out of the legend.  A line to compare with the one before it is
+    drawn dashed, in the same colour.
     """
 
     name: str
     y: ArrayLike
     x: ArrayLike | None = None
     stated: bool = False
+    compared: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,7 +133,8 @@ class Curves:
         if curve.stated:
             axis.plot(x, y, "o", label=curve.name, markersize=5.0, markerfacecolor="white", color="#22272c", zorder=5)
         else:
-            axis.plot(x, y, label=curve.name, **line(k))
+            own = line(k - 1) | {"linestyle": "--"} if curve.compared else line(k)
+            axis.plot(x, y, label=curve.name, **own)
 
 
 def _place(curves: Sequence[Curve], curve: Curve) -> int:
