@@ -273,6 +273,8 @@ def test_json_is_all_that_is_printed(pendulum):
     [
         (["--kp", 10], "--kp"), (["--target", "hinge=1"], "--target"), (["--duration", 1], "--duration"),
         (["--controller", "gravity", "--kd", 1], "--kd"), (["--controller", "pd", "--ki", 1], "--controller pid"),
+        (["--stiffness", 1e4], "--ground"), (["--friction-coefficient", 0], "--ground"),
+        (["--integrator", "rk4", "--step", 0.01, "--rtol", 1e-6], "adaptive"),
     ],
 )  # fmt: skip
 def test_options_that_would_do_nothing_are_refused(pendulum, options, names):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import signal
 import threading
 import warnings
 
@@ -427,14 +428,18 @@ def test_a_long_table_is_left_in_python_and_gives_the_same():
 
 def test_an_interrupted_run_keeps_what_was_computed():
     robot = arm()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 
     def slow(t, q, v):
         if t > 0.05:
             _thread.interrupt_main()
         return np.zeros(3)
 
-    with pytest.warns(kt.KinetreeWarning, match="interrupted"):
-        record = kt.simulate(robot, time=100.0, controller=slow, integrator="rk4", step=0.01)
+    try:
+        with pytest.warns(kt.KinetreeWarning, match="interrupted"):
+            record = kt.simulate(robot, time=100.0, controller=slow, integrator="rk4", step=0.01)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert record.status == "interrupted"
     assert 3 < len(record) < 50
     assert threading.current_thread() is threading.main_thread()

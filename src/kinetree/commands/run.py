@@ -44,9 +44,7 @@ def run(
     names: Names,
     output: Output = Path("kinetree-results"),
     analysis: Analysis = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer samples, less time simulated; every fact is kept.")
-    ] = False,
+    quick: Quick = False,
     pictures: Annotated[bool, typer.Option(help="Draw plots; needs matplotlib.")] = True,
     as_json: Json = False,
 ) -> None:

@@ -75,8 +75,10 @@ def simulate(
         Text,
         typer.Option(help="Frames that touch the ground z = 0: 'left_foot,right_foot', or 'all'.", show_default=False),
     ] = None,
-    stiffness: Annotated[float, typer.Option(help="Of the ground, in N/m^1.5.")] = 1e5,
-    friction_coefficient: Annotated[float, typer.Option(help="Of the ground; 0 for a slippery one.")] = 0.7,
+    stiffness: Annotated[float | None, typer.Option(help="Of the ground, in N/m^1.5.", show_default="1e5")] = None,
+    friction_coefficient: Annotated[
+        float | None, typer.Option(help="Of the ground; 0 for a slippery one.", show_default="0.7")
+    ] = None,
     stops: Annotated[bool, typer.Option("--stops", help="Springs behind the joints' position limits.")] = False,
     joint_friction: Annotated[bool, typer.Option(help="The joints' own damping and friction act.")] = True,
     integrator: Annotated[
@@ -88,8 +90,10 @@ def simulate(
         ),
     ] = "dop853",
     step: Annotated[float | None, typer.Option(help="Seconds, for fixed steps.", show_default=False)] = None,
-    rtol: Annotated[float, typer.Option(help="Relative tolerance of adaptive integrators.")] = 1e-8,
-    atol: Annotated[float, typer.Option(help="Absolute tolerance likewise.")] = 1e-10,
+    rtol: Annotated[
+        float | None, typer.Option(help="Relative tolerance of adaptive integrators.", show_default="1e-8")
+    ] = None,
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance likewise.", show_default="1e-10")] = None,
     samples: Annotated[int | None, typer.Option(help="Samples in the record.", show_default="every step")] = None,
     output: Annotated[
         Path | None,
@@ -119,6 +123,7 @@ def simulate(
     from ..simulation import simulate as run
     from ..simulation import trajectories
     from ..simulation.files import FORMATS
+    from ..simulation.integrators import FIXED, VARIATIONAL
     from ..simulation.stops import JointStops
 
     if output is not None and output.suffix not in FORMATS:
@@ -129,6 +134,9 @@ def simulate(
         if place is not None and not place.absolute().parent.is_dir():
             raise OutputError(f"{place} cannot be written: there is no directory {str(place.parent)!r}")
     _refuse_idle(controller, kp=kp, kd=kd, ki=ki, target=target, duration=duration)
+    _refuse_without("--ground", ground is not None, stiffness=stiffness, friction_coefficient=friction_coefficient)
+    adaptive = integrator not in (*FIXED, VARIATIONAL)
+    _refuse_without("an adaptive --integrator", adaptive, rtol=rtol, atol=atol)
     robot = load_robot(robot_name, floating_base, mimic, strict)
     system = robot_name if robot_name in gallery.names() else None
     q = setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
@@ -138,15 +146,16 @@ def simulate(
     elements: list[Any] = [JointStops()] if stops else []
     if ground is not None:
         frames = [name.strip() for name in ground.split(",")]
-        elements.append(setup.compliant_ground(robot, frames, stiffness=stiffness, friction=friction_coefficient))
+        numbers = {"stiffness": _or(stiffness, 1e5), "friction": _or(friction_coefficient, 0.7)}
+        elements.append(setup.compliant_ground(robot, frames, **numbers))
     law = setup.controller(
         controller, robot, desired, kp=_gain(kp, "--kp"), kd=_gain(kd, "--kd"), ki=ki,
         senses=elements, begin=(q, v) if robot.is_floating else None,
     )  # fmt: skip
     try:
         record = run(
-            robot, q, v, time=time, controller=law, ground=elements, integrator=integrator, step=step, rtol=rtol,
-            atol=atol, output=samples, friction=joint_friction,
+            robot, q, v, time=time, controller=law, ground=elements, integrator=integrator, step=step,
+            rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), output=samples, friction=joint_friction,
         )  # fmt: skip
     except SimulationError as problem:
         if output is not None and problem.record is not None and len(problem.record):  # type: ignore[arg-type]
@@ -169,6 +178,17 @@ def _refuse_idle(controller: str, **options: Any) -> None:
         if options[name] not in (None, 0.0):
             needed = "--controller pid" if name == "ki" else "a controller with a goal, such as --controller pd"
             raise OptionError(f"--{name} needs {needed}; it is {controller!r}")
+
+
+def _refuse_without(needed: str, given: bool, **options: float | None) -> None:
+    """Refuse options that nothing would look at."""
+    for name, value in options.items():
+        if value is not None and not given:
+            raise OptionError(f"--{name.replace('_', '-')} needs {needed}")
+
+
+def _or(value: float | None, usual: float) -> float:
+    return usual if value is None else value
 
 
 # ------------------------------------------------------------------ values on the command line
