@@ -242,7 +242,8 @@ def _step_facts(along: OnGround, said: Statements) -> list[Fact]:
         Fact("height of the trunk hardly changes; how much it does", 0.03, float(np.ptp(trunk.height)), "m",
              relation="<", source=said.source("distance")),
         Fact("largest angle of the trunk", said.angle, trunk.largest_angle, "degrees", said.angle_rounding,
-             reason="it depends on the trunk's inertia and on the ground's delta_max, which are ours: only its size can agree",
+             reason="it depends on the trunk's inertia and on the ground's delta_max, which are ours: "
+             "only its size can agree",
              source=said.source("angle")),
     ]  # fmt: skip
     if said.touchdown is not None:
