@@ -113,7 +113,8 @@ def test_a_wrong_mass_is_noticed(monkeypatch):
         bodies = (replace(first, mass_properties=kt.MassProperties.of(1.1 * first.mass, (0.019, 0, 0))),)
         return Mechanism(replace(model, bodies=bodies + model.bodies[1:]))
 
-    monkeypatch.setattr("kinetree.gallery.loop_analyses.load", heavier)
+    for module in ("along", "loop_analyses"):
+        monkeypatch.setattr(f"kinetree.gallery.{module}.load", heavier)
     told = faults_of("four-bar", "inverse")
     assert "driving torque" in told
     assert "multiplier" not in told  # the crank's mass does not act on its pin

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,50 +13,31 @@ from ..mechanism import Mechanism
 from ..model.tree import BASE
 from ..simulation.record import Record
 from ..simulation.simulate import simulate
-from . import load, motion, start
+from . import load, start
+from .along import NINE_POINTS, Along
 from .report import columns
 from .sketch import OBLIQUE, PLANE, Sketch, attachments
 from .study import Fact, Outcome
 from .style import Curve, Curves, Panel
-from .system import Motion, States
 
 Array = np.ndarray
 
 METHODS = ("reduced", "f_matrix", "subsystems")
-WEIGHTS = np.array([3.0, -32.0, 168.0, -672.0, 0.0, 672.0, -168.0, 32.0, -3.0]) / 840.0
-OFFSETS = np.arange(-4.0, 5.0)
-"""Nine-point rule for a first derivative."""
 
 
 # ------------------------------------------------------------------ along the prescribed motion
 
 
-@dataclass(frozen=True)
-class Prescribed:
+class Prescribed(Along):
     """A mechanism along its prescribed motion: everything that acts in it, sample by sample."""
 
-    name: str
-    samples: int
+    stencil = NINE_POINTS
 
     @cached_property
     def mechanism(self) -> Mechanism:
         """The system."""
-        return _mechanism(self.name)
-
-    @cached_property
-    def motion(self) -> Motion:
-        """Its motion."""
-        return motion(self.name)
-
-    @cached_property
-    def time(self) -> Array:
-        """Of the samples."""
-        return self.motion.grid(self.samples)
-
-    @cached_property
-    def states(self) -> States:
-        """Positions, velocities, accelerations of all joints."""
-        return self.motion.states(self.time)
+        assert isinstance(self.robot, Mechanism)
+        return self.robot
 
     @cached_property
     def forces(self) -> Any:
@@ -78,20 +58,7 @@ class Prescribed:
 
     def torque_at(self, times: Any) -> Array:
         """Of the driven joints, at other times."""
-        return np.asarray(self.mechanism.inverse_dynamics(*self.motion.states(times))[..., self.driven])
-
-    @cached_property
-    def power_error(self) -> float:
-        """Largest difference between the actuators' power and the change of energy, relative to the largest power."""
-        first, last = self.motion.span
-        h = 1e-3 * (last - first)
-        t = np.linspace(first + 4 * h, last - 4 * h, 101)
-        q, v, _ = self.motion.states(t[:, None] + h * OFFSETS)
-        energy = self.mechanism.kinetic_energy(q, v) + self.mechanism.potential_energy(q)
-        change = (energy - energy[:, :1]) @ WEIGHTS / h
-        here = self.motion.states(t)
-        power = (self.mechanism.inverse_dynamics(*here) * here.v).sum(axis=-1)
-        return float(np.abs(power - change).max() / np.abs(power).max())
+        return np.asarray(super().torque_at(times)[..., self.driven])
 
 
 def _mechanism(name: str) -> Mechanism:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,74 +11,20 @@ from ..model.tree import Joint
 from ..robot import Robot
 from ..simulation.record import Record
 from ..simulation.simulate import simulate
-from . import load, motion, start
+from . import load, start
+from .along import Along
 from .report import columns
 from .sketch import OBLIQUE, PLANE, Sketch
 from .study import Fact, Outcome
 from .style import Curve, Curves, Panel
-from .system import Motion, States
 
 Array = np.ndarray
-
-WEIGHTS = np.array([1.0, -8.0, 0.0, 8.0, -1.0]) / 12.0
-OFFSETS = np.arange(-2.0, 3.0)
-"""Five-point rule for a first derivative."""
 
 SIDE = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 """Seen from the right: x forward, z up."""
 
 
 # ------------------------------------------------------------------ along the prescribed motion
-
-
-@dataclass(frozen=True)
-class Along:
-    """A tree along its prescribed motion: positions and joint forces, sample by sample."""
-
-    name: str
-    samples: int
-
-    @cached_property
-    def robot(self) -> Robot:
-        """The system."""
-        return load(self.name)
-
-    @cached_property
-    def motion(self) -> Motion:
-        """Its motion."""
-        return motion(self.name)
-
-    @cached_property
-    def time(self) -> Array:
-        """Of the samples."""
-        return self.motion.grid(self.samples)
-
-    @cached_property
-    def states(self) -> States:
-        """Positions, velocities, accelerations."""
-        return self.motion.states(self.time)
-
-    @cached_property
-    def tau(self) -> Array:
-        """Joint forces."""
-        return self.robot.inverse_dynamics(*self.states)
-
-    def torque_at(self, times: Any) -> Array:
-        """At other times."""
-        return self.robot.inverse_dynamics(*self.motion.states(times))
-
-    @cached_property
-    def power_error(self) -> float:
-        """Largest difference between the power of the joint forces and the rate of energy, over the largest power."""
-        first, last = self.motion.span
-        h = 1e-3 * (last - first)
-        t = np.linspace(first + 2 * h, last - 2 * h, 101)
-        q, v, _ = self.motion.states(t[:, None] + h * OFFSETS)
-        energy = self.robot.kinetic_energy(q, v) + self.robot.potential_energy(q)
-        change = (energy - energy[:, :1]) @ WEIGHTS / h
-        here = self.motion.states(t)
-        power = (self.robot.inverse_dynamics(*here) * here.v).sum(axis=-1)
-        return float(np.abs(power - change).max() / np.abs(power).max())
 
 
 Claims = Callable[[Along], Sequence[Fact]]

@@ -6,7 +6,8 @@ import numpy as np
 
 from ...loops.platform import Platform
 from ...model.tree import BASE
-from ..loop_analyses import OFFSETS, WEIGHTS, Prescribed, free_fall, inverse, point, replay, sizes
+from ..along import NINE_POINTS
+from ..loop_analyses import Prescribed, free_fall, inverse, point, replay, sizes
 from ..study import Fact, Study
 
 
@@ -39,9 +40,9 @@ def _ground_force(along: Prescribed) -> np.ndarray:
     mechanism, motion = along.mechanism, along.motion
     h = 1e-3
     t = np.linspace(motion.span[0] + 4 * h, motion.span[1] - 4 * h, 21)
-    q, v, _ = motion.states(t[:, None] + h * OFFSETS)
+    q, v, _ = motion.states(t[:, None] + h * NINE_POINTS.offsets)
     momentum = mechanism.mass * mechanism.center_of_mass_velocity(q, v)
-    rate = np.einsum("tki,k->ti", momentum, WEIGHTS) / h
+    rate = np.einsum("tki,k->ti", momentum, NINE_POINTS.weights) / h
     here = motion.states(t)
     forces = mechanism.constraint_forces(*here)
     total = np.zeros((len(t), 3))
