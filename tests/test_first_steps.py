@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -211,3 +214,15 @@ def test_curves_of_contacts_and_loops_are_named(tmp_path):
     q, v, _ = kt.gallery.motion("four-bar").states(0.0)
     drawn = kt.simulate(robot, q, v, time=0.01, output=2).plot("reactions").axes[0]
     assert [text.get_text() for text in drawn.get_legend().get_texts()] == list(robot.constraint_names)
+
+
+def test_importing_kinetree_imports_neither_simulation_nor_scipy():
+    """What a script that only computes torques would wait for in vain."""
+    late = ("scipy", "kinetree.simulation", "kinetree.gallery")
+    code = f"import sys, kinetree; print([m for m in {late} if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
+    assert {"simulate", "gallery", "trajectories"} <= set(dir(kt))
+    assert kt.simulate is kt.simulation.simulate
+    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
+        _ = kt.simulat

@@ -1,6 +1,8 @@
 """kinetree: the dynamics of robots and mechanisms, for one state or a million."""
 
-from . import gallery
+import importlib
+from typing import TYPE_CHECKING
+
 from .dh import DHRow, KhalilRow, from_dh
 from .errors import (
     ClosureError,
@@ -44,23 +46,25 @@ from .model.mass import MassProperties
 from .model.pose import Pose
 from .model.tree import Mimic
 from .robot import Builder, Robot, Wrench
-from .simulation import (
-    Event,
-    Record,
-    Simulator,
-    contact,
-    control,
-    ground,
-    impact,
-    inverse_kinematics,
-    legs,
-    simulate,
-    simulate_rigid,
-    stops,
-    trajectories,
-    walking,
-)
 from .spatial import arctan2, cos, sin, sqrt, where
+
+if TYPE_CHECKING:
+    from . import gallery
+    from .simulation import (
+        Event,
+        Record,
+        contact,
+        control,
+        ground,
+        impact,
+        legs,
+        simulate_rigid,
+        stops,
+        trajectories,
+        walking,
+    )
+    from .simulation.inverse_kinematics import inverse_kinematics
+    from .simulation.simulate import Simulator, simulate
 
 __version__ = "0.1.0"
 
@@ -132,10 +136,34 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> object:
-    """The viewer is imported when first asked for: it needs the extra ``view``."""
-    if name == "view":
-        import importlib
+_PACKAGES = ("gallery", "simulation", "view")
+_OF_SIMULATION = (
+    "Event",
+    "Record",
+    "Simulator",
+    "contact",
+    "control",
+    "ground",
+    "impact",
+    "inverse_kinematics",
+    "legs",
+    "simulate",
+    "simulate_rigid",
+    "stops",
+    "trajectories",
+    "walking",
+)
 
-        return importlib.import_module(".view", __name__)
+
+def __getattr__(name: str) -> object:
+    """Simulation, gallery and viewer are imported when first asked for: a robot's dynamics need none of them."""
+    if name in _PACKAGES:
+        return importlib.import_module(f".{name}", __name__)
+    if name in _OF_SIMULATION:
+        value = globals()[name] = getattr(importlib.import_module(".simulation", __name__), name)
+        return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_PACKAGES})

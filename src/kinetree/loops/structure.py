@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import qr
 
 from ..errors import SingularError
 from . import rank
@@ -80,6 +79,8 @@ def _pivots(matrix: Array, count: int) -> list[int]:
     """Columns that span the others best, by pivoted QR."""
     if not count:
         return []
+    from scipy.linalg import qr  # a tenth of a second that robots without loops need not wait for
+
     return [int(j) for j in qr(matrix, mode="r", pivoting=True)[1][:count]]
 
 
