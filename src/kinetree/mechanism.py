@@ -33,6 +33,7 @@ from .errors import (
 )
 from .loops import closure, rank, structure
 from .loops.mobility import Mobility, singular_directions
+from .model.describe import counted
 from .model.tree import Model
 from .robot import Array, Robot, Wrenches, _check_out
 from .spatial import Force, Transform, Vec3
@@ -183,6 +184,11 @@ class Mechanism(Robot):
         """Which entries of ``tau`` have an actuator."""
         return np.array([j.actuated for j in self.model.joints if not j.mimic for _ in range(j.nv)], dtype=bool)
 
+    @cached_property
+    def _motors(self) -> tuple[int, ...]:
+        """The entries of ``tau`` that have one; if they are the independent ones, fixed operations give them."""
+        return tuple(int(j) for j in np.flatnonzero(self.driven))
+
     def with_independent(self, names: Sequence[str]) -> Mechanism:
         """The same mechanism with other independent freedoms."""
         return Mechanism(self.model, backend=self.backend, precision=self.precision, independent=names)
@@ -211,8 +217,9 @@ class Mechanism(Robot):
         return again
 
     def __repr__(self) -> str:
-        loops = f"{len(self.model.loops)} loop" + "s" * (len(self.model.loops) != 1)
-        return f"<Mechanism {self.name!r}: {len(self.model.bodies)} bodies, {loops}, nq={self.nq}, nv={self.nv}>"
+        bodies = counted(len(self.model.bodies), "body", "bodies")
+        loops = counted(len(self.model.loops), "loop", "loops")
+        return f"<Mechanism {self.name!r}: {bodies}, {loops}, nq={self.nq}, nv={self.nv}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         names = None if self._wanted is None else [self.v_names[j] for j in self._wanted]
@@ -261,7 +268,7 @@ class Mechanism(Robot):
         known = self._structure or self._known(self.assembled())
         if name == "forward_dynamics":
             return "closed_forward_dynamics", {"rows": known.rows, "stabilisation": (0.0, 0.0)}
-        if known.independent != tuple(np.flatnonzero(self.driven)):
+        if known.independent != self._motors:
             raise UnsupportedError(
                 f"the actuated joints of {self.name!r} are not its independent freedoms, so its inverse dynamics is "
                 "no fixed sequence of operations; count or export forward_dynamics, or the tree's"
@@ -597,7 +604,7 @@ class Mechanism(Robot):
         """One pass with the coordinates chosen beforehand; None where that cannot be."""
         state, v, a = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         known = self._structure or self._known(self._closed_q(state, tolerance))
-        if known.independent != tuple(np.flatnonzero(self.driven)):
+        if known.independent != self._motors:
             return None
         options = {"rows": known.rows, "dependent": known.dependent}
         whole = self._at_once("closed_inverse_dynamics", options, wrenches, threads, q=state, v=v, a=a)
@@ -747,8 +754,8 @@ class Mechanism(Robot):
         Redundant constraints are left out; with redundant actuators the system is bordered
         by the conditions for the least weighted forces.
         """
-        driven, (rows, kept) = np.flatnonzero(self.driven), self._local_rows(k, known)
-        batch, nv, nu, nc = tau.shape[:-1], self.nv, len(np.flatnonzero(self.driven)), known.rank
+        driven, (rows, kept) = list(self._motors), self._local_rows(k, known)
+        batch, nv, nu, nc = tau.shape[:-1], self.nv, len(driven), known.rank
         f = np.zeros((*batch, nv, nu + nc))
         f[..., driven, range(nu)] = 1.0
         f[..., nu:] = np.swapaxes(rows, -1, -2)
