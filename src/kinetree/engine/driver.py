@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
-from . import stream
+from . import parcel
 
 SYMBOL = "drive"
 RUN = "run"
@@ -28,6 +28,7 @@ LONG_ROW = 48
 _WORDS = {
     "kernel": "ptr", "guard": "ptr", "out": "ptr", "scratch": "ptr", "out_length": "i64", "start": "i64", "stop": "i64",
     "count": "i64", "context": "ptr", "places": "ptr", "tile_area": "ptr", "scratch_bytes": "i64",
+    "second": "i64",
 }  # fmt: skip
 
 JOB_AT = {name: 8 * k for k, name in enumerate(_WORDS)}
@@ -40,7 +41,7 @@ _OWN = ("scratch", "start", "stop", "tile_area")
 def pack_job(
     kernel: int, guard: int, out: int, scratch: int, out_length: int, start: int, stop: int,
     pointers: Sequence[int], strides: Sequence[int], lengths: Sequence[int],
-    context: int, places: int, tile_area: int = 0, scratch_bytes: int = 0,
+    context: int, places: int, tile_area: int = 0, scratch_bytes: int = 0, second: int = 0,
 ) -> bytes:  # fmt: skip
     """What one call of the driver is to do. The context is handed to the kernel as it is.
 
@@ -49,9 +50,12 @@ def pack_job(
 
     With a ``tile_area`` results are collected there, a chunk of each state's at a time, and
     streamed past the caches, which pays when they are too many to stay in them.
+
+    ``second`` is for a kernel that sends the results of one tile on while it computes the next: how many
+    bytes behind the beginning of the scratch area there is room for other results; zero for other kernels.
     """
     head = (kernel, guard, out, scratch, out_length, start, stop, len(pointers), context, places)
-    words = (*head, tile_area, scratch_bytes, *pointers, *strides, *lengths)
+    words = (*head, tile_area, scratch_bytes, second, *pointers, *strides, *lengths)
     return struct.pack(f"<{len(words)}q", *words)
 
 
@@ -119,12 +123,16 @@ def driver_module(lanes: int, single_precision: bool = False, whole_lines: bool 
         f"define i64 @{RUN}(ptr %job, ptr %scratch, i64 %start, i64 %stop, ptr %tile_area) {{",
         "entry:",
         *_unpack_job(),
+        *(parcel.empty_parcel("%parcel") if whole_lines else ["  %parcel = getelementptr i8, ptr null, i64 0"]),
+        "  %second_area = getelementptr i8, ptr %scratch, i64 %second",
+        "  %sends = icmp ne i64 %second, 0",
         "  %last = sub i64 %stop, 1",
         "  %any = icmp slt i64 %start, %stop",
         "  br i1 %any, label %tile, label %done",
         "tile:",
         "  %base = phi i64 [ %start, %entry ], [ %next_base, %tile_end ]",
         "  %doubts = phi i64 [ 0, %entry ], [ %doubts_next, %tile_end ]",
+        "  %odd = phi i1 [ false, %entry ], [ %odd_next, %tile_end ]",
         "  br label %argument",
         # inputs
         "argument:",
@@ -183,7 +191,9 @@ def driver_module(lanes: int, single_precision: bool = False, whole_lines: bool 
         # the kernel, its results behind the inputs
         "compute:",
         f"  %gap = add i64 %at, {lanes}",
-        f"  %result = getelementptr {vec}, ptr %scratch, i64 %gap",
+        f"  %first_area = getelementptr {vec}, ptr %scratch, i64 %gap",
+        "  %odd_next = xor i1 %odd, %sends",
+        "  %result = select i1 %odd, ptr %second_area, ptr %first_area",
         "  %unguarded = icmp eq ptr %guard, null",
         "  br i1 %unguarded, label %calculate, label %ask",
         "ask:",
@@ -196,7 +206,7 @@ def driver_module(lanes: int, single_precision: bool = False, whole_lines: bool 
         "calculate:",
         "  %doubt = phi i64 [ 0, %compute ], [ %bad_bit, %ask ]",
         "  %doubts_next = or i64 %doubts, %doubt",
-        "  call void %kernel(ptr %scratch, ptr %result, ptr %context)",
+        "  call void %kernel(ptr %scratch, ptr %result, ptr %context, ptr %parcel)",
         # outputs
         "  %out_start = mul i64 %base, %out_length",
         f"  %final = getelementptr {real}, ptr %out, i64 %out_start",
@@ -265,11 +275,12 @@ def driver_module(lanes: int, single_precision: bool = False, whole_lines: bool 
         "  br i1 %more_tiles, label %tile, label %done",
         "done:",
         "  %answer = phi i64 [ 0, %entry ], [ %doubts_next, %tile_end ]",
+        *([f"  call void @{parcel.DELIVER}(ptr %parcel)"] if whole_lines else []),
         "  fence seq_cst",
         "  ret i64 %answer",
         "}",
         *_whole_job(),
-        *(stream.stream_functions() if whole_lines else []),
+        *(parcel.parcel_functions() if whole_lines else []),
         "!0 = !{i32 1}",
         "",
     ]
@@ -277,20 +288,21 @@ def driver_module(lanes: int, single_precision: bool = False, whole_lines: bool 
 
 
 def _by_lines(lanes: int) -> list[str]:
-    """A full tile with many results per state: whole lines, past the caches or not."""
+    """A full tile with many results per state: whole lines, past the caches or not, at once or with the next tile."""
+    arguments = "ptr %parcel, ptr %sender, ptr %result, ptr %places, ptr %final, i64 %out_length"
     return [
+        f"  call void @{parcel.DELIVER}(ptr %parcel)",
         f"  %tile_stop = add i64 %base, {lanes}",
         "  %full = icmp sle i64 %tile_stop, %stop",
         f"  %long = icmp sge i64 %out_length, {LONG_ROW}",
         "  %by_lines = and i1 %full, %long",
         "  br i1 %by_lines, label %lines, label %by_chunks",
         "lines:",
-        "  br i1 %streaming, label %past_caches, label %into_caches",
-        "past_caches:",
-        f"  call void @{stream.SYMBOL}(ptr %result, ptr %places, ptr %final, i64 %out_length)",
-        "  br label %tile_end",
-        "into_caches:",
-        f"  call void @{stream.CACHED_SYMBOL}(ptr %result, ptr %places, ptr %final, i64 %out_length)",
+        f"  %sender = select i1 %streaming, ptr @{parcel.SEND}, ptr @{parcel.SEND_CACHED}",
+        f"  call void @{parcel.PACK}({arguments})",
+        "  br i1 %sends, label %tile_end, label %deliver",
+        "deliver:",
+        f"  call void @{parcel.DELIVER}(ptr %parcel)",
         "  br label %tile_end",
         "by_chunks:",
     ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
+from . import parcel
 from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
 
 TWO_OVER_PI = 0.6366197723675814
@@ -255,12 +256,47 @@ class Emitter:
         return either(unknown, do("fadd", x, y), negated(below, value))
 
 
+class Sending:
+    """Every few operations a kernel sends a square of the tile before on to memory; see :mod:`.parcel`.
+
+    Parameters
+    ----------
+    operations, results : int
+        In the whole kernel; no results means that there is nothing to send.
+    """
+
+    def __init__(self, operations: int = 0, results: int = 0) -> None:
+        squares = -(-results // parcel.LANES)
+        self.every = max(operations // squares, FEWEST_OPERATIONS) if squares else 0
+        self.count = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.every)
+
+    def after_operation(self, e: Emitter) -> None:
+        """Emit a call when it is time for one."""
+        self.count += 1
+        if self.every and self.count % self.every == 0:
+            e.line(f"call {parcel.CONVENTION} void %send(ptr %parcel)")
+
+    def parameters(self, *before: str) -> str:
+        """Of a function that sends."""
+        return ", ".join([*before, "ptr %send", "ptr %parcel"] if self else before)
+
+
+NOTHING_TO_SEND = Sending()
+
+FEWEST_OPERATIONS = 12
+"""Between two squares that are sent."""
+
+
 def emit_body(
     emitter: Emitter,
     graph: Graph,
     outputs: Sequence[int],
     load: Callable[[int], str],
     store: Callable[[int, str], None],
+    sending: Sending = NOTHING_TO_SEND,
 ) -> None:
     """Emit every node once, inputs when first needed, outputs as soon as they are known."""
     names: dict[int, str] = {}
@@ -277,6 +313,7 @@ def emit_body(
     for i, kind in enumerate(graph.kinds):
         if kind not in (CONST, INPUT):
             names[i] = emit(i)
+            sending.after_operation(emitter)
         for k in wanted.get(i, ()):
             store(k, name(i))
 
@@ -335,11 +372,13 @@ MOST_STORES = 500
 
 
 def lanes_module(
-    graph: Graph, outputs: Sequence[int], lanes: int, single_precision: bool = False, input_count: int = 0
-) -> str:
+    graph: Graph, outputs: Sequence[int], lanes: int, single_precision: bool = False, input_count: int = 0,
+    sends: bool = False,
+) -> str:  # fmt: skip
     """Module with ``@kernel(in, out)``, inputs and results as consecutive vectors, and the table ``@places``.
 
     Equal outputs are one result; the table says for each output where its result is, in bytes.
+    A kernel that ``sends`` takes two more arguments, one for whoever calls it and a parcel.
     """
     e = Emitter(lanes, single_precision)
     results = list(dict.fromkeys(outputs))
@@ -347,16 +386,30 @@ def lanes_module(
     table = [place[o] for o in outputs] + [0] * lanes  # padding, for those who read whole vectors
     entries = ", ".join(f"i32 {k}" for k in table)
     places = f"@places = constant [{len(table)} x i32] [{entries}]\n"
-    if sum(map(bool, graph.args)) > LONGEST_BODY:
-        return places + _module_in_pieces(graph, results, lanes, single_precision, input_count)
+    operations = sum(map(bool, graph.args))
+    sending = Sending(operations, len(outputs)) if sends else NOTHING_TO_SEND
+    if operations > LONGEST_BODY:
+        return places + _module_in_pieces(graph, results, lanes, single_precision, input_count, sending=sending)
     load = _consecutive(e)
+    _begin(e, sending)
 
     def store(k: int, value: str) -> None:
         e.store(value, "out", k)
 
-    emit_body(e, graph, results, load, store)
+    emit_body(e, graph, results, load, store, sending)
     unused = _spoil_for_unused(e, graph, input_count, load, len(results))
-    return places + _module(e, "ptr noalias readonly %in, ptr noalias %out", unused)
+    return places + _module(e, _parameters("ptr noalias readonly %in, ptr noalias %out", sending), unused)
+
+
+def _parameters(areas: str, sending: Sending) -> str:
+    """Of a kernel."""
+    return areas + (", ptr %context, ptr %parcel" if sending else "")
+
+
+def _begin(e: Emitter, sending: Sending) -> None:
+    """The first word of a parcel is the function that sends it on."""
+    if sending:
+        e.line("%send = load ptr, ptr %parcel")
 
 
 def _consecutive(e: Emitter) -> Callable[[int], str]:
@@ -390,7 +443,7 @@ def _reads(graph: Graph, i: int) -> list[int]:
 
 def _module_in_pieces(
     graph: Graph, results: Sequence[int], lanes: int, single_precision: bool, input_count: int,
-    inputs_of: Callable[[Emitter], Callable[[int], str]] = _consecutive,
+    inputs_of: Callable[[Emitter], Callable[[int], str]] = _consecutive, sending: Sending = NOTHING_TO_SEND,
 ) -> str:  # fmt: skip
     """A kernel that calls functions of moderate length; values pass between them through memory.
 
@@ -425,6 +478,7 @@ def _module_in_pieces(
         emit = _node_emitter(e, graph, name)
         for i in piece:
             names[i] = emit(i)
+            sending.after_operation(e)
             if i in last:
                 if not free:
                     free, size = [size], size + 1
@@ -432,7 +486,7 @@ def _module_in_pieces(
                 e.store(names[i], "to", slots[i])
             for r in wanted.pop(i, ()):
                 e.store(names[i], "out", r)
-        text += _piece(k, e)
+        text += _piece(k, e, sending)
     given = [(i, r) for i, places in wanted.items() for r in places]  # results that are numbers or inputs
     for first in range(0, len(given), MOST_STORES):
         e = Emitter(lanes, single_precision)
@@ -440,18 +494,19 @@ def _module_in_pieces(
         for i, r in given[first : first + MOST_STORES]:
             value = load(int(graph.values[i])) if graph.kinds[i] == INPUT else e.number(graph.values[i])
             e.store(value, "out", r)
-        text += _piece(count, e)
+        text += _piece(count, e, sending)
     main = Emitter(lanes, single_precision)
+    _begin(main, sending)
     main.line(f"%area = alloca [{max(size, 1)} x {main.type}], align {main.size}")
     for k in range(len(pieces) - (-len(given) // MOST_STORES)):
-        main.line(f"call void @piece{k}(ptr %in, ptr %out, ptr %area, ptr %area)")
+        main.line(f"call void @piece{k}({sending.parameters('ptr %in', 'ptr %out', 'ptr %area', 'ptr %area')})")
     unused = _spoil_for_unused(main, graph, input_count, inputs_of(main), len(results))
-    return "\n".join([*text, _module(main, "ptr %in, ptr %out", unused)])
+    return "\n".join([*text, _module(main, _parameters("ptr %in, ptr %out", sending), unused)])
 
 
-def _piece(k: int, e: Emitter) -> list[str]:
+def _piece(k: int, e: Emitter, sending: Sending) -> list[str]:
     areas = "ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %from, ptr noalias %to"
-    return [f"define internal void @piece{k}({areas}) noinline {{", *e.lines, "  ret void", "}"]
+    return [f"define internal void @piece{k}({sending.parameters(areas)}) noinline {{", *e.lines, "  ret void", "}"]
 
 
 def single_module(

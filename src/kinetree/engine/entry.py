@@ -33,7 +33,7 @@ MAX_DIMS = 2
 SMALL_BATCH = 32
 """States that are computed without letting go of the interpreter."""
 
-LARGEST_SCRATCH = 1 << 16
+LARGEST_SCRATCH = 1 << 17
 """Bytes of stack that a batch may use; kernels that need more go through Python."""
 
 # Layout of CPython and NumPy objects on 64-bit machines (NumPy's is part of its ABI).
@@ -43,7 +43,7 @@ _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 
 # Layout of the context, in 8-byte words.
 _FIELDS = (
-    "single", "lanes", "guard_single", "guard_lanes", "drive", "places", "scratch_bytes", "tile_bytes", "out_length",
+    "single", "lanes", "guard_single", "guard_lanes", "drive", "places", "scratch_bytes", "tile_bytes", "second", "out_length",
     "array_type", "float64", "fallback", "vectorcall", "new_array", "release", "retake", "out_name",
     "threads_name", "int_type", "as_long", "crew", "gather", "run", "tile_lanes",
     "inputs", "ndim", *(f"dim{k}" for k in range(MAX_DIMS)), *(f"length{k}" for k in range(MAX_INPUTS)),
@@ -299,6 +299,7 @@ def _run_batch(s: _Assembly, result: str) -> None:
         "out_length": s.field("out_length", "i64"), "start": "0", "stop": s.op("load i64, ptr %rows"),
         "count": s.field("inputs", "i64"), "context": "null", "places": s.field("places"),
         "tile_area": _tile_area(s, scratch), "scratch_bytes": scratch_size,
+        "second": s.field("second", "i64"),
     }  # fmt: skip
     for k, (name, kind) in enumerate(JOB_WORDS.items()):
         s.do(f"store {kind} {values[name]}, ptr {s.at('%job', 8 * k)}")
@@ -510,6 +511,7 @@ class Entry:
         values = {
             "drive": driver_address(),
             "tile_bytes": kernel.tile_bytes,
+            "second": kernel.second_area,
             "out_length": kernel.size,
             "array_type": id(np.ndarray),
             "float64": id(_DTYPE),

@@ -67,11 +67,16 @@ def _collect(nested: Any, leaves: list[Any]) -> Shape:
     return (len(nested), *inner)
 
 
+def _whole_lines(single_precision: bool) -> bool:
+    """Whether a vector is a cache line, and there are instructions to put any two of them together."""
+    return machine.host().lanes == 8 and not single_precision
+
+
 @machine.once
 def _driver(single_precision: bool) -> tuple[Any, int, Any]:
     """The batch loop, the same for all kernels: callable, and the address of its part for several threads."""
     lanes = machine.host().lanes * (2 if single_precision else 1)
-    text = driver.driver_module(lanes, single_precision, whole_lines=lanes == 8 and not single_precision)
+    text = driver.driver_module(lanes, single_precision, _whole_lines(single_precision))
     key = cache.digest("driver", text, machine.host().key)
     code = cache.read(key)
     if code is None:
@@ -176,7 +181,7 @@ class Kernel:
         t = self._fused
         if form == "lanes":
             watched = sum(self.lengths) if self.spread_nan else 0
-            return lanes_module(t.graph, t.outputs, self.lanes, self.single_precision, watched)
+            return lanes_module(t.graph, t.outputs, self.lanes, self.single_precision, watched, self.sends)
         return single_module(t.graph, t.outputs, t.lengths, self.single_precision, self.spread_nan)
 
     @cached_property
@@ -252,7 +257,7 @@ class Kernel:
         job = pack_job(
             kernel, 0, target, scratch, self.size, 0, count, pointers, strides, self.lengths,
             context=self.context_address, places=self.places_address, scratch_bytes=self.scratch_bytes,
-            tile_area=scratch + self.scratch_bytes - self.tile_bytes if streamed else 0,
+            tile_area=scratch + self.scratch_bytes - self.tile_bytes if streamed else 0, second=self.second_area,
         )  # fmt: skip
         if threads == 1 or count < 2 * self.lanes:
             drive(job)
@@ -277,16 +282,34 @@ class Kernel:
         """Vectors that the machine code needs behind its outputs."""
         return 0
 
+    @property
+    def sends(self) -> bool:
+        """Whether the machine code sends the results of one tile on while it computes the next."""
+        return _whole_lines(self.single_precision) and self.size >= driver.LONG_ROW
+
+    @cached_property
+    def second_area(self) -> int:
+        """Where in the work area there is room for the results of a second tile; zero if there is none."""
+        return self._tile_vectors * self._vector_bytes if self.sends else 0
+
+    @property
+    def _tile_vectors(self) -> int:
+        return sum(self.lengths) + self.size + 3 * self.lanes + self.work_vectors
+
+    @property
+    def _vector_bytes(self) -> int:
+        return self.lanes * np.dtype(self.dtype).itemsize
+
     @cached_property
     def scratch_bytes(self) -> int:
-        """Size of the work area for one tile."""
-        vectors = sum(self.lengths) + self.size + 3 * self.lanes + self.work_vectors
-        return vectors * self.lanes * np.dtype(self.dtype).itemsize + self.tile_bytes
+        """Size of the work area for one tile, or two."""
+        vectors = self._tile_vectors + (self.size if self.sends else 0)
+        return vectors * self._vector_bytes + self.tile_bytes
 
     @cached_property
     def tile_bytes(self) -> int:
         """Size of the area that results are collected in before they are streamed."""
-        return driver.CHUNK * self.lanes * np.dtype(self.dtype).itemsize
+        return driver.CHUNK * self._vector_bytes
 
     def _scratch(self) -> int:
         """Address of a work area that belongs to this thread."""
@@ -329,6 +352,11 @@ class RolledKernel(Kernel):
     def _plan(self) -> Any:
         assert self.schedule is not None
         return self.schedule()
+
+    @property
+    def sends(self) -> bool:
+        """The steps do not."""
+        return False
 
     @property
     def work_vectors(self) -> int:

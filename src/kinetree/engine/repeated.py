@@ -99,6 +99,11 @@ class RepeatedKernel(Kernel):
         return repeated_module(self.stages(), self.lanes, self.single_precision)
 
     @property
+    def sends(self) -> bool:
+        """It has done its writing long before the next tile comes."""
+        return False
+
+    @property
     def single_address(self) -> int:  # type: ignore[override]
         """One state goes through the same loop."""
         return self.lanes_address
