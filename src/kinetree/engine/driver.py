@@ -119,20 +119,19 @@ def driver_module(lanes: int, single_precision: bool = False, whole_lines: bool 
         f"declare {vec} @llvm.masked.load.{suffix}.p0(ptr, i32, {mask}, {vec})",
         f"declare void @llvm.masked.store.{suffix}.p0({vec}, ptr, i32, {mask})",
         "declare i64 @llvm.smin.i64(i64, i64)",
+        "declare i64 @llvm.cttz.i64(i64, i1)",
         f"declare i1 @llvm.vector.reduce.or.v{lanes}i1({mask})",
         f"define i64 @{RUN}(ptr %job, ptr %scratch, i64 %start, i64 %stop, ptr %tile_area) {{",
         "entry:",
         *_unpack_job(),
-        *(parcel.empty_parcel("%parcel") if whole_lines else ["  %parcel = getelementptr i8, ptr null, i64 0"]),
-        "  %second_area = getelementptr i8, ptr %scratch, i64 %second",
-        "  %sends = icmp ne i64 %second, 0",
+        *(_rounds(lanes) if whole_lines else []),
         "  %last = sub i64 %stop, 1",
         "  %any = icmp slt i64 %start, %stop",
         "  br i1 %any, label %tile, label %done",
         "tile:",
         "  %base = phi i64 [ %start, %entry ], [ %next_base, %tile_end ]",
         "  %doubts = phi i64 [ 0, %entry ], [ %doubts_next, %tile_end ]",
-        "  %odd = phi i1 [ false, %entry ], [ %odd_next, %tile_end ]",
+        *(_round() if whole_lines else []),
         "  br label %argument",
         # inputs
         "argument:",
@@ -150,7 +149,8 @@ def driver_module(lanes: int, single_precision: bool = False, whole_lines: bool 
     ]
     for k in range(lanes):
         text += [
-            f"  %i{k} = add i64 %base, {k}",
+            *([f"  %i{k}_far = mul i64 {k}, %step"] if whole_lines else []),
+            f"  %i{k} = add i64 %base, {f'%i{k}_far' if whole_lines else k}",
             f"  %k{k} = call i64 @llvm.smin.i64(i64 %i{k}, i64 %last)",
             f"  %f{k} = mul i64 %k{k}, %s",
             f"  %row{k} = getelementptr {real}, ptr %p, i64 %f{k}",
@@ -192,8 +192,7 @@ def driver_module(lanes: int, single_precision: bool = False, whole_lines: bool 
         "compute:",
         f"  %gap = add i64 %at, {lanes}",
         f"  %first_area = getelementptr {vec}, ptr %scratch, i64 %gap",
-        "  %odd_next = xor i1 %odd, %sends",
-        "  %result = select i1 %odd, ptr %second_area, ptr %first_area",
+        f"  %result = select i1 {'%odd, ptr %second_area' if whole_lines else 'false, ptr null'}, ptr %first_area",
         "  %unguarded = icmp eq ptr %guard, null",
         "  br i1 %unguarded, label %calculate, label %ask",
         "ask:",
@@ -206,12 +205,12 @@ def driver_module(lanes: int, single_precision: bool = False, whole_lines: bool 
         "calculate:",
         "  %doubt = phi i64 [ 0, %compute ], [ %bad_bit, %ask ]",
         "  %doubts_next = or i64 %doubts, %doubt",
-        "  call void %kernel(ptr %scratch, ptr %result, ptr %context, ptr %parcel)",
+        f"  call void %kernel(ptr %scratch, ptr %result, ptr %context{', ptr %parcel' if whole_lines else ''})",
         # outputs
         "  %out_start = mul i64 %base, %out_length",
         f"  %final = getelementptr {real}, ptr %out, i64 %out_start",
         "  %streaming = icmp ne ptr %tile_area, null",
-        *(_by_lines(lanes) if whole_lines else []),
+        *(_by_lines() if whole_lines else []),
         f"  %chunk = select i1 %streaming, i64 {CHUNK}, i64 %out_length",
         "  br label %out_chunk",
         "out_chunk:",
@@ -270,7 +269,7 @@ def driver_module(lanes: int, single_precision: bool = False, whole_lines: bool 
         "chunk_end:",
         "  br label %out_chunk",
         "tile_end:",
-        f"  %next_base = add i64 %base, {lanes}",
+        *(_next_of_round(lanes) if whole_lines else [f"  %next_base = add i64 %base, {lanes}"]),
         "  %more_tiles = icmp slt i64 %next_base, %stop",
         "  br i1 %more_tiles, label %tile, label %done",
         "done:",
@@ -287,15 +286,67 @@ def driver_module(lanes: int, single_precision: bool = False, whole_lines: bool 
     return "\n".join(text)
 
 
-def _by_lines(lanes: int) -> list[str]:
-    """A full tile with many results per state: whole lines, past the caches or not, at once or with the next tile."""
-    arguments = "ptr %parcel, ptr %sender, ptr %result, ptr %places, ptr %final, i64 %out_length"
+# States whose results go out in whole lines are computed in rounds: of 8 g consecutive states first
+# number 0, g, 2 g, ..., then 1, g + 1, ...; see parcel.  What does not fill a round comes in order.
+
+
+def _rounds(lanes: int) -> list[str]:
+    """Where rounds end; they need long rows of whole numbers of doubles."""
+    return [
+        *parcel.empty_parcel("%parcel"),
+        "  %second_area = getelementptr i8, ptr %scratch, i64 %second",
+        "  %sends = icmp ne i64 %second, 0",
+        f"  %fraction = or i64 %out_length, {lanes}",
+        "  %fraction_bits = call i64 @llvm.cttz.i64(i64 %fraction, i1 true)",
+        f"  %g = lshr i64 {lanes}, %fraction_bits",
+        f"  %round = mul i64 %g, {lanes}",
+        "  %row_bytes = mul i64 %out_length, 8",
+        "  %apart = mul i64 %row_bytes, %g",
+        "  %states = sub i64 %stop, %start",
+        "  %round_part = sub i64 %round, 1",
+        "  %beyond_rounds = and i64 %states, %round_part",
+        "  %in_whole_rounds = sub i64 %states, %beyond_rounds",
+        f"  %long = icmp sge i64 %out_length, {LONG_ROW}",
+        "  %out_bits = ptrtoint ptr %out to i64",
+        "  %out_part = and i64 %out_bits, 7",
+        "  %whole_doubles = icmp eq i64 %out_part, 0",
+        "  %lines_fit = and i1 %long, %whole_doubles",
+        "  %in_rounds = select i1 %lines_fit, i64 %in_whole_rounds, i64 0",
+        "  %rounds_stop = add i64 %start, %in_rounds",
+    ]
+
+
+def _round() -> list[str]:
+    """Whether this tile belongs to a round, and how far apart its states are."""
+    return [
+        "  %odd = phi i1 [ false, %entry ], [ %odd_next, %tile_end ]",
+        "  %odd_next = xor i1 %odd, %sends",
+        "  %by_lines = icmp slt i64 %base, %rounds_stop",
+        "  %step = select i1 %by_lines, i64 %g, i64 1",
+    ]
+
+
+def _next_of_round(lanes: int) -> list[str]:
+    """The next tile of this round, the first of the next round, or the next one in order."""
+    return [
+        "  %so_far = sub i64 %base, %start",
+        "  %of_round = and i64 %so_far, %round_part",
+        "  %of_round_next = add i64 %of_round, 1",
+        "  %round_over = icmp eq i64 %of_round_next, %g",
+        "  %round_base = sub i64 %base, %of_round",
+        "  %next_round = add i64 %round_base, %round",
+        "  %base_one = add i64 %base, 1",
+        "  %next_by_lines = select i1 %round_over, i64 %next_round, i64 %base_one",
+        f"  %next_in_order = add i64 %base, {lanes}",
+        "  %next_base = select i1 %by_lines, i64 %next_by_lines, i64 %next_in_order",
+    ]
+
+
+def _by_lines() -> list[str]:
+    """A tile of a round: whole lines, past the caches or not, at once or with the next tile."""
+    arguments = "ptr %parcel, ptr %sender, ptr %result, ptr %places, ptr %final, i64 %out_length, i64 %apart"
     return [
         f"  call void @{parcel.DELIVER}(ptr %parcel)",
-        f"  %tile_stop = add i64 %base, {lanes}",
-        "  %full = icmp sle i64 %tile_stop, %stop",
-        f"  %long = icmp sge i64 %out_length, {LONG_ROW}",
-        "  %by_lines = and i1 %full, %long",
         "  br i1 %by_lines, label %lines, label %by_chunks",
         "lines:",
         f"  %sender = select i1 %streaming, ptr @{parcel.SEND}, ptr @{parcel.SEND_CACHED}",

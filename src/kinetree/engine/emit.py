@@ -7,7 +7,7 @@ the graph is already simplified and its order already chosen.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from . import parcel
 from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
@@ -41,6 +41,9 @@ ATAN_COEFFICIENTS = (
 )  # fmt: skip
 """(atan u - u)/u^3 in powers of u^2 on |u| <= tan(pi/8): Chebyshev fit, error 3e-18."""
 
+WINDOW = 256
+"""Vectors around a pointer that instructions reach with a distance of one byte."""
+
 TAN_EIGHTH = 0.41421356237309503
 """tan(pi/8)."""
 
@@ -60,6 +63,11 @@ class Emitter:
         Vector width; 1 for scalar code.
     single_precision : bool
         Compute in float instead of double (sines, cosines and arctangents still go through double).
+
+    Attributes
+    ----------
+    windowed : bool
+        Whether places in memory are referred to in few bytes; see :meth:`place`.
     """
 
     def __init__(self, lanes: int, single_precision: bool = False) -> None:
@@ -70,6 +78,8 @@ class Emitter:
         self.real = "float" if single_precision else "double"
         self.type = self._of(self.real)
         self.size = (4 if single_precision else 8) * lanes
+        self.windowed = False
+        self._windows: dict[tuple[str, int], str] = {}
 
     def _of(self, element: str) -> str:
         return f"<{self.lanes} x {element}>" if self.lanes > 1 else element
@@ -102,14 +112,28 @@ class Emitter:
         t = self._of(element or self.real)
         return self.op(f"call {t} @llvm.{function}.{self._suffix(element)}({', '.join(f'{t} {a}' for a in args)})")
 
+    def place(self, area: str, k: int) -> str:
+        """Address of value k of an area of consecutive vectors.
+
+        Long code is as slow as its bytes are many: ``windowed`` code refers to values from pointers into the
+        middle of their neighbourhood, which takes one byte instead of four.  The empty piece of assembly
+        keeps LLVM from seeing through that.
+        """
+        if not self.windowed:
+            return self.op(f"getelementptr inbounds {self.type}, ptr %{area}, i64 {k}")
+        window, within = divmod(k, WINDOW)
+        if (area, window) not in self._windows:
+            middle = self.op(f"getelementptr {self.type}, ptr %{area}, i64 {window * WINDOW + WINDOW // 2}")
+            self._windows[area, window] = self.op(f'call ptr asm "", "=r,0"(ptr {middle})')
+        return self.op(f"getelementptr {self.type}, ptr {self._windows[area, window]}, i64 {within - WINDOW // 2}")
+
     def load(self, area: str, k: int) -> str:
         """Value k of an area of consecutive vectors."""
-        p = self.op(f"getelementptr inbounds {self.type}, ptr %{area}, i64 {k}")
-        return self.op(f"load {self.type}, ptr {p}, align {self.size}")
+        return self.op(f"load {self.type}, ptr {self.place(area, k)}, align {self.size}")
 
     def store(self, value: str, area: str, k: int) -> None:
         """Set value k of an area of consecutive vectors."""
-        p = self.op(f"getelementptr inbounds {self.type}, ptr %{area}, i64 {k}")
+        p = self.place(area, k)
         self.line(f"store {self.type} {value}, ptr {p}, align {self.size}")
 
     def declarations(self) -> list[str]:
@@ -119,7 +143,7 @@ class Emitter:
             t, s = self._of(element), self._suffix(element)
             found += [f"declare {t} @llvm.fma.{s}({t}, {t}, {t})"]
             found += [f"declare {t} @llvm.{f}.{s}({t})" for f in ("sqrt", "fabs")]
-        return found
+        return [*found, "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"]
 
     def sine_and_cosine(self, x: str) -> tuple[str, str]:
         """Both functions of one angle, to about 1 ulp for |x| up to 2^49.
@@ -259,24 +283,43 @@ class Emitter:
 class Sending:
     """Every few operations a kernel sends a square of the tile before on to memory; see :mod:`.parcel`.
 
+    A value whose place is not in the nearest cache when it is stored would have to wait for all lines on
+    their way to memory, so that place is fetched some time before.
+
     Parameters
     ----------
-    operations, results : int
-        In the whole kernel; no results means that there is nothing to send.
+    graph, results
+        What is computed; without, there is nothing to send.
+    count : int
+        Numbers per state, with those that are one and the same result.
     """
 
-    def __init__(self, operations: int = 0, results: int = 0) -> None:
-        squares = -(-results // parcel.LANES)
-        self.every = max(operations // squares, FEWEST_OPERATIONS) if squares else 0
-        self.count = 0
+    def __init__(self, graph: Graph | None = None, results: Sequence[int] = (), count: int = 0) -> None:
+        operations = [i for i, args in enumerate(graph.args) if args] if graph else []
+        squares = -(-count // parcel.LANES)
+        self.every = max(len(operations) // squares, FEWEST_OPERATIONS) if squares else 0
+        self.soon: dict[int, list[tuple[str, int]]] = {}
+        self.done = 0
+        self.fetch("out", ((i, r) for r, i in enumerate(results)), operations)
+
+    def fetch(self, area: str, places: Iterable[tuple[int, int]], operations: Sequence[int]) -> None:
+        """Let places, given for nodes, be fetched before the nodes are computed in this order."""
+        when = {i: k for k, i in enumerate(operations)}
+        for i, place in places:
+            if i in when:
+                self.soon.setdefault(when[i] - FETCHED_BEFORE, []).append((area, place))
 
     def __bool__(self) -> bool:
         return bool(self.every)
 
     def after_operation(self, e: Emitter) -> None:
-        """Emit a call when it is time for one."""
-        self.count += 1
-        if self.every and self.count % self.every == 0:
+        """Emit what it is time for."""
+        self.done += 1
+        if not self:
+            return
+        for area, place in self.soon.get(self.done, ()):
+            e.line(f"call void @llvm.prefetch.p0(ptr {e.place(area, place)}, i32 1, i32 3, i32 1)")
+        if self.done % self.every == 0:
             e.line(f"call {parcel.CONVENTION} void %send(ptr %parcel)")
 
     def parameters(self, *before: str) -> str:
@@ -288,6 +331,9 @@ NOTHING_TO_SEND = Sending()
 
 FEWEST_OPERATIONS = 12
 """Between two squares that are sent."""
+
+FETCHED_BEFORE = 50
+"""Operations between the fetching of a place and the storing of a value there."""
 
 
 def emit_body(
@@ -387,7 +433,7 @@ def lanes_module(
     entries = ", ".join(f"i32 {k}" for k in table)
     places = f"@places = constant [{len(table)} x i32] [{entries}]\n"
     operations = sum(map(bool, graph.args))
-    sending = Sending(operations, len(outputs)) if sends else NOTHING_TO_SEND
+    sending = Sending(graph, results, len(outputs)) if sends else NOTHING_TO_SEND
     if operations > LONGEST_BODY:
         return places + _module_in_pieces(graph, results, lanes, single_precision, input_count, sending=sending)
     load = _consecutive(e)
@@ -456,13 +502,12 @@ def _module_in_pieces(
     home = {i: k for k, piece in enumerate(pieces) for i in piece}
     last = {a: home[i] for i in operations for a in _reads(graph, i) if home.get(a, home[i]) != home[i]}
     wanted = _wanted(results)
-    slots: dict[int, int] = {}
-    free: list[int] = []
-    size = 0
+    slots, size = _slots(pieces, last)
+    sending.fetch("to", slots.items(), operations)
     text: list[str] = []
     for k, piece in enumerate(pieces):
-        free += [slots[i] for i, end in last.items() if end == k - 1]
         e = Emitter(lanes, single_precision)
+        e.windowed = e.size == 64  # only instructions on the widest vectors count distances in vectors
         names: dict[int, str] = {}
         load = inputs_of(e)
 
@@ -479,10 +524,7 @@ def _module_in_pieces(
         for i in piece:
             names[i] = emit(i)
             sending.after_operation(e)
-            if i in last:
-                if not free:
-                    free, size = [size], size + 1
-                slots[i] = free.pop()
+            if i in slots:
                 e.store(names[i], "to", slots[i])
             for r in wanted.pop(i, ()):
                 e.store(names[i], "out", r)
@@ -502,6 +544,24 @@ def _module_in_pieces(
         main.line(f"call void @piece{k}({sending.parameters('ptr %in', 'ptr %out', 'ptr %area', 'ptr %area')})")
     unused = _spoil_for_unused(main, graph, input_count, inputs_of(main), len(results))
     return "\n".join([*text, _module(main, _parameters("ptr %in, ptr %out", sending), unused)])
+
+
+def _slots(pieces: Sequence[Sequence[int]], last: dict[int, int]) -> tuple[dict[int, int], int]:
+    """Places for the values that later pieces read, up to piece ``last``, and how many places there are."""
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    size = 0
+    over: dict[int, list[int]] = {}
+    for i, end in last.items():
+        over.setdefault(end, []).append(i)
+    for k, piece in enumerate(pieces):
+        free += [slots[i] for i in over.get(k - 1, ())]
+        for i in piece:
+            if i in last:
+                if not free:
+                    free, size = [size], size + 1
+                slots[i] = free.pop()
+    return slots, size
 
 
 def _piece(k: int, e: Emitter, sending: Sending) -> list[str]:

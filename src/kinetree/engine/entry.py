@@ -45,7 +45,7 @@ _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 _FIELDS = (
     "single", "lanes", "guard_single", "guard_lanes", "drive", "places", "scratch_bytes", "tile_bytes", "second", "out_length",
     "array_type", "float64", "fallback", "vectorcall", "new_array", "release", "retake", "out_name",
-    "threads_name", "int_type", "as_long", "crew", "gather", "run", "tile_lanes",
+    "threads_name", "int_type", "as_long", "crew", "gather", "run", "round",
     "inputs", "ndim", *(f"dim{k}" for k in range(MAX_DIMS)), *(f"length{k}" for k in range(MAX_INPUTS)),
 )  # fmt: skip
 _AT = {name: _BYTES_DATA + 8 * k for k, name in enumerate(_FIELDS)}
@@ -320,10 +320,10 @@ def _run_batch(s: _Assembly, result: str) -> None:
     doubt_alone = s.op(f"call i64 {drive}(ptr %job)")
     s.do("br label %computed")
     s.label("together")
-    lanes = s.field("tile_lanes", "i64")
+    unit = s.field("round", "i64")
     doubt_together = s.op(
         f"call i64 {s.field('gather')}(ptr {s.field('crew')}, ptr %job, ptr {s.field('run')}, "
-        f"i64 {helpers}, i64 {lanes})"
+        f"i64 {helpers}, i64 {unit})"
     )
     s.do("br label %computed")
     s.label("computed")
@@ -527,7 +527,7 @@ class Entry:
             "crew": crew().address,
             "gather": crew().gather_address,
             "run": run_address(),
-            "tile_lanes": kernel.lanes,
+            "round": kernel.round,
             "inputs": len(kernel.lengths),
             "ndim": len(kernel.shape),
             **{f"dim{k}": n for k, n in enumerate(kernel.shape)},

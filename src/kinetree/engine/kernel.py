@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from . import cache, driver, machine
+from . import cache, driver, machine, parcel
 from .crew import Crew, the_crew
 from .driver import pack_job
 from .emit import lanes_module, single_module
@@ -263,7 +263,7 @@ class Kernel:
             drive(job)
         else:
             helpers = crew().enlist(threads - 1)
-            crew().gather(crew().address, job, run, helpers, self.lanes)
+            crew().gather(crew().address, job, run, helpers, self.round)
         if not direct:
             result[...] = flat.reshape(result.shape)
 
@@ -271,6 +271,12 @@ class Kernel:
     def lanes(self) -> int:
         """States per tile."""
         return machine.host().lanes * (2 if self.single_precision else 1)
+
+    @property
+    def round(self) -> int:
+        """States that belong together: a batch is divided between threads in multiples of these."""
+        whole_lines = _whole_lines(self.single_precision) and self.size >= driver.LONG_ROW
+        return self.lanes * (parcel.apart(self.size) if whole_lines else 1)
 
     @property
     def context_address(self) -> int:
