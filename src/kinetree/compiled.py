@@ -50,6 +50,9 @@ DIRECT = (
 )  # fmt: skip
 """Methods whose plain form (arrays in, no options) is called without going through Python."""
 
+STACKED = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
+"""Methods that take one result apart; that result is computed without going through Python."""
+
 
 @lru_cache(maxsize=1)
 def supported() -> bool:
@@ -211,7 +214,7 @@ class Compiler:
         self, name: str, options: Mapping[str, Any] | None, fallback: Callable[..., Any], doc: str
     ) -> Entry | None:
         """A built-in function for the plain form of an algorithm; None where that cannot be."""
-        if name not in DIRECT or self.single_precision or self.rolled or not available():
+        if name not in DIRECT + STACKED or self.single_precision or self.rolled or not available():
             return None
         return Entry.make(self.kernel(name, options), fallback, name, doc, self.guard)
 

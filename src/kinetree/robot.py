@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +20,7 @@ from .compiled import (
     DIRECT,
     QUATERNION_TOLERANCE,
     SINGULARITY_TOLERANCE,
+    STACKED,
     Compiler,
     prepare,
     supported,
@@ -828,8 +829,7 @@ class Robot:
         slope = self._friction_slope(v) if friction else None
         held = self._held_by_the_world(wrenches)
         turning = world_stiffness(self, q, held) if held else None  # first: the output may be written over q
-        three = self._run("inverse_dynamics_derivatives", wrenches=wrenches, out=out, threads=threads, q=q, v=v, a=a)
-        by_q, by_v, by_a = three[..., 0, :, :], three[..., 1, :, :], three[..., 2, :, :]
+        by_q, by_v, by_a = self._three("inverse_dynamics_derivatives", wrenches, out, threads, q=q, v=v, a=a)
         if slope is not None:
             by_v[..., range(self.nv), range(self.nv)] += slope
         if turning is not None:
@@ -865,16 +865,24 @@ class Robot:
             tau = forces - self.friction_force(rate)
         held = self._held_by_the_world(wrenches)
         turning = world_stiffness(self, q, held) if held else None  # first: the output may be written over q
-        three = self._run(
-            "forward_dynamics_derivatives", wrenches=wrenches, out=out, threads=threads, q=q, v=v, tau=tau
-        )
-        by_q, by_v, by_tau = three[..., 0, :, :], three[..., 1, :, :], three[..., 2, :, :]
+        by_q, by_v, by_tau = self._three("forward_dynamics_derivatives", wrenches, out, threads, q=q, v=v, tau=tau)
         with np.errstate(all="ignore"):
             if slope is not None:
                 by_v -= by_tau * slope
             if turning is not None:
                 by_q += by_tau @ turning
         return by_q, by_v, by_tau
+
+    def _three(self, name: str, wrenches: Wrenches, out: Array | None, threads: int, **state: Any) -> list[Array]:
+        """Three matrices that are computed together, in one array."""
+        entry = self._entries.get(name)
+        if entry is None or wrenches is not None:
+            three = self._run(name, wrenches=wrenches, out=out, threads=threads, **state)
+        elif out is None:
+            three = entry.function(*state.values(), threads=threads)
+        else:
+            three = entry.function(*state.values(), out=out, threads=threads)
+        return [three[..., k, :, :] for k in range(3)]
 
     def _friction_slope(self, v: ArrayLike) -> Array:
         """Derivative of :meth:`friction_force`, one number per velocity: the damping, away from rest."""
@@ -1064,21 +1072,42 @@ class Robot:
 
     def _go_direct(self, name: str, options: dict[str, Any], batch: tuple[int, ...]) -> None:
         """After a first call through Python, let plain calls of this form go straight to machine code."""
-        if name not in DIRECT or options not in ({}, {"method": "articulated_body"}) or self._compiler is None:
+        if options not in ({}, {"method": "articulated_body"}) or self._compiler is None:
+            return
+        if name in STACKED:
+            self._compute_directly(name, options, self._stacked(name), batch)
+        if name not in DIRECT:
             return
         method = getattr(type(self), name)
         if method is not getattr(Robot, name):
             return  # a subclass wants to be asked every time
+        entry = self._compute_directly(name, options, method.__get__(self), batch)
+        if entry is not None:
+            self.__dict__[name] = entry.function
+
+    def _compute_directly(
+        self, name: str, options: dict[str, Any], through_python: Callable[..., Any], batch: tuple[int, ...]
+    ) -> Entry | None:
+        """A function that goes straight to machine code, now for this kind of batch, too; None where there is none."""
+        assert self._compiler is not None
         if name not in self._entries:
-            self._entries[name] = self._compiler.entry(name, options, method.__get__(self), method.__doc__ or "")
+            doc = through_python.__doc__ or ""
+            self._entries[name] = self._compiler.entry(name, options, through_python, doc)
         entry = self._entries[name]
-        if entry is None:
-            return
-        if not batch:
-            entry.enable_single()
-        else:
+        if entry is not None and batch:
             entry.enable_batch()
-        self.__dict__[name] = entry.function
+        elif entry is not None:
+            entry.enable_single()
+        return entry
+
+    def _stacked(self, name: str) -> Callable[..., Array]:
+        """An algorithm as a function of its plain arguments."""
+        inputs = find(name).inputs
+
+        def compute(*state: Any, out: Array | None = None, threads: int = 1) -> Array:
+            return self._run(name, out=out, threads=threads, **dict(zip(inputs, state, strict=True)))
+
+        return compute
 
     @cached_property
     def _entries(self) -> dict[str, Entry | None]:

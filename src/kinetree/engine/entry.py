@@ -29,12 +29,12 @@ from .kernel import STREAMED_BYTES, Kernel, crew, driver_address, run_address
 
 SYMBOL = "enter"
 MAX_INPUTS = 6
-MAX_DIMS = 2
+MAX_DIMS = 3
 SMALL_BATCH = 32
 """States that are computed without letting go of the interpreter."""
 
-LARGEST_SCRATCH = 1 << 17
-"""Bytes of stack that a batch may use; kernels that need more go through Python."""
+MOST_STACK = 1 << 16
+"""Bytes of stack that a batch may use; kernels that need more ask for memory."""
 
 # Layout of CPython and NumPy objects on 64-bit machines (NumPy's is part of its ABI).
 _TYPE, _BYTES_DATA, _TUPLE_SIZE, _TUPLE_ITEMS = 8, 32, 16, 24
@@ -43,8 +43,8 @@ _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 
 # Layout of the context, in 8-byte words.
 _FIELDS = (
-    "single", "lanes", "guard_single", "guard_lanes", "drive", "places", "scratch_bytes", "tile_bytes", "second", "out_length",
-    "array_type", "float64", "fallback", "vectorcall", "new_array", "release", "retake", "out_name",
+    "single", "lanes", "guard_single", "guard_lanes", "drive", "places", "scratch_bytes", "tile_bytes", "second",
+    "out_length", "array_type", "float64", "fallback", "vectorcall", "new_array", "release", "retake", "out_name",
     "threads_name", "int_type", "as_long", "crew", "gather", "run", "round",
     "inputs", "ndim", *(f"dim{k}" for k in range(MAX_DIMS)), *(f"length{k}" for k in range(MAX_INPUTS)),
 )  # fmt: skip
@@ -293,7 +293,7 @@ def _guard_single(s: _Assembly) -> None:
 def _run_batch(s: _Assembly, result: str) -> None:
     """Hand the batch to the driver; let go of the interpreter if it takes a while."""
     scratch_size = s.field("scratch_bytes", "i64")
-    scratch = s.op(f"alloca i8, i64 {scratch_size}, align 64")
+    scratch, heap = _work_area(s, scratch_size)
     values = {
         "kernel": s.field("lanes"), "guard": s.field("guard_lanes"), "out": s.word(result, _DATA), "scratch": scratch,
         "out_length": s.field("out_length", "i64"), "start": "0", "stop": s.op("load i64, ptr %rows"),
@@ -335,12 +335,32 @@ def _run_batch(s: _Assembly, result: str) -> None:
     s.do("br label %judged")
     s.label("judged")
     doubt = s.op(f"phi i64 [ {doubt_long}, %computed ], [ {doubt_short}, %short ]")
+    s.do(f"call void @PyMem_RawFree(ptr {heap})")
     s.branch(s.compare("eq", "i64", doubt, 0), "fine", "doubtful")
     s.label("fine")
     s.do(f"ret ptr {result}")
     s.label("doubtful")  # drop our reference and let Python decide
     s.do(f"call void @Py_DecRef(ptr {result})")
     s.do("br label %unusual")
+
+
+def _work_area(s: _Assembly, size: str) -> tuple[str, str]:
+    """Memory for a tile, aligned, and what must be given back: null if it is on the stack."""
+    s.branch(s.compare("sgt", "i64", size, MOST_STACK), "much_work", "little_work")
+    s.label("little_work")
+    own = s.op(f"alloca i8, i64 {size}, align 64")
+    s.do("br label %work_area")
+    s.label("much_work")
+    heap = s.op(f"call ptr @PyMem_RawMalloc(i64 {s.op(f'add i64 {size}, 64')})")
+    s.branch(s.compare("eq", "ptr", heap, "null"), "doubtful", "granted")  # let Python say that memory is short
+    s.label("granted")
+    address = s.op(f"ptrtoint ptr {heap} to i64")
+    up = s.op(f"and i64 {s.op(f'sub i64 0, {address}')}, 63")
+    aligned = s.op(f"getelementptr i8, ptr {heap}, i64 {up}")
+    s.do("br label %work_area")
+    s.label("work_area")
+    area = s.op(f"phi ptr [ {own}, %little_work ], [ {aligned}, %granted ]")
+    return area, s.op(f"phi ptr [ null, %little_work ], [ {heap}, %granted ]")
 
 
 def _tile_area(s: _Assembly, scratch: str) -> str:
@@ -382,6 +402,8 @@ def entry_module() -> str:
         [
             "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)",
             "declare void @Py_DecRef(ptr)",
+            "declare ptr @PyMem_RawMalloc(i64)",
+            "declare void @PyMem_RawFree(ptr)",
             "declare i64 @llvm.smin.i64(i64, i64)",
             "declare i64 @llvm.smax.i64(i64, i64)",
             f"define ptr @{SYMBOL}(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) {{",
@@ -414,7 +436,8 @@ def _entry() -> tuple[int, Any]:
     if code is None:
         code = machine.assemble(text)
         cache.write(key, code)
-    machine.binding().add_symbol("Py_DecRef", _python_function("Py_DecRef"))
+    for name in ("Py_DecRef", "PyMem_RawMalloc", "PyMem_RawFree"):
+        machine.binding().add_symbol(name, _python_function(name))
     addresses, alive = machine.load(code, (SYMBOL,))
     return addresses[SYMBOL], alive
 
@@ -552,8 +575,6 @@ class Entry:
 
     def enable_batch(self) -> None:
         """Compile the form for batches and let calls go to it."""
-        if self._kernel.scratch_bytes > LARGEST_SCRATCH:
-            return
         if self._guard:
             self._set("guard_lanes", self._guard.lanes_address)
         self._set("lanes", self._kernel.lanes_address)
