@@ -22,7 +22,7 @@ RUN = "run"
 CHUNK = 384
 """Numbers per state that are collected in the nearest cache before they are streamed."""
 
-LONG_ROW = 48
+LONG_ROW = 8
 """Numbers per state from which results are written in whole lines; at least a vector."""
 
 _WORDS = {
