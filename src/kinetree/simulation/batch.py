@@ -11,8 +11,9 @@ import warnings
 
 import numpy as np
 
-from ..errors import KinetreeWarning
-from .numeric import Array, Equation, Fault, State
+from ..errors import KinetreeError, KinetreeWarning
+from .fault import Fault
+from .numeric import Array, Equation, State
 from .progress import Progress
 from .record import COMPLETE
 from .stepping import projection
@@ -27,7 +28,6 @@ def run_batch(
     progress: bool,
 ) -> tuple[tuple[Array, Array, Array, Array], str, Fault | None]:  # fmt: skip
     """Step a batch through time; samples (t, q, v, z) with time first, how it ended, and what went wrong."""
-    advance = _many_steps(equation, integrator)
     grid = _Grid(begin, end, step)
     taken: list[State] = []
     status = COMPLETE
@@ -35,7 +35,9 @@ def run_batch(
     batch = state[0].shape[:-1]
     largest = max(1, STEPS_PER_CALL // max(1, int(np.prod(batch))))
     at = 0
+    advance = None
     try:
+        advance = _many_steps(equation, integrator)
         with Progress(begin, end, progress) as bar:
             for t in times.tolist():
                 whole, rest = grid.before(t)
@@ -50,6 +52,12 @@ def run_batch(
         warnings.warn(f"interrupted: the record ends at t = {grid.time(at):g} s", KinetreeWarning, stacklevel=3)
     except Fault as problem:
         fault = problem
+        fault.time = grid.time(at) if np.isnan(fault.time) else fault.time
+    except KinetreeError as problem:
+        if advance is None:
+            raise  # a law or a robot that cannot be stepped at all
+        fault = Fault(str(problem), grid.time(at))
+        fault.__cause__ = problem
     widths = [x.shape[-1] for x in state]
     q, v, z = (np.array([s[k] for s in taken]).reshape(len(taken), *batch, n) for k, n in enumerate(widths))
     return (times[: len(taken)], q, v, z), status, fault

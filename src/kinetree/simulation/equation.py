@@ -26,6 +26,7 @@ from ..errors import ShapeError
 from ..model.tree import Model
 from ..robot import Robot
 from ..spatial import Force, Scalar, sqrt
+from .fault import blaming
 from .varied import varied_tree
 
 Scalars = Sequence[Scalar]
@@ -181,7 +182,8 @@ class System:
         if self.controller is not None:
             controller, where = parts.pop(0)
             if tau is None:
-                forces, rate = controller.law(tree, t, q, v, z[where])
+                with blaming("the controller's law", t, even_ours=False):
+                    forces, rate = controller.law(tree, t, q, v, z[where])
                 z_rate += list(rate)
                 if len(forces) != tree.nv:
                     names = ", ".join(self.robot.v_names[:6]) + (", ..." if tree.nv > 6 else "")
@@ -191,7 +193,8 @@ class System:
         loads: Loads = [None] * len(tree.bodies)
         pushed: list[Scalar] = [0.0] * tree.nv
         for element, where in parts:
-            on_bodies, on_joints, rate = element.loads(tree, t, q, v, z[where])
+            with blaming(f"force element {type(element).__name__}", t, even_ours=False):
+                on_bodies, on_joints, rate = element.loads(tree, t, q, v, z[where])
             z_rate += list(rate)
             if on_bodies is not None:
                 loads = [_sum(a, b) for a, b in zip(loads, on_bodies, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,13 @@ class Event:
     Parameters
     ----------
     function : callable
-        ``function(t, q, v)``, a number; its zeros are the events.
+        ``function(t, q, v)``, a number; its zeros are the events.  NaN would hide them and is an error.
     terminal : bool
         Whether the simulation stops there.
     direction : int
         1 for zeros passed upwards, -1 for those passed downwards, 0 for both.
     name : str
-        For the record.
+        For the record; ``event 0``, ``event 1``, ... in their order by default.
     reset : callable, optional
         ``reset(t, q, v) -> (q, v)``: the state from which the motion goes on, as after an impact.
     """
@@ -66,9 +66,9 @@ def as_events(given: Any) -> tuple[Event, ...]:
                 item,
                 bool(getattr(item, "terminal", False)),
                 int(np.sign(getattr(item, "direction", 0))),
-                getattr(item, "__name__", f"event {k}"),
+                getattr(item, "__name__", ""),
             )
-        found.append(item)
+        found.append(item if item.name else replace(item, name=f"event {k}"))
     return tuple(found)
 
 

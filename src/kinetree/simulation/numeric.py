@@ -15,6 +15,7 @@ from ..mechanism import Mechanism
 from ..model.tree import Model
 from ..spatial import Scalar, sqrt
 from .equation import WORKS, Acting, Scalars, System
+from .fault import Fault, blaming
 from .program import Program, can_compile
 
 if TYPE_CHECKING:
@@ -27,14 +28,6 @@ NOTHING = np.zeros(0)
 
 JUST_AHEAD = (0.0, 1e-12, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """How far ahead (s) one looks for why an integrator could not go on."""
-
-
-class Fault(Exception):
-    """Something went wrong inside a run; becomes a SimulationError with the record so far."""
-
-    def __init__(self, message: str, time: float, joint: str | None = None) -> None:
-        super().__init__(message)
-        self.time, self.joint = time, joint
 
 
 class Observed(NamedTuple):
@@ -142,9 +135,13 @@ class Equation:
     def rates(self, t: float, q: Array, v: Array, z: Array) -> State:
         """Rates of q, v and z; of quaternions in proportion to their length."""
         self.n_calls += 1
-        if self.by_robot:
-            return self._rates_by_robot(t, q, v, z)
-        out = self._rate(self._named(t, q, v, z), self.threads)
+        try:
+            if self.by_robot:
+                return self._rates_by_robot(t, q, v, z)
+            out = self._rate(self._named(t, q, v, z), self.threads)
+        except Fault as fault:
+            fault.time = t if np.isnan(fault.time) else fault.time
+            raise
         nq, nv = self.tree.nq, self.tree.nv
         return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv :]
 
@@ -173,7 +170,8 @@ class Equation:
     def ask(self, t: float, q: Array, v: Array) -> Array:
         """What a controller in plain Python answers, checked."""
         assert self.function is not None
-        answer = self.function(t, self.robot.normalize(q), v)
+        with blaming("the controller", t):
+            answer = self.function(t, self.robot.normalize(q), v)
         try:
             if answer is None:
                 raise TypeError
@@ -253,13 +251,16 @@ class Equation:
 
         return self.program("observation", law)
 
-    def observe(self, t: Array, q: Array, v: Array, z: Array) -> Observed:
-        """Forces and energies at many times: t is (T,), the others (T, ..., n)."""
+    def observe(self, t: Array, q: Array, v: Array, z: Array, forgiving: bool = False) -> Observed:
+        """Forces and energies at many times: t is (T,), the others (T, ..., n).
+
+        Where a controller in plain Python fails its forces are NaN if that is to be forgiven.
+        """
         nv = self.tree.nv
         times = t.reshape(-1, *(1,) * (q.ndim - 1))
         tau: dict[str, Array] = {}
         if self.function is not None:
-            rows = [self.ask(float(s), a, b) for s, a, b in zip(t, q, v, strict=True)]
+            rows = [self._ask_again(float(s), a, b, forgiving) for s, a, b in zip(t, q, v, strict=True)]
             tau = {"tau": np.broadcast_to(np.array(rows), v.shape) if rows else np.zeros_like(v)}
         given = {"t": times, "q": q, "v": v, "z": z, "p": self.numbers}
         seen = self._observe(given | tau)
@@ -272,6 +273,14 @@ class Equation:
         return Observed(
             a, seen[..., :nv], seen[..., nv:n], seen[..., n + 2 :], constraint, seen[..., n], seen[..., n + 1]
         )
+
+    def _ask_again(self, t: float, q: Array, v: Array, forgiving: bool) -> Array:
+        try:
+            return np.broadcast_to(self.ask(t, q, v), v.shape)
+        except Fault:
+            if not forgiving:
+                raise
+            return np.full_like(v, np.nan)
 
     def _observe_by_robot(self, given: Mapping[str, Array]) -> tuple[Array, Array]:
         forces = self._forces(given)

@@ -27,7 +27,8 @@ Array = np.ndarray
 FIELDS = ("q", "v", "a", "tau", "friction", "contact_forces", "constraint_forces", "z")
 """Arrays of a record beside time and energies."""
 
-COMPLETE = "complete"
+COMPLETE, FAILED = "complete", "failed"
+"""How a run ended: as was asked, or with an error."""
 
 DOUBTFUL = 0.01
 """An energy balance that is off by more is told whenever a record is printed."""

@@ -25,9 +25,10 @@ from ..robot import Robot
 from .contact import Contact, ContactForces, ContactState, Mobility, RigidContacts
 from .equation import System
 from .events import Occurrence
+from .fault import Fault
 from .given import check_numbers, common_batch, force_elements, initial_state, law_and_function, output_times, time_span
 from .impact import RULES, impact
-from .numeric import Equation, Fault
+from .numeric import Equation
 from .progress import Progress
 from .record import COMPLETE, Record
 from .running import known_until, make_record
@@ -288,7 +289,7 @@ class RigidRun:
             if self.ending is not None:
                 raise self.ending
         except Fault as fault:
-            raise SimulationError(str(fault), fault.time, fault.joint, self._record("failed")) from None
+            raise SimulationError(str(fault), fault.time, fault.joint, self._record("failed")) from fault.__cause__
         except KeyboardInterrupt:
             status = "interrupted"
             warnings.warn("interrupted: the record ends early", KinetreeWarning, stacklevel=3)

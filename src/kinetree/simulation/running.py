@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..arrays import as_array
-from ..errors import KinetreeError, KinetreeWarning, OptionError, SimulationError, SingularityWarning
+from ..errors import KinetreeError, KinetreeWarning, OptionError, SingularityWarning, callers_level
 from ..robot import Robot
 from .energy import Energies
 from .events import Event, Occurrence, crosses, locate
+from .fault import Fault, blaming
 from .integrators import ADAPTIVE
-from .numeric import Array, Equation, Fault, Observed, State
+from .numeric import Array, Equation, Observed, State
 from .progress import Progress
-from .record import COMPLETE, Record
+from .record import COMPLETE, FAILED, Record
 from .stepping import FixedStepper, ScipyStepper, Stepper, is_motion
 
 SAME_INSTANT = 1e-9
@@ -74,29 +75,35 @@ class Run:
 
     def __call__(self, state: State, progress: bool) -> Record:
         """Run to the end, or as far as it goes."""
-        status = COMPLETE
         reach, ending = known_until(self.robot, self.span, self.begin, self.end)
+        try:
+            status = self._through(state, reach, ending, progress)
+        except Fault as fault:
+            raise fault.error(self._reached, self._record(FAILED)) from fault.__cause__
+        except KinetreeError as problem:
+            raise Fault(str(problem)).error(self._reached, self._record(FAILED)) from problem
+        return self._record(status)
+
+    def _through(self, state: State, reach: float, ending: Fault | None, progress: bool) -> str:
+        """Run; how it ended."""
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("once", SingularityWarning)
                 stopped = self._go(state, reach, progress)
-            if stopped is not None:
-                status = f"stopped by {stopped}"
-            elif ending is not None:
-                raise ending
-        except Fault as fault:
-            raise SimulationError(str(fault), fault.time, fault.joint, self._record("failed")) from None
-        except KinetreeError as problem:
-            now = self.times[-1] if self.times else self.begin
-            raise SimulationError(str(problem), now, None, self._record("failed")) from problem
         except KeyboardInterrupt:
-            status = "interrupted"
-            warnings.warn(
-                f"interrupted: the record ends at t = {self.times[-1] if self.times else self.begin:g} s",
-                KinetreeWarning,
-                stacklevel=4,
-            )
-        return self._record(status)
+            told = f"interrupted: the record ends at t = {self._reached:g} s"
+            warnings.warn(told, KinetreeWarning, stacklevel=callers_level())
+            return "interrupted"
+        if stopped is not None:
+            return f"stopped by {stopped}"
+        if ending is not None:
+            raise ending
+        return COMPLETE
+
+    @property
+    def _reached(self) -> float:
+        """The time of the last sample."""
+        return self.times[-1] if self.times else self.begin
 
     def _stepper(self, state: State, reach: float) -> Stepper:
         n = self.numbers
@@ -135,11 +142,15 @@ class Run:
     # ------------------------------------------------------------------ events
 
     def _value(self, event: Event, t: float, state: State) -> float:
-        value = event.function(t, state[0], state[1])
+        with blaming(f"event {event.name!r}", t):
+            value = event.function(t, state[0], state[1])
         try:
-            return float(value)
+            number = float(value)
         except (TypeError, ValueError):
             raise Fault(f"event {event.name!r} returned {value!r}, which is no number", t) from None
+        if np.isnan(number):
+            raise Fault(f"event {event.name!r} returned NaN, whose passing through zero cannot be seen", t)
+        return number
 
     def _pass_events(self, stepper: Stepper, values: list[float]) -> bool:
         """Note the events in the last step, in order; false if one of them ends the simulation."""
@@ -151,8 +162,7 @@ class Run:
             due, jumped = self._due(which, values, since, state, over), False
             for k in due:
                 event = self.events[k]
-                name = event.name or f"event {k}"
-                self.happened.append(Occurrence(since, name, k, state[0].copy(), state[1].copy()))
+                self.happened.append(Occurrence(since, event.name, k, state[0].copy(), state[1].copy()))
                 if event.terminal:
                     if jumped or self.times[-1:] != [since]:
                         self._keep(since, state)
@@ -197,8 +207,10 @@ class Run:
 
     def _reset(self, event: Event, t: float, state: State) -> State:
         assert event.reset is not None
+        with blaming(f"the reset of event {event.name!r}", t):
+            after = event.reset(t, state[0].copy(), state[1].copy())
         try:
-            q, v = event.reset(t, state[0].copy(), state[1].copy())
+            q, v = after
             return self.robot._q(q, "q"), as_array(v, (self.robot.nv,), "v"), state[2]
         except (TypeError, ValueError) as problem:
             raise Fault(f"the reset of event {event.name!r} returned no state: {problem}", t) from None
@@ -262,9 +274,14 @@ def make_record(
     equation: Equation, t: Array, q: Array, v: Array, z: Array, events: tuple[Occurrence, ...], status: str,
     integrator: str, info: dict[str, Any],
 ) -> Record:  # fmt: skip
-    """Work out forces and energies at the samples."""
+    """Work out forces and energies at the samples; where that fails NaN, and an error unless there is one."""
     robot = equation.robot
-    seen = _seen(equation, t, q, v, z)
+    try:
+        seen = _forgiven(equation, t, q, v, z) if status == FAILED else equation.observe(t, q, v, z)
+    except (Fault, KinetreeError) as problem:
+        fault = problem if isinstance(problem, Fault) else Fault(str(problem))
+        record = make_record(equation, t, q, v, z, events, FAILED, integrator, info)
+        raise fault.error(float(t[-1]), record) from (problem.__cause__ if fault is problem else problem)
     n = z.shape[-1] - equation.n_works
     works = [z[..., n + k] for k in range(3)] if equation.n_works else _unknown_works(equation, z.shape[:-1])
     contact = seen.contact_forces.reshape(*q.shape[:-1], seen.contact_forces.shape[-1] // 3, 3)
@@ -295,17 +312,21 @@ def _contact_spots(elements: tuple[Any, ...]) -> list[list[Any]]:
     return [[spot.frame, list(spot.point)] for element in touching for spot in element.spots]
 
 
-def _seen(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Observed:
-    """What can be observed; NaN where the controller fails, which a failed run is about."""
+def _forgiven(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Observed:
+    """What can be observed; NaN where the controller or a force element fails, which a failed run is about."""
     try:
-        return equation.observe(t, q, v, z)
+        return equation.observe(t, q, v, z, forgiving=True)
     except (Fault, KinetreeError):
         pass
     if len(t) > 1:
-        good = _seen(equation, t[:-1], q[:-1], v[:-1], z[:-1])
-        return Observed(*(np.concatenate([x, np.full_like(x[:1], np.nan)]) for x in good))
-    none, vector = np.zeros((len(t), *q.shape[1:-1])), np.full(v.shape, np.nan)
-    return Observed(vector, vector, vector, np.zeros((*none.shape, 0)), np.zeros((*none.shape, 0)), none * np.nan, none)
+        middle = len(t) // 2
+        halves = (_forgiven(equation, *(x[k] for x in (t, q, v, z))) for k in (slice(middle), slice(middle, None)))
+        return Observed(*(np.concatenate(both) for both in zip(*halves, strict=True)))
+    n_contact = 3 * len(_contact_spots(equation.system.elements))
+    n_constraint = getattr(equation.robot, "n_constraints", 0)
+    vector, (contact, constraint) = v * np.nan, (np.full((*v.shape[:-1], n), np.nan) for n in (n_contact, n_constraint))
+    number = np.full(v.shape[:-1], np.nan)
+    return Observed(vector, vector, vector, contact, constraint, number, number)
 
 
 def _q_units(robot: Robot) -> list[str]:

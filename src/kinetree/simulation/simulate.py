@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, SimulationError, UnknownNameError, UnsupportedError
+from ..errors import OptionError, UnknownNameError, UnsupportedError
 from ..robot import Robot, _check_threads
 from .batch import run_batch
 from .equation import System
@@ -26,7 +26,7 @@ from .given import (
 )
 from .integrators import ADAPTIVE, FIXED, INTEGRATORS
 from .numeric import Equation, State, unrolls
-from .record import Record
+from .record import FAILED, Record
 from .running import Numbers, Run, known_until, make_record
 from .varied import varied_numbers
 
@@ -116,7 +116,9 @@ def simulate(
     ------
     SimulationError
         When the motion cannot be followed any further; ``error.record`` is what there was
-        until then, ``error.time`` and ``error.joint`` say when and where.
+        until then, ``error.time`` and ``error.joint`` say when and where.  An exception raised in a
+        controller, an event or a force element of your own arrives in the same way: it is the
+        error's ``__cause__``, with its own type and traceback.
 
     Examples
     --------
@@ -234,7 +236,7 @@ class Simulator:
             equation, self.integrator, state, begin, end, self.numbers.step, wanted, progress
         )  # fmt: skip
         fault = fault or ending
-        record = make_record(equation, *samples, (), "failed" if fault else status, self.integrator, {})
+        record = make_record(equation, *samples, (), FAILED if fault else status, self.integrator, {})
         if fault:
-            raise SimulationError(str(fault), fault.time, fault.joint, record)
+            raise fault.error(fault.time, record) from fault.__cause__
         return record

@@ -14,7 +14,8 @@ import numpy as np
 from scipy.integrate import BDF, DOP853, RK45, OdeSolver, Radau
 
 from ..errors import OptionError, UnsupportedError
-from .numeric import Array, Equation, Fault, State
+from .fault import Fault
+from .numeric import Array, Equation, State
 from .steps import NoConvergence
 
 STIFF_AFTER = 15
@@ -229,8 +230,6 @@ class ScipyStepper(Stepper):
             with np.errstate(all="ignore"):
                 complaint: str | None = solver.step()
         except (ValueError, np.linalg.LinAlgError) as problem:
-            if self.equation.function is not None:
-                raise  # perhaps the user's own
             return str(problem)  # how implicit integrators meet numbers that are none
         return complaint
 

@@ -19,15 +19,17 @@ class CvodeSolver(OdeSolver):  # type: ignore[misc]
         super().__init__(fun, t0, y0, t_bound, vectorized=False)
         longest = 0.0 if np.isinf(max_step) else max_step
         self.inner = CVODE(self._right_side, rtol=rtol, atol=atol, max_step=longest, method="BDF")
-        self.inner.init_step(t0, y0)
         self._problem: BaseException | None = None
+        self.inner.init_step(t0, y0)
 
     def _right_side(self, t: float, y: np.ndarray, rates: np.ndarray) -> None:
+        rates[:] = np.nan
+        if self._problem is not None:
+            return
         try:
             rates[:] = self.fun(t, np.array(y))
         except Exception as problem:  # raised again outside of the C code
             self._problem = problem
-            rates[:] = np.nan
 
     def _step_impl(self) -> tuple[bool, str | None]:
         if self.t == self.t_bound:
