@@ -1,8 +1,8 @@
 """Inverse kinematics of any frame: damped least squares with joint limits, for one pose or a batch.
 
-Each step solves (J^T J + damping 1) dq = J^T e with the damping of Levenberg and Marquardt:
-less after a step that helped, more after one that did not.  A joint at its limit that would
-move on is left out of the step.
+All poses of a batch are stepped together (:mod:`.damped_steps`), a few steps per call of the machine code; poses
+that are reached leave the batch, those that are not start again from elsewhere.  What is found for a pose does
+not depend on the others: the further starts are the same for all.
 """
 
 from __future__ import annotations
@@ -17,14 +17,19 @@ from scipy.spatial.transform import Rotation
 
 from ..arrays import as_array
 from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError, UnsupportedError
-from ..robot import Robot
+from ..robot import Robot, _check_threads
+from .damped_steps import MOST_DAMPING, Aim, Lanes, Stepper, stepper
 
 Array = np.ndarray
 
 WHAT = ("pose", "position", "orientation")
 """What of a frame is to be reached."""
 
-_FIRST_DAMPING, _LEAST_DAMPING, _MOST_DAMPING = 1e-3, 1e-12, 1e8
+ROUND = 8
+"""Steps between two looks at which poses are reached."""
+
+LEAST_PROGRESS = 0.99
+"""An attempt whose error has not shrunk to this part of its square within a round is given up for another."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,38 +59,31 @@ class Solution:
 
 @dataclass(frozen=True)
 class _Goal:
-    """One frame's target, flattened over the batch; None for what does not matter."""
+    """One frame's target; None for what does not matter."""
 
     frame: str
     position: Array | None
     rotation: Array | None
 
-    def error(self, robot: Robot, q: Array, lanes: Array) -> tuple[Array, Array, Array]:
-        """Error along world axes (rotation first), and its two sizes."""
-        pose = robot.pose(q, self.frame)
-        parts, count = [], len(q)
-        angle, distance = np.zeros(count), np.zeros(count)
-        if self.rotation is not None:
-            here = pose[:, :3, :3]
-            turn = _rotation_vector(np.swapaxes(here, -1, -2) @ self.rotation[lanes])
-            parts.append(np.einsum("nij,nj->ni", here, turn))
-            angle = np.linalg.norm(turn, axis=-1)
-        if self.position is not None:
-            parts.append(self.position[lanes] - pose[:, :3, 3])
-            distance = np.linalg.norm(parts[-1], axis=-1)
-        return np.concatenate(parts, axis=-1), distance, angle
+    @property
+    def aim(self) -> Aim:
+        """What has to match."""
+        return Aim(self.frame, self.rotation is not None, self.position is not None)
 
-    def jacobian(self, robot: Robot, q: Array) -> Array:
-        """How the frame moves along world axes, the rows that matter."""
-        rows = slice(0 if self.rotation is not None else 3, 6 if self.position is not None else 3)
-        return robot.jacobian(q, self.frame, "aligned")[:, rows]
+    def numbers(self, batch: tuple[int, ...]) -> list[Array]:
+        """Quaternion and position, what there is of them, for each of a batch."""
+        parts = [] if self.rotation is None else [_quaternions(self.rotation)]
+        parts += [] if self.position is None else [self.position]
+        return [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in parts]
 
 
-def _rotation_vector(matrices: Array) -> Array:
-    """Axis times angle; NaN where the matrix has one."""
-    bad = ~np.isfinite(matrices).all(axis=(-1, -2))
-    vectors = Rotation.from_matrix(np.where(bad[:, None, None], np.eye(3), matrices)).as_rotvec()
-    return np.where(bad[:, None], np.nan, vectors)
+def _quaternions(matrices: Array) -> Array:
+    """Of the nearest rotations; NaN where a matrix has one."""
+    flat = matrices.reshape(-1, 3, 3)
+    bad = ~np.isfinite(flat).all(axis=(-1, -2))
+    found = Rotation.from_matrix(np.where(bad[:, None, None], np.eye(3), flat)).as_quat()
+    found[bad] = np.nan
+    return found.reshape(*matrices.shape[:-2], 4)
 
 
 def inverse_kinematics(
@@ -101,6 +99,7 @@ def inverse_kinematics(
     attempts: int = 10,
     rng: np.random.Generator | int = 0,
     must_reach: bool = True,
+    threads: int = 1,
 ) -> Solution:
     """Configurations that bring frames to poses.
 
@@ -118,17 +117,23 @@ def inverse_kinematics(
     what : {"pose", "position", "orientation"} or one for each frame
         What has to match.
     joints : sequence of str, optional
-        Joints that may move; all by default, a floating base among them.
+        Joints that may move; all by default, a floating base among them.  Those that move none of the frames
+        stay where the guess has them.
     tolerance : float
         In metres and radians.
     iterations : int
-        Steps per attempt.
+        Steps per attempt; an attempt that makes no progress ends sooner.
     attempts : int
         Where the guess leads nowhere, so many starts in all are tried, the others at random within the limits.
+        Where none of them leads there either, the nearest of what they found is brought as near as it gets, with
+        as many steps again.
     rng : Generator or int
-        For those; the same seed gives the same answer.
+        For the starts at random, which are the same for all poses: the same seed gives the same answer for a pose
+        whatever else is in the batch.
     must_reach : bool
         Raise an error if a pose is not reached; otherwise look at ``reached``.
+    threads : int
+        That share the batch.
 
     Returns
     -------
@@ -152,105 +157,69 @@ def inverse_kinematics(
         )
     goals, batch = _goals(robot, frame, pose, what)
     _check_numbers(tolerance, iterations, attempts)
-    moving = _moving(robot, joints)
-    start = _start(robot, q_guess)
+    _check_threads(threads)
+    steps = stepper(robot, tuple(goal.aim for goal in goals), _moving(robot, joints))
+    start = _start(robot, q_guess, steps)
     batch = np.broadcast_shapes(batch, start.shape[:-1])
-    count = int(np.prod(batch))
-    goals = [_flat(goal, batch) for goal in goals]
-    first = np.broadcast_to(start, (*batch, robot.nq)).reshape(count, robot.nq)
-    generator = np.random.default_rng(rng)
-
-    best = _Search(robot, goals, moving, np.array(first), np.arange(count), tolerance)
-    best.run(iterations)
-    for _ in range(attempts - 1):
-        missing = np.flatnonzero(~best.reached & np.isfinite(best.size))
-        if not len(missing):
-            break
-        guess = robot.random_configuration(generator, (len(missing),))
-        again = _Search(robot, goals, moving, _held(robot, guess, first[missing], joints), missing, tolerance)
-        again.run(iterations)
-        best.improve(again, missing)
+    first = np.broadcast_to(start, (*batch, robot.nq)).reshape(-1, robot.nq)
+    numbers = np.concatenate([x for goal in goals for x in goal.numbers(batch)], axis=-1)
+    best = _Search(steps, numbers, tolerance, iterations, threads).best(robot, first, attempts, rng)
     solution = Solution(
-        best.q.reshape(*batch, robot.nq), best.reached.reshape(batch), best.distance.reshape(*batch, len(goals)),
-        best.angle.reshape(*batch, len(goals)), best.steps.reshape(batch),
+        best.q.reshape(*batch, robot.nq), best.reached(tolerance).reshape(batch),
+        best.distance.reshape(*batch, len(goals)), best.angle.reshape(*batch, len(goals)),
+        best.steps.astype(int).reshape(batch),
     )  # fmt: skip
     if must_reach:
         _refuse(solution, [goal.frame for goal in goals], attempts)
     return solution
 
 
+@dataclass(frozen=True)
 class _Search:
-    """One attempt for a number of lanes of the batch."""
+    """Attempts for the goals of a batch, (count, n)."""
 
-    def __init__(
-        self, robot: Robot, goals: list[_Goal], moving: Array, q: Array, lanes: Array, tolerance: float
-    ) -> None:
-        self.robot, self.goals, self.moving, self.q, self.lanes = robot, goals, moving, q, lanes
-        self.tolerance = tolerance
-        self.low, self.high = robot.lower_limits, robot.upper_limits
-        self.damping = np.full(len(q), _FIRST_DAMPING)
-        self.steps = np.zeros(len(q), dtype=int)
-        self.error, self.distance, self.angle = self._errors(q, lanes)
-        self.size = np.einsum("ni,ni->n", self.error, self.error)
-        self.q[~np.isfinite(self.size)] = np.nan  # NaN in, NaN out
+    step: Stepper
+    goals: Array
+    tolerance: float
+    iterations: int
+    threads: int
 
-    @property
-    def reached(self) -> Array:
-        """Which lanes are there."""
-        return np.all((self.distance <= self.tolerance) & (self.angle <= self.tolerance), axis=-1)
+    def best(self, robot: Robot, first: Array, attempts: int, rng: np.random.Generator | int) -> Lanes:
+        """What comes nearest to each goal: from the guess, else from starts at random."""
+        known = np.isfinite(first).all(axis=-1) & np.isfinite(self.goals).all(axis=-1)
+        best = self.step.begin(np.array(first))
+        lanes = np.flatnonzero(known)
+        best[lanes] = self._attempt(first[lanes], lanes, patient=attempts == 1)
+        generator = np.random.default_rng(rng)
+        for k in range(1, attempts + 1):
+            lanes = np.flatnonzero(~best.reached(self.tolerance) & np.isfinite(best.size))
+            if not len(lanes) or attempts == 1:
+                break
+            last = k == attempts  # the nearest yet is brought as near as it gets
+            random = np.where(self.step.moving, robot.random_configuration(generator), first[lanes])
+            again = self._attempt(best.q[lanes] if last else random, lanes, patient=last)
+            again.steps[:] += best.steps[lanes]
+            best.steps[lanes] = again.steps
+            better = again.size < best.size[lanes]
+            best[lanes[better]] = again[better]
+        lost = ~np.isfinite(best.size)  # NaN in, NaN out
+        best.q[lost], best.angle[lost], best.distance[lost] = np.nan, np.nan, np.nan
+        return best
 
-    def _errors(self, q: Array, lanes: Array) -> tuple[Array, Array, Array]:
-        found = [goal.error(self.robot, q, lanes) for goal in self.goals]
-        error, distance, angle = zip(*found, strict=True)
-        return np.concatenate(error, axis=-1), np.stack(distance, axis=-1), np.stack(angle, axis=-1)
-
-    def run(self, iterations: int) -> None:
-        """Step until all lanes are there or stuck."""
-        for _ in range(iterations):
-            active = np.flatnonzero(~self.reached & np.isfinite(self.size) & (self.damping < _MOST_DAMPING))
-            if not len(active):
-                return
-            self._step(active)
-
-    def _step(self, k: Array) -> None:
-        q, error = self.q[k], self.error[k]
-        matrix = np.concatenate([goal.jacobian(self.robot, q) for goal in self.goals], axis=1) * self.moving
-        pull = np.einsum("nij,ni->nj", matrix, error)
-        free = ~self._blocked(q, pull)
-        matrix, pull = matrix * free[:, None], pull * free
-        normal = np.swapaxes(matrix, -1, -2) @ matrix + self.damping[k, None, None] * np.eye(self.robot.nv)
-        way = np.linalg.solve(normal, pull[..., None])[..., 0]
-        tried = self._within(self.robot.integrate(q, way))
-        new, distance, angle = self._errors(tried, self.lanes[k])
-        size = np.einsum("ni,ni->n", new, new)
-        better = size < self.size[k]
-        good = k[better]
-        self.q[good], self.error[good], self.size[good] = tried[better], new[better], size[better]
-        self.distance[good], self.angle[good] = distance[better], angle[better]
-        self.damping[k] = np.where(better, np.maximum(self.damping[k] * 0.2, _LEAST_DAMPING), self.damping[k] * 5.0)
-        self.steps[k] += 1
-
-    def _blocked(self, q: Array, pull: Array) -> Array:
-        """Degrees of freedom at a limit and pulled further out."""
-        blocked = np.zeros(pull.shape, dtype=bool)
-        for joint in self.robot.model.joints:
-            if joint.mimic or joint.nq != joint.nv:
-                continue
-            own, out = q[:, joint.q_slice], pull[:, joint.v_slice]
-            below = (own <= self.low[joint.q_slice]) & (out < 0)
-            blocked[:, joint.v_slice] = below | ((own >= self.high[joint.q_slice]) & (out > 0))
-        return blocked
-
-    def _within(self, q: Array) -> Array:
-        return np.clip(q, self.low, self.high)
-
-    def improve(self, other: _Search, lanes: Array) -> None:
-        """Take over what another attempt for some lanes did better."""
-        self.steps[lanes] += other.steps
-        better = other.size < self.size[lanes]
-        chosen = lanes[better]
-        for name in ("q", "error", "size", "distance", "angle"):
-            getattr(self, name)[chosen] = getattr(other, name)[better]
+    def _attempt(self, q: Array, which: Array, patient: bool) -> Lanes:
+        """Step some lanes until each is there or stuck; the patient go on as long as there is any progress."""
+        result = self.step.begin(q)
+        lanes, goals, here = result, self.goals[which], np.arange(len(q))
+        for taken in range(0, self.iterations, ROUND):
+            before = lanes.size
+            lanes = self.step(lanes, goals, self.tolerance, min(ROUND, self.iterations - taken), self.threads)
+            on = ~lanes.reached(self.tolerance) & (lanes.damping < MOST_DAMPING)
+            on &= np.isfinite(lanes.size) if patient else lanes.size < LEAST_PROGRESS * before
+            result[here] = lanes
+            lanes, goals, here = lanes[on], goals[on], here[on]
+            if not len(here):
+                break
+        return result
 
 
 # ---------------------------------------------------------------- arguments
@@ -296,15 +265,10 @@ def _goal(robot: Robot, frame: str, pose: Any, what: str) -> _Goal:
 
 def _check_rotation(rotation: Array, frame: str) -> None:
     finite = rotation[np.isfinite(rotation).all(axis=(-1, -2))]
-    product = finite @ np.swapaxes(finite, -1, -2)
-    if finite.size and (not np.allclose(product, np.eye(3), atol=1e-6) or np.any(np.linalg.det(finite) < 0)):
+    off = np.abs(finite @ np.swapaxes(finite, -1, -2) - np.eye(3))
+    allowed = 1e-6 + 1e-5 * np.eye(3)
+    if np.any(off > allowed) or np.any(np.linalg.det(finite) < 0):
         raise StateError(f"the orientation asked of {frame!r} is not a rotation matrix: its rows must be orthonormal")
-
-
-def _flat(goal: _Goal, batch: tuple[int, ...]) -> _Goal:
-    position = None if goal.position is None else np.broadcast_to(goal.position, (*batch, 3)).reshape(-1, 3)
-    rotation = None if goal.rotation is None else np.broadcast_to(goal.rotation, (*batch, 3, 3)).reshape(-1, 3, 3)
-    return _Goal(goal.frame, position, rotation)
 
 
 def _check_numbers(tolerance: float, iterations: int, attempts: int) -> None:
@@ -315,31 +279,18 @@ def _check_numbers(tolerance: float, iterations: int, attempts: int) -> None:
             raise OptionError(f"{name} must be a whole number from 1, not {value!r}")
 
 
-def _moving(robot: Robot, joints: Sequence[str] | None) -> Array:
-    """One per degree of freedom that may move, zero for the others."""
+def _moving(robot: Robot, joints: Sequence[str] | None) -> frozenset[int]:
+    """Degrees of freedom that may move."""
     if joints is None:
-        return np.ones(robot.nv)
+        return frozenset(range(robot.nv))
     if isinstance(joints, str):
         raise OptionError(f"joints must be a list of names, such as [{joints!r}]")
-    mask = np.zeros(robot.nv)
-    for name in joints:
-        mask[robot.joint(name).v_slice] = 1.0
-    return mask
+    places = [robot.joint(name).v_slice for name in joints]
+    return frozenset(k for place in places for k in range(place.start, place.stop))
 
 
-def _held(robot: Robot, guess: Array, first: Array, joints: Sequence[str] | None) -> Array:
-    """A random guess with the joints that may not move where they were."""
-    if joints is None:
-        return guess
-    result = np.array(first)
-    for name in joints:
-        where = robot.joint(name).q_slice
-        result[:, where] = guess[:, where]
-    return result
-
-
-def _start(robot: Robot, guess: ArrayLike | None) -> Array:
-    low, high = robot.lower_limits, robot.upper_limits
+def _start(robot: Robot, guess: ArrayLike | None, steps: Stepper) -> Array:
+    low, high = steps.low, steps.high
     if guess is None:
         start = robot.neutral()
         outside = (start < low) | (start > high)
