@@ -64,7 +64,7 @@ class Platform:
 
     Examples
     --------
-    ``Platform(hexapod, "top").inverse(pose, guess)`` gives a closed configuration with the frame there.
+    ``Platform(hexapod, "top").inverse(pose, q_guess)`` gives a closed configuration with the frame there.
     """
 
     def __init__(
@@ -130,14 +130,18 @@ class Platform:
         """Pose of the platform, (..., 4, 4)."""
         return self.mechanism.pose(q, self.frame)
 
-    def forward(self, positions: ArrayLike, guess: ArrayLike) -> Array:
+    def forward(
+        self, positions: ArrayLike, q_guess: ArrayLike | None = None, *, guess: ArrayLike | None = None
+    ) -> Array:
         """Forward kinematics: the closed configuration with the actuators at given positions.
 
         Parameters
         ----------
         positions : array_like, shape (..., actuated)
-        guess : array_like, shape (..., nq)
+        q_guess : array_like, shape (..., nq)
             Decides which of the assemblies is found; :meth:`assemblies` finds all.
+        guess : array_like
+            Another name for ``q_guess``.
 
         Returns
         -------
@@ -145,7 +149,7 @@ class Platform:
             A closed configuration; :meth:`pose` gives the platform's pose there.
         """
         given = self._given(positions)
-        q = as_array(guess, (self.mechanism.nq,), "guess")
+        q = self._guess(q_guess, guess)
         fixed, used = {}, 0
         for joint in self._joints:
             part = given[..., used : used + joint.nq]
@@ -153,31 +157,46 @@ class Platform:
             used += joint.nq
         return self.mechanism.close(q, fixed)
 
-    def inverse(self, target: ArrayLike, guess: ArrayLike) -> Array:
+    def inverse(self, target: ArrayLike, q_guess: ArrayLike | None = None, *, guess: ArrayLike | None = None) -> Array:
         """Inverse kinematics: the closed configuration with the platform at a given place.
 
         Parameters
         ----------
         target : array_like, shape (..., 4, 4) or (..., 3)
             Pose of the platform frame, or only its position (for platforms that cannot be turned at will).
-        guess : array_like, shape (..., nq)
+        q_guess : array_like, shape (..., nq)
             Decides which branch of each leg is found.
+        guess : array_like
+            Another name for ``q_guess``.
 
         Returns
         -------
         ndarray, shape (..., nq)
             A closed configuration; :meth:`positions` gives those of the actuators.
         """
-        goal, q, batch = self._start(target, guess)
+        goal, q, batch = self._start(target, self._guess(q_guess, guess))
         result = self._reach(goal, q, np.ones(self.mechanism.nv, dtype=bool))
         bad = ~result.done & np.isfinite(q).all(axis=-1) & np.isfinite(goal).reshape(len(goal), -1).all(axis=-1)
         if bad.any():
             raise ClosureError(self._unreached(result.gaps, bad, batch))
         return np.where(result.done[:, None], result.q, np.nan).reshape(*batch, self.mechanism.nq)
 
-    def follow(self, targets: ArrayLike, guess: ArrayLike) -> Array:
-        """Inverse kinematics along a path (T, 4, 4) or (T, 3): each configuration starts from the one before."""
-        found, q = [], as_array(guess, (self.mechanism.nq,), "guess")
+    def follow(self, targets: ArrayLike, q_guess: ArrayLike | None = None, *, guess: ArrayLike | None = None) -> Array:
+        """Inverse kinematics along a path (T, 4, 4) or (T, 3): each configuration starts from the one before.
+
+        Parameters
+        ----------
+        targets : array_like, shape (T, 4, 4) or (T, 3)
+        q_guess : array_like, shape (nq,)
+            From which the first one is found.
+        guess : array_like
+            Another name for ``q_guess``.
+
+        Returns
+        -------
+        ndarray, shape (T, nq)
+        """
+        found, q = [], self._guess(q_guess, guess)
         for k, target in enumerate(np.asarray(targets, dtype=float)):
             try:
                 q = self.inverse(target, q)
@@ -243,18 +262,27 @@ class Platform:
             positions, (len(self._coordinates),), "positions", f"one per actuator: {', '.join(self.actuated)}"
         )
 
-    def _start(self, target: ArrayLike, guess: ArrayLike) -> tuple[Array, Array, tuple[int, ...]]:
+    def _guess(self, q_guess: ArrayLike | None, guess: ArrayLike | None) -> Array:
+        """The guess, under the name that closing and inverse kinematics use or the short one."""
+        given = [x for x in (q_guess, guess) if x is not None]
+        if len(given) != 1:
+            why = (
+                "it decides which branch is found" if not given else "guess is another name for it, so give one of them"
+            )
+            raise OptionError(f"q_guess, a configuration (..., {self.mechanism.nq}), is needed once: {why}")
+        return as_array(given[0], (self.mechanism.nq,), "q_guess")
+
+    def _start(self, target: ArrayLike, q: Array) -> tuple[Array, Array, tuple[int, ...]]:
         """Goals and guesses, one per lane."""
         goal = np.asarray(target, dtype=float)
         last = 2 if goal.shape[-2:] == (4, 4) else 1
         if last == 1 and goal.shape[-1:] != (3,):
             raise ShapeError(f"target must have shape (..., 4, 4) or (..., 3), got {goal.shape}")
         nq = self.mechanism.nq
-        q = as_array(guess, (nq,), "guess")
         try:
             batch = np.broadcast_shapes(goal.shape[:-last], q.shape[:-1])
         except ValueError:
-            raise ShapeError(f"target {goal.shape} and guess {q.shape} do not fit together") from None
+            raise ShapeError(f"target {goal.shape} and q_guess {q.shape} do not fit together") from None
         goal = np.broadcast_to(goal, (*batch, *goal.shape[-last:])).reshape(-1, *goal.shape[-last:])
         return goal, np.array(np.broadcast_to(q, (*batch, nq)).reshape(-1, nq)), batch
 
