@@ -31,6 +31,9 @@ ROUND = 8
 LEAST_PROGRESS = 0.99
 """An attempt whose error has not shrunk to this part of its square within a round is given up for another."""
 
+TOGETHER = 256
+"""Few poses that were missed make several further attempts at once, up to so many lanes."""
+
 
 @dataclass(frozen=True, eq=False)
 class Solution:
@@ -96,7 +99,7 @@ def inverse_kinematics(
     joints: Sequence[str] | None = None,
     tolerance: float = 1e-9,
     iterations: int = 200,
-    attempts: int = 10,
+    attempts: int = 30,
     rng: np.random.Generator | int = 0,
     must_reach: bool = True,
     threads: int = 1,
@@ -190,21 +193,28 @@ class _Search:
         best = self.step.begin(np.array(first))
         lanes = np.flatnonzero(known)
         best[lanes] = self._attempt(first[lanes], lanes, patient=attempts == 1)
-        generator = np.random.default_rng(rng)
-        for k in range(1, attempts + 1):
-            lanes = np.flatnonzero(~best.reached(self.tolerance) & np.isfinite(best.size))
-            if not len(lanes) or attempts == 1:
-                break
-            last = k == attempts  # the nearest yet is brought as near as it gets
-            random = np.where(self.step.moving, robot.random_configuration(generator), first[lanes])
-            again = self._attempt(best.q[lanes] if last else random, lanes, patient=last)
-            again.steps[:] += best.steps[lanes]
-            best.steps[lanes] = again.steps
-            better = again.size < best.size[lanes]
-            best[lanes[better]] = again[better]
+        if attempts > 1 and len(lanes := self._missing(best)):
+            starts = robot.random_configuration(rng, attempts - 1)
+            while len(starts) and len(lanes):
+                several = max(1, TOGETHER // len(lanes))
+                self._start_again(best, first, starts[:several], lanes)
+                starts, lanes = starts[several:], self._missing(best)
+            # the nearest of what was found is brought as near as it gets
+            _improve(best, lanes, self._attempt(best.q[lanes], lanes, patient=True))
         lost = ~np.isfinite(best.size)  # NaN in, NaN out
         best.q[lost], best.angle[lost], best.distance[lost] = np.nan, np.nan, np.nan
         return best
+
+    def _missing(self, best: Lanes) -> Array:
+        return np.flatnonzero(~best.reached(self.tolerance) & np.isfinite(best.size))
+
+    def _start_again(self, best: Lanes, first: Array, starts: Array, lanes: Array) -> None:
+        """Several attempts at once for some lanes, with the outcome of one after the other."""
+        q = np.where(self.step.moving, starts[:, None], first[lanes])
+        found = self._attempt(q.reshape(-1, q.shape[-1]), np.tile(lanes, len(starts)), patient=False)
+        for part in np.split(np.arange(len(found)), len(starts)):
+            waiting = ~best[lanes].reached(self.tolerance)
+            _improve(best, lanes[waiting], found[part[waiting]])
 
     def _attempt(self, q: Array, which: Array, patient: bool) -> Lanes:
         """Step some lanes until each is there or stuck; the patient go on as long as there is any progress."""
@@ -220,6 +230,14 @@ class _Search:
             if not len(here):
                 break
         return result
+
+
+def _improve(best: Lanes, which: Array, other: Lanes) -> None:
+    """Take over what another attempt for some lanes did better; its steps count in any case."""
+    other.steps[:] += best.steps[which]
+    best.steps[which] = other.steps
+    better = other.size < best.size[which]
+    best[which[better]] = other[better]
 
 
 # ---------------------------------------------------------------- arguments
