@@ -128,6 +128,36 @@ def test_exit_code_1_for_errors_and_the_others_still_run(tmp_path, studies):
     assert "2 of 4" in result.stdout  # the overview
 
 
+@pytest.mark.parametrize("problem", [ZeroDivisionError("pivot"), KeyError("pivot"), MemoryError(), RecursionError()])
+def test_an_unforeseen_error_in_a_study_is_no_traceback_and_the_others_still_run(tmp_path, studies, problem):
+    studies["broken"] = made("broken", problem=problem)
+    result = invoke("run", "all", "-o", tmp_path, code=1)
+    line = f"error: broken: {type(problem).__name__}"
+    assert [said for said in result.stderr.splitlines() if said.startswith(line)]
+    assert "in analysis, test_cli_run.py, line " in result.stderr
+    assert "Traceback" not in result.output
+    assert sorted(folder.name for folder in tmp_path.iterdir()) == ["bad", "good", "other"]
+    assert "broken" in result.stdout  # in the overview
+
+
+def test_an_unforeseen_error_in_writing_is_reported_too(tmp_path, studies, monkeypatch):
+    def torn(self, folder, pictures):
+        raise ValueError("torn paper")
+
+    monkeypatch.setattr("kinetree.gallery.Result.write", torn)
+    data = json.loads(invoke("run", "good", "other", "-o", tmp_path, "--json", code=1).stdout)
+    assert data["studies"] == []
+    assert list(data["errors"]) == ["good", "other"]
+    assert data["errors"]["good"].startswith("ValueError: torn paper (in torn, test_cli_run.py, line ")
+
+
+def test_an_interrupt_ends_all_studies(tmp_path, studies):
+    studies["broken"] = made("broken", problem=KeyboardInterrupt())
+    result = invoke("run", "broken", "other", "-o", tmp_path, code=130)
+    assert not (tmp_path / "other").exists()
+    assert "broken" not in result.stdout
+
+
 def test_exit_code_2_for_usage():
     invoke("run", code=2)
     invoke("run", "four-bar", "--no-such-option", code=2)

@@ -292,3 +292,24 @@ def test_joined_and_repeated_keep_time():
 def test_bad_trajectories_are_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_moves_begin_when_told_and_last_as_long():
+    slide = kt.Builder("slide").body("b", "base", kt.Prismatic("x"), mass=1.0).build()
+    quaternions = ([0.0, 0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0])
+    made = (
+        lambda **at: tr.Cubic([0.0], [1.0], 2.0, **at),
+        lambda **at: tr.Between(slide, [0.0], [1.0], 2.0, **at),
+        lambda **at: tr.Rotation(*quaternions, 2.0, **at),
+        lambda **at: tr.ConstantSpeed([0.0], [0.5], 2.0, **at),
+    )
+    for make in made:
+        assert (make().start, make().end) == (0.0, 2.0)
+        late = make(begin=3.0)
+        assert (late.start, late.end) == (3.0, 5.0)
+        for now, then in zip(make()([0.0, 0.7, 2.0]), late([3.0, 3.7, 5.0]), strict=True):
+            assert then == pytest.approx(now, abs=1e-12)
+        with pytest.raises(TrajectoryError, match="starts at t = 3 s"):
+            late(2.9)
+        with pytest.raises(TrajectoryError, match="ends at t = 5 s"):
+            late(5.1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -51,7 +52,8 @@ def run(
     """Run studies: compute, check what the sources state, write a folder with plots, data and summaries.
 
     The table shows each fact as stated beside what was measured. The exit code is 3 if a fact that should hold does
-    not; a fact that is known not to hold is shown with the reason and does not count.
+    not; a fact that is known not to hold is shown with the reason and does not count. A study in which something breaks
+    is reported, the others are run, and the exit code is 1.
 
     For example:
 
@@ -155,10 +157,10 @@ class Done:
             result = study.run(analyses, quick=quick, tell=lambda name: bar.tell(study.name, name))
             bar.say(f"{study.name}: writing")
             self.folders[study.name] = result.write(output / study.name, pictures)
-        except KinetreeError as problem:
+        except Exception as problem:
             bar.begun = before + len(analyses)
-            self.errors[study.name] = str(problem)
-            complain("red", "error", f"{study.name}: {problem}")
+            self.errors[study.name] = told(problem)
+            complain("red", "error", f"{study.name}: {self.errors[study.name]}")
             return None
         self.results[study.name] = result
         return result
@@ -174,6 +176,15 @@ class Done:
         """For JSON."""
         studies = [r.as_dict() | {"folder": str(self.folders[name])} for name, r in self.results.items()]
         return {"exit_code": self.code, "studies": studies, "errors": self.errors}
+
+
+def told(problem: Exception) -> str:
+    """An error in one line; an unforeseen one with its kind and the place in the code."""
+    if isinstance(problem, (KinetreeError, OSError)):
+        return str(problem)
+    place = traceback.extract_tb(problem.__traceback__)[-1]
+    what = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
+    return f"{what} (in {place.name}, {Path(place.filename).name}, line {place.lineno})"
 
 
 @dataclass

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,36 @@ from ..spatial.scalar import Scalar, sin, where
 from .jets import Jet, as_jet
 from .piecewise import hermite
 from .trajectory import Motion, Trajectory, alike, seconds, vector
+
+
+@dataclass(frozen=True, eq=False)
+class Timed(Trajectory):
+    """Trajectories that begin at a time and last a while: those below have a field ``duration``.
+
+    Parameters
+    ----------
+    begin : float
+        When it starts.
+    """
+
+    begin: float = field(default=0.0, kw_only=True)
+
+    if TYPE_CHECKING:  # a field of its own here would come before those of the trajectories
+
+        @property
+        def duration(self) -> float:
+            """In seconds."""
+
+    @property
+    def start(self) -> float:
+        """When it starts."""
+        return self.begin
+
+    @property
+    def end(self) -> float:
+        """When it arrives."""
+        return self.begin + self.duration
+
 
 # ---------------------------------------------------------------- from one position to another
 
@@ -57,7 +87,7 @@ PROFILES: dict[str, Callable[[Scalar], Scalar]] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Move(Trajectory):
+class Move(Timed):
     """From ``q0`` to ``q1`` on a straight line in joint space, all joints together.
 
     Parameters
@@ -73,7 +103,6 @@ class Move(Trajectory):
     q0: ArrayLike
     q1: ArrayLike
     duration: float
-    begin: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         first = vector(self.q0, "q0")
@@ -85,16 +114,6 @@ class Move(Trajectory):
     def n(self) -> int:
         """Number of degrees of freedom."""
         return int(np.shape(self.q0)[-1])
-
-    @property
-    def start(self) -> float:
-        """When it starts."""
-        return self.begin
-
-    @property
-    def end(self) -> float:
-        """When it arrives."""
-        return self.begin + self.duration
 
     def profile(self, u: Scalar) -> Scalar:
         """How far it is, from 0 to 1, when the part ``u`` of the time has passed."""
@@ -211,7 +230,7 @@ class Quintic(Cubic):
 
 
 @dataclass(frozen=True, eq=False)
-class Between(Trajectory):
+class Between(Timed):
     """From one configuration of a robot to another, quaternion joints included.
 
     Every joint moves along the constant velocity that leads there (a rotation about one
@@ -230,7 +249,6 @@ class Between(Trajectory):
     q1: ArrayLike
     duration: float
     profile: str = "quintic"
-    begin: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "robot", getattr(self.robot, "model", self.robot))
@@ -253,16 +271,6 @@ class Between(Trajectory):
         """Number of position coordinates."""
         return int(self.robot.nq)
 
-    @property
-    def start(self) -> float:
-        """When it starts."""
-        return self.begin
-
-    @property
-    def end(self) -> float:
-        """When it arrives."""
-        return self.begin + self.duration
-
     def motion(self, t: Jet) -> Motion:
         """Positions, velocities and accelerations over any scalar."""
         s = as_jet(PROFILES[self.profile]((t - self.begin) / self.duration))
@@ -273,7 +281,7 @@ class Between(Trajectory):
 
 
 @dataclass(frozen=True, eq=False)
-class Rotation(Trajectory):
+class Rotation(Timed):
     """From one orientation to another about one axis: a quaternion, with angular velocities in body axes.
 
     Parameters
@@ -288,7 +296,6 @@ class Rotation(Trajectory):
     q1: ArrayLike
     duration: float
     profile: str = "quintic"
-    begin: float = field(default=0.0, kw_only=True)
     nq: ClassVar[int] = 4  # type: ignore[misc]
     n: ClassVar[int] = 3  # type: ignore[misc]
 
@@ -301,16 +308,6 @@ class Rotation(Trajectory):
         object.__setattr__(self, "duration", seconds(self.duration))
         if self.profile not in PROFILES:
             raise UnknownNameError("profile", self.profile, PROFILES)
-
-    @property
-    def start(self) -> float:
-        """When it starts."""
-        return self.begin
-
-    @property
-    def end(self) -> float:
-        """When it arrives."""
-        return self.begin + self.duration
 
     def motion(self, t: Jet) -> Motion:
         """Quaternion, angular velocity and acceleration over any scalar."""
@@ -364,7 +361,7 @@ class Constant(Trajectory):
 
 
 @dataclass(frozen=True, eq=False)
-class ConstantSpeed(Trajectory):
+class ConstantSpeed(Timed):
     """q0 + speed t, as the sources turn a crank (000 table 10.4).
 
     Parameters
@@ -377,7 +374,6 @@ class ConstantSpeed(Trajectory):
     q0: ArrayLike
     speed: ArrayLike
     duration: float = math.inf
-    begin: float = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         first = vector(self.q0, "q0")
@@ -390,16 +386,6 @@ class ConstantSpeed(Trajectory):
     def n(self) -> int:
         """Number of degrees of freedom."""
         return int(np.shape(self.q0)[-1])
-
-    @property
-    def start(self) -> float:
-        """When it starts."""
-        return self.begin
-
-    @property
-    def end(self) -> float:
-        """When it ends."""
-        return self.begin + self.duration
 
     def position(self, t: Scalar) -> list[Scalar]:
         """Positions over any scalar."""
