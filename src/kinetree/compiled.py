@@ -27,7 +27,11 @@ from .spatial import Force, Scalar, where
 LARGEST_UNROLLED = 110
 """Bodies up to which a robot becomes straight-line code; larger ones become loops."""
 
-ROLLED = ("inverse_dynamics", "forward_dynamics", "bias_force")
+ROLLED = (
+    "inverse_dynamics", "forward_dynamics", "bias_force", "gravity_force", "joint_wrenches", "kinetic_energy",
+    "potential_energy", "center_of_mass", "center_of_mass_velocity", "momentum", "momentum_rate",
+    "centroidal_momentum_drift", "integrate", "difference", "configuration_rate",
+)  # fmt: skip
 """Algorithms that can be loops."""
 
 QUATERNION_TOLERANCE = 1e-6

@@ -8,25 +8,30 @@ is a schedule for :mod:`kinetree.engine.rolled`.
 What a step hands over stays in a work area: to the children and to the parent through
 pools whose places are reused as soon as they are free (for a chain they stay in the
 processor's nearest cache), and from one pass to a later one through each body's record.
+Sums over all bodies, and what the base receives, grow in places of their own; what is made
+of them is one last step.  Numbers that nobody reads in the end are not kept, and numbers
+that are the same constant for every body are not handed over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
 import numpy as np
 
-from .engine.graph import INPUT, Node
+from .arrays import flatten
+from .engine.graph import CONST, INPUT, Node
 from .engine.rolled import Place, Step
 from .errors import UnsupportedError
 from .model.tree import BASE, Link, Model
 from .spatial import ZERO3, AxisRotation, Force, Matrix3, MatrixRotation, RigidInertia, Symmetric3, Transform, Vec3
 
 # Words of a schedule's entry: the step's address, then offsets.
-STEP, PARAMS, RECORD, OWN_POOL, PARENT_POOL, OWN_SUM, PARENT_SUM, OUT, FIRST_INPUT = range(9)
+STEP, PARAMS, RECORD, OWN_POOL, PARENT_POOL, OWN_SUM, PARENT_SUM, TOTAL, OUT, FIRST_INPUT = range(10)
 
 
 # ------------------------------------------------------------------ values made of scalars
@@ -97,14 +102,16 @@ class RolledTree:
         self.tree = tree
         self.gravity = tree.gravity
         self.nq, self.nv = tree.nq, tree.nv
-        self.links = tree.links
+        self.links, self.bodies = tree.links, tree.bodies
         self.walk = self
         self.groups: list[Group] = []
         self.group_of: list[int] = []
         self._group()
         self.passes: list[Pass] = []
-        self.inputs: list[str] = []
+        self.last = Trace(self)
+        """What is made of sums over all bodies."""
         self.record_size = [0] * len(self.groups)
+        self.n_totals = 0
 
     def _group(self) -> None:
         tree = self.tree
@@ -135,60 +142,94 @@ class RolledTree:
         """Joint coordinates."""
         return InputColumn(q, "q")
 
-    def rates(self, v: InputVector) -> InputColumn:
-        """Joint velocities, accelerations or forces."""
-        return InputColumn(v, "v")
+    def rates(self, v: Any) -> Any:
+        """Joint velocities, accelerations or forces; numbers that are known must be zeros."""
+        if isinstance(v, InputVector):
+            return InputColumn(v, "v")
+        if any(x != 0.0 for x in v):
+            raise UnsupportedError("this algorithm cannot be rolled into a loop: it has rates of its own")
+        return AtRest()
 
     def outward(self, step: Callable[..., Any], base: Any, *columns: Any) -> PerBody:
         """From the base to the tips."""
-        this = Pass(self, outward=True)
-        self.passes.append(this)
         carried = _Carried(base)
-        values = []
-        for g, group in enumerate(self.groups):
-            trace = this.traces[g]
-            parent = base if group.is_root else carried.proxy(trace)
-            values.append(step(trace.link, parent, *(_value(c, trace) for c in columns)))
-        for g, group in enumerate(self.groups):
+        while True:  # until what seemed to be the same for every body is
+            this = Pass(self, outward=True)
+            values = []
+            for trace, group in zip(this.traces, self.groups, strict=True):
+                parent = base if group.is_root else _Proxy(carried, trace)
+                values.append(step(trace.link, parent, *(_value(c, trace) for c in columns)))
+            if carried.settled(v for v, group in zip(values, self.groups, strict=True) if group.has_children):
+                break
+        for trace, group, value in zip(this.traces, self.groups, values, strict=True):
             if group.has_children:
-                this.pool_size = max(this.pool_size, carried.store(this.traces[g], values[g]))
+                carried.store(trace, value)
+        self.passes.append(this)
         return PerBody(self, this, values)
 
     def each(self, function: Callable[..., Any], *columns: Any) -> PerBody:
         """Every body by itself: done within the last pass."""
+        if not self.passes:
+            self.passes.append(Pass(self, outward=True))
         this = self.passes[-1]
         values = [function(t.link, *(_value(c, t) for c in columns)) for t in this.traces]
         return PerBody(self, this, values)
 
-    def inward(self, step: Callable[..., Any], own: PerBody, *columns: Any) -> tuple[PerBody, None]:
+    def inward(self, step: Callable[..., Any], own: PerBody, *columns: Any) -> tuple[PerBody, Any]:
         """From the tips to the base."""
         this = Pass(self, outward=False)
         self.passes.append(this)
-        values = []
-        for g, group in enumerate(self.groups):
-            trace = this.traces[g]
+        values, on_base = [], []
+        for trace, group in zip(this.traces, self.groups, strict=True):
             total = _value(own, trace)
             if group.has_children:
                 total = _add(total, trace.found("work", OWN_SUM, 0, total))
             result, handed = step(trace.link, total, *(_value(c, trace) for c in columns))
             values.append(result)
-            if not group.is_root:
-                parts = scalars(handed)
-                this.pool_size = max(this.pool_size, len(parts))
-                for k, x in enumerate(parts):
-                    trace.put("work", PARENT_SUM, k, x, accumulate=not group.adds_first)
-        return PerBody(self, this, values), None
+            if group.is_root:
+                on_base.append((trace, handed))
+                continue
+            for k, x in enumerate(scalars(handed)):
+                trace.put("work", PARENT_SUM, k, x, accumulate=not group.adds_first)
+        return PerBody(self, this, values), self._summed(on_base, on_base[0][1])
 
-    def collect(self, per_body: PerBody) -> Collected:
+    def total(self, per_body: PerBody, zero: Any) -> Any:
+        """Sum over all bodies, for the last step."""
+        return _add(zero, self._summed(list(zip(per_body.made_in.traces, per_body.values, strict=True)), zero))
+
+    def _summed(self, parts: Sequence[tuple[Trace, Any]], template: Any) -> Any:
+        """The sum of values of several traces, as the last step finds it."""
+        first, size = self.n_totals, len(scalars(template))
+        self.n_totals += size
+        for trace, value in parts:
+            for k, x in enumerate(_as_many(value, size)):
+                trace.put("work", TOTAL, first + k, x, accumulate=True)
+        return self.last.found("work", TOTAL, first, template)
+
+    def collect(self, per_body: PerBody) -> Laid:
         """Results of the joints, laid out like ``v``."""
-        for trace, values in zip(per_body.made_in.traces, per_body.values, strict=True):
-            for k, x in enumerate(values):
-                trace.put("out", OUT, k, x)
-        return Collected()
+        return Laid(per_body, "v")
+
+    def side_by_side(self, per_body: PerBody, layout: str) -> Laid:
+        """Numbers of the joints, laid out like ``q`` or ``v``."""
+        return Laid(per_body, layout)
 
 
-class Collected(list[Any]):
-    """The output vector, already stored."""
+@dataclass
+class Laid:
+    """A result with some numbers per joint."""
+
+    per_body: PerBody
+    layout: str
+
+
+@dataclass(frozen=True)
+class AtRest:
+    """Rates that are zero."""
+
+    def value(self, trace: Trace) -> list[float]:
+        """One per freedom of the body at hand."""
+        return [0.0] * trace.link.kind.nv
 
 
 @dataclass(frozen=True)
@@ -215,12 +256,15 @@ class InputColumn:
 
 
 class Trace:
-    """One step being traced for one group."""
+    """One step being traced for one group, or (without a group) for the tree as a whole."""
 
-    def __init__(self, rolled: RolledTree, group: int) -> None:
+    link: Link
+
+    def __init__(self, rolled: RolledTree, group: int = -1) -> None:
         self.step = Step()
         self.rolled, self.group = rolled, group
-        self.link = self._symbolic_link()
+        if group >= 0:
+            self.link = self._symbolic_link()
 
     def at(self, base: str, word: int, index: int) -> Node:
         """A number found at a place."""
@@ -274,7 +318,6 @@ class Pass:
     def __init__(self, rolled: RolledTree, outward: bool) -> None:
         self.outward = outward
         self.traces = [Trace(rolled, g) for g in range(len(rolled.groups))]
-        self.pool_size = 0
 
 
 @dataclass
@@ -326,31 +369,72 @@ class PerBody:
 
 
 class _Carried:
-    """What children see of their parent: only the fields they look at are kept."""
+    """What children see of their parent: only the fields they look at are kept.
+
+    A number that the base has and every body hands on unchanged (the velocities of a robot at
+    rest, two of three directions in a plane) stays a constant: each is taken for one until some
+    body proves otherwise.
+    """
 
     def __init__(self, base: Any) -> None:
         self.base = base
         self.starts: dict[Any, int] = {}
-        self.size = 0
+        self.constants: list[float | None] = []
 
     def field(self, trace: Trace, key: Any) -> Any:
         """A field of the parent as numbers in its pool."""
-        template = self.base[key] if isinstance(key, int) else getattr(self.base, key)
+        template = _field(self.base, key)
         if key not in self.starts:
-            self.starts[key] = self.size
-            self.size += len(scalars(template))
-        return trace.found("work", PARENT_POOL, self.starts[key], template)
+            self.starts[key] = len(self.constants)
+            self.constants += [_constant(x) for x in scalars(template)]
+        index = count(self.starts[key])
 
-    def proxy(self, trace: Trace) -> Any:
-        """An object with the parent's fields."""
-        return _Proxy(self, trace)
+        def number(_: Any) -> Any:
+            k = next(index)
+            known = self.constants[k]
+            return trace.at("work", PARENT_POOL, k) if known is None else known
 
-    def store(self, trace: Trace, value: Any) -> int:
-        """Keep the fields that children asked for; returns how many numbers that is."""
+        return rebuild(template, number, expand_zero=True)
+
+    def _numbers(self, value: Any) -> Iterator[tuple[int, Any]]:
         for key, start in self.starts.items():
-            for k, x in enumerate(scalars(value[key] if isinstance(key, int) else getattr(value, key))):
-                trace.put("work", OWN_POOL, start + k, x)
-        return self.size
+            size = len(scalars(_field(self.base, key)))
+            yield from enumerate(_as_many(_field(value, key), size), start)
+
+    def settled(self, values: Iterable[Any]) -> bool:
+        """Whether all that was taken for constant is; what is not will not be again."""
+        right = True
+        for value in values:
+            for k, x in self._numbers(value):
+                if self.constants[k] is not None and self.constants[k] != _constant(x):
+                    self.constants[k] = None
+                    right = False
+        return right
+
+    def store(self, trace: Trace, value: Any) -> None:
+        """Keep what children asked for."""
+        for k, x in self._numbers(value):
+            if self.constants[k] is None:
+                trace.put("work", OWN_POOL, k, x)
+
+
+def _field(value: Any, key: Any) -> Any:
+    return value[key] if isinstance(key, int) else getattr(value, key)
+
+
+def _constant(x: Any) -> float | None:
+    """The number, if it is one already."""
+    if not isinstance(x, Node):
+        return float(x)
+    return float(x.graph.values[x.index]) if x.graph.kinds[x.index] == CONST else None
+
+
+def _as_many(value: Any, size: int) -> list[Any]:
+    """A value's scalars, of which there must be as many for every body."""
+    found = scalars(value)
+    if len(found) != size:
+        raise UnsupportedError("this algorithm cannot be rolled into a loop: what bodies hand on differs in kind")
+    return found
 
 
 class _Proxy:
@@ -365,7 +449,7 @@ class _Proxy:
 
 
 def _value(column: Any, trace: Trace) -> Any:
-    if isinstance(column, (PerBody, InputColumn)):
+    if isinstance(column, (PerBody, InputColumn, AtRest)):
         return column.value(trace)
     if isinstance(column, list) and all(x is None for x in column):
         return None
@@ -398,46 +482,100 @@ def roll(function: Callable[..., Any], tree: Model, layouts: Sequence[str], opti
     vectors: list[Any] = [InputVector(k) for k in range(len(layouts))]
     if layouts and layouts[-1] == "wrench":
         vectors[-1] = InputColumn(vectors[-1], "wrench")
-    result = function(rolled, *vectors, **options)
-    if not isinstance(result, Collected):
-        raise UnsupportedError("only algorithms that return one number per degree of freedom can be rolled into a loop")
-    return _schedule(rolled, layouts)
+    out_at = _store(rolled, function(rolled, *vectors, **options))
+    return _schedule(rolled, layouts, out_at)
 
 
-def _forget_what_nobody_reads(rolled: RolledTree) -> None:
-    """Drop numbers that were kept for a later pass which then had no use for them; close the gaps."""
-    needed: list[set[int]] = [set() for _ in rolled.groups]
-    for this in reversed(rolled.passes):
-        for g, trace in enumerate(this.traces):
-            step = trace.step
-            kept = [
-                (target, node)
-                for target, node in zip(step.targets, step.outputs, strict=True)
-                if target[0].word != RECORD or target[0].base != "work" or target[0].index in needed[g]
-            ]
-            step.targets, step.outputs = [t for t, _ in kept], [n for _, n in kept]
-            for i in step.graph.reachable(step.outputs):
-                if step.graph.kinds[i] == INPUT:
-                    place = step.sources[int(step.graph.values[i])]
-                    if place.base == "work" and place.word == RECORD:
-                        needed[g].add(place.index)
-    for g, slots in enumerate(needed):
-        number = {slot: k for k, slot in enumerate(sorted(slots))}
-        rolled.record_size[g] = len(slots)
+def _store(rolled: RolledTree, result: Any) -> Callable[[Link], int]:
+    """Let the steps write the result; returns where in it a body's share begins."""
+    if isinstance(result, (Laid, PerBody)):
+        per_body = result.per_body if isinstance(result, Laid) else result
+        shares = [list(_leaves(flatten(value))) for value in per_body.values]
+        for trace, share in zip(per_body.made_in.traces, shares, strict=True):
+            for k, x in enumerate(share):
+                trace.put("out", OUT, k, x)
+        if isinstance(result, PerBody):
+            return lambda link: len(shares[0]) * link.index
+        return lambda link: (link.q_slice if result.layout == "q" else link.v_slice).start
+    for k, x in enumerate(_leaves(flatten(result))):
+        rolled.last.put("out", OUT, k, x)
+    return lambda link: 0
 
-        def moved(place: Place, number: dict[int, int] = number) -> Place:
-            if place.base != "work" or place.word != RECORD:
+
+def _leaves(nested: Any) -> Iterator[Any]:
+    if isinstance(nested, list):
+        for x in nested:
+            yield from _leaves(x)
+    else:
+        yield nested
+
+
+class _Read:
+    """Which places of the work area are read by a step that matters; the others are dropped and the gaps closed.
+
+    Places are told apart by where they are: in the records of a group, in the pool of a pass, among the totals.
+    """
+
+    def __init__(self, rolled: RolledTree) -> None:
+        self.rolled = rolled
+        self.read: dict[Any, set[int]] = defaultdict(set)
+        stages = [*rolled.passes, None]
+        for this in reversed(stages):
+            while self._reads_more(this):  # what a body reads its neighbour must write, for which it reads more
+                pass
+        self.number = {area: {k: i for i, k in enumerate(sorted(read))} for area, read in self.read.items()}
+        for this in stages:
+            for trace in self._traces(this):
+                self._tidy(this, trace)
+
+    def size(self, area: Any) -> int:
+        """How many numbers are kept there."""
+        return len(self.read[area])
+
+    def _traces(self, this: Pass | None) -> list[Trace]:
+        return [self.rolled.last] if this is None else this.traces
+
+    def _area(self, this: Pass | None, trace: Trace, place: Place) -> Any:
+        if place.base != "work":
+            return None
+        if place.word in (RECORD, TOTAL):
+            return (place.word, trace.group if place.word == RECORD else None)
+        return this
+
+    def _wanted(self, this: Pass | None, trace: Trace) -> list[tuple[tuple[Place, bool], int]]:
+        """What a step writes and somebody reads, with the node it comes from."""
+        return [
+            (target, node)
+            for target, node in zip(trace.step.targets, trace.step.outputs, strict=True)
+            if target[0].base == "out" or target[0].index in self.read[self._area(this, trace, target[0])]
+        ]
+
+    def _reads_more(self, this: Pass | None) -> bool:
+        before = sum(map(len, self.read.values()))
+        for trace in self._traces(this):
+            graph = trace.step.graph
+            for i in graph.reachable([node for _, node in self._wanted(this, trace)]):
+                if graph.kinds[i] == INPUT:
+                    place = trace.step.sources[int(graph.values[i])]
+                    if place.base == "work":
+                        self.read[self._area(this, trace, place)].add(place.index)
+        return sum(map(len, self.read.values())) > before
+
+    def _tidy(self, this: Pass | None, trace: Trace) -> None:
+        def moved(place: Place) -> Place:
+            area = self._area(this, trace, place)
+            if area is None:
                 return place
-            return Place("work", RECORD, number.get(place.index, -1))  # -1: never read
+            return replace(place, index=self.number.get(area, {}).get(place.index, -1))  # -1: never read
 
-        for this in rolled.passes:
-            step = this.traces[g].step
-            step.sources = [moved(p) for p in step.sources]
-            step.targets = [(moved(p), a) for p, a in step.targets]
+        kept = self._wanted(this, trace)
+        trace.step.targets = [(moved(place), accumulate) for (place, accumulate), _ in kept]
+        trace.step.outputs = [node for _, node in kept]
+        trace.step.sources = [moved(place) for place in trace.step.sources]
 
 
-def _schedule(rolled: RolledTree, layouts: Sequence[str]) -> Schedule:
-    _forget_what_nobody_reads(rolled)
+def _schedule(rolled: RolledTree, layouts: Sequence[str], out_at: Callable[[Link], int]) -> Schedule:
+    read = _Read(rolled)
     tree, bodies = rolled.tree, len(rolled.tree.links)
     params: list[float] = []
     params_at = []
@@ -445,29 +583,46 @@ def _schedule(rolled: RolledTree, layouts: Sequence[str]) -> Schedule:
         params_at.append(len(params))
         constants = _constants(link)
         params += [constants[k] for k in rolled.groups[rolled.group_of[link.index]].varying]
-    records = np.array([rolled.record_size[g] for g in rolled.group_of])
+    records = [read.size((RECORD, g)) for g in rolled.group_of]
     record_at = np.concatenate([[0], np.cumsum(records)])
+    total_at = int(record_at[-1])
+    n_totals = read.size((TOTAL, None))
     sizes = {"q": tree.nq, "v": tree.nv, "wrench": 6 * bodies}
     starts = [sum(sizes[layout] for layout in layouts[:k]) for k in range(len(layouts))]
-    steps: list[Step] = []
-    rows: list[list[int]] = []
+    whole = [0] * (FIRST_INPUT + len(layouts))
+    whole[TOTAL] = total_at
+    steps: list[Step] = [_cleared(n_totals)] if n_totals else []
+    rows: list[list[int]] = [[0, *whole[1:]]] if n_totals else []
     pools = 0
     for this in rolled.passes:
-        first = len(steps)
+        if not any(trace.step.outputs for trace in this.traces):
+            continue
+        first, size = len(steps), read.size(this)
         steps += [t.step for t in this.traces]
         places, used = _pool_places(tree, this.outward)
         order = range(bodies) if this.outward else reversed(range(bodies))
-        start = int(record_at[-1])
-        pools = max(pools, used * this.pool_size)
+        start = total_at + n_totals
+        pools = max(pools, used * size)
         for i in order:
             link = tree.links[i]
-            own = start + places[i] * this.pool_size
-            parent = start + (places[link.parent] if link.parent != BASE else 0) * this.pool_size
+            own = start + places[i] * size
+            parent = start + (places[link.parent] if link.parent != BASE else 0) * size
             within = {"q": link.q_slice.start, "v": link.v_slice.start, "wrench": 6 * i}
             shares = [start_of + within[layout] for start_of, layout in zip(starts, layouts, strict=True)]
             head = (first + rolled.group_of[i], params_at[i], int(record_at[i]), own, parent, own, parent)
-            rows.append([*head, link.v_slice.start, *shares])
-    return Schedule(steps, np.array(rows, dtype=np.int64), np.array(params or [0.0]), int(record_at[-1]) + pools)
+            rows.append([*head, total_at, out_at(link), *shares])
+    if rolled.last.step.outputs:
+        rows.append([len(steps), *whole[1:]])
+        steps.append(rolled.last.step)
+    return Schedule(steps, np.array(rows, dtype=np.int64), np.array(params or [0.0]), total_at + n_totals + pools)
+
+
+def _cleared(n_totals: int) -> Step:
+    """The step that lets sums begin at zero."""
+    step = Step()
+    for k in range(n_totals):
+        step.store(Place("work", TOTAL, k), step.graph.const(0.0))
+    return step
 
 
 def _pool_places(tree: Model, outward: bool) -> tuple[list[int], int]:

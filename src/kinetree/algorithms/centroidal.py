@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ..model.tree import Model
-from ..spatial import ZERO3, ZERO_FORCE, Force, Motion, RigidInertia, Scalar, Vec3
+from ..model.tree import Link, Model
+from ..spatial import ZERO3, ZERO_FORCE, Force, Motion, RigidInertia, Scalar, Transform, Vec3
 from .composite_body import composite_inertias
-from .kinematics import Posed, poses, twists
-from .passes import Scalars, add
+from .kinematics import Carried, Posed, Twist, poses, twists, velocities
+from .passes import Scalars, add, each, inward, part, positions
 
 
 def total_inertia(tree: Model, posed: Sequence[Posed]) -> RigidInertia:
@@ -20,15 +20,28 @@ def total_inertia(tree: Model, posed: Sequence[Posed]) -> RigidInertia:
     return composite_inertias(tree, [p.transform for p in posed])[1]
 
 
+def first_moment(tree: Model, q: Scalars) -> tuple[Scalar, Vec3]:
+    """Mass of all moving bodies, and the sum of their masses times positions: m and m c, tips to base."""
+
+    def own(link: Link) -> tuple[Scalar, Vec3]:
+        return link.inertia.mass, link.inertia.first
+
+    def hand_on(link: Link, total: tuple[Scalar, Vec3], q: Scalars) -> tuple[None, tuple[Scalar, Vec3]]:
+        return None, _moment_in_parent(link.transform(q), *total)
+
+    _, everything = inward(tree, hand_on, each(tree, own), positions(tree, q))
+    return everything or (0.0, ZERO3)
+
+
 def center_of_mass(tree: Model, q: Scalars) -> Vec3:
     """Position of the centre of mass."""
-    total = total_inertia(tree, poses(tree, q))
-    return total.first * (1.0 / total.mass)
+    mass, moment = first_moment(tree, q)
+    return moment * (1.0 / mass)
 
 
 def center_of_mass_velocity(tree: Model, q: Scalars, v: Scalars) -> Vec3:
     """Velocity of the centre of mass."""
-    return momentum(tree, q, v).force * (1.0 / total_mass(tree))
+    return momentum(tree, q, v, "origin").force * (1.0 / total_mass(tree))
 
 
 def total_mass(tree: Model) -> float:
@@ -38,13 +51,32 @@ def total_mass(tree: Model) -> float:
 
 def momentum(tree: Model, q: Scalars, v: Scalars, about: str = "com") -> Force:
     """Angular and linear momentum, about the centre of mass or the world's origin."""
-    posed = poses(tree, q)
-    total = ZERO_FORCE
-    for link, p, t in zip(tree.links, posed, twists(tree, q, v, None, posed), strict=True):
-        total = total + p.pose.force_to_parent(link.inertia @ t.velocity)
-    if about == "origin":
-        return total
-    return _about(total, _com(total_inertia(tree, posed)))
+
+    def own(link: Link, m: Carried) -> Force:
+        return link.inertia @ m.velocity
+
+    moving = velocities(tree, q, v)
+    return _gathered(tree, each(tree, own, moving), part(moving, 0), about)
+
+
+def _gathered(tree: Model, forces: Sequence[Force], transforms: Sequence[Transform], about: str) -> Force:
+    """The sum of one force (or momentum) per body, each in body coordinates, seen from the world."""
+
+    def own(link: Link, force: Force) -> tuple[Force, Scalar, Vec3]:
+        return force, link.inertia.mass, link.inertia.first
+
+    def hand_on(link: Link, total: tuple[Force, Scalar, Vec3], x: Transform) -> tuple[None, tuple[Force, Scalar, Vec3]]:
+        force, mass, first = total
+        return None, (x.force_to_parent(force), *_moment_in_parent(x, mass, first))
+
+    _, everything = inward(tree, hand_on, each(tree, own, forces), transforms)
+    force, mass, first = everything or (ZERO_FORCE, 0.0, ZERO3)
+    return force if about == "origin" else _about(force, first * (1.0 / mass))
+
+
+def _moment_in_parent(x: Transform, mass: Scalar, first: Vec3) -> tuple[Scalar, Vec3]:
+    """Mass and first moment about the parent's origin, along the parent's axes."""
+    return mass, x.rotate(first) + x.translation * mass
 
 
 def centroidal_matrix(tree: Model, q: Scalars) -> list[Force]:
@@ -73,12 +105,12 @@ def momentum_rate(tree: Model, q: Scalars, v: Scalars, a: Scalars | None) -> For
     About the moving centre of mass the transport term vanishes, because the linear
     momentum is parallel to the centre's velocity.
     """
+
+    def own(link: Link, t: Twist) -> Force:
+        return link.inertia @ t.acceleration + t.velocity.cross_force(link.inertia @ t.velocity)
+
     posed = poses(tree, q)
-    total = ZERO_FORCE
-    for link, p, t in zip(tree.links, posed, twists(tree, q, v, a, posed), strict=True):
-        rate = link.inertia @ t.acceleration + t.velocity.cross_force(link.inertia @ t.velocity)
-        total = total + p.pose.force_to_parent(rate)
-    return _about(total, _com(total_inertia(tree, posed)))
+    return _gathered(tree, each(tree, own, twists(tree, q, v, a, posed)), part(posed, 1), "com")
 
 
 def centroidal_matrix_rate(tree: Model, q: Scalars, v: Scalars) -> list[Force]:

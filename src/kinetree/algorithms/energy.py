@@ -2,41 +2,40 @@
 
 from __future__ import annotations
 
-from ..model.tree import Model
+from ..model.tree import Link, Model
 from ..spatial import Scalar, Vec3
-from .kinematics import poses, twists
+from .centroidal import first_moment
+from .kinematics import Carried, velocities
 from .newton_euler import Wrenches
-from .passes import Scalars, present, rates
+from .passes import Scalars, each, present, rates, total
 
 
 def kinetic_energy(tree: Model, q: Scalars, v: Scalars) -> Scalar:
     """Half v I v over the bodies, plus that of the rotors."""
-    total: Scalar = 0.0
-    for link, twist, own in zip(tree.links, twists(tree, q, v), rates(tree, v), strict=True):
-        total = total + 0.5 * twist.velocity.dot(link.inertia @ twist.velocity)
-        for inertia, rate in zip(link.armature, own, strict=True):
+
+    def twice(link: Link, m: Carried, rates: Scalars) -> Scalar:
+        energy = m.velocity.dot(link.inertia @ m.velocity)
+        for inertia, rate in zip(link.armature, rates, strict=True):
             if present(inertia):
-                total = total + 0.5 * inertia * rate * rate
-    return total
+                energy = energy + inertia * rate * rate
+        return energy
+
+    return 0.5 * total(tree, each(tree, twice, velocities(tree, q, v), rates(tree, v)), 0.0)
 
 
 def power(tree: Model, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches) -> Scalar:
     """Of joint forces along the joints' velocities and of wrenches along the bodies' (002 eq. 3.17)."""
-    total: Scalar = 0.0
+    power: Scalar = 0.0
     for rate, force in zip(v, tau, strict=True):
-        total = total + rate * force
+        power = power + rate * force
     if any(load is not None for load in wrenches):
-        for twist, load in zip(twists(tree, q, v), wrenches, strict=True):
+        for moving, load in zip(velocities(tree, q, v), wrenches, strict=True):
             if load is not None:
-                total = total + twist.velocity.dot(load)
-    return total
+                power = power + moving.velocity.dot(load)
+    return power
 
 
 def potential_energy(tree: Model, q: Scalars, gravity: Scalars) -> Scalar:
     """Minus the work of gravity from the world's origin (000 L4321, sign corrected)."""
-    g = Vec3.of(gravity)
-    total: Scalar = 0.0
-    for link, posed in zip(tree.links, poses(tree, q), strict=True):
-        moment = posed.pose.rotate(link.inertia.first) + posed.pose.translation * link.inertia.mass
-        total = total - g.dot(moment)
-    return total
+    _, moment = first_moment(tree, q)
+    return -Vec3.of(gravity).dot(moment)

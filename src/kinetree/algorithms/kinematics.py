@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..model.tree import BASE, Link, Model
-from ..spatial import IDENTITY, ZERO_MOTION, Motion, Scalar, Transform, combine
-from .passes import Scalars, bias_motion, outward, positions, rates
+from ..spatial import BASIS, IDENTITY, ZERO_MOTION, Matrix3, MatrixRotation, Motion, Scalar, Transform, combine
+from .passes import Scalars, bias_motion, each, nothing, outward, positions, rates, side_by_side
 
 
 class Posed(NamedTuple):
@@ -25,7 +25,14 @@ class Twist(NamedTuple):
     acceleration: Motion
 
 
-AT_ORIGIN = Posed(IDENTITY, IDENTITY, ())
+class Carried(NamedTuple):
+    """A body's pose in its parent, and its spatial velocity in its own frame."""
+
+    transform: Transform
+    velocity: Motion
+
+
+AT_ORIGIN = Posed(Transform((MatrixRotation(Matrix3(*BASIS)),)), IDENTITY, ())
 AT_REST = Twist(ZERO_MOTION, ZERO_MOTION)
 
 
@@ -37,6 +44,16 @@ def poses(tree: Model, q: Scalars) -> list[Posed]:
         return Posed((parent.pose @ x).collapsed(), x, link.subspace(q))
 
     return outward(tree, step, AT_ORIGIN, positions(tree, q))
+
+
+def velocities(tree: Model, q: Scalars, v: Scalars) -> list[Carried]:
+    """Spatial velocity of every body (002 eq. 4.6)."""
+
+    def step(link: Link, parent: Carried, q: Scalars, v: Scalars) -> Carried:
+        x = link.transform(q)
+        return Carried(x, x.motion_to_child(parent.velocity) + combine(link.subspace(q), v))
+
+    return outward(tree, step, Carried(IDENTITY, ZERO_MOTION), positions(tree, q), rates(tree, v))
 
 
 def twists(
@@ -56,7 +73,7 @@ def twists(
         return Twist(velocity, acceleration)
 
     posed = posed or poses(tree, q)
-    accelerations = [None] * len(tree.links) if a is None else rates(tree, a)
+    accelerations = nothing(tree) if a is None else rates(tree, a)
     return outward(tree, step, AT_REST, posed, positions(tree, q), rates(tree, v), accelerations)
 
 
@@ -104,14 +121,17 @@ def classical(velocity: Motion, spatial: Motion) -> Motion:
 
 def configuration_rate(tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:
     """Time derivative of ``q``."""
-    return [x for j in tree.joints if not j.mimic for x in j.kind.rate(q[j.q_slice], v[j.v_slice])]
+    moving = each(tree, lambda link, q, v: link.kind.rate(q, v), positions(tree, q), rates(tree, v))
+    return side_by_side(tree, moving, "q")
 
 
 def integrate(tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:
     """Configuration reached after unit time with constant ``v``."""
-    return [x for j in tree.joints if not j.mimic for x in j.kind.integrate(q[j.q_slice], v[j.v_slice])]
+    reached = each(tree, lambda link, q, v: link.kind.integrate(q, v), positions(tree, q), rates(tree, v))
+    return side_by_side(tree, reached, "q")
 
 
 def difference(tree: Model, q0: Scalars, q1: Scalars) -> list[Scalar]:
     """The constant ``v`` that leads from one configuration to the other in unit time."""
-    return [x for j in tree.joints if not j.mimic for x in j.kind.difference(q0[j.q_slice], q1[j.q_slice])]
+    apart = each(tree, lambda link, q0, q1: link.kind.difference(q0, q1), positions(tree, q0), positions(tree, q1))
+    return side_by_side(tree, apart, "v")

@@ -95,7 +95,7 @@ def inertia_force(link: Link, m: Moving, external: Force | None) -> Force:
 
 def inverse_dynamics(
     tree: Model, q: Scalars, v: Scalars, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None
-) -> tuple[list[Scalar], list[Force]]:
+) -> tuple[list[Scalar], Sequence[Force]]:
     """Joint forces for a motion, and the wrench each joint passes to its body, in body coordinates."""
     accelerations = nothing(tree) if a is None else rates(tree, a)
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), accelerations)
@@ -108,4 +108,4 @@ def inverse_dynamics(
         return (tau, total), m.transform.force_to_parent(total)
 
     results, _ = inward(tree, hand_on, own, moving, accelerations)
-    return collect(tree, part(results, 0)), list(part(results, 1))
+    return collect(tree, part(results, 0)), part(results, 1)

@@ -60,6 +60,15 @@ def each(tree: Model, function: Callable[..., Any], *per_body: Sequence[Any]) ->
     return [function(link, *(column[link.index] for column in per_body)) for link in tree.links]
 
 
+def total(tree: Model, per_body: Sequence[Any], zero: Any) -> Any:
+    """Sum over all bodies, begun with ``zero``."""
+    if tree.walk is not None:
+        return tree.walk.total(per_body, zero)
+    for value in per_body:
+        zero = add(zero, value)
+    return zero
+
+
 def part(per_body: Sequence[Any], index: int) -> Sequence[Any]:
     """One component of what a pass returned for every body."""
     own = getattr(per_body, "part", None)
@@ -108,6 +117,13 @@ def collect(tree: Model, per_body: Sequence[Sequence[Scalar]]) -> list[Scalar]:
         for k, value in zip(range(link.v_slice.start, link.v_slice.stop), values, strict=True):
             total[k] = add(total[k], value * link.ratio if link.follows else value)
     return total
+
+
+def side_by_side(tree: Model, per_body: Sequence[Sequence[Scalar]], layout: str) -> list[Scalar]:
+    """Each joint's own numbers, laid out like ``"q"`` or ``"v"``; followers have none."""
+    if tree.walk is not None:
+        return tree.walk.side_by_side(per_body, layout)
+    return [x for link, values in zip(tree.links, per_body, strict=True) if not link.follows for x in values]
 
 
 def bias_motion(link: Link, q: Scalars, v: Scalars) -> Motion | None:
