@@ -250,10 +250,34 @@ def test_a_missing_value(tmp_path, table, reader):
     refused(tmp_path, faulty(table, 51, cell(9, " ")), "motion.csv, line 51", "'v_joint_3' is missing")
 
 
-def test_faults_after_blank_lines_and_in_later_parts(tmp_path, table, reader, monkeypatch):
+def test_faults_in_later_parts(tmp_path, table, reader, monkeypatch):
     monkeypatch.setattr(tables, "BLOCK", 2000)
-    faulty(table, 40, lambda line: "\n\n" + cell(5, "five")(line))
-    refused(tmp_path, table, "motion.csv, line 42", "'five'")
+    refused(tmp_path, faulty(table, 40, cell(5, "five")), "motion.csv, line 40", "'five'")
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("gap", ["\n", "\n\n\n", "  \n"])
+@pytest.mark.parametrize("block", [1, 2000, 10**6])
+def test_an_empty_line_between_rows(tmp_path, table, reader, monkeypatch, block, gap, newline):
+    """Rows of a lost sample were passed over in silence."""
+    monkeypatch.setattr(tables, "BLOCK", block)
+    whole = table.read_bytes()
+    for line in (2, 40):
+        faulty(table, line, lambda text: gap + text)
+        table.write_bytes(table.read_bytes().replace(b"\n", newline.encode()))
+        refused(tmp_path, table, f"motion.csv, line {line}:", "line is empty")
+        table.write_bytes(whole)
+
+
+def test_an_empty_line_among_rows_of_one_number(tmp_path, reader):
+    wanted = {"q": ["angle"]}
+    path = tmp_path / "one.csv"
+    path.write_text("q_angle\n1.0\n\n2.0\n")
+    with pytest.raises(kt.FileFormatError, match=r"one.csv, line 3: the line is empty"):
+        [part.read() for part in tables.open_table(path, wanted).parts()]
+    path.write_text("q_angle\n1.0\n2.0\n\n")
+    (part,) = tables.open_table(path, wanted).parts()
+    assert part.read().arrays[0].tolist() == [[1.0], [2.0]]
 
 
 @pytest.mark.parametrize("block", [1000, 10**6])
@@ -400,13 +424,15 @@ def test_a_hundred_thousand_rows_take_little_processor_time(tmp_path):
         lambda text: text.replace("\n", "\r\n"),
         lambda text: "\ufeff" + text,
         lambda text: text.replace(",", " , "),
-        lambda text: text.replace("\n", "\n\n"),
+        lambda text: text + "\n\n\n",
+        lambda text: text + "\r\n",
         lambda text: text.rstrip("\n"),
         lambda text: text.replace(",0.", ",+0."),
         lambda text: "\n".join([text.split("\n")[0], *(",".join(f'"{x}"' for x in line.split(","))
                                                       for line in text.split("\n")[1:] if line)]),
     ],
-    ids=["windows", "byte order mark", "spaces", "blank lines", "no last newline", "plus signs", "quotes"],
+    ids=["windows", "byte order mark", "spaces", "lines at the end", "one line at the end",
+         "no last newline", "plus signs", "quotes"],
 )  # fmt: skip
 def test_dresses_of_the_same_table(tmp_path, arm, motion, table, reader, dress):
     table.write_bytes(dress(table.read_text()).encode())

@@ -100,7 +100,10 @@ def open_table(path: Path, wanted: Wanted) -> Source:
 
 
 class CsvTable:
-    """Comma-separated values; semicolons and tabs are understood, too."""
+    """Comma-separated values; semicolons and tabs are understood, too.
+
+    Every line is a row.  An empty one is a fault (a lost sample, perhaps) but for those at the end of the file.
+    """
 
     def __init__(self, path: Path, wanted: Wanted) -> None:
         self.path, self.file = path, str(path)
@@ -133,23 +136,33 @@ class CsvTable:
     def parts(self) -> Iterator[Part]:
         """Blocks of whole lines."""
         size = max(1, self.path.stat().st_size)
-        line = 1
+        line, empty = 1, 0
         with self.path.open("rb") as stream:
             for _ in range(self.skipped + self.has_header):
                 stream.readline()
                 line += 1
             while block := stream.read(BLOCK) + stream.readline():
-                yield self._part(block, line, len(block) / size)
+                rows = block.rstrip(b"\r\n")
+                if rows:
+                    yield self._part(rows, line, len(block) / size, empty)
+                if block.count(b"\n", len(rows)) > bool(rows):
+                    empty = empty or line + rows.count(b"\n") + bool(rows)
                 line += block.count(b"\n")
 
-    def _part(self, block: bytes, line: int, share: float) -> Part:
+    def _part(self, block: bytes, line: int, share: float, empty: int) -> Part:
+        """Some lines; ``empty`` is the number of an empty one at the end of those before, if there is one."""
+
         def fault(row: int, message: str) -> FileFormatError:
-            filled = [k for k, text in enumerate(block.splitlines()) if text.strip()]
-            return FileFormatError(message, self.file, line + filled[row])
+            return FileFormatError(message, self.file, line + row)
 
-        return Part(lambda: self._read(block, line), fault, share)
+        return Part(lambda: self._read(block, line, empty), fault, share)
 
-    def _read(self, block: bytes, line: int) -> Rows:
+    def _refuse_empty(self, line: int) -> NoReturn:
+        raise FileFormatError("the line is empty; only at the end of the file may lines be so", self.file, line)
+
+    def _read(self, block: bytes, line: int, empty: int) -> Rows:
+        if empty:
+            self._refuse_empty(empty)
         columns = self._quickly(block)
         if columns is None:  # not installed, or something is wrong: the slow reader says what and where
             columns = self._carefully(block, line)
@@ -168,7 +181,7 @@ class CsvTable:
             table = kind.read_csv(
                 found.py_buffer(block),
                 read_options=kind.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names),
-                parse_options=kind.ParseOptions(delimiter=self.delimiter),
+                parse_options=kind.ParseOptions(delimiter=self.delimiter, ignore_empty_lines=False),
                 convert_options=kind.ConvertOptions(
                     column_types=dict.fromkeys(needed, found.float64()), null_values=[], include_columns=needed
                 ),
@@ -182,9 +195,9 @@ class CsvTable:
         used = self.layout.used
         rows = []
         while (cells := next(reader, None)) is not None:
-            if not cells or cells == [""]:
-                continue
             here = line + reader.line_num - 1
+            if not any(cell.strip() for cell in cells) and len(cells) < 2:
+                self._refuse_empty(here)
             if len(cells) != self.count:
                 raise FileFormatError(f"{len(cells)} columns, where the first line has {self.count}", self.file, here)
             rows.append([self._number(cells[k], k, here) for k in used])
