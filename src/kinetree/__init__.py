@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from .dh import DHRow, KhalilRow, from_dh
 from .errors import (
+    CacheWarning,
     ClosureError,
     CompileError,
     FileFormatError,
@@ -70,6 +71,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Builder",
+    "CacheWarning",
     "ClosureError",
     "CompileError",
     "ConstraintForces",

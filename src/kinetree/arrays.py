@@ -23,10 +23,10 @@ def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarra
         array = np.asarray(value)
         if array.dtype.kind not in "fc":
             if array.dtype.kind not in "iub":
-                raise TypeError(f"numbers expected, got {array.dtype}")
+                raise TypeError(f"its dtype is {array.dtype}; convert it with astype(float)")
             array = array.astype(float)
     except (TypeError, ValueError) as problem:
-        raise ShapeError(f"{name} cannot be read as an array of numbers: {problem}") from None
+        raise ShapeError(f"{name} cannot be read as an array of numbers: {_reason(value, problem)}") from None
     if array.dtype.kind == "f" and array.dtype != np.float64:
         array = array.astype(float)
     if array.ndim < len(last) or array.shape[array.ndim - len(last) :] != last:
@@ -34,6 +34,21 @@ def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarra
         extra = f" ({meaning})" if meaning else ""
         raise ShapeError(f"{name} must have shape ({expected}){extra}, got {array.shape}")
     return array
+
+
+def _reason(value: Any, problem: Exception) -> str:
+    """Why something is no array of numbers, in words for somebody who does not know NumPy's."""
+    if "inhomogeneous" in str(problem):
+        return "its rows have different lengths"
+    item = value
+    while isinstance(item, (list, tuple, np.ndarray)) and np.size(item):
+        item = item.item(0) if isinstance(item, np.ndarray) else item[0]
+    if item is None or isinstance(item, (str, bytes)):
+        return "there is None in it" if item is None else f"there is text in it, {item!r}"
+    library = type(item).__module__.partition(".")[0].removesuffix("lib")
+    if library in ("jax", "casadi", "sympy"):
+        return f"there are symbols of {library} in it; kinetree.symbolic.function(robot, name, {library!r}) takes those"
+    return str(problem)
 
 
 def batch_shape(**arrays: tuple[np.ndarray, int]) -> Shape:

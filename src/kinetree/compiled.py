@@ -189,7 +189,7 @@ class Compiler:
         key = None if self._model_key is None else cache.digest(self._model_key, "guard")
         lengths = (self.tree.nq,)
         return Kernel(
-            "guard",
+            f"the check of configurations of {self.tree.name!r}",
             lambda: trace(self._verdict, lengths, flatten),
             lengths,
             (1,),
@@ -207,6 +207,12 @@ class Compiler:
                 continue
             if joint.kind.quaternion is not None:
                 x, y, z, w = own[joint.kind.quaternion]
+    def suspects(self, q: np.ndarray) -> bool:
+        """Whether a closer look is due: a quaternion may not be of unit length, gimbal lock may be near."""
+        if self.rolled or self.guard is None:
+            return self.rolled
+        return bool(np.any(_run(self.guard, q) > 0.0))
+
                 # |n^2 - 1| = |n - 1| |n + 1|: a little stricter than the limit, Python decides
                 worst = _worse(worst, abs(x * x + y * y + z * z + w * w - 1.0) - 1.9 * QUATERNION_TOLERANCE)
             distance = joint.kind.singularity(own)
@@ -220,7 +226,11 @@ class Compiler:
         """A built-in function for the plain form of an algorithm; None where that cannot be."""
         if name not in DIRECT + STACKED or self.single_precision or self.rolled or not available():
             return None
-        return Entry.make(self.kernel(name, options), fallback, name, doc, self.guard)
+        kernel = self.kernel(name, options)
+        try:
+            return Entry.make(kernel, fallback, name, doc, self.guard)
+        except machine.CompilationError as problem:
+            raise CompileError(f"compiling the entry point of {kernel.name} failed: {problem}") from None
 
     def __call__(
         self, name: str, options: Mapping[str, Any] | None, arrays: Sequence[np.ndarray], loads: dict[int, np.ndarray],
@@ -236,10 +246,14 @@ class Compiler:
             batch = np.broadcast_shapes(*(load.shape[:-1] for load in loads.values()))
             six = np.concatenate([np.broadcast_to(loads[i], (*batch, 6)) for i in loaded], axis=-1)
             arrays = [*arrays, six]
-        try:
-            return kernel(*arrays, out=out, threads=threads)
-        except machine.CompilationError as problem:
-            raise CompileError(str(problem)) from None
+        return _run(kernel, *arrays, out=out, threads=threads)
+
+
+def _run(kernel: Kernel, *arrays: np.ndarray, out: np.ndarray | None = None, threads: int = 1) -> np.ndarray:
+    try:
+        return kernel(*arrays, out=out, threads=threads)
+    except machine.CompilationError as problem:
+        raise CompileError(str(problem)) from None
 
 
 def _has_gimbal(kind: Any) -> bool:

@@ -110,7 +110,10 @@ class SimulationError(KinetreeError, RuntimeError):
 
 
 class CompileError(KinetreeError, RuntimeError):
-    """Machine code could not be made; says for which algorithm."""
+    """Machine code could not be made; says for which algorithm, and what does without."""
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}; robot.with_backend('reference') or KINETREE_BACKEND=reference does without it"
 
 
 class KinetreeWarning(UserWarning):
@@ -125,10 +128,18 @@ class SingularityWarning(KinetreeWarning):
     """A state close to a coordinate singularity; says which joint."""
 
 
+class CacheWarning(KinetreeWarning):
+    """The cache of compiled code cannot be used; says which file or folder, and why."""
+
+
+_BETWEEN = ("functools", "contextlib")
+"""Modules that stand between two frames of kinetree without being anybody's caller."""
+
+
 def callers_level() -> int:
     """How many frames up from :func:`warnings.warn` the first caller outside kinetree is."""
-    package = __name__.partition(".")[0]
+    own = (__name__.partition(".")[0], *_BETWEEN)
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == package:
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in own:
         level, frame = level + 1, frame.f_back
     return level

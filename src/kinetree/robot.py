@@ -133,7 +133,8 @@ class Robot:
         self.backend = backend or os.environ.get("KINETREE_BACKEND") or "compiled"
         self.precision = precision
         if self.backend not in BACKENDS:
-            raise UnknownNameError("backend", self.backend, BACKENDS)
+            origin = "" if backend else " (KINETREE_BACKEND in the environment)"
+            raise UnknownNameError(f"backend{origin}", self.backend, BACKENDS)
         if precision not in ("double", "single"):
             raise UnknownNameError("precision", precision, ("double", "single"))
 
@@ -409,7 +410,8 @@ class Robot:
         for name, where in self._quaternions:
             length = np.linalg.norm(array[..., where], axis=-1, keepdims=True)
             if np.any(length == 0):
-                raise StateError(f"the quaternion of joint {name!r} is zero and cannot be normalised")
+                place = "" if array.ndim == 1 else f" (batch index {_first(length[..., 0] == 0)})"
+                raise StateError(f"the quaternion of joint {name!r} is zero{place} and cannot be normalised")
             with np.errstate(all="ignore"):  # infinity becomes NaN, without a word
                 array[..., where] /= length
         return array
@@ -1155,10 +1157,9 @@ class Robot:
     def _q(self, value: Any, name: str) -> Array:
         """Check a configuration: shape, quaternion lengths, nearness to gimbal lock."""
         array = as_array(value, (self.nq,), name, f"{self.nq} = nq{self._without_followers}")
-        if self._compiler is not None and array.size and not np.iscomplexobj(array):
-            guard = self._compiler.guard
-            if not self._compiler.rolled and (guard is None or not np.any(guard(array) > 0.0)):
-                return array
+        compiler = self._compiler
+        if compiler is not None and array.size and not np.iscomplexobj(array) and not compiler.suspects(array):
+            return array
         for joint, where in self._quaternions:
             off = np.abs(np.linalg.norm(array[..., where], axis=-1) - 1.0)
             worst = np.max(off, initial=0.0, where=np.isfinite(off))
@@ -1346,7 +1347,8 @@ def _check_out(out: Any, shape: tuple[int, ...]) -> None:
     if out is None:
         return
     if not isinstance(out, np.ndarray) or out.dtype.kind != "f":
-        raise ShapeError(f"out must be an array of floats, not {type(out).__name__}")
+        given = f"{out.dtype}" if isinstance(out, np.ndarray) else f"a {type(out).__name__}"
+        raise ShapeError(f"out must be an array of floats, such as numpy.empty({shape}), not {given}")
     if out.shape != shape:
         raise ShapeError(f"out must have shape {shape}, got {out.shape}")
     if not out.flags.writeable:

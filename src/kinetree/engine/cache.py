@@ -15,15 +15,15 @@ import warnings
 from contextlib import suppress
 from pathlib import Path
 
+from ..errors import CacheWarning, callers_level
+
 _MAGIC = b"kinetree-code-1\n"
 _warned = False
 
+_ADVICE = "Set KINETREE_CACHE to a folder that can be written, or to 'off'"
+
 LARGEST_CACHE = 256 << 20
 """Bytes of code that are kept; beyond that the oldest goes."""
-
-
-class CacheWarning(UserWarning):
-    """The cache of compiled code cannot be used."""
 
 
 def directory() -> Path | None:
@@ -31,7 +31,7 @@ def directory() -> Path | None:
     try:
         return _directory()
     except RuntimeError as problem:  # a user without a home, as in containers
-        _complain(f"no folder for the cache of compiled code ({problem}); set KINETREE_CACHE to one, or to 'off'")
+        _complain(f"there is no folder for the cache of compiled code ({problem}). {_ADVICE}")
         return None
 
 
@@ -66,11 +66,11 @@ def read(key: str) -> bytes | None:
     except FileNotFoundError:
         return None
     except OSError as problem:
-        _complain(f"the cache of compiled code cannot be read ({problem}); compiling instead")
+        _complain(f"the cache of compiled code cannot be read ({problem}); compiling instead. {_ADVICE}")
         return None
     head = len(_MAGIC) + 32
     if not data.startswith(_MAGIC) or hashlib.sha256(data[head:]).digest() != data[len(_MAGIC) : head]:
-        _complain(f"the cached code {folder / key}.code is damaged; compiling instead")
+        _complain(f"the cached code {folder / key}.code is damaged; it is compiled anew")
         return None
     return data[head:]
 
@@ -92,7 +92,7 @@ def write(key: str, code: bytes) -> None:
     except OSError as problem:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
-        _complain(f"the cache of compiled code cannot be written ({problem}); set KINETREE_CACHE to a folder, or 'off'")
+        _complain(f"the cache of compiled code in {folder} cannot be written ({problem}). {_ADVICE}")
 
 
 def _forget_the_oldest(folder: Path) -> None:
@@ -113,4 +113,4 @@ def _complain(message: str) -> None:
     global _warned
     if not _warned:
         _warned = True
-        warnings.warn(message, CacheWarning, stacklevel=4)
+        warnings.warn(message, CacheWarning, stacklevel=callers_level())
