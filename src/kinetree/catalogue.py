@@ -50,6 +50,8 @@ FORWARD_METHODS = (
 CONFIGURATIONS = ("q", "q0", "q1")
 """Inputs that are configurations."""
 
+_WEIGHTLESS = (0.0, 0.0, 0.0)
+
 
 @dataclass(frozen=True)
 class Algorithm:
@@ -124,6 +126,16 @@ def _bias_force(tree: Model, q: Any, v: Any, loads: Any = None) -> list[Scalar]:
 
 def _gravity_force(tree: Model, q: Any) -> list[Scalar]:
     return newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)[0]
+
+
+def _inertia_times(tree: Model, q: Any, a: Any) -> list[Scalar]:
+    """The mass matrix times accelerations: the forces they take at rest, without gravity."""
+    return newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, a, _WEIGHTLESS)[0]
+
+
+def _mobility_times(tree: Model, q: Any, tau: Any) -> list[Scalar]:
+    """The inverse of the mass matrix times forces: the accelerations they cause at rest, without gravity."""
+    return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, tau, _WEIGHTLESS)
 
 
 def _joint_subspaces(tree: Model, q: Any) -> list[Motion]:
@@ -325,3 +337,9 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
     )
 }  # fmt: skip
 """Those that only a mechanism with loops has."""
+
+PRODUCTS: dict[str, Algorithm] = {
+    "mass_matrix": Algorithm("mass_matrix times a", ("q", "a"), _inertia_times, _per_v()),
+    "inverse_mass_matrix": Algorithm("inverse_mass_matrix times tau", ("q", "tau"), _mobility_times, _per_v()),
+}
+"""Symmetric matrices that large trees find column by column, each with what multiplies by it."""

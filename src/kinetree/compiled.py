@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
@@ -13,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from .arrays import flatten
-from .catalogue import CONFIGURATIONS, Algorithm, find
+from .catalogue import CONFIGURATIONS, PRODUCTS, Algorithm, find
 from .engine import cache, machine
+from .engine.columns import SymmetricKernel
 from .engine.entry import Entry, available
 from .engine.kernel import Kernel, RolledKernel, Traced, trace
 from .errors import CompileError, KinetreeWarning, callers_level
@@ -142,14 +142,21 @@ class Compiler:
         """Whether this tree is too large to be unrolled."""
         return len(self.tree.bodies) > LARGEST_UNROLLED
 
-    def handles(self, name: str) -> bool:
+    def handles(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
         """Whether there is machine code for an algorithm: for large trees only for those that can be rolled."""
-        return not self.rolled or (name in ROLLED and not self.tree.has_followers)
+        if not self.rolled:
+            return True
+        usual = (options or {}).get("method", "articulated_body") == "articulated_body"
+        return (name in ROLLED or name in PRODUCTS) and usual and not self.tree.has_followers
 
     def _make_rolled(
         self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...],
         loaded: bool,
     ) -> Kernel:  # fmt: skip
+        if algorithm.name in PRODUCTS:
+            product = self._make_rolled(PRODUCTS[algorithm.name], {}, (*lengths, self.tree.nv), shape[:1], False)
+            called = f"{algorithm.name} of {self.tree.name!r}", product.source, lengths, shape
+            return SymmetricKernel(*called, None, algorithm.inputs, self.single_precision, product=product)
         layouts = ["q" if name in CONFIGURATIONS else "v" for name in algorithm.inputs] + (["wrench"] if loaded else [])
 
         return RolledKernel(
@@ -199,6 +206,12 @@ class Compiler:
             spread_nan=False,  # a NaN elsewhere must not hide a bad quaternion
         )
 
+    def suspects(self, q: np.ndarray) -> bool:
+        """Whether a closer look is due: a quaternion may not be of unit length, gimbal lock may be near."""
+        if self.rolled or self.guard is None:
+            return self.rolled
+        return bool(np.any(_run(self.guard, q) > 0.0))
+
     def _verdict(self, q: Sequence[Scalar]) -> list[Scalar]:
         worst: Scalar = -1.0
         for joint in self.tree.joints:
@@ -207,12 +220,6 @@ class Compiler:
                 continue
             if joint.kind.quaternion is not None:
                 x, y, z, w = own[joint.kind.quaternion]
-    def suspects(self, q: np.ndarray) -> bool:
-        """Whether a closer look is due: a quaternion may not be of unit length, gimbal lock may be near."""
-        if self.rolled or self.guard is None:
-            return self.rolled
-        return bool(np.any(_run(self.guard, q) > 0.0))
-
                 # |n^2 - 1| = |n - 1| |n + 1|: a little stricter than the limit, Python decides
                 worst = _worse(worst, abs(x * x + y * y + z * z + w * w - 1.0) - 1.9 * QUATERNION_TOLERANCE)
             distance = joint.kind.singularity(own)
@@ -274,23 +281,3 @@ def prepare(kernel: Kernel, single: bool, batch: bool) -> None:
             _ = kernel.lanes_address
     except machine.CompilationError as problem:
         raise CompileError(str(problem)) from None
-
-
-def with_progress(items: Sequence[Any], what: str, show: bool) -> Iterator[Any]:
-    """Go through items; show a bar on the terminal once a second has passed."""
-    begin = time.monotonic()
-    bar = None
-    try:
-        for k, item in enumerate(items):
-            if show and bar is None and time.monotonic() - begin > 1.0:
-                from rich.progress import Progress
-
-                bar = Progress(transient=True)
-                task = bar.add_task(what, total=len(items))
-                bar.start()
-            if bar is not None:
-                bar.update(task, completed=k)
-            yield item
-    finally:
-        if bar is not None:
-            bar.stop()
