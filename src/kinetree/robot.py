@@ -1049,7 +1049,7 @@ class Robot:
             batch = batch_shape(**shapes)
             _check_out(out, (*batch, *algorithm.shape(self.model, options)))
             real = not any(np.iscomplexobj(a) for a, _ in shapes.values())
-            if real and self._compiler is not None and self._compiler.handles(name):
+            if real and self._compiler is not None and self._compiler.handles(name, options):
                 packed = {
                     i: pack(f, np.broadcast_shapes(*map(np.shape, f))) for i, f in enumerate(loads) if f is not None
                 }
