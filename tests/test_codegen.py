@@ -407,3 +407,99 @@ def test_number_too_large_for_float(tmp_path):
     with pytest.raises(kt.UnsupportedError, match="use double precision"):
         codegen(robot, tmp_path, "inverse_dynamics", precision="single")
     codegen(robot, tmp_path, "inverse_dynamics")
+
+
+# ------------------------------------------------------------------ mechanisms with loops
+
+
+def told_entries(header: str, function: str) -> dict[int, str]:
+    """What the header says about each number of a function's result."""
+    said = header[: header.index(f"void {function}(")].rpartition("/*")[2]
+    found = {}
+    for first, last, meaning in re.findall(r"result\[(\d+)(?:\.\.(\d+))?\]: (.*?)(?: \*/)?\n", said):
+        for k in range(int(first), int(last or first) + 1):
+            assert k not in found
+            found[k] = meaning
+    return found
+
+
+@pytest.mark.parametrize("name", ["four-bar", "slider-crank", "3-rrr", pytest.param("delta", marks=pytest.mark.slow)])
+def test_the_header_says_what_each_number_of_a_mechanism_is(tmp_path, name):
+    """Each entry by its words, against the equations of motion written with the tree's methods."""
+    robot = kt.gallery.load(name)
+    wanted = ["inverse_dynamics", "forward_dynamics", "loop_gaps", "loop_drift", "loop_jacobian"]
+    exported = robot.codegen(tmp_path, [*wanted, "loop_jacobian_entries"], prefix="m")
+    header, compiled = exported.header.read_text(), library(exported)
+    rng = np.random.default_rng(5)
+    q = kt.gallery.start(name)
+    q, v = robot.project(q, rng.standard_normal(robot.nv))
+    off_q = robot.integrate(q, 0.01 * rng.standard_normal(robot.nv))
+    off_v, off_a = rng.standard_normal((2, robot.nv))
+    tau = np.zeros(robot.nv)
+    for joint in robot.model.joints:
+        if joint.actuated:
+            tau[joint.v_slice] = rng.standard_normal(joint.nv)
+    a = robot.forward_dynamics(q, v, tau)
+    inertial = robot.tree.inverse_dynamics(q, v, a)
+    names = list(robot.constraint_names)
+
+    for kind, given in (("inverse", a), ("forward", tau)):
+        function = f"m_closed_{kind}_dynamics"
+        said = told_entries(header, function)
+        assert list(said) == list(range(len(said)))
+        result = compiled(function, len(said), q, v, given)
+        rest = inertial - tau
+        for k, meaning in said.items():
+            word = re.split(r"[ ,]", meaning)[0]
+            if word in ("tau", "a"):
+                j = robot.v_names.index(meaning.split(": ")[0].partition(", ")[2])
+                assert result[k] == pytest.approx((tau if word == "tau" else a)[j], abs=1e-8), meaning
+                assert ("always 0" in meaning) == (word == "tau" and not tau[j])
+                slides = next(x for x in robot.model.joints if x.v_slice.stop > j).kind.name == "prismatic"
+                unit = {"tau": ("N m", "N"), "a": ("rad/s^2", "m/s^2")}[word][slides]
+                assert "always 0" in meaning or meaning.endswith(f"({unit})")
+            elif word == "lambda":
+                row = names.index(re.search(r"'(.*)'", meaning)[1])
+                rest = rest - robot.loop_jacobian(q)[row] * result[k]
+            elif word == "quality":
+                assert 1e-8 < result[k] <= 1.0
+        assert np.abs(rest).max() < 1e-8  # M a + h = tau + K^T lambda, with the constraints that were named
+
+        off = compiled(function, len(said), off_q, off_v, off_a)
+        squares = (
+            (robot.loop_gaps(off_q) ** 2).sum(),
+            ((robot.loop_jacobian(off_q) @ off_v) ** 2).sum(),
+            ((robot.loop_jacobian(off_q) @ off_a + robot.loop_drift(off_q, off_v)) ** 2).sum(),
+        )
+        words = ("squares of the gaps", "squares of the rates", "squares of their second rates")
+        for words_, square in zip(words, squares, strict=True):
+            place = [k for k, meaning in said.items() if words_ in meaning]
+            assert len(place) == (0 if kind == "forward" and words_ == words[2] else 1)
+            assert off[place] == pytest.approx(square, rel=1e-6)
+        assert [result[k] for k, meaning in said.items() if meaning == "always 0"] == [0.0] * (kind == "forward")
+        for part, first in (
+            ("LAMBDA", "lambda"),
+            ("QUALITY", "quality"),
+            ("RESIDUALS", "sum of the squares of the gaps"),
+        ):
+            place = int(re.search(rf"#define {function.upper()}_{part} (\d+)", header)[1])
+            assert said[place].startswith(first)
+
+    for function, vector in (("loop_gaps", robot.loop_gaps(off_q)), ("loop_drift", robot.loop_drift(off_q, off_v))):
+        said = told_entries(header, f"m_{function}")
+        given = (off_q,) if function == "loop_gaps" else (off_q, off_v)
+        result = compiled(f"m_{function}", len(said), *given)
+        for k, meaning in said.items():
+            assert result[k] == pytest.approx(vector[names.index(re.search(r"'(.*)'", meaning)[1])], abs=1e-12)
+    jacobian = robot.loop_jacobian(off_q)
+    said = told_entries(header, "m_loop_jacobian")
+    result = compiled("m_loop_jacobian", len(said), off_q)
+    for k, meaning in said.items():
+        assert result[k] == pytest.approx(
+            jacobian[names.index(re.search(r"'(.*)'", meaning)[1]), k % robot.nv], abs=1e-12
+        )
+    said = told_entries(header, "m_loop_jacobian_entries")
+    result = compiled("m_loop_jacobian_entries", len(said), off_q)
+    for k, meaning in said.items():
+        row, column = re.search(r"'(.*)', column v\[(\d+)\]", meaning).groups()
+        assert result[k] == pytest.approx(jacobian[names.index(row), int(column)], abs=1e-12)

@@ -32,6 +32,7 @@ from .errors import (
     UnsupportedError,
     callers_level,
 )
+from .result_entries import SUMMARIES, Entry, entries, parts
 from .spatial import Force
 
 if TYPE_CHECKING:
@@ -294,6 +295,7 @@ class _Export:
         names = algorithm.inputs + (("wrenches",) if loaded else ())
         self.arguments = tuple(zip(names, self.traced.lengths, strict=True))
         self.shape = algorithm.shape(robot.model, options)
+        self.entries, self.parts = _explained(robot, name, options, dialect.single_precision)
         self.states = [_random_state(robot, self.arguments, k, dialect.single_precision) for k in range(states)]
         self.expected = [_reference(robot, algorithm, state, options, loaded) for state in self.states]
         self.tolerance = self._tolerance(robot, dialect.single_precision)
@@ -306,7 +308,11 @@ class _Export:
         """What it computes, from the method of the same name."""
         from .robot import Robot
 
-        text = (getattr(Robot, self.name, None) or find(self.name).function).__doc__ or self.name
+        text = (
+            SUMMARIES.get(self.name)
+            or (getattr(Robot, self.name, None) or find(self.name).function).__doc__
+            or self.name
+        )
         return text.strip().splitlines()[0].replace("``", "").replace(":meth:", "").replace("`", "")
 
     @property
@@ -337,6 +343,18 @@ class _Export:
                 stacklevel=callers_level(),
             )
         return max(TOLERANCE["single" if single_precision else "double"], 16.0 * worst)
+
+
+def _explained(
+    robot: Robot, name: str, options: Mapping[str, Any], single_precision: bool
+) -> tuple[list[Entry], dict[str, int]]:
+    """What the numbers of a mechanism's results are, and where their parts begin."""
+    from .mechanism import LEAST_QUALITY, LEAST_QUALITY_SINGLE, Mechanism
+
+    if not isinstance(robot, Mechanism):
+        return [], {}
+    least = LEAST_QUALITY_SINGLE if single_precision else LEAST_QUALITY
+    return entries(robot, name, options, least), parts(robot, name, options)
 
 
 def _size(values: np.ndarray) -> float:
@@ -520,7 +538,8 @@ def _joint_defines(robot: Robot, upper: str) -> list[str]:
 
 
 def _declaration(dialect: c.Dialect, e: _Export) -> list[str]:
-    chosen = ", ".join(f"{c.comment(k)} = {c.comment(str(v))}" for k, v in e.options.items())
+    told = {k: v for k, v in e.options.items() if k not in CHOSEN_BY_LOOPS}  # those show in the entries
+    chosen = ", ".join(f"{c.comment(k)} = {c.comment(str(v))}" for k, v in told.items())
     size = max(1, int(np.prod(e.shape)))
     shape = " x ".join(str(n) for n in e.shape) or "1"
     macro = f"{e.c_name.upper()}_SIZE"
@@ -528,17 +547,22 @@ def _declaration(dialect: c.Dialect, e: _Export) -> list[str]:
     notes = {
         "wrenches": "wrenches: moment and force on each body, in its own axes at its own origin.",
         "base": "The first six entries of a are not read; the result is the base's acceleration, then joint forces.",
+        "closed": "It holds M a + h = tau + K^T lambda and K a + dK/dt v = 0; what is given must be closed.",
     }
     lines = [f"/* {c.comment(e.summary)}" + (f" ({chosen})" if chosen else "")]
     lines.append(f"   Takes {arguments}; gives {e.function.result}[{macro}], {shape}. Costs {e.cost}.")
     if e.name == "floating_base_inverse_dynamics":
         lines.append(f"   {notes['base']}")
+    if e.parts:
+        lines.append(f"   {notes['closed']}")
+    lines += [f"     {e.function.result}[{entry.place}]: {c.comment(entry.meaning)}" for entry in e.entries]
     if any(name == "wrenches" for name, _ in e.arguments):
         lines.append(f"   {notes['wrenches']}")
     if e.tolerance > TOLERANCE["single" if dialect.single_precision else "double"]:
         lines.append(f"   Rounding errors reach {e.tolerance / 16.0:.1e} of the largest entry on the test states.")
     lines[-1] += " */"
-    return [*lines, f"#define {macro} {size}", f"{e.function.signature(dialect.real)};", ""]
+    places = [f"#define {e.c_name.upper()}_{part} {first}" for part, first in e.parts.items()]
+    return [*lines, f"#define {macro} {size}", *places, f"{e.function.signature(dialect.real)};", ""]
 
 
 def _test_program(dialect: c.Dialect, exports: Sequence[_Export]) -> str:
