@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from . import chain, derivatives, loops, others, parts, simulation
+from . import chain, derivatives, inverse_kinematics, loops, others, parts, simulation
 
 
 def main() -> None:
@@ -12,7 +12,7 @@ def main() -> None:
     parser.add_argument(
         "part",
         nargs="*",
-        choices=[*parts.PARTS, "derivatives", "chain", "loops", "simulation", "others", []],
+        choices=[*parts.PARTS, "derivatives", "chain", "loops", "simulation", "inverse_kinematics", "others", []],
         help="what to measure; all by default",
     )
     parser.add_argument("--rounds", type=int, default=9, help="best of this many, contenders taken in turn")
@@ -22,6 +22,7 @@ def main() -> None:
         "chain": chain.chain,
         "loops": loops.loops,
         "simulation": simulation.simulation,
+        "inverse_kinematics": inverse_kinematics.inverse_kinematics,
         "others": others.others,
     }
     for name in arguments.part or available:

@@ -34,10 +34,14 @@ Array = np.ndarray
 Scalars = Sequence[Scalar]
 Column = list[Scalar]
 
-FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 0.3, 1e-12, 1e8
-"""In units of the mean square of a row of J, so that small robots and large ones are treated alike."""
+FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 0.3, 1e-6, 1e8
+"""In units of the mean square of a row of J, so that small robots and large ones are treated alike, and of
+e.e / (1 + e.e), so that the last steps are those of Newton."""
 
-LESS_DAMPING, MORE_DAMPING = 0.3, 4.0
+REGULAR = 1e-12
+"""Damping that always remains, in units of the mean square of a row: rows of J may depend on one another."""
+
+LESS_DAMPING, MORE_DAMPING = 0.5, 5.0
 """Factors after a step that helped and after one that did not."""
 
 
@@ -217,7 +221,8 @@ class Law:
     def _damped(self, columns: dict[int, Column], error: Scalars, damping: Scalar) -> list[Scalar]:
         """The step: (J^T J + d 1)^-1 J^T e or, what is the same, J^T (J J^T + d 1)^-1 e, whichever is smaller."""
         rows = len(error)
-        d = damping * _mean_square(columns.values(), rows)
+        size = _square(error)
+        d = (damping * size / (1.0 + size) + REGULAR) * _mean_square(columns.values(), rows)
         step: list[Scalar] = [0.0] * self.tree.nv
         if len(columns) < rows:
             matrix = [[_dot(a, b) + (d if a is b else 0.0) for b in columns.values()] for a in columns.values()]

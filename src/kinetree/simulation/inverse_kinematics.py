@@ -13,20 +13,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial.transform import Rotation
 
 from ..arrays import as_array
 from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError, UnsupportedError
 from ..robot import Robot, _check_threads
-from .damped_steps import MOST_DAMPING, Aim, Lanes, Stepper, stepper
+from ..spatial import Matrix3
+from .damped_steps import MOST_DAMPING, Aim, Lanes, Stepper, quaternion_of, stepper
 
 Array = np.ndarray
 
 WHAT = ("pose", "position", "orientation")
 """What of a frame is to be reached."""
 
-ROUND = 8
-"""Steps between two looks at which poses are reached."""
+FIRST_ROUND, ROUND = 4, 8
+"""Steps before the first look at which poses are reached, and between any two others."""
 
 LEAST_PROGRESS = 0.99
 """An attempt whose error has not shrunk to this part of its square within a round is given up for another."""
@@ -81,12 +81,15 @@ class _Goal:
 
 
 def _quaternions(matrices: Array) -> Array:
-    """Of the nearest rotations; NaN where a matrix has one."""
-    flat = matrices.reshape(-1, 3, 3)
-    bad = ~np.isfinite(flat).all(axis=(-1, -2))
-    found = Rotation.from_matrix(np.where(bad[:, None, None], np.eye(3), flat)).as_quat()
-    found[bad] = np.nan
-    return found.reshape(*matrices.shape[:-2], 4)
+    """Unit quaternions of rotation matrices."""
+    with np.errstate(invalid="ignore"):  # NaN and infinity go their way
+        found = np.stack(quaternion_of(_entries(matrices)), axis=-1)
+    return found / np.linalg.norm(found, axis=-1, keepdims=True)
+
+
+def _entries(matrices: Array) -> Matrix3:
+    """A batch of matrices as one matrix of batches."""
+    return Matrix3.of([[matrices[..., i, j] for j in range(3)] for i in range(3)])
 
 
 def inverse_kinematics(
@@ -220,15 +223,15 @@ class _Search:
         """Step some lanes until each is there or stuck; the patient go on as long as there is any progress."""
         result = self.step.begin(q)
         lanes, goals, here = result, self.goals[which], np.arange(len(q))
-        for taken in range(0, self.iterations, ROUND):
+        left, several = self.iterations, FIRST_ROUND
+        while left > 0 and len(here):
             before = lanes.size
-            lanes = self.step(lanes, goals, self.tolerance, min(ROUND, self.iterations - taken), self.threads)
+            lanes = self.step(lanes, goals, self.tolerance, min(several, left), self.threads)
+            left, several = left - several, ROUND
             on = ~lanes.reached(self.tolerance) & (lanes.damping < MOST_DAMPING)
             on &= np.isfinite(lanes.size) if patient else lanes.size < LEAST_PROGRESS * before
             result[here] = lanes
             lanes, goals, here = lanes[on], goals[on], here[on]
-            if not len(here):
-                break
         return result
 
 
@@ -282,10 +285,10 @@ def _goal(robot: Robot, frame: str, pose: Any, what: str) -> _Goal:
 
 
 def _check_rotation(rotation: Array, frame: str) -> None:
-    finite = rotation[np.isfinite(rotation).all(axis=(-1, -2))]
-    off = np.abs(finite @ np.swapaxes(finite, -1, -2) - np.eye(3))
-    allowed = 1e-6 + 1e-5 * np.eye(3)
-    if np.any(off > allowed) or np.any(np.linalg.det(finite) < 0):
+    x, y, z = _entries(rotation[np.isfinite(rotation).all(axis=(-1, -2))]).rows
+    lengths, angles = [row.dot(row) for row in (x, y, z)], [x.dot(y), y.dot(z), z.dot(x)]
+    off = [np.any(np.abs(n - 1.0) > 1e-5) for n in lengths] + [np.any(np.abs(c) > 1e-6) for c in angles]
+    if any(off) or np.any(x.cross(y).dot(z) < 0.0):
         raise StateError(f"the orientation asked of {frame!r} is not a rotation matrix: its rows must be orthonormal")
 
 
