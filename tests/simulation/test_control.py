@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 import kinetree as kt
 from helpers.robots import arm, floating_pair, gripper, random_state, random_tree
 from kinetree.engine.kernel import Kernel, trace
-from kinetree.errors import ModelError, OptionError, ShapeError, TrajectoryError, UnknownNameError, UnsupportedError
+from kinetree.errors import ModelError, OptionError, ShapeError, TrajectoryError, UnknownNameError
 from kinetree.simulation import control, trajectories
 from kinetree.simulation.controller import driven_joints, idle_joints
 from kinetree.spatial import Force, Vec3
@@ -335,24 +335,6 @@ def test_joints_without_motor_and_followers():
     goal = trajectories.Constant(np.zeros(tree.nv))
     tau = control.ComputedTorque(goal, 2.0, 1.0)(tree, 0.0, q, v)
     np.testing.assert_allclose(tree.forward_dynamics(q, v, tau), -2.0 * q - v, atol=1e-8)
-
-
-def test_laws_that_do_not_know_loops_say_so():
-    from dataclasses import replace
-
-    robot = arm()
-    closed = replace(robot.model, loops=("a loop",))
-    goal = trajectories.Constant([0.0, 0.0, 0.0])
-    state = (closed, 0.0, [0.1] * 3, [0.0] * 3, [])
-    assert len(control.PD(goal, 1.0, 1.0).law(*state)[0]) == 3
-    for law in (
-        control.ComputedTorque(goal, 1.0, 1.0),
-        control.Feedforward(goal, 1.0, 1.0),
-        control.GravityCompensation(),
-        control.OperationalSpace("tool", goal, 1.0, 1.0),
-    ):
-        with pytest.raises(UnsupportedError, match="closed loops"):
-            law.law(*state)
 
 
 @pytest.mark.parametrize(

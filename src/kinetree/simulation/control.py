@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import articulated_body, jacobian, kinematics, newton_euler, operational_space
 from ..arrays import pack, split
-from ..errors import ModelError, OptionError, ShapeError, UnknownNameError
+from ..errors import ModelError, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ..model.tree import Joint, Model
 from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Vec3, ldl, ldl_solve, sqrt, where
 from .controller import (
@@ -39,11 +39,12 @@ from .controller import (
     gains,
     gathered,
     idle_joints,
-    refuse_loops,
     spread,
     tracking_error,
 )
 from .equation import friction_force
+from .loop_control import completed, followed_joints, left_to_motors, loops_of
+from .loop_control import forces_for as closed_forces_for
 from .paths import Piecewise
 from .piecewise import check_table, check_times, hermite
 from .trajectory import SLACK, Trajectory
@@ -135,25 +136,37 @@ class ComputedTorque(Controller):
     senses : sequence of force elements
         Ground or other elements whose forces the controller knows.  A walking machine that does
         not know its ground takes itself to be falling.
+    coordinates : sequence of str, optional
+        For mechanisms with closed loops: names of the joints that the trajectory, the errors and the gains belong
+        to, from which all others follow; by default those with motors.  Must be given where there are more motors
+        than freedoms, which then share the forces so that the sum of their squares is least.
     """
 
     trajectory: Trajectory
     kp: Gain
     kd: Gain
     senses: Sequence[Any] = ()
+    coordinates: Sequence[str] | None = None
     GAINS = ("kp", "kd")
 
     def __post_init__(self) -> None:
         _check_senses(self.senses)
 
+    def joints(self, tree: Model) -> list[Joint]:
+        """The joints whose motion the trajectory tells."""
+        return followed_joints(tree, self.coordinates)
+
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Joint forces."""
-        error = tracking_error(tree, self.trajectory, t, q, v)
+        followed = self.joints(tree)
+        error = tracking_error(tree, self.trajectory, t, q, v, followed)
         push = servo(error.position, error.velocity, self.kp, self.kd)
         alpha = [a + b for a, b in zip(error.acceleration, push, strict=True)]
-        driven = driven_joints(tree)
-        _, tau = forces_for(tree, q, v, driven, alpha, sensed(tree, self.senses, t, q, v))
-        return spread(tree, driven, gathered(driven, tau)), []
+        loads = sensed(tree, self.senses, t, q, v)
+        if tree.loops:
+            return closed_forces_for(tree, q, v, followed, alpha, loads), []
+        _, tau = forces_for(tree, q, v, followed, alpha, loads)
+        return spread(tree, followed, gathered(followed, tau)), []
 
 
 def _check_senses(elements: Sequence[Any]) -> None:
@@ -188,6 +201,9 @@ class Feedforward(Controller):
     desired one is integrated beside it, with the ground's forces there, as the sources do: it is
     the controller's state ``z``.
 
+    In a mechanism with closed loops the desired motion is completed along them: positions are searched from those
+    of the robot on, so they are put together in the same way.  Where none are found the forces are NaN.
+
     Parameters
     ----------
     trajectory : Trajectory
@@ -197,6 +213,9 @@ class Feedforward(Controller):
         Ground under the desired motion.
     begin : tuple of (q, v), optional
         Where the joints without motor are at the beginning and how they move; by default at zero, at rest.
+        Not for mechanisms with closed loops, in which they follow the others.
+    coordinates : sequence of str, optional
+        As in :class:`ComputedTorque`.
     """
 
     trajectory: Trajectory
@@ -204,13 +223,24 @@ class Feedforward(Controller):
     kd: Gain
     senses: Sequence[Any] = ()
     begin: tuple[ArrayLike, ArrayLike] | None = None
+    coordinates: Sequence[str] | None = None
     GAINS = ("kp", "kd")
 
     def __post_init__(self) -> None:
         _check_senses(self.senses)
 
+    def joints(self, tree: Model) -> list[Joint]:
+        """The joints whose motion the trajectory tells."""
+        return followed_joints(tree, self.coordinates)
+
     def initial_states(self, tree: Model) -> np.ndarray:
-        """Positions and velocities of the joints without motor."""
+        """Positions and velocities of the joints without motor; none where loops say what these are."""
+        if tree.loops:
+            if self.begin is not None:
+                raise OptionError(
+                    f"leave begin out: robot {tree.name!r} has closed loops, its joints follow the motors'"
+                )
+            return np.zeros(0)
         idle = idle_joints(tree)
         if self.begin is None:
             return np.array([*(x for j in idle for x in j.kind.neutral()), *[0.0] * sum(j.nv for j in idle)])
@@ -224,8 +254,10 @@ class Feedforward(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Joint forces, and the rate of the desired motion's base."""
+        if tree.loops:
+            return self._along_loops(tree, t, q, v), []
         driven, idle = driven_joints(tree), idle_joints(tree)
-        error = tracking_error(tree, self.trajectory, t, q, v)
+        error = tracking_error(tree, self.trajectory, t, q, v, self.joints(tree))
         planned_q, planned_v = self.planned(tree, t, z)
         loads = sensed(tree, self.senses, t, planned_q, planned_v)
         a, forces = forces_for(tree, planned_q, planned_v, driven, error.acceleration, loads)
@@ -233,6 +265,22 @@ class Feedforward(Controller):
         tau = [f + p for f, p in zip(gathered(driven, forces), push, strict=True)]
         moving = [x for j in idle for x in j.kind.rate(planned_q[j.q_slice], planned_v[j.v_slice])]
         return spread(tree, driven, tau), moving + gathered(idle, a)
+
+    def _along_loops(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> list[Scalar]:
+        """Motor forces along the completed motion, and what the servo adds to them."""
+        followed = self.joints(tree)
+        if sum(j.nv for j in followed) < loops_of(tree).freedoms:
+            raise UnsupportedError(
+                f"robot {tree.name!r} has closed loops and fewer motors than freedoms, so its desired motion does not "
+                "follow from the trajectory: use ComputedTorque, which looks at where it is"
+            )
+        error = tracking_error(tree, self.trajectory, t, q, v, followed)
+        planned = completed(tree, q, followed, desired_motion(tree, self.trajectory, t, followed))
+        loads = sensed(tree, self.senses, t, planned[0], planned[1])
+        forces, _ = newton_euler.inverse_dynamics(tree, *planned, tree.gravity, loads)
+        push = spread(tree, followed, servo(error.position, error.velocity, self.kp, self.kd))
+        shares = (left_to_motors(tree, at, tau, "Feedforward") for at, tau in ((planned[0], forces), (q, push)))
+        return [a + b for a, b in zip(*shares, strict=True)]
 
     def planned(self, tree: Model, t: Scalar, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
         """The whole desired state: driven joints by the trajectory, the others by ``z``."""
@@ -261,12 +309,16 @@ def _unit(joint: Joint, q: list[Scalar]) -> list[Scalar]:
 
 @dataclass(frozen=True, eq=False)
 class GravityCompensation(Controller):
-    """tau = g(q): what holds the robot still. Of a floating base, what its joints hold when the base is held."""
+    """tau = g(q): what holds the robot still. Of a floating base, what its joints hold when the base is held.
+
+    The motors of a mechanism with closed loops carry the weight of all its links.
+    """
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Joint forces."""
-        refuse_loops(tree, "GravityCompensation")
         weight, _ = newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)
+        if tree.loops:
+            return left_to_motors(tree, q, weight, "GravityCompensation"), []
         driven = driven_joints(tree)
         return spread(tree, driven, gathered(driven, weight)), []
 
@@ -274,6 +326,8 @@ class GravityCompensation(Controller):
 @dataclass(frozen=True, eq=False)
 class FrictionCompensation(Controller):
     """What overcomes the friction of the driven joints: added to a law that computes with the rigid robot alone.
+
+    The motors of a mechanism with closed loops overcome that of its passive joints too.
 
     Parameters
     ----------
@@ -293,8 +347,11 @@ class FrictionCompensation(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Joint forces."""
+        against = [-f for f in friction_force(tree, v, self.friction_speed)]
+        if tree.loops:
+            return left_to_motors(tree, q, against, "FrictionCompensation"), []
         driven = driven_joints(tree)
-        return spread(tree, driven, [-f for f in gathered(driven, friction_force(tree, v, self.friction_speed))]), []
+        return spread(tree, driven, gathered(driven, against)), []
 
 
 @dataclass(frozen=True, eq=False)
@@ -353,7 +410,11 @@ class OperationalSpace(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Joint forces."""
-        refuse_loops(tree, "OperationalSpace")
+        if tree.loops:
+            raise UnsupportedError(
+                f"robot {tree.name!r} has closed loops, which OperationalSpace does not know: use ComputedTorque with "
+                "a trajectory of its joints, for instance from robot.platform(frame), or with coordinates=[...]"
+            )
         if idle_joints(tree):
             raise ModelError(
                 f"robot {tree.name!r} has joints without motor: operational-space control needs all driven"

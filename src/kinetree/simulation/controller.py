@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import hybrid, newton_euler
 from ..arrays import as_array, batch_shape, pack, split
-from ..errors import OptionError, ShapeError, UnsupportedError
+from ..errors import OptionError, ShapeError
 from ..model.tree import Joint, Model
 from ..spatial import Force, Scalar
 from .trajectory import Trajectory
@@ -64,7 +64,6 @@ def forces_for(
 
     With a floating base this is 000 eq. 9.8-9.9: first the base gives way, then the forces follow.
     """
-    refuse_loops(tree, "a law through inverse dynamics")
     given = spread(tree, driven, a)
     if not idle_joints(tree):
         return given, newton_euler.inverse_dynamics(tree, q, v, given, tree.gravity, loads)[0]
@@ -78,62 +77,56 @@ def _follows(tree: Model, joint: Joint, driven: Sequence[Joint]) -> bool:
     return joint.mimic is not None and joint.mimic.leader in {j.name for j in driven}
 
 
-def refuse_loops(tree: Model, law: str) -> None:
-    """Laws that compute with the open tree do not know what closes it."""
-    if tree.loops:
-        raise UnsupportedError(
-            f"robot {tree.name!r} has closed loops, which {law} does not respect; use PD or PID, a function that calls "
-            "robot.inverse_dynamics, or replay what that gives with TorqueTable"
-        )
-
-
 class Error(NamedTuple):
-    """How far the driven joints are behind the desired motion, and that motion's acceleration."""
+    """How far joints are behind the desired motion, and that motion's acceleration."""
 
     position: list[Scalar]
     velocity: list[Scalar]
     acceleration: list[Scalar]
 
 
-def tracking_error(tree: Model, trajectory: Trajectory, t: Scalar, q: Scalars, v: Scalars) -> Error:
+def tracking_error(
+    tree: Model, trajectory: Trajectory, t: Scalar, q: Scalars, v: Scalars, joints: Sequence[Joint] | None = None
+) -> Error:
     """Desired minus actual, joint by joint; between orientations the shortest rotation."""
-    driven = driven_joints(tree)
-    desired = desired_motion(tree, trajectory, t)
-    position = [x for j, goal in zip(driven, desired.per_joint, strict=True)
+    followed = driven_joints(tree) if joints is None else joints
+    desired = desired_motion(tree, trajectory, t, followed)
+    position = [x for j, goal in zip(followed, desired.per_joint, strict=True)
                 for x in j.kind.difference(q[j.q_slice], goal)]  # fmt: skip
-    velocity = [d - w for d, w in zip(desired.velocity, gathered(driven, v), strict=True)]
+    velocity = [d - w for d, w in zip(desired.velocity, gathered(followed, v), strict=True)]
     return Error(position, velocity, desired.acceleration)
 
 
 class Desired(NamedTuple):
-    """The desired motion of the driven joints."""
+    """The desired motion of some joints."""
 
     per_joint: list[list[Scalar]]
     velocity: list[Scalar]
     acceleration: list[Scalar]
 
 
-def desired_motion(tree: Model, trajectory: Trajectory, t: Scalar) -> Desired:
-    """A trajectory of the driven joints, or of all joints, at a time."""
-    driven = driven_joints(tree)
+def desired_motion(tree: Model, trajectory: Trajectory, t: Scalar, joints: Sequence[Joint] | None = None) -> Desired:
+    """A trajectory of some joints (by default the driven ones), or of all joints, at a time."""
+    followed = driven_joints(tree) if joints is None else joints
     if not hasattr(trajectory, "at"):
         raise OptionError(
             f"the desired motion must be one of kinetree.trajectories, not {trajectory!r}; "
             "to stay at a position: trajectories.Constant(position)"
         )
     q, v, a = trajectory.at(t)
-    nq, nv = sum(j.nq for j in driven), sum(j.nv for j in driven)
+    nq, nv = sum(j.nq for j in followed), sum(j.nv for j in followed)
     if len(v) == nv and len(q) == nq:
         parts, first = [], 0
-        for j in driven:
+        for j in followed:
             parts.append(q[first : first + j.nq])
             first += j.nq
         return Desired(parts, v, a)
     if len(v) == tree.nv and len(q) == tree.nq:
-        return Desired([q[j.q_slice] for j in driven], gathered(driven, v), gathered(driven, a))
+        return Desired([q[j.q_slice] for j in followed], gathered(followed, v), gathered(followed, a))
+    which = "driven ones" if all(j.actuated for j in followed) else "coordinates"
     raise ShapeError(
-        f"the trajectory moves {len(v)} degrees of freedom; robot {tree.name!r} has {nv} driven ones "
-        f"({', '.join(j.name for j in driven[:6])}{', ...' if len(driven) > 6 else ''}) and {tree.nv} in all"
+        f"the trajectory moves {len(v)} degrees of freedom; robot {tree.name!r} has {nv} {which} "
+        f"({', '.join(j.name for j in followed[:6])}{', ...' if len(followed) > 6 else ''}) and {tree.nv} in all"
     )
 
 
@@ -210,7 +203,11 @@ class Controller:
         return {name: as_gain(getattr(self, name), self._width(tree, name), name) for name in self.GAINS}
 
     def _width(self, tree: Model, name: str) -> int:
-        return sum(j.nv for j in driven_joints(tree))
+        return sum(j.nv for j in self.joints(tree))
+
+    def joints(self, tree: Model) -> list[Joint]:
+        """The joints whose motion the controller's trajectory tells, in its order."""
+        return driven_joints(tree)
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
         """The same controller with other gains, of any scalar."""
@@ -238,6 +235,10 @@ class Controller:
         ndarray, shape (..., nv)
         """
         tree = robot.model
+        if tree.loops:
+            from .loop_control import look_at
+
+            look_at(robot, as_array(q, (tree.nq,), "q"))
         begin = self.initial_states(tree)
         states = as_array(begin if z is None else z, (len(begin),), "z")
         times = np.asarray(t, dtype=float)
