@@ -1,16 +1,19 @@
 """What somebody meets who calls for speed: messages, warnings, compiling ahead of time, direct calls."""
 
 import dataclasses
+import io
 import pickle
 import subprocess
 import sys
+import threading
+import time
 import warnings
 
 import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import compiled
+from kinetree import compiled, progress
 from kinetree.engine import cache, machine
 
 
@@ -138,3 +141,183 @@ def test_a_cache_that_cannot_be_used_is_one_of_our_warnings_at_the_users_line(tm
         arm("an arm for the cache").gravity_force(np.zeros(2))
     assert [w.filename for w in caught] == [__file__]
     assert issubclass(kt.CacheWarning, kt.KinetreeWarning)
+
+
+# ------------------------------------------------------------------ ahead of time, and straight to the code
+
+
+def nothing_more_is_compiled(monkeypatch):
+    """From here on the code generator must not be asked."""
+
+    def refuse(text):
+        raise AssertionError("something was compiled after all")
+
+    monkeypatch.setattr(machine, "assemble", refuse)
+    monkeypatch.setenv("KINETREE_CACHE", "off")
+
+
+FRAMED = {
+    "pose": ("q", {"frame": "lower"}),
+    "velocity": ("qv", {"frame": "lower", "axes": "aligned"}),
+    "acceleration": ("qva", {"frame": "lower", "axes": "aligned", "classical": True}),
+    "jacobian": ("q", {"frame": "lower", "axes": "world"}),
+    "jacobian_rate": ("qv", {"frame": "lower", "axes": "aligned"}),
+    "momentum": ("qv", {"about": "origin"}),
+    "centroidal_momentum_matrix": ("q", {}),
+}
+
+
+def given(inputs, batch=()):
+    values = np.random.default_rng(3).uniform(-1.0, 1.0, (3, *batch, 2))
+    return [dict(zip("qva", values, strict=True))[name] for name in inputs]
+
+
+@pytest.mark.parametrize("name", FRAMED)
+def test_what_needs_options_is_compiled_ahead_of_time_and_then_called_straight(name, monkeypatch):
+    inputs, options = FRAMED[name]
+    robot, judge = arm(), arm().with_backend("reference")
+    states = [given(inputs), given(inputs, (5,))]
+    expected = [getattr(judge, name)(*state, **options) for state in states]
+    robot.compile((name, options))
+    nothing_more_is_compiled(monkeypatch)
+    monkeypatch.setattr(kt.Robot, "_run", None)  # not through Python, not even the first time
+    for state, wanted in zip(states, expected, strict=True):
+        found = getattr(robot, name)(*state, **options)
+        assert np.allclose(found, wanted, rtol=1e-13, atol=1e-13)
+        out = np.empty_like(wanted)
+        assert getattr(robot, name)(*state, **options, out=out) is out
+        assert np.array_equal(out, found)
+
+
+def test_straight_calls_keep_frames_and_axes_apart_and_fall_back_on_python():
+    robot, judge = arm(), arm().with_backend("reference")
+    q = given("q")[0]
+    for _ in range(3):
+        for frame in ("upper", "lower"):
+            for axes in ("body", "world", "aligned"):
+                assert np.allclose(robot.jacobian(q, frame, axes), judge.jacobian(q, frame, axes), atol=1e-14)
+    assert np.array_equal(robot.jacobian(list(q), "lower"), robot.jacobian(q, "lower"))
+    assert robot.jacobian(np.tile(q, (2, 3, 1)), "lower").shape == (2, 3, 6, 2)
+    assert np.iscomplexobj(robot.jacobian(q + 1e-30j, "lower"))
+    many = given("q", (5000,))[0]
+    assert np.array_equal(robot.jacobian(many, "lower", threads=2), robot.jacobian(many, "lower"))
+    with pytest.raises(kt.ShapeError, match=r"q must have shape \(..., 2\)"):
+        robot.jacobian(np.zeros(3), "lower")
+    with pytest.raises(kt.ShapeError, match="out must have shape"):
+        robot.jacobian(q, "lower", out=np.empty((6, 3)))
+    with pytest.raises(kt.OptionError, match="threads must be"):
+        robot.jacobian(q, "lower", threads=0)
+    with pytest.raises(kt.UnknownNameError, match="no body or frame named 'lowr'"):
+        robot.jacobian(q, "lowr")
+
+
+def test_bad_quaternions_are_refused_by_straight_calls_too():
+    robot = ball().with_backend("compiled")
+    q = robot.neutral()
+    robot.pose(q, "bob")
+    with pytest.raises(kt.StateError, match="quaternion of joint 'bob_joint'"):
+        robot.pose(1.1 * q, "bob")
+
+
+@pytest.mark.parametrize(("name", "inputs"), [("gravity_force", "q"), ("bias_force", "qv"), ("center_of_mass", "q")])
+def test_every_part_of_the_equations_takes_out_and_threads(name, inputs):
+    robot = arm()
+    for batch in ((), (70,)):
+        state = given(inputs, batch)
+        for _ in range(2):  # through Python, then straight
+            plain = getattr(robot, name)(*state)
+            out = np.empty_like(plain)
+            assert getattr(robot, name)(*state, out=out, threads=2) is out
+            assert np.array_equal(out, plain)
+        with pytest.raises(kt.ShapeError, match="out must have shape"):
+            getattr(robot, name)(*state, out=np.empty((*batch, 9)))
+
+
+def test_after_compiling_ahead_of_time_not_even_the_first_call_goes_through_python(monkeypatch):
+    robot = arm()
+    robot.compile("forward_dynamics")
+    nothing_more_is_compiled(monkeypatch)
+    monkeypatch.setattr(kt.Robot, "_run", None)
+    assert robot.forward_dynamics(*np.zeros((3, 2))).shape == (2,)
+    assert robot.forward_dynamics(*np.zeros((3, 4, 2))).shape == (4, 2)
+
+
+def test_compiling_ahead_of_time_only_one_form(monkeypatch):
+    robot = arm()
+    robot.compile("mass_matrix", batch=False)
+    nothing_more_is_compiled(monkeypatch)
+    assert robot.mass_matrix(np.zeros(2)).shape == (2, 2)
+    with pytest.raises(AssertionError, match="compiled after all"):
+        robot.mass_matrix(np.zeros((5, 2)))
+
+
+def test_a_mechanism_is_compiled_with_its_loops_closed(monkeypatch):
+    four_bar = kt.gallery.load("four-bar").with_backend("compiled")
+    q = four_bar.assembled()
+    four_bar.compile("forward_dynamics", batch=False)
+    four_bar.loop_gaps(q)
+    nothing_more_is_compiled(monkeypatch)
+    a = four_bar.forward_dynamics(q, np.zeros(3), np.zeros(3))
+    assert np.allclose(a, four_bar.with_backend("reference").forward_dynamics(q, np.zeros(3), np.zeros(3)))
+
+
+@pytest.mark.parametrize(
+    ("request_", "error", "reason"),
+    [
+        ("jacobian", kt.OptionError, "jacobian needs to know the frame: give frame=..., such as 'lower'"),
+        (("jacobian", {"frame": "lowr"}), kt.UnknownNameError, "no body or frame named 'lowr'"),
+        (("jacobian", {"frame": "lower", "axis": "body"}), kt.UnknownNameError, "no option of jacobian named 'axis'"),
+        (["mass_matrix"], kt.OptionError, r"name an algorithm, or give \(name, options\).*not \['mass_matrix'\]"),
+        (3, kt.OptionError, "name an algorithm.*not 3"),
+        ("mass_matrx", kt.UnknownNameError, "did you mean 'mass_matrix'"),
+    ],
+)
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
+def test_what_cannot_be_compiled_ahead_of_time_is_said(request_, error, reason, backend):
+    with pytest.raises(error, match=reason):
+        arm().with_backend(backend).compile(request_)
+
+
+def test_compiling_by_default_leaves_out_what_a_robot_has_no_answer_to():
+    massless = kt.Builder("string").body("a", "base", kt.Revolute("x"), mass=0.0).build().with_backend("compiled")
+    massless.compile()
+    with pytest.raises(kt.SingularError):
+        massless.compile("forward_dynamics")
+
+
+# ------------------------------------------------------------------ the bar
+
+
+def shown(monkeypatch, terminal, steps):
+    """What a run in steps writes to standard error."""
+    written = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", written)
+    monkeypatch.setattr(written, "isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr(progress, "PATIENCE", 0.02)
+    monkeypatch.setenv("TERM", "xterm")
+    progress.in_steps(steps, show=True)
+    return written.getvalue()
+
+
+def test_a_bar_appears_in_the_middle_of_one_long_step(monkeypatch, capsys):
+    text = shown(monkeypatch, True, [("forward_dynamics of 'talos', batches", lambda: time.sleep(0.4))])
+    assert "forward_dynamics of 'talos', batches" in text
+    assert "0/1" in text
+    assert capsys.readouterr().out == ""
+
+
+def test_no_bar_for_short_work_nor_where_nobody_looks(monkeypatch, capsys):
+    quick = ("quick", lambda: None)
+    assert shown(monkeypatch, True, [quick, quick]) == ""
+    assert shown(monkeypatch, False, [("slow", lambda: time.sleep(0.2))]) == ""
+    assert capsys.readouterr().out == ""
+
+
+def test_the_bar_goes_away_when_a_step_fails(monkeypatch):
+    def fail():
+        time.sleep(0.3)
+        raise ValueError("no")
+
+    with pytest.raises(ValueError, match="no"):
+        shown(monkeypatch, True, [("fails", fail)])
+    assert not any(isinstance(t, threading.Timer) and t.is_alive() for t in threading.enumerate())

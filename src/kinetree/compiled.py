@@ -57,6 +57,11 @@ DIRECT = (
 STACKED = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
 """Methods that take one result apart; that result is computed without going through Python."""
 
+WITH_OPTIONS = (
+    "pose", "velocity", "acceleration", "jacobian", "jacobian_rate", "momentum", "centroidal_momentum_matrix",
+)  # fmt: skip
+"""Methods that look at their options (which frame, which axes) and then go straight to the code for those."""
+
 
 @lru_cache(maxsize=1)
 def supported() -> bool:
@@ -231,7 +236,7 @@ class Compiler:
         self, name: str, options: Mapping[str, Any] | None, fallback: Callable[..., Any], doc: str
     ) -> Entry | None:
         """A built-in function for the plain form of an algorithm; None where that cannot be."""
-        if name not in DIRECT + STACKED or self.single_precision or self.rolled or not available():
+        if name not in DIRECT + STACKED + WITH_OPTIONS or self.single_precision or self.rolled or not available():
             return None
         kernel = self.kernel(name, options)
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -274,6 +275,13 @@ class Mechanism(Robot):
                 "no fixed sequence of operations; count or export forward_dynamics, or the tree's"
             )
         return "closed_inverse_dynamics", {"rows": known.rows, "dependent": known.dependent}
+
+    def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
+        """Inverse and forward dynamics run with the loops closed; everything else is that of the tree."""
+        if request in ("inverse_dynamics", "forward_dynamics"):
+            with suppress(UnsupportedError):  # then it is done in several steps, of which this is one
+                return self._whole_algorithm(request)
+        return super()._compiled_form(request)
 
     # ---------------------------------------------------------------- closing the loops
 

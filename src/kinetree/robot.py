@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +22,10 @@ from .compiled import (
     QUATERNION_TOLERANCE,
     SINGULARITY_TOLERANCE,
     STACKED,
+    WITH_OPTIONS,
     Compiler,
     prepare,
     supported,
-    with_progress,
 )
 from .engine.entry import Entry
 from .errors import (
@@ -43,6 +44,7 @@ from .model.builder import ModelBuilder
 from .model.mass import MassProperties
 from .model.pose import Pose
 from .model.tree import BASE, Body, Frame, Joint, Model, check_gravity
+from .progress import in_steps
 from .spatial import Force, Transform, Vec3
 from .wrench_derivatives import world_stiffness
 
@@ -54,6 +56,9 @@ if TYPE_CHECKING:
 Array = np.ndarray
 
 BACKENDS = ("compiled", "reference")
+
+_EVERYDAY = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_force", "gravity_force")
+"""What is compiled ahead of time if nothing else is asked for."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -418,7 +423,7 @@ class Robot:
 
     # ---------------------------------------------------------------- kinematics
 
-    def pose(self, q: ArrayLike, frame: str) -> Array:
+    def pose(self, q: ArrayLike, frame: str, *, out: Array | None = None, threads: int = 1) -> Array:
         """Pose of a body or frame in the world.
 
         Parameters
@@ -426,6 +431,8 @@ class Robot:
         q : array_like, shape (..., nq)
         frame : str
             A body, frame or joint name.
+        out, threads
+            As in :meth:`inverse_dynamics`.
 
         Returns
         -------
@@ -433,19 +440,37 @@ class Robot:
             Homogeneous matrices.
         """
         self.model.frame(frame)
-        return self._run("pose", {"frame": frame}, q=q)
+        return self._run_directly("pose", {"frame": frame}, out, threads, q=q)
 
-    def velocity(self, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "body") -> Array:
+    def velocity(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        frame: str,
+        axes: str = "body",
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
         """Velocity of a frame, angular part first.
 
         ``axes`` is ``"body"``, ``"world"`` or ``"aligned"`` as in :meth:`jacobian`.
         """
         _check_axes(axes)
         self.model.frame(frame)
-        return self._run("velocity", {"frame": frame, "axes": axes}, q=q, v=v)
+        return self._run_directly("velocity", {"frame": frame, "axes": axes}, out, threads, q=q, v=v)
 
     def acceleration(
-        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, axes: str = "body", *, classical: bool = False
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        frame: str,
+        axes: str = "body",
+        *,
+        classical: bool = False,
+        out: Array | None = None,
+        threads: int = 1,
     ) -> Array:
         """Acceleration of a frame, angular part first, without gravity.
 
@@ -456,7 +481,8 @@ class Robot:
         self.model.frame(frame)
         if axes == "world" and classical:
             raise OptionError("a classical acceleration belongs to the frame's own origin: use 'body' or 'aligned'")
-        return self._run("acceleration", {"frame": frame, "axes": axes, "classical": classical}, q=q, v=v, a=a)
+        options = {"frame": frame, "axes": axes, "classical": classical}
+        return self._run_directly("acceleration", options, out, threads, q=q, v=v, a=a)
 
     def point_position(self, q: ArrayLike, frame: str, point: ArrayLike) -> Array:
         """World coordinates of a point given in a frame's coordinates."""
@@ -484,7 +510,9 @@ class Robot:
         arm = np.einsum("...ij,...j->...i", pose[..., :3, :3], local)
         return pose[..., :3, 3] + arm, arm
 
-    def jacobian(self, q: ArrayLike, frame: str, axes: str = "body") -> Array:
+    def jacobian(
+        self, q: ArrayLike, frame: str, axes: str = "body", *, out: Array | None = None, threads: int = 1
+    ) -> Array:
         """The matrix that maps ``v`` to the velocity of a frame, angular rows first.
 
         Parameters
@@ -495,6 +523,8 @@ class Robot:
         axes : {"body", "world", "aligned"}
             Spatial velocity in the frame's own axes; in world axes at the world's origin;
             or angular velocity and velocity of the frame's origin along world axes.
+        out, threads
+            As in :meth:`inverse_dynamics`.
 
         Returns
         -------
@@ -502,13 +532,22 @@ class Robot:
         """
         _check_axes(axes)
         self.model.frame(frame)
-        return self._run("jacobian", {"frame": frame, "axes": axes}, q=q)
+        return self._run_directly("jacobian", {"frame": frame, "axes": axes}, out, threads, q=q)
 
-    def jacobian_rate(self, q: ArrayLike, v: ArrayLike, frame: str, axes: str = "body") -> Array:
+    def jacobian_rate(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        frame: str,
+        axes: str = "body",
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
         """Time derivative of :meth:`jacobian` along ``v``."""
         _check_axes(axes)
         self.model.frame(frame)
-        return self._run("jacobian_rate", {"frame": frame, "axes": axes}, q=q, v=v)
+        return self._run_directly("jacobian_rate", {"frame": frame, "axes": axes}, out, threads, q=q, v=v)
 
     def point_jacobian(self, q: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)) -> Array:
         """The 3 x nv matrix that maps ``v`` to the velocity of a point fixed in a frame, along world axes."""
@@ -516,17 +555,19 @@ class Robot:
         matrix = self.jacobian(q, frame, "aligned")
         return matrix[..., 3:, :] + np.cross(matrix[..., :3, :], arm[..., :, None], axisa=-2, axisb=-2, axisc=-2)
 
-    def center_of_mass(self, q: ArrayLike) -> Array:
+    def center_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """World coordinates of the centre of mass of all moving bodies."""
         self._need_mass()
-        return self._run("center_of_mass", q=q)
+        return self._run("center_of_mass", out=out, threads=threads, q=q)
 
     def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Velocity of the centre of mass in world axes."""
         self._need_mass()
         return self._run("center_of_mass_velocity", q=q, v=v)
 
-    def momentum(self, q: ArrayLike, v: ArrayLike, about: str = "com") -> Array:
+    def momentum(
+        self, q: ArrayLike, v: ArrayLike, about: str = "com", *, out: Array | None = None, threads: int = 1
+    ) -> Array:
         """Angular and linear momentum in world axes, about the centre of mass or the world's origin.
 
         Parameters
@@ -540,17 +581,17 @@ class Robot:
         if about not in ("com", "origin"):
             raise OptionError(f"about must be 'com' or 'origin', not {about!r}")
         self._need_mass()
-        return self._run("momentum", {"about": about}, q=q, v=v)
+        return self._run_directly("momentum", {"about": about}, out, threads, q=q, v=v)
 
     def momentum_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Rate of the momentum about the centre of mass: the external force and moment it takes, gravity included."""
         self._need_mass()
         return self._run("momentum_rate", q=q, v=v, a=a)
 
-    def centroidal_momentum_matrix(self, q: ArrayLike) -> Array:
+    def centroidal_momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """The 6 x nv matrix A with momentum = A v, about the centre of mass."""
         self._need_mass()
-        return self._run("centroidal_momentum_matrix", q=q)
+        return self._run_directly("centroidal_momentum_matrix", {}, out, threads, q=q)
 
     def centroidal_momentum_matrix_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Time derivative of :meth:`centroidal_momentum_matrix` along ``v``."""
@@ -659,13 +700,15 @@ class Robot:
         both = self._run("floating_base_inverse_dynamics", wrenches=wrenches, q=q, v=v, a=padded)
         return both[..., :6], both[..., 6:]
 
-    def bias_force(self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None) -> Array:
+    def bias_force(
+        self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
         """Joint forces at zero acceleration: velocity terms, gravity and external wrenches."""
-        return self._run("bias_force", wrenches=wrenches, q=q, v=v)
+        return self._run("bias_force", wrenches=wrenches, out=out, threads=threads, q=q, v=v)
 
-    def gravity_force(self, q: ArrayLike) -> Array:
+    def gravity_force(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """Joint forces that hold the robot still."""
-        return self._run("gravity_force", q=q)
+        return self._run("gravity_force", out=out, threads=threads, q=q)
 
     def friction_force(self, v: ArrayLike) -> Array:
         """Joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12).
@@ -1066,6 +1109,15 @@ class Robot:
         out[...] = result
         return out
 
+    def _run_directly(self, name: str, options: dict[str, Any], out: Array | None, threads: int, **state: Any) -> Array:
+        """As :meth:`_run`, but from the second call on without Python code between here and the kernel."""
+        entry = self._entries.get((name, *options.values()))
+        if entry is None:
+            return self._run(name, options, out=out, threads=threads, **state)
+        if out is None:
+            return np.asarray(entry.function(*state.values(), threads=threads))
+        return np.asarray(entry.function(*state.values(), out=out, threads=threads))
+
     @cached_property
     def _compiler(self) -> Compiler | None:
         if self.backend == "reference" or not supported():
@@ -1074,73 +1126,108 @@ class Robot:
 
     def _go_direct(self, name: str, options: dict[str, Any], batch: tuple[int, ...]) -> None:
         """After a first call through Python, let plain calls of this form go straight to machine code."""
+        if self._compiler is not None and name in WITH_OPTIONS:
+            key = (name, *options.values())
+            self._compute_directly(key, name, options, self._plainly(name, options), batch)
         if options not in ({}, {"method": "articulated_body"}) or self._compiler is None:
             return
         if name in STACKED:
-            self._compute_directly(name, options, self._stacked(name), batch)
+            self._compute_directly(name, name, options, self._plainly(name, {}), batch)
         if name not in DIRECT:
             return
         method = getattr(type(self), name)
         if method is not getattr(Robot, name):
             return  # a subclass wants to be asked every time
-        entry = self._compute_directly(name, options, method.__get__(self), batch)
+        entry = self._compute_directly(name, name, options, method.__get__(self), batch)
         if entry is not None:
             self.__dict__[name] = entry.function
 
     def _compute_directly(
-        self, name: str, options: dict[str, Any], through_python: Callable[..., Any], batch: tuple[int, ...]
+        self, key: Any, name: str, options: dict[str, Any], through_python: Callable[..., Any], batch: tuple[int, ...]
     ) -> Entry | None:
         """A function that goes straight to machine code, now for this kind of batch, too; None where there is none."""
         assert self._compiler is not None
-        if name not in self._entries:
+        entries = self._entries  # asked for once: another thread may just be making them, too
+        if key not in entries:
             doc = through_python.__doc__ or ""
-            self._entries[name] = self._compiler.entry(name, options, through_python, doc)
-        entry = self._entries[name]
+            entries[key] = self._compiler.entry(name, options, through_python, doc)
+        entry = entries[key]
         if entry is not None and batch:
             entry.enable_batch()
         elif entry is not None:
             entry.enable_single()
         return entry
 
-    def _stacked(self, name: str) -> Callable[..., Array]:
+    def _plainly(self, name: str, options: dict[str, Any]) -> Callable[..., Array]:
         """An algorithm as a function of its plain arguments."""
         inputs = find(name).inputs
 
         def compute(*state: Any, out: Array | None = None, threads: int = 1) -> Array:
-            return self._run(name, out=out, threads=threads, **dict(zip(inputs, state, strict=True)))
+            return self._run(name, options, out=out, threads=threads, **dict(zip(inputs, state, strict=True)))
 
         return compute
 
     @cached_property
-    def _entries(self) -> dict[str, Entry | None]:
+    def _entries(self) -> dict[Any, Entry | None]:
         return {}
 
-    def compile(self, *names: str, single: bool = True, batch: bool = True, progress: bool = True) -> None:
+    def compile(
+        self,
+        *algorithms: str | tuple[str, Mapping[str, Any]],
+        single: bool = True,
+        batch: bool = True,
+        progress: bool = True,
+    ) -> None:
         """Make machine code ahead of the first call.
 
         Parameters
         ----------
-        *names : str
-            Algorithms, with their usual options; by default those of everyday use. What large trees leave to
-            the reference is skipped.
+        *algorithms : str or (str, dict)
+            Names of methods, with their options where needed: ``("jacobian", {"frame": "tool"})``.  By default
+            inverse and forward dynamics, mass matrix, bias and gravity forces.  What large trees leave to the
+            reference is skipped.
         single, batch : bool
             For one state, for batches.
         progress : bool
             Show a bar once it has taken longer than a second.
-        """
-        from .codegen import DEFAULTS, needed_options, option_names
 
-        if self._compiler is None:
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+        >>> robot.compile("forward_dynamics", ("jacobian", {"frame": "bob", "axes": "world"}))
+        """
+        wanted = [self._compiled_form(request) for request in algorithms]
+        for name in () if algorithms else _EVERYDAY:
+            with suppress(ModelError, SingularError):  # a robot without masses has no forward dynamics to compile
+                wanted.append(self._compiled_form(name))
+        compiler = self._compiler
+        if compiler is None:
             return
-        chosen = names or ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_force", "gravity_force")
-        for n in chosen:
-            if needed_options(n):
-                missing = ", ".join(needed_options(n))
-                raise OptionError(f"{n} is compiled for one {missing} at a time: call it once with that instead")
-        options = {n: {o: DEFAULTS[o] for o in option_names(find(n))} for n in chosen}
-        kernels = [self._compiler.kernel(n, options[n]) for n in options if self._compiler.handles(n)]
-        for kernel in with_progress(kernels, "compiling", progress):
-            prepare(kernel, single, batch)
+        steps = []
+        for name, options in wanted:
+            if compiler.handles(name, options):
+                kernel = compiler.kernel(name, options)
+                steps += [(f"{kernel.name}, one state", partial(self._prepare, name, options, False))] if single else []
+                steps += [(f"{kernel.name}, batches", partial(self._prepare, name, options, True))] if batch else []
+        in_steps(steps, progress)
+
+    def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
+        """The algorithm that a method runs, with all its options."""
+        from .codegen import complete_options
+
+        named = isinstance(request, str)
+        if not named and not (isinstance(request, tuple) and len(request) == 2 and isinstance(request[1], Mapping)):
+            raise OptionError(f"name an algorithm, or give (name, options) with options in a dict, not {request!r}")
+        name, options = (request, {}) if named else request
+        find(name)
+        return name, complete_options(self, name, options)
+
+    def _prepare(self, name: str, options: dict[str, Any], batch: bool) -> None:
+        """Compile one form of an algorithm, and let calls of that form go straight to it."""
+        assert self._compiler is not None
+        prepare(self._compiler.kernel(name, options), not batch, batch)
+        self._go_direct(name, options, (1,) if batch else ())
 
     def _argument(self, name: str, value: Any) -> Array:
         if name in CONFIGURATIONS:
