@@ -1,11 +1,18 @@
 """Results written in whole lines, past the caches or not: every length of row, every alignment, nothing outside."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
+from kinetree.engine import emit, machine
 from kinetree.engine import kernel as engine
-from kinetree.engine import machine
+from kinetree.engine.entry import MOST_STACK, Entry, available
+from kinetree.engine.graph import Node
 from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.repeated import RepeatedKernel, trace_stages
 
 pytestmark = pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
 
@@ -61,3 +68,227 @@ def test_nan_and_infinity_stay_in_their_rows(monkeypatch):
 
 def expected_nan(length):
     return [k for k in range(length) if not 10 <= k < 29]
+
+
+# ---------------------------------------------------------------- kernels that send while they compute
+
+
+def long_computation(length, unused=0):
+    """Enough operations between the results that all squares of the tile before are sent meanwhile."""
+
+    def function(x, y, *rest, module=Node.scalar_functions):
+        value, rows = x[0], []
+        for k in range(length):
+            turned = value * y[k % 2] + x[k % 5]
+            value = 0.25 * value + 0.5 * (turned if k % 40 else module.sin(turned))
+            for _ in range(3):
+                value = value * 0.75 + x[(k + 1) % 5] * y[(k + 1) % 2]
+            rows.append(0.0 if 11 <= k < 31 else rows[3] if 33 <= k < 43 else x[1] if k % 17 == 0 else value)
+        return rows
+
+    lengths = (5, 2) + ((unused,) if unused else ())
+    return Kernel("long", lambda: trace(function, lengths, list), lengths, (length,)), function
+
+
+def judged(function, x, y):
+    columns = function(np.atleast_2d(x).T, np.atleast_2d(y).T, module=np)
+    return np.stack([np.broadcast_to(c, (max(len(x), len(y)),)) for c in columns], axis=-1)
+
+
+def fenced(count, length, offset, mark):
+    """Room for so many rows, this many bytes behind the beginning of a line, in the middle of marked bytes."""
+    size = 8 * count * length
+    area = np.full(size + 256, mark, dtype=np.uint8)
+    start = 64 + -area.ctypes.data % 64 + offset
+    inside = np.frombuffer(area.data, np.float64, count * length, start).reshape(count, length)
+    return inside, lambda: (area[:start] == mark).all() and (area[start + size :] == mark).all()
+
+
+@pytest.mark.parametrize("in_pieces", [False, True])
+@pytest.mark.parametrize("length", [47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 90, 200])
+def test_results_sent_during_the_next_tile(monkeypatch, length, in_pieces):
+    if in_pieces:
+        monkeypatch.setattr(emit, "LONGEST_BODY", 10)
+        monkeypatch.setattr(emit, "PIECE", 60)
+    kernel, function = long_computation(length)
+    if kernel.sends:
+        assert kernel._assembly("lanes").count("void %send(ptr %parcel)") >= length // 8
+    rng = np.random.default_rng(length)
+    x, y = rng.uniform(-1.0, 1.0, (203, 5)), rng.uniform(-1.0, 1.0, (203, 2))
+    expected = judged(function, x, y)
+    whole = kernel(x, y)
+    np.testing.assert_allclose(whole, expected, rtol=1e-11, atol=1e-12)
+    for streamed in (0, 1 << 40):
+        monkeypatch.setattr(engine, "STREAMED_BYTES", streamed)
+        for count in (1, 8, 9, 63, 64, 65, 71, 128, 135, 203):
+            for k, offset in enumerate((0, 8, 16, 24, 32, 40, 48, 56, 1, 4, 12, 37)):
+                out, untouched = fenced(count, length, offset, 0xA5)
+                kernel(x[:count], y[:count], out=out, threads=1 + k % 3)
+                np.testing.assert_array_equal(out, whole[:count])
+                assert untouched()
+
+
+@pytest.mark.parametrize("count", [1, 37, 64, 130, 1000])
+def test_one_state_for_many_and_other_layouts_while_sending(count):
+    kernel, function = long_computation(75)
+    rng = np.random.default_rng(count)
+    x, y = rng.uniform(-1.0, 1.0, (2 * count, 5)), rng.uniform(-1.0, 1.0, (count, 2))
+    wide = rng.uniform(-1.0, 1.0, (count, 11))
+    for a in (x[:1], x[::2], x[::-2], np.asfortranarray(x[:count]), wide[:, 3:8], wide[::-1, 6:1:-1]):
+        found = kernel(a, y)
+        np.testing.assert_allclose(found, judged(function, a, y), rtol=1e-11, atol=1e-12)
+        np.testing.assert_array_equal(found[-1], kernel(np.ascontiguousarray(a[-1]), y[-1]))
+    np.testing.assert_array_equal(kernel(x[0], y), kernel(x[:1], y))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_nan_while_sending_stays_in_its_state(threads):
+    kernel, _ = long_computation(75, unused=2)
+    rng = np.random.default_rng(0)
+    x, y, z = (rng.uniform(-1.0, 1.0, (150, n)) for n in (5, 2, 2))
+    clean = kernel(x, y, z)
+    for array, column, everywhere in ((x, 0, False), (y, 1, False), (z, 1, True)):
+        for state in (0, 63, 64, 77, 149):
+            keep = array[state, column]
+            array[state, column] = np.nan
+            found = kernel(x, y, z, threads=threads)
+            array[state, column] = keep
+            np.testing.assert_array_equal(np.delete(found, state, axis=0), np.delete(clean, state, axis=0))
+            assert np.isnan(found[state]).all() if everywhere else np.isnan(found[state]).any()
+
+
+def test_a_second_tile_never_disturbs_the_first(monkeypatch):
+    """Any number of tiles, in rounds and behind them: odd and even ones use different places for their results."""
+    kernel, _ = long_computation(57)
+    rng = np.random.default_rng(1)
+    x, y = rng.uniform(-1.0, 1.0, (400, 5)), rng.uniform(-1.0, 1.0, (400, 2))
+    one_by_one = np.stack([kernel(a, b) for a, b in zip(x, y, strict=True)])
+    monkeypatch.setattr(engine, "STREAMED_BYTES", 0)
+    for count in range(1, 200):
+        np.testing.assert_array_equal(kernel(x[:count], y[:count]), one_by_one[:count])
+    for count in rng.integers(200, 400, 20):
+        np.testing.assert_array_equal(kernel(x[:count], y[:count], threads=2), one_by_one[:count])
+
+
+# ---------------------------------------------------------------- kernels that do not send
+
+
+@pytest.mark.parametrize("states", [46, 48, 49, 50, 52, 55, 64])
+def test_long_rows_of_repeated_steps(monkeypatch, states):
+    """Steps through time use the same driver, and their results are written in whole lines, too."""
+
+    def rate(x, p):
+        return [p[0] * x[(k + 1) % states] - 0.1 * x[k] * x[(k + 2) % states] for k in range(states)]
+
+    def advance(ask, t, state, h, p):
+        middle = [s + 0.5 * h * d for s, d in zip(state, ask(state), strict=True)]
+        return [s + h * (d + t) for s, d in zip(state, ask(middle), strict=True)]
+
+    stages = trace_stages(advance, rate, states, states, 1, states)
+    names = ("t", "h", "n", "state", "p")
+    kernel = RepeatedKernel("steps", None, stages.lengths, (states,), None, names, stages=lambda: stages)
+    rng = np.random.default_rng(states)
+    t, p, s = (rng.standard_normal((150, n)) for n in (1, 1, states))
+    h, n = np.array([0.01]), np.array([3.0])
+    expected = s.T
+    for k in range(3):
+        middle = expected + 0.5 * h * np.array(rate(expected, p.T))
+        expected = expected + h * (np.array(rate(middle, p.T)) + t.T + k * h)
+    for streamed in (0, 1 << 40):
+        monkeypatch.setattr(engine, "STREAMED_BYTES", streamed)
+        for count in (1, 65, 150):
+            for threads, offset in ((1, 0), (2, 8), (3, 48), (1, 4)):
+                out, untouched = fenced(count, states, offset, 0x5A)
+                kernel(t[:count], h, n, s[:count], p[:count], out=out, threads=threads)
+                np.testing.assert_allclose(out, expected.T[:count], rtol=1e-12, atol=1e-13)
+                assert untouched()
+
+
+# ---------------------------------------------------------------- other processes
+
+FENCED_TABLE = """
+import ctypes, mmap, numpy as np
+from kinetree.engine.kernel import Kernel, trace
+
+libc = ctypes.CDLL(None)
+libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+page = mmap.PAGESIZE
+room = mmap.mmap(-1, 2 * page)
+start = ctypes.addressof(ctypes.c_char.from_buffer(room))
+assert libc.mprotect(start + page, page, 0) == 0
+for length in (48, 50, 56, 64):
+    traced = trace(lambda x: [x[0] * (k + 1.0) for k in range(length)], (1,), list)
+    kernel = Kernel("k", lambda: traced, (1,), (length,))
+    x = np.arange(128.0)[:, None]
+    table = 4 * (length + kernel.lanes)
+    ctypes.memmove(start + page - table, kernel.places_address, table)
+    kernel._places = start + page - table
+    area = np.zeros(128 * length + 8)
+    first = -area.ctypes.data % 64 // 8
+    out = area[first : first + 128 * length].reshape(128, length)
+    kernel(x, out=out)
+    assert (out == x * np.arange(1.0, length + 1.0)).all()
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pages are protected in another way there")
+def test_nothing_is_read_behind_the_table_of_places():
+    """The last square of rows that end with a line reached one number beyond: fatal at the end of a page."""
+    subprocess.run([sys.executable, "-c", FENCED_TABLE], check=True)
+
+
+NO_MEMORY = """
+import ctypes, sys, numpy as np
+from kinetree.engine import machine
+from kinetree.engine.entry import MOST_STACK, Entry
+from kinetree.engine.kernel import Kernel, trace
+
+refused = []
+nothing = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(lambda size: refused.append(size))
+usual = machine.python_function
+machine.python_function = lambda name: (
+    ctypes.cast(nothing, ctypes.c_void_p).value if name == "PyMem_RawMalloc" else usual(name)
+)
+kernel = Kernel("k", lambda: trace(lambda x: [x[0] * (k + 1.0) for k in range(900)], (1,), list), (1,), (900,))
+assert kernel.scratch_bytes > MOST_STACK
+entry = Entry.make(kernel, lambda *given, out=None: "python", "k")
+entry.enable_batch()
+out = np.empty((20, 900))
+before = sys.getrefcount(out)
+assert entry.function(np.ones((20, 1))) == entry.function(np.ones((20, 1)), out=out) == "python"
+assert refused == [kernel.scratch_bytes + 64] * 2
+assert sys.getrefcount(out) == before
+"""
+
+
+@pytest.mark.skipif(not available(), reason="another interpreter layout")
+def test_without_memory_for_the_work_area_python_is_asked():
+    subprocess.run([sys.executable, "-c", NO_MEMORY], check=True)
+
+
+@pytest.mark.skipif(not available(), reason="another interpreter layout")
+@pytest.mark.parametrize("length", [60, 500])  # work areas on the stack and on the heap
+def test_work_areas_of_the_entry_point(length):
+    kernel, _ = long_computation(length)
+    guard = Kernel("guard", lambda: trace(lambda x: [x[0] - 2.0], (5,), list), (5,), (1,), None, (), False, False)
+    entry = Entry.make(kernel, lambda *given, **options: "python", "long", "", guard)
+    entry.enable_batch()
+    if machine.host().lanes == 8:
+        assert (kernel.scratch_bytes > MOST_STACK) == (length == 500)
+    rng = np.random.default_rng(length)
+    x, y = rng.uniform(-1.0, 1.0, (150, 5)), rng.uniform(-1.0, 1.0, (150, 2))
+    whole = kernel(x, y)
+    for count in (1, 7, 32, 33, 64, 65, 150):
+        for threads in (1, 2):
+            np.testing.assert_array_equal(entry.function(x[:count], y[:count], threads=threads), whole[:count])
+            out, untouched = fenced(count, length, 8 * (count % 8), 0x33)
+            assert entry.function(x[:count], y[:count], out=out, threads=threads) is out
+            np.testing.assert_array_equal(out, whole[:count])
+            assert untouched()
+    for bad in (0, 63, 64, 149):
+        worse = x.copy()
+        worse[bad, 0] = 2.5
+        out = np.empty((150, length))
+        before = sys.getrefcount(out)
+        assert entry.function(worse, y) == entry.function(worse, y, out=out, threads=2) == "python"
+        assert sys.getrefcount(out) == before

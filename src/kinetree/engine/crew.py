@@ -270,10 +270,7 @@ def _code(job_at: tuple[tuple[str, int], ...]) -> tuple[dict[str, int], Any]:
     if code is None:
         code = machine.assemble(text)
         cache.write(key, code)
-    for name in _FROM_PYTHON:
-        function = getattr(ctypes.pythonapi, name)
-        machine.binding().add_symbol(name, int(ctypes.cast(function, _POINTER).value or 0))
-    return machine.load(code, ("gather", "serve"))
+    return machine.load(code, ("gather", "serve"), _FROM_PYTHON)
 
 
 class Crew:

@@ -36,6 +36,9 @@ SMALL_BATCH = 32
 MOST_STACK = 1 << 16
 """Bytes of stack that a batch may use; kernels that need more ask for memory."""
 
+_FROM_PYTHON = ("Py_DecRef", "PyMem_RawMalloc", "PyMem_RawFree")
+"""Functions of CPython that the entry point calls by name."""
+
 # Layout of CPython and NumPy objects on 64-bit machines (NumPy's is part of its ABI).
 _TYPE, _BYTES_DATA, _TUPLE_SIZE, _TUPLE_ITEMS = 8, 32, 16, 24
 _DATA, _NDIM, _DIMS, _STRIDES, _DESCR, _FLAGS = 16, 24, 32, 40, 56, 64
@@ -436,14 +439,8 @@ def _entry() -> tuple[int, Any]:
     if code is None:
         code = machine.assemble(text)
         cache.write(key, code)
-    for name in ("Py_DecRef", "PyMem_RawMalloc", "PyMem_RawFree"):
-        machine.binding().add_symbol(name, _python_function(name))
-    addresses, alive = machine.load(code, (SYMBOL,))
+    addresses, alive = machine.load(code, (SYMBOL,), _FROM_PYTHON)
     return addresses[SYMBOL], alive
-
-
-def _python_function(name: str) -> int:
-    return int(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
 
 
 class _MethodDef(ctypes.Structure):
@@ -539,14 +536,14 @@ class Entry:
             "array_type": id(np.ndarray),
             "float64": id(_DTYPE),
             "fallback": id(fallback),
-            "vectorcall": _python_function("PyObject_Vectorcall"),
+            "vectorcall": machine.python_function("PyObject_Vectorcall"),
             "new_array": _numpy_new_array(),
-            "release": _python_function("PyEval_SaveThread"),
-            "retake": _python_function("PyEval_RestoreThread"),
+            "release": machine.python_function("PyEval_SaveThread"),
+            "retake": machine.python_function("PyEval_RestoreThread"),
             "out_name": id(_OUT) if _takes(fallback, "out") else 0,
             "threads_name": id(_THREADS) if _takes(fallback, "threads") else 0,
             "int_type": id(int),
-            "as_long": _python_function("PyLong_AsLongLongAndOverflow"),
+            "as_long": machine.python_function("PyLong_AsLongLongAndOverflow"),
             "crew": crew().address,
             "gather": crew().gather_address,
             "run": run_address(),

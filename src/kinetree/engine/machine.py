@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import platform
 import threading
 from collections.abc import Callable
@@ -54,7 +55,7 @@ class Machine:
     @property
     def key(self) -> str:
         """Distinguishes machines whose code cannot be exchanged."""
-        return f"{platform.machine()}|{self.cpu}|{self.features}|{self.version}"
+        return f"{platform.machine()}|{self.cpu}|{self.features}|{self.lanes}|{self.version}"
 
 
 @lru_cache(maxsize=1)
@@ -112,9 +113,22 @@ def assemble(text: str) -> bytes:
 _numbers = count(1)
 
 
-def load(code: bytes, symbols: tuple[str, ...] = ("kernel",)) -> tuple[dict[str, int], Any]:
-    """Make an object file callable; returns addresses and what must be kept alive."""
+def python_function(name: str) -> int:
+    """Address of a function of CPython."""
+    return int(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
+
+
+def load(
+    code: bytes, symbols: tuple[str, ...] = ("kernel",), from_python: tuple[str, ...] = ()
+) -> tuple[dict[str, int], Any]:
+    """Make an object file callable; returns addresses and what must be kept alive.
+
+    Functions ``from_python`` are given to the code by address: an interpreter inside of another program
+    need not be among those that the linker looks through.
+    """
     builder = binding().JITLibraryBuilder().add_object_img(code)
+    for name in from_python:
+        builder = builder.import_symbol(name, python_function(name))
     for symbol in symbols:
         builder = builder.export_symbol(symbol)
     library = builder.link(_linker(), f"kinetree{next(_numbers)}")
