@@ -136,37 +136,6 @@ def test_many_contacts():
     assert np.allclose(one.force, other.force, atol=1e-6)
 
 
-def test_cone_keeps_to_coulomb():
-    """Friction within the circle; sliding only on the circle and straight against the friction."""
-    rng = np.random.default_rng(6)
-    slid = stuck = 0
-    for _ in range(40):
-        a = rng.normal(size=(9, 12))
-        c, d = a @ a.T + 0.1 * np.eye(9), rng.normal(size=9)
-        d[::3] -= 1.0
-        mu = rng.uniform(0.1, 0.8, 3)
-        try:
-            found = lcp.cone_gauss_seidel(c, d, mu)
-        except lcp.NoSolutionError:
-            continue
-        f, w = found.force.reshape(3, 3), (c @ found.force + d).reshape(3, 3)
-        for k in range(3):
-            limit = mu[k] * f[k, 0]
-            assert f[k, 0] >= 0
-            assert w[k, 0] >= -1e-8
-            assert f[k, 0] * w[k, 0] == pytest.approx(0.0, abs=1e-7)
-            size = np.linalg.norm(f[k, 1:])
-            assert size <= limit + 1e-9
-            if size < limit - 1e-6:
-                assert np.linalg.norm(w[k, 1:]) < 1e-7
-                stuck += 1
-            elif limit > 1e-6:
-                assert w[k, 1:] @ f[k, 1:] == pytest.approx(-np.linalg.norm(w[k, 1:]) * size, abs=1e-7)
-                slid += 1
-    assert slid > 10
-    assert stuck > 10
-
-
 def test_dependent_normals():
     """002 L2995-3003: opposite normals cannot break; a normal between two others is redundant."""
     assert lcp.dependent_contacts(np.array([[1.0, -1.0], [0.0, 0.0]])) == "unbreakable"

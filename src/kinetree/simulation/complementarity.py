@@ -13,7 +13,9 @@ Four ways, from the readable to the general:
 :func:`lemke`
     pivoting, for any C that contacts produce, and it knows when there is no solution;
 :func:`gauss_seidel`
-    sweeps of one contact at a time, for many contacts; also with friction cones.
+    sweeps of one contact at a time, for many contacts.
+
+Round friction cones are not linear: :mod:`kinetree.simulation.cones`.
 """
 
 from __future__ import annotations
@@ -39,20 +41,8 @@ RAISED_DIAGONALS = (0.0, 1e-10, 1e-8)
 """By what part of itself the diagonal is raised in one attempt of pivoting after the other."""
 
 
-SETTLING = 20_000
-"""Sweeps after which small remaining changes are put up with: redundant contacts share forces ever more evenly."""
-
-
 class NoSolutionError(SingularError):
     """A complementarity problem without a solution; says how it was found out."""
-
-
-class Unsettled(NoSolutionError):
-    """Sweeps that have not settled; ``force`` is how far they came."""
-
-    def __init__(self, message: str, force: np.ndarray) -> None:
-        super().__init__(message)
-        self.force = force
 
 
 @dataclass(frozen=True)
@@ -106,7 +96,8 @@ def solve(matrix: ArrayLike, offset: ArrayLike, method: str = "auto") -> Solutio
     return _SOLVERS[method](matrix, offset)
 
 
-def _checked(matrix: ArrayLike, offset: ArrayLike) -> tuple[Array, Array]:
+def checked(matrix: ArrayLike, offset: ArrayLike) -> tuple[Array, Array]:
+    """C and d as arrays of the right shapes, without NaN and infinity."""
     c, d = np.asarray(matrix, dtype=float), np.asarray(offset, dtype=float)
     if d.ndim != 1 or c.shape != (d.size, d.size):
         raise ShapeError(f"the matrix must be n x n and the offset n numbers, got {c.shape} and {d.shape}")
@@ -127,7 +118,7 @@ def enumerate_patterns(matrix: ArrayLike, offset: ArrayLike) -> Solution:
     semi-definite, sets with a singular C'' can be passed over: if there is a solution, there is one
     whose pushing contacts are independent (002 L2935).
     """
-    c, d = _checked(matrix, offset)
+    c, d = checked(matrix, offset)
     if d.size > MOST_ENUMERATED:
         raise OptionError(f"{d.size} contacts have too many patterns to try them all; use method='lemke'")
     tolerance = _tolerance(c, d)
@@ -162,7 +153,7 @@ def prune(matrix: ArrayLike, offset: ArrayLike, *, most_negative_first: bool = T
         nearly always (002 L2969-2977).  Without it, contacts are decided in order, first assuming
         that they do not push: on average 1.5^n patterns instead of 2^n.
     """
-    c, d = _checked(matrix, offset)
+    c, d = checked(matrix, offset)
     if d.size and (
         not np.allclose(c, c.T, atol=1e-9 * np.max(np.abs(c))) or np.linalg.eigvalsh(c)[0] <= 1e-12 * np.max(np.abs(c))
     ):
@@ -222,7 +213,7 @@ def lemke(matrix: ArrayLike, offset: ArrayLike) -> Solution:
     problem is solved again with the diagonal raised a little; a solution counts only if it solves the
     problem as it was given.
     """
-    c, d = _checked(matrix, offset)
+    c, d = checked(matrix, offset)
     n = d.size
     if np.all(d >= 0.0):
         return Solution(np.zeros(n), d.copy(), "lemke", 0)
@@ -328,7 +319,7 @@ def gauss_seidel(
     *,
     start: ArrayLike | None = None,
     tolerance: float = 1e-10,
-    sweeps: int = SETTLING,
+    sweeps: int = 20_000,
 ) -> Solution:
     """Projected Gauss-Seidel: each force in turn is set to what its own condition asks for.
 
@@ -345,7 +336,7 @@ def gauss_seidel(
     sweeps : int
         Most sweeps.
     """
-    c, d = _checked(matrix, offset)
+    c, d = checked(matrix, offset)
     force = np.zeros(d.size) if start is None else np.maximum(np.asarray(start, dtype=float), 0.0)
     diagonal = np.diagonal(c)
     dead = diagonal <= 1e-14 * float(np.max(np.abs(c), initial=0.0))
@@ -367,90 +358,6 @@ def gauss_seidel(
         f"projected Gauss-Seidel did not settle in {sweeps} sweeps (last change {worst:.3g}): there is no solution, or "
         "the problem is ill-conditioned; method='lemke' can tell"
     )
-
-
-def cone_gauss_seidel(
-    matrix: ArrayLike,
-    offset: ArrayLike,
-    friction: ArrayLike,
-    sliding: ArrayLike | None = None,
-    *,
-    given: ArrayLike | None = None,
-    start: ArrayLike | None = None,
-    tolerance: float = 1e-11,
-    sweeps: int = SETTLING,
-) -> Solution:
-    """Contacts with round friction cones, by sweeps over the contacts.
-
-    Unknowns come in threes: normal force and two along the surface.  Each contact's conditions are
-    the complementarity of normal force and normal slack, and friction within the circle of radius
-    mu f_n, straight against the sliding where it is on the circle and without sliding where it is
-    inside (Coulomb).
-
-    Parameters
-    ----------
-    matrix, offset : array_like, shapes (3n, 3n) and (3n,)
-    friction : array_like, shape (n,)
-        Coefficients mu.
-    sliding : array_like, shape (n, 2), optional
-        Direction of contacts that slide already, whose friction is known but for its size; NaN for
-        those at rest.
-    given : array_like, shape (n,), optional
-        Normal forces that act already (their effect is in ``offset``) and add to the friction limit.
-    start, tolerance, sweeps
-        As in :func:`gauss_seidel`.
-    """
-    c, d = _checked(matrix, offset)
-    mu = np.asarray(friction, dtype=float)
-    if d.size != 3 * mu.size:
-        raise ShapeError(f"{mu.size} contacts have {3 * mu.size} unknowns, not {d.size}")
-    force = np.zeros(d.size) if start is None else np.array(start, dtype=float)
-    size = max(float(np.max(np.abs(c), initial=0.0)), 1e-300)
-    blocks = [slice(3 * k, 3 * k + 3) for k in range(mu.size)]
-    pressed = np.zeros(mu.size) if given is None else np.asarray(given, dtype=float)
-    known = np.full((mu.size, 2), np.nan) if sliding is None else np.asarray(sliding, dtype=float)
-    slides = ~np.isnan(known[:, 0])
-    normal = [
-        c[b.start, b.start] - (mu[k] * c[b, b][0, 1:] @ known[k] if slides[k] else 0.0) for k, b in enumerate(blocks)
-    ]
-    if any(x <= 1e-14 * size for x in normal):
-        raise NoSolutionError(
-            f"contact {int(np.argmin(normal))}: pressing harder does not push it open (friction jams it), so forces "
-            "cannot be found contact by contact"
-        )
-    along = [max(float(np.linalg.eigvalsh(_symmetric(c[b, b][1:, 1:]))[-1]), 1e-14 * size) for b in blocks]
-    limit = tolerance * max(float(np.max(np.abs(d), initial=0.0)), 1e-300)
-    worst = 0.0
-    for sweep in range(1, sweeps + 1):
-        worst = 0.0
-        for k, b in enumerate(blocks):
-            before = force[b].copy()
-            i = b.start
-            force[i] = max(0.0, force[i] - (c[i] @ force + d[i]) / normal[k])
-            t = slice(i + 1, i + 3)
-            if slides[k]:
-                force[t] = -mu[k] * force[i] * known[k]
-            else:
-                force[t] = _onto_disc(force[t] - (c[t] @ force + d[t]) / along[k], mu[k] * (force[i] + pressed[k]))
-            worst = max(worst, float(np.max(np.abs(force[b] - before))) * max(normal[k], along[k]))
-        if worst <= limit:
-            return Solution(force, c @ force + d, "cone_gauss_seidel", sweep)
-    if sweeps >= SETTLING and worst <= 1e-5 * max(float(np.max(np.abs(d))), 1e-300):
-        return Solution(force, c @ force + d, "cone_gauss_seidel", sweeps)  # still creeping along equal solutions
-    raise Unsettled(
-        f"friction cones did not settle in {sweeps} sweeps (last change {worst:.3g}); try shape='pyramid', which is "
-        "solved by pivoting and can tell whether there is a solution",
-        force,
-    )
-
-
-def _symmetric(m: Array) -> Array:
-    return 0.5 * (m + m.T)
-
-
-def _onto_disc(x: Array, radius: float) -> Array:
-    length = float(np.hypot(x[0], x[1]))
-    return x if length <= radius else x * (radius / length)
 
 
 _SOLVERS = {

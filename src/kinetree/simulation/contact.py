@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -31,12 +31,13 @@ from ..model.tree import BASE, Model
 from ..robot import Robot
 from ..spatial import Motion, Scalar, Vec3
 from ..spatial.dual import Dual
-from .complementarity import SETTLING, NoSolutionError, Solution, Unsettled, cone_gauss_seidel, solve
+from .complementarity import NoSolutionError
+from .contact_problem import ContactProblem, named
 from .surfaces import Ball, Grid, HeightField, Plane, Spot, Triple, touch
 
 __all__ = [
-    "Ball", "Contact", "ContactForces", "ContactState", "Grid", "HeightField", "Mobility", "Plane", "PyramidProblem",
-    "RigidContacts", "Spot", "contact_rows", "contacts_at",
+    "Ball", "Contact", "ContactForces", "ContactState", "Grid", "HeightField", "Mobility", "Plane", "RigidContacts",
+    "Spot", "contact_rows", "contacts_at",
 ]  # fmt: skip
 
 Array = np.ndarray
@@ -234,12 +235,13 @@ class RigidContacts:
         ``constraints(q, v)`` returning ``(K, k)`` with ``K a + k = 0`` for every motion that is
         possible; the loops of a :class:`kinetree.mechanism.Mechanism` are taken by default.
     shape : {"cone", "pyramid"}
-        Of the friction limit of contacts at rest.  The pyramid is solved by pivoting, which also tells
-        when there is no solution; the cone is round and solved by sweeps from the pyramid's solution.
+        Of the friction limit of contacts at rest.  The cone is round and solved by Newton's method
+        (:mod:`kinetree.simulation.cones`), the pyramid by pivoting.
     sides : int
         Of the pyramid.
     method : str
-        Solver of the complementarity problem, see :func:`kinetree.simulation.complementarity.solve`.
+        Solver of the linear complementarity problem, which pyramids are and contacts without friction,
+        see :func:`kinetree.simulation.complementarity.solve`; ``"auto"`` takes cones wherever they will do.
     gap_tolerance, speed_tolerance : float
         Gaps (m) and speeds (m/s) below which a contact counts as closed, and as not sliding.
 
@@ -435,170 +437,14 @@ class RigidContacts:
         """Forces along normal and tangents of the closed contacts."""
         rows = state.jacobian[closed]
         rates = rows @ mobility.free + state.bias[closed]
-        problem = PyramidProblem.build(rows, mobility.inverse, rates, self.mu[closed], sliding, self.sides)
+        problem = ContactProblem.of(rows, mobility.inverse, rates, self.mu[closed], sliding)
         return self.resolve(problem, closed)
 
-    def resolve(self, problem: PyramidProblem, closed: Array) -> Array:
+    def resolve(self, problem: ContactProblem, closed: Array) -> Array:
         """Solve one problem of some contacts with the chosen solver and shape of friction limits."""
         try:
-            local = problem.forces(solve(problem.matrix, problem.offset, self.method))
-            return problem.cone(local) if self.shape == "cone" and problem.at_rest.size else local
+            if self.shape == "cone" and (self.method == "auto" or np.any(problem.at_rest)):
+                return problem.cone_forces()
+            return problem.pyramid_forces(self.sides, self.method)
         except NoSolutionError as reason:
-            names = ", ".join(self.contacts[i].name for i in closed)
-            raise NoSolutionError(f"contacts {names}: {reason}") from reason
-
-
-@dataclass(frozen=True)
-class PyramidProblem:
-    """Contacts with friction as one linear complementarity problem.
-
-    Unknowns: the normal forces; for each contact at rest with friction, the forces along the sides of
-    its pyramid; and its sliding acceleration (or speed, for impacts), which is zero unless the friction
-    is at its limit.  A contact that slides has its friction tied to the normal force.
-
-    Attributes
-    ----------
-    matrix, offset : ndarray
-        Of the complementarity problem.
-    at_rest : ndarray of int
-        Contacts whose friction is unknown.
-    """
-
-    matrix: Array
-    offset: Array
-    at_rest: Array
-    directions: Array
-    mu: Array
-    sliding: Array
-    full: Array
-    rates: Array
-    pressure: Array | None = None
-
-    @classmethod
-    def build(
-        cls, jacobian: Array, inverse: Array, rates: Array, mu: Array, sliding: Array, sides: int
-    ) -> PyramidProblem:
-        """From Jacobians (m, 3, nv), the inverse inertia, and the rates (m, 3) without contact forces."""
-        m = len(mu)
-        flat = jacobian.reshape(3 * m, -1)
-        full = flat @ inverse @ flat.T
-        at_rest = np.flatnonzero((mu > 0.0) & np.isnan(sliding[:, 0]))
-        angles = 2.0 * np.pi * np.arange(sides) / sides
-        directions = np.column_stack([np.cos(angles), np.sin(angles)])
-        directions[np.abs(directions) < 1e-15] = 0.0
-        r = at_rest.size
-        # pressed maps unknown forces to forces along normal and tangents; felt picks the conditions' rates
-        pressed = np.zeros((3 * m, m + r * sides))
-        felt = np.zeros((m + r * sides, 3 * m))
-        for i in range(m):
-            pressed[3 * i, i] = felt[i, 3 * i] = 1.0
-            if mu[i] > 0.0 and not np.isnan(sliding[i, 0]):
-                pressed[3 * i + 1 : 3 * i + 3, i] = -mu[i] * sliding[i]
-        for k, i in enumerate(at_rest.tolist()):
-            own = slice(m + k * sides, m + (k + 1) * sides)
-            pressed[3 * i + 1 : 3 * i + 3, own] = directions.T
-            felt[own, 3 * i + 1 : 3 * i + 3] = directions
-        size = m + r * sides + r
-        matrix, offset = np.zeros((size, size)), np.zeros(size)
-        top = m + r * sides
-        matrix[:top, :top] = felt @ full @ pressed
-        offset[:top] = felt @ rates.ravel()
-        for k, i in enumerate(at_rest.tolist()):
-            own = slice(m + k * sides, m + (k + 1) * sides)
-            matrix[own, top + k] = 1.0
-            matrix[top + k, own] = -1.0
-            matrix[top + k, i] = mu[i]
-        return cls(matrix, offset, at_rest, directions, mu, sliding, full, rates)
-
-    def forces(self, solution: Solution) -> Array:
-        """Forces (m, 3) along normal and tangents."""
-        m, sides = self.mu.size, len(self.directions)
-        local = np.zeros((m, 3))
-        local[:, 0] = solution.force[:m]
-        slides = ~np.isnan(self.sliding[:, 0]) & (self.mu > 0.0)
-        local[slides, 1:] = -self.mu[slides, None] * local[slides, :1] * self.sliding[slides]
-        for k, i in enumerate(self.at_rest.tolist()):
-            local[i, 1:] = solution.force[m + k * sides : m + (k + 1) * sides] @ self.directions
-        return local
-
-    def with_pressure(self, pressure: Array) -> PyramidProblem:
-        """The same where normal forces (or impulses) act already: they count for the friction limit."""
-        offset = self.offset.copy()
-        offset[offset.size - self.at_rest.size :] += self.mu[self.at_rest] * pressure[self.at_rest]
-        return replace(self, offset=offset, pressure=pressure)
-
-    def cone(self, start: Array) -> Array:
-        """The same with round cones, from the pyramids' forces.
-
-        Sweeps find out what each contact does; with that known the forces follow from linear equations,
-        which are kept if they satisfy all conditions.  Only where they do not (redundant contacts) must
-        the sweeps go on until they settle.
-        """
-        known = np.where((self.mu > 0.0)[:, None], self.sliding, np.nan)
-        for sweeps in (100, 1000):
-            try:
-                return self._swept(known, start, sweeps)
-            except Unsettled as reached:
-                start = reached.force.reshape(-1, 3)
-                better = self._polished(known, start)
-                if better is not None:
-                    return better
-        return self._swept(known, start, SETTLING)
-
-    def _swept(self, known: Array, start: Array, sweeps: int) -> Array:
-        found = cone_gauss_seidel(
-            self.full, self.rates.ravel(), self.mu, known, given=self.pressure, start=start.ravel(), sweeps=sweeps
-        )
-        return found.force.reshape(-1, 3)
-
-    def _polished(self, known: Array, rough: Array) -> Array | None:
-        """Exact forces with the modes of approximate ones, or None where those modes do not hold."""
-        m = self.mu.size
-        given = np.zeros(m) if self.pressure is None else self.pressure
-        pressing = rough[:, 0] > 1e-9 * max(float(np.max(rough[:, 0])), 1e-300)
-        limit, size = self.mu * (rough[:, 0] + given), np.linalg.norm(rough[:, 1:], axis=1)
-        slides = (self.mu > 0.0) & (~np.isnan(known[:, 0]) | (size >= limit * (1.0 - 1e-6)))
-        sticks = (self.mu > 0.0) & ~slides
-        along = np.where(np.isnan(known), -rough[:, 1:] / np.maximum(size, 1e-300)[:, None], known)
-        scale = float(np.max(np.abs(self.rates))) + 1e-300
-        for _ in range(20):
-            force = self._with_modes(pressing, sticks, slides, along, given)
-            rates = (self.full @ force.ravel()).reshape(m, 3) + self.rates
-            speed = np.linalg.norm(rates[:, 1:], axis=1)
-            turned = np.where((slides & np.isnan(known[:, 0]) & (speed > 1e-9 * scale))[:, None],
-                              rates[:, 1:] / np.maximum(speed, 1e-300)[:, None], along)  # fmt: skip
-            change, along = float(np.max(np.abs(turned - along))), turned
-            if change < 1e-12:
-                break
-        limit = self.mu * (force[:, 0] + given)
-        bound = 1e-9 * max(float(np.max(np.abs(force))), 1e-300)
-        holds = (
-            np.all(force[:, 0] >= -bound)
-            and np.all(rates[:, 0] >= -1e-9 * scale)
-            and np.all(np.abs(rates[pressing, 0]) <= 1e-9 * scale)
-            and np.all(np.linalg.norm(force[:, 1:], axis=1) <= limit + bound)
-            and np.all(speed[sticks & (pressing | (given > 0.0))] <= 1e-9 * scale)
-            and change < 1e-9
-        )
-        return np.where(np.arange(3) == 0, np.maximum(force, 0.0), force) if holds else None
-
-    def _with_modes(self, pressing: Array, sticks: Array, slides: Array, along: Array, given: Array) -> Array:
-        """Forces when each contact is told what to do."""
-        m = self.mu.size
-        columns = np.zeros((3 * m, 0))
-        rows: list[int] = []
-        fixed = np.zeros((m, 3))
-        fixed[slides, 1:] = -self.mu[slides, None] * given[slides, None] * along[slides]
-        for k in range(m):
-            for i in range(3):
-                if not ((i == 0 and pressing[k]) or (i > 0 and sticks[k] and (pressing[k] or given[k] > 0.0))):
-                    continue
-                unit = np.zeros((m, 3))
-                unit[k, i] = 1.0
-                if i == 0 and slides[k]:
-                    unit[k, 1:] = -self.mu[k] * along[k]
-                columns = np.column_stack([columns, unit.ravel()])
-                rows.append(3 * k + i)
-        rest = (self.full @ fixed.ravel() + self.rates.ravel())[rows]
-        x = np.linalg.lstsq(self.full[rows] @ columns, -rest, rcond=1e-11)[0]
-        return fixed + (columns @ x).reshape(m, 3)
+            raise named(reason, [self.contacts[i].name for i in closed]) from reason

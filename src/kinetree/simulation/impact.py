@@ -24,7 +24,8 @@ from numpy.typing import ArrayLike
 
 from ..arrays import as_array
 from ..errors import OptionError, ShapeError, UnknownNameError
-from .contact import ContactState, PyramidProblem, RigidContacts
+from .contact import ContactState, RigidContacts
+from .contact_problem import ContactProblem
 
 Array = np.ndarray
 
@@ -134,7 +135,7 @@ def _together(
     free = np.full((struck.size, 2), np.nan)
 
     def phase(velocity: Array, pressure: Array) -> Array:
-        problem = PyramidProblem.build(rows, inverse, rows @ velocity, mu, free, contacts.sides)
+        problem = ContactProblem.of(rows, inverse, rows @ velocity, mu, free)
         return contacts.resolve(problem.with_pressure(pressure), struck)
 
     def moved(velocity: Array, impulses: Array) -> Array:
