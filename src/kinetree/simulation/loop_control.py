@@ -61,11 +61,14 @@ def loops_of(tree: Model) -> Loops:
 
 
 def look_at(robot: Mechanism, q: np.ndarray) -> None:
-    """Find out about a mechanism's loops at a closed configuration."""
-    if "known_loops" not in robot.model.__dict__:
-        finite = q.reshape(-1, robot.nq)
-        finite = finite[np.isfinite(finite).all(axis=-1)]
-        closed = robot.close(finite[0], must_close=False) if len(finite) else np.array([np.nan])
+    """Find out about a mechanism's loops at a closed configuration, unless the same is known already."""
+    known: Loops | None = robot.model.__dict__.get("known_loops")
+    if known is not None and robot._structure is not None and robot._structure.rows == known.rows:
+        return
+    finite = q.reshape(-1, robot.nq)
+    finite = finite[np.isfinite(finite).all(axis=-1)]
+    closed = robot.close(finite[0], must_close=False) if len(finite) else np.array([np.nan])
+    if known is None or np.isfinite(closed).all():
         _looked_at(robot, closed if np.isfinite(closed).all() else None)
 
 
