@@ -103,13 +103,14 @@ class Loop:
             pull = jacobian.T @ error
             jacobian = jacobian * ~(((q <= low) & (pull < 0)) | ((q >= high) & (pull > 0)))
             square = jacobian @ jacobian.T
-            weights = np.linalg.solve(square + damping * np.trace(square) / 6 * np.eye(6), error)
+            share = damping * size / (1.0 + size) + 1e-12
+            weights = np.linalg.solve(square + share * np.trace(square) / 6 * np.eye(6), error)
             tried = np.clip(pin.integrate(self.model, q, jacobian.T @ weights), low, high)
             missing = self._missing(goal, tried)
             if missing @ missing < size:
-                q, error, size, damping = tried, missing, missing @ missing, max(0.3 * damping, 1e-12)
+                q, error, size, damping = tried, missing, missing @ missing, max(0.5 * damping, 1e-6)
             else:
-                damping *= 4.0
+                damping *= 5.0
         return False
 
     def _missing(self, goal: np.ndarray, q: np.ndarray) -> np.ndarray:

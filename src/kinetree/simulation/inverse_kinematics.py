@@ -170,9 +170,10 @@ def inverse_kinematics(
     first = np.broadcast_to(start, (*batch, robot.nq)).reshape(-1, robot.nq)
     numbers = np.concatenate([x for goal in goals for x in goal.numbers(batch)], axis=-1)
     best = _Search(steps, numbers, tolerance, iterations, threads).best(robot, first, attempts, rng)
+    per_frame = (*batch, len(goals))
     solution = Solution(
-        best.q.reshape(*batch, robot.nq), best.reached(tolerance).reshape(batch),
-        best.distance.reshape(*batch, len(goals)), best.angle.reshape(*batch, len(goals)),
+        np.array(best.q).reshape(*batch, robot.nq), best.reached(tolerance).reshape(batch),
+        np.array(best.distance).reshape(per_frame), np.array(best.angle).reshape(per_frame),
         best.steps.astype(int).reshape(batch),
     )  # fmt: skip
     if must_reach:
