@@ -188,15 +188,15 @@ def pinocchio_poses(name, robot, q, frame):
 
 
 @pytest.mark.parametrize(
-    ("name", "frame", "before"), [("ur5", "tool0", 0.983), ("panda", "panda_hand_tcp", 0.9915)]
+    ("name", "frame", "before"), [("ur5", "tool0", 0.9863), ("panda", "panda_hand_tcp", 0.9938)]
 )  # fmt: skip
 def test_reachable_poses_of_real_arms_are_reached(name, frame, before):
-    """Ten attempts do at least as well as they did for these poses when NumPy took the steps, thirty better."""
+    """Ten attempts do better than they did for these poses and seeds when NumPy took the steps, thirty even more so."""
     robot = real(name)
     asked = robot.random_configuration(np.random.default_rng(1), 2000)
     goal = robot.pose(asked, frame)
-    ten = inverse_kinematics(robot, frame, goal, attempts=10, must_reach=False)
-    assert ten.reached.mean() >= before
+    tens = [inverse_kinematics(robot, frame, goal, attempts=10, rng=seed, must_reach=False) for seed in range(4)]
+    assert np.mean([ten.reached.mean() for ten in tens]) >= before
     found = inverse_kinematics(robot, frame, goal, must_reach=False)
     assert found.reached.mean() >= 0.999
     off = pinocchio_poses(name, robot, found.q, frame) - goal
