@@ -151,6 +151,17 @@ def test_an_unforeseen_error_in_writing_is_reported_too(tmp_path, studies, monke
     assert data["errors"]["good"].startswith("ValueError: torn paper (in torn, test_cli_run.py, line ")
 
 
+def test_advice_about_a_study_of_ones_own_is_in_the_form_of_its_file(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "kinetree-study: 1\nrobot: kuka-kr5\nstart: {q: {joint_2: 0.2}}\n"
+        "simulation: {time: 20, integrator: euler, step: 0.5}\n"
+    )
+    said = invoke("run", path, "-o", tmp_path / "r", code=1).stderr
+    assert "an integrator for stiff problems, integrator: radau" in said
+    assert "=" not in said.replace("at t = ", "")
+
+
 def test_an_interrupt_ends_all_studies(tmp_path, studies):
     studies["broken"] = made("broken", problem=KeyboardInterrupt())
     result = invoke("run", "broken", "other", "-o", tmp_path, code=130)

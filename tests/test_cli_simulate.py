@@ -1,14 +1,18 @@
 """``kinetree simulate``, ``view`` and ``bench``; robots of the gallery in ``info``."""
 
 import json
+import re
 import subprocess
 import sys
 
 import numpy as np
 import pytest
+from typer.main import get_command
 
 import kinetree as kt
 from helpers.cli import invoke
+from kinetree.cli import app
+from kinetree.commands.advice import in_file, on_command_line
 from kinetree.commands.bench import _best, measure, sample
 from kinetree.commands.beside_pinocchio import beside
 from kinetree.commands.simulate import read_values
@@ -299,3 +303,64 @@ def test_cost_of_a_mechanism_is_with_its_loops_closed():
     for name in ("inverse_dynamics", "forward_dynamics"):
         assert totals[name] == mechanism.cost(name).multiplications > mechanism.tree.cost(name).multiplications
     assert "with the loops closed" in invoke("cost", "four-bar", "--no-formulas").stdout
+
+
+# ---------------------------------------------------------------- advice
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "advice"),
+    [
+        ("simulate", ["kuka-kr5", "--integrator", "rk4"], "such as --step 1e-3"),
+        ("simulate", ["kuka-kr5", "--step", 0.1], "no --step ..., but --rtol ..., --atol ... and --largest-step ..."),
+        ("simulate", ["kuka-kr5", "--integrator", "euler", "--step", 0.5, "--time", 20], ", --integrator radau"),
+        ("simulate", ["four-bar", "--integrator", "variational", "--step", 0.01], "use --integrator rk4"),
+        ("simulate", ["four-bar", "--integrator", "bdf"], "use --integrator radau"),
+        ("simulate", ["kuka-kr5", "--rtol", -1], "--rtol must be positive"),
+        ("simulate", ["kuka-kr5", "--largest-step", 0], "--largest-step must be positive"),
+        ("simulate", ["kuka-kr5", "--samples", 1], "--samples must be at least 2"),
+        ("simulate", ["kuka-kr5", "--time", -1], "--time must be seconds"),
+        (
+            "simulate",
+            ["kuka-kr5", "--controller", "pd", "--kp", "1,2"],
+            "--kp: one number, or one per motor (joint_1, ",
+        ),
+        ("simulate", ["four-bar", "--velocity", "1,0,0"], "--velocity: these velocities tear loops open"),
+        ("codegen", ["kuka-kr5", "-a", "jacobian"], "give --frame ..., such as 'link_6'"),
+        ("codegen", ["kuka-kr5", "--fma", "--own-math"], "which --own-math does without"),
+        ("codegen", ["kuka-kr5", "-a", "floating_base_inverse_dynamics"], "load it with --floating-base"),
+    ],
+)
+def test_advice_is_given_in_the_form_of_the_command_line(tmp_path, command, arguments, advice):
+    more = ["-o", tmp_path / "c"] if command == "codegen" else []
+    said = invoke(command, *arguments, *more, code=1).stderr
+    assert advice in said
+    assert not re.search(r"\w=(?!0\.3)", said), said  # no settings in Python's form
+    assert not list(tmp_path.iterdir())
+
+
+def test_advice_to_take_another_integrator_can_be_followed(tmp_path, pendulum):
+    """A spring so stiff that dop853 would never arrive; what the message says then works."""
+    stiff = ["simulate", pendulum, "--time", 100, "--controller", "pd", "--kp", 1e4, "--kd", 1e7, "--initial", "0.5"]
+    said = invoke(*stiff, "--target", "0", code=1).stderr
+    advice = re.search(r"use (--integrator \w+) or bdf", said)
+    invoke(*stiff, "--target", "0", *advice[1].split())
+
+
+def test_messages_are_rewritten_only_where_that_is_meant():
+    run, simulate = (get_command(app).commands[name] for name in ("run", "simulate"))
+    assert on_command_line("write with pictures=False", run) == "write with --no-pictures"
+    assert on_command_line("use quick=False", run) == "use no --quick"
+    assert (
+        on_command_line("(step=0.5) or step='a b', step=-1e-3.", simulate)
+        == "(--step 0.5) or --step a b, --step -1e-3."
+    )
+    for untouched in (
+        "load it with load(path, robot=...)", "name some with actuated=[...]", "--initial: not 'step=3'",
+        "method='lemke'", "the steps must be", "rtol is too small",
+    ):  # fmt: skip
+        assert on_command_line(untouched, simulate) == untouched
+    assert on_command_line("use integrator='radau'", None) == "use integrator='radau'"
+    assert in_file("use integrator='radau' or 'bdf', friction=False", ["integrator", "friction"]) == (
+        "use integrator: radau or bdf, friction: false"
+    )

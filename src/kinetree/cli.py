@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from .commands import bench, codegen, cost, dynamics, info, listing, new, run, simulate, view
+from .commands.advice import on_command_line
 from .commands.shared import ERROR, complain, warnings_as_lines
 from .errors import KinetreeError
 
@@ -37,7 +38,8 @@ class _Group(TyperGroup):
         except BrokenPipeError:
             raise
         except (KinetreeError, OSError) as problem:
-            complain("red", "error", str(problem))
+            asked = self.get_command(ctx, ctx.invoked_subcommand or "")
+            complain("red", "error", on_command_line(str(problem), asked))
             raise typer.Exit(ERROR) from None
 
 

@@ -16,6 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from ..errors import KinetreeError, OptionError, OutputError, UnknownNameError
+from .advice import in_file, on_command_line
 from .shared import ERROR, FACT_FAILS, Json, complain, complete_study, make_console, messages, print_json
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ Quick = Annotated[bool, typer.Option("--quick", help="Fewer samples, less time s
 
 
 def run(
+    context: typer.Context,
     names: Names,
     output: Output = Path("kinetree-results"),
     analysis: Analysis = None,
@@ -61,12 +63,15 @@ def run(
         kinetree run all --quick -o results
         kinetree run my-study.yaml --analysis simulation
     """
+    from .. import gallery
+
+    known = gallery.studies()
     studies = find_studies(names)
     _refuse_twins(studies)
     chosen = choose(studies, analysis)
     _refuse_place(output)
     console = make_console()
-    done = Done()
+    done = Done(files=frozenset(s.name for s in studies if s.name not in known), command=context.command)
     with _progress(sum(len(own) for own in chosen.values())) as bar:
         for study in studies:
             if study.name not in chosen:
@@ -147,6 +152,10 @@ class Done:
     results: dict[str, Result] = field(default_factory=dict)
     folders: dict[str, Path] = field(default_factory=dict)
     errors: dict[str, str] = field(default_factory=dict)
+    files: frozenset[str] = frozenset()
+    """Names of studies that are files of the user's own."""
+    command: Any = None
+    """What the user typed, as click knows it."""
 
     def try_one(
         self, study: Study, analyses: Sequence[str], quick: bool, output: Path, pictures: bool, bar: Bar
@@ -159,11 +168,19 @@ class Done:
             self.folders[study.name] = result.write(output / study.name, pictures)
         except Exception as problem:
             bar.begun = before + len(analyses)
-            self.errors[study.name] = told(problem)
+            self.errors[study.name] = self.advised(study, told(problem))
             complain("red", "error", f"{study.name}: {self.errors[study.name]}")
             return None
         self.results[study.name] = result
         return result
+
+    def advised(self, study: Study, message: str) -> str:
+        """A message whose advice can be followed: in the study's file, or on the command line."""
+        if study.name in self.files:
+            from ..gallery.user_study import SIMULATION_KEYS
+
+            message = in_file(message, SIMULATION_KEYS)
+        return on_command_line(message, self.command)
 
     @property
     def code(self) -> int:

@@ -94,6 +94,9 @@ def simulate(
         float | None, typer.Option(help="Relative tolerance of adaptive integrators.", show_default="1e-8")
     ] = None,
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance likewise.", show_default="1e-10")] = None,
+    largest_step: Annotated[
+        float | None, typer.Option(help="Seconds that adaptive integrators step at most.", show_default="no limit")
+    ] = None,
     samples: Annotated[int | None, typer.Option(help="Samples in the record.", show_default="every step")] = None,
     output: Annotated[
         Path | None,
@@ -136,7 +139,11 @@ def simulate(
     _refuse_idle(controller, kp=kp, kd=kd, ki=ki, target=target, duration=duration)
     _refuse_without("--ground", ground is not None, stiffness=stiffness, friction_coefficient=friction_coefficient)
     adaptive = integrator not in (*FIXED, VARIATIONAL)
-    _refuse_without("an adaptive --integrator", adaptive, rtol=rtol, atol=atol)
+    _refuse_without("an adaptive --integrator", adaptive, rtol=rtol, atol=atol, largest_step=largest_step)
+    if samples is not None and samples < 2:
+        raise OptionError(f"--samples must be at least 2, not {samples}")
+    if not (np.isfinite(time) and time >= 0.0):
+        raise OptionError(f"--time must be seconds, zero or more, not {time:g}")
     robot = load_robot(robot_name, floating_base, mimic, strict)
     system = robot_name if robot_name in gallery.names() else None
     q = setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
@@ -149,13 +156,14 @@ def simulate(
         numbers = {"stiffness": _or(stiffness, 1e5), "friction": _or(friction_coefficient, 0.7)}
         elements.append(setup.compliant_ground(robot, frames, **numbers))
     law = setup.controller(
-        controller, robot, desired, kp=_gain(kp, "--kp"), kd=_gain(kd, "--kd"), ki=ki,
+        controller, robot, desired, kp=_gain(robot, kp, "--kp"), kd=_gain(robot, kd, "--kd"), ki=ki,
         senses=elements, begin=(q, v) if robot.is_floating else None,
     )  # fmt: skip
     try:
         record = run(
             robot, q, v, time=time, controller=law, ground=elements, integrator=integrator, step=step,
-            rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), output=samples, friction=joint_friction,
+            rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf), output=samples,
+            friction=joint_friction,
         )  # fmt: skip
     except SimulationError as problem:
         if output is not None and problem.record is not None and len(problem.record):  # type: ignore[arg-type]
@@ -223,12 +231,19 @@ def _number(text: str, option: str) -> float:
     return float(text)
 
 
-def _gain(text: str | None, option: str) -> Any:
-    """One number, or several."""
+def _gain(robot: Robot, text: str | None, option: str) -> Any:
+    """One number, or one per motor."""
+    from ..simulation.controller import driven_joints
+
     values = read_values(text, option)
     if isinstance(values, (dict, str)):
         raise OptionError(f"{option}: one number, or one per motor, such as '100,50'; not {text!r}")
-    return values[0] if values is not None and len(values) == 1 else values
+    if values is None or len(values) == 1:
+        return None if values is None else values[0]
+    motors = [joint.name for joint in driven_joints(robot.model) for _ in range(joint.nv)]
+    if len(values) != len(motors):
+        raise OptionError(f"{option}: one number, or one per motor ({', '.join(motors)}), not {len(values)}")
+    return values
 
 
 # ------------------------------------------------------------------ what came out

@@ -104,7 +104,7 @@ def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity"
     if isinstance(given, str):
         raise OptionError(f"{what}: give {robot.nv} numbers, or joints by name; not {given!r}")
     if not isinstance(given, Mapping):
-        return _counted(given, robot.nv, what, robot.v_names)
+        return _refuse_torn(robot, q, _counted(given, robot.nv, what, robot.v_names), what)
     for name, value in given.items():
         v[robot.joint(name).v_slice] = of_joint(robot, name, value, "v", what)
     if not isinstance(robot, Mechanism):
@@ -118,6 +118,18 @@ def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity"
             f"{', '.join(independent)}"
         )
     return np.asarray(robot.velocities(q, v[places]))
+
+
+def _refuse_torn(robot: Robot, q: Array, v: Array, what: str) -> Array:
+    if isinstance(robot, Mechanism):
+        off = np.abs(robot.project(q, v)[1] - v)
+        if not off.max(initial=0.0) <= CLOSED * (1.0 + np.abs(v).max(initial=0.0)):
+            name = robot.v_names[int(np.argmax(off))]
+            raise StateError(
+                f"{what}: these velocities tear loops open, at joint {name!r} by {off.max():.3g}; give the driven "
+                f"joints by name ({', '.join(robot.independent(q))}), and the others follow"
+            )
+    return v
 
 
 def of_joint(robot: Robot, name: str, value: Any, which: str, what: str) -> Array:

@@ -47,16 +47,22 @@ def check_numbers(
             raise OptionError(f"{name} must be positive, not {value!r}")
     fixed = integrator in FIXED or integrator == VARIATIONAL
     if fixed and (step is None or not (step > 0.0 and np.isfinite(step))):
-        raise OptionError(f"integrator {integrator!r} needs a step in seconds, such as step=1e-3; got {step!r}")
+        got = "" if step is None else f"; got {step!r}"
+        raise OptionError(f"integrator {integrator!r} needs a step in seconds, such as step=1e-3{got}")
     if not fixed and step is not None:
-        raise OptionError(f"integrator {integrator!r} chooses its own steps: use rtol, atol and largest_step, not step")
+        raise OptionError(
+            f"integrator {integrator!r} chooses its own steps: it takes no step=..., but rtol=..., atol=... and "
+            "largest_step=..."
+        )
 
 
 def check_integrator(robot: Robot, integrator: str) -> None:
     """Refuse what an integrator cannot do."""
     model = robot.model
     if integrator == VARIATIONAL and (model.loops or model.has_followers):
-        raise UnsupportedError("the variational integrator is for trees without loops and mimicking joints: use rk4")
+        raise UnsupportedError(
+            "the variational integrator is for trees without loops and mimicking joints: use integrator='rk4'"
+        )
 
 
 def law_and_function(given: Any) -> tuple[Any, Callable[..., Any] | None]:

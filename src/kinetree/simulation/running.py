@@ -255,7 +255,7 @@ class Run:
             return Fault("the motion grows without bound", t, name)
         return Fault(
             f"the motion grows without bound: a step of {self.numbers.step:g} s is too large for {self.integrator} to "
-            "be stable here; take a smaller one, or an integrator for stiff problems ('radau')",
+            "be stable here; take a smaller step, or an integrator for stiff problems, integrator='radau'",
             t,
             name,
         )

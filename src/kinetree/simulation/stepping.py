@@ -147,8 +147,8 @@ class ScipyStepper(Stepper):
         self.project = projection(equation)
         if equation.tree.loops and name in ("bdf", "sundials"):
             raise UnsupportedError(
-                f"{name} remembers several steps, between which loops cannot be closed: use radau for stiff mechanisms "
-                "with loops"
+                f"{name} remembers several steps, between which loops cannot be closed: for stiff mechanisms with "
+                "loops use integrator='radau'"
             )
         self.make: Callable[..., OdeSolver] = {
             "rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "sundials": _sundials,
