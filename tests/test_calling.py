@@ -14,6 +14,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import compiled, progress
+from kinetree.algorithms import kinematics
 from kinetree.engine import cache, machine
 
 
@@ -321,3 +322,21 @@ def test_the_bar_goes_away_when_a_step_fails(monkeypatch):
     with pytest.raises(ValueError, match="no"):
         shown(monkeypatch, True, [("fails", fail)])
     assert not any(isinstance(t, threading.Timer) and t.is_alive() for t in threading.enumerate())
+
+
+# ------------------------------------------------------------------ loads
+
+
+@pytest.mark.parametrize("batch", [(), (7,), (2, 3)])
+def test_loads_given_in_the_world_are_turned_by_machine_code(batch, monkeypatch):
+    robot, judge = arm(), arm().with_backend("reference")
+    state = given("qva", batch)
+    push = kt.Wrench(force=(1.0, -2.0, 3.0), moment=(0.1, 0.2, -0.3), axes="world")
+    pull = kt.Wrench(force=(0.5, 0.0, 1.0), point=(0.2, 0.1, 0.4), point_axes="world")
+    loads = {"lower": [push, pull], "upper": pull}
+    expected = judge.inverse_dynamics(*state, loads)
+    monkeypatch.setattr(kinematics, "poses", None)
+    assert np.allclose(robot.inverse_dynamics(*state, loads), expected, rtol=1e-13, atol=1e-13)
+    narrow = robot.with_precision("single").inverse_dynamics(*state, loads)
+    assert narrow.dtype == np.float32
+    assert np.allclose(narrow, expected, rtol=1e-5, atol=1e-5)

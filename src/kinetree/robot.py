@@ -45,7 +45,7 @@ from .model.mass import MassProperties
 from .model.pose import Pose
 from .model.tree import BASE, Body, Frame, Joint, Model, check_gravity
 from .progress import in_steps
-from .spatial import Force, Transform, Vec3
+from .spatial import Force, Matrix3, MatrixRotation, Transform, Vec3
 from .wrench_derivatives import world_stiffness
 
 if TYPE_CHECKING:
@@ -1293,7 +1293,7 @@ class Robot:
             array = as_array(wrenches, (len(loads), 6), "wrenches", "one row per body; or give a mapping")
             arrays["wrenches"] = (array, 2)
             return [Force.of(split(array[..., i, :])) for i in range(len(loads))], arrays
-        posed: list[kinematics.Posed] | None = None
+        poses = self._poses_at(q)
         for name, given in wrenches.items():
             frame = self.model.frame(name)
             if frame.body == BASE:
@@ -1308,16 +1308,25 @@ class Robot:
                         p: as_array(getattr(item, p), (3,), f"{p} on {name!r}") for p in ("force", "moment", "point")
                     }
                     arrays.update({f"{p} on {name} {k}": (array, 1) for p, array in parts.items()})
-                    if "world" in (item.axes, item.point_axes):
-                        posed = posed or kinematics.poses(self.model, split(q))
-                        world = kinematics.of_frame(self.model, name, posed)[2]
-                    else:
-                        world = Transform()
-                    at_frame = _at_frame_origin(item, parts, world)
+                    in_world = "world" in (item.axes, item.point_axes)
+                    at_frame = _at_frame_origin(item, parts, poses(name) if in_world else Transform())
                 load = frame.pose.spatial().force_to_parent(at_frame)
                 present = loads[frame.body]
                 loads[frame.body] = load if present is None else present + load
         return loads, arrays
+
+    def _poses_at(self, q: Array) -> Callable[[str], Transform]:
+        """Poses of frames at a configuration that has been checked, by machine code where there is any."""
+        compiler = self._compiler
+        if compiler is not None and compiler.handles("pose") and not np.iscomplexobj(q):
+            return lambda name: _as_transform(compiler("pose", {"frame": name}, [q], {}, None, 1))
+        posed: list[kinematics.Posed] = []
+
+        def pose(name: str) -> Transform:
+            posed[:] = posed or kinematics.poses(self.model, split(q))
+            return kinematics.of_frame(self.model, name, posed)[2]
+
+        return pose
 
     def _need_mass(self) -> None:
         if self.mass == 0.0:
@@ -1389,6 +1398,12 @@ def _part_along(s: Array, f: Array) -> Array:
     finite = np.isfinite(gram).all(axis=(-1, -2), keepdims=True)
     inverse = np.linalg.pinv(np.where(finite, gram, 0.0), rcond=1e-12, hermitian=True)
     return np.asarray((s @ (inverse @ (st @ f[..., None])))[..., 0])
+
+
+def _as_transform(pose: Array) -> Transform:
+    """Homogeneous matrices (..., 4, 4) as a transform over arrays."""
+    x, y, z = (Vec3(*split(pose[..., i, :3])) for i in range(3))
+    return Transform([MatrixRotation(Matrix3(x, y, z))], Vec3(*split(pose[..., :3, 3])))
 
 
 def _at_frame_origin(wrench: Wrench, parts: dict[str, Array], world: Transform) -> Force:
