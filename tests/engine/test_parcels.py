@@ -1,6 +1,7 @@
 """Results written in whole lines, past the caches or not: every length of row, every alignment, nothing outside."""
 
 import os
+import re
 import subprocess
 import sys
 
@@ -105,7 +106,7 @@ def fenced(count, length, offset, mark):
 
 
 @pytest.mark.parametrize("in_pieces", [False, True])
-@pytest.mark.parametrize("length", [47, 48, 49, 50, 51, 52, 53, 54, 55, 56, 90, 200])
+@pytest.mark.parametrize("length", [7, *range(8, 18), 33, *range(47, 57), 90, 200])
 def test_results_sent_during_the_next_tile(monkeypatch, length, in_pieces):
     if in_pieces:
         monkeypatch.setattr(emit, "LONGEST_BODY", 10)
@@ -157,6 +158,27 @@ def test_nan_while_sending_stays_in_its_state(threads):
             assert np.isnan(found[state]).all() if everywhere else np.isnan(found[state]).any()
 
 
+@pytest.mark.parametrize("piece", [40, 300])
+def test_values_that_wait_for_later_pieces(monkeypatch, piece):
+    """Hundreds of them, read by several pieces in another order than they were made: more than a window of places."""
+
+    def function(x, module=Node.scalar_functions):
+        early = [x[k % 5] * (k + 1.5) + x[(k + 2) % 5] for k in range(400)]
+        late = [early[-k - 1] * early[(7 * k) % 400] - 0.5 * early[(k + 200) % 400] for k in range(400)]
+        return [a + b * early[k % 97] for k, (a, b) in enumerate(zip(late, reversed(late), strict=True))]
+
+    monkeypatch.setattr(emit, "LONGEST_BODY", 10)
+    monkeypatch.setattr(emit, "PIECE", piece)
+    kernel = Kernel("waiting", lambda: trace(function, (5,), list), (5,), (400,))
+    text = kernel._assembly("lanes")
+    assert max(int(n) for n in re.findall(r"%area = alloca \[(\d+) x", text)) > emit.WINDOW
+    x = np.random.default_rng(piece).uniform(-1.0, 1.0, (70, 5))
+    found = kernel(x)
+    np.testing.assert_allclose(found, np.array(function(x.T, np)).T, rtol=1e-11, atol=1e-9)
+    np.testing.assert_array_equal(kernel(x, threads=2), found)
+    np.testing.assert_array_equal(kernel(x[41]), found[41])
+
+
 def test_a_second_tile_never_disturbs_the_first(monkeypatch):
     """Any number of tiles, in rounds and behind them: odd and even ones use different places for their results."""
     kernel, _ = long_computation(57)
@@ -173,7 +195,7 @@ def test_a_second_tile_never_disturbs_the_first(monkeypatch):
 # ---------------------------------------------------------------- kernels that do not send
 
 
-@pytest.mark.parametrize("states", [46, 48, 49, 50, 52, 55, 64])
+@pytest.mark.parametrize("states", [5, 8, 9, 12, 46, 48, 55])
 def test_long_rows_of_repeated_steps(monkeypatch, states):
     """Steps through time use the same driver, and their results are written in whole lines, too."""
 
@@ -264,6 +286,30 @@ assert sys.getrefcount(out) == before
 @pytest.mark.skipif(not available(), reason="another interpreter layout")
 def test_without_memory_for_the_work_area_python_is_asked():
     subprocess.run([sys.executable, "-c", NO_MEMORY], check=True)
+
+
+@pytest.mark.skipif(not available(), reason="another interpreter layout")
+@pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no way to see how much memory is used")
+def test_work_areas_are_given_back():
+    kernel, _ = long_computation(500)
+    entry = Entry.make(kernel, lambda *given, **options: "python", "long", "")
+    entry.enable_batch()
+    assert kernel.scratch_bytes > MOST_STACK
+    x, y, out = np.ones((9, 5)), np.ones((9, 2)), np.empty((9, 500))
+
+    def used():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    def call_often():
+        for _ in range(1000):
+            entry.function(x, y)
+            entry.function(x, y, out=out)
+
+    call_often()
+    before = used()
+    call_often()
+    assert used() - before < 100 * kernel.scratch_bytes
 
 
 @pytest.mark.skipif(not available(), reason="another interpreter layout")
