@@ -268,8 +268,8 @@ def test_a_mechanism_is_compiled_with_its_loops_closed(monkeypatch):
         ("jacobian", kt.OptionError, "jacobian needs to know the frame: give frame=..., such as 'lower'"),
         (("jacobian", {"frame": "lowr"}), kt.UnknownNameError, "no body or frame named 'lowr'"),
         (("jacobian", {"frame": "lower", "axis": "body"}), kt.UnknownNameError, "no option of jacobian named 'axis'"),
-        (["mass_matrix"], kt.OptionError, r"name an algorithm, or give \(name, options\).*not \['mass_matrix'\]"),
-        (3, kt.OptionError, "name an algorithm.*not 3"),
+        (["mass_matrix"], kt.OptionError, r"a name, or a pair .*, not \['mass_matrix'\]"),
+        (3, kt.OptionError, "a name, or a pair .*, not 3"),
         ("mass_matrx", kt.UnknownNameError, "did you mean 'mass_matrix'"),
     ],
 )

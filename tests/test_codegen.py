@@ -503,3 +503,10 @@ def test_the_header_says_what_each_number_of_a_mechanism_is(tmp_path, name):
     for k, meaning in said.items():
         row, column = re.search(r"'(.*)', column v\[(\d+)\]", meaning).groups()
         assert result[k] == pytest.approx(jacobian[names.index(row), int(column)], abs=1e-12)
+
+
+def test_a_file_in_the_place_of_the_folder_is_said(tmp_path):
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(kt.OutputError, match=r"'.*taken': that is a file; name a folder"):
+        kt.Builder("one").body("a", "base", kt.Prismatic("x"), mass=1.0).build().codegen(tmp_path / "taken")
+    assert (tmp_path / "taken").read_text() == "mine"

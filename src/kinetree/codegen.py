@@ -234,9 +234,11 @@ def codegen(
         raise OptionError(f"the test program needs at least one state, not {states}")
     name = c.identifier(robot.name.lower(), "robot") if prefix is None else prefix
     if not isinstance(name, str) or not c.is_identifier(name):
-        raise OptionError(f"prefix {name!r} is no name in C: use letters, digits and underscores, a letter first")
+        raise OptionError(
+            f"prefix {name!r} is no name in C: use letters, digits and underscores, a letter first, no word of C's own"
+        )
     dialect = c.Dialect(name, precision == "single", own_math)
-    exports = [_Export(robot, dialect, *request, wrenches, fma, states) for request in _requests(robot, algorithms)]
+    exports = [_Export(robot, dialect, *request, wrenches, fma, states) for request in requests(robot, algorithms)]
     _name_functions(name, exports)
     texts = {
         f"{name}.c": _source(robot, dialect, exports, reentrant),
@@ -249,17 +251,20 @@ def codegen(
     return Exported(source, header, test, {e.c_name: e.cost for e in exports})
 
 
-def _requests(robot: Robot, algorithms: Iterable[Request] | Request) -> list[tuple[str, dict[str, Any]]]:
-    """Every request as a name and complete options."""
+def requests(robot: Robot, algorithms: Iterable[Request] | Request) -> list[tuple[str, dict[str, Any]]]:
+    """Algorithms that are asked for by name, or with options, each with all its options."""
     single = isinstance(algorithms, str) or (isinstance(algorithms, tuple) and _is_pair(algorithms))
-    requests: list[Any] = [algorithms] if single else list(algorithms)
-    found = []
-    for request in requests:
+    wanted: list[Any] = [algorithms] if single else list(algorithms)
+    found: list[tuple[str, dict[str, Any]]] = []
+    for request in wanted:
         if not isinstance(request, str) and not (isinstance(request, tuple) and _is_pair(request)):
-            raise OptionError(f"an algorithm is a name, or a pair of a name and its options, not {request!r}")
+            raise OptionError(f"an algorithm is a name, or a pair (name, dict of its options), not {request!r}")
         name, options = (request, {}) if isinstance(request, str) else request
         find(name)
-        found.append((name, complete_options(robot, name, options)))
+        complete = (name, complete_options(robot, name, options))
+        if complete in found:
+            raise OptionError(f"{name} is asked for twice, with the same options")
+        found.append(complete)
     if not found:
         raise OptionError(f"no algorithm chosen; there are {', '.join(ALGORITHMS)}")
     return found
@@ -644,6 +649,8 @@ def _table(declaration: str, rows: Sequence[str]) -> list[str]:
 def _write_all(folder: Path, texts: Mapping[str, str]) -> None:
     """Write all files beside their places first, then move them there, so that nobody sees half of one."""
     waiting = {folder / f".{name}.{os.getpid()}.part": folder / name for name in texts}
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"cannot write C into {str(folder)!r}: that is a file; name a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for beside, text in zip(waiting, texts.values(), strict=True):

@@ -1214,14 +1214,9 @@ class Robot:
 
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
         """The algorithm that a method runs, with all its options."""
-        from .codegen import complete_options
+        from .codegen import requests
 
-        named = isinstance(request, str)
-        if not named and not (isinstance(request, tuple) and len(request) == 2 and isinstance(request[1], Mapping)):
-            raise OptionError(f"name an algorithm, or give (name, options) with options in a dict, not {request!r}")
-        name, options = (request, {}) if named else request
-        find(name)
-        return name, complete_options(self, name, options)
+        return requests(self, [request])[0]
 
     def _prepare(self, name: str, options: dict[str, Any], batch: bool) -> None:
         """Compile one form of an algorithm, and let calls of that form go straight to it."""

@@ -76,21 +76,24 @@ def _requests(robot: Robot, names: Sequence[str], frames: Sequence[str], axes: s
     from ..codegen import DEFAULTS, option_names
     from ..mechanism import Mechanism
 
+    taken = {option for name in names for option in option_names(find(name))}
+    for flag, given, takers in (
+        ("--frame", bool(frames), {"frame", "frames"}),
+        ("--axes", axes != DEFAULTS["axes"], {"axes"}),
+        ("--method", method != DEFAULTS["method"], {"method"}),
+    ):
+        if given and not takers & taken:
+            raise OptionError(f"{flag} is of no use to {', '.join(names)}")
     requests: list[Any] = []
-    used = False
     for name in names:
         known = option_names(find(name))
         options = {k: v for k, v in (("axes", axes), ("method", method)) if k in known}
         if isinstance(robot, Mechanism) and method == DEFAULTS["method"]:
             options.pop("method", None)  # closed loops are solved in one way
         if "frame" in known and frames:
-            used = True
             requests += [(name, options | {"frame": frame}) for frame in frames]
         elif "frames" in known and frames:
-            used = True
             requests.append((name, options | {"frames": tuple(frames)}))
         else:
             requests.append((name, options) if options else name)
-    if frames and not used:
-        raise OptionError(f"--frame is of no use to {', '.join(names)}")
     return requests
