@@ -14,13 +14,19 @@ as large a part of the error as the error itself is large.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypeVar
+from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from ..algorithms import composite_body, factorisation, kinematics, loop_closure
+from ..mechanism import LEAST_QUALITY, Mechanism
 from ..model.tree import Model
-from ..spatial import Scalar, ldl, ldl_solve
+from ..spatial import Scalar, ldl, ldl_solve, where
+from .program import Program
 
+Array = np.ndarray
 Scalars = Sequence[Scalar]
 Row = TypeVar("Row")
 
@@ -29,6 +35,12 @@ UNCLOSED = 1e-9
 """Loops that are open by more than this, in metres or radians, before the last step back are not closed by it."""
 
 ROUNDS = 2
+
+ROUNDS_TO_PROJECT = 3
+"""Newton steps with the same factors: each leaves only as large a part of the gap as the first one was large."""
+
+MOST_ROWS = 10
+"""Mechanisms with more independent constraints are projected as written: compiling would take seconds."""
 
 
 def close(tree: Model, q: Scalars, v: Scalars, rows: Sequence[int]) -> tuple[list[Scalar], list[Scalar], Scalar]:
@@ -51,6 +63,89 @@ def close(tree: Model, q: Scalars, v: Scalars, rows: Sequence[int]) -> tuple[lis
     for _ in range(ROUNDS):
         slower = [a + b for a, b in zip(slower, back([_dot(row, slower) for row in k]), strict=True)]
     return nearer, slower, _dot(off, off)
+
+
+def project(
+    tree: Model, q: Scalars, v: Scalars, rows: Sequence[int]
+) -> tuple[list[Scalar], list[Scalar], Scalar, Scalar]:
+    """A state that is nearly closed as :meth:`Mechanism.project` closes it.
+
+    The nearest configuration, in radians and metres, and there the nearest velocity, in energy.
+
+    Returns
+    -------
+    q, v
+        Closed.
+    left
+        The square of the gap before the last step.
+    quality
+        Of the choice of ``rows``, between 0 and 1.
+    """
+    k = _rows(loop_closure.constraint_matrix(tree, q), rows)
+    least = loop_closure.usual_size(tree) ** 2
+    squares = [[_dot(a, b) for b in k] for a in k]
+    across = ldl(squares)
+    quality = _quality(squares, across[1], least)
+    nearer, off = list(q), list[Scalar]()
+    for _ in range(ROUNDS_TO_PROJECT):
+        off = _rows(loop_closure.gaps(tree, nearer), rows)
+        multipliers = ldl_solve(across, off)
+        nearer = kinematics.integrate(tree, nearer, [-_dot(column, multipliers) for column in zip(*k, strict=True)])
+    k = _rows(loop_closure.constraint_matrix(tree, nearer), rows)
+    parents = tree.dof_parents
+    factors = factorisation.ltdl(composite_body.mass_matrix(tree, nearer), parents)
+    yielding = [factorisation.ltdl_solve(factors, parents, row) for row in k]
+    compliance = [[_dot(a, y) for y in yielding] for a in k]
+    coupling = ldl(compliance)
+    found = _quality(compliance, coupling[1], 0.0)
+    slower = list(v)
+    for _ in range(ROUNDS):
+        multipliers = ldl_solve(coupling, [_dot(row, slower) for row in k])
+        slower = [x - _dot(column, multipliers) for x, column in zip(slower, zip(*yielding, strict=True), strict=True)]
+    return nearer, slower, _dot(off, off), where(found < quality, found, quality)
+
+
+def _quality(matrix: Sequence[Scalars], pivots: Scalars, least: float) -> Scalar:
+    """The least part of a row that is independent of those before; rows shorter than usual are compared with that."""
+    quality: Scalar = 1.0
+    for i, pivot in enumerate(pivots):
+        whole = matrix[i][i]
+        share = pivot / (where(whole > least, whole, least) if least else whole)
+        quality = where(share < quality, share, quality)
+    return quality
+
+
+def projector(robot: Mechanism, rows: Sequence[int]) -> Callable[[Array, Array], tuple[Array, Array]]:
+    """:meth:`Mechanism.project` as machine code, which hands over to the original where it cannot do it."""
+    if len(rows) > MOST_ROWS:
+        return robot.project
+    nq = robot.nq
+
+    def nearest(q: Array, v: Array) -> tuple[Array, Array]:
+        out = _program(robot, tuple(rows))({"q": q, "v": v})
+        if np.all(out[..., -2] <= UNCLOSED * UNCLOSED) and np.all(out[..., -1] >= LEAST_QUALITY):
+            return robot.normalize(out[..., :nq]), out[..., nq:-2]
+        closed, rate = robot.project(q, v)
+        return closed, rate
+
+    return nearest
+
+
+_PROGRAMS: WeakKeyDictionary[Mechanism, dict[tuple[int, ...], Program]] = WeakKeyDictionary()
+"""Of robots that are still there: tracing takes longer than many a projection."""
+
+
+def _program(robot: Mechanism, rows: tuple[int, ...]) -> Program:
+    own = _PROGRAMS.setdefault(robot, {})
+    if rows not in own:
+        tree = robot.model  # and not the robot itself, which would be there for ever
+
+        def law(q: Scalars, v: Scalars) -> list[Scalar]:
+            closed, rate, left, quality = project(tree, q, v, rows)
+            return [*closed, *rate, left, quality]
+
+        own[rows] = Program(f"projection of {robot.name!r}", law, {"q": tree.nq, "v": tree.nv}, compiled=True)
+    return own[rows]
 
 
 def _rows(of: Sequence[Row], chosen: Sequence[int]) -> list[Row]:

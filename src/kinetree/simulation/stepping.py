@@ -14,6 +14,7 @@ import numpy as np
 from scipy.integrate import BDF, DOP853, RK45, OdeSolver, Radau
 
 from ..errors import OptionError, UnsupportedError
+from .closing import projector
 from .fault import Fault
 from .numeric import Array, Equation, State
 from .steps import NoConvergence
@@ -308,15 +309,16 @@ def projection(equation: Equation) -> Callable[[State], State]:
     robot: Any = equation.robot
     if not robot.model.loops:
         return _as_it_is
+    nearest = projector(robot, equation.rows) if equation.compiled and equation.rows else robot.project
 
     def project(state: State) -> State:
         q, v, z = state
         known = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
         if known.all():
-            return (*robot.project(q, v), z)
+            return (*nearest(q, v), z)
         closed_q, closed_v = q.copy(), v.copy()
         if known.any():  # lanes that are lost leave the others alone
-            closed_q[known], closed_v[known] = robot.project(q[known], v[known])
+            closed_q[known], closed_v[known] = nearest(q[known], v[known])
         return closed_q, closed_v, z
 
     return project

@@ -1,0 +1,104 @@
+"""Projection onto closed loops in machine code: the same as that of the mechanism, and handed over where it fails."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from helpers import loop_models as models
+from kinetree.simulation import closing, stepping
+from kinetree.simulation.closing import MOST_ROWS, projector
+
+SYSTEMS = ["four-bar", "five-bar", "3-rrr", "robotic-leg", "carpet-scraper", "sr400", "bricard", "slider-crank"]
+
+
+def made(name):
+    robot = kt.gallery.load(name).with_backend("compiled")
+    start = kt.gallery.start(name)
+    return robot, start, robot._known(start).rows
+
+
+@pytest.mark.parametrize("name", SYSTEMS)
+def test_machine_code_projects_as_the_mechanism_does(name):
+    robot, start, rows = made(name)
+    rng = np.random.default_rng(1)
+    off = robot.integrate(start, 1e-8 * rng.standard_normal((6, robot.nv)))
+    v = rng.standard_normal((6, robot.nv))
+    q, rate = projector(robot, rows)(off, v)
+    for k in range(6):
+        expected = robot.project(off[k], v[k])
+        np.testing.assert_allclose(q[k], expected[0], atol=1e-12)
+        np.testing.assert_allclose(rate[k], expected[1], atol=1e-12)
+        one = projector(robot, rows)(off[k], v[k])
+        np.testing.assert_allclose(one[0], expected[0], atol=1e-12)
+    assert robot.closure_error(off).min() > 1e-10
+    assert robot.closure_error(q).max() < 1e-14
+    np.testing.assert_allclose(np.einsum("nij,nj->ni", robot.loop_jacobian(q), rate), 0.0, atol=1e-13)
+
+
+def test_quaternions_keep_unit_length():
+    b = kt.Builder("hung on a ball")
+    solid = {"mass": 1.0, "com": (0.2, 0, 0), "inertia": (0.001, 0.02, 0.02)}
+    b.body("rod", "base", kt.Spherical(), **solid)
+    b.body("rocker", "base", kt.Revolute("z"), position=(0.4, -0.3, 0), **solid)
+    b.loop("tie", "rod", "rocker", kt.Distance(0.35), placement=(0.4, 0, 0), seat=(0.4, 0, 0))
+    robot = b.build().with_backend("compiled")
+    start = robot.assembled()
+    off = robot.integrate(start, 1e-8 * np.arange(1.0, 5.0))
+    v = np.array([0.3, -0.2, 0.5, 0.1])
+    q, rate = projector(robot, robot._known(start).rows)(off, v)
+    expected = robot.project(off, v)
+    np.testing.assert_allclose(q, expected[0], atol=1e-12)
+    np.testing.assert_allclose(rate, expected[1], atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(q[:4]), 1.0, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        lambda robot: robot.close(models.FIVE_BAR_START) + np.array([0.3, -0.2, 0.25, 0.1]),  # far off
+        lambda robot: robot.close(models.five_bar_folded()),  # where the motors lose their hold
+    ],
+)
+def test_what_machine_code_cannot_do_is_handed_over(state):
+    robot = models.five_bar().with_backend("compiled")
+    rows = robot._known(robot.close(models.FIVE_BAR_START)).rows
+    off, v = state(robot), np.array([0.1, 0.2, -0.3, 0.4])
+    q, rate = projector(robot, rows)(off, v)
+    expected = robot.project(off, v)
+    np.testing.assert_allclose(q, expected[0], atol=1e-12)
+    np.testing.assert_allclose(rate, expected[1], atol=1e-12)
+
+
+def test_constraints_that_fail_here_are_noticed(monkeypatch):
+    """Twice the same constraint instead of two independent ones: the mechanism itself is asked."""
+    robot, start, rows = made("four-bar")
+    asked = []
+    monkeypatch.setattr(robot, "project", lambda q, v: (asked.append(1), (q, v))[1])
+    twice = (rows[0], rows[0])
+    projector(robot, twice)(start, np.zeros(3))
+    assert asked
+
+
+def test_a_simulation_is_the_same_with_either(monkeypatch):
+    robot, start, _ = made("four-bar")
+    fast = kt.simulate(robot, start, time=0.5, progress=False)
+    monkeypatch.setattr(stepping, "projector", lambda robot, rows: robot.project)
+    slow = kt.simulate(robot, start, time=0.5, progress=False)
+    assert len(fast) == len(slow)
+    np.testing.assert_allclose(fast.q[-1], slow.q[-1], atol=1e-12)  # steps in between end at slightly other times
+    np.testing.assert_allclose(fast.v[-1], slow.v[-1], atol=1e-11)
+
+
+def test_large_mechanisms_are_projected_as_written_and_robots_are_let_go():
+    robot = kt.gallery.load("delta")
+    assert projector(robot, range(MOST_ROWS + 1)) == robot.project
+    small, start, rows = made("five-bar")
+    projector(small, rows)(start, np.zeros(4))
+    assert small in closing._PROGRAMS
+    gone = weakref.ref(small)
+    del small
+    gc.collect()
+    assert gone() is None
