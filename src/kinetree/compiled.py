@@ -17,7 +17,7 @@ from .engine import cache, machine
 from .engine.columns import SymmetricKernel
 from .engine.entry import Entry, available
 from .engine.kernel import Kernel, RolledKernel, Traced, trace
-from .errors import CompileError, KinetreeWarning, callers_level
+from .errors import CompileError, KinetreeWarning, SingularError, callers_level
 from .model.expand import expand_in_order
 from .model.joints import Custom
 from .model.tree import Model
@@ -286,3 +286,7 @@ def prepare(kernel: Kernel, single: bool, batch: bool) -> None:
             _ = kernel.lanes_address
     except machine.CompilationError as problem:
         raise CompileError(str(problem)) from None
+    except ZeroDivisionError:
+        raise SingularError(
+            f"{kernel.name} divides by zero: has every moving body mass, can every frame move in all directions?"
+        ) from None
