@@ -335,6 +335,18 @@ class Robot:
     def cost(self, name: str, **options: Any) -> Count:
         """Multiplications, additions, divisions, sines of an algorithm for this robot.
 
+        Parameters
+        ----------
+        name : str
+            A method, such as ``"inverse_dynamics"``.
+        **options
+            As that method takes them: ``frame="tool"``, ``method="composite_body"``, ...
+
+        Returns
+        -------
+        Count
+            With ``multiplications``, ``additions``, ``divisions``, ``sines``, ``total``; printed, ``302M 278A, ...``.
+
         Examples
         --------
         ``print(robot.cost("inverse_dynamics"))``
@@ -349,9 +361,22 @@ class Robot:
         algorithms: Sequence[Any] = ("inverse_dynamics", "forward_dynamics"),
         **options: Any,
     ) -> Exported:
-        """Write algorithms as one ``.c`` and one ``.h``, with a small test program.
+        """Write algorithms as C99, one ``.c`` and one ``.h``, with a small test program.
 
-        See :func:`kinetree.codegen.codegen` for the options.
+        Parameters
+        ----------
+        directory : path-like
+            Folder for the files; made if missing.
+        algorithms : sequence
+            Names of methods, with their options where needed: ``["mass_matrix", ("jacobian", {"frame": "tool"})]``.
+        **options
+            ``prefix``, ``precision="single"``, ``own_math=True``, ``fma=True``, ``wrenches=True``, ``reentrant=True``,
+            ``states``: see :func:`kinetree.codegen.codegen`.
+
+        Returns
+        -------
+        Exported
+            With paths ``source``, ``header``, ``test``, and ``functions``, what each costs.
         """
         from . import codegen
 
