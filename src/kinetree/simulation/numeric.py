@@ -16,7 +16,7 @@ from ..model.tree import Model
 from ..spatial import Scalar, sqrt
 from .equation import WORKS, Acting, Scalars, System
 from .fault import Fault, blaming
-from .program import Program, can_compile
+from .program import Program, can_compile, has_machine_code
 
 if TYPE_CHECKING:
     from .steps import Steps
@@ -25,6 +25,12 @@ Array = np.ndarray
 State = tuple[Array, Array, Array]
 
 NOTHING = np.zeros(0)
+
+LONGEST_AROUND_LOOPS = 100_000
+"""Operations up to which controller and force elements of a large tree become straight-line code beside its loops.
+
+Some seconds of compiling at most, which a hundred evaluations in plain Python would take, too.
+"""
 
 JUST_AHEAD = (0.0, 1e-12, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """How far ahead (s) one looks for why an integrator could not go on."""
@@ -72,7 +78,8 @@ class Equation:
         self.system, self.function, self.threads = system, function, threads
         self.robot, self.tree = system.robot, system.tree
         self.compiled = can_compile(self.robot)
-        self.by_robot = bool(self.tree.loops) or not unrolls(self.robot)
+        self.large = not unrolls(self.robot) and not self.tree.loops
+        self.by_robot = bool(self.tree.loops) or self.large
         self.n_calls = 0
         self.rows: tuple[int, ...] | None = None
         """Independent constraints of a mechanism, where its steps become machine code; see :meth:`prepare`."""
@@ -97,12 +104,19 @@ class Equation:
             first += value.shape[-1]
         return self.system.with_parameters(named)
 
-    def program(self, name: str, law: Callable[..., list[Any]], **lengths: int) -> Program:
-        """A law of the usual vectors (t, q, v, z, p, tau) and of further ones, on arrays."""
+    def program(self, name: str, law: Callable[..., list[Any]], beside_loops: bool = False, **lengths: int) -> Program:
+        """A law of the usual vectors (t, q, v, z, p, tau) and of further ones, on arrays.
+
+        Large trees move in loops of machine code; a law ``beside_loops`` leaves that motion aside and can be
+        straight-line code even then, if it is not too long.
+        """
         tree, system = self.tree, self.system
         usual = {"t": 1, "q": tree.nq, "v": tree.nv, "z": system.nz, "p": self.numbers.shape[-1]}
         given = {"tau": tree.nv} if self.function is not None else {"tau": 0}
-        return Program(f"{name} of {self.robot.name!r}", law, usual | given | lengths, self.compiled)
+        title, sizes = f"{name} of {self.robot.name!r}", usual | given | lengths
+        if self.large and beside_loops:
+            return Program(title, law, sizes, has_machine_code(self.robot), LONGEST_AROUND_LOOPS)
+        return Program(title, law, sizes, self.compiled)
 
     # ------------------------------------------------------------------ rates
 
@@ -127,10 +141,10 @@ class Equation:
             system = self.with_numbers(p)
             acting = system.acting(t[0], q, v, z, tau or None)
             powers = system.powers(q, v, acting) if system.works else []
-            six = [x for f in acting.loads for x in (f if f is not None else (0.0,) * 6)]
+            six = [x for f in acting.loads for x in (f if f is not None else (0.0,) * 6)] if system.elements else []
             return acting.total + six + acting.z_rate + powers
 
-        return self.program("forces", law)
+        return self.program("forces", law, beside_loops=True)
 
     def rates(self, t: float, q: Array, v: Array, z: Array) -> State:
         """Rates of q, v and z; of quaternions in proportion to their length."""
@@ -152,13 +166,18 @@ class Equation:
 
     def _rates_by_robot(self, t: float, q: Array, v: Array, z: Array) -> State:
         unit = self.robot.normalize(q)
-        forces = self._forces(self._named(t, unit, v, z))
-        nv, nb = self.tree.nv, len(self.tree.bodies)
-        loads = forces[..., nv : nv + 6 * nb].reshape(*forces.shape[:-1], nb, 6)
-        wrenches = loads if self.system.elements else None
-        a = self._accelerate(unit, v, forces[..., :nv], wrenches)
+        tau, loads, z_rate = self.forces(self._named(t, unit, v, z))
+        a = self._accelerate(unit, v, tau, loads)
         moving = self.robot.configuration_rate(unit, v) * _lengths(self.robot, q)
-        return moving, a, forces[..., nv + 6 * nb :]
+        return moving, a, z_rate
+
+    def forces(self, given: Mapping[str, Array]) -> tuple[Array, Array | None, Array]:
+        """Joint forces, wrenches on the bodies (..., bodies, 6) if there are force elements, rates of z."""
+        found, nv, nb = self._forces(given), self.tree.nv, len(self.tree.bodies)
+        if not self.system.elements:
+            return found[..., :nv], None, found[..., nv:]
+        loads = found[..., nv : nv + 6 * nb].reshape(*found.shape[:-1], nb, 6)
+        return found[..., :nv], loads, found[..., nv + 6 * nb :]
 
     def _named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
         return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers, **self.asked(t, q, v)}
@@ -247,9 +266,10 @@ class Equation:
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
             system = self.with_numbers(p)
             acting: Acting = system.acting(t[0], q, v, z, tau or None)
-            return acting.tau + acting.friction + system.energies(q, v) + system.contact_forces(t[0], q, v, z)
+            energies = [] if self.large else system.energies(q, v)
+            return acting.tau + acting.friction + energies + system.contact_forces(t[0], q, v, z)
 
-        return self.program("observation", law)
+        return self.program("observation", law, beside_loops=True)
 
     def observe(self, t: Array, q: Array, v: Array, z: Array, forgiving: bool = False) -> Observed:
         """Forces and energies at many times: t is (T,), the others (T, ..., n).
@@ -269,10 +289,13 @@ class Equation:
             a, constraint = self._observe_by_robot(given | tau)
         else:
             a = self._rate(given | tau)[..., self.tree.nq : self.tree.nq + nv]
-        n = 2 * nv
-        return Observed(
-            a, seen[..., :nv], seen[..., nv:n], seen[..., n + 2 :], constraint, seen[..., n], seen[..., n + 1]
-        )
+        tau_seen, friction, rest = seen[..., :nv], seen[..., nv : 2 * nv], seen[..., 2 * nv :]
+        if self.large:
+            return Observed(a, tau_seen, friction, rest, constraint, *self._energies_by_robot(q, v))
+        return Observed(a, tau_seen, friction, rest[..., 2:], constraint, rest[..., 0], rest[..., 1])
+
+    def _energies_by_robot(self, q: Array, v: Array) -> tuple[Array, Array]:
+        return self.robot.kinetic_energy(q, v), self.robot.potential_energy(q)
 
     def _ask_again(self, t: float, q: Array, v: Array, forgiving: bool) -> Array:
         try:
@@ -283,10 +306,8 @@ class Equation:
             return np.full_like(v, np.nan)
 
     def _observe_by_robot(self, given: Mapping[str, Array]) -> tuple[Array, Array]:
-        forces = self._forces(given)
-        nv, nb = self.tree.nv, len(self.tree.bodies)
-        loads = forces[..., nv : nv + 6 * nb].reshape(*forces.shape[:-1], nb, 6) if self.system.elements else None
-        q, v, tau = given["q"], given["v"], forces[..., :nv]
+        q, v = given["q"], given["v"]
+        tau, loads, _ = self.forces(given)
         a = self._accelerate(q, v, tau, loads)
         if isinstance(self.robot, Mechanism):
             return a, self.robot.multipliers(q, v, tau, loads)

@@ -32,8 +32,12 @@ MOST_KEPT = 100
 
 def can_compile(robot: Robot) -> bool:
     """Whether laws around this robot are run as straight-line machine code."""
-    small = len(robot.model.bodies) <= LARGEST_UNROLLED
-    return robot.backend == "compiled" and small and supported()
+    return len(robot.model.bodies) <= LARGEST_UNROLLED and has_machine_code(robot)
+
+
+def has_machine_code(robot: Robot) -> bool:
+    """Whether laws that leave the robot's own motion aside can be machine code, whatever its size."""
+    return robot.backend == "compiled" and supported()
 
 
 def kernel_of(name: str, traced: Traced, argument_names: tuple[str, ...]) -> Kernel:
@@ -69,9 +73,13 @@ class Program:
         Length of each vector; those of length zero are left out.
     compiled : bool
         Machine code or plain Python.
+    longest : int, optional
+        Laws of more operations than this stay plain Python all the same.
     """
 
-    def __init__(self, name: str, law: Law, lengths: Mapping[str, int], compiled: bool) -> None:
+    def __init__(
+        self, name: str, law: Law, lengths: Mapping[str, int], compiled: bool, longest: int | None = None
+    ) -> None:
         self.name, self.law, self.compiled = name, law, compiled
         self.lengths = {key: n for key, n in lengths.items() if n}
         self.empty: dict[str, list[Any]] = {key: [] for key, n in lengths.items() if not n}
@@ -83,7 +91,8 @@ class Program:
                 return law(**dict(zip(names, vectors, strict=True)), **self.empty)
 
             traced = trace(on_nodes, tuple(self.lengths.values()), lambda x: x)
-            self.kernel = kernel_of(name, traced, names)
+            if longest is None or len(traced.graph) <= longest:
+                self.kernel = kernel_of(name, traced, names)
             self._local = threading.local()  # several threads may run the same simulator
 
     def __call__(self, vectors: Mapping[str, Array], threads: int = 1) -> Array:

@@ -22,6 +22,7 @@ from scipy.optimize import brentq
 from ..errors import KinetreeError, KinetreeWarning, OptionError, SimulationError, SingularityWarning, UnknownNameError
 from ..mechanism import Mechanism
 from ..robot import Robot
+from .complementarity import NoSolutionError
 from .contact import Contact, ContactForces, ContactState, Mobility, RigidContacts
 from .equation import System
 from .events import Occurrence
@@ -164,6 +165,7 @@ def simulate_rigid(
 class Instant:
     """Everything known about one instant."""
 
+    time: float
     q: Array
     v: Array
     z: Array
@@ -208,18 +210,15 @@ class RigidRun:
         """Where the contacts are, and how the robot would move without them."""
         q, v, z = self.split(y)
         equation = self.equation
-        acting = equation._forces(equation._named(t, q, v, z))
+        tau, loads, z_rate = equation.forces(equation._named(t, q, v, z))
         equation.n_calls += 1
-        nv, nb = self.robot.nv, len(self.robot.model.bodies)
-        loads = acting[nv : nv + 6 * nb].reshape(nb, 6) if equation.system.elements else None
-        state, tau = self.contacts.look(q, v), acting[:nv]
         mobility = self.contacts.mobility(q, v, tau, loads)
-        return Instant(q, v, z, state, mobility, acting[nv + 6 * nb :], tau, loads)
+        return Instant(t, q, v, z, self.contacts.look(q, v), mobility, z_rate, tau, loads)
 
     def rates(self, t: float, y: Array) -> Array:
         """Rate of the whole state while the modes last."""
         now = self.instant(t, y)
-        local, a = self.held(now)
+        local, a, _ = self.acting(now)
         z_rate = now.z_rate.copy()
         z_rate[-1] += float(np.sum(local * now.state.velocity))  # work of the contacts
         return np.concatenate([self.robot.configuration_rate(now.q, now.v), a, z_rate])
@@ -231,51 +230,61 @@ class RigidRun:
         return np.asarray(along / np.linalg.norm(along))
 
     def held(self, now: Instant) -> tuple[Array, Array]:
-        """Forces along the contacts' axes that keep closed ones closed and sticking ones at rest, and accelerations."""
+        """Forces along the contacts' axes that keep closed ones closed and sticking ones at rest, and accelerations.
+
+        Where contacts are redundant, the forces of equal contacts that give way ever so little (as in
+        :mod:`kinetree.simulation.cones`): they are proportional to how far each spot would sink in, and that
+        is a motion which the robot can make.
+        """
         state, mode = now.state, self.mode
         local = np.zeros((len(self.contacts.contacts), 3))
         if not mode.closed:
             return local, now.mobility.free
-        rows, columns, places = [], [], []
-        for k in mode.closed:
-            press = state.jacobian[k, 0]
-            unit = np.array([1.0, 0.0, 0.0])
-            if k in mode.sliding:
-                unit[1:] = -self.contacts.mu[k] * self.slides(state, k)
-                press = unit @ state.jacobian[k]
-            rows.append((k, 0))
-            columns.append(press)
-            places.append((k, unit))
-            for i in (1, 2) if k in mode.sticking else ():
-                rows.append((k, i))
-                columns.append(state.jacobian[k, i])
-                places.append((k, np.eye(3)[i]))
-        felt = np.array([state.jacobian[k, i] for k, i in rows])
-        bias = np.array([state.bias[k, i] for k, i in rows])
-        answer = now.mobility.inverse @ np.array(columns).T
-        x = np.linalg.lstsq(felt @ answer, -(felt @ now.mobility.free + bias), rcond=1e-11)[0]
-        for (k, unit), size in zip(places, x, strict=True):
-            local[k] += size * unit
+        places = [(k, i) for k in mode.closed for i in ((0, 1, 2) if k in mode.sticking else (0,))]
+        spot, axis = np.array(places).T
+        felt, pressed = state.jacobian[spot, axis], np.eye(3)[axis]
+        for k in mode.sliding:
+            pressed[(spot == k) & (axis == 0), 1:] = -self.contacts.mu[k] * self.slides(state, k)
+        sinks = felt @ now.mobility.inverse
+        answer = now.mobility.inverse @ np.einsum("pi,pij->jp", pressed, state.jacobian[spot])
+        sides, sizes, _ = np.linalg.svd(sinks, full_matrices=False)
+        sides = sides[:, sizes > 1e-11 * sizes[0]]
+        rest = felt @ now.mobility.free + state.bias[spot, axis]
+        matrix = sides.T @ felt @ answer @ sides
+        x = sides @ np.linalg.lstsq(matrix, -sides.T @ rest, rcond=1e-11)[0]
+        np.add.at(local, spot, x[:, None] * pressed)
         return local, now.mobility.free + answer @ x
 
-    def margin(self, now: Instant) -> float:
-        """Positive while the modes are consistent: nothing pulls and friction is within its limit.
+    def acting(self, now: Instant) -> tuple[Array, Array, bool]:
+        """Forces and accelerations while the modes last, and whether they do.
 
-        Where contacts are redundant their forces are not unique; then the modes are consistent as
-        long as the complementarity problem leads to the same accelerations.
+        Mostly these are the forces that equations give.  Where one of those would pull or exceeds its
+        friction limit, other contacts may be able to take over, which the complementarity problem
+        decides; the modes last as long as nothing opens and nothing that sticks begins to slide.
         """
-        if not self.mode.closed:
-            return 1.0
         local, a = self.held(now)
-        size = max(float(np.max(np.abs(local))), 1e-9)
-        worst = min(float(local[k, 0]) for k in self.mode.closed) / size
-        for k in self.mode.sticking:
-            worst = min(worst, float(self.contacts.mu[k] * local[k, 0] - np.linalg.norm(local[k, 1:])) / size)
-        if worst >= -1e-9:
-            return 1.0 + worst
-        found = self.contacts.solve(now.state, now.mobility, np.array(self.mode.closed))
-        off = float(np.max(np.abs(found.acceleration - a)))
-        return 1.0 if off <= 1e-7 * (1.0 + float(np.max(np.abs(a)))) else worst
+        closed, mu = np.array(self.mode.closed, dtype=int), self.contacts.mu
+        size = -1e-9 * max(float(np.max(np.abs(local))), 1e-9)
+        sticking = np.array(sorted(self.mode.sticking), dtype=int)
+        spare = mu[sticking] * local[sticking, 0] - np.linalg.norm(local[sticking, 1:], axis=1)
+        if np.all(local[closed, 0] >= size) and np.all(spare >= size):
+            return local, a, True
+        sliding = np.full((closed.size, 2), np.nan)
+        for i, k in enumerate(self.mode.closed):
+            if k in self.mode.sliding:
+                sliding[i] = self.slides(now.state, k)
+        try:
+            found = self.contacts.solve(now.state, now.mobility, closed, sliding)
+        except NoSolutionError as problem:
+            raise Fault(str(problem), now.time) from problem
+        rates = now.state.jacobian @ found.acceleration + now.state.bias
+        still = 10.0 * self.contacts.resolution(now.state, now.mobility, closed)
+        lasts = np.all(np.abs(rates[closed, 0]) <= still) and np.all(np.abs(rates[sticking, 1:]) <= still)
+        return (found.local, found.acceleration, True) if lasts else (local, a, False)
+
+    def lasts(self, now: Instant) -> bool:
+        """Whether the modes are consistent: nothing pulls, and friction is within its limit."""
+        return not self.mode.closed or self.acting(now)[2]
 
     # ------------------------------------------------------------------ running
 
@@ -377,12 +386,12 @@ class RigidRun:
         found = [self._first_closing(dense, t0, t1)]
         late = min((t for t in found if t is not None), default=t1)
 
-        def margin(t: float) -> float:
-            return self.margin(self.instant(t, dense(t)))
+        def lasts(t: float) -> bool:
+            return self.lasts(self.instant(t, dense(t)))
 
         try:
-            if self.mode.closed and margin(late) < 0.0:
-                found.append(_bisect(lambda t: margin(t) >= 0.0, t0, late))
+            if not lasts(late):
+                found.append(_bisect(lasts, t0, late))
         except KinetreeError as problem:
             raise Fault(str(problem), late) from problem
         for k in self.mode.sliding:
@@ -477,7 +486,7 @@ class RigidRun:
         """
         for tries in range(60 if starting else 0):
             now = self.instant(t, y)
-            rates = now.state.jacobian @ self.held(now)[1] + now.state.bias
+            rates = now.state.jacobian @ self.acting(now)[1] + now.state.bias
             size = 1e-6 * (1.0 + float(np.max(np.abs(now.mobility.free))))
             ahead = [float(rates[k, 1:] @ now.state.axes[k, 1:] @ self.mode.sliding[k]) for k in starting]
             if tries == 0 and min(ahead) > -size:
@@ -495,7 +504,7 @@ class RigidRun:
         if starting:  # no direction goes on by itself: with these forces the contacts stay at rest, if they can
             sliding, trial = self.mode, replace(self.mode, sticking=self.mode.sticking | set(starting))
             self.mode = replace(trial, sliding={k: d for k, d in sliding.sliding.items() if k not in starting})
-            if self.margin(self.instant(t, y)) < 0.0:
+            if not self.lasts(self.instant(t, y)):
                 self.mode = sliding
 
     def _note(self, t: float, what: str, k: int, q: Array, v: Array) -> None:
@@ -556,7 +565,7 @@ class RigidRun:
         q, v, z = self.split(y)
         y = np.concatenate([q, v, z])
         now = self.instant(t, y)
-        local, a = self.held(now)
+        local, a, _ = self.acting(now)
         self.times.append(t)
         self.states.append(y)
         loop_forces = np.zeros(0)

@@ -16,6 +16,7 @@ from ..errors import CompileError
 from ..mechanism import LEAST_QUALITY, Mechanism
 from ..spatial import Scalar, where
 from . import variational
+from .by_kind import ByKind
 from .closing import UNCLOSED, close
 from .equation import Scalars
 from .integrators import FIXED, VARIATIONAL, Step
@@ -211,21 +212,20 @@ class Steps:
 
     def _step_as_written(self, integrator: str) -> OneStep:
         """The integrator's text on arrays, rates from wherever they come."""
-        advance = FIXED[integrator]
+        advance, kinds = FIXED[integrator], ByKind(self.equation.tree)
 
         def step(t: float, state: State, h: float) -> State:
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
 
             def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-                a, z_rate = self.equation.accelerations(t, *(pack(list(x), batch) for x in (q, v, z)))
-                return split(a), split(z_rate)
+                asked = kinds.join_q(q, batch), kinds.join_v(v, batch), pack(list(z), batch)
+                a, z_rate = self.equation.accelerations(t, *asked)
+                return kinds.split_v(a), split(z_rate)
 
             with np.errstate(all="ignore"):
-                q, v, z = (
-                    pack(x, batch)
-                    for x in advance(self.equation.tree, rate, t, split(state[0]), split(state[1]), split(state[2]), h)
-                )
-            return q, v, z
+                begin = kinds.split_q(state[0]), kinds.split_v(state[1]), split(state[2])
+                q, v, z = advance(kinds.tree, rate, t, *begin, h)
+            return kinds.join_q(q, batch), kinds.join_v(v, batch), pack(z, batch)
 
         return step
 
