@@ -210,6 +210,133 @@ def test_mechanisms_with_loops(tmp_path):
     assert not (tmp_path / "no.npz").exists()
 
 
+def motors_only(robot, q, v, a, **times):
+    """A table of the independent joints."""
+    names = robot.independent()
+    at = [robot.v_names.index(name) for name in names]
+    on = [robot.q_names.index(name) for name in names]
+    columns = {"time": times["time"]} if times else {}
+    for key, values in (("q", q[:, on]), ("v", v[:, at]), ("a", a[:, at])):
+        columns |= {f"{key}_{name}": values[:, k] for k, name in enumerate(names)}
+    return columns
+
+
+@pytest.mark.parametrize("name", ["four-bar", "five-bar", "3-rrr", "stewart-platform"])
+@pytest.mark.parametrize("block", [500, 10**6])
+def test_from_the_independent_joints_of_a_mechanism_the_others_follow(tmp_path, monkeypatch, name, block):
+    """Against the sources' own motion of all joints, however the table is cut into parts."""
+    monkeypatch.setattr(tables, "BLOCK", block)
+    robot, motion = kt.gallery.load(name), kt.gallery.motion(name)
+    times = motion.grid(60)
+    q, v, a = motion.states(times)
+    write_csv(tmp_path / "m.csv", motors_only(robot, q, v, a, time=times))
+    invoke("id", name, tmp_path / "m.csv", "-o", tmp_path / "tau.csv")
+    header, table = read_csv(tmp_path / "tau.csv")
+    assert header == ["time", *(f"tau_{label}" for label in robot.v_names)]
+    tau = robot.inverse_dynamics(q, v, a)
+    assert np.allclose(table[:, 1:], tau, rtol=1e-7, atol=1e-7 * np.abs(tau).max())
+
+
+def test_from_the_independent_joints_in_other_forms(tmp_path):
+    robot, motion = kt.gallery.load("five-bar"), kt.gallery.motion("five-bar")
+    q, v, a = motion.states(motion.grid(20))
+    columns = motors_only(robot, q, v, a)
+    plain = np.column_stack(list(columns.values()))
+    tau = robot.inverse_dynamics(q, v, a)
+    np.savetxt(tmp_path / "plain.csv", plain, delimiter=",")
+    np.savez(tmp_path / "m.npz", q=plain[:, :2], v=plain[:, 2:4], a=plain[:, 4:])
+    parquet.write_table(pyarrow.table(columns), tmp_path / "m.parquet")
+    for name in ("plain.csv", "m.npz", "m.parquet"):
+        invoke("id", "five-bar", tmp_path / name, "-o", tmp_path / "tau.npz")
+        assert np.allclose(np.load(tmp_path / "tau.npz")["tau"], tau, rtol=1e-7, atol=1e-7 * np.abs(tau).max())
+
+
+def test_forward_dynamics_from_the_independent_joints(tmp_path):
+    robot, motion = kt.gallery.load("3-rrr"), kt.gallery.motion("3-rrr")
+    q, v, a = motion.states(motion.grid(20))
+    tau = robot.inverse_dynamics(q, v, a)
+    columns = motors_only(robot, q, v, tau)
+    write_csv(tmp_path / "m.csv", {name.replace("a_arm", "tau_arm"): x for name, x in columns.items()})
+    invoke("fd", "3-rrr", tmp_path / "m.csv", "-o", tmp_path / "a.npz")
+    assert np.allclose(np.load(tmp_path / "a.npz")["a"], a, rtol=1e-6, atol=1e-6 * np.abs(a).max())
+
+
+def test_the_branch_is_that_of_the_initial_configuration(tmp_path):
+    """A four-bar has two assemblies with its crank at one angle: each is found from a configuration on it."""
+    robot = kt.gallery.load("four-bar")
+    q = robot.close(kt.gallery.start("four-bar"), fixed=["crank_joint"])
+    pin = robot.pose(q, "coupler")[:3, 3]  # where rocker and coupler meet; the other assembly has it mirrored
+    others = [
+        robot.close(robot.random_configuration(k), fixed={"crank_joint": q[0]}, must_close=False) for k in range(20)
+    ]
+    other = next(
+        x for x in others if np.isfinite(x).all() and np.abs(robot.pose(x, "coupler")[:3, 3] - pin).max() > 1e-3
+    )
+    t = np.linspace(0.0, 0.3, 31)
+    write_csv(tmp_path / "m.csv", {"q_crank_joint": q[0] + t, "v_crank_joint": 1.0 + 0 * t, "a_crank_joint": 0 * t})
+    found = {}
+    for name, start in (("drawn", q), ("other", other)):
+        initial = ",".join(repr(float(x)) for x in start)
+        invoke("id", "four-bar", tmp_path / "m.csv", "-o", tmp_path / "tau.npz", "--initial", initial)
+        found[name] = np.load(tmp_path / "tau.npz")["tau"][:, 0]
+        now, forces = start, []
+        for x in t:
+            now = robot.close(now, fixed={"crank_joint": q[0] + x})
+            rates = robot.velocities(now, [1.0])
+            forces.append(robot.inverse_dynamics(now, rates, robot.accelerations(now, rates, [0.0]))[0])
+        assert np.allclose(found[name], forces, rtol=1e-8, atol=1e-8)
+    assert np.abs(found["drawn"] - found["other"]).max() > 1e-2
+    invoke("id", "four-bar", tmp_path / "m.csv", "-o", tmp_path / "tau.npz")
+    assert np.allclose(np.load(tmp_path / "tau.npz")["tau"][:, 0], found["drawn"], rtol=1e-8, atol=1e-8)
+
+
+def test_rows_of_the_independent_joints_that_are_lost_or_far_apart(tmp_path):
+    """Two turns of the crank in eight rows, one of them NaN: the rocker has swung to and fro, not turned."""
+    robot = kt.gallery.load("four-bar")
+    angles = kt.gallery.start("four-bar")[0] + np.linspace(0.0, 4 * np.pi, 9)
+    rest = np.zeros(9)
+    lost = angles.copy()
+    lost[3] = np.nan
+    write_csv(tmp_path / "m.csv", {"q_crank_joint": lost, "v_crank_joint": rest, "a_crank_joint": rest})
+    invoke("id", "four-bar", tmp_path / "m.csv", "-o", tmp_path / "tau.npz")
+    tau = np.load(tmp_path / "tau.npz")["tau"]
+    assert np.isnan(tau[3, 0])
+    assert np.isfinite(np.delete(tau, 3, axis=0)).all()
+    assert tau[0] == pytest.approx(tau[4], abs=1e-9)  # a whole turn later
+    assert tau[0] == pytest.approx(tau[8], abs=1e-9)
+    weight = robot.reduced_bias_force(robot.close(kt.gallery.start("four-bar"), fixed=["crank_joint"]), np.zeros(3))
+    assert tau[0, 0] == pytest.approx(weight[0])
+
+
+def test_what_is_said_about_tables_of_some_joints(tmp_path):
+    robot, motion = kt.gallery.load("five-bar"), kt.gallery.motion("five-bar")
+    q, v, a = motion.states(motion.grid(10))
+    columns = motors_only(robot, q, v, a)
+    only = "or give only q_arm_1_joint, q_arm_2_joint, v_arm_1_joint, v_arm_2_joint, a_arm_1_joint, a_arm_2_joint"
+    other = next(name for name in robot.q_names if name not in robot.independent())
+    write_csv(tmp_path / "m.csv", columns | {f"q_{other}": q[:, robot.q_names.index(other)]})
+    refused(tmp_path, tmp_path / "m.csv", "m.csv, line 1", "columns are missing", only, "follow", robot="five-bar")
+    del columns["a_arm_2_joint"]
+    write_csv(tmp_path / "m.csv", columns)
+    refused(tmp_path, tmp_path / "m.csv", "m.csv, line 1", "columns are missing", only, robot="five-bar")
+    np.savetxt(tmp_path / "m.csv", np.zeros((3, 5)), delimiter=",")
+    refused(tmp_path, tmp_path / "m.csv", "5 columns, but 12 are needed", only, robot="five-bar")
+    write_csv(tmp_path / "m.csv", named(robot, q=q, v=v, a=a))
+    said = invoke(
+        "id", "five-bar", tmp_path / "m.csv", "-o", tmp_path / "t.csv", "--initial", "free-fall", code=1
+    ).stderr
+    assert "--initial is for mechanisms of which only" in said
+
+
+def test_a_row_that_no_configuration_belongs_to_is_named(tmp_path):
+    """One leg of a Stewart platform metres longer than the others reach."""
+    robot, motion = kt.gallery.load("stewart-platform"), kt.gallery.motion("stewart-platform")
+    columns = motors_only(robot, *motion.states(motion.grid(10)))
+    columns["q_stroke_2"][6:] += 5.0
+    write_csv(tmp_path / "m.csv", columns)
+    refused(tmp_path, tmp_path / "m.csv", "m.csv, line 8", "cannot be closed", robot="stewart-platform")
+
+
 def test_the_record_of_a_simulation_is_such_a_table(tmp_path):
     robot = kt.gallery.load("gripper")
     record = kt.simulate(robot, kt.gallery.start("gripper", "free-fall"), time=0.2, output=21, friction=False)

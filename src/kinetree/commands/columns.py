@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..errors import FileFormatError
+
+Wanted = Mapping[str, Sequence[str]]
+"""Quantities that are needed, such as ``q``, with the names of their entries."""
 
 TIME = re.compile(r"(t|time)(\s*[\[(]s[\])])?", re.IGNORECASE)
 UNIT = re.compile(r"\s+\[[^\[\]]*\]$")
@@ -30,12 +33,15 @@ class Layout:
         The columns of ``q``, ``v``, ...
     remark : str
         What the user should know: columns that are not used, names that were not understood.
+    fewer : bool
+        Whether these are the fewer columns that do as well.
     """
 
     names: tuple[str, ...]
     time: int | None
     quantities: Mapping[str, tuple[int, ...]]
     remark: str = ""
+    fewer: bool = False
 
     @property
     def used(self) -> list[int]:
@@ -44,7 +50,7 @@ class Layout:
         return sorted(own if self.time is None else own | {self.time})
 
 
-def layout(file: str, header: Sequence[str] | None, count: int, wanted: Mapping[str, Sequence[str]]) -> Layout:
+def layout(file: str, header: Sequence[str] | None, count: int, wanted: Wanted, fewer: Wanted | None = None) -> Layout:
     """Find the columns of quantities.
 
     Parameters
@@ -57,20 +63,33 @@ def layout(file: str, header: Sequence[str] | None, count: int, wanted: Mapping[
         Number of columns.
     wanted : mapping from str to sequence of str
         Quantities in their plain order, with the name of each of their entries.
+    fewer : mapping from str to sequence of str, optional
+        Some of these, from which the others follow.
     """
     if header is None:
-        return _in_order(file, tuple(f"column {k + 1}" for k in range(count)), None, wanted)
+        return _in_order(file, tuple(f"column {k + 1}" for k in range(count)), None, wanted, fewer)
     names = tuple(name.strip() for name in header)
     _refuse_twins(file, names)
     found = {key: _named(names, key, labels) for key, labels in wanted.items()}
     if not any(any(k is not None for k in own) for own in found.values()):
-        return _in_order(file, names, _time(names), wanted)
-    _refuse_missing(file, names, found, wanted)
+        return _in_order(file, names, _time(names), wanted, fewer)
+    if fewer is not None and _are_just(found, wanted, fewer):
+        return replace(layout(file, header, count, fewer), fewer=True)
+    _refuse_missing(file, names, found, wanted, fewer)
     quantities = {key: tuple(k for k in own if k is not None) for key, own in found.items()}
     unnamed = Layout(names, _time(names), quantities)
     left = [names[k] for k in range(count) if k not in unnamed.used]
     remark = f"columns not used: {_some(left)}" if left else ""
     return Layout(names, unnamed.time, quantities, remark)
+
+
+def _are_just(found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted) -> bool:
+    """Whether the fewer columns are there, and none of the others."""
+    return all(
+        (k is not None) == (label in fewer[key])
+        for key, own in found.items()
+        for k, label in zip(own, wanted[key], strict=True)
+    )  # fmt: skip
 
 
 def _time(names: Sequence[str]) -> int | None:
@@ -95,9 +114,16 @@ def _spellings(key: str, labels: Sequence[str]) -> Iterator[list[tuple[str, ...]
         yield [(f"{key}{k}", f"{key}_{k}", f"{key}[{k}]") for k in numbers]
 
 
-def _in_order(file: str, names: tuple[str, ...], time: int | None, wanted: Mapping[str, Sequence[str]]) -> Layout:
+def _in_order(
+    file: str, names: tuple[str, ...], time: int | None, wanted: Wanted, fewer: Wanted | None = None
+) -> Layout:
     """Perhaps time, then one quantity after the other."""
     needed = sum(len(labels) for labels in wanted.values())
+    if fewer is not None and len(names) < needed:
+        try:
+            return replace(_in_order(file, names, time, fewer), fewer=True)
+        except FileFormatError:
+            pass  # the error about all columns tells of the fewer ones, too
     order = ", ".join(f"{len(labels)} of {key}" for key, labels in wanted.items())
     if time is None and len(names) == needed + 1:
         time = 0
@@ -106,7 +132,7 @@ def _in_order(file: str, names: tuple[str, ...], time: int | None, wanted: Mappi
         example = next(f"{key}_{labels[0]}" for key, labels in wanted.items() if labels)
         raise FileFormatError(
             f"{len(names)} columns, but {needed} are needed ({order}), or {needed + 1} with time first; or name the "
-            f"columns in the first line, such as {example!r}",
+            f"columns in the first line, such as {example!r}{_or_fewer(fewer)}",
             file,
             1,
         )
@@ -125,7 +151,7 @@ def _refuse_twins(file: str, names: Sequence[str]) -> None:
 
 
 def _refuse_missing(
-    file: str, names: Sequence[str], found: Mapping[str, Sequence[int | None]], wanted: Mapping[str, Sequence[str]]
+    file: str, names: Sequence[str], found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted | None
 ) -> None:
     missing = [
         f"{key}_{label}"
@@ -135,7 +161,14 @@ def _refuse_missing(
     ]  # fmt: skip
     if missing:
         what = "1 column is" if len(missing) == 1 else f"{len(missing)} columns are"
-        raise FileFormatError(f"{what} missing: {_some(missing)}; there are {_some(names)}", file, 1)
+        raise FileFormatError(f"{what} missing: {_some(missing)}; there are {_some(names)}{_or_fewer(fewer)}", file, 1)
+
+
+def _or_fewer(fewer: Wanted | None) -> str:
+    if fewer is None:
+        return ""
+    listed = _some([f"{key}_{label}" for key, labels in fewer.items() for label in labels])
+    return f"; or give only {listed} and none of the other joints, which then follow"
 
 
 def _some(names: Sequence[str], most: int = 8) -> str:

@@ -18,6 +18,7 @@ from rich.markup import escape
 from rich.progress import Progress
 
 from ..errors import KinetreeError, OptionError
+from .followed import Law, fewer_columns, followed, following
 from .shared import (
     FloatingBase,
     Json,
@@ -37,13 +38,20 @@ if TYPE_CHECKING:
     from ..robot import Robot
 
 Array = np.ndarray
-Law = Callable[..., Array]
 
 Motion = Annotated[
     Path, typer.Argument(metavar="MOTION", help="Table of states: .csv, .parquet or .npz.", show_default=False)
 ]
 Output = Annotated[
     Path, typer.Option("--output", "-o", help="Table to write: .csv, .parquet or .npz.", show_default=False)
+]
+Initial = Annotated[
+    str | None,
+    typer.Option(
+        help="Of a mechanism of which only the independent joints are given: a configuration on the branch that is "
+        "meant, given as to 'kinetree simulate'.",
+        show_default="as drawn",
+    ),
 ]
 Friction = Annotated[bool, typer.Option("--friction", help="With the joints' own damping and friction.")]
 Threads = Annotated[int, typer.Option(help="How many at once; 0 for one per processor.")]
@@ -53,6 +61,7 @@ def inverse(
     robot_name: RobotName,
     motion: Motion,
     output: Output,
+    initial: Initial = None,
     friction: Friction = False,
     threads: Threads = 0,
     floating_base: FloatingBase = False,
@@ -66,22 +75,26 @@ def inverse(
     `a_elbow` (or `q0`, `q1`, ...); perhaps `time`, which must increase. Without such names the columns are taken in
     that order. The answer has the columns `tau_elbow`, ... . Files are read and written in parts, so they may be larger
     than the memory; a fault is told with file and line, and leaves no file behind. Of `.npz` files the arrays `q`, `v`,
-    `a` and `time` are used. Of a mechanism with loops the motion must be one that its loops allow.
+    `a` and `time` are used. Of a mechanism with loops give all joints, moving as its loops allow; or only the
+    independent ones (its motors, as a rule; `kinetree info` names them), and the others follow, on the branch that
+    `--initial` is on.
 
     For example:
 
         kinetree id examples/kuka_kr5.urdf motion.csv -o tau.csv
         kinetree id four-bar kinetree-results/four-bar/inverse-motion.csv -o tau.parquet
+        kinetree id four-bar crank.csv -o tau.csv --initial crank_joint=0.5
     """
     robot = load_robot(robot_name, floating_base, mimic, strict)
     wanted = {"q": robot.q_names, "v": robot.v_names, "a": robot.v_names}
-    _run(robot, "inverse_dynamics", wanted, "tau", motion, output, friction, threads, as_json)
+    _run(robot, robot_name, "inverse_dynamics", wanted, "tau", motion, output, initial, friction, threads, as_json)
 
 
 def forward(
     robot_name: RobotName,
     motion: Motion,
     output: Output,
+    initial: Initial = None,
     friction: Friction = False,
     threads: Threads = 0,
     floating_base: FloatingBase = False,
@@ -100,17 +113,23 @@ def forward(
     """
     robot = load_robot(robot_name, floating_base, mimic, strict)
     wanted = {"q": robot.q_names, "v": robot.v_names, "tau": robot.v_names}
-    _run(robot, "forward_dynamics", wanted, "a", motion, output, friction, threads, as_json)
+    _run(robot, robot_name, "forward_dynamics", wanted, "a", motion, output, initial, friction, threads, as_json)
 
 
 def _run(
-    robot: Robot, method: str, wanted: dict[str, list[str]], key: str, motion: Path, output: Path, friction: bool,
-    threads: int, as_json: bool,
+    robot: Robot, robot_name: str, method: str, wanted: dict[str, list[str]], key: str, motion: Path, output: Path,
+    initial: str | None, friction: bool, threads: int, as_json: bool,
 ) -> None:  # fmt: skip
+    from ..mechanism import Mechanism
+
     if threads < 0:
         raise OptionError(f"--threads must be a number of threads, or 0 for one per processor, not {threads}")
     begin = time.perf_counter()
-    source = open_table(motion, wanted)
+    third = list(wanted)[-1]
+    fewer = fewer_columns(robot, third) if isinstance(robot, Mechanism) else None
+    source = open_table(motion, wanted, fewer)
+    if initial is not None and not source.fewer:
+        raise OptionError("--initial is for mechanisms of which only the independent joints are given: here all are")
     if output.exists() and output.samefile(motion):
         raise OptionError(f"{output} is the motion itself: give another file to write")
     if source.remark:
@@ -119,8 +138,14 @@ def _run(
     def law(*state: Array) -> Array:
         return np.asarray(getattr(robot, method)(*state, **({"friction": True} if friction else {})))
 
+    compute: Law = law
+    if source.fewer:
+        assert isinstance(robot, Mechanism)
+        source = followed(source, robot, _start(robot, robot_name, initial))
+        compute = following(law, robot, third)
+
     with new_table(output, key, robot.v_names, source.has_time) as sink, _bar(motion) as advance:
-        rows = convert(source.parts(), law, sink, threads or os.cpu_count() or 1, advance)
+        rows = convert(source.parts(), compute, sink, threads or os.cpu_count() or 1, advance)
         if not rows:
             raise OptionError(f"{motion} has no rows, so there is nothing to compute")
     seconds = time.perf_counter() - begin
@@ -128,6 +153,16 @@ def _run(
         print_json({"robot": robot.name, "rows": rows, "seconds": seconds, "output": str(output)})
     else:
         make_console().print(f"{rows:,} rows in {seconds:.2f} s, written to {escape(str(output))}", soft_wrap=True)
+
+
+def _start(robot: Robot, robot_name: str, initial: str | None) -> Array:
+    """A closed configuration on the branch that is meant."""
+    from .. import gallery
+    from ..gallery import setup
+    from .simulate import read_values
+
+    system = robot_name if robot_name in gallery.names() else None
+    return setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
 
 
 # ------------------------------------------------------------------ parts, several at once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,12 +12,9 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..errors import FileFormatError, OptionError, RobotFileNotFoundError
-from .columns import Layout, layout
+from .columns import Layout, Wanted, layout
 
 Array = np.ndarray
-Wanted = Mapping[str, Sequence[str]]
-"""Quantities that are needed, such as ``q``, with the names of their entries."""
-
 FORMATS = (".csv", ".parquet", ".npz")
 BLOCK = 4_000_000
 """Bytes of a part of a CSV file."""
@@ -56,6 +53,8 @@ class Source:
     parts: Callable[[], Iterator[Part]]
     has_time: bool
     remark: str = ""
+    fewer: bool = False
+    """Whether it holds the fewer columns that do as well."""
 
 
 def pyarrow() -> Any:
@@ -84,8 +83,17 @@ def format_of(path: Path) -> str:
     return suffix
 
 
-def open_table(path: Path, wanted: Wanted) -> Source:
-    """Look at the head of a file; its rows are read when its parts are."""
+def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None) -> Source:
+    """Look at the head of a file; its rows are read when its parts are.
+
+    Parameters
+    ----------
+    path : Path
+    wanted : mapping
+        Quantities with the names of their entries.
+    fewer : mapping, optional
+        Some of these entries, with which alone a table does as well.
+    """
     kind = format_of(path)
     if not path.exists():
         raise RobotFileNotFoundError(f"there is no file {str(path)!r}")
@@ -93,7 +101,7 @@ def open_table(path: Path, wanted: Wanted) -> Source:
         raise FileFormatError("this is no file", str(path))
     table: type[CsvTable | ParquetTable | NpzTable]
     table = {".csv": CsvTable, ".parquet": ParquetTable, ".npz": NpzTable}[kind]  # type: ignore[assignment]
-    return table(path, wanted).source()
+    return table(path, wanted, fewer).source()
 
 
 # ------------------------------------------------------------------ CSV
@@ -105,7 +113,7 @@ class CsvTable:
     Every line is a row.  An empty one is a fault (a lost sample, perhaps) but for those at the end of the file.
     """
 
-    def __init__(self, path: Path, wanted: Wanted) -> None:
+    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None) -> None:
         self.path, self.file = path, str(path)
         with path.open("rb") as stream:
             first = stream.readline()
@@ -126,12 +134,12 @@ class CsvTable:
                 1 + self.skipped,
             )
         self.has_header = not any(numbers)
-        self.layout = layout(self.file, cells if self.has_header else None, len(cells), wanted)
+        self.layout = layout(self.file, cells if self.has_header else None, len(cells), wanted, fewer)
         self.count = len(cells)
 
     def source(self) -> Source:
         """Ready to be read."""
-        return Source(self.parts, self.layout.time is not None, self.layout.remark)
+        return Source(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
 
     def parts(self) -> Iterator[Part]:
         """Blocks of whole lines."""
@@ -234,7 +242,7 @@ def _is_number(cell: str) -> bool:
 class ParquetTable:
     """Columns by name."""
 
-    def __init__(self, path: Path, wanted: Wanted) -> None:
+    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None) -> None:
         arrow = need_pyarrow()
         self.path, self.file = path, str(path)
         try:
@@ -242,7 +250,7 @@ class ParquetTable:
         except (arrow.ArrowInvalid, OSError) as problem:
             raise FileFormatError(f"this is no Parquet file ({problem})", self.file) from None
         names = list(self.schema.names)
-        self.layout: Layout = layout(self.file, names, len(names), wanted)
+        self.layout: Layout = layout(self.file, names, len(names), wanted, fewer)
         for k in self.layout.used:
             kind = self.schema.types[k]
             if not (arrow.types.is_floating(kind) or arrow.types.is_integer(kind)):
@@ -250,7 +258,7 @@ class ParquetTable:
 
     def source(self) -> Source:
         """Ready to be read."""
-        return Source(self.parts, self.layout.time is not None, self.layout.remark)
+        return Source(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
 
     def parts(self) -> Iterator[Part]:
         """Batches of rows."""
@@ -285,15 +293,17 @@ class ParquetTable:
 class NpzTable:
     """Arrays by name, rows first; a record saved as ``.npz`` is one."""
 
-    def __init__(self, path: Path, wanted: Wanted) -> None:
-        self.path, self.file, self.wanted = path, str(path), wanted
+    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None) -> None:
+        self.path, self.file = path, str(path)
         try:
             with np.load(path, allow_pickle=False) as file:
                 self.arrays = {name: file[name] for name in file.files if name in (*wanted, "time")}
         except Exception as problem:
             raise FileFormatError(f"this is no file of NumPy arrays ({problem})", self.file) from None
+        self.fewer = fewer is not None and self._fit(fewer) and not self._fit(wanted)
+        self.wanted = fewer if self.fewer and fewer is not None else wanted
         rows = None
-        for key, labels in wanted.items():
+        for key, labels in self.wanted.items():
             self._check(key, len(labels))
             rows = len(self.arrays[key]) if rows is None else rows
             if len(self.arrays[key]) != rows:
@@ -301,6 +311,9 @@ class NpzTable:
         if "time" in self.arrays and self.arrays["time"].shape != (rows,):
             self._fail(f"array 'time' has shape {self.arrays['time'].shape}, not ({rows},)")
         self.rows = rows or 0
+
+    def _fit(self, wanted: Wanted) -> bool:
+        return all(self.arrays[k].shape[1:] == (len(labels),) for k, labels in wanted.items() if k in self.arrays)
 
     def _check(self, key: str, width: int) -> None:
         if key not in self.arrays:
@@ -314,7 +327,7 @@ class NpzTable:
 
     def source(self) -> Source:
         """Ready to be read."""
-        return Source(self.parts, "time" in self.arrays)
+        return Source(self.parts, "time" in self.arrays, fewer=self.fewer)
 
     def parts(self) -> Iterator[Part]:
         """Slices of the arrays."""
