@@ -1,4 +1,4 @@
-"""Projection onto closed loops in machine code: the same as that of the mechanism, and handed over where it fails."""
+"""Projection and rates of closed loops in machine code: those of the mechanism, which is asked where they fail."""
 
 import gc
 import weakref
@@ -8,8 +8,11 @@ import pytest
 
 import kinetree as kt
 from helpers import loop_models as models
-from kinetree.simulation import closing, stepping
+from kinetree.simulation import closing, control, stepping
+from kinetree.simulation.closed_rates import rates_of
 from kinetree.simulation.closing import MOST_ROWS, projector
+from kinetree.simulation.equation import System
+from kinetree.simulation.numeric import Equation
 
 SYSTEMS = ["four-bar", "five-bar", "3-rrr", "robotic-leg", "carpet-scraper", "sr400", "bricard", "slider-crank"]
 
@@ -38,14 +41,18 @@ def test_machine_code_projects_as_the_mechanism_does(name):
     np.testing.assert_allclose(np.einsum("nij,nj->ni", robot.loop_jacobian(q), rate), 0.0, atol=1e-13)
 
 
-def test_quaternions_keep_unit_length():
+def on_a_ball():
     b = kt.Builder("hung on a ball")
     solid = {"mass": 1.0, "com": (0.2, 0, 0), "inertia": (0.001, 0.02, 0.02)}
     b.body("rod", "base", kt.Spherical(), **solid)
     b.body("rocker", "base", kt.Revolute("z"), position=(0.4, -0.3, 0), **solid)
     b.loop("tie", "rod", "rocker", kt.Distance(0.35), placement=(0.4, 0, 0), seat=(0.4, 0, 0))
     robot = b.build().with_backend("compiled")
-    start = robot.assembled()
+    return robot, robot.assembled()
+
+
+def test_quaternions_keep_unit_length():
+    robot, start = on_a_ball()
     off = robot.integrate(start, 1e-8 * np.arange(1.0, 5.0))
     v = np.array([0.3, -0.2, 0.5, 0.1])
     q, rate = projector(robot, robot._known(start).rows)(off, v)
@@ -86,6 +93,7 @@ def test_a_simulation_is_the_same_with_either(monkeypatch):
     robot, start, _ = made("four-bar")
     fast = kt.simulate(robot, start, time=0.5, progress=False)
     monkeypatch.setattr(stepping, "projector", lambda robot, rows: robot.project)
+    monkeypatch.setattr(stepping, "rates_of", lambda equation: equation.rates)
     slow = kt.simulate(robot, start, time=0.5, progress=False)
     assert len(fast) == len(slow)
     np.testing.assert_allclose(fast.q[-1], slow.q[-1], atol=1e-12)  # steps in between end at slightly other times
@@ -102,3 +110,42 @@ def test_large_mechanisms_are_projected_as_written_and_robots_are_let_go():
     del small
     gc.collect()
     assert gone() is None
+
+
+# ------------------------------------------------------------------ rates
+
+
+def pushed(t, q, v):
+    return np.stack([0.3 - 0.1 * v[..., 0], *(0.0 * v[..., 1:].T)], axis=-1)
+
+
+@pytest.mark.parametrize("controller", [None, "law", "function"])
+@pytest.mark.parametrize("name", ["four-bar", "3-rrr", "sr400", "ball"])
+def test_rates_at_once_are_those_found_one_after_the_other(name, controller):
+    robot, start = on_a_ball() if name == "ball" else made(name)[:2]
+    rng = np.random.default_rng(2)
+    law = control.Law(lambda t, q, v: [0.3 - 0.1 * v[0], *([0.0] * (robot.nv - 1))]) if controller == "law" else None
+    equation = Equation(System(robot, law), pushed if controller == "function" else None)
+    equation.prepare(start)
+    q, v = robot.project(start, rng.standard_normal(robot.nv))
+    if name == "ball":
+        q[:4] *= 1.3  # integrators do not keep quaternions at unit length
+    for at in ((q, v), (np.stack([q, q]), np.stack([v, 0.5 * v]))):
+        z = np.zeros((*at[0].shape[:-1], equation.system.nz))
+        for found, expected in zip(rates_of(equation)(0.1, *at, z), equation.rates(0.1, *at, z), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10 * (1.0 + abs(expected).max()))
+
+
+def test_rates_in_singular_configurations_are_left_to_the_mechanism():
+    """Three parallel bars laid flat: what machine code finds there is nothing, and the mechanism says that it is."""
+    robot = models.three_bars().with_backend("compiled")
+    start = robot.neutral()
+    equation = Equation(System(robot))
+    equation.prepare(start)
+    state = (0.0, start, np.zeros(robot.nv), np.zeros(equation.system.nz))
+    with pytest.warns(kt.errors.SingularityWarning):
+        found = rates_of(equation)(*state)
+    with pytest.warns(kt.errors.SingularityWarning):
+        expected = equation.rates(*state)
+    for own, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(own, theirs)

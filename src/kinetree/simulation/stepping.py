@@ -14,6 +14,7 @@ import numpy as np
 from scipy.integrate import BDF, DOP853, RK45, OdeSolver, Radau
 
 from ..errors import OptionError, UnsupportedError
+from .closed_rates import rates_of
 from .closing import projector
 from .fault import Fault
 from .numeric import Array, Equation, State
@@ -145,7 +146,7 @@ class ScipyStepper(Stepper):
     ) -> None:  # fmt: skip
         self.equation, self.name, self.end = equation, name, end
         self.options: dict[str, Any] = {"rtol": rtol, "atol": atol, "max_step": largest_step}
-        self.project = projection(equation)
+        self.project, self.rates = projection(equation), rates_of(equation)
         if equation.tree.loops and name in ("bdf", "sundials"):
             raise UnsupportedError(
                 f"{name} remembers several steps, between which loops cannot be closed: for stiff mechanisms with "
@@ -175,7 +176,7 @@ class ScipyStepper(Stepper):
 
     def _rate(self, t: float, y: Array) -> Array:
         with np.errstate(all="ignore"):
-            return np.concatenate(self.equation.rates(t, *self._parts(y)))
+            return np.concatenate(self.rates(t, *self._parts(y)))
 
     def _jacobian(self, t: float, y: Array) -> Array:
         """How the rates change with the state, by differences.
@@ -187,7 +188,7 @@ class ScipyStepper(Stepper):
         moved = y + np.diag(steps)
         if self.equation.function is None:
             with np.errstate(all="ignore"):
-                rates = np.concatenate(self.equation.rates(t, *self._parts(moved)), axis=-1)
+                rates = np.concatenate(self.rates(t, *self._parts(moved)), axis=-1)
         else:  # a user's function may know one state at a time only
             rates = np.stack([self._rate(t, row) for row in moved])
         return ((rates - self._rate(t, y)) / (np.diag(moved) - y)[:, None]).T
@@ -251,7 +252,7 @@ class ScipyStepper(Stepper):
     def _fastest(self) -> str | None:
         """The joint whose acceleration is largest, where a problem most likely is."""
         with np.errstate(all="ignore"):
-            _, a, _ = self.equation.rates(self.t_old, *self.state)
+            _, a, _ = self.rates(self.t_old, *self.state)
         names = self.equation.robot.v_names
         return names[int(np.argmax(np.where(np.isfinite(a), np.abs(a), np.inf)))] if names else None
 

@@ -1,0 +1,50 @@
+"""Rates of a mechanism with closed loops in one piece of machine code, for integrators that ask one state at a time.
+
+What acts on it, the accelerations that keep its loops closed and the rate of its coordinates are
+found together, with constraints that were chosen beforehand; where that choice fails, near a
+singular configuration, the mechanism's own methods are asked, which look for the rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..algorithms import closed_chain, kinematics
+from ..mechanism import LEAST_QUALITY
+from ..spatial import Scalar
+from .closing import MOST_ROWS
+from .equation import Scalars
+from .numeric import Array, Equation, State, unit_quaternions
+
+Rates = Callable[[float, Array, Array, Array], State]
+"""(t, q, v, z) to the rates of q, v and z."""
+
+
+def rates_of(equation: Equation) -> Rates:
+    """How an integrator finds rates: at once where there is a mechanism and machine code, else as the equation says."""
+    rows = equation.rows
+    if not equation.compiled or not rows or len(rows) > MOST_ROWS:
+        return equation.rates
+    tree = equation.tree
+    ends = (tree.nq, tree.nq + tree.nv)
+
+    def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
+        system = equation.with_numbers(p)
+        unit, length = unit_quaternions(tree, q)
+        acting = system.acting(t[0], unit, v, z, tau or None)
+        a, _, quality, _ = closed_chain.forward_dynamics(tree, unit, v, acting.total, tree.gravity, acting.loads, rows)
+        moving = kinematics.configuration_rate(tree, unit, v)
+        q_rate = [r if s is None else r * s for r, s in zip(moving, length, strict=True)]
+        return [*q_rate, *a, *acting.z_rate, *(system.powers(unit, v, acting) if system.works else []), quality]
+
+    def rates(t: float, q: Array, v: Array, z: Array) -> State:
+        program = equation.__dict__.get("rates_of_loops")  # kept there, for a simulator runs many times
+        if program is None:
+            program = equation.__dict__["rates_of_loops"] = equation.program("rates of loops", law)
+        out = program(equation._named(t, q, v, z), equation.threads)
+        if (out[..., -1] < LEAST_QUALITY).any():
+            return equation.rates(t, q, v, z)
+        equation.n_calls += 1
+        return out[..., : ends[0]], out[..., ends[0] : ends[1]], out[..., ends[1] : -1]
+
+    return rates
