@@ -45,6 +45,9 @@ Constraints = Callable[[Array, Array], tuple[ArrayLike, ArrayLike]]
 
 FRICTION_SHAPES = ("cone", "pyramid")
 
+RESOLUTION = {"cone": 1e-9, "pyramid": 1e-8}
+"""Accelerations that count as zero, relative to those that the spots would have without contact forces."""
+
 
 @dataclass(frozen=True, eq=False)
 class Contact:
@@ -385,9 +388,11 @@ class RigidContacts:
         """Which gaps are closed."""
         return np.asarray(state.gap <= self.gap_tolerance)
 
-    def solve(self, state: ContactState, mobility: Mobility, closed: Array) -> ContactForces:
-        """Forces of the contacts in ``closed``, some of which may break."""
-        sliding = self.sliding_directions(state, closed)
+    def solve(
+        self, state: ContactState, mobility: Mobility, closed: Array, sliding: Array | None = None
+    ) -> ContactForces:
+        """Forces of the contacts in ``closed``, some of which may break; ``sliding`` by default as they move."""
+        sliding = self.sliding_directions(state, closed) if sliding is None else sliding
         local = np.zeros((len(self.contacts), 3))
         if closed.size:
             local[closed] = self._complementary(state, mobility, closed, sliding)
@@ -400,6 +405,11 @@ class RigidContacts:
         slides = (speed > self.speed_tolerance) & (self.mu[closed, None] > 0.0)
         return np.where(slides, along / np.where(slides, speed, 1.0), np.nan)
 
+    def resolution(self, state: ContactState, mobility: Mobility, closed: Array) -> float:
+        """Accelerations of spots (m/s^2) that cannot be told from zero: the solver's accuracy, with a margin."""
+        without = state.jacobian[closed] @ mobility.free + state.bias[closed]
+        return RESOLUTION[self.shape] * max(1.0, float(np.max(np.abs(without), initial=0.0)))
+
     def result(
         self, state: ContactState, mobility: Mobility, closed: Array, sliding: Array, local: Array
     ) -> ContactForces:
@@ -409,9 +419,7 @@ class RigidContacts:
         n = len(self.contacts)
         opening = np.full(n, np.nan)
         rates = state.jacobian @ acceleration + state.bias
-        size = 1e-8 * max(
-            1.0, float(np.max(np.abs(state.bias), initial=0.0)), float(np.max(np.abs(mobility.free), initial=0.0))
-        )
+        size = self.resolution(state, mobility, closed)
         mode = ["open"] * n
         pushing = local[:, 0] > 1e-6 * float(
             np.max(local[:, 0], initial=0.0)
