@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -125,6 +126,39 @@ def test_gains_of_many_simulations_as_the_message_says():
     together = kt.simulate(pendulum(), controller=kt.control.PD(GOAL, kp[:, None], 1.0), **options)
     alone = kt.simulate(pendulum(), controller=kt.control.PD(GOAL, kp[3], 1.0), **options)
     assert together.q[:, 3] == pytest.approx(alone.q, abs=1e-12)
+
+
+def test_the_shape_of_gains_for_many_simulations_is_said():
+    """Whatever the message tells to give, shape and all, works."""
+    options = {"time": 0.05, "integrator": "rk4", "step": 0.01, "output": 2}
+    for name, gains in (("kp", [np.linspace(1.0, 50.0, 5), 1.0]), ("kd", [1.0, np.linspace(1.0, 2.0, 7)])):
+        n = max(map(np.size, gains))
+        with pytest.raises(
+            kt.ShapeError, match=rf"{name} must be .* in front; got shape \({n},\); one for each"
+        ) as caught:
+            kt.simulate(pendulum(), controller=kt.control.PD(GOAL, *gains), **options)
+        advice, shape = re.search(r"simulations are (k.\[:, None\]), shape (\(\d, 1\))", str(caught.value)).groups()
+        given = eval(advice, {name: max(gains, key=np.size)})  # as a user would type it
+        assert str(given.shape) == shape
+        told = [given if np.size(x) > 1 else x for x in gains]
+        assert kt.simulate(pendulum(), controller=kt.control.PD(GOAL, *told), **options).batch == (n,)
+
+
+def test_batches_that_differ_are_named():
+    b = kt.Builder("leg").body("trunk", "base", kt.Prismatic("z"), mass=1.0, actuated=False)
+    robot = b.body("foot", "trunk", kt.Prismatic("z"), mass=0.1).build()
+    ground = kt.ground.Ground(["foot"], kt.ground.HuntCrossley([1e3, 2e3, 3e3], 0.5))
+    law = kt.control.PD(kt.trajectories.Constant([-0.5]), [[100.0], [200.0]], 5.0)
+    with pytest.raises(
+        kt.OptionError, match=r"differ: kp of PD \(2,\), stiffness of Ground \(3,\)\. A batch comes first"
+    ):
+        kt.simulate(robot, time=0.1, controller=law, ground=ground, integrator="rk4", step=1e-3)
+    masses = {"bodies": {"foot": {"mass": [0.1, 0.2, 0.3, 0.4]}}}
+    with pytest.raises(kt.OptionError, match=r"differ: q0 \(2,\), bodies\.foot\.mass \(4,\)\."):
+        kt.simulate(robot, np.zeros((2, 2)), time=0.1, parameters=masses, integrator="rk4", step=1e-3)
+    both = law + kt.control.PD(kt.trajectories.Constant([-0.5]), 1.0, [[1.0], [2.0], [3.0]])
+    with pytest.raises(kt.OptionError, match=r"differ: kp of Sum \(2,\), kd of Sum \(3,\)\."):
+        kt.simulate(robot, time=0.1, controller=both, integrator="rk4", step=1e-3)
 
 
 def test_friction_compensation_makes_computed_torque_exact():

@@ -148,10 +148,10 @@ def as_gain(value: Gain, count: int, name: str) -> np.ndarray:
     if numbers.ndim == 0:
         return np.full(count, float(numbers))
     if numbers.shape[-1] not in (1, count):
-        hint = f"; one for each of {len(numbers)} simulations are {name}[:, None]" if numbers.ndim == 1 else ""
-        raise ShapeError(
-            f"{name} must be one number or {count}, one per driven degree of freedom, got shape {numbers.shape}{hint}"
-        )
+        n, batch = numbers.shape[-1], numbers.shape
+        hint = f"; one for each of {n} simulations are {name}[:, None], shape ({n}, 1)" if len(batch) == 1 else ""
+        wanted = "one number" if count == 1 else f"one number or {count}, one per driven degree of freedom"
+        raise ShapeError(f"{name} must be {wanted}, with a batch of simulations in front; got shape {batch}{hint}")
     return np.broadcast_to(numbers, (*numbers.shape[:-1], count))
 
 

@@ -156,14 +156,24 @@ def _largest(values: Array) -> tuple[str, int]:
 
 def common_batch(system: System, q: Array, v: Array) -> tuple[int, ...]:
     """Shape of the batch of states and parameters; empty for one simulation."""
-    shapes = [q.shape[:-1], v.shape[:-1], *(x.shape[:-1] for x in system.parameters.values())]
+    shapes = [("q0", q.shape[:-1]), ("v0", v.shape[:-1])]
+    shapes += [(_owned(system, name), x.shape[:-1]) for name, x in system.parameters.items()]
     try:
-        return np.broadcast_shapes(*shapes)
+        return np.broadcast_shapes(*(shape for _, shape in shapes))
     except ValueError:
-        listed = ", ".join(map(str, shapes))
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes if shape)
         raise OptionError(
-            f"the batches of q0, v0 and of the controller's and ground's parameters differ: {listed}"
+            f"the batches of simulations differ: {listed}. A batch comes first; behind it q0, v0 and gains have an "
+            "axis for the joints, numbers of a ground have none"
         ) from None
+
+
+def _owned(system: System, parameter: str) -> str:
+    """The name of a parameter with what it belongs to: ``kp of PD``, ``bodies.upper.mass``."""
+    number, _, name = parameter.partition(".")
+    if not number.isdigit():
+        return ".".join(parameter.split("\t")[1:])
+    return f"{name.rpartition('.')[2]} of {type(system.parts[int(number)]).__name__}"
 
 
 def output_times(output: Any, begin: float, end: float) -> Array | None:
