@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import math
 import pickle
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import kinetree as kt
 from kinetree import compiled, progress
 from kinetree.algorithms import kinematics
 from kinetree.engine import cache, machine
+from kinetree.engine.kernel import trace
 
 
 def arm(name="arm"):
@@ -340,3 +342,13 @@ def test_loads_given_in_the_world_are_turned_by_machine_code(batch, monkeypatch)
     narrow = robot.with_precision("single").inverse_dynamics(*state, loads)
     assert narrow.dtype == np.float32
     assert np.allclose(narrow, expected, rtol=1e-5, atol=1e-5)
+
+
+# ------------------------------------------------------------------ functions of one's own
+
+
+def test_functions_of_the_module_math_are_refused_with_what_to_use():
+    with pytest.raises(TypeError, match=r"not known yet: use kinetree's sin\(\), cos\(\).*not math's"):
+        trace(lambda x: [math.sin(x[0])], [1], list)
+    with pytest.raises(TypeError, match=r"use kinetree's where\(\) instead of if"):
+        trace(lambda x: [x[0] if x[0] > 0 else 0.0], [1], list)

@@ -330,6 +330,11 @@ class Node:
     def __bool__(self) -> bool:
         raise TypeError("a traced value is not known yet: use kinetree's where() instead of if")
 
+    def __float__(self) -> float:
+        raise TypeError(
+            "a traced value is not known yet: use kinetree's sin(), cos(), sqrt(), arctan2() instead of math's"
+        )
+
     def __repr__(self) -> str:
         return f"<node %{self.index} {self.graph.kinds[self.index]}>"
 
