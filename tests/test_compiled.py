@@ -17,6 +17,7 @@ import pytest
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import KINDS, floating_pair, gripper, random_state, random_tree
+from kinetree import compiled
 from kinetree.catalogue import ALGORITHMS
 from kinetree.compiled import DIRECT
 from kinetree.engine import machine
@@ -362,12 +363,13 @@ def test_options_and_other_numbers_after_direct_derivatives(method):
     assert_three(direct(q, v, a, friction=True), reference(q, v, a, friction=True))
     assert_three(direct(q + 0j, v, a), whole, 1e-11)
     assert_three(direct(q, v, a), whole, 0.0)
-    for array, column in ((0, 7), (0, 2), (1, 6), (2, 0)):
+    for array, column in ((0, 7), (0, 2), (0, 5), (1, 6), (2, 0)):  # nothing depends on the position, 5
         state = [q.copy(), v.copy(), a.copy()]
         state[array][77, column] = np.nan
         found = direct(*state)
         assert_three([np.delete(f, 77, axis=0) for f in found], [np.delete(w, 77, axis=0) for w in whole], 0.0)
         assert any(np.isnan(f[77]).any() for f in found)
+        assert (array, column) != (0, 5) or all(np.isnan(f[77]).all() for f in found)
         for alone, f in zip(direct(*(s[77] for s in state)), found, strict=True):
             np.testing.assert_array_equal(alone, f[77])
 
@@ -425,6 +427,32 @@ def test_robots_that_went_direct_are_forgotten_when_nobody_needs_them():
     assert gone() is None
 
 
+@pytest.mark.parametrize("links", [9, 50, 56])
+def test_long_rows_of_trees_that_are_loops(monkeypatch, links):
+    """Loops do not send their results while they compute, but these are written in whole lines, too."""
+    monkeypatch.setattr(compiled, "LARGEST_UNROLLED", 0)
+    builder = kt.Builder("chain")
+    for k in range(links):
+        builder.body(
+            f"b{k}", f"b{k - 1}" if k else "base", kt.Revolute("xyz"[k % 3]), position=(0.1, 0, 0.01 * (k % 4)),
+            mass=0.5 + 0.01 * k, com=(0.05, 0.01, 0), inertia=(0.001, 0.002, 0.002),
+        )  # fmt: skip
+    robot = builder.build().with_backend("compiled")
+    assert robot._compiler.rolled
+    state = random_state(robot, np.random.default_rng(links), 135)
+    expected = robot.with_backend("reference").inverse_dynamics(*state)
+    whole = robot.inverse_dynamics(*state)
+    assert_close(whole, expected, 1e-10)
+    for shift in range(8):
+        for count, threads in ((1, 1), (64, 2), (65, 1), (135, 3)):
+            area = np.full(16 + count * links, -7.0)
+            out = area[shift : shift + count * links].reshape(count, links)
+            robot.inverse_dynamics(*(x[:count] for x in state), out=out, threads=threads)
+            assert_close(out, whole[:count], 0.0)
+            assert (area[:shift] == -7.0).all()
+            assert (area[shift + count * links :] == -7.0).all()
+
+
 @pytest.mark.parametrize("name", ["center_of_mass", "momentum", ("operational_space_inertia", {"frames": "a"})])
 def test_what_divides_by_zero_is_said_when_compiling(name):
     robot = kt.Builder("ghost", strict=False).body("a", "base", kt.Revolute("z"), mass=0.0).build()
@@ -451,7 +479,7 @@ import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import random_state, random_tree
 
-robot = random_tree(np.random.default_rng(4), 3, floating=True).with_backend("compiled")
+robot = random_tree(np.random.default_rng(4), 2, floating=True).with_backend("compiled")
 reference = robot.with_backend("reference")
 q, v, a = random_state(robot, np.random.default_rng(0), 70)
 for name, state in (

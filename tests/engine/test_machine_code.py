@@ -491,3 +491,13 @@ def test_wrong_arguments_are_named():
         k(np.ones((4, 3), dtype=int), y)
     with pytest.raises(TypeError, match="takes 2 arrays, got 1"):
         k(x)
+    read_only = np.zeros((4, 2, 3))
+    read_only.flags.writeable = False
+    for out, found in (
+        (np.zeros((3, 2, 3)), r"float64 \(3, 2, 3\)"), (np.zeros((4, 6)), r"float64 \(4, 6\)"), ([0.0], "list"),
+        (np.zeros((4, 2, 3), int), "int64"), (read_only, "read-only"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=rf"torque: out must be .*\(4, 2, 3\), got .*{found}"):
+            k(x, y, out=out)
+    with pytest.raises(TypeError, match=r"torque: out must be .*\(2, 3\), got float64 \(4, 2, 3\)"):
+        k(x[0], y[0], out=np.zeros((4, 2, 3)))

@@ -208,6 +208,8 @@ class Kernel:
         """Evaluate. Arrays must have the right last axis; their batches broadcast."""
         self._check(arrays)
         batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
+        if out is not None:
+            self._check_out(out, (*batch, *self.shape))
         # an output that shares memory with an input would be written before all is read
         apart = out is not None and not any(np.may_share_memory(out, a) for a in arrays)
         result = out if apart and out is not None else np.empty((*batch, *self.shape), dtype=self.dtype)
@@ -229,6 +231,13 @@ class Kernel:
                 name = self.argument_names[k] if k < len(self.argument_names) else f"argument {k + 1}"
                 found = f"{a.dtype} {a.shape}" if isinstance(a, np.ndarray) else type(a).__name__
                 raise TypeError(f"{self.name}: {name} must be an array of floats of shape (..., {n}), got {found}")
+
+    def _check_out(self, out: np.ndarray, shape: Shape) -> None:
+        """Machine code would write behind the end of an output that is too small."""
+        if not (isinstance(out, np.ndarray) and out.shape == shape and out.dtype.kind == "f" and out.flags.writeable):
+            found = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+            found += " that is read-only" if isinstance(out, np.ndarray) and not out.flags.writeable else ""
+            raise TypeError(f"{self.name}: out must be a writable array of floats of shape {shape}, got {found}")
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
         held: list[np.ndarray] = [np.ascontiguousarray(a, dtype=self.dtype) for a in arrays]
