@@ -348,7 +348,7 @@ def test_loads_given_in_the_world_are_turned_by_machine_code(batch, monkeypatch)
 
 
 def test_functions_of_the_module_math_are_refused_with_what_to_use():
-    with pytest.raises(TypeError, match=r"not known yet: use kinetree's sin\(\), cos\(\).*not math's"):
+    with pytest.raises(TypeError, match=r"not known yet: use kinetree's sin\(\), cos\(\).*instead of math's"):
         trace(lambda x: [math.sin(x[0])], [1], list)
     with pytest.raises(TypeError, match=r"use kinetree's where\(\) instead of if"):
         trace(lambda x: [x[0] if x[0] > 0 else 0.0], [1], list)
