@@ -57,8 +57,11 @@ ALIKE = 1e-4
 EXACT = 1e-11
 """How far spots may move against the law, relative to how they would move without contact forces."""
 
-INDEPENDENT = 1e-11
-"""Directions that contacts feel less than this, relatively, are held to be redundant."""
+CLOSE = 1e-7
+"""The same where it cannot be done better, as with contacts that are redundant but for a hair."""
+
+REDUNDANT, DEPENDENT = 1e-11, 1e-13
+"""Directions that contacts feel less than this, relatively, when forces are shared and when they are corrected."""
 
 
 class NotConverged(NoSolutionError):
@@ -177,6 +180,8 @@ def solve_cones(
             return Solution(force.ravel(), c @ force.ravel() + d, "cones", steps)
         if off < least:
             best, least = force, off
+    if least <= CLOSE * problem.level:
+        return Solution(best.ravel(), c @ best.ravel() + d, "cones", steps)
     raise NotConverged(
         f"the forces in {cones.mu.size} friction cones were not found in {steps} steps of Newton's method: spots still "
         f"move against Coulomb's law by {least:.3g} (of {problem.level:.3g} without contact forces)",
@@ -289,7 +294,7 @@ class _Problem:
     def rigid(self, rough: Array) -> tuple[Array, float, int]:
         """Newton's method with e = 0 from forces that are nearly right: forces, their violation, steps."""
         best, least, steps = rough, self.violation(rough), 0
-        shortest = self._solved(rough, np.zeros_like(rough))
+        shortest = self._solved(rough, np.zeros_like(rough), REDUNDANT)
         if np.max(np.abs(shortest - rough)) <= ALIKE * np.max(np.abs(rough)):  # as soft contacts have it, to rounding
             best, least, steps = shortest, self.violation(shortest), 1
         while least > EXACT * self.level and steps < MOST_RIGID:
@@ -300,7 +305,7 @@ class _Problem:
             best, least = force, off
         return best, least, steps
 
-    def _solved(self, force: Array, near: Array) -> Array:
+    def _solved(self, force: Array, near: Array, smallest: float = DEPENDENT) -> Array:
         """The f nearest to ``near`` with ``f = coulomb(f - w / m)``, the law being made linear about ``force``."""
         mobility = self.mobility[:, None]
         trial = force - self.motion(force) / mobility
@@ -311,7 +316,7 @@ class _Problem:
         for k in range(n):
             equations[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] += np.eye(3) - slope[k]
         right = answer - np.einsum("kij,kj->ki", slope, trial + self.d / mobility)
-        step = np.linalg.lstsq(equations, right.ravel() - equations @ near.ravel(), rcond=INDEPENDENT)[0]
+        step = np.linalg.lstsq(equations, right.ravel() - equations @ near.ravel(), rcond=smallest)[0]
         new = near + step.reshape(n, 3)
         return coulomb(new - self.motion(new) / mobility, self.cones)[0]  # exactly within the cones
 

@@ -247,6 +247,8 @@ class RigidRun:
             pressed[(spot == k) & (axis == 0), 1:] = -self.contacts.mu[k] * self.slides(state, k)
         sinks = felt @ now.mobility.inverse
         answer = now.mobility.inverse @ np.einsum("pi,pij->jp", pressed, state.jacobian[spot])
+        if not (np.all(np.isfinite(sinks)) and np.all(np.isfinite(answer))):
+            return np.full_like(local, np.nan), np.full_like(now.mobility.free, np.nan)
         sides, sizes, _ = np.linalg.svd(sinks, full_matrices=False)
         sides = sides[:, sizes > 1e-11 * sizes[0]]
         rest = felt @ now.mobility.free + state.bias[spot, axis]
@@ -267,7 +269,8 @@ class RigidRun:
         size = -1e-9 * max(float(np.max(np.abs(local))), 1e-9)
         sticking = np.array(sorted(self.mode.sticking), dtype=int)
         spare = mu[sticking] * local[sticking, 0] - np.linalg.norm(local[sticking, 1:], axis=1)
-        if np.all(local[closed, 0] >= size) and np.all(spare >= size):
+        feasible = np.all(local[closed, 0] >= size) and np.all(spare >= size)
+        if feasible or not np.all(np.isfinite(a)):  # what is not finite is found out by the integrator
             return local, a, True
         sliding = np.full((closed.size, 2), np.nan)
         for i, k in enumerate(self.mode.closed):
@@ -455,7 +458,8 @@ class RigidRun:
                 self._note(t, self.mode.name(k), k, q, v)
         creeping = np.linalg.norm(now.state.velocity[:, 1:], axis=1) <= rigid.speed_tolerance
         starting = [k for k in self.mode.sliding if creeping[k]]
-        y = self._set_right(y, starting)  # slips begin from rest, not from rounding
+        leaving = [k for k in near.tolist() if k not in self.mode.closed]
+        y = self._set_right(y, starting, leaving)  # slips begin from rest, not from rounding
         self._find_directions(t, y, starting)
         q, v, z = self.split(y)
         z = z.copy()
@@ -513,10 +517,11 @@ class RigidRun:
     def _kinetic(self, q: Array, v: Array) -> float:
         return float(self.robot.kinetic_energy(q, v))
 
-    def _set_right(self, y: Array, resting: Sequence[int] = ()) -> Array:
+    def _set_right(self, y: Array, resting: Sequence[int] = (), leaving: Sequence[int] = ()) -> Array:
         """Put closed contacts (and loops) exactly where they belong, moving as little mass as possible.
 
-        Sticking contacts and those in ``resting`` come to rest.
+        Sticking contacts and those in ``resting`` come to rest.  Those in ``leaving`` may only open: what
+        rounding has left them inside, or approaching, is taken away.
         """
         q, v, z = self.split(y)
         mode, rigid = self.mode, self.contacts
@@ -524,19 +529,23 @@ class RigidRun:
             return np.concatenate([q, v, z])
         if isinstance(self.robot, Mechanism):
             q, v = self.robot.project(q, v)
-        chosen = list(mode.closed)
         inverse = rigid.mobility(q, v).inverse
-        for _ in range(3 if chosen else 0):
+        for _ in range(3 if mode.closed else 0):
             state = rigid.look(q, v)
+            chosen = [*mode.closed, *(k for k in leaving if state.gap[k] < 0.0)]
             if float(np.max(np.abs(state.gap[chosen]))) <= 1e-14:
                 break
             normals = state.jacobian[chosen, 0]
             q = self.robot.normalize(self.robot.integrate(q, -_least(normals, inverse, state.gap[chosen])))
-        if chosen:
-            state = rigid.look(q, v)
-            still = [*mode.sticking, *resting]
-            rows = [state.jacobian[k, 0] for k in chosen] + [state.jacobian[k, i] for k in still for i in (1, 2)]
+        state, still = rigid.look(q, v), [*mode.sticking, *resting]
+        normal, approaching = list(mode.closed), list(leaving)
+        while normal:  # stopping one spot may make another approach
+            rows = [state.jacobian[k, 0] for k in normal] + [state.jacobian[k, i] for k in still for i in (1, 2)]
             v = v - _least(np.array(rows), inverse, np.array(rows) @ v)
+            hit = [k for k in approaching if state.jacobian[k, 0] @ v < 0.0]
+            if not hit:
+                break
+            normal, approaching = [*normal, *hit], [k for k in approaching if k not in hit]
         return np.concatenate([q, v, z])
 
     # ------------------------------------------------------------------ samples
