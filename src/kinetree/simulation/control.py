@@ -43,7 +43,7 @@ from .controller import (
     tracking_error,
 )
 from .equation import friction_force
-from .loop_control import completed, followed_joints, left_to_motors, loops_of
+from .loop_control import Yielding, completed, followed_joints, left_to_motors, loops_of, trusted
 from .loop_control import forces_for as closed_forces_for
 from .paths import Piecewise
 from .piecewise import check_table, check_times, hermite
@@ -358,7 +358,8 @@ class FrictionCompensation(Controller):
 class OperationalSpace(Controller):
     """A frame follows a path in space: tau = J^T Lambda (x''_des + kp e + kd e' - J' v) + h, and a posture beside it.
 
-    Away from singularities the error of the position obeys e'' + kd e' + kp e = 0.
+    Away from singularities the error of the position obeys e'' + kd e' + kp e = 0.  In a mechanism with closed loops
+    Lambda is that of the closed mechanism, and the motors do what is asked of all joints.
 
     Parameters
     ----------
@@ -410,36 +411,54 @@ class OperationalSpace(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Joint forces."""
-        if tree.loops:
-            raise UnsupportedError(
-                f"robot {tree.name!r} has closed loops, which OperationalSpace does not know: use ComputedTorque with "
-                "a trajectory of its joints, for instance from robot.platform(frame), or with coordinates=[...]"
-            )
-        if idle_joints(tree):
+        if idle_joints(tree) and not tree.loops:
             raise ModelError(
                 f"robot {tree.name!r} has joints without motor: operational-space control needs all driven"
             )
         n = self._width(tree, "kp")
         chosen = [3, 4, 5, 0, 1, 2][:n]  # position first; Jacobians have the rotation first
-        rows = jacobian.rows(jacobian.jacobian(tree, q, self.frame, "aligned"))
+        every = jacobian.rows(jacobian.jacobian(tree, q, self.frame, "aligned"))
         rates = jacobian.rows(jacobian.jacobian_rate(tree, q, v, self.frame, "aligned"))
+        rows = [every[i] for i in chosen]
         e, wanted, acceleration = self._error(tree, t, q)
-        e_dot = [w - _dot(rows[i], v) for i, w in zip(chosen, wanted, strict=True)]
+        e_dot = [w - _dot(row, v) for row, w in zip(rows, wanted, strict=True)]
         push = servo(e, e_dot, self.kp, self.kd)
         needed = [a + p - _dot(rates[i], v) for i, a, p in zip(chosen, acceleration, push, strict=True)]
+        drawn = self._drawn(tree, q, v)
+        if tree.loops:
+            return self._in_loops(tree, q, v, rows, needed, drawn), []
 
         compliance = operational_space.inverse_inertia(tree, q, [self.frame], "aligned")
-        block = [[compliance[i][j] + (self.damping**2 if i == j else 0.0) for j in chosen] for i in chosen]
-        factors = ldl(block)
         bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, tree.gravity)
-        drawn = self._drawn(tree, q, v)
         if drawn is not None:  # less what of it the frame would feel
             felt = articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, drawn, [0.0, 0.0, 0.0])
-            needed = [x - _dot(rows[i], felt) for i, x in zip(chosen, needed, strict=True)]
+            needed = [x - _dot(row, felt) for row, x in zip(rows, needed, strict=True)]
             bias = [a + b for a, b in zip(bias, drawn, strict=True)]
-        force = ldl_solve(factors, needed)
-        columns = zip(*(rows[i] for i in chosen), strict=True)
-        return [_dot(column, force) + h for column, h in zip(columns, bias, strict=True)], []
+        return self._pushed(rows, [[compliance[i][j] for j in chosen] for i in chosen], needed, bias), []
+
+    def _pushed(self, rows: Sequence[Scalars], compliance: Any, needed: Scalars, bias: Scalars) -> list[Scalar]:
+        """J^T F + h, with the force F that gives the frame the acceleration that is needed."""
+        stiff = [[x + (self.damping**2 if i == j else 0.0) for j, x in enumerate(row)]
+                 for i, row in enumerate(compliance)]  # fmt: skip
+        force = ldl_solve(ldl(stiff), needed)
+        return [_dot(column, force) + h for column, h in zip(zip(*rows, strict=True), bias, strict=True)]
+
+    def _in_loops(
+        self, tree: Model, q: Scalars, v: Scalars, rows: Sequence[Scalars], needed: Scalars, drawn: Scalars | None
+    ) -> list[Scalar]:
+        """The same for a mechanism: it gives way as its loops allow, moves along them, and its motors do it all."""
+        yielding = Yielding(tree, q)
+        moving = yielding.at_rest(q, v)
+        bias, _ = newton_euler.inverse_dynamics(tree, q, v, moving, tree.gravity)
+        if drawn is not None:
+            bias = [a + b for a, b in zip(bias, drawn, strict=True)]
+            moving = [a + b for a, b in zip(moving, yielding.to(drawn), strict=True)]
+        columns = [yielding.to(row) for row in rows]
+        compliance = [[_dot(row, column) for column in columns] for row in rows]
+        left = [x - _dot(row, moving) for row, x in zip(rows, needed, strict=True)]
+        forces = left_to_motors(tree, q, self._pushed(rows, compliance, left, bias), "OperationalSpace")
+        driven = driven_joints(tree)
+        return spread(tree, driven, trusted(gathered(driven, forces), yielding.quality))
 
     def _error(self, tree: Model, t: Scalar, q: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
         """Error, desired velocity and desired acceleration, along world axes."""

@@ -250,11 +250,46 @@ def _giving_way(
     coupling = [[_dot(row, y) for y in yielding] for row in held]
     lower, pivots = ldl(coupling)
     forces = ldl_solve((lower, pivots), [g - _dot(row, fall) for g, row in zip(given, held, strict=True)])
+    return spread(tree, driven, trusted(forces[len(loops.rows) :], _least_share(coupling, pivots)))
+
+
+class Yielding:
+    """How a mechanism gives way to forces while its loops stay closed: (M^-1 - Y (K Y)^-1 Y^T) tau, Y = M^-1 K^T."""
+
+    def __init__(self, tree: Model, q: Scalars) -> None:
+        self.tree, self.k = tree, _matrix(tree, q)
+        self.factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
+        self.freely = [self._open(row) for row in self.k]
+        matrix = [[_dot(row, y) for y in self.freely] for row in self.k]
+        self.coupling = ldl(matrix)
+        self.quality = _least_share(matrix, self.coupling[1])
+
+    def _open(self, tau: Scalars) -> list[Scalar]:
+        return factorisation.ltdl_solve(self.factors, self.tree.dof_parents, tau)
+
+    def held(self, a: Scalars, sums: Scalars) -> list[Scalar]:
+        """The accelerations nearest to ``a``, in energy, with K a = sums."""
+        off = [_dot(row, a) - s for row, s in zip(self.k, sums, strict=True)]
+        multipliers = ldl_solve(self.coupling, off)
+        return [x - _dot(column, multipliers) for x, column in zip(a, zip(*self.freely, strict=True), strict=True)]
+
+    def to(self, tau: Scalars) -> list[Scalar]:
+        """Accelerations that joint forces add."""
+        return self.held(self._open(tau), [0.0] * len(self.k))
+
+    def at_rest(self, q: Scalars, v: Scalars) -> list[Scalar]:
+        """Some accelerations that keep the loops closed at these velocities: the least ones, in energy."""
+        drift = loop_closure.drift(self.tree, q, v)
+        return self.held([0.0] * self.tree.nv, [-drift[r] for r in loops_of(self.tree).rows])
+
+
+def _least_share(matrix: Matrix, pivots: Scalars) -> Scalar:
+    """The least part of a row that is independent of those before it."""
     quality: Scalar = 1.0
     for i, pivot in enumerate(pivots):
-        share = pivot / coupling[i][i]
+        share = pivot / matrix[i][i]
         quality = where(share < quality, share, quality)
-    return spread(tree, driven, trusted(forces[len(loops.rows) :], quality))
+    return quality
 
 
 # ---------------------------------------------------------------- motions
