@@ -463,3 +463,19 @@ def test_what_is_known_of_loops_stays_with_the_model():
     first = law(robot, 0.0, start, np.zeros(4))
     again = pickle.loads(pickle.dumps(robot))
     np.testing.assert_array_equal(law(again, 0.0, start, np.zeros(4)), first)
+
+
+def test_where_no_closed_configuration_is_found_one_must_be_shown(monkeypatch):
+    robot = models.five_bar()
+    q = robot.close(models.FIVE_BAR_START)
+
+    def lost(self, *options):
+        raise kt.ClosureError("none was found: give a guess to close()")
+
+    monkeypatch.setattr(kt.Mechanism, "assembled", lost)
+    law = control.ComputedTorque(trajectories.Constant(q[[0, 2]]), KP, KD)
+    with pytest.raises(kt.ClosureError, match=r"ask the controller .* at a closed configuration first"):
+        kt.simulate(robot, q, time=0.01, controller=law)
+    law(robot, 0.0, q, np.zeros(4))
+    record = kt.simulate(robot, q, time=0.01, controller=law, output=2)
+    np.testing.assert_allclose(record.q[-1], q, atol=1e-9)

@@ -24,7 +24,7 @@ import numpy as np
 
 from ..algorithms import closed_chain, composite_body, factorisation, kinematics, loop_closure, newton_euler
 from ..algorithms.passes import present
-from ..errors import OptionError, SingularError, UnknownNameError, UnsupportedError
+from ..errors import ClosureError, OptionError, SingularError, UnknownNameError, UnsupportedError
 from ..loops import rank
 from ..mechanism import LEAST_QUALITY, Mechanism
 from ..model.describe import counted
@@ -57,7 +57,15 @@ class Loops(NamedTuple):
 def loops_of(tree: Model) -> Loops:
     """What is known of a mechanism's loops; looked at where some closed configuration is found, if nowhere before."""
     known: Loops | None = tree.__dict__.get("known_loops")  # kept beside the other cached properties of the model
-    return known or _looked_at(Mechanism(tree, backend="reference"), None)
+    if known is not None:
+        return known
+    try:
+        return _looked_at(Mechanism(tree, backend="reference"), None)
+    except ClosureError as problem:
+        raise ClosureError(
+            f"a controller has to know how {tree.name!r} moves, and {problem}; or ask the controller for the forces at "
+            "a closed configuration first: controller(robot, 0.0, q, v)"
+        ) from None
 
 
 def look_at(robot: Mechanism, q: np.ndarray) -> None:
