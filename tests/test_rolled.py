@@ -265,3 +265,25 @@ def _reach(robot):
         x += joint.placement.position[0]
         found.append(x + body.mass_properties.com[0])
     return found
+
+
+def test_configurations_are_checked(always_rolled):
+    robot = random_tree(np.random.default_rng(9), 8, ["revolute", "spherical", "spherical_euler"])
+    robot = robot.with_backend("compiled")
+    ball = [j for j in robot.model.joints if j.kind.quaternion is not None][-1]
+    euler = [j for j in robot.model.joints if isinstance(j.kind, kt.EulerSpherical)][-1]
+    q = random_state(robot, np.random.default_rng(0), 5)[0]
+    robot.potential_energy(q)
+    bad = q.copy()
+    bad[3, ball.q_slice] *= 1.001
+    bad[:, 0] = np.nan  # hides nothing
+    with pytest.raises(kt.StateError, match=rf"joint '{ball.name}' .*batch index 3"):
+        robot.potential_energy(bad)
+    assert_close(robot.normalize(bad)[:, 1:], q[:, 1:], 1e-12)
+    bad[2, ball.q_slice] = 0.0
+    with pytest.raises(kt.StateError, match=rf"joint '{ball.name}' is zero \(batch index 2\)"):
+        robot.normalize(bad)
+    locked = q.copy()
+    locked[4, euler.q_slice.start + 1] = 0.0 if euler.kind.sequence[0] == euler.kind.sequence[2] else np.pi / 2
+    with pytest.warns(kt.SingularityWarning, match=rf"'{euler.name}' .*batch index 4"):
+        robot.potential_energy(locked)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .algorithms.passes import each, positions, total
 from .arrays import flatten
 from .catalogue import CONFIGURATIONS, PRODUCTS, Algorithm, find
 from .engine import cache, machine
@@ -20,7 +21,7 @@ from .engine.kernel import Kernel, RolledKernel, Traced, trace
 from .errors import CompileError, KinetreeWarning, SingularError, callers_level
 from .model.expand import expand_in_order
 from .model.joints import Custom
-from .model.tree import Model
+from .model.tree import Link, Model
 from .rolled import roll
 from .spatial import Force, Scalar, where
 
@@ -196,41 +197,27 @@ class Compiler:
     @cached_property
     def guard(self) -> Kernel | None:
         """A small kernel of q that is positive where a quaternion is not of unit length or gimbal lock is near."""
-        if self.rolled or not any(j.kind.quaternion or _has_gimbal(j.kind) for j in self.tree.joints if not j.mimic):
+        if not any(j.kind.quaternion or _has_gimbal(j.kind) for j in self.tree.joints if not j.mimic):
             return None
         key = None if self._model_key is None else cache.digest(self._model_key, "guard")
-        lengths = (self.tree.nq,)
-        return Kernel(
-            f"the check of configurations of {self.tree.name!r}",
-            lambda: trace(self._verdict, lengths, flatten),
-            lengths,
-            (1,),
-            key,
-            ("q",),
-            self.single_precision,
-            spread_nan=False,  # a NaN elsewhere must not hide a bad quaternion
-        )
+        name, lengths, one = f"the check of configurations of {self.tree.name!r}", (self.tree.nq,), (1,)
+
+        def source() -> Traced:
+            return trace(lambda q: _doubts(self.tree, q), lengths, flatten)
+
+        if not self.rolled:
+            # a NaN elsewhere must not hide a bad quaternion
+            return Kernel(name, source, lengths, one, key, ("q",), self.single_precision, spread_nan=False)
+        return RolledKernel(
+            name, source, lengths, one, None, ("q",), self.single_precision,
+            schedule=lambda: roll(_doubts, self.tree, ["q"], {}),
+        )  # fmt: skip
 
     def suspects(self, q: np.ndarray) -> bool:
         """Whether a closer look is due: a quaternion may not be of unit length, gimbal lock may be near."""
-        if self.rolled or self.guard is None:
-            return self.rolled
-        return bool(np.any(_run(self.guard, q) > 0.0))
-
-    def _verdict(self, q: Sequence[Scalar]) -> list[Scalar]:
-        worst: Scalar = -1.0
-        for joint in self.tree.joints:
-            own = q[joint.q_slice]
-            if joint.mimic:
-                continue
-            if joint.kind.quaternion is not None:
-                x, y, z, w = own[joint.kind.quaternion]
-                # |n^2 - 1| = |n - 1| |n + 1|: a little stricter than the limit, Python decides
-                worst = _worse(worst, abs(x * x + y * y + z * z + w * w - 1.0) - 1.9 * QUATERNION_TOLERANCE)
-            distance = joint.kind.singularity(own)
-            if distance is not None:
-                worst = _worse(worst, SINGULARITY_TOLERANCE - distance)
-        return [worst]
+        if self.rolled and self.tree.has_followers:
+            return True
+        return self.guard is not None and bool(np.any(_run(self.guard, q) > 0.0))
 
     def entry(
         self, name: str, options: Mapping[str, Any] | None, fallback: Callable[..., Any], doc: str
@@ -272,9 +259,26 @@ def _has_gimbal(kind: Any) -> bool:
     return kind.singularity([0.3] * kind.nq) is not None
 
 
-def _worse(known: Scalar, new: Scalar) -> Scalar:
-    """The new verdict if it is positive; NaN never stands in the way of that."""
-    return new if isinstance(known, float) else where(new > 0.0, new, known)
+def _doubts(tree: Model, q: Sequence[Scalar]) -> list[Scalar]:
+    """Positive where a quaternion is not of unit length or gimbal lock is near, else zero."""
+
+    def of_joint(link: Link, q: Sequence[Scalar]) -> Scalar:
+        doubt: Scalar = 0.0
+        if link.follows:
+            return doubt
+        if link.kind.quaternion is not None:
+            x, y, z, w = q[link.kind.quaternion]
+            # |n^2 - 1| = |n - 1| |n + 1|: a little stricter than the limit, Python decides
+            doubt = _if_positive(abs(x * x + y * y + z * z + w * w - 1.0) - 1.9 * QUATERNION_TOLERANCE)
+        distance = link.kind.singularity(q)
+        return doubt if distance is None else doubt + _if_positive(SINGULARITY_TOLERANCE - distance)
+
+    return [total(tree, each(tree, of_joint, positions(tree, q)), 0.0)]
+
+
+def _if_positive(x: Scalar) -> Scalar:
+    """X, or zero; NaN counts as zero, so that it never hides another joint."""
+    return where(x > 0.0, x, 0.0)
 
 
 def prepare(kernel: Kernel, single: bool, batch: bool) -> None:

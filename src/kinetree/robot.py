@@ -437,13 +437,16 @@ class Robot:
     def normalize(self, q: ArrayLike) -> Array:
         """A copy of ``q`` with every quaternion scaled to unit length."""
         array = np.array(as_array(q, (self.nq,), "q"))
-        for name, where in self._quaternions:
-            length = np.linalg.norm(array[..., where], axis=-1, keepdims=True)
-            if np.any(length == 0):
-                place = "" if array.ndim == 1 else f" (batch index {_first(length[..., 0] == 0)})"
-                raise StateError(f"the quaternion of joint {name!r} is zero{place} and cannot be normalised")
-            with np.errstate(all="ignore"):  # infinity becomes NaN, without a word
-                array[..., where] /= length
+        quaternions = array[..., self._quaternion_places]
+        length = np.linalg.norm(quaternions, axis=-1, keepdims=True)
+        zero = np.moveaxis(length[..., 0] == 0, -1, 0)
+        if np.any(zero):
+            worst = int(np.argwhere(zero)[0][0])
+            place = "" if array.ndim == 1 else f" (batch index {_first(zero[worst])})"
+            name = self._quaternions[worst][0]
+            raise StateError(f"the quaternion of joint {name!r} is zero{place} and cannot be normalised")
+        with np.errstate(all="ignore"):  # infinity becomes NaN, without a word
+            array[..., self._quaternion_places] = quaternions / length
         return array
 
     # ---------------------------------------------------------------- kinematics
@@ -1298,6 +1301,12 @@ class Robot:
             if where is not None:
                 found.append((j.name, slice(j.q_slice.start + where.start, j.q_slice.start + where.stop)))
         return found
+
+    @cached_property
+    def _quaternion_places(self) -> Array:
+        """Where in ``q`` the four numbers of each quaternion are, (quaternions, 4)."""
+        places = [np.arange(where.start, where.stop) for _, where in self._quaternions]
+        return np.array(places, dtype=int).reshape(-1, 4)
 
     @cached_property
     def _gimbals(self) -> list[Joint]:

@@ -331,7 +331,6 @@ def unrolls(robot: Any) -> bool:
 
 def _lengths(robot: Any, q: Array) -> Array:
     """Of the quaternion that each coordinate belongs to, one for others."""
-    scale = np.ones_like(q)
-    for _, place in robot._quaternions:
-        scale[..., place] = np.linalg.norm(q[..., place], axis=-1, keepdims=True)
+    scale, places = np.ones_like(q), robot._quaternion_places
+    scale[..., places] = np.linalg.norm(q[..., places], axis=-1, keepdims=True)
     return scale
