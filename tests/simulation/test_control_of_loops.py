@@ -1,5 +1,6 @@
 """Model-based control of mechanisms with closed loops: linear errors, least forces, balance of power, refusals."""
 
+import itertools
 import pickle
 
 import numpy as np
@@ -7,10 +8,10 @@ import pytest
 
 import kinetree as kt
 from helpers import loop_models as models
-from helpers.mechanisms import four_bar, two_loops
+from helpers.mechanisms import CLOSING, closed_state, four_bar, spatial, two_loops
 from kinetree.engine.kernel import Kernel, trace
 from kinetree.errors import OptionError, SimulationError, SingularError, UnknownNameError, UnsupportedError
-from kinetree.simulation import control, trajectories
+from kinetree.simulation import control, loop_control, trajectories
 from kinetree.simulation.controller import driven_joints
 
 KP, KD = 60.0, 9.0
@@ -301,6 +302,34 @@ def test_redundant_motors_share_the_forces():
     weight = control.GravityCompensation()(robot, 0.0, start, v)
     still = np.zeros(4)
     np.testing.assert_allclose(weight, robot.inverse_dynamics(start, still, still), atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(len(CLOSING)))
+def test_spatial_loops_with_motors_everywhere(seed):
+    """Ten to fourteen freedoms, fifteen motors, balls and universal joints; closed by every kind of joint."""
+    robot = spatial(CLOSING[seed], seed)
+    q, v = closed_state(robot, 1)
+    still = np.zeros(robot.nv)
+    weight = control.GravityCompensation()(robot, 0.0, q, v)
+    expected = robot.inverse_dynamics(q, still, still)
+    np.testing.assert_allclose(weight, expected, atol=1e-11 * abs(expected).max())
+    joints, freedoms = robot.model.joints, loop_control.loops_of(robot.model).freedoms
+    chosen = next(
+        c for n in range(1, len(joints)) for c in itertools.combinations(joints, n)
+        if sum(j.nv for j in c) == freedoms and able(robot.model, c)
+    )  # fmt: skip
+    alpha = np.random.default_rng(seed).standard_normal(freedoms)
+    tau = np.array(loop_control.forces_for(robot.model, list(q), list(v), chosen, list(alpha), None), dtype=float)
+    a = robot.forward_dynamics(q, v, tau)
+    np.testing.assert_allclose(np.concatenate([a[j.v_slice] for j in chosen]), alpha, atol=1e-9)
+    np.testing.assert_allclose(tau, robot.inverse_dynamics(q, v, a), atol=1e-10 * abs(tau).max())
+
+
+def able(tree, joints):
+    try:
+        return bool(loop_control.followed_joints(tree, [j.name for j in joints]))
+    except SingularError:
+        return False
 
 
 def test_fewer_motors_than_freedoms_follow_and_the_rest_gives_way():

@@ -25,7 +25,7 @@ import numpy as np
 from ..algorithms import closed_chain, composite_body, factorisation, kinematics, loop_closure, newton_euler
 from ..algorithms.passes import present
 from ..errors import ClosureError, OptionError, SingularError, UnknownNameError, UnsupportedError
-from ..loops import rank
+from ..loops import rank, structure
 from ..mechanism import LEAST_QUALITY, Mechanism
 from ..model.describe import counted
 from ..model.tree import Joint, Model
@@ -174,6 +174,12 @@ def _enough(tree: Model, freedoms: Sequence[int]) -> list[int]:
     return left
 
 
+def _surest(tree: Model, freedoms: Sequence[int]) -> list[int]:
+    """Some of the freedoms from which all motion follows, the best determined by pivoting."""
+    own = np.isin(np.arange(tree.nv), freedoms)
+    return list(structure.find(loops_of(tree).sample[None], own, None, ()).independent)
+
+
 def _freedoms(joints: Sequence[Joint]) -> list[int]:
     return [k for j in joints for k in range(j.v_slice.start, j.v_slice.stop)]
 
@@ -228,7 +234,7 @@ def _shared(tree: Model, k: Matrix, tau: Scalars) -> list[Scalar]:
     v = G v_c, and D are the rows of G that belong to motors; some of these are the coordinates c, so D has full rank.
     """
     driven = driven_joints(tree)
-    chosen = _enough(tree, _freedoms(driven))
+    chosen = _surest(tree, _freedoms(driven))
     worst: Scalar = 1.0
     motions: Matrix = []
     for i in chosen:

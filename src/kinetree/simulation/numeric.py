@@ -16,6 +16,7 @@ from ..model.tree import Model
 from ..spatial import Scalar, sqrt
 from .equation import WORKS, Acting, Scalars, System
 from .fault import Fault, blaming
+from .loop_control import look_at
 from .program import Program, can_compile, has_machine_code
 
 if TYPE_CHECKING:
@@ -253,6 +254,8 @@ class Equation:
         if isinstance(robot, Mechanism) and self.rows is None and unrolls(robot):
             solid = robot.tree._singular_joint(robot.tree.model) is None
             self.rows = robot._known(np.asarray(q)).rows if solid else ()
+        if isinstance(robot, Mechanism) and self.system.controller is not None:
+            look_at(robot, np.asarray(q))  # then it makes the same choice
 
     def parts(self, x: Scalars) -> tuple[Scalars, Scalars, Scalars]:
         """q, v and z out of one list."""
