@@ -238,6 +238,162 @@ def test_coulombs_conditions_hold(tau, mu, shape):
     )
 
 
+# ------------------------------------------------------------------ many redundant contacts
+
+
+def walker(pairs):
+    """A trunk on legs with a hip, a thigh, a shank and a foot with four corners each, feet flat on the ground."""
+    builder = kt.Builder(f"{2 * pairs} legs").body("trunk", "base", kt.Free(), mass=20.0, inertia=(0.5, 1.0, 1.2))
+    spots = []
+    for i in range(2 * pairs):
+        side = 1 if i % 2 else -1
+        place = (0.4 * (i // 2 - (pairs - 1) / 2), 0.2 * side, 0)
+        builder.body(f"hip{i}", "trunk", kt.Revolute("x"), position=place, mass=1.0, inertia=(5e-3,) * 3)
+        builder.body(f"thigh{i}", f"hip{i}", kt.Revolute("y"), mass=1.0, com=(0, 0, -0.15), inertia=(0.01, 0.01, 2e-3))
+        low = {"position": (0, 0, -0.3), "com": (0, 0, -0.1), "inertia": (5e-3, 5e-3, 1e-3)}
+        builder.body(f"shank{i}", f"thigh{i}", kt.Revolute("y"), mass=0.5, **low)
+        builder.body(f"foot{i}", f"shank{i}", kt.Revolute("y"), position=(0, 0, -0.3), mass=0.3, inertia=(1e-3,) * 3)
+        spots += [Spot(f"foot{i}", (x, y, -0.04)) for x in (-0.04, 0.04) for y in (-0.03, 0.03)]
+    robot = builder.build()
+    q = np.concatenate([[0, 0, 0, 1, 0, 0, 0.6 * math.cos(0.5) + 0.04], np.tile([0, -0.5, 1.0, -0.5], 2 * pairs)])
+    return robot, spots, q
+
+
+def check_coulomb(rigid, q, v, tau, found, tolerance=1e-10):
+    """The conditions one by one, and Newton's law; accelerations of spots to ``tolerance``, relatively."""
+    state = rigid.look(q, v)
+    free = state.jacobian @ rigid.mobility(q, v, tau).free + state.bias
+    rates, f = state.jacobian @ found.acceleration + state.bias, found.local
+    size, push = tolerance * max(1.0, np.abs(free).max()), max(np.abs(f).max(), 1.0)
+    held, limit = np.linalg.norm(f[:, 1:], axis=1), rigid.mu * f[:, 0]
+    assert f[:, 0].min() >= 0.0
+    assert rates[:, 0].min() >= -size
+    assert np.abs(f[:, 0] * rates[:, 0]).max() <= size * push
+    assert np.all(held <= limit + 1e-12 * push)
+    slip = np.linalg.norm(rates[:, 1:], axis=1)
+    assert np.all(np.abs(np.einsum("ki,ki->k", f[:, 1:], rates[:, 1:]) + limit * slip) <= size * push)
+    joint = tau + np.einsum("ki,kij->j", f, state.jacobian)
+    moved = rigid.robot.forward_dynamics(q, v, joint)
+    assert np.allclose(moved, found.acceleration, atol=1e-10 * max(1.0, np.abs(moved).max()))
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 3])
+def test_walkers_with_four_corners_per_foot(pairs):
+    """8, 16 and 24 redundant contacts: standing limp, pushed, stepping; feet stick, slide, tip and lift."""
+    robot, spots, q = walker(pairs)
+    rng, v, modes = np.random.default_rng(pairs), np.zeros(robot.nv), set()
+    for mu in (0.4, 0.8):
+        rigid = RigidContacts(robot, contacts_at(spots, friction=mu))
+        for strength in (0.0, 0.3, 1.0, 1.0, 3.0):
+            tau = strength * rng.normal(size=robot.nv) * np.r_[np.full(6, 20.0), np.full(robot.nv - 6, 8.0)]
+            found = rigid.forces(q, v, tau)
+            check_coulomb(rigid, q, v, tau, found)
+            modes |= set(found.mode)
+    assert {"sticking", "breaking"} <= modes
+
+
+def test_standing_on_many_corners_is_shared_evenly():
+    """Four feet under a symmetric trunk, held up by their joints: left and right alike, and little sideways force."""
+    robot, spots, q = walker(2)
+    rigid = RigidContacts(robot, contacts_at(spots, friction=0.7))
+    state = rigid.look(q, np.zeros(robot.nv))
+    weight = robot.gravity_force(q)
+    share = np.linalg.lstsq(state.jacobian[:, 0, :6].T, weight[:6], rcond=None)[0]
+    tau = weight - share @ state.jacobian[:, 0]
+    tau[:6] = 0.0
+    found = rigid.forces(q, np.zeros(robot.nv), tau)
+    assert np.allclose(found.acceleration, 0.0, atol=1e-9)
+    assert set(found.mode) == {"sticking"}
+    assert np.allclose(found.force[:, 2], share, atol=1e-8)  # the shortest forces are all upright
+    assert np.allclose(found.force[:, :2], 0.0, atol=1e-8)
+
+
+def test_a_stack_of_blocks():
+    """Each face carries what lies above it, evenly; pushed at the top with less than the limit nothing moves."""
+    builder, contacts, n = kt.Builder("stack"), [], 4
+    for i in range(n):
+        builder.body(f"b{i}", "base", kt.Free(), mass=1.0, inertia=(0.01,) * 3)
+        for x in (-0.1, 0.1):
+            for y in (-0.1, 0.1):
+                under = {"surface": Plane((0, 0, 0.1)), "on": f"b{i - 1}"} if i else {}
+                contacts.append(Contact(f"b{i}", (x, y, -0.1), friction=0.5, **under))
+    robot = builder.build()
+    q = np.concatenate([[0, 0, 0, 1, 0, 0, 0.1 + 0.2 * i] for i in range(n)])
+    rigid = RigidContacts(robot, contacts)
+    found = rigid.forces(q, np.zeros(6 * n))
+    assert np.allclose(found.acceleration, 0.0, atol=1e-10)
+    assert np.allclose(found.local[:, 0], np.repeat([4, 3, 2, 1], 4) * 9.81 / 4, atol=1e-9)
+    for push, still in ((1.0, True), (6.0, False)):  # tips at m g b / h = 4.9 N or slips at 4.9 N
+        tau = np.zeros(6 * n)
+        tau[-3] = push
+        tau[-5] = -0.1 * push  # at the height of the face below
+        found = rigid.forces(q, np.zeros(6 * n), tau)
+        check_coulomb(rigid, q, np.zeros(6 * n), tau, found)
+        assert (np.abs(found.acceleration).max() < 1e-9) == still
+        if not still:
+            assert found.acceleration[-3] == pytest.approx(6.0 - 0.5 * 9.81, abs=1e-9)
+
+
+@pytest.mark.parametrize("spots", [4, 8, 16])
+def test_block_tips_or_slides_whatever_the_number_of_spots(spots):
+    """Pushed at height h above the ground: tips about an edge for F h > m g b, slides for F > mu m g."""
+    robot, g, mass, b, low = block(), 9.81, 2.0, 0.5, 0.2
+    rim = [(x, y, -low) for x in (-b, b) for y in (-0.3, 0.3)]
+    rim += [(x, y, -low) for x in (-0.25, 0.0, 0.25) for y in (-0.3, 0.0, 0.3, 0.1)]
+    contacts = contacts_at([Spot("block", p) for p in rim[:spots]], friction=0.6)
+    for force, height in ((11.0, 0.2), (16.0, 0.2), (11.0, 1.0)):
+        load = {"block": kt.Wrench(force=(force, 0, 0), point=(0, 0, height - low))}
+        found = RigidContacts(robot, contacts).forces(LEVEL, np.zeros(6), wrenches=load)
+        slides, tips = force > 0.6 * mass * g, force * height > mass * g * b
+        assert (found.acceleration[3] > 1e-6) == (slides or tips)
+        if slides:
+            assert found.acceleration[3] == pytest.approx(force / mass - 0.6 * g, abs=1e-9)
+        if tips:  # about the edge at +b: moment over inertia about it
+            turn = (force * height - mass * g * b) / (0.2 + mass * (b**2 + low**2))
+            assert found.acceleration[1] == pytest.approx(turn, abs=1e-9)
+            assert found.acceleration[3] == pytest.approx(low * turn, abs=1e-9)
+            assert [m == "sticking" for m in found.mode] == [p[0] == b for p in rim[:spots]]
+
+
+def test_spinning_start_is_that_of_equal_soft_contacts():
+    """Where the share of the normal forces decides about the motion, the shares are those of equal springs.
+
+    A block slides and turns on eight spots; friction pulls at the height of the ground, so the normal
+    forces must be linear in x and y: equal springs under a stiff block.
+    """
+    spots = [(x, y, -0.2) for x in (-0.5, 0.0, 0.5) for y in (-0.3, 0.0, 0.3) if x or y]
+    rigid = RigidContacts(block(), contacts_at([Spot("block", p) for p in spots], friction=0.4))
+    found = rigid.forces(LEVEL, np.array([0, 0, 0.7, 0.5, 0.2, 0]))
+    places = np.column_stack([np.ones(8), np.array(spots)[:, :2]])
+    fitted, rest, *_ = np.linalg.lstsq(places, found.local[:, 0], rcond=None)
+    assert rest[0] < 1e-14
+    assert fitted[0] == pytest.approx(2 * 9.81 / 8, abs=0.01)
+    assert set(found.mode) == {"sliding"}
+
+
+def test_what_is_not_found_names_the_contacts_and_a_way_out(monkeypatch):
+    from kinetree.simulation import cones, contact_problem
+
+    monkeypatch.setattr(cones, "MOST_STEPS", 1)
+    monkeypatch.setattr(cones, "MOST_RIGID", 0)
+    monkeypatch.setattr(contact_problem, "FALLBACK_SIDES", ())
+    load = {"block": kt.Wrench(force=(30.0, 9.0, 0), point=(0.1, 0.2, 0))}
+    rigid = RigidContacts(block(), contacts_at(CORNERS, friction=0.3))
+    with pytest.raises(NoSolutionError, match=r"block\(-0\.5, -0\.3, -0\.2\).*not found.*try shape='pyramid'"):
+        rigid.forces(LEVEL, np.zeros(6), wrenches=load)
+
+
+def test_pyramids_help_where_soft_contacts_do_not_lead_to_the_cones(monkeypatch):
+    from kinetree.simulation.cones import _Problem
+
+    load = {"block": kt.Wrench(force=(8.0, 9.0, 0), point=(0.1, 0.2, 0))}
+    rigid = RigidContacts(block(), contacts_at(CORNERS[:3], friction=0.3))
+    direct = rigid.forces(LEVEL, np.zeros(6), wrenches=load)
+    monkeypatch.setattr(_Problem, "hardening", lambda self, patience: iter(()))
+    other = rigid.forces(LEVEL, np.zeros(6), wrenches=load)
+    assert np.allclose(other.acceleration, direct.acceleration, atol=1e-9)
+
+
 # ------------------------------------------------------------------ loops, trees
 
 

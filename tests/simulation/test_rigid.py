@@ -259,6 +259,50 @@ def test_a_tumbling_block_keeps_the_balance_of_energy_and_stays_out():
     assert record.contact_forces[..., 2].min() > -1e-7
 
 
+def test_a_biped_lifts_its_heels_and_stands_on_its_toes():
+    """Four corners per foot under a trunk that falls forward: the heels lift at once, the toes stay (it used to hang).
+
+    Between the events redundant corners share the forces, always within their cones.
+    """
+    builder = kt.Builder("biped").body("trunk", "base", kt.Free(), mass=20.0, com=(0.02, 0, 0), inertia=(0.5, 1.0, 1.2))
+    spots = []
+    for i, side in enumerate((-1, 1)):
+        leg = {"position": (0, 0.15 * side, 0), "com": (0, 0, -0.2), "inertia": (0.02, 0.02, 5e-3)}
+        builder.body(f"leg{i}", "trunk", kt.Revolute("y"), mass=2.0, **leg)
+        builder.body(f"foot{i}", f"leg{i}", kt.Revolute("y"), position=(0, 0, -0.5), mass=0.5, inertia=(2e-3,) * 3)
+        spots += [Spot(f"foot{i}", (x, y, -0.05)) for x in (-0.05, 0.05) for y in (-0.04, 0.04)]
+    robot = builder.build().with_backend("compiled")
+    q = np.zeros(robot.nq)
+    q[3], q[6] = 1.0, 0.55
+
+    def stiff(t, q, v):
+        return np.concatenate([np.zeros(6), -400.0 * q[7:] - 20.0 * v[6:] - [0, 300.0 * t, 0, 300.0 * t]])
+
+    contacts = contacts_at(spots, friction=0.7)
+    record = simulate_rigid(robot, contacts, q, time=0.1, controller=stiff, output=21, rtol=1e-7, atol=1e-9)
+    lifted = named(record, "open")
+    assert {e.index for e in lifted} in ({0, 1, 4, 5}, {2, 3, 6, 7})
+    assert np.ptp([e.time for e in lifted]) < 1e-9  # both feet alike
+    assert record.energy.relative_error < 1e-7
+    f = record.contact_forces
+    assert f[..., 2].min() >= -1e-9
+    assert np.all(np.linalg.norm(f[..., :2], axis=-1) <= 0.7 * f[..., 2] + 1e-6)
+    assert np.allclose(f[:, :4, 2], f[:, [5, 4, 7, 6], 2], atol=1e-5)  # left and right
+
+
+def test_a_jam_stops_with_its_time_and_contact():
+    """Painleve's rod: as it turns while it slides, friction comes to jam it; the error says when and where."""
+    length, mass = 2.0, 1.0
+    inertia = (0.0, mass * length**2 / 12, mass * length**2 / 12)
+    robot = kt.Builder("rod").body("rod", "base", kt.Planar("y"), mass=mass, inertia=inertia).build()
+    up = 1 if abs(robot.pose([0, 1, 0], "rod")[2, 3]) > 0.5 else 2
+    q, v = np.array([1.3, 0.0, 0.0]), np.zeros(3)
+    q[up], v[3 - up] = 0.5 * length * math.sin(1.3), 8.0
+    with pytest.raises(kt.SimulationError, match=r"rod\(1, 0, 0\)") as stopped:
+        simulate_rigid(robot, [Contact("rod", (length / 2, 0, 0), friction=3.0)], q, v, time=0.3)
+    assert 0.0 <= stopped.value.time < 0.3
+
+
 def test_bad_input_is_named():
     ball = falling_ball()
     with pytest.raises(kt.SimulationError, match=r"0\.5 m inside") as stopped:
