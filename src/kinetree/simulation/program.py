@@ -84,6 +84,8 @@ class Program:
         self.lengths = {key: n for key, n in lengths.items() if n}
         self.empty: dict[str, list[Any]] = {key: [] for key, n in lengths.items() if not n}
         self.kernel: Kernel | None = None
+        self.constants: Array | None = None
+        """What it returns, if that depends on nothing: a robot without motors and friction."""
         if compiled:
             names = tuple(self.lengths)
 
@@ -91,12 +93,17 @@ class Program:
                 return law(**dict(zip(names, vectors, strict=True)), **self.empty)
 
             traced = trace(on_nodes, tuple(self.lengths.values()), lambda x: x)
-            if longest is None or len(traced.graph) <= longest:
+            if all(traced.graph.is_const(i) for i in traced.outputs):
+                self.constants = np.array([traced.graph.values[i] for i in traced.outputs], dtype=float)
+            elif longest is None or len(traced.graph) <= longest:
                 self.kernel = kernel_of(name, traced, names)
             self._local = threading.local()  # several threads may run the same simulator
 
     def __call__(self, vectors: Mapping[str, Array], threads: int = 1) -> Array:
         """Evaluate for one state or a batch; vectors are (..., n)."""
+        if self.constants is not None:
+            batch = np.broadcast_shapes(*(vectors[name].shape[:-1] for name in self.lengths))
+            return np.array(np.broadcast_to(self.constants, (*batch, len(self.constants))))
         if self.kernel is None:
             return self._as_written(vectors)
         arrays = [vectors[name] for name in self.lengths]
