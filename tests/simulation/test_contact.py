@@ -355,6 +355,37 @@ def test_block_tips_or_slides_whatever_the_number_of_spots(spots):
             assert [m == "sticking" for m in found.mode] == [p[0] == b for p in rim[:spots]]
 
 
+def test_mujoco_sticks_and_tips_alike_and_lifts_what_slides():
+    """MuJoCo (elliptic cones, stiff) agrees where nothing slides; its convex law lifts what slides by mu times slip.
+
+    Coulomb's law does not: with the same push the block stays down and friction is mu times its weight.
+    """
+    mujoco = pytest.importorskip("mujoco")
+    places = [(x, y) for x in (-0.5, 0.0, 0.5) for y in (-0.3, 0.0, 0.3) if x or y]
+    rigid = RigidContacts(block(), contacts_at([Spot("block", (*p, -0.2)) for p in places], friction=0.4))
+    balls = "".join(f'<geom type="sphere" size="0.02" pos="{x} {y} -0.18" mass="0"/>' for x, y in places)
+    model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><option cone="elliptic" impratio="1000" solver="Newton" iterations="200" tolerance="1e-14"/>
+        <default><geom friction="0.4 0 0" condim="3" solref="0.01 1" solimp="0.9999 0.9999 0.001 0.5 2"/></default>
+        <worldbody><geom type="plane" size="5 5 1"/><body><freejoint/>
+        <inertial pos="0 0 0" mass="2" diaginertia="0.1 0.2 0.25"/>{balls}</body></worldbody></mujoco>"""
+    )
+    data = mujoco.MjData(model)
+    answers = []
+    for push, moment in (((3.0, 1.0, 0), (0, 0, 0)), ((0, 0, 0), (0, 20.0, 0)), ((12.0, 3.0, 0), (0, 0, 0))):
+        data.qpos[:], data.qvel[:] = [0, 0, 0.2 - 1e-8, 1, 0, 0, 0], 0.0
+        data.xfrc_applied[1] = [*push, *moment]
+        mujoco.mj_forward(model, data)
+        ours = rigid.forces(LEVEL, np.zeros(6), np.array([*moment, *push])).acceleration
+        answers.append((np.concatenate([data.qacc[3:], data.qacc[:3]]), ours))
+    for theirs, ours in answers[:2]:
+        assert np.allclose(theirs, ours, atol=2e-3)
+    theirs, ours = answers[2]
+    assert theirs[5] == pytest.approx(0.4 * np.hypot(*theirs[3:5]), rel=1e-2)
+    assert ours[5] == pytest.approx(0.0, abs=1e-9)
+    assert np.hypot(*ours[3:5]) == pytest.approx(np.hypot(12, 3) / 2 - 0.4 * 9.81, abs=1e-9)
+
+
 def test_spinning_start_is_that_of_equal_soft_contacts():
     """Where the share of the normal forces decides about the motion, the shares are those of equal springs.
 
