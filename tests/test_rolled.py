@@ -8,7 +8,7 @@ from helpers.compare import assert_close
 from helpers.robots import KINDS, random_state, random_tree
 from kinetree import compiled
 from kinetree.catalogue import PRODUCTS, find
-from kinetree.rolled import roll
+from kinetree.schedule import roll
 
 LOADED = ("inverse_dynamics", "forward_dynamics", "bias_force", "joint_wrenches")
 """Loops that take wrenches."""

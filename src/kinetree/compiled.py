@@ -22,7 +22,7 @@ from .errors import CompileError, KinetreeWarning, SingularError, callers_level
 from .model.expand import expand_in_order
 from .model.joints import Custom
 from .model.tree import Link, Model
-from .rolled import roll
+from .schedule import roll
 from .spatial import Force, Scalar, where
 
 LARGEST_UNROLLED = 110
