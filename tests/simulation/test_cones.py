@@ -229,6 +229,12 @@ def test_contradictory_contacts_are_reported():
     assert isinstance(failed.value, NoSolutionError)
 
 
+def test_spots_that_nothing_moves():
+    assert not solve_cones(np.zeros((3, 3)), [1.0, 2.0, 0.0], [0.3]).force.any()
+    with pytest.raises(NoSolutionError, match="contact 1 is violated"):
+        solve_cones(np.zeros((6, 6)), [1.0, 0, 0, -1.0, 0, 0], [0.3, 0.3])
+
+
 def test_bad_input_is_named():
     with pytest.raises(kt.ShapeError, match="2 contacts have 6 unknowns, not 3"):
         solve_cones(np.eye(3), np.zeros(3), [0.1, 0.2])

@@ -18,8 +18,9 @@ the contacts feel, however many contacts there are.
 
 **Rigid contacts.**  In the end it is known what each contact does, and the law with ``w = C f + d`` is linear
 but for the directions of sliding.  A few more steps of Newton's method with e = 0 give the forces to
-rounding.  Where contacts are redundant these equations have many solutions, of which the one with
-the least norm ``sum |f|^2`` is taken: contacts share evenly what they can share.
+rounding.  Where contacts are redundant these equations have many solutions, of which the one nearest to
+the hard contacts' is taken.  Among contacts that stick, or have no friction, it is that of the least
+norm ``sum |f|^2``: they share evenly what they can share.
 """
 
 from __future__ import annotations
@@ -169,8 +170,10 @@ def solve_cones(
     cones = Cones.of(friction, sliding, given)
     if d.size != 3 * cones.mu.size:
         raise ShapeError(f"{cones.mu.size} contacts have {3 * cones.mu.size} unknowns, not {d.size}")
-    if not d.size:
-        return Solution(d, d, "cones", 0)
+    if not np.any(c):  # spots that no force moves, or none at all
+        if np.any(d[::3] < 0.0):
+            raise NoSolutionError(f"contact {int(np.argmin(d[::3]))} is violated but no force moves it")
+        return Solution(np.zeros_like(d), d, "cones", 0)
     problem = _Problem.of(c, d, cones)
     steps, best, least = 0, np.zeros((cones.mu.size, 3)), np.inf
     for more, rough in problem.rough(None if start is None else np.asarray(start, dtype=float).reshape(-1, 3)):
@@ -237,7 +240,8 @@ class _Problem:
         hard = HARD * float(np.max(self.mobility))
         for patience in PATIENCE:
             steps, trial, _ = self.soft(hard, start - self.motion(start) / hard, patience)
-            yield steps, coulomb(trial, self.cones)[0]
+            if np.all(np.isfinite(trial)):
+                yield steps, coulomb(trial, self.cones)[0]
 
     def hardening(self, patience: int) -> Iterator[tuple[int, Array]]:
         """Steps made, and forces of ever harder contacts, once they are hard enough to tell what rigid ones do."""
