@@ -511,3 +511,43 @@ def test_processors_with_shorter_vectors(tmp_path, lanes):
     environment = {**os.environ, "KINETREE_BACKEND": "compiled", "KINETREE_CACHE": str(tmp_path), "PYTHONPATH": path}
     subprocess.run([sys.executable, "-c", OTHER_PROCESSOR, str(lanes)], check=True, env=environment)
     assert list(tmp_path.glob("*.code"))
+
+
+class TestCodeThatWouldBeTooLong:
+    """Nobody waits minutes for a compiler: what is too long is left to the reference, and said."""
+
+    @pytest.fixture
+    def robot(self, monkeypatch):
+        monkeypatch.setattr(compiled, "LONGEST_CODE", 1500)
+        monkeypatch.setenv("KINETREE_CACHE", "off")
+        return long_chain(12).with_backend("compiled")
+
+    def test_derivatives_come_from_the_reference_with_one_warning(self, robot):
+        q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 5, robot.nv))
+        with pytest.warns(kt.KinetreeWarning, match="inverse_dynamics_derivatives of .* more than 1,500 operations"):
+            found = robot.inverse_dynamics_derivatives(q, v, a)
+        expected = robot.with_backend("reference").inverse_dynamics_derivatives(q, v, a)
+        np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(robot.inverse_dynamics_derivatives(q, v, a), expected)  # warnings are errors here
+
+    def test_the_inverse_of_the_mass_matrix_goes_through_loops(self, robot):
+        q = np.random.default_rng(0).uniform(-1, 1, (3, robot.nv))
+        expected = robot.with_backend("reference").inverse_mass_matrix(q)
+        for _ in range(2):
+            np.testing.assert_allclose(robot.inverse_mass_matrix(q), expected, rtol=1e-10, atol=1e-10)
+            np.testing.assert_allclose(robot.inverse_mass_matrix(q[0]), expected[0], rtol=1e-10, atol=1e-10)
+
+    def test_compiling_ahead_says_it_once_and_goes_on(self, robot):
+        with pytest.warns(kt.KinetreeWarning, match="too many to compile") as said:
+            robot.compile("forward_dynamics_derivatives", "inverse_mass_matrix", "gravity_force")
+        assert len(said) == 1
+        assert robot.cost("forward_dynamics_derivatives").multiplications > 1500  # counting needs no code
+
+
+def long_chain(n):
+    builder = kt.Builder("chain")
+    for i in range(n):
+        parent = f"l{i - 1}" if i else "base"
+        body = kt.MassProperties.of(0.5 + 0.01 * i, (0.05, 0.01, 0), (0.001, 0.002, 0.002))
+        builder.body(f"l{i}", parent, kt.Revolute("xyz"[i % 3]), position=(0.1, 0, 0.02), mass_properties=body)
+    return builder.build()

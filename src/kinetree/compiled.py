@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -17,16 +18,21 @@ from .catalogue import CONFIGURATIONS, PRODUCTS, Algorithm, find
 from .engine import cache, machine
 from .engine.columns import SymmetricKernel
 from .engine.entry import Entry, available
+from .engine.graph import TooLong
 from .engine.kernel import Kernel, RolledKernel, Traced, trace
 from .errors import CompileError, KinetreeWarning, SingularError, callers_level
 from .model.expand import expand_in_order
 from .model.joints import Custom
 from .model.tree import Link, Model
+from .progress import in_steps
 from .schedule import roll
 from .spatial import Force, Scalar, where
 
 LARGEST_UNROLLED = 110
 """Bodies up to which a robot becomes straight-line code; larger ones become loops."""
+
+LONGEST_CODE = 300_000
+"""Nodes of a graph that becomes straight-line code; about twenty seconds of compiling."""
 
 ROLLED = (
     "inverse_dynamics", "forward_dynamics", "bias_force", "gravity_force", "joint_wrenches", "kinetic_energy",
@@ -100,6 +106,7 @@ class Compiler:
         self.tree = tree
         self.single_precision = single_precision
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
+        self._too_long: set[str] = set()
         self._lock = threading.Lock()
 
     @cached_property
@@ -123,14 +130,14 @@ class Compiler:
     def _make(self, algorithm: Algorithm, options: Mapping[str, Any], loaded: tuple[int, ...]) -> Kernel:
         lengths = algorithm.lengths(self.tree) + ((6 * len(loaded),) if loaded else ())
         shape = algorithm.shape(self.tree, options)
-        if self.rolled:
+        if self._loops(algorithm.name):
             return self._make_rolled(algorithm, options, lengths, shape, bool(loaded))
         key = None
         if self._model_key is not None:
             key = cache.digest(self._model_key, algorithm.name, repr(options), repr(loaded))
         return Kernel(
             f"{algorithm.name} of {self.tree.name!r}",
-            lambda: self.trace(algorithm.name, options, loaded),
+            lambda: self.trace(algorithm.name, options, loaded, LONGEST_CODE),
             lengths,
             shape,
             key,
@@ -148,9 +155,13 @@ class Compiler:
         """Whether this tree is too large to be unrolled."""
         return len(self.tree.bodies) > LARGEST_UNROLLED
 
+    def _loops(self, name: str) -> bool:
+        """Whether an algorithm is not to become straight-line code."""
+        return self.rolled or name in self._too_long
+
     def handles(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
         """Whether there is machine code for an algorithm: for large trees only for those that can be rolled."""
-        if not self.rolled:
+        if not self._loops(name):
             return True
         usual = (options or {}).get("method", "articulated_body") == "articulated_body"
         return (name in ROLLED or name in PRODUCTS) and usual and not self.tree.has_followers
@@ -176,7 +187,29 @@ class Compiler:
             schedule=lambda: roll(algorithm.function, self.tree, layouts, dict(options)),
         )
 
-    def trace(self, name: str, options: Mapping[str, Any] | None = None, loaded: tuple[int, ...] = ()) -> Traced:
+    def give_up(self, name: str) -> None:
+        """Do without straight-line code of an algorithm, which would be too long; say so if nothing is as fast."""
+        with self._lock:
+            if name in self._too_long:
+                return
+            self._too_long.add(name)
+            self._kernels = {key: kernel for key, kernel in self._kernels.items() if key[0] != name}
+        if not self.handles(name):
+            warnings.warn(
+                f"{name} of {self.tree.name!r} would be more than {LONGEST_CODE:,} operations, too many to compile: "
+                "the slower reference is used instead. Batches make up for much of that; "
+                "with_backend('reference') does the same without this warning",
+                KinetreeWarning,
+                stacklevel=callers_level(),
+            )
+
+    def trace(
+        self,
+        name: str,
+        options: Mapping[str, Any] | None = None,
+        loaded: tuple[int, ...] = (),
+        most_nodes: float = math.inf,
+    ) -> Traced:
         """The graph of an algorithm."""
         algorithm = find(name)
         lengths = algorithm.lengths(self.tree) + ((6 * len(loaded),) if loaded else ())
@@ -192,7 +225,7 @@ class Compiler:
                 loads[place[body]] = Force.of(six[6 * k : 6 * k + 6])
             return algorithm.function(tree, *state, loads, **(options or {}))
 
-        return trace(compute, lengths, flatten)
+        return trace(compute, lengths, flatten, most_nodes)
 
     @cached_property
     def guard(self) -> Kernel | None:
@@ -223,7 +256,7 @@ class Compiler:
         self, name: str, options: Mapping[str, Any] | None, fallback: Callable[..., Any], doc: str
     ) -> Entry | None:
         """A built-in function for the plain form of an algorithm; None where that cannot be."""
-        if name not in DIRECT + STACKED + WITH_OPTIONS or self.single_precision or self.rolled or not available():
+        if name not in DIRECT + STACKED + WITH_OPTIONS or self.single_precision or self._loops(name) or not available():
             return None
         kernel = self.kernel(name, options)
         try:
@@ -235,20 +268,32 @@ class Compiler:
         self, name: str, options: Mapping[str, Any] | None, arrays: Sequence[np.ndarray], loads: dict[int, np.ndarray],
         out: np.ndarray | None, threads: int,
     ) -> np.ndarray:  # fmt: skip
-        """Evaluate."""
+        """Evaluate; raises :class:`TooLong` if the code would be that and there is no other."""
         loaded = tuple(sorted(loads))
-        if loaded and self.rolled:  # a loop treats all bodies alike
+        if loaded and self._loops(name):  # a loop treats all bodies alike
             loads = {i: loads.get(i, np.zeros(6)) for i in range(len(self.tree.bodies))}
             loaded = tuple(loads)
-        kernel = self.kernel(name, options, loaded)
+        kernel, six = self.kernel(name, options, loaded), []
         if loaded:
             batch = np.broadcast_shapes(*(load.shape[:-1] for load in loads.values()))
-            six = np.concatenate([np.broadcast_to(loads[i], (*batch, 6)) for i in loaded], axis=-1)
-            arrays = [*arrays, six]
-        return _run(kernel, *arrays, out=out, threads=threads)
+            six = [np.concatenate([np.broadcast_to(loads[i], (*batch, 6)) for i in loaded], axis=-1)]
+        try:
+            return _run(kernel, *arrays, *six, out=out, threads=threads)
+        except TooLong:
+            self.give_up(name)
+            if not self.handles(name, options):
+                raise
+            return self(name, options, arrays, loads, out, threads)
 
 
 def _run(kernel: Kernel, *arrays: np.ndarray, out: np.ndarray | None = None, threads: int = 1) -> np.ndarray:
+    """Call a kernel; show that it is being compiled if that takes long."""
+    if not kernel.is_ready(any(a.ndim > 1 for a in arrays)):
+        return in_steps([(kernel.name, lambda: _run_ready(kernel, arrays, out, threads))], show=True)[0]
+    return _run_ready(kernel, arrays, out, threads)
+
+
+def _run_ready(kernel: Kernel, arrays: Sequence[np.ndarray], out: np.ndarray | None, threads: int) -> np.ndarray:
     try:
         return kernel(*arrays, out=out, threads=threads)
     except machine.CompilationError as problem:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 PATIENCE = 1.0
 """Seconds that pass before anything is shown."""
 
-Step = tuple[str, Callable[[], object]]
+T = TypeVar("T")
 
 
-def in_steps(steps: Sequence[Step], show: bool) -> None:
+def in_steps(steps: Sequence[tuple[str, Callable[[], T]]], show: bool) -> list[T]:
     """Do one step after the other; after a second, show which one it is and how many are done.
 
     The bar comes from a timer, so that it appears in the middle of a long step, too.  It goes to standard error, and
@@ -20,10 +20,12 @@ def in_steps(steps: Sequence[Step], show: bool) -> None:
     """
     bar = _LateBar(len(steps)) if show else None
     try:
+        results = []
         for done, (what, step) in enumerate(steps):
             if bar is not None:
                 bar.tell(done, what)
-            step()
+            results.append(step())
+        return results
     finally:
         if bar is not None:
             bar.close()

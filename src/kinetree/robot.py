@@ -28,6 +28,7 @@ from .compiled import (
     supported,
 )
 from .engine.entry import Entry
+from .engine.graph import TooLong
 from .errors import (
     ModelError,
     OptionError,
@@ -1124,10 +1125,11 @@ class Robot:
                 packed = {
                     i: pack(f, np.broadcast_shapes(*map(np.shape, f))) for i, f in enumerate(loads) if f is not None
                 }
-                result = self._compiler(name, options, list(arrays.values()), packed, out, threads)
-                if not packed:
-                    self._go_direct(name, options, batch)
-                return result
+                with suppress(TooLong):
+                    result = self._compiler(name, options, list(arrays.values()), packed, out, threads)
+                    if not packed:
+                        self._go_direct(name, options, batch)
+                    return result
             scalars: list[Any] = [split(array) for array in arrays.values()]
             if algorithm.loads:
                 scalars.append(loads)
@@ -1249,7 +1251,14 @@ class Robot:
     def _prepare(self, name: str, options: dict[str, Any], batch: bool) -> None:
         """Compile one form of an algorithm, and let calls of that form go straight to it."""
         assert self._compiler is not None
-        prepare(self._compiler.kernel(name, options), not batch, batch)
+        if not self._compiler.handles(name, options):
+            return  # it turned out to be too long
+        try:
+            prepare(self._compiler.kernel(name, options), not batch, batch)
+        except TooLong:
+            self._compiler.give_up(name)
+            self._prepare(name, options, batch)
+            return
         self._go_direct(name, options, (1,) if batch else ())
 
     def _argument(self, name: str, value: Any) -> Array:

@@ -24,10 +24,18 @@ KINDS = (CONST, INPUT, ADD, SUB, MUL, DIV, NEG, FMA, SQRT, SIN, COS, ATAN2, ABS,
 """All node kinds. ``fma(a, b, c)`` is a*b + c, rounded once; it appears only after :func:`fuse`."""
 
 
-class Graph:
-    """Nodes as parallel lists: kind, arguments (indices), and a value for constants and inputs."""
+class TooLong(Exception):
+    """A graph has more nodes than it may."""
 
-    def __init__(self) -> None:
+
+class Graph:
+    """Nodes as parallel lists: kind, arguments (indices), and a value for constants and inputs.
+
+    Making more than ``most`` nodes raises :class:`TooLong`.
+    """
+
+    def __init__(self, most: float = math.inf) -> None:
+        self._most = most
         self.kinds: list[str] = []
         self.args: list[tuple[int, ...]] = []
         self.values: list[float | int] = []
@@ -43,6 +51,8 @@ class Graph:
         index = self._known.get(key)
         if index is None:
             index = len(self.kinds)
+            if index >= self._most:
+                raise TooLong
             self.kinds.append(kind)
             self.args.append(args)
             self.values.append(0.0)

@@ -44,9 +44,11 @@ class Traced:
     shape: Shape
 
 
-def trace(function: Trace, lengths: Sequence[int], flatten: Callable[[Any], Any]) -> Traced:
+def trace(
+    function: Trace, lengths: Sequence[int], flatten: Callable[[Any], Any], most_nodes: float = math.inf
+) -> Traced:
     """Run a function on nodes. ``flatten`` turns what it returns into nested lists."""
-    graph = Graph()
+    graph = Graph(most_nodes)
     first, vectors = 0, []
     for n in lengths:
         vectors.append(inputs(graph, n, first))
@@ -142,6 +144,10 @@ class Kernel:
     _lock: Any = field(default_factory=threading.RLock, repr=False)
     _local: Any = field(default_factory=threading.local, repr=False)
     _places: int = field(default=0, repr=False)
+
+    def is_ready(self, batch: bool) -> bool:
+        """Whether the form for batches, or for one state, is at hand."""
+        return ("lanes_address" if batch else "single_address") in self.__dict__
 
     @property
     def dtype(self) -> type:
