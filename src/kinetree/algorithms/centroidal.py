@@ -7,17 +7,14 @@ not count.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 
-from ..model.tree import Link, Model
+from ..model.tree import BASE, Link, Model
 from ..spatial import ZERO3, ZERO_FORCE, Force, Motion, RigidInertia, Scalar, Transform, Vec3
 from .composite_body import composite_inertias
-from .kinematics import Carried, Posed, Twist, poses, twists, velocities
+from .derivatives import inertia_rate
+from .kinematics import Carried, Twist, poses, twists, velocities
 from .passes import Scalars, add, each, inward, part, positions
-
-
-def total_inertia(tree: Model, posed: Sequence[Posed]) -> RigidInertia:
-    """Inertia of all moving bodies about the world's origin."""
-    return composite_inertias(tree, [p.transform for p in posed])[1]
 
 
 def first_moment(tree: Model, q: Scalars) -> tuple[Scalar, Vec3]:
@@ -116,40 +113,37 @@ def momentum_rate(tree: Model, q: Scalars, v: Scalars, a: Scalars | None) -> For
 def centroidal_matrix_rate(tree: Model, q: Scalars, v: Scalars) -> list[Force]:
     """Columns of the time derivative of the centroidal momentum matrix.
 
-    A column is the momentum I_c s of a subtree moving with the joint's screw.  In space
-    the screw changes as v x s, each body's inertia as v x* I - I v x; about the moving
-    centre of mass c the moment loses c' x (linear part).
+    A column is the momentum I s of all that the joint carries, moving with the joint's screw.  In space the screw
+    changes as v x s, and the inertia has a rate of its own; about the moving centre of mass c the moment loses
+    c' x (linear part).
     """
     posed = poses(tree, q)
     moving = twists(tree, q, v, None, posed)
-    everything = total_inertia(tree, posed)
-    com = _com(everything)
-    linear = ZERO3
+    carried: list[tuple[RigidInertia, RigidInertia]] = []
     for link, p, t in zip(tree.links, posed, moving, strict=True):
-        linear = linear + p.pose.rotate((link.inertia @ t.velocity).force)
-    com_rate = linear * (1.0 / everything.mass)
+        inertia = p.pose.rigid_to_parent(link.inertia)
+        carried.append((inertia, _rate(inertia, p.pose.motion_to_parent(t.velocity))))
+    for link in reversed(tree.links):
+        if link.parent != BASE:
+            carried[link.parent] = add(carried[link.parent], carried[link.index])
+    everything, its_rate = reduce(add, (carried[i] for i in tree.roots))
+    com, com_rate = _com(everything), its_rate.first * (1.0 / everything.mass)
     columns: list[Force | None] = [None] * tree.nv
-    screws: list[tuple[int, Scalar, list[tuple[Motion, Motion]]]] = []
-    for link, p, t in zip(tree.links, posed, moving, strict=True):
+    for link, p, t, (inertia, rate) in zip(tree.links, posed, moving, carried, strict=True):
         apparent = link.kind.subspace_rate(link.position(q), link.velocity(v))
-        pairs = []
-        for k, s in enumerate(p.subspace):
-            rate = t.velocity.cross(s)
-            if apparent is not None:
-                rate = rate + apparent[k]
-            pairs.append((p.pose.motion_to_parent(s), p.pose.motion_to_parent(rate)))
-        screws.append((link.v_slice.start, link.ratio, pairs))
-    for body, (p, t) in enumerate(zip(posed, moving, strict=True)):
-        inertia = p.pose.rigid_to_parent(tree.links[body].inertia)
-        velocity = p.pose.motion_to_parent(t.velocity)
-        for carrier in tree.support(body):
-            start, ratio, pairs = screws[carrier]
-            for k, (s, s_rate) in enumerate(pairs):
-                held = inertia @ s
-                held_rate = inertia @ (s_rate - velocity.cross(s)) + velocity.cross_force(held)
-                part = _about(held_rate, com) - Force(com_rate.cross(held.force), ZERO3)
-                columns[start + k] = add(columns[start + k], part * ratio)
+        for k, local in enumerate(p.subspace):
+            turned = t.velocity.cross(local) if apparent is None else t.velocity.cross(local) + apparent[k]
+            s, s_rate = p.pose.motion_to_parent(local), p.pose.motion_to_parent(turned)
+            held, held_rate = inertia @ s, inertia @ s_rate + rate @ s
+            column = _about(held_rate, com) - Force(com_rate.cross(held.force), ZERO3)
+            place = link.v_slice.start + k
+            columns[place] = add(columns[place], column * link.ratio)
     return [ZERO_FORCE if c is None else c for c in columns]
+
+
+def _rate(inertia: RigidInertia, v: Motion) -> RigidInertia:
+    """Rate of an inertia seen from space: no mass comes in, and the first moment changes as momentum says."""
+    return RigidInertia(0.0, (inertia @ v).force, inertia_rate(inertia, v))
 
 
 def _com(total: RigidInertia) -> Vec3:
