@@ -352,3 +352,23 @@ def test_functions_of_the_module_math_are_refused_with_what_to_use():
         trace(lambda x: [math.sin(x[0])], [1], list)
     with pytest.raises(TypeError, match=r"use kinetree's where\(\) instead of if"):
         trace(lambda x: [x[0] if x[0] > 0 else 0.0], [1], list)
+
+
+def test_masked_entries_are_refused():
+    robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+    q = np.ma.masked_array([[0.1], [0.2]], mask=[[False], [True]])
+    with pytest.raises(kt.ShapeError, match="q has masked entries; fill them"):
+        robot.gravity_force(q)
+    np.testing.assert_array_equal(robot.gravity_force(q[:1]), robot.gravity_force([[0.1]]))
+
+
+def test_the_first_call_does_not_import_what_it_does_not_need():
+    """Masked arrays alone would make a start from the cache half as long again."""
+    program = (
+        "import sys, numpy as np, kinetree as kt\n"
+        "robot = kt.Builder('p').body('b', 'base', kt.Revolute('y'), mass=1, com=(0, 0, -1)).build()\n"
+        "robot.inverse_dynamics(np.zeros((4, 1)), np.zeros((4, 1)), np.zeros((4, 1)))\n"
+        "print([m for m in ('numpy.ma', 'rich', 'scipy', 'kinetree.simulation') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -5,6 +5,7 @@ Leading axes are the batch; a scalar of a batch is an array over those axes.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ Shape = tuple[int, ...]
 
 def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarray:
     """A float array whose last axes are ``last``; anything else is an error that names the argument."""
-    if np.ma.is_masked(value):
+    # numpy.ma takes 20 ms to import, and without it nobody can have a masked array
+    if "numpy.ma" in sys.modules and np.ma.is_masked(value):
         raise ShapeError(f"{name} has masked entries; fill them or leave those states out")
     try:
         array = np.asarray(value)
