@@ -21,6 +21,7 @@ from kinetree import compiled
 from kinetree.catalogue import ALGORITHMS
 from kinetree.compiled import DIRECT
 from kinetree.engine import machine
+from kinetree.engine.kernel import RolledKernel
 
 CALLS = {
     "integrate": lambda r, q, v, a: r.integrate(q, v),
@@ -513,6 +514,9 @@ def test_processors_with_shorter_vectors(tmp_path, lanes):
     assert list(tmp_path.glob("*.code"))
 
 
+USUAL, MATRICES = "articulated_body", "walker_orin_1"
+
+
 class TestCodeThatWouldBeTooLong:
     """Nobody waits minutes for a compiler: what is too long is left to the reference, and said."""
 
@@ -542,6 +546,36 @@ class TestCodeThatWouldBeTooLong:
             robot.compile("forward_dynamics_derivatives", "inverse_mass_matrix", "gravity_force")
         assert len(said) == 1
         assert robot.cost("forward_dynamics_derivatives").multiplications > 1500  # counting needs no code
+
+    def test_a_method_that_is_too_long_says_so_and_leaves_the_others_alone(self, monkeypatch):
+        monkeypatch.setenv("KINETREE_CACHE", "off")
+        robot = long_chain(9).with_backend("compiled")
+        q, v, tau = np.random.default_rng(0).uniform(-1, 1, (3, 4, robot.nv))
+        sizes = [len(robot._compiler.trace("forward_dynamics", {"method": m}).graph.kinds) for m in (USUAL, MATRICES)]
+        monkeypatch.setattr(compiled, "LONGEST_CODE", sum(sizes) // 2)
+        assert sizes[0] < sizes[1]
+        expected = robot.with_backend("reference").forward_dynamics(q, v, tau)
+        with pytest.warns(kt.KinetreeWarning, match=f"forward_dynamics of 'chain' by '{MATRICES}' would be more than"):
+            found = robot.forward_dynamics(q, v, tau, method=MATRICES)
+        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+        np.testing.assert_allclose(robot.forward_dynamics(q, v, tau), expected, rtol=1e-8, atol=1e-8)
+        straight = robot._compiler.kernel("forward_dynamics", {"method": USUAL})
+        assert not isinstance(straight, RolledKernel)
+
+    def test_another_thread_gives_up_while_loads_are_gathered(self, robot, monkeypatch):
+        """The loop takes wrenches on all bodies, what was gathered for straight-line code are those on some."""
+        q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 4, robot.nv))
+        push = {"l3": np.random.default_rng(1).uniform(-1, 1, (4, 6))}
+        expected = robot.with_backend("reference").inverse_dynamics(q, v, a, push)
+        make = compiled.Compiler.kernel
+
+        def meanwhile(compiler, name, options=None, loaded=()):
+            compiler.give_up(name, options)
+            return make(compiler, name, options, loaded)
+
+        monkeypatch.setattr(compiled.Compiler, "kernel", meanwhile)
+        np.testing.assert_allclose(robot.inverse_dynamics(q, v, a, push), expected, rtol=1e-10, atol=1e-10)
+        assert {loaded for _, _, loaded in robot._compiler._kernels} == {tuple(range(12))}
 
 
 def long_chain(n):

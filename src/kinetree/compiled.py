@@ -41,6 +41,9 @@ ROLLED = (
 )  # fmt: skip
 """Algorithms that can be loops."""
 
+USUAL_METHOD = "articulated_body"
+"""Of forward dynamics; the others are made of matrices and cannot be loops."""
+
 QUATERNION_TOLERANCE = 1e-6
 """How far a quaternion's length may be from one before it is refused."""
 
@@ -106,7 +109,7 @@ class Compiler:
         self.tree = tree
         self.single_precision = single_precision
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
-        self._too_long: set[str] = set()
+        self._too_long: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
 
     @cached_property
@@ -130,7 +133,9 @@ class Compiler:
     def _make(self, algorithm: Algorithm, options: Mapping[str, Any], loaded: tuple[int, ...]) -> Kernel:
         lengths = algorithm.lengths(self.tree) + ((6 * len(loaded),) if loaded else ())
         shape = algorithm.shape(self.tree, options)
-        if self._loops(algorithm.name):
+        if self._loops(algorithm.name, options):
+            if loaded and len(loaded) < len(self.tree.bodies):
+                raise TooLong  # another thread gave the straight-line code up since our loads were gathered
             return self._make_rolled(algorithm, options, lengths, shape, bool(loaded))
         key = None
         if self._model_key is not None:
@@ -155,15 +160,15 @@ class Compiler:
         """Whether this tree is too large to be unrolled."""
         return len(self.tree.bodies) > LARGEST_UNROLLED
 
-    def _loops(self, name: str) -> bool:
+    def _loops(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
         """Whether an algorithm is not to become straight-line code."""
-        return self.rolled or name in self._too_long
+        return self.rolled or (name, _method(options)) in self._too_long
 
     def handles(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
         """Whether there is machine code for an algorithm: for large trees only for those that can be rolled."""
-        if not self._loops(name):
+        if not self._loops(name, options):
             return True
-        usual = (options or {}).get("method", "articulated_body") == "articulated_body"
+        usual = _method(options) == USUAL_METHOD
         return (name in ROLLED or name in PRODUCTS) and usual and not self.tree.has_followers
 
     def _make_rolled(
@@ -187,17 +192,23 @@ class Compiler:
             schedule=lambda: roll(algorithm.function, self.tree, layouts, dict(options)),
         )
 
-    def give_up(self, name: str) -> None:
-        """Do without straight-line code of an algorithm, which would be too long; say so if nothing is as fast."""
+    def give_up(self, name: str, options: Mapping[str, Any] | None = None) -> None:
+        """Do without straight-line code of an algorithm, which would be too long; say so if nothing is as fast.
+
+        Its other methods keep theirs, which may well be shorter.
+        """
+        method = _method(options)
+        form = (name, method)
         with self._lock:
-            if name in self._too_long:
+            if form in self._too_long:
                 return
-            self._too_long.add(name)
-            self._kernels = {key: kernel for key, kernel in self._kernels.items() if key[0] != name}
-        if not self.handles(name):
+            self._too_long.add(form)
+            self._kernels = {key: k for key, k in self._kernels.items() if (key[0], _method(dict(key[1]))) != form}
+        if not self.handles(name, options):
+            by = "" if method == USUAL_METHOD else f" by {method!r}"
             warnings.warn(
-                f"{name} of {self.tree.name!r} would be more than {LONGEST_CODE:,} operations, too many to compile: "
-                "the slower reference is used instead. Batches make up for much of that; "
+                f"{name} of {self.tree.name!r}{by} would be more than {LONGEST_CODE:,} operations, too many to "
+                "compile: the slower reference is used instead. Batches make up for much of that; "
                 "with_backend('reference') does the same without this warning",
                 KinetreeWarning,
                 stacklevel=callers_level(),
@@ -256,7 +267,9 @@ class Compiler:
         self, name: str, options: Mapping[str, Any] | None, fallback: Callable[..., Any], doc: str
     ) -> Entry | None:
         """A built-in function for the plain form of an algorithm; None where that cannot be."""
-        if name not in DIRECT + STACKED + WITH_OPTIONS or self.single_precision or self._loops(name) or not available():
+        if name not in DIRECT + STACKED + WITH_OPTIONS or self.single_precision or not available():
+            return None
+        if self._loops(name, options):
             return None
         kernel = self.kernel(name, options)
         try:
@@ -270,20 +283,25 @@ class Compiler:
     ) -> np.ndarray:  # fmt: skip
         """Evaluate; raises :class:`TooLong` if the code would be that and there is no other."""
         loaded = tuple(sorted(loads))
-        if loaded and self._loops(name):  # a loop treats all bodies alike
+        if loaded and self._loops(name, options):  # a loop treats all bodies alike
             loads = {i: loads.get(i, np.zeros(6)) for i in range(len(self.tree.bodies))}
             loaded = tuple(loads)
-        kernel, six = self.kernel(name, options, loaded), []
+        six = []
         if loaded:
             batch = np.broadcast_shapes(*(load.shape[:-1] for load in loads.values()))
             six = [np.concatenate([np.broadcast_to(loads[i], (*batch, 6)) for i in loaded], axis=-1)]
         try:
-            return _run(kernel, *arrays, *six, out=out, threads=threads)
+            return _run(self.kernel(name, options, loaded), *arrays, *six, out=out, threads=threads)
         except TooLong:
-            self.give_up(name)
+            self.give_up(name, options)
             if not self.handles(name, options):
                 raise
             return self(name, options, arrays, loads, out, threads)
+
+
+def _method(options: Mapping[str, Any] | None) -> str:
+    """Which of its methods an algorithm is to use, where it has several."""
+    return str((options or {}).get("method", USUAL_METHOD))
 
 
 def _run(kernel: Kernel, *arrays: np.ndarray, out: np.ndarray | None = None, threads: int = 1) -> np.ndarray:

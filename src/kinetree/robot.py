@@ -1256,7 +1256,7 @@ class Robot:
         try:
             prepare(self._compiler.kernel(name, options), not batch, batch)
         except TooLong:
-            self._compiler.give_up(name)
+            self._compiler.give_up(name, options)
             self._prepare(name, options, batch)
             return
         self._go_direct(name, options, (1,) if batch else ())
