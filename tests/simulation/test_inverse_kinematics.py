@@ -381,6 +381,18 @@ def test_quaternions_of_rotations():
         (("tip", np.eye(4)), {"joints": ["l9_joint"]}, UnknownNameError, "l0_joint"),
         (("tip", np.eye(4)), {"threads": 0}, OptionError, "threads"),
         (([], []), {}, OptionError, "at least one"),
+        ((None, np.eye(4)), {}, OptionError, "frame must be a name"),
+        ((["tip"], None), {}, OptionError, "pose must be a list"),
+        (("tip", None), {}, ShapeError, "pose of 'tip' .* there is None in it"),
+        (("tip", "far away"), {}, ShapeError, "there is text in it"),
+        (("tip", [[1.0, 2.0], [3.0]]), {}, ShapeError, "different lengths"),
+        (("tip", np.eye(4) + 0j), {}, ShapeError, "pose of 'tip' has complex numbers"),
+        (("tip", np.eye(4), [0.0, 0j]), {}, ShapeError, "q_guess has complex numbers"),
+        (("tip", np.tile(np.eye(4), (3, 1, 1)), np.zeros((2, 2))), {}, ShapeError, r"pose: \(3,\), q_guess: \(2,\)"),
+        (("tip", np.eye(4)), {"what": None}, OptionError, "what must be one of"),
+        (("tip", np.eye(4)), {"joints": 3}, OptionError, "joints must be a list"),
+        (("tip", np.eye(4)), {"tolerance": "small"}, OptionError, "tolerance"),
+        (("tip", np.eye(4)), {"iterations": True}, OptionError, "iterations"),
     ],
 )
 def test_bad_questions_are_refused(arguments, options, error, message):

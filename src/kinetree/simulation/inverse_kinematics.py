@@ -166,7 +166,7 @@ def inverse_kinematics(
     _check_threads(threads)
     steps = stepper(robot, tuple(goal.aim for goal in goals), _moving(robot, joints))
     start = _start(robot, q_guess, steps)
-    batch = np.broadcast_shapes(batch, start.shape[:-1])
+    batch = _common_batch(batch, start.shape[:-1])
     first = np.broadcast_to(start, (*batch, robot.nq)).reshape(-1, robot.nq)
     numbers = np.concatenate([x for goal in goals for x in goal.numbers(batch)], axis=-1)
     best = _Search(steps, numbers, tolerance, iterations, threads).best(robot, first, attempts, rng)
@@ -248,9 +248,9 @@ def _improve(best: Lanes, which: Array, other: Lanes) -> None:
 
 
 def _goals(robot: Robot, frame: Any, pose: Any, what: Any) -> tuple[list[_Goal], tuple[int, ...]]:
-    frames = [frame] if isinstance(frame, str) else list(frame)
-    poses = [pose] if isinstance(frame, str) else list(pose)
-    kinds = [what] * len(frames) if isinstance(what, str) else list(what)
+    frames = [frame] if isinstance(frame, str) else _listed(frame, "frame", "a name or a list of names")
+    poses = [pose] if isinstance(frame, str) else _listed(pose, "pose", "a list, one for each of the frames")
+    kinds = [what] * len(frames) if isinstance(what, str) else _listed(what, "what", f"one of {WHAT} or a list of them")
     if not frames:
         raise OptionError("inverse kinematics needs at least one frame")
     if not len(frames) == len(poses) == len(kinds):
@@ -263,11 +263,33 @@ def _goals(robot: Robot, frame: Any, pose: Any, what: Any) -> tuple[list[_Goal],
         raise ShapeError(f"the batches of the poses do not fit together: {', '.join(map(str, shapes))}") from None
 
 
+def _listed(value: Any, name: str, meaning: str) -> list[Any]:
+    """The items of an argument that may be a list."""
+    try:
+        return list(value)
+    except TypeError:
+        raise OptionError(f"{name} must be {meaning}, not {value!r}") from None
+
+
+def _common_batch(poses: tuple[int, ...], guesses: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(poses, guesses)
+    except ValueError:
+        raise ShapeError(f"batches do not fit together: pose: {poses}, q_guess: {guesses}") from None
+
+
+def _real(array: Array, name: str) -> Array:
+    """The same array, which must not be complex: a search has no derivative along imaginary steps."""
+    if np.iscomplexobj(array):
+        raise ShapeError(f"{name} has complex numbers in it: inverse kinematics takes real ones")
+    return array
+
+
 def _goal(robot: Robot, frame: str, pose: Any, what: str) -> _Goal:
     robot.model.frame(frame)
     if what not in WHAT:
         raise UnknownNameError("kind of goal", what, WHAT)
-    array = np.asarray(pose, dtype=float)
+    array = _real(as_array(pose, (), f"the {what} of {frame!r}"), f"the {what} of {frame!r}")
     position: Array | None = None
     rotation: Array | None = None
     if array.shape[-2:] == (4, 4):
@@ -294,10 +316,10 @@ def _check_rotation(rotation: Array, frame: str) -> None:
 
 
 def _check_numbers(tolerance: float, iterations: int, attempts: int) -> None:
-    if not tolerance > 0:
+    if not isinstance(tolerance, (int, float, np.integer, np.floating)) or not tolerance > 0:
         raise OptionError(f"tolerance must be positive, not {tolerance!r}")
     for name, value in (("iterations", iterations), ("attempts", attempts)):
-        if not isinstance(value, (int, np.integer)) or value < 1:
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
             raise OptionError(f"{name} must be a whole number from 1, not {value!r}")
 
 
@@ -307,7 +329,7 @@ def _moving(robot: Robot, joints: Sequence[str] | None) -> frozenset[int]:
         return frozenset(range(robot.nv))
     if isinstance(joints, str):
         raise OptionError(f"joints must be a list of names, such as [{joints!r}]")
-    places = [robot.joint(name).v_slice for name in joints]
+    places = [robot.joint(name).v_slice for name in _listed(joints, "joints", "a list of names")]
     return frozenset(k for place in places for k in range(place.start, place.stop))
 
 
@@ -318,7 +340,7 @@ def _start(robot: Robot, guess: ArrayLike | None, steps: Stepper) -> Array:
         outside = (start < low) | (start > high)
         start[outside] = 0.5 * (np.maximum(low, -np.pi) + np.minimum(high, np.pi))[outside]
         return np.clip(start, low, high)
-    start = robot._q(guess, "q_guess")
+    start = _real(robot._q(guess, "q_guess"), "q_guess")
     outside = (start < low - 1e-12) | (start > high + 1e-12)
     if np.any(outside):
         k = int(np.argwhere(outside)[0][-1])
