@@ -513,6 +513,18 @@ def test_approaching_contacts_need_an_impact_first():
     assert leaving.acceleration[5] == pytest.approx(-9.81)
 
 
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_states_that_are_not_finite_are_not_taken_for_open_contacts(backend):
+    rigid = RigidContacts(block().with_backend(backend), contacts_at(CORNERS, friction=0.4))
+    for number in (np.nan, np.inf):
+        with pytest.raises(kt.StateError, match=r"block\(-0\.5, -0\.3, -0\.2\).*finite"):
+            rigid.forces(np.append(LEVEL[:6], number), np.zeros(6))
+        with pytest.raises(kt.StateError, match="finite"):
+            rigid.forces(LEVEL, np.append(np.zeros(5), number))
+        with pytest.raises(kt.StateError, match="tau"):
+            rigid.forces(LEVEL, np.zeros(6), np.append(np.zeros(5), number))
+
+
 def test_bad_input_is_named():
     robot = block()
     with pytest.raises(kt.OptionError, match="at least one"):
@@ -531,6 +543,14 @@ def test_bad_input_is_named():
         RigidContacts(robot, [Contact("block")], shape="round")
     with pytest.raises(kt.OptionError, match="even"):
         RigidContacts(robot, [Contact("block")], sides=5)
+    with pytest.raises(kt.OptionError, match="even"):
+        RigidContacts(robot, [Contact("block")], sides=4.0)
+    with pytest.raises(kt.UnknownNameError, match="lemke"):
+        RigidContacts(robot, [Contact("block", friction=0.5)], method="simplex")
+    for option in ("gap_tolerance", "speed_tolerance"):
+        for size in (-1e-6, math.nan):  # with these every contact would silently be open
+            with pytest.raises(kt.OptionError, match=option):
+                RigidContacts(robot, [Contact("block")], **{option: size})
     with pytest.raises(kt.ShapeError, match="one state"):
         RigidContacts(robot, [Contact("block")]).look(np.tile(LEVEL, (2, 1)), np.zeros((2, 6)))
     bad = RigidContacts(robot, [Contact("block")], constraints=lambda q, v: (np.zeros((1, 3)), np.zeros(1)))

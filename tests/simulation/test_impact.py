@@ -192,6 +192,15 @@ def test_leaving_contacts_are_left_alone():
     assert blow.energy_lost == 0.0
 
 
+def test_a_blow_from_nowhere_is_refused():
+    """A gap that is NaN is not open: the velocity must not come out as if nothing had been struck."""
+    rigid, q = cradle(2)
+    with pytest.raises(kt.StateError, match="finite"):
+        impact(rigid, [q[0], np.nan], [1.0, 0.0])
+    with pytest.raises(kt.StateError, match="finite"):
+        impact(rigid, q, [np.nan, 0.0])
+
+
 def test_bad_input_is_named():
     rigid, q = cradle(3)
     with pytest.raises(kt.OptionError, match="from 0 to 1"):

@@ -119,6 +119,18 @@ def test_edge_of_sliding(less, moves):
     assert way == pytest.approx(0.5 * G * (math.sin(angle) - mu * math.cos(angle)) if moves else 0.0, abs=1e-9)
 
 
+@pytest.mark.parametrize("less", [2e-9, 1e-8, 3e-8])
+def test_a_hair_beyond_the_edge_of_sliding_goes_on(less):
+    """Slips too slow for the integrator to follow do not begin and end for ever."""
+    mu = math.tan(0.3) * (1 - less)
+    contacts = contacts_at(CORNERS, friction=mu, surface=Plane.inclined(0.3))
+    record = simulate_rigid(block(), contacts, on_slope(0.3), time=0.05, output=3)
+    assert record.status == "complete"
+    assert len(record.events) == 4
+    assert np.max(np.abs(record.v)) < 2e-8  # closed form: 0.05 g sin(0.3) less
+    assert np.all(np.linalg.norm(record.contact_forces, axis=2) > 0.0)
+
+
 def test_a_push_that_grows_makes_it_slip_when_it_must():
     """Force 4 t on 2 kg with mu = 0.3: slips at mu m g / 4, after that x'' = (4 t - mu m g) / m."""
     mu, mass = 0.3, 2.0

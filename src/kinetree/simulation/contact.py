@@ -31,7 +31,7 @@ from ..model.tree import BASE, Model
 from ..robot import Robot
 from ..spatial import Motion, Scalar, Vec3
 from ..spatial.dual import Dual
-from .complementarity import NoSolutionError
+from .complementarity import METHODS, NoSolutionError
 from .contact_problem import ContactProblem, named
 from .surfaces import Ball, Grid, HeightField, Plane, Spot, Triple, touch
 
@@ -281,8 +281,13 @@ class RigidContacts:
                 raise ModelError(f"contact {c.name!r} is between two places that never move against each other")
         if shape not in FRICTION_SHAPES:
             raise UnknownNameError("shape of the friction limit", shape, FRICTION_SHAPES)
-        if sides < 4 or sides % 2:
-            raise OptionError(f"a friction pyramid has an even number of sides from 4, not {sides}")
+        if isinstance(sides, bool) or not isinstance(sides, (int, np.integer)) or sides < 4 or sides % 2:
+            raise OptionError(f"a friction pyramid has an even number of sides from 4, not {sides!r}")
+        if method not in METHODS:
+            raise UnknownNameError("method of complementarity", method, METHODS)
+        for tolerance, size in (("gap_tolerance", gap_tolerance), ("speed_tolerance", speed_tolerance)):
+            if not (math.isfinite(size) and size >= 0.0):
+                raise OptionError(f"{tolerance} must be zero or positive, not {size!r}")
         self.constraints, self.shape, self.sides, self.method = constraints, shape, sides, method
         self.gap_tolerance, self.speed_tolerance = gap_tolerance, speed_tolerance
         self.mu = np.array([c.friction for c in self.contacts])
@@ -368,11 +373,13 @@ class RigidContacts:
         Raises
         ------
         StateError
-            If a closed contact is approaching: the impact comes first.
+            If a closed contact is approaching: the impact comes first.  If the state or the forces are
+            not finite: then nobody can tell which contacts are closed.
         NoSolutionError
             If there are no contact forces that satisfy all conditions.
         """
         state = self.look(q, v)
+        self.check_finite(state)
         touching = self.touching(state)
         hit = touching & (state.velocity[:, 0] < -self.speed_tolerance)
         if np.any(hit):
@@ -382,7 +389,21 @@ class RigidContacts:
                 "impact has to be resolved first, see kinetree.simulation.impact"
             )
         closed = np.flatnonzero(touching & (state.velocity[:, 0] <= self.speed_tolerance))
-        return self.solve(state, self.mobility(q, v, tau, wrenches), closed)
+        with np.errstate(invalid="ignore"):  # said below
+            mobility = self.mobility(q, v, tau, wrenches)
+        if not np.all(np.isfinite(mobility.free)):
+            raise StateError("the accelerations without contact are not finite; check v, tau and wrenches")
+        return self.solve(state, mobility, closed)
+
+    def check_finite(self, state: ContactState) -> None:
+        """Refuse states in which a contact is nowhere: one that is neither open nor closed has no answer."""
+        lost = ~(np.isfinite(state.gap) & np.all(np.isfinite(state.velocity), axis=1))
+        if np.any(lost):
+            k = int(np.flatnonzero(lost)[0])
+            raise StateError(
+                f"contact {self.contacts[k].name!r} has a gap of {state.gap[k]:.3g} m, its spot velocities "
+                f"{state.velocity[k]}: q and v must be finite"
+            )
 
     def touching(self, state: ContactState) -> Array:
         """Which gaps are closed."""

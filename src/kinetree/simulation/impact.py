@@ -92,11 +92,17 @@ def impact(
     Returns
     -------
     Impact
+
+    Raises
+    ------
+    StateError
+        If the state is not finite: then nobody can tell what strikes.
     """
     if rule not in RULES:
         raise UnknownNameError("rule of impact", rule, RULES)
     rate = as_array(v, (contacts.robot.nv,), "v")
     state = contacts.look(q, rate)
+    contacts.check_finite(state)
     e = _restitutions(contacts, restitution)
     taking_part = contacts.touching(state) if closed is None else np.asarray(closed, dtype=bool)
     inverse = contacts.mobility(q, rate).inverse

@@ -281,9 +281,17 @@ class RigidRun:
         except NoSolutionError as problem:
             raise Fault(str(problem), now.time) from problem
         rates = now.state.jacobian @ found.acceleration + now.state.bias
-        still = 10.0 * self.contacts.resolution(now.state, now.mobility, closed)
+        still = self.still(now, closed)
         lasts = np.all(np.abs(rates[closed, 0]) <= still) and np.all(np.abs(rates[sticking, 1:]) <= still)
         return (found.local, found.acceleration, True) if lasts else (local, a, False)
+
+    def still(self, now: Instant, closed: Array) -> float:
+        """Accelerations of spots (m/s^2) with which they still count as closed, and as sticking.
+
+        The same for modes that are chosen and for those that last: a slip which begins so slowly would be
+        lost in the integrator's errors, and begin and end for ever.
+        """
+        return 10.0 * self.contacts.resolution(now.state, now.mobility, closed)
 
     def lasts(self, now: Instant) -> bool:
         """Whether the modes are consistent: nothing pulls, and friction is within its limit."""
@@ -469,16 +477,20 @@ class RigidRun:
     def _modes(self, now: Instant, found: ContactForces, near: Array) -> Mode:
         closed, sticking, sliding = [], set(), {}
         rates = now.state.jacobian @ found.acceleration + now.state.bias
+        still = self.still(now, near)
         for k in near.tolist():
             if found.mode[k] == "breaking":
                 continue
             closed.append(k)
-            if found.mode[k] == "sticking":
+            if found.mode[k] == "closed":
+                continue
+            along, moves = now.state.velocity[k, 1:], True
+            if np.linalg.norm(along) <= self.contacts.speed_tolerance:
+                along = rates[k, 1:]
+                moves = bool(np.max(np.abs(along)) > still)
+            if found.mode[k] == "sticking" or not moves:
                 sticking.add(k)
-            elif found.mode[k] == "sliding":
-                along = now.state.velocity[k, 1:]
-                if np.linalg.norm(along) <= self.contacts.speed_tolerance:
-                    along = rates[k, 1:]
+            else:
                 sliding[k] = along @ now.state.axes[k, 1:] / np.linalg.norm(along)
         return Mode(tuple(closed), frozenset(sticking), sliding)
 
