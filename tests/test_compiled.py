@@ -562,6 +562,15 @@ class TestCodeThatWouldBeTooLong:
         straight = robot._compiler.kernel("forward_dynamics", {"method": USUAL})
         assert not isinstance(straight, RolledKernel)
 
+    def test_wrenches_along_world_axes_where_poses_are_too_long(self, robot, monkeypatch):
+        monkeypatch.setattr(compiled, "LONGEST_CODE", 30)
+        q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 4, robot.nv))
+        push = {"l7": kt.Wrench(force=(1, 2, 3), axes="world")}
+        with pytest.warns(kt.KinetreeWarning, match="pose of 'chain' would be more than 30 operations"):
+            found = robot.inverse_dynamics(q, v, a, push)
+        expected = robot.with_backend("reference").inverse_dynamics(q, v, a, push)
+        np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+
     def test_another_thread_gives_up_while_loads_are_gathered(self, robot, monkeypatch):
         """The loop takes wrenches on all bodies, what was gathered for straight-line code are those on some."""
         q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 4, robot.nv))

@@ -1355,12 +1355,13 @@ class Robot:
 
     def _poses_at(self, q: Array) -> Callable[[str], Transform]:
         """Poses of frames at a configuration that has been checked, by machine code where there is any."""
-        compiler = self._compiler
-        if compiler is not None and compiler.handles("pose") and not np.iscomplexobj(q):
-            return lambda name: _as_transform(compiler("pose", {"frame": name}, [q], {}, None, 1))
+        compiler = None if np.iscomplexobj(q) else self._compiler
         posed: list[kinematics.Posed] = []
 
         def pose(name: str) -> Transform:
+            if compiler is not None and compiler.handles("pose"):
+                with suppress(TooLong):
+                    return _as_transform(compiler("pose", {"frame": name}, [q], {}, None, 1))
             posed[:] = posed or kinematics.poses(self.model, split(q))
             return kinematics.of_frame(self.model, name, posed)[2]
 

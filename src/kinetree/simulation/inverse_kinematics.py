@@ -42,7 +42,8 @@ class Solution:
     Attributes
     ----------
     q : ndarray, shape (..., nq)
-        Configurations, within the joint limits.
+        Configurations, within the joint limits; a joint that mimics another goes where that one takes it,
+        whatever its own limits are.
     reached : ndarray of bool, shape (...)
         Whether every frame is where it was asked to be.
     position_error : ndarray, shape (..., frames)
