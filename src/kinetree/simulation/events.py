@@ -43,6 +43,8 @@ class Event:
             raise OptionError(f"an event is a function of (t, q, v), not {self.function!r}")
         if self.direction not in (-1, 0, 1):
             raise OptionError(f"the direction of an event is -1, 0 or 1, not {self.direction!r}")
+        if self.reset is not None and not callable(self.reset):
+            raise OptionError(f"the reset of an event is a function of (t, q, v), not {self.reset!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +61,8 @@ class Occurrence:
 def as_events(given: Any) -> tuple[Event, ...]:
     """Events from functions (which may carry ``terminal`` and ``direction``, as SciPy's do) or :class:`Event`."""
     listed: Iterable[Any] = (given,) if callable(given) or isinstance(given, Event) else given
+    if not isinstance(listed, Iterable):
+        raise OptionError(f"events are functions of (t, q, v), Event objects or a list of them, not {given!r}")
     found = []
     for k, item in enumerate(listed):
         if not isinstance(item, Event):

@@ -106,12 +106,13 @@ def is_too_long(robot: Robot, law: Any) -> bool:
     return len(graph) > LONGEST_LAW
 
 
-def initial_state(robot: Robot, q0: Any, v0: Any) -> tuple[Array, Array]:
-    """Check where the motion starts."""
-    q = robot.neutral() if q0 is None else robot._q(q0, "q0")
-    v = np.zeros(robot.nv) if v0 is None else as_array(v0, (robot.nv,), "v0", f"{robot.nv} = nv")
-    batch_shape(q0=(q, 1), v0=(v, 1))
-    for array, what, names in ((q, "q0", robot.q_names), (v, "v0", robot.v_names)):
+def initial_state(robot: Robot, q0: Any, v0: Any, called: tuple[str, str] = ("q0", "v0")) -> tuple[Array, Array]:
+    """Check where the motion starts; ``called`` are its names in messages."""
+    first, second = called
+    q = robot.neutral() if q0 is None else robot._q(q0, first)
+    v = np.zeros(robot.nv) if v0 is None else as_array(v0, (robot.nv,), second, f"{robot.nv} = nv")
+    batch_shape(**{first: (q, 1), second: (v, 1)})
+    for array, what, names in ((q, first, robot.q_names), (v, second, robot.v_names)):
         if np.iscomplexobj(array):
             raise StateError(f"{what} is complex")
         bad = ~np.isfinite(array)
@@ -119,11 +120,11 @@ def initial_state(robot: Robot, q0: Any, v0: Any) -> tuple[Array, Array]:
             name = names[int(np.argmax(bad))]
             raise StateError(f"{what} is {array[np.argmax(bad)]} at joint {name!r}: a motion cannot start there")
     if robot.model.loops:
-        _check_closed(robot, q, v)
+        _check_closed(robot, q, v, called)
     return q, v
 
 
-def _check_closed(robot: Any, q: Array, v: Array) -> None:
+def _check_closed(robot: Any, q: Array, v: Array, called: tuple[str, str]) -> None:
     """Refuse states in which loops are open or being torn open; lanes that are no numbers say nothing."""
     gaps = np.nan_to_num(np.abs(robot.loop_gaps(q)), nan=0.0)
     gap = float(np.max(gaps, initial=0.0))
@@ -131,7 +132,8 @@ def _check_closed(robot: Any, q: Array, v: Array) -> None:
         lane, worst = _largest(gaps)
         name = robot.constraint_names[worst]
         raise StateError(
-            f"q0 leaves loops open by {gap:.3g} (m, rad){lane} at joint {name!r}: start from robot.project(q0, v0)"
+            f"{called[0]} leaves loops open by {gap:.3g} (m, rad){lane} at joint {name!r}: start from "
+            f"robot.project({', '.join(called)})"
         )
     shape = (*np.broadcast_shapes(q.shape[:-1], v.shape[:-1]), -1)
     states, rates = (np.broadcast_to(x, (*shape[:-1], x.shape[-1])) for x in (q, v))
@@ -143,8 +145,8 @@ def _check_closed(robot: Any, q: Array, v: Array) -> None:
     if np.any(off.max(axis=-1, initial=0.0) > CLOSED * (1.0 + size)):
         lane, worst = _largest(off / (1.0 + size)[..., None])
         raise StateError(
-            f"v0 tears loops open, at joint {robot.v_names[worst]!r} by {off.max():.3g}{lane}: start from "
-            "robot.project(q0, v0)"
+            f"{called[1]} tears loops open, at joint {robot.v_names[worst]!r} by {off.max():.3g}{lane}: start from "
+            f"robot.project({', '.join(called)})"
         )
 
 

@@ -132,6 +132,8 @@ def _size_of(tree: Model) -> str:
 def _named(tree: Model, names: Sequence[str]) -> list[Joint]:
     if isinstance(names, str):
         raise OptionError(f"coordinates is a list of names of joints; for a single one write [{names!r}]")
+    if not isinstance(names, Sequence):
+        raise OptionError(f"coordinates is a list of names of joints, not {names!r}")
     own = {j.name: j for j in tree.joints if not j.mimic}
     for name in names:
         if name not in own:

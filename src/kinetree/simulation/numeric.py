@@ -33,6 +33,9 @@ LONGEST_AROUND_LOOPS = 100_000
 Some seconds of compiling at most, which a hundred evaluations in plain Python would take, too.
 """
 
+STAGES = np.linspace(0.0, 1.0, 21)
+"""Parts of a step at which one looks for why it failed: all stages of all formulas are near one of them."""
+
 JUST_AHEAD = (0.0, 1e-12, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
 """How far ahead (s) one looks for why an integrator could not go on."""
 
@@ -191,7 +194,7 @@ class Equation:
         """What a controller in plain Python answers, checked."""
         assert self.function is not None
         with blaming("the controller", t):
-            answer = self.function(t, self.robot.normalize(q), v)
+            answer = self.function(t, np.array(self.robot.normalize(q)), v.copy())  # whatever it does to them
         try:
             if answer is None:
                 raise TypeError
@@ -226,9 +229,17 @@ class Equation:
                 return Fault(f"the controller returned {tau[lost][0]} for joint {name!r}", t, name)
         return None
 
+    def lost_control_within(self, t: float, state: State, end: float) -> Fault | None:
+        """The same in a step that failed: about where its stages were, and at their times where it began."""
+        later = (end - t) * STAGES
+        standing = (np.repeat(x[None], len(later), axis=0) for x in state)
+        return self._lost_control_ahead(t, state, later) or self.lost_control(t + later, *standing)
+
     def lost_control_after(self, t: float, state: State, end: float) -> Fault | None:
         """The same where an integrator has come to a stand: there and just ahead, as the motion goes on."""
-        ahead = np.minimum(JUST_AHEAD, end - t)
+        return self._lost_control_ahead(t, state, np.minimum(JUST_AHEAD, end - t))
+
+    def _lost_control_ahead(self, t: float, state: State, ahead: Array) -> Fault | None:
         q, v, z = (np.repeat(x[None], len(ahead), axis=0) for x in state)
         if not (np.isfinite(q).all() and np.isfinite(v).all()):
             return None

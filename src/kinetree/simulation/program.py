@@ -26,6 +26,8 @@ Law = Callable[..., list[Any]]
 _MADE: dict[str, Any] = {}
 """Kernels of this process by the digest of what they were made from."""
 
+_MAKING = threading.Lock()
+
 MOST_KEPT = 100
 """Kernels that are kept for the next simulation with the same laws."""
 
@@ -53,11 +55,13 @@ def kernel_of(name: str, traced: Traced, argument_names: tuple[str, ...]) -> Ker
 def once(content: str, make: Callable[[str], Any]) -> Any:
     """A kernel with this content: one made before, or a new one; ``make`` gets the key it is kept on disk under."""
     key = cache.digest(_fingerprint(), content)
-    if key not in _MADE:
-        if len(_MADE) >= MOST_KEPT:
-            _MADE.pop(next(iter(_MADE)), None)
-        _MADE[key] = make(key)
-    return _MADE[key]
+    with _MAKING:  # another thread may be about to drop this very kernel, or to make the same one
+        made = _MADE.get(key)
+        if made is None:
+            if len(_MADE) >= MOST_KEPT:
+                _MADE.pop(next(iter(_MADE)))
+            made = _MADE[key] = make(key)
+    return made
 
 
 class Program:

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..arrays import as_array
-from ..errors import KinetreeError, KinetreeWarning, OptionError, SingularityWarning, callers_level
+from ..errors import KinetreeError, KinetreeWarning, OptionError, ShapeError, SingularityWarning, callers_level
 from ..robot import Robot
 from .energy import Energies
 from .events import Event, Occurrence, crosses, locate
 from .fault import Fault, blaming
+from .given import initial_state
 from .integrators import ADAPTIVE
 from .numeric import Array, Equation, Observed, State
 from .progress import Progress
@@ -120,19 +120,21 @@ class Run:
         self._sample_start(state)
         if self.begin == reach:
             return None
-        self._check(self.begin, state)
+        before = self.begin, state
+        self._check(*before, before)
         if self.equation.function is not None:
             self.equation.ask(self.begin, state[0], state[1])
         stepper = self._stepper(state, reach)
         values = [self._value(e, self.begin, state) for e in self.events]
         with Progress(self.begin, self.end, progress) as bar:
             while stepper.t < reach:
+                before = stepper.t, stepper.state
                 if self.events or self.wanted is None or self._next == len(self.wanted):
                     stepper.step()
                 else:
                     stepper.leap(float(self.wanted[self._next]))
                 self.n_steps = stepper.n_steps
-                self._check(stepper.t, stepper.state)
+                self._check(stepper.t, stepper.state, before)
                 if not self._pass_events(stepper, values):
                     return self.happened[-1].name
                 self._sample(stepper, stepper.t, stepper.state)
@@ -143,7 +145,10 @@ class Run:
 
     def _value(self, event: Event, t: float, state: State) -> float:
         with blaming(f"event {event.name!r}", t):
-            value = event.function(t, state[0], state[1])
+            value = event.function(t, state[0].copy(), state[1].copy())  # whatever it does to them
+        if isinstance(value, (bool, np.bool_)):
+            told = f"event {event.name!r} returned {value}, which does not pass through zero: return a number that does"
+            raise Fault(told, t)
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -211,8 +216,13 @@ class Run:
             after = event.reset(t, state[0].copy(), state[1].copy())
         try:
             q, v = after
-            return self.robot._q(q, "q"), as_array(v, (self.robot.nv,), "v"), state[2]
-        except (TypeError, ValueError) as problem:
+            if q is None or v is None:
+                raise TypeError("q and v are wanted, one of them is None")
+            q, v = initial_state(self.robot, q, v, called=("q", "v"))
+            if q.ndim > 1 or v.ndim > 1:
+                raise ShapeError(f"one q and one v are wanted, got shapes {q.shape} and {v.shape}")
+            return q, v, state[2]
+        except (TypeError, ValueError, KinetreeError) as problem:
             raise Fault(f"the reset of event {event.name!r} returned no state: {problem}", t) from None
 
     # ------------------------------------------------------------------ samples
@@ -236,17 +246,15 @@ class Run:
         self.times.append(t)
         self.states.append(state)
 
-    def _check(self, t: float, state: State) -> None:
+    def _check(self, t: float, state: State, before: tuple[float, State]) -> None:
         """Stop when the motion has no bound, and say why."""
         if not is_motion(state):
-            raise self._why(t, state)
+            raise self._why(t, state, *before)
 
-    def _why(self, t: float, state: State) -> Fault:
-        before_t, before = (self.times[-1], self.states[-1]) if self.times else (t, state)
+    def _why(self, t: float, state: State, since: float, before: State) -> Fault:
+        """What went wrong in the step from ``since`` on: a controller that was lost at one of its stages, or growth."""
         names = self.robot.v_names
-        times = np.array([before_t, 0.5 * (before_t + t), t])  # of the stages of the step that failed
-        q, v, z = (np.repeat(x[None], len(times), axis=0) for x in before)
-        lost = self.equation.lost_control(times, q, v, z)
+        lost = self.equation.lost_control_within(since, before, t)
         if lost is not None:
             return lost
         speed = np.abs(state[1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -178,14 +179,17 @@ class Simulator:
         self.law, self.function = law_and_function(controller)
         self.span = getattr(controller, "span", (-np.inf, np.inf))
         if self.law is not None and is_too_long(robot, self.law):
-            whole, self.law = self.law, None
-            self.function = lambda t, q, v: whole(robot, t, q, v)
+            self.law, self.function = None, partial(self.law, robot)
         self.elements = force_elements(ground)
         self.friction, self.friction_speed = friction, friction_speed
         self.varied = varied_numbers(robot, parameters)
         if self.varied and (robot.model.loops or not unrolls(robot)):
             raise UnsupportedError("parameters of mechanisms with loops, and of very large trees, cannot be varied")
         self._equations: dict[bool, Equation] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to another process: what was given; laws are traced there, and found compiled on the disk."""
+        return self.__dict__ | {"_equations": {}}
 
     def equation(self, works: bool) -> Equation:
         """The equation of motion on arrays, with or without the works beside it."""

@@ -236,7 +236,7 @@ class ScipyStepper(Stepper):
         return complaint
 
     def _close_loops(self) -> None:
-        _ = self.state_at(self.t)  # the interpolation is made from what the step has left
+        self.dense = self.solver.dense_output()  # made from what the step has left
         self.state = self.project(self.state)
         self.solver.y = np.concatenate(self.state)
         self.solver.f = self._rate(self.t, self.solver.y)
@@ -257,10 +257,10 @@ class ScipyStepper(Stepper):
         return names[int(np.argmax(np.where(np.isfinite(a), np.abs(a), np.inf)))] if names else None
 
     def state_at(self, t: float) -> State:
-        """The state at a time within the last step."""
+        """The state at a time within the last step; its loops, open by the error of interpolation, are closed again."""
         if self.dense is None:
             self.dense = self.solver.dense_output()
-        return self._unit(self.dense(t))
+        return self.project(self._unit(self.dense(t)))
 
 
 class _Stiffness:
