@@ -244,7 +244,10 @@ class _Problem:
                 yield steps, coulomb(trial, self.cones)[0]
 
     def hardening(self, patience: int) -> Iterator[tuple[int, Array]]:
-        """Steps made, and forces of ever harder contacts, once they are hard enough to tell what rigid ones do."""
+        """Steps made, and forces of ever harder contacts, once they are hard enough to tell what rigid ones do.
+
+        If they never are, the forces of the hardest ones that were found.
+        """
         unit = float(np.max(self.mobility))
         soft, factor = unit, HARDENING
         steps, trial, _ = self.soft(soft, -self.d / (2.0 * unit), patience)
@@ -257,6 +260,7 @@ class _Problem:
                     yield steps, coulomb(trial, self.cones)[0]
                     steps = 0
             elif factor > 0.8:
+                yield steps, coulomb(trial, self.cones)[0]  # as hard as it goes
                 return
             else:
                 factor = factor**0.5
