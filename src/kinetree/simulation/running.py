@@ -237,10 +237,13 @@ class Run:
             if not self.times or self.times[-1] < until:
                 self._keep(until, state)
             return
-        while self._next < len(self.wanted) and self.wanted[self._next] <= until:
-            t = float(self.wanted[self._next])
-            self._keep(t, state if t == until else stepper.state_at(t))
-            self._next += 1
+        first, self._next = self._next, max(self._next, int(np.searchsorted(self.wanted, until, side="right")))
+        times = self.wanted[first : self._next].tolist()
+        within = [t for t in times if t != until]
+        for t, between in zip(within, stepper.states_at(within), strict=True):
+            self._keep(t, between)
+        for t in times[len(within) :]:
+            self._keep(t, state)
 
     def _keep(self, t: float, state: State) -> None:
         self.times.append(t)

@@ -61,6 +61,10 @@ class Stepper:
         """The state at a time within the last step."""
         raise NotImplementedError
 
+    def states_at(self, times: list[float]) -> list[State]:
+        """The same at several times."""
+        return [self.state_at(t) for t in times]
+
     def restart(self, t: float, state: State) -> None:
         """Go on from another state."""
         raise NotImplementedError
@@ -261,6 +265,14 @@ class ScipyStepper(Stepper):
         if self.dense is None:
             self.dense = self.solver.dense_output()
         return self.project(self._unit(self.dense(t)))
+
+    def states_at(self, times: list[float]) -> list[State]:
+        """The same at several times: all loops are closed at once."""
+        if not self.equation.tree.loops or len(times) < 2:
+            return super().states_at(times)
+        if self.dense is None:
+            self.dense = self.solver.dense_output()
+        return list(zip(*self.project(self._unit(self.dense(np.array(times)).T)), strict=True))
 
 
 class _Stiffness:
