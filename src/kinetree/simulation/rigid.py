@@ -334,7 +334,10 @@ class RigidRun:
                     continue
                 if at_once > MOST_AT_ONCE or len(self.happened) > self.most_events:
                     names = ", ".join(self.contacts.contacts[k].name for k in self.mode.closed)
-                    raise Fault(f"too many events follow one another (closed: {names or 'none'}); raise rest_speed", t)
+                    advice = "raise rest_speed"
+                    if self.contacts.shape == "pyramid" and self.mode.sliding:  # static friction less than sliding's
+                        advice = "take shape='cone': a pyramid lets go where friction of sliding, which is round, holds"
+                    raise Fault(f"too many events follow one another (closed: {names or 'none'}); {advice}", t)
                 if self.wanted is None:
                     self._keep(t, y)
                 y = self._decide(t, y)
