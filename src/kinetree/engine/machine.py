@@ -105,6 +105,11 @@ def assemble(text: str) -> bytes:
     try:
         module = binding().parse_assembly(text)
         module.verify()  # a malformed module would take the whole process down
+        for function in module.functions:
+            if not function.is_declaration:
+                # nothing here throws: without tables for unwinding there is nothing to register with the C++ runtime,
+                # which aborts the process when it is not content with what it finds there
+                function.add_function_attribute("nounwind")
         return bytes(_target().emit_object(module))
     except RuntimeError as problem:
         raise CompilationError(str(problem).splitlines()[0] if str(problem) else "LLVM failed") from None

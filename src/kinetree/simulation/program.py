@@ -26,7 +26,7 @@ Law = Callable[..., list[Any]]
 _MADE: dict[str, Any] = {}
 """Kernels of this process by the digest of what they were made from."""
 
-_MAKING = threading.Lock()
+_MAKING = threading.RLock()
 
 MOST_KEPT = 100
 """Kernels that are kept for the next simulation with the same laws."""
