@@ -287,3 +287,14 @@ def test_configurations_are_checked(always_rolled):
     locked[4, euler.q_slice.start + 1] = 0.0 if euler.kind.sequence[0] == euler.kind.sequence[2] else np.pi / 2
     with pytest.warns(kt.SingularityWarning, match=rf"'{euler.name}' .*batch index 4"):
         robot.potential_energy(locked)
+
+
+def test_code_that_is_at_hand_is_not_watched_for_being_compiled(monkeypatch):
+    """The watch starts a thread, which takes longer than the call itself."""
+    robot = chain(120).with_backend("compiled")
+    q = np.zeros(robot.nv)
+    for state in (q, q[None]):
+        robot.gravity_force(state), robot.mass_matrix(state)
+    monkeypatch.setattr("kinetree.progress._LateBar", lambda *_: pytest.fail("watched"))
+    for state in (q, q[None]):
+        robot.gravity_force(state), robot.mass_matrix(state)

@@ -42,6 +42,11 @@ class SymmetricKernel(Kernel):
         """The same: one state is a batch of unit vectors."""
         return self.lanes_address
 
+    def is_ready(self, batch: bool) -> bool:
+        """Whether the product is at hand."""
+        assert self.product is not None
+        return self.product.is_ready(True)
+
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
         self._fill(arrays, result, 1)
 

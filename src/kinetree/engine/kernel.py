@@ -290,8 +290,7 @@ class Kernel:
     @property
     def round(self) -> int:
         """States that belong together: a batch is divided between threads in multiples of these."""
-        whole_lines = _whole_lines(self.single_precision) and self.size >= driver.LONG_ROW
-        return self.lanes * (parcel.apart(self.size) if whole_lines else 1)
+        return self.lanes * (parcel.apart(self.size) if self._in_lines else 1)
 
     @property
     def context_address(self) -> int:
@@ -304,9 +303,14 @@ class Kernel:
         return 0
 
     @property
+    def _in_lines(self) -> bool:
+        """Whether results are written in whole cache lines."""
+        return _whole_lines(self.single_precision) and self.size >= driver.LONG_ROW
+
+    @property
     def sends(self) -> bool:
         """Whether the machine code sends the results of one tile on while it computes the next."""
-        return _whole_lines(self.single_precision) and self.size >= driver.LONG_ROW
+        return self._in_lines
 
     @cached_property
     def second_area(self) -> int:
@@ -360,7 +364,29 @@ class Kernel:
 
 
 @dataclass
-class RolledKernel(Kernel):
+class LoopKernel(Kernel):
+    """A kernel whose machine code is a loop: one state goes through it as a batch of one."""
+
+    def is_ready(self, batch: bool) -> bool:
+        """Whether the one form that there is is at hand."""
+        return super().is_ready(True)
+
+    @property
+    def sends(self) -> bool:
+        """A loop has no place of its own for that."""
+        return False
+
+    @property
+    def single_address(self) -> int:  # type: ignore[override]
+        """The same loop."""
+        return self.lanes_address
+
+    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
+        self._run_batch([np.atleast_2d(a) for a in arrays], (1,), result, 1)
+
+
+@dataclass
+class RolledKernel(LoopKernel):
     """A kernel that runs a schedule of steps, for what is too long to unroll.
 
     ``schedule`` returns the steps, one row of offsets per call (step number first), the
@@ -373,11 +399,6 @@ class RolledKernel(Kernel):
     def _plan(self) -> Any:
         assert self.schedule is not None
         return self.schedule()
-
-    @property
-    def sends(self) -> bool:
-        """The steps do not."""
-        return False
 
     @property
     def work_vectors(self) -> int:
@@ -412,15 +433,6 @@ class RolledKernel(Kernel):
         return addresses["kernel"]
 
     @property
-    def single_address(self) -> int:  # type: ignore[override]
-        """One state goes through the same loop."""
-        return self.lanes_address
-
-    @property
     def context_address(self) -> int:
         """Where the schedule is."""
         return _address(self._context)
-
-    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
-        rows = [np.atleast_2d(a) for a in arrays]
-        self._run_batch(rows, (1,), result, 1)

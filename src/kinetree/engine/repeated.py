@@ -14,17 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from .emit import LONGEST_BODY, Emitter, _module_in_pieces, emit_body
 from .fuse import flatten_sums, fuse
 from .graph import Graph, inputs, outputs
-from .kernel import Kernel, Shape
+from .kernel import LoopKernel
 
 TIME, STEP, COUNT, STATE = 0, 1, 2, 3
 """Places of t, h, n and the first state among the inputs."""
-
-_ONE: Shape = (1,)
 
 
 @dataclass
@@ -89,7 +85,7 @@ def trace_stages(
 
 
 @dataclass
-class RepeatedKernel(Kernel):
+class RepeatedKernel(LoopKernel):
     """Machine code of :class:`Stages`; see the head of this file."""
 
     stages: Callable[[], Stages] | None = None
@@ -97,19 +93,6 @@ class RepeatedKernel(Kernel):
     def _assembly(self, form: str) -> str:
         assert self.stages is not None
         return repeated_module(self.stages(), self.lanes, self.single_precision)
-
-    @property
-    def sends(self) -> bool:
-        """It has done its writing long before the next tile comes."""
-        return False
-
-    @property
-    def single_address(self) -> int:  # type: ignore[override]
-        """One state goes through the same loop."""
-        return self.lanes_address
-
-    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
-        self._run_batch([np.atleast_2d(a) for a in arrays], _ONE, result, 1)
 
 
 def repeated_module(stages: Stages, lanes: int, single_precision: bool) -> str:
