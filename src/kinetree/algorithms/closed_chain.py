@@ -45,13 +45,13 @@ def orthogonal_solve(columns: Sequence[Scalars], rhs: Scalars, size: float = 1.0
     upper: Matrix = [[0.0] * (n + 1) for _ in range(n)]
     quality: Scalar = 1.0
     for j in range(n):
-        left = _dot(work[j], work[j])
-        quality = _smaller(quality, _share(left, _dot(columns[j], columns[j]), size * size))
+        left = inner(work[j], work[j])
+        quality = _smaller(quality, _share(left, inner(columns[j], columns[j]), size * size))
         length = sqrt(left)
         upper[j][j] = length
         unit = [x / length for x in work[j]]
         for k in range(j + 1, n + 1):
-            r = _dot(unit, work[k])
+            r = inner(unit, work[k])
             upper[j][k] = r
             work[k] = [w - r * u for w, u in zip(work[k], unit, strict=True)]
     x: list[Scalar] = [0.0] * n
@@ -63,7 +63,7 @@ def orthogonal_solve(columns: Sequence[Scalars], rhs: Scalars, size: float = 1.0
     return x, quality
 
 
-def _dot(a: Scalars, b: Scalars) -> Scalar:
+def inner(a: Scalars, b: Scalars) -> Scalar:
     """Sum of products; exact zeros, of which loops leave many, are passed over."""
     total: Scalar = 0.0
     for x, y in zip(a, b, strict=True):
@@ -114,9 +114,9 @@ def inverse_dynamics(
 
 def _residuals(tree: Model, q: Scalars, v: Scalars, a: Scalars | None, k: Matrix, bias: Scalars) -> Residuals:
     gaps = loop_closure.gaps(tree, q)
-    speeds = [_dot(row, v) for row in k]
-    left = [] if a is None else [_dot(row, a) + b for row, b in zip(k, bias, strict=True)]
-    return Residuals(_dot(gaps, gaps), _dot(speeds, speeds), _dot(left, left))
+    speeds = [inner(row, v) for row in k]
+    left = [] if a is None else [inner(row, a) + b for row, b in zip(k, bias, strict=True)]
+    return Residuals(inner(gaps, gaps), inner(speeds, speeds), inner(left, left))
 
 
 def forward_dynamics(
@@ -140,15 +140,15 @@ def forward_dynamics(
     half = [_half_solve(factors, tree.dof_parents, row) for row in k]
     weights = factors[1]
     coupling = [
-        [_dot(a, b) if j <= i else 0.0 for j, b in enumerate(half)]
+        [inner(a, b) if j <= i else 0.0 for j, b in enumerate(half)]
         for i, a in enumerate([_divided(row, weights) for row in half])
     ]
-    target = [-(drift_all[r] + _dot(row, free)) for r, row in zip(rows, k, strict=True)]
+    target = [-(drift_all[r] + inner(row, free)) for r, row in zip(rows, k, strict=True)]
     alpha, beta = stabilisation
     if alpha or beta:
         gaps = loop_closure.gaps(tree, q)
         target = [
-            t - 2.0 * alpha * _dot(row, v) - beta * beta * gaps[r] for t, r, row in zip(target, rows, k, strict=True)
+            t - 2.0 * alpha * inner(row, v) - beta * beta * gaps[r] for t, r, row in zip(target, rows, k, strict=True)
         ]
     lower, pivots = ldl(coupling)
     multipliers = ldl_solve((lower, pivots), target)
@@ -157,8 +157,8 @@ def forward_dynamics(
     for i, pivot in enumerate(pivots):
         here = coupling[i][i]
         quality = _smaller(quality, pivot / where(here > 0.0, here, 1.0))
-        quality = _smaller(quality, _dot(k[i], k[i]) / least)  # rows of rounding errors have pivots as good as any
-    push = [_dot([row[j] for row in k], multipliers) for j in range(tree.nv)]
+        quality = _smaller(quality, inner(k[i], k[i]) / least)  # rows of rounding errors have pivots as good as any
+    push = [inner([row[j] for row in k], multipliers) for j in range(tree.nv)]
     total = [t - b + p for t, b, p in zip(tau, bias, push, strict=True)]
     acceleration = factorisation.ltdl_solve(factors, tree.dof_parents, total)
     return acceleration, multipliers, quality, _residuals(tree, q, v, None, k_all, drift_all)

@@ -8,7 +8,7 @@ gradients, exact in n steps but for rounding.  (Method 3 is the composite rigid 
 from __future__ import annotations
 
 from ..model.tree import Model
-from ..spatial import Scalar, where
+from ..spatial import Scalar, dot, where
 from .factorisation import Matrix, ltdl, ltdl_solve
 from .newton_euler import Wrenches, inverse_dynamics
 from .passes import Scalars
@@ -62,22 +62,15 @@ def conjugate_gradients(tree: Model, q: Scalars, rhs: Scalars) -> list[Scalar]:
     for _ in range(tree.nv):
         direction = list(residual)
         for other, image, curvature in earlier:
-            share = _ratio(_dot(direction, image), curvature)
+            share = _ratio(dot(direction, image), curvature)
             direction = [d - share * o for d, o in zip(direction, other, strict=True)]
         image = inertia_times(tree, q, direction)
-        curvature = _dot(direction, image)
-        length = _ratio(_dot(direction, residual), curvature)
+        curvature = dot(direction, image)
+        length = _ratio(dot(direction, residual), curvature)
         x = [a + length * d for a, d in zip(x, direction, strict=True)]
         residual = [r - length * h for r, h in zip(residual, image, strict=True)]
         earlier.append((direction, image, curvature))
     return x
-
-
-def _dot(a: Scalars, b: Scalars) -> Scalar:
-    total = a[0] * b[0]
-    for x, y in zip(a[1:], b[1:], strict=True):
-        total = total + x * y
-    return total
 
 
 def _ratio(a: Scalar, b: Scalar) -> Scalar:

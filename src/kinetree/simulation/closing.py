@@ -23,7 +23,7 @@ import numpy as np
 from ..algorithms import composite_body, factorisation, kinematics, loop_closure
 from ..mechanism import LEAST_QUALITY, Mechanism
 from ..model.tree import Model
-from ..spatial import Scalar, ldl, ldl_solve, where
+from ..spatial import Scalar, dot, ldl, ldl_solve, where
 from .program import Program
 
 Array = np.ndarray
@@ -49,11 +49,11 @@ def close(tree: Model, q: Scalars, v: Scalars, rows: Sequence[int]) -> tuple[lis
     factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), parents)
     k = _rows(loop_closure.constraint_matrix(tree, q), rows)
     yielding = [factorisation.ltdl_solve(factors, parents, row) for row in k]
-    coupling = ldl([[_dot(a, y) for y in yielding] for a in k])
+    coupling = ldl([[dot(a, y) for y in yielding] for a in k])
 
     def back(off: Scalars) -> list[Scalar]:
         multipliers = ldl_solve(coupling, off)
-        return [-_dot(column, multipliers) for column in zip(*yielding, strict=True)]
+        return [-dot(column, multipliers) for column in zip(*yielding, strict=True)]
 
     nearer, slower, off = list(q), list(v), list[Scalar]()
     for _ in range(ROUNDS):
@@ -61,8 +61,8 @@ def close(tree: Model, q: Scalars, v: Scalars, rows: Sequence[int]) -> tuple[lis
         off = _rows(loop_closure.gaps(tree, nearer), rows)
         nearer = kinematics.integrate(tree, nearer, back(off))
     for _ in range(ROUNDS):
-        slower = [a + b for a, b in zip(slower, back([_dot(row, slower) for row in k]), strict=True)]
-    return nearer, slower, _dot(off, off)
+        slower = [a + b for a, b in zip(slower, back([dot(row, slower) for row in k]), strict=True)]
+    return nearer, slower, dot(off, off)
 
 
 def project(
@@ -83,26 +83,26 @@ def project(
     """
     k = _rows(loop_closure.constraint_matrix(tree, q), rows)
     least = loop_closure.usual_size(tree) ** 2
-    squares = [[_dot(a, b) for b in k] for a in k]
+    squares = [[dot(a, b) for b in k] for a in k]
     across = ldl(squares)
     quality = _quality(squares, across[1], least)
     nearer, off = list(q), list[Scalar]()
     for _ in range(ROUNDS_TO_PROJECT):
         off = _rows(loop_closure.gaps(tree, nearer), rows)
         multipliers = ldl_solve(across, off)
-        nearer = kinematics.integrate(tree, nearer, [-_dot(column, multipliers) for column in zip(*k, strict=True)])
+        nearer = kinematics.integrate(tree, nearer, [-dot(column, multipliers) for column in zip(*k, strict=True)])
     k = _rows(loop_closure.constraint_matrix(tree, nearer), rows)
     parents = tree.dof_parents
     factors = factorisation.ltdl(composite_body.mass_matrix(tree, nearer), parents)
     yielding = [factorisation.ltdl_solve(factors, parents, row) for row in k]
-    compliance = [[_dot(a, y) for y in yielding] for a in k]
+    compliance = [[dot(a, y) for y in yielding] for a in k]
     coupling = ldl(compliance)
     found = _quality(compliance, coupling[1], 0.0)
     slower = list(v)
     for _ in range(ROUNDS):
-        multipliers = ldl_solve(coupling, [_dot(row, slower) for row in k])
-        slower = [x - _dot(column, multipliers) for x, column in zip(slower, zip(*yielding, strict=True), strict=True)]
-    return nearer, slower, _dot(off, off), where(found < quality, found, quality)
+        multipliers = ldl_solve(coupling, [dot(row, slower) for row in k])
+        slower = [x - dot(column, multipliers) for x, column in zip(slower, zip(*yielding, strict=True), strict=True)]
+    return nearer, slower, dot(off, off), where(found < quality, found, quality)
 
 
 def _quality(matrix: Sequence[Scalars], pivots: Scalars, least: float) -> Scalar:
@@ -150,10 +150,3 @@ def _program(robot: Mechanism, rows: tuple[int, ...]) -> Program:
 
 def _rows(of: Sequence[Row], chosen: Sequence[int]) -> list[Row]:
     return [of[r] for r in chosen]
-
-
-def _dot(a: Scalars, b: Scalars) -> Scalar:
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total

@@ -25,7 +25,7 @@ from ..algorithms import articulated_body, jacobian, kinematics, newton_euler, o
 from ..arrays import pack, split
 from ..errors import ModelError, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ..model.tree import Joint, Model
-from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Vec3, ldl, ldl_solve, sqrt, where
+from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Vec3, dot, ldl, ldl_solve, sqrt, where
 from .controller import (
     Controller,
     Gain,
@@ -421,9 +421,9 @@ class OperationalSpace(Controller):
         rates = jacobian.rows(jacobian.jacobian_rate(tree, q, v, self.frame, "aligned"))
         rows = [every[i] for i in chosen]
         e, wanted, acceleration = self._error(tree, t, q)
-        e_dot = [w - _dot(row, v) for row, w in zip(rows, wanted, strict=True)]
+        e_dot = [w - dot(row, v) for row, w in zip(rows, wanted, strict=True)]
         push = servo(e, e_dot, self.kp, self.kd)
-        needed = [a + p - _dot(rates[i], v) for i, a, p in zip(chosen, acceleration, push, strict=True)]
+        needed = [a + p - dot(rates[i], v) for i, a, p in zip(chosen, acceleration, push, strict=True)]
         drawn = self._drawn(tree, q, v)
         if tree.loops:
             return self._in_loops(tree, q, v, rows, needed, drawn), []
@@ -432,7 +432,7 @@ class OperationalSpace(Controller):
         bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, tree.gravity)
         if drawn is not None:  # less what of it the frame would feel
             felt = articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, drawn, [0.0, 0.0, 0.0])
-            needed = [x - _dot(row, felt) for row, x in zip(rows, needed, strict=True)]
+            needed = [x - dot(row, felt) for row, x in zip(rows, needed, strict=True)]
             bias = [a + b for a, b in zip(bias, drawn, strict=True)]
         return self._pushed(rows, [[compliance[i][j] for j in chosen] for i in chosen], needed, bias), []
 
@@ -441,7 +441,7 @@ class OperationalSpace(Controller):
         stiff = [[x + (self.damping**2 if i == j else 0.0) for j, x in enumerate(row)]
                  for i, row in enumerate(compliance)]  # fmt: skip
         force = ldl_solve(ldl(stiff), needed)
-        return [_dot(column, force) + h for column, h in zip(zip(*rows, strict=True), bias, strict=True)]
+        return [dot(column, force) + h for column, h in zip(zip(*rows, strict=True), bias, strict=True)]
 
     def _in_loops(
         self, tree: Model, q: Scalars, v: Scalars, rows: Sequence[Scalars], needed: Scalars, drawn: Scalars | None
@@ -454,8 +454,8 @@ class OperationalSpace(Controller):
             bias = [a + b for a, b in zip(bias, drawn, strict=True)]
             moving = [a + b for a, b in zip(moving, yielding.to(drawn), strict=True)]
         columns = [yielding.to(row) for row in rows]
-        compliance = [[_dot(row, column) for column in columns] for row in rows]
-        left = [x - _dot(row, moving) for row, x in zip(rows, needed, strict=True)]
+        compliance = [[dot(row, column) for column in columns] for row in rows]
+        left = [x - dot(row, moving) for row, x in zip(rows, needed, strict=True)]
         forces = left_to_motors(tree, q, self._pushed(rows, compliance, left, bias), "OperationalSpace")
         driven = driven_joints(tree)
         return spread(tree, driven, trusted(gathered(driven, forces), yielding.quality))
@@ -486,13 +486,6 @@ class OperationalSpace(Controller):
             way = kinematics.difference(tree, q, split(np.asarray(self.posture, dtype=float)))
             pull = [self.posture_kp * x for x in way]
         return [p - self.posture_kd * rate for p, rate in zip(pull, v, strict=True)]
-
-
-def _dot(a: Scalars, b: Scalars) -> Scalar:
-    total = a[0] * b[0]
-    for x, y in zip(a[1:], b[1:], strict=True):
-        total = total + x * y
-    return total
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,7 +26,7 @@ from ..engine.repeated import RepeatedKernel, Stages, trace_stages
 from ..errors import CompileError
 from ..model.tree import Model
 from ..robot import Robot
-from ..spatial import Matrix3, Scalar, Transform, Vec3, ldl, ldl_solve, sqrt, where
+from ..spatial import Matrix3, Scalar, Transform, Vec3, dot, ldl, ldl_solve, sqrt, where
 from ..spatial.exponential import Quaternion, quaternion_log, quaternion_product
 from .program import can_compile, once
 
@@ -199,7 +199,7 @@ class Law:
             if k not in self._limited:
                 continue
             i, low, high = self._limited[k]
-            pull = _dot(column, error)
+            pull = dot(column, error)
             above, below = where(q[i] < high, 1.0, 0.0), where(low < q[i], 1.0, 0.0)
             free = where(pull > 0.0, above, where(pull < 0.0, below, 1.0))
             result[k] = [x * free for x in column]
@@ -225,16 +225,16 @@ class Law:
         d = (damping * size / (1.0 + size) + REGULAR) * _mean_square(columns.values(), rows)
         step: list[Scalar] = [0.0] * self.tree.nv
         if len(columns) < rows:
-            matrix = [[_dot(a, b) + (d if a is b else 0.0) for b in columns.values()] for a in columns.values()]
-            pulls = [_dot(column, error) for column in columns.values()]
+            matrix = [[dot(a, b) + (d if a is b else 0.0) for b in columns.values()] for a in columns.values()]
+            pulls = [dot(column, error) for column in columns.values()]
             for k, x in zip(columns, ldl_solve(ldl(matrix), pulls), strict=True):
                 step[k] = x
             return step
         across = list(zip(*columns.values(), strict=True))
-        matrix = [[_dot(a, b) + (d if i == j else 0.0) for j, b in enumerate(across)] for i, a in enumerate(across)]
+        matrix = [[dot(a, b) + (d if i == j else 0.0) for j, b in enumerate(across)] for i, a in enumerate(across)]
         weights = ldl_solve(ldl(matrix), error)
         for k, column in columns.items():
-            step[k] = _dot(column, weights)
+            step[k] = dot(column, weights)
         return step
 
     def _clipped(self, q: Scalars) -> list[Scalar]:
@@ -258,15 +258,8 @@ def quaternion_of(matrix: Matrix3) -> Quaternion:
     return x * scale, y * scale, z * scale, w * scale
 
 
-def _dot(a: Scalars, b: Scalars) -> Scalar:
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        total = total + x * y
-    return total
-
-
 def _square(a: Scalars) -> Scalar:
-    return _dot(a, a)
+    return dot(a, a)
 
 
 def _mean_square(columns: Iterable[Column], rows: int) -> Scalar:

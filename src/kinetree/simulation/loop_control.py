@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algorithms import closed_chain, composite_body, factorisation, kinematics, loop_closure, newton_euler
-from ..algorithms.passes import present
+from ..algorithms.closed_chain import inner
 from ..errors import ClosureError, OptionError, SingularError, UnknownNameError, UnsupportedError
 from ..loops import rank, structure
 from ..mechanism import LEAST_QUALITY, Mechanism
@@ -226,7 +226,7 @@ def left_to_motors(tree: Model, q: Scalars, tau: Scalars, law: str) -> list[Scal
     passive = _freedoms_but(tree, _freedoms(held))
     columns = [[row[j] for j in passive] for row in k]  # of K_p^T
     multipliers, quality = _solved(tree, columns, [tau[j] for j in passive])
-    forces = [tau[j] - _dot([row[j] for row in k], multipliers) for j in _freedoms(driven)]
+    forces = [tau[j] - inner([row[j] for row in k], multipliers) for j in _freedoms(driven)]
     return spread(tree, driven, trusted(forces, quality))
 
 
@@ -244,8 +244,11 @@ def _shared(tree: Model, k: Matrix, tau: Scalars) -> list[Scalar]:
         worst = where(quality < worst, quality, worst)
         motions.append(column)
     seen = [gathered(driven, column) for column in motions]
-    weights = ldl_solve(ldl([[_dot(a, b) for b in seen] for a in seen]), [_dot(column, tau) for column in motions])
-    return spread(tree, driven, trusted([_dot(row, weights) for row in zip(*seen, strict=True)], worst))
+    weights = ldl_solve(
+        ldl([[inner(a, b) for b in seen] for a in seen]),
+        [inner(column, tau) for column in motions],
+    )
+    return spread(tree, driven, trusted([inner(row, weights) for row in zip(*seen, strict=True)], worst))
 
 
 def _giving_way(
@@ -263,9 +266,9 @@ def _giving_way(
     factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), parents)
     fall = factorisation.ltdl_solve(factors, parents, [-b for b in bias])
     yielding = [factorisation.ltdl_solve(factors, parents, row) for row in held]
-    coupling = [[_dot(row, y) for y in yielding] for row in held]
+    coupling = [[inner(row, y) for y in yielding] for row in held]
     lower, pivots = ldl(coupling)
-    forces = ldl_solve((lower, pivots), [g - _dot(row, fall) for g, row in zip(given, held, strict=True)])
+    forces = ldl_solve((lower, pivots), [g - inner(row, fall) for g, row in zip(given, held, strict=True)])
     return spread(tree, driven, trusted(forces[len(loops.rows) :], _least_share(coupling, pivots)))
 
 
@@ -276,7 +279,7 @@ class Yielding:
         self.tree, self.k = tree, _matrix(tree, q)
         self.factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
         self.freely = [self._open(row) for row in self.k]
-        matrix = [[_dot(row, y) for y in self.freely] for row in self.k]
+        matrix = [[inner(row, y) for y in self.freely] for row in self.k]
         self.coupling = ldl(matrix)
         self.quality = _least_share(matrix, self.coupling[1])
 
@@ -285,9 +288,9 @@ class Yielding:
 
     def held(self, a: Scalars, sums: Scalars) -> list[Scalar]:
         """The accelerations nearest to ``a``, in energy, with K a = sums."""
-        off = [_dot(row, a) - s for row, s in zip(self.k, sums, strict=True)]
+        off = [inner(row, a) - s for row, s in zip(self.k, sums, strict=True)]
         multipliers = ldl_solve(self.coupling, off)
-        return [x - _dot(column, multipliers) for x, column in zip(a, zip(*self.freely, strict=True), strict=True)]
+        return [x - inner(column, multipliers) for x, column in zip(a, zip(*self.freely, strict=True), strict=True)]
 
     def to(self, tau: Scalars) -> list[Scalar]:
         """Accelerations that joint forces add."""
@@ -325,7 +328,7 @@ def completed(
         way = [x for j, p in zip(joints, desired.per_joint, strict=True) for x in j.kind.difference(goal[j.q_slice], p)]
         gaps = loop_closure.gaps(tree, goal)
         off = [gaps[r] for r in loops.rows]
-        left = _dot(off, off)
+        left = inner(off, off)
         step, _ = _following(tree, _matrix(tree, goal), own, [share * x for x in way], [-x for x in off])
         goal = kinematics.integrate(tree, goal, step)
         if share == 1.0:
@@ -344,7 +347,7 @@ def _following(
 ) -> tuple[list[Scalar], Scalar]:
     """The x with K x = sums that is given at its own coordinates; and how well they determine it."""
     others = _freedoms_but(tree, own)
-    rest = [s - _dot([row[j] for j in own], given) for s, row in zip(sums, k, strict=True)]
+    rest = [s - inner([row[j] for j in own], given) for s, row in zip(sums, k, strict=True)]
     x, quality = _solved(tree, [[row[j] for row in k] for j in others], rest)
     whole: list[Scalar] = [0.0] * tree.nv
     for j, value in (*zip(own, given, strict=True), *zip(others, x, strict=True)):
@@ -368,11 +371,3 @@ def trusted(values: Scalars, quality: Scalar) -> list[Scalar]:
     """NaN where a configuration is too near a singular one for the choice of coordinates, constraints and motors."""
     poor = quality < LEAST_QUALITY
     return [where(poor, math.nan, x) for x in values]
-
-
-def _dot(a: Scalars, b: Scalars) -> Scalar:
-    total: Scalar = 0.0
-    for x, y in zip(a, b, strict=True):
-        if present(x) and present(y):
-            total = total + x * y
-    return total

@@ -1,6 +1,6 @@
 """Spatial vectors, inertias and transforms over any scalar."""
 
-from .dense import ldl, ldl_inverse, ldl_solve
+from .dense import dot, ldl, ldl_inverse, ldl_solve
 from .inertia import ArticulatedInertia, RigidInertia
 from .motion import ZERO_FORCE, ZERO_MOTION, Force, Motion, combine, combine_forces
 from .rotation import AxisRotation, MatrixRotation, Rotation, axis_turn
@@ -13,5 +13,5 @@ __all__ = [
     "ArticulatedInertia", "AxisRotation", "Force", "Matrix3", "MatrixRotation", "Motion",
     "RigidInertia", "Rotation", "Scalar", "Symmetric3", "Transform", "Vec3",
     "arctan2", "axis_turn", "combine", "combine_forces", "cos",
-    "ldl", "ldl_inverse", "ldl_solve", "sin", "sqrt", "where",
+    "dot", "ldl", "ldl_inverse", "ldl_solve", "sin", "sqrt", "where",
 ]  # fmt: skip

@@ -9,6 +9,14 @@ from .scalar import Scalar
 Matrix = list[list[Scalar]]
 
 
+def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
+    """Sum of products."""
+    total: Scalar = 0.0
+    for x, y in zip(a, b, strict=True):
+        total = total + x * y
+    return total
+
+
 def ldl(matrix: Sequence[Sequence[Scalar]]) -> tuple[Matrix, list[Scalar]]:
     """Factor a symmetric positive definite matrix as ``L diag(d) L^T``, L unit lower triangular."""
     n = len(matrix)
