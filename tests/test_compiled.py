@@ -274,7 +274,7 @@ def prepared(method):
     state = random_state(robot, np.random.default_rng(2), 140)
     getattr(robot, method)(*state)
     getattr(robot, method)(*(x[0] for x in state))
-    assert inspect.isbuiltin(robot._entries[method].function)
+    assert inspect.isbuiltin(robot._entries[(method,)].function)
     return getattr(robot, method), getattr(robot.with_backend("reference"), method), state
 
 

@@ -64,13 +64,11 @@ DIRECT = (
 )  # fmt: skip
 """Methods whose plain form (arrays in, no options) is called without going through Python."""
 
-STACKED = ("inverse_dynamics_derivatives", "forward_dynamics_derivatives")
-"""Methods that take one result apart; that result is computed without going through Python."""
-
 WITH_OPTIONS = (
     "pose", "velocity", "acceleration", "jacobian", "jacobian_rate", "momentum", "centroidal_momentum_matrix",
+    "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
 )  # fmt: skip
-"""Methods that look at their options (which frame, which axes) and then go straight to the code for those."""
+"""Methods that look at their options (which frame, which axes) or take a result apart, and go straight in between."""
 
 
 @lru_cache(maxsize=1)
@@ -267,7 +265,7 @@ class Compiler:
         self, name: str, options: Mapping[str, Any] | None, fallback: Callable[..., Any], doc: str
     ) -> Entry | None:
         """A built-in function for the plain form of an algorithm; None where that cannot be."""
-        if name not in DIRECT + STACKED + WITH_OPTIONS or self.single_precision or not available():
+        if name not in DIRECT + WITH_OPTIONS or self.single_precision or not available():
             return None
         if self._loops(name, options):
             return None

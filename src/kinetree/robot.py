@@ -21,7 +21,6 @@ from .compiled import (
     DIRECT,
     QUATERNION_TOLERANCE,
     SINGULARITY_TOLERANCE,
-    STACKED,
     WITH_OPTIONS,
     Compiler,
     prepare,
@@ -949,13 +948,10 @@ class Robot:
 
     def _three(self, name: str, wrenches: Wrenches, out: Array | None, threads: int, **state: Any) -> list[Array]:
         """Three matrices that are computed together, in one array."""
-        entry = self._entries.get(name)
-        if entry is None or wrenches is not None:
-            three = self._run(name, wrenches=wrenches, out=out, threads=threads, **state)
-        elif out is None:
-            three = entry.function(*state.values(), threads=threads)
+        if wrenches is None:
+            three = self._run_directly(name, {}, out, threads, **state)
         else:
-            three = entry.function(*state.values(), out=out, threads=threads)
+            three = self._run(name, wrenches=wrenches, out=out, threads=threads, **state)
         return [three[..., k, :, :] for k in range(3)]
 
     def _friction_slope(self, v: ArrayLike) -> Array:
@@ -1159,11 +1155,8 @@ class Robot:
         if self._compiler is not None and name in WITH_OPTIONS:
             key = (name, *options.values())
             self._compute_directly(key, name, options, self._plainly(name, options), batch)
-        if options not in ({}, {"method": "articulated_body"}) or self._compiler is None:
-            return
-        if name in STACKED:
-            self._compute_directly(name, name, options, self._plainly(name, {}), batch)
-        if name not in DIRECT:
+        usual = options in ({}, {"method": "articulated_body"})
+        if name not in DIRECT or not usual or self._compiler is None:
             return
         method = getattr(type(self), name)
         if method is not getattr(Robot, name):
