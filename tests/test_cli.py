@@ -7,11 +7,10 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 import kinetree as kt
+from helpers.cli import invoke
 from helpers.gcc import compile_c
-from kinetree.cli import app
 from kinetree.cost import cost
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,20 +42,12 @@ URDF = """\
 </robot>
 """
 
-run = CliRunner()
-
 
 @pytest.fixture
 def urdf(tmp_path):
     path = tmp_path / "two-link.urdf"
     path.write_text(URDF)
     return path
-
-
-def invoke(*arguments, code=0):
-    result = run.invoke(app, [str(a) for a in arguments])
-    assert result.exit_code == code, result.output
-    return result
 
 
 # ---------------------------------------------------------------- info
