@@ -501,3 +501,45 @@ def test_wrong_arguments_are_named():
             k(x, y, out=out)
     with pytest.raises(TypeError, match=r"torque: out must be .*\(2, 3\), got float64 \(4, 2, 3\)"):
         k(x[0], y[0], out=np.zeros((4, 2, 3)))
+
+
+CROWDED = """
+import ctypes
+from kinetree.engine import machine
+
+PAGE, MUCH, NOTHING_RESERVED = 4096, 6 << 30, 0x4022
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
+libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+
+def take(size):
+    return libc.mmap(None, size, 0, NOTHING_RESERVED, -1, 0)
+
+
+text = '''
+@table = private constant [2 x double] [double 3.0, double 5.0]
+define double @kernel(i64 %i) {
+  %place = getelementptr [2 x double], ptr @table, i64 0, i64 %i
+  %x = load double, ptr %place
+  ret double %x
+}
+'''
+code = machine.assemble(text)
+machine.load(code)
+wall = take(MUCH)
+for size in (1 << 30, 1 << 20, PAGE):
+    while take(size) > wall:
+        pass
+libc.munmap(wall + MUCH - 2 * PAGE, PAGE)
+addresses, library = machine.load(code)
+kernel = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_long)(addresses["kernel"])
+assert kernel(0) == 3.0 and kernel(1) == 5.0
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the trick needs Linux's way of finding room")
+def test_code_and_its_constants_stay_together_where_memory_is_crowded():
+    """One page is left above gigabytes of other things: code there could not reach constants below."""
+    subprocess.run([sys.executable, "-c", CROWDED], check=True)

@@ -97,7 +97,10 @@ def _target() -> Any:
 
 @once
 def _linker() -> Any:
-    return binding().create_lljit_compiler(_target())
+    # LLVM's older linker puts code and constants wherever there is room, and takes the process down when they come to
+    # lie more than 2 GB apart, as they do in a program with large arrays; JITLink keeps them together. LLVM itself
+    # does not choose it for the object files of Windows.
+    return binding().create_lljit_compiler(_target(), use_jit_link=platform.system() != "Windows")
 
 
 def assemble(text: str) -> bytes:
@@ -107,8 +110,7 @@ def assemble(text: str) -> bytes:
         module.verify()  # a malformed module would take the whole process down
         for function in module.functions:
             if not function.is_declaration:
-                # nothing here throws: without tables for unwinding there is nothing to register with the C++ runtime,
-                # which aborts the process when it is not content with what it finds there
+                # nothing here throws: tables for unwinding would only have to be registered with the C++ runtime
                 function.add_function_attribute("nounwind")
         return bytes(_target().emit_object(module))
     except RuntimeError as problem:
