@@ -24,6 +24,7 @@ from ..engine import machine
 from ..engine.kernel import Traced
 from ..engine.repeated import RepeatedKernel, Stages, trace_stages
 from ..errors import CompileError
+from ..model.limits import bounded_by_followers
 from ..model.tree import Model
 from ..robot import Robot
 from ..spatial import Matrix3, Scalar, Transform, Vec3, dot, ldl, ldl_solve, sqrt, where
@@ -120,6 +121,7 @@ class Law:
     Attributes
     ----------
     tree : Model
+        Leaders have the limits that their followers leave them.
     aims : tuple of Aim
     columns : frozenset of int
         Degrees of freedom that may move.
@@ -306,11 +308,22 @@ class Stepper:
     def moving(self) -> Array:
         """Which coordinates can change: those of joints that move a frame and may."""
         tree, mask = self.law.tree, np.zeros(self.nq, dtype=bool)
-        for aim in self.law.aims:
-            for body in tree.support(tree.frame(aim.frame).body):
-                if tree.links[body].v_slice.start in self.law.columns:
-                    mask[tree.links[body].q_slice] = True
+        moved = _columns_moved(tree, self.law.aims, self.law.columns)
+        for link in tree.links:
+            if link.v_slice.start in moved:
+                mask[link.q_slice] = True
         return mask
+
+    @property
+    def places(self) -> list[slice]:
+        """Where the positions of the goals are among their numbers."""
+        found, at = [], 0
+        for aim in self.law.aims:
+            at += 4 * aim.orientation
+            if aim.position:
+                found.append(slice(at, at + 3))
+            at += 3 * aim.position
+        return found
 
     def begin(self, q: Array) -> Lanes:
         """Before the first step; nothing is known of the error yet."""
@@ -376,5 +389,12 @@ def stepper(robot: Robot, aims: tuple[Aim, ...], columns: frozenset[int]) -> Ste
     known = _KNOWN.setdefault(robot, {})
     key = (robot.backend, aims, columns)
     if key not in known:
-        known[key] = Stepper(Law(robot.model, aims, columns), can_compile(robot))
+        tree = bounded_by_followers(robot.model, _columns_moved(robot.model, aims, columns))
+        known[key] = Stepper(Law(tree, aims, columns), can_compile(robot))
     return known[key]
+
+
+def _columns_moved(tree: Model, aims: tuple[Aim, ...], columns: frozenset[int]) -> frozenset[int]:
+    """Degrees of freedom that may move, of joints that move a frame."""
+    carriers = {body for aim in aims for body in tree.support(tree.frame(aim.frame).body)}
+    return columns & {k for i in carriers for k in range(tree.nv)[tree.links[i].v_slice]}

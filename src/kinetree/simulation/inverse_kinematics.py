@@ -7,8 +7,9 @@ not depend on the others: the further starts are the same for all.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from ..arrays import as_array
 from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError, UnsupportedError
+from ..model.limits import limits_in_words, range_left
 from ..robot import Robot, _check_threads
 from ..spatial import Matrix3
 from .damped_steps import MOST_DAMPING, Aim, Lanes, Stepper, quaternion_of, stepper
@@ -31,6 +33,13 @@ FIRST_ROUND, ROUND = 4, 8
 LEAST_PROGRESS = 0.99
 """An attempt whose error has not shrunk to this part of its square within a round is given up for another."""
 
+FAR = 1e6
+"""Goals beyond this many metres are first sought at this distance: the steps towards them would be turns by the
+million, and what is nearest to one is nearest to the other but for a millionth of the robot's size."""
+
+FARTHEST = 1e150
+"""Squares of more metres than this are no numbers any more: no further goal is reached."""
+
 TOGETHER = 256
 """Few poses that were missed make several further attempts at once, up to so many lanes."""
 
@@ -42,8 +51,7 @@ class Solution:
     Attributes
     ----------
     q : ndarray, shape (..., nq)
-        Configurations, within the joint limits; a joint that mimics another goes where that one takes it,
-        whatever its own limits are.
+        Configurations, within the joint limits: a joint goes no further than those that mimic it can follow.
     reached : ndarray of bool, shape (...)
         Whether every frame is where it was asked to be.
     position_error : ndarray, shape (..., frames)
@@ -120,7 +128,8 @@ def inverse_kinematics(
         Where to, in the world; one for each of several frames.
     q_guess : array_like, shape (..., nq), optional
         Where to start; the solution found is one nearby.  By default the neutral configuration, or the
-        middle of the limits where that lies outside of them.
+        middle of the limits where that lies outside of them.  The limits of a joint that mimics another bind
+        that one, through ratio and offset.
     what : {"pose", "position", "orientation"} or one for each frame
         What has to match.
     joints : sequence of str, optional
@@ -170,7 +179,7 @@ def inverse_kinematics(
     batch = _common_batch(batch, start.shape[:-1])
     first = np.broadcast_to(start, (*batch, robot.nq)).reshape(-1, robot.nq)
     numbers = np.concatenate([x for goal in goals for x in goal.numbers(batch)], axis=-1)
-    best = _Search(steps, numbers, tolerance, iterations, threads).best(robot, first, attempts, rng)
+    best = _Search(steps, numbers, tolerance, iterations, threads).found(first, attempts, rng)
     per_frame = (*batch, len(goals))
     solution = Solution(
         np.array(best.q).reshape(*batch, robot.nq), best.reached(tolerance).reshape(batch),
@@ -192,26 +201,64 @@ class _Search:
     iterations: int
     threads: int
 
-    def best(self, robot: Robot, first: Array, attempts: int, rng: np.random.Generator | int) -> Lanes:
-        """What comes nearest to each goal: from the guess, else from starts at random."""
-        known = np.isfinite(first).all(axis=-1) & np.isfinite(self.goals).all(axis=-1)
+    def found(self, first: Array, attempts: int, rng: np.random.Generator | int) -> Lanes:
+        """What comes nearest to each goal, whatever its distance; NaN where goal or guess is not a number."""
+        starts = cache(lambda: Robot(self.step.law.tree).random_configuration(rng, attempts - 1))
         best = self.step.begin(np.array(first))
-        lanes = np.flatnonzero(known)
-        best[lanes] = self._attempt(first[lanes], lanes, patient=attempts == 1)
-        if attempts > 1 and len(lanes := self._missing(best)):
-            starts = robot.random_configuration(rng, attempts - 1)
-            while len(starts) and len(lanes):
-                several = max(1, TOGETHER // len(lanes))
-                self._start_again(best, first, starts[:several], lanes)
-                starts, lanes = starts[several:], self._missing(best)
-            # the nearest of what was found is brought as near as it gets
-            _improve(best, lanes, self._attempt(best.q[lanes], lanes, patient=True))
-        lost = ~np.isfinite(best.size)  # NaN in, NaN out
-        best.q[lost], best.angle[lost], best.distance[lost] = np.nan, np.nan, np.nan
+        known = np.isfinite(first).all(axis=-1) & np.isfinite(self.goals).all(axis=-1)
+        best.q[~known], best.angle[~known], best.distance[~known] = np.nan, np.nan, np.nan
+        near, far = np.flatnonzero(known & (self._farthest <= FAR)), np.flatnonzero(known & (self._farthest > FAR))
+        best[near] = self._only(near).best(first[near], attempts, starts)
+        if len(far):
+            started = self._only(far)._within(FAR).best(first[far], attempts, starts)
+            best[far] = self._only(far)._within(FARTHEST).best(started.q, attempts, starts)
+            best.steps[far] += started.steps
+            beyond = far[self._farthest[far] > FARTHEST]
+            best.distance[beyond] = self._only(beyond)._distances(best.q[beyond])
         return best
 
+    def best(self, first: Array, attempts: int, starts: Callable[[], Array]) -> Lanes:
+        """What comes nearest to each goal: from the guess, else from further starts."""
+        best = self._attempt(first, np.arange(len(first)), patient=attempts == 1)
+        if attempts > 1 and len(lanes := self._missing(best)):
+            left = starts()
+            while len(left) and len(lanes):
+                several = max(1, TOGETHER // len(lanes))
+                self._start_again(best, first, left[:several], lanes)
+                left, lanes = left[several:], self._missing(best)
+            # the nearest of what was found is brought as near as it gets
+            _improve(best, lanes, self._attempt(best.q[lanes], lanes, patient=True))
+        return best
+
+    @cached_property
+    def _farthest(self) -> Array:
+        """The largest coordinate of a lane's positions."""
+        places = [np.abs(self.goals[:, place]).max(axis=-1) for place in self.step.places]
+        return np.max([np.zeros(len(self.goals)), *places], axis=0)
+
+    def _only(self, lanes: Array) -> _Search:
+        return replace(self, goals=self.goals[lanes])
+
+    def _within(self, distance: float) -> _Search:
+        """The same search with the positions of a lane drawn in together, so that none is farther than that."""
+        goals, share = np.array(self.goals), np.minimum(1.0, distance / np.maximum(self._farthest, distance))
+        for place in self.step.places:
+            goals[:, place] *= share[:, None]
+        return replace(self, goals=goals)
+
+    def _distances(self, q: Array) -> Array:
+        """From each frame to its goal, where squares are no numbers any more."""
+        tree, places, found = self.step.law.tree, iter(self.step.places), []
+        for aim in self.step.law.aims:
+            if aim.position:
+                at = Robot(tree, backend="reference").pose(q, aim.frame)[:, :3, 3]
+                found.append(np.hypot.reduce(self.goals[:, next(places)] - at, axis=-1))
+            else:
+                found.append(np.zeros(len(q)))
+        return np.stack(found, axis=-1)
+
     def _missing(self, best: Lanes) -> Array:
-        return np.flatnonzero(~best.reached(self.tolerance) & np.isfinite(best.size))
+        return np.flatnonzero(~best.reached(self.tolerance))
 
     def _start_again(self, best: Lanes, first: Array, starts: Array, lanes: Array) -> None:
         """Several attempts at once for some lanes, with the outcome of one after the other."""
@@ -232,6 +279,7 @@ class _Search:
             left, several = left - several, ROUND
             on = ~lanes.reached(self.tolerance) & (lanes.damping < MOST_DAMPING)
             on &= np.isfinite(lanes.size) if patient else lanes.size < LEAST_PROGRESS * before
+            lanes.state[np.isnan(lanes.size), self.step.nq + 2 :] = np.inf  # from here on nothing is known
             result[here] = lanes
             lanes, goals, here = lanes[on], goals[on], here[on]
         return result
@@ -346,9 +394,21 @@ def _start(robot: Robot, guess: ArrayLike | None, steps: Stepper) -> Array:
     if np.any(outside):
         k = int(np.argwhere(outside)[0][-1])
         raise StateError(
-            f"q_guess: joint {robot.q_names[k]!r} is outside its limits, {low[k]:g} to {high[k]:g}: start within them"
+            f"q_guess: joint {robot.q_names[k]!r} is outside its limits, {low[k]:g} to {high[k]:g}"
+            f"{_because(robot, k)}: start within them"
         )
     return np.clip(start, low, high)
+
+
+def _because(robot: Robot, k: int) -> str:
+    """For messages: the followers that leave a coordinate less than its own limits do."""
+    leader = next(j for j in robot.model.joints if j.nq and k in range(robot.nq)[j.q_slice])
+    if leader.nq != 1:
+        return ""
+    left = range_left(robot.model, leader)
+    followers = dict.fromkeys(name for name in (left.lower_of, left.upper_of) if name != leader.name)
+    words = " and ".join(limits_in_words(robot.model.joint(name)) for name in followers)
+    return f" ({words})" if words else ""
 
 
 def _refuse(solution: Solution, frames: list[str], attempts: int) -> None:

@@ -1,0 +1,99 @@
+"""What the limits of followers leave to their leaders."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from ..errors import ModelError
+from .tree import Joint, Model
+
+ROUNDING = 1e-14
+"""Limits that miss one another by no more than this part of their size meet in a point."""
+
+
+@dataclass(frozen=True)
+class Range:
+    """Where a coordinate may be, and the joints whose limits say so: the leader itself or one that follows it."""
+
+    lower: float
+    upper: float
+    lower_of: str
+    upper_of: str
+
+    def __and__(self, other: Range) -> Range:
+        low = other if other.lower > self.lower else self
+        high = other if other.upper < self.upper else self
+        return Range(low.lower, high.upper, low.lower_of, high.upper_of)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is left, beyond rounding."""
+        return self.lower > self.upper and not math.isclose(self.lower, self.upper, rel_tol=ROUNDING)
+
+
+def range_left(tree: Model, leader: Joint) -> Range:
+    """Where a leader may be so that it and all that follow it are within their limits.
+
+    A chain of followers is resolved when a robot is built: each one names a joint with a coordinate of its own.
+    """
+    found = Range(leader.lower[0], leader.upper[0], leader.name, leader.name)
+    for joint in tree.joints:
+        if joint.mimic is not None and joint.mimic.leader == leader.name:
+            found = found & _seen_by_leader(joint)
+    return found
+
+
+def _seen_by_leader(follower: Joint) -> Range:
+    """The limits of a follower as limits of its leader: lower <= ratio q + offset <= upper, solved for q."""
+    assert follower.mimic is not None
+    ratio, offset, name = follower.mimic.ratio, follower.mimic.offset, follower.name
+    (low,), (high,) = follower.lower, follower.upper
+    if ratio == 0.0:  # it stands still: allowed wherever the leader is, or nowhere
+        everywhere = low <= offset <= high
+        return Range(-math.inf if everywhere else math.inf, math.inf if everywhere else -math.inf, name, name)
+    first, last = sorted(((low - offset) / ratio, (high - offset) / ratio))
+    return Range(first, last, name, name)
+
+
+def bounded_by_followers(tree: Model, moving: Collection[int]) -> Model:
+    """The same tree with leaders that may go only where their followers can.
+
+    Parameters
+    ----------
+    tree : Model
+    moving : collection of int
+        Degrees of freedom that are going to move.  Where the limits of one contradict those of its followers, that
+        is an error; a joint that stands still keeps its own limits then.
+    """
+    leaders = {j.mimic.leader for j in tree.joints if j.mimic is not None}
+    if not leaders:
+        return tree
+    return tree.with_joints(_bounded(tree, j, moving) if j.name in leaders else j for j in tree.joints)
+
+
+def _bounded(tree: Model, leader: Joint, moving: Collection[int]) -> Joint:
+    left = range_left(tree, leader)
+    if left.empty:
+        if leader.v_slice.start in moving:
+            raise ModelError(_contradiction(tree, left))
+        return leader
+    low, high = min(left.lower, left.upper), max(left.lower, left.upper)
+    return replace(leader, lower=(low,), upper=(high,))
+
+
+def _contradiction(tree: Model, left: Range) -> str:
+    names = dict.fromkeys((left.lower_of, left.upper_of))
+    parts = " and ".join(limits_in_words(tree.joint(name)) for name in names)
+    return f"no position is within all limits: {parts}; correct the limits, or load the robot with mimic='independent'"
+
+
+def limits_in_words(joint: Joint) -> str:
+    """For messages: the limits of a joint and, of a follower, what it follows."""
+    words = f"joint {joint.name!r} has the limits {joint.lower[0]:g} to {joint.upper[0]:g}"
+    if joint.mimic is None:
+        return words
+    sign = "-" if joint.mimic.offset < 0.0 else "+"
+    law = f"{joint.mimic.ratio:g} * {joint.mimic.leader!r} {sign} {abs(joint.mimic.offset):g}"
+    return f"{words} and follows {law}"
