@@ -372,18 +372,23 @@ class Mechanism(Robot):
 
     def _open_message(self, gaps: Array, bad: Array, batch: tuple[int, ...], fixed: Any) -> str:
         lane = int(np.flatnonzero(bad)[0])
-        # half a turn off counts as infinitely far, and gaps beside it may not be numbers
-        off = np.where(np.isnan(gaps[lane]), 0.0, np.abs(gaps[lane]))
-        worst = int(off.argmax())
-        name = self.constraint_names[worst]
-        turned = "moment" in name
-        left, unit = (2.0 * np.arctan(0.5 * off[worst]), "rad") if turned else (off[worst], "m")
+        name, left, unit = self._widest(gaps[lane])
         where = f" in state {tuple(int(i) for i in np.unravel_index(lane, batch))}" if batch else ""
         held = f" with {', '.join(fixed)} held" if fixed else ""
         return (
             f"the loops of {self.name!r} cannot be closed{where}{held}: {left:.3g} {unit} remain at "
             f"joint {name!r}. Start from a guess nearer to an assembled configuration, or hold other joints"
         )
+
+    def _widest(self, gaps: Array) -> tuple[str, float, str]:
+        """The constraint of one state that is off most, by how much, and in which unit."""
+        # half a turn off counts as infinitely far, and gaps beside it may not be numbers
+        off = np.where(np.isnan(gaps), 0.0, np.abs(gaps))
+        worst = int(off.argmax())
+        name = self.constraint_names[worst]
+        if "moment" in name:
+            return name, float(2.0 * np.arctan(0.5 * off[worst])), "rad"
+        return name, float(off[worst]), "m"
 
     def project(self, q: ArrayLike, v: ArrayLike | None = None, fixed: Sequence[str] | None = None) -> Any:
         """The nearest closed configuration; with ``v``, also the nearest velocity the loops allow (in energy).
@@ -483,9 +488,7 @@ class Mechanism(Robot):
 
     def _closed_q(self, q: ArrayLike, tolerance: float = TOLERANCE) -> Array:
         array = self._q(q, "q")
-        self._refuse(
-            self.closure_error(array), self._granted(tolerance), "configuration", "m or rad", "close(q) closes it"
-        )
+        self._refuse_open(array, self.closure_error(array), self._granted(tolerance))
         return array
 
     def independent(self, q: ArrayLike | None = None) -> list[str]:
@@ -618,7 +621,7 @@ class Mechanism(Robot):
         whole = self._at_once("closed_inverse_dynamics", options, wrenches, threads, q=state, v=v, a=a)
         if whole is None:
             return None
-        self._judge(whole[..., -3:], tolerance, v, a)
+        self._judge(whole[..., -3:], tolerance, state, v, a)
         if (whole[..., -4] < self._least_quality).any():
             return None
         return np.asarray(whole[..., : self.nv])
@@ -666,12 +669,12 @@ class Mechanism(Robot):
             raise OptionError(f"tolerance must not be negative, got {tolerance!r}")
         return tolerance if self.precision == "double" else max(tolerance, SINGLE_TOLERANCE)
 
-    def _judge(self, squares: Array, tolerance: float, v: Any, a: Any = None) -> None:
+    def _judge(self, squares: Array, tolerance: float, q: Array, v: Any, a: Any = None) -> None:
         """Refuse motions that the loops do not allow."""
         tolerance = self._granted(tolerance)
         if tolerance == np.inf or not (squares > tolerance * tolerance).any():
             return
-        self._refuse(np.sqrt(squares[..., 0]), tolerance, "configuration", "m or rad", "close(q) closes it")
+        self._refuse_open(q, np.sqrt(squares[..., 0]), tolerance)
         speed = np.linalg.norm(as_array(v, (self.nv,), "v"), axis=-1)
         self._refuse(
             np.sqrt(squares[..., 1]) / (1.0 + speed), tolerance, "velocity", "relative to 1 + |v|",
@@ -684,11 +687,22 @@ class Mechanism(Robot):
                 "accelerations(q, v, a_independent) builds one",
             )  # fmt: skip
 
+    def _refuse_open(self, q: Array, error: Array, tolerance: float) -> None:
+        """Refuse configurations with open loops; says which joint is off most."""
+        bad = error > tolerance
+        if bad.any():
+            lane, where = _first(bad)
+            states = np.broadcast_to(q, (*bad.shape, self.nq))
+            name, left, unit = self._widest(self.loop_gaps(states[lane]))
+            raise StateError(
+                f"the loops of {self.name!r} do not allow this configuration{where}: it is off by {left:.3g} {unit} at "
+                f"joint {name!r}, more than {tolerance:g}; robot.close(q) closes it"
+            )
+
     def _refuse(self, error: Array, tolerance: float, what: str, unit: str, advice: str) -> None:
         bad = error > tolerance
         if bad.any():
-            lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
-            where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""
+            lane, where = _first(bad)
             raise StateError(
                 f"the loops of {self.name!r} do not allow this {what}{where}: it is off by {error[lane]:.3g} ({unit}), "
                 f"more than {tolerance:g}; {advice}"
@@ -704,7 +718,7 @@ class Mechanism(Robot):
         gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
         left = (k @ a[..., None])[..., 0] + self.loop_drift(state, v)
         sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
-        self._judge(np.stack(np.broadcast_arrays(*sums), axis=-1), tolerance, v, a)
+        self._judge(np.stack(np.broadcast_arrays(*sums), axis=-1), tolerance, state, v, a)
         known = self._known(state)
         cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
         if cost.shape != (self.nv,):
@@ -897,7 +911,7 @@ class Mechanism(Robot):
             options = {"rows": known.rows, "stabilisation": gains}
             whole = self._at_once("closed_forward_dynamics", options, wrenches, threads, q=state, v=v, tau=tau)
             if whole is not None:
-                self._judge(whole[..., -3:], tolerance, v)
+                self._judge(whole[..., -3:], tolerance, state, v)
                 if not (whole[..., -4] < self._least_quality).any():
                     return np.asarray(whole[..., : self.nv]), None
         return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known)
@@ -913,7 +927,7 @@ class Mechanism(Robot):
         k = np.broadcast_to(self.loop_jacobian(q), (*batch, self.n_constraints, self.nv))
         gaps, speeds = self.loop_gaps(q), (k @ v[..., None])[..., 0]
         squares = [(x * x).sum(axis=-1) for x in (gaps, speeds, np.zeros((1,)))]
-        self._judge(np.stack(np.broadcast_arrays(*squares), axis=-1), tolerance, v)
+        self._judge(np.stack(np.broadcast_arrays(*squares), axis=-1), tolerance, q, v)
         target = -(self.loop_drift(q, v) + 2.0 * gains[0] * speeds + gains[1] ** 2 * gaps)
         u, s, vt, kept = rank.decompose(k, known.rank, self._size)
         r = known.rank
@@ -1035,6 +1049,12 @@ def _gains(stabilisation: Any) -> tuple[float, float]:
     if alpha < 0.0 or beta < 0.0:
         raise OptionError(f"stabilisation must not be negative, got ({alpha:g}, {beta:g}): gaps would grow")
     return alpha, beta
+
+
+def _first(bad: Array) -> tuple[tuple[int, ...], str]:
+    """Of states that are refused, the first, and where it is in words."""
+    lane = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+    return lane, f" in state {lane}" if bad.ndim else ""
 
 
 def _block_solve(m: Array, held: Array, kept: Array, force: Array, given: Array) -> Array:

@@ -148,6 +148,7 @@ class ComputedTorque(Controller):
     senses: Sequence[Any] = ()
     coordinates: Sequence[str] | None = None
     GAINS = ("kp", "kd")
+    RELIES_ON_LOOPS = True
 
     def __post_init__(self) -> None:
         _check_senses(self.senses)
@@ -225,6 +226,7 @@ class Feedforward(Controller):
     begin: tuple[ArrayLike, ArrayLike] | None = None
     coordinates: Sequence[str] | None = None
     GAINS = ("kp", "kd")
+    RELIES_ON_LOOPS = True
 
     def __post_init__(self) -> None:
         _check_senses(self.senses)
@@ -314,6 +316,8 @@ class GravityCompensation(Controller):
     The motors of a mechanism with closed loops carry the weight of all its links.
     """
 
+    RELIES_ON_LOOPS = True
+
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Joint forces."""
         weight, _ = newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)
@@ -340,6 +344,7 @@ class FrictionCompensation(Controller):
     """
 
     friction_speed: float = 1e-2
+    RELIES_ON_LOOPS = True
 
     def __post_init__(self) -> None:
         if not self.friction_speed > 0.0:
@@ -390,6 +395,7 @@ class OperationalSpace(Controller):
     posture_kd: float = 0.0
     damping: float = 0.0
     GAINS = ("kp", "kd")
+    RELIES_ON_LOOPS = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, Trajectory):
@@ -576,6 +582,10 @@ class Sum(Controller):
         """The time that all of them know."""
         return max(p.span[0] for p in self.parts), min(p.span[1] for p in self.parts)
 
+    def relies_on_loops(self) -> bool:
+        """Whether one of them does."""
+        return any(part.relies_on_loops() for part in self.parts)
+
     def initial_states(self, tree: Model) -> np.ndarray:
         """States of all parts, one after the other."""
         return np.concatenate([np.zeros(0), *(p.initial_states(tree) for p in self.parts)])
@@ -624,6 +634,10 @@ class Saturated(Controller):
     def span(self) -> tuple[float, float]:
         """That of the other controller."""
         return self.controller.span
+
+    def relies_on_loops(self) -> bool:
+        """Whether the other controller does."""
+        return self.controller.relies_on_loops()
 
     def initial_states(self, tree: Model) -> np.ndarray:
         """States of the other controller."""

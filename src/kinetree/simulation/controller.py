@@ -183,6 +183,13 @@ class Controller:
     GAINS: ClassVar[tuple[str, ...]] = ()
     """Fields that may vary over a batch of simulations."""
 
+    RELIES_ON_LOOPS: ClassVar[bool] = False
+    """Whether the law computes with closed loops, so that its forces mean nothing where they are open."""
+
+    def relies_on_loops(self) -> bool:
+        """Whether forces are refused where loops are open."""
+        return self.RELIES_ON_LOOPS
+
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Joint forces (nv of them) and the rates of the controller's own states ``z``."""
         raise NotImplementedError
@@ -219,7 +226,10 @@ class Controller:
 
         return Sum((self, other))
 
-    def __call__(self, robot: Any, t: ArrayLike, q: ArrayLike, v: ArrayLike, z: ArrayLike | None = None) -> np.ndarray:
+    def __call__(
+        self, robot: Any, t: ArrayLike, q: ArrayLike, v: ArrayLike, z: ArrayLike | None = None, *,
+        tolerance: float | None = None,
+    ) -> np.ndarray:  # fmt: skip
         """Joint forces for one state or a batch.
 
         Parameters
@@ -229,6 +239,10 @@ class Controller:
         q, v : array_like, shapes (..., nq), (..., nv)
         z : array_like, shape (..., nz), optional
             The controller's own states; by default those it begins with.
+        tolerance : float, optional
+            How far loops may be open, in metres and radians, before a law that computes with them is refused.  By
+            default a hundredth, of the mechanism's size where that is below a metre: what encoders measure and what
+            integrators try on their way is never quite closed.
 
         Returns
         -------
@@ -236,8 +250,10 @@ class Controller:
         """
         tree = robot.model
         if tree.loops:
-            from .loop_control import look_at
+            from .loop_control import look_at, refuse_open
 
+            if self.relies_on_loops():
+                refuse_open(robot, q, tolerance)
             look_at(robot, as_array(q, (tree.nq,), "q"))
         begin = self.initial_states(tree)
         states = as_array(begin if z is None else z, (len(begin),), "z")

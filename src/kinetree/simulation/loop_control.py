@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..algorithms import closed_chain, composite_body, factorisation, kinematics, loop_closure, newton_euler
 from ..algorithms.closed_chain import inner
@@ -40,6 +41,10 @@ SHARES = (0.25, 1.0 / 3.0, 0.5, 1.0)
 
 ROUNDS = 4
 """Newton steps there, each of which doubles the digits."""
+
+
+OPEN = 0.01
+"""Loops open by more than this (rad, and m or the mechanism's size) are not those that a law computes with."""
 
 
 class Loops(NamedTuple):
@@ -66,6 +71,11 @@ def loops_of(tree: Model) -> Loops:
             f"a controller has to know how {tree.name!r} moves, and {problem}; or ask the controller for the forces at "
             "a closed configuration first: controller(robot, 0.0, q, v)"
         ) from None
+
+
+def refuse_open(robot: Mechanism, q: ArrayLike, tolerance: float | None) -> None:
+    """An error where loops are open; forces would be those of another mechanism."""
+    robot._closed_q(q, OPEN * loop_closure.usual_size(robot.model) if tolerance is None else tolerance)
 
 
 def look_at(robot: Mechanism, q: np.ndarray) -> None:
