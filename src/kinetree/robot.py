@@ -601,6 +601,7 @@ class Robot:
         Parameters
         ----------
         about : {"com", "origin"}
+            A robot without mass has no centre of mass; its momentum about the origin is zero.
 
         Returns
         -------
@@ -608,7 +609,8 @@ class Robot:
         """
         if about not in ("com", "origin"):
             raise OptionError(f"about must be 'com' or 'origin', not {about!r}")
-        self._need_mass()
+        if about == "com":
+            self._need_mass("; momentum(q, v, about='origin') needs none")
         return self._run_directly("momentum", {"about": about}, out, threads, q=q, v=v)
 
     def momentum_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
@@ -1360,9 +1362,9 @@ class Robot:
 
         return pose
 
-    def _need_mass(self) -> None:
+    def _need_mass(self, advice: str = "") -> None:
         if self.mass == 0.0:
-            raise SingularError(f"robot {self.name!r} has no mass, so it has no centre of mass")
+            raise SingularError(f"robot {self.name!r} has no mass, so it has no centre of mass{advice}")
 
     def _check_pivots(self, held: Collection[int] = ()) -> None:
         """Refuse forward dynamics where a joint that is not ``held`` moves nothing that has inertia."""
