@@ -247,6 +247,7 @@ def test_momentum_about_the_origin_needs_no_mass(backend):
     q, v = np.array([[0.3, 0.2], [0.1, np.nan], [0.5, 1.0]]), np.ones(2)
     found = robot.momentum(q, v, about="origin")
     assert np.array_equal(found[[0, 2]], np.zeros((2, 6)))
+    assert np.isnan(found[1]).all()
     assert robot.momentum(q[0], v, about="origin").shape == (6,)
     with pytest.raises(SingularError, match="about='origin'"):
         robot.momentum(q[0], v)
