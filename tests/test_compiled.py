@@ -518,7 +518,7 @@ USUAL, MATRICES = "articulated_body", "walker_orin_1"
 
 
 class TestCodeThatWouldBeTooLong:
-    """Nobody waits minutes for a compiler: what is too long is left to the reference, and said."""
+    """Nobody waits minutes for a compiler: what is too long becomes loops, or is left to the reference, and said."""
 
     @pytest.fixture
     def robot(self, monkeypatch):
@@ -526,13 +526,21 @@ class TestCodeThatWouldBeTooLong:
         monkeypatch.setenv("KINETREE_CACHE", "off")
         return long_chain(12).with_backend("compiled")
 
-    def test_derivatives_come_from_the_reference_with_one_warning(self, robot):
+    def test_what_cannot_be_a_loop_comes_from_the_reference_with_one_warning(self, robot):
         q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 5, robot.nv))
-        with pytest.warns(kt.KinetreeWarning, match="inverse_dynamics_derivatives of .* more than 1,500 operations"):
-            found = robot.inverse_dynamics_derivatives(q, v, a)
-        expected = robot.with_backend("reference").inverse_dynamics_derivatives(q, v, a)
+        with pytest.warns(kt.KinetreeWarning, match="forward_dynamics of .* more than 1,500 operations"):
+            found = robot.forward_dynamics(q, v, a, method=MATRICES)
+        expected = robot.with_backend("reference").forward_dynamics(q, v, a, method=MATRICES)
         np.testing.assert_array_equal(found, expected)
-        np.testing.assert_array_equal(robot.inverse_dynamics_derivatives(q, v, a), expected)  # warnings are errors here
+        np.testing.assert_array_equal(robot.forward_dynamics(q, v, a, method=MATRICES), expected)  # no further word
+
+    @pytest.mark.parametrize("name", ["inverse_dynamics_derivatives", "forward_dynamics_derivatives"])
+    def test_derivatives_go_through_loops(self, robot, name):
+        state = np.random.default_rng(0).uniform(-1, 1, (3, 5, robot.nv))
+        expected = getattr(robot.with_backend("reference"), name)(*state)
+        for _ in range(2):
+            for found, judge in zip(getattr(robot, name)(*state), expected, strict=True):
+                np.testing.assert_allclose(found, judge, rtol=1e-9, atol=1e-9 * np.abs(judge).max())
 
     def test_the_inverse_of_the_mass_matrix_goes_through_loops(self, robot):
         q = np.random.default_rng(0).uniform(-1, 1, (3, robot.nv))
@@ -543,7 +551,7 @@ class TestCodeThatWouldBeTooLong:
 
     def test_compiling_ahead_says_it_once_and_goes_on(self, robot):
         with pytest.warns(kt.KinetreeWarning, match="too many to compile") as said:
-            robot.compile("forward_dynamics_derivatives", "inverse_mass_matrix", "gravity_force")
+            robot.compile(("forward_dynamics", {"method": MATRICES}), "inverse_mass_matrix", "gravity_force")
         assert len(said) == 1
         assert robot.cost("forward_dynamics_derivatives").multiplications > 1500  # counting needs no code
 

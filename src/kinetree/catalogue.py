@@ -28,6 +28,7 @@ from .algorithms import (
     loop_closure,
     newton_euler,
     operational_space,
+    separable,
     udu,
     walker_orin,
 )
@@ -208,6 +209,10 @@ def _forward_dynamics_derivatives(tree: Model, q: Any, v: Any, tau: Any, loads: 
     return list(derivatives.forward_dynamics_derivatives(tree, q, v, tau, tree.gravity, loads))
 
 
+def _derivative_table(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[list[Scalar]]:
+    return separable.derivative_table(tree, q, v, a, tree.gravity, loads)
+
+
 def _closed_inverse_dynamics(
     tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, rows: Sequence[int], dependent: Sequence[int]
 ) -> list[Scalar]:
@@ -343,3 +348,20 @@ PRODUCTS: dict[str, Algorithm] = {
     "inverse_mass_matrix": Algorithm("inverse_mass_matrix times tau", ("q", "tau"), _mobility_times, _per_v()),
 }
 """Symmetric matrices that large trees find column by column, each with what multiplies by it."""
+
+TABLES: dict[str, tuple[Algorithm, tuple[separable.Factors, ...]]] = {
+    "coriolis_matrix": (
+        Algorithm(
+            "coriolis_matrix's table", _QV, separable.coriolis_table, lambda t, o: (t.nv, separable.CORIOLIS_NUMBERS),
+        ),
+        separable.CORIOLIS,
+    ),
+    "inverse_dynamics_derivatives": (
+        Algorithm(
+            "inverse_dynamics_derivatives' table", _QVA, _derivative_table,
+            lambda t, o: (t.nv, separable.DERIVATIVE_NUMBERS), loads=True,
+        ),
+        separable.DERIVATIVES,
+    ),
+}  # fmt: skip
+"""Matrices that large trees make of a table, each with which numbers of it are multiplied."""

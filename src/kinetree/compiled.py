@@ -14,16 +14,18 @@ import numpy as np
 
 from .algorithms.passes import each, positions, total
 from .arrays import flatten
-from .catalogue import CONFIGURATIONS, PRODUCTS, Algorithm, find
+from .catalogue import CONFIGURATIONS, PRODUCTS, TABLES, Algorithm, find
 from .engine import cache, machine
 from .engine.columns import SymmetricKernel
 from .engine.entry import Entry, available
 from .engine.graph import TooLong
+from .engine.implicit import Equation, ImplicitKernel
 from .engine.kernel import Kernel, RolledKernel, Traced, trace
+from .engine.separable import Branches, SeparableKernel
 from .errors import CompileError, KinetreeWarning, SingularError, callers_level
 from .model.expand import expand_in_order
 from .model.joints import Custom
-from .model.tree import Link, Model
+from .model.tree import BASE, Link, Model
 from .progress import in_steps
 from .schedule import roll
 from .spatial import Force, Scalar, where
@@ -40,6 +42,9 @@ ROLLED = (
     "centroidal_momentum_drift", "integrate", "difference", "configuration_rate",
 )  # fmt: skip
 """Algorithms that can be loops."""
+
+LOOPS = frozenset((*ROLLED, *PRODUCTS, *TABLES, "forward_dynamics_derivatives"))
+"""These, and matrices made by loops."""
 
 USUAL_METHOD = "articulated_body"
 """Of forward dynamics; the others are made of matrices and cannot be loops."""
@@ -166,17 +171,18 @@ class Compiler:
         """Whether there is machine code for an algorithm: for large trees only for those that can be rolled."""
         if not self._loops(name, options):
             return True
-        usual = _method(options) == USUAL_METHOD
-        return (name in ROLLED or name in PRODUCTS) and usual and not self.tree.has_followers
+        return name in LOOPS and _method(options) == USUAL_METHOD and not self.tree.has_followers
 
     def _make_rolled(
         self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...],
         loaded: bool,
     ) -> Kernel:  # fmt: skip
         if algorithm.name in PRODUCTS:
-            product = self._make_rolled(PRODUCTS[algorithm.name], {}, (*lengths, self.tree.nv), shape[:1], False)
-            called = f"{algorithm.name} of {self.tree.name!r}", product.source, lengths, shape
-            return SymmetricKernel(*called, None, algorithm.inputs, self.single_precision, product=product)
+            return self._by_columns(algorithm, lengths, shape)
+        if algorithm.name in TABLES:
+            return self._by_table(algorithm, lengths, shape, loaded)
+        if algorithm.name == "forward_dynamics_derivatives":
+            return self._by_solving(algorithm, lengths, shape, loaded)
         layouts = ["q" if name in CONFIGURATIONS else "v" for name in algorithm.inputs] + (["wrench"] if loaded else [])
 
         return RolledKernel(
@@ -189,6 +195,52 @@ class Compiler:
             self.single_precision,
             schedule=lambda: roll(algorithm.function, self.tree, layouts, dict(options)),
         )
+
+    def _called(self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...]) -> dict[str, Any]:
+        """What a kernel made of others has in common with them."""
+        return {
+            "name": f"{algorithm.name} of {self.tree.name!r}",
+            "source": lambda: self.trace(algorithm.name),
+            "lengths": lengths,
+            "shape": shape,
+            "argument_names": algorithm.inputs,
+            "single_precision": self.single_precision,
+        }
+
+    def _by_columns(self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...]) -> SymmetricKernel:
+        product = self._make_rolled(PRODUCTS[algorithm.name], {}, (*lengths, self.tree.nv), shape[:1], False)
+        return SymmetricKernel(**self._called(algorithm, lengths, shape), product=product)
+
+    def _by_table(
+        self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...], loaded: bool
+    ) -> SeparableKernel:
+        filling, factors = TABLES[algorithm.name]
+        table = self._make_rolled(filling, {}, lengths, filling.shape(self.tree, {}), loaded)
+        rotors = np.array([x for link in self.tree.links for x in link.armature])
+        return SeparableKernel(
+            **self._called(algorithm, lengths, shape),
+            table=table,
+            factors=factors[: math.prod(shape[:-2])],
+            branches=_branches(self.tree),
+            symmetric={2: rotors} if shape[:-2] == (3,) else {},
+        )
+
+    def _by_solving(
+        self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...], loaded: bool
+    ) -> ImplicitKernel:
+        forward, slopes, inverse = map(
+            find, ("forward_dynamics", "inverse_dynamics_derivatives", "inverse_mass_matrix")
+        )
+        by_columns = self._by_columns(inverse, lengths[:1], shape[1:])
+        assert by_columns.product is not None
+        equation = Equation(
+            solution=self._make_rolled(forward, {}, lengths, shape[-1:], loaded),
+            slopes=self._by_table(slopes, lengths, (2, *shape[1:]), loaded),
+            inverse=by_columns,
+            product=by_columns.product,
+            place=2,
+        )
+        return ImplicitKernel(**self._called(algorithm, lengths, shape), equation=equation)
 
     def give_up(self, name: str, options: Mapping[str, Any] | None = None) -> None:
         """Do without straight-line code of an algorithm, which would be too long; say so if nothing is as fast.
@@ -314,6 +366,21 @@ def _run_ready(kernel: Kernel, arrays: Sequence[np.ndarray], out: np.ndarray | N
         return kernel(*arrays, out=out, threads=threads)
     except machine.CompilationError as problem:
         raise CompileError(str(problem)) from None
+
+
+def _branches(tree: Model) -> Branches:
+    """Where in a walk that goes down each branch before the next the bodies of each freedom's branch are."""
+    first, last, todo = [0] * len(tree.links), [0] * len(tree.links), list(reversed(tree.roots))
+    for place in range(len(tree.links)):
+        body = todo.pop()
+        first[body] = last[body] = place
+        todo += reversed(tree.children[body])
+    for body in reversed(range(len(tree.links))):
+        if tree.parents[body] != BASE:
+            last[tree.parents[body]] = max(last[tree.parents[body]], last[body])
+    body_of = np.array([link.index for link in tree.links for _ in range(link.kind.nv)], dtype=int)
+    own = np.array([k for link in tree.links for k in range(link.kind.nv)], dtype=int)
+    return Branches(np.array(first)[body_of], np.array(last)[body_of], own)
 
 
 def _has_gimbal(kind: Any) -> bool:

@@ -212,13 +212,18 @@ class RolledTree:
         """Numbers of the joints, laid out like ``q`` or ``v``."""
         return Laid(per_body, layout)
 
+    def table(self, per_body: PerBody, width: int) -> Laid:
+        """Several numbers per degree of freedom."""
+        return Laid(per_body, "v", width)
+
 
 @dataclass
 class Laid:
-    """A result with some numbers per joint."""
+    """A result with some numbers per joint; ``width`` numbers for each coordinate or freedom."""
 
     per_body: PerBody
     layout: str
+    width: int = 1
 
 
 @dataclass(frozen=True)

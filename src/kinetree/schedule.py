@@ -60,7 +60,7 @@ def _store(rolled: RolledTree, result: Any) -> Callable[[Link], int]:
                 trace.put("out", OUT, k, x)
         if isinstance(result, PerBody):
             return lambda link: len(shares[0]) * link.index
-        return lambda link: (link.q_slice if result.layout == "q" else link.v_slice).start
+        return lambda link: (link.q_slice if result.layout == "q" else link.v_slice).start * result.width
     for k, x in enumerate(_leaves(flatten(result))):
         rolled.last.put("out", OUT, k, x)
     return lambda link: 0

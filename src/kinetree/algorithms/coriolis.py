@@ -12,10 +12,13 @@ because u x m - h x w x + w x h x = l x and J w x + w x J + (J w) x = tr(J) w x.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import NamedTuple
+
 from ..model.tree import BASE, Link, Model
 from ..spatial import ZERO3, Force, Matrix3, Motion, RigidInertia, Scalar, Symmetric3, Transform, Vec3
 from .kinematics import Posed, Twist, poses, twists
-from .passes import Scalars, add, inward, positions, rates
+from .passes import Scalars, add, each, inward, positions, rates
 
 
 class VelocityInertia:
@@ -57,41 +60,52 @@ def _double_cross(a: Vec3, b: Vec3) -> Matrix3:
     return Matrix3(a * b.x, a * b.y, a * b.z) - Symmetric3.diagonal(a.dot(b)).dense()
 
 
-def coriolis_matrix(tree: Model, q: Scalars, v: Scalars) -> list[list[Scalar]]:
-    """C by rows."""
+class Gathered(NamedTuple):
+    """What a joint contributes, in body coordinates."""
+
+    subspace: tuple[Motion, ...]
+    rates: list[Motion]
+    """Of the screws as vectors in space."""
+    forces: list[tuple[Force, Force, Force]]
+    """Per screw S, with I and B of all that the joint carries: I S' + B S, I S and B^T S."""
+
+
+def gathered(tree: Model, q: Scalars, v: Scalars) -> tuple[Sequence[Posed], Sequence[Gathered]]:
+    """Poses, and what every joint contributes to the matrix."""
     posed = poses(tree, q)
     moving = twists(tree, q, v, None, posed)
-    bodies = [
-        (link.inertia, VelocityInertia.of_body(link.inertia, t.velocity))
-        for link, t in zip(tree.links, moving, strict=True)
-    ]
+
+    def own(link: Link, t: Twist) -> tuple[RigidInertia, VelocityInertia]:
+        return link.inertia, VelocityInertia.of_body(link.inertia, t.velocity)
 
     def gather(
-        link: Link, total: tuple[RigidInertia, VelocityInertia], p: Posed
-    ) -> tuple[tuple[RigidInertia, VelocityInertia], tuple[RigidInertia, VelocityInertia]]:
+        link: Link, total: tuple[RigidInertia, VelocityInertia], p: Posed, t: Twist, q: Scalars, v: Scalars
+    ) -> tuple[Gathered, tuple[RigidInertia, VelocityInertia]]:
         inertia, b = total
-        return total, (p.transform.rigid_to_parent(inertia), b.to_parent(p.transform))
+        changes = _total_rate(link, p, t, q, v)
+        forces = [
+            (inertia @ ds + b @ s, inertia @ s, b.transposed_times(s))
+            for s, ds in zip(p.subspace, changes, strict=True)
+        ]
+        handed = p.transform.rigid_to_parent(inertia), b.to_parent(p.transform)
+        return Gathered(p.subspace, changes, forces), handed
 
-    subtrees, _ = inward(tree, gather, bodies, posed)
-    subspace_rates = [
-        _total_rate(link, p, t, own_q, own_v)
-        for link, p, t, own_q, own_v in zip(tree.links, posed, moving, positions(tree, q), rates(tree, v), strict=True)
-    ]
+    bodies = each(tree, own, moving)
+    parts, _ = inward(tree, gather, bodies, posed, moving, positions(tree, q), rates(tree, v))
+    return posed, parts
+
+
+def coriolis_matrix(tree: Model, q: Scalars, v: Scalars) -> list[list[Scalar]]:
+    """C by rows."""
+    posed, parts = gathered(tree, q, v)
     matrix: list[list[Scalar | None]] = [[None] * tree.nv for _ in range(tree.nv)]
     for link in tree.links:
-        inertia, b = subtrees[link.index]
-        # per column of this joint: I S' + B S, I S and B^T S
-        triples = [
-            (inertia @ ds + b @ s, inertia @ s, b.transposed_times(s))
-            for s, ds in zip(posed[link.index].subspace, subspace_rates[link.index], strict=True)
-        ]
-        carrier = link
+        triples, carrier = parts[link.index].forces, link
         while True:
             for k, (full, plain, mirrored) in enumerate(triples):
                 column = link.v_slice.start + k
-                for j, (s, ds) in enumerate(
-                    zip(posed[carrier.index].subspace, subspace_rates[carrier.index], strict=True)
-                ):
+                screws, changes, _ = parts[carrier.index]
+                for j, (s, ds) in enumerate(zip(screws, changes, strict=True)):
                     row = carrier.v_slice.start + j
                     ratio = link.ratio * carrier.ratio
                     matrix[row][column] = add(matrix[row][column], s.dot(full) * ratio)

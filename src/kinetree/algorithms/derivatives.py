@@ -81,10 +81,14 @@ class Seen(NamedTuple):
     freedoms: tuple[Freedom, ...]
 
 
-def see(link: Link, parent: Seen | None, q: Scalars, v: Scalars) -> Seen:
-    """A body from its parent; a root body is where it sees itself."""
+GROUND = Seen(IDENTITY, IDENTITY, ZERO_MOTION, ZERO_MOTION, ZERO_MOTION, ())
+"""What root bodies stand on; its pose is the one in which a root body sees itself."""
+
+
+def see(link: Link, parent: Seen, q: Scalars, v: Scalars) -> Seen:
+    """A body from its parent."""
     joint, screws = link.transform(q), link.subspace(q)
-    pose, before = (IDENTITY, ZERO_MOTION) if parent is None else ((parent.pose @ joint).collapsed(), parent.velocity)
+    pose, before = parent.pose if link.parent == BASE else (parent.pose @ joint).collapsed(), parent.velocity
     here = pose.motion_to_parent
     freedoms, velocity, drift = [], before, here(bias_motion(link, q, v) or ZERO_MOTION)
     for k, local in enumerate(screws):
@@ -124,6 +128,24 @@ def _unit(k: int, n: int) -> list[float]:
     return [1.0 if m == k else 0.0 for m in range(n)]
 
 
+def by_position(s: Seen, k: int, before: Motion, a: Scalars | None) -> Change:
+    """P and Q of coordinate k of a joint on a body with acceleration ``before``; ``a`` are the joint's own."""
+    f = s.freedoms[k]
+    q = before.cross(f.screw) + s.before.cross(f.p + f.d) + f.g
+    return f.p, q + combine(f.bends, a) if f.bends and a is not None else q
+
+
+def acceleration_below(link: Link, s: Seen, parent: Motion) -> Motion:
+    """Acceleration of what a joint stands on; the base's is given in its own axes, and it does not turn."""
+    return Motion(ZERO3, s.joint.unrotate(parent.linear)) if link.parent == BASE else parent
+
+
+def acceleration_of(s: Seen, before: Motion, a: Scalars | None) -> Motion:
+    """Acceleration of a body; None means that the joint's coordinates do not accelerate."""
+    total = before + s.drift
+    return total if a is None else total + combine((f.screw for f in s.freedoms), a)
+
+
 # ------------------------------------------------------------------ what a joint carries
 
 
@@ -144,6 +166,18 @@ class Carried(NamedTuple):
         """The moment of 2 B^T S; its force is zero."""
         w, h = s.angular, self.momentum
         return self.rate @ w - w.cross(h.moment) + (h.force * 2.0).cross(s.linear)
+
+
+def alone(link: Link, s: Seen) -> Carried:
+    """A body by itself."""
+    body = s.pose.rigid_to_parent(link.inertia)
+    return Carried(body, inertia_rate(body, s.velocity), body @ s.velocity)
+
+
+def required_force(s: Seen, body: Carried, acceleration: Motion, load: Force | None) -> Force:
+    """What a body by itself needs for its motion, less what acts from outside."""
+    force = body.inertia @ acceleration + s.velocity.cross_force(body.momentum)
+    return force if load is None else force - s.pose.force_to_parent(load)
 
 
 def inertia_rate(body: RigidInertia, v: Motion) -> Symmetric3:
@@ -183,13 +217,11 @@ class Mechanism:
         for j in self.tree.support(i)[:-1]:
             self.seen(j)
         parent = self.tree.parents[i]
-        return see(self.tree.links[i], None if parent == BASE else self.seen(parent), self.q[i], self.v[i])
+        return see(self.tree.links[i], GROUND if parent == BASE else self.seen(parent), self.q[i], self.v[i])
 
     def _body(self, i: int) -> Carried:
         """Body i by itself."""
-        s = self.seen(i)
-        body = s.pose.rigid_to_parent(self.tree.links[i].inertia)
-        return Carried(body, inertia_rate(body, s.velocity), body @ s.velocity)
+        return alone(self.tree.links[i], self.seen(i))
 
     def _carried(self, i: int) -> Carried:
         """Body i and all that it carries."""
@@ -260,30 +292,24 @@ class Moved:
     ) -> None:
         self.mechanism, self.tree = mechanism, mechanism.tree
         self.a = None if a is None else rates(self.tree, a)
-        self.up = -Vec3.of(gravity)
+        self.up = Motion(ZERO3, -Vec3.of(gravity))
         self.loads: Wrenches = wrenches or [None] * len(self.tree.links)
         self.acceleration, self.force = cache(self._acceleration), cache(self._force)
 
     def before(self, i: int) -> Motion:
         """Acceleration of the body that joint i stands on; the base accelerates upwards instead of falling."""
         parent = self.tree.parents[i]
-        if parent == BASE:
-            return Motion(ZERO3, self.mechanism.seen(i).joint.unrotate(self.up))
-        return self.acceleration(parent)
+        below = self.up if parent == BASE else self.acceleration(parent)
+        return acceleration_below(self.tree.links[i], self.mechanism.seen(i), below)
 
     def _acceleration(self, i: int) -> Motion:
         for j in self.tree.support(i)[:-1]:
             self.acceleration(j)
-        s = self.mechanism.seen(i)
-        total = self.before(i) + s.drift
-        return total if self.a is None else total + combine((f.screw for f in s.freedoms), self.a[i])
+        return acceleration_of(self.mechanism.seen(i), self.before(i), None if self.a is None else self.a[i])
 
     def _force(self, i: int) -> Force:
         """What joint i must pass to body i for the motion of all that it carries."""
-        s, body = self.mechanism.seen(i), self.mechanism.body(i)
-        force = body.inertia @ self.acceleration(i) + s.velocity.cross_force(body.momentum)
-        load = self.loads[i]
-        own = force if load is None else force - s.pose.force_to_parent(load)
+        own = required_force(self.mechanism.seen(i), self.mechanism.body(i), self.acceleration(i), self.loads[i])
         return self.mechanism.summed(i, own, self.force)  # type: ignore[no-any-return]
 
     def forces(self) -> list[Scalar]:
@@ -296,12 +322,9 @@ class Moved:
 
     def by_position(self, i: int, k: int) -> Column:
         """Change of joint forces with a coordinate."""
-        s = self.mechanism.seen(i)
-        f = s.freedoms[k]
-        q = self.before(i).cross(f.screw) + s.before.cross(f.p + f.d) + f.g
-        if f.bends and self.a is not None:
-            q = q + combine(f.bends, self.a[i])
-        return self.mechanism.column(i, k, (f.p, q), self.force(i))
+        a = None if self.a is None else self.a[i]
+        change = by_position(self.mechanism.seen(i), k, self.before(i), a)
+        return self.mechanism.column(i, k, change, self.force(i))
 
 
 def inverse_dynamics_derivatives(

@@ -126,6 +126,13 @@ def side_by_side(tree: Model, per_body: Sequence[Sequence[Scalar]], layout: str)
     return [x for link, values in zip(tree.links, per_body, strict=True) if not link.follows for x in values]
 
 
+def table(tree: Model, per_body: Sequence[Sequence[Sequence[Scalar]]], width: int) -> list[list[Scalar]]:
+    """One row of ``width`` numbers per degree of freedom, in the order of ``v``, of joints that are all independent."""
+    if tree.walk is not None:
+        return tree.walk.table(per_body, width)
+    return [list(row) for rows in per_body for row in rows]
+
+
 def bias_motion(link: Link, q: Scalars, v: Scalars) -> Motion | None:
     """The apparent derivative of the subspace times ``v``; None where the subspace is constant."""
     columns = link.kind.subspace_rate(q, v)
