@@ -10,6 +10,7 @@ There is one crew per process.  While it works for one caller, others work alone
 
 from __future__ import annotations
 
+import _thread
 import ctypes
 import os
 import platform
@@ -17,7 +18,8 @@ import threading
 from functools import lru_cache
 from typing import Any
 
-from . import cache, machine
+from .making import once
+from .ready import ready_text
 
 CHUNKS_PER_THREAD = 16
 """Into how many pieces a batch is cut for each thread that works on it."""
@@ -262,15 +264,9 @@ def crew_module(job_at: dict[str, int]) -> str:
     return "\n".join([*declared, *share, *help_out, *serve, *gather, ""])
 
 
-@machine.once
+@once
 def _code(job_at: tuple[tuple[str, int], ...]) -> tuple[dict[str, int], Any]:
-    text = crew_module(dict(job_at))
-    key = cache.digest("crew", text, machine.host().key)
-    code = cache.read(key)
-    if code is None:
-        code = machine.assemble(text)
-        cache.write(key, code)
-    return machine.load(code, ("gather", "serve"), _FROM_PYTHON)
+    return ready_text("the threads of batches", crew_module(dict(job_at)), ("gather", "serve"), _FROM_PYTHON)
 
 
 class Crew:
@@ -303,9 +299,13 @@ class Crew:
             for k in range(size, min(helpers, (os.cpu_count() or 1) - 1)):
                 offset = k * _HELPER_BYTES
                 self._set("helpers", _new_lock(), offset + 8)
-                me = self.address + _AT["helpers"] + offset
-                threading.Thread(target=self._serve, args=(self.address, me), name=f"kinetree-{k}", daemon=True).start()
-                self._set("size", k + 1)
+                self._set("size", k + 1)  # first, lest an interrupt let two helpers share a work area
+                try:
+                    # a Thread object would wait for its beginning, for ever if memory is short
+                    _thread.start_new_thread(self._serve, (self.address, self.address + _AT["helpers"] + offset))
+                except RuntimeError:  # no more threads: those that there are do the work
+                    self._set("size", k)
+                    break
             asked = _LONG.from_address(self.address + _AT["asked"])
             asked.value = max(asked.value, helpers)
         return helpers
@@ -339,7 +339,7 @@ def _watch_forks(crew: Crew) -> None:
         os.register_at_fork(after_in_child=crew.forget)
 
 
-@machine.once
+@once
 def the_crew(job_at: tuple[tuple[str, int], ...]) -> Crew:
     """The crew of this process."""
     crew = Crew(dict(job_at))

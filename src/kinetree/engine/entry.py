@@ -22,10 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from . import cache, machine
+from . import machine
 from .crew import ASKED
 from .driver import _WORDS as JOB_WORDS
 from .kernel import STREAMED_BYTES, Kernel, crew, driver_address, run_address
+from .making import once
+from .ready import ready_text
 
 SYMBOL = "enter"
 MAX_INPUTS = 6
@@ -431,15 +433,9 @@ def _call_python(s: _Assembly) -> str:
     return s.op(f"call ptr {s.field('vectorcall')}(ptr {s.field('fallback')}, ptr %args, i64 %nargs, ptr %kwnames)")
 
 
-@machine.once
+@once
 def _entry() -> tuple[int, Any]:
-    text = entry_module()
-    key = cache.digest("entry", text, machine.host().key)
-    code = cache.read(key)
-    if code is None:
-        code = machine.assemble(text)
-        cache.write(key, code)
-    addresses, alive = machine.load(code, (SYMBOL,), _FROM_PYTHON)
+    addresses, alive = ready_text("the entry point from Python", entry_module(), (SYMBOL,), _FROM_PYTHON)
     return addresses[SYMBOL], alive
 
 
@@ -452,7 +448,7 @@ class _MethodDef(ctypes.Structure):
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
-@machine.once
+@once
 def _definition(name: str, doc: str) -> _MethodDef:
     """CPython keeps a pointer to this for as long as the function lives, so it lives for ever."""
     return _MethodDef(name.encode(), _entry()[0], _FASTCALL_KEYWORDS, doc.encode())

@@ -11,7 +11,6 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,8 @@ from .driver import pack_job
 from .emit import lanes_module, single_module
 from .fuse import flatten_sums, fuse
 from .graph import Graph, inputs, outputs
+from .making import made_once, once
+from .ready import ready, ready_text
 from .rolled import rolled_module
 
 Shape = tuple[int, ...]
@@ -74,17 +75,12 @@ def _whole_lines(single_precision: bool) -> bool:
     return machine.host().lanes == 8 and not single_precision
 
 
-@machine.once
+@once
 def _driver(single_precision: bool) -> tuple[Any, int, Any]:
     """The batch loop, the same for all kernels: callable, and the address of its part for several threads."""
     lanes = machine.host().lanes * (2 if single_precision else 1)
     text = driver.driver_module(lanes, single_precision, _whole_lines(single_precision))
-    key = cache.digest("driver", text, machine.host().key)
-    code = cache.read(key)
-    if code is None:
-        code = machine.assemble(text)
-        cache.write(key, code)
-    addresses, alive = machine.load(code, (driver.SYMBOL, driver.RUN))
+    addresses, alive = ready_text("the loop over batches", text, (driver.SYMBOL, driver.RUN))
     return _DRIVE(addresses[driver.SYMBOL]), addresses[driver.RUN], alive
 
 
@@ -141,7 +137,6 @@ class Kernel:
     single_precision: bool = False
     spread_nan: bool = True
     _alive: list[Any] = field(default_factory=list, repr=False)
-    _lock: Any = field(default_factory=threading.RLock, repr=False)
     _local: Any = field(default_factory=threading.local, repr=False)
     _places: int = field(default=0, repr=False)
 
@@ -154,12 +149,12 @@ class Kernel:
         """float64 or float32."""
         return np.float32 if self.single_precision else np.float64
 
-    @cached_property
+    @made_once
     def size(self) -> int:
         """Numbers per state in the output."""
         return math.prod(self.shape)
 
-    @cached_property
+    @made_once
     def _fused(self) -> Traced:
         traced = self.source()
         graph, out = fuse(*flatten_sums(traced.graph, traced.outputs))
@@ -167,21 +162,13 @@ class Kernel:
 
     def _address(self, form: str) -> int:
         """Compile one form, or fetch it from the cache."""
-        with self._lock:
-            precision = "f32" if self.single_precision else "f64"
-            key = None if self.key is None else cache.digest(self.key, form, precision, machine.host().key)
-            code = cache.read(key) if key else None
-            if code is None:
-                try:
-                    code = machine.assemble(self._assembly(form))
-                except (machine.CompilationError, NotImplementedError) as problem:
-                    raise machine.CompilationError(f"compiling {self.name} failed: {problem}") from None
-                if key:
-                    cache.write(key, code)
-            addresses, alive = machine.load(code, ("kernel", "places") if form == "lanes" else ("kernel",))
-            self._alive.append(alive)
-            self._places = addresses.get("places", self._places)
-            return addresses["kernel"]
+        precision = "f32" if self.single_precision else "f64"
+        key = None if self.key is None else cache.digest(self.key, form, precision)
+        symbols = ("kernel", "places") if form == "lanes" else ("kernel",)
+        addresses, alive = ready(self.name, key, lambda: self._assembly(form), symbols)
+        self._alive.append(alive)
+        self._places = addresses.get("places", self._places)
+        return addresses["kernel"]
 
     def _assembly(self, form: str) -> str:
         t = self._fused
@@ -190,7 +177,7 @@ class Kernel:
             return lanes_module(t.graph, t.outputs, self.lanes, self.single_precision, watched, self.sends)
         return single_module(t.graph, t.outputs, t.lengths, self.single_precision, self.spread_nan)
 
-    @cached_property
+    @made_once
     def lanes_address(self) -> int:
         """Machine code over vector lanes."""
         return self._address("lanes")
@@ -201,12 +188,12 @@ class Kernel:
         _ = self.lanes_address
         return self._places
 
-    @cached_property
+    @made_once
     def single_address(self) -> int:
         """Machine code for one state."""
         return self._address("single")
 
-    @cached_property
+    @made_once
     def _single(self) -> Any:
         return ctypes.CFUNCTYPE(None, _POINTER, _POINTER)(self.single_address)
 
@@ -259,11 +246,12 @@ class Kernel:
         count = math.prod(batch)
         if count == 0:
             return
+        kernel = self.lanes_address  # first: should code not load at all, the message names what was asked for
         direct = result.flags.c_contiguous and result.dtype == self.dtype
         flat = result if direct else np.empty((count, self.size), dtype=self.dtype)
         rows = [self._rows(a, batch, count) for a in arrays]
         drive, run, _ = _driver(self.single_precision)
-        kernel, target, item = self.lanes_address, _address(flat), flat.itemsize
+        target, item = _address(flat), flat.itemsize
         pointers = [_address(a) for a in rows]
         strides = [a.strides[0] // item for a in rows]
         streamed = count * self.size * item > STREAMED_BYTES
@@ -312,7 +300,7 @@ class Kernel:
         """Whether the machine code sends the results of one tile on while it computes the next."""
         return self._in_lines
 
-    @cached_property
+    @made_once
     def second_area(self) -> int:
         """Where in the work area there is room for the results of a second tile; zero if there is none."""
         return self._tile_vectors * self._vector_bytes if self.sends else 0
@@ -325,13 +313,13 @@ class Kernel:
     def _vector_bytes(self) -> int:
         return self.lanes * np.dtype(self.dtype).itemsize
 
-    @cached_property
+    @made_once
     def scratch_bytes(self) -> int:
         """Size of the work area for one tile, or two."""
         vectors = self._tile_vectors + (self.size if self.sends else 0)
         return vectors * self._vector_bytes + self.tile_bytes
 
-    @cached_property
+    @made_once
     def tile_bytes(self) -> int:
         """Size of the area that results are collected in before they are streamed."""
         return driver.CHUNK * self._vector_bytes
@@ -395,7 +383,7 @@ class RolledKernel(LoopKernel):
 
     schedule: Callable[[], Any] | None = None
 
-    @cached_property
+    @made_once
     def _plan(self) -> Any:
         assert self.schedule is not None
         return self.schedule()
@@ -405,21 +393,13 @@ class RolledKernel(LoopKernel):
         """Vectors that the steps keep between them."""
         return int(self._plan.work_vectors)
 
-    @cached_property
+    @made_once
     def lanes_address(self) -> int:
         """Machine code of the loop, with its schedule filled in."""
         plan = self._plan
         text = rolled_module(plan.steps, self.lanes, self.single_precision)
-        key = cache.digest("rolled", text, machine.host().key)
-        code = cache.read(key)
-        if code is None:
-            try:
-                code = machine.assemble(text)
-            except machine.CompilationError as problem:
-                raise machine.CompilationError(f"compiling {self.name} failed: {problem}") from None
-            cache.write(key, code)
         names = tuple(f"step{k}" for k in range(len(plan.steps)))
-        addresses, alive = machine.load(code, ("kernel", *names))
+        addresses, alive = ready_text(self.name, text, ("kernel", *names))
         table = np.array([addresses[name] for name in names], dtype=np.int64)
         entries = plan.entries.copy()
         entries[:, 0] = table[entries[:, 0]]

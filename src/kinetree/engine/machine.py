@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
+import os
 import platform
-import threading
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, wraps
+from functools import lru_cache
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any
 
-T = TypeVar("T")
+from .making import once as once
 
 
 class CompilationError(RuntimeError):
-    """LLVM refused a module."""
-
-
-def once(function: Callable[..., T]) -> Callable[..., T]:
-    """Remember results for ever, and compute each only once even if several threads ask at the same time.
-
-    With ``lru_cache`` the slower thread would get a result of its own that nothing keeps
-    alive: fatal for addresses.
-    """
-    known: dict[tuple[Any, ...], T] = {}
-    lock = threading.RLock()
-
-    @wraps(function)
-    def remembered(*args: Any) -> T:
-        if args not in known:
-            with lock:
-                if args not in known:
-                    known[args] = function(*args)
-        return known[args]
-
-    return remembered
+    """Machine code cannot be made or loaded."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +50,10 @@ def binding() -> Any:
 
 @lru_cache(maxsize=1)
 def host() -> Machine:
-    """The machine we run on."""
+    """The machine we run on; refuses one that does not let programs make code."""
     llvm = binding()
+    if not _memory_can_be_executed():
+        raise CompilationError("this system does not let programs make memory executable")
     features = llvm.get_host_cpu_features()
     flat = features.flatten()
     architecture = platform.machine().lower()
@@ -85,6 +67,48 @@ def host() -> Machine:
     else:
         lanes = 0
     return Machine(llvm.get_host_cpu_name(), flat, lanes, ".".join(str(n) for n in llvm.llvm_version_info))
+
+
+def _memory_can_be_executed() -> bool:
+    """Whether memory that was written may become code: hardened systems refuse that, and LLVM's linker would abort."""
+    if os.name != "posix":
+        return True
+    page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    page[0] = 1
+    first = ctypes.c_char.from_buffer(page)
+    protect = ctypes.CDLL(None).mprotect
+    protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    refused = protect(ctypes.addressof(first), mmap.PAGESIZE, mmap.PROT_READ | _PROT_EXEC)
+    del first  # the page cannot be given back while somebody points to it
+    page.close()
+    return not refused
+
+
+_PROT_EXEC = 4
+"""The same on all systems that have it; Python names it only from version 3.12 on everywhere."""
+
+MEGABYTE = 1 << 20
+
+
+def _memory_for(code: str | bytes) -> int:
+    """Bytes that LLVM may need for a text, or for machine code: somewhat more than was measured.
+
+    A function of a kernel takes some 35 times its text; long texts are divided into many functions.
+    """
+    if isinstance(code, str):
+        return 8 * MEGABYTE + 32 * min(len(code), MEGABYTE) + 4 * len(code)
+    return MEGABYTE + 8 * len(code)
+
+
+def _need_memory(size: int) -> None:
+    """Refuse what there is no memory for: LLVM takes the process down when it gets none."""
+    try:
+        if os.name == "posix":
+            mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+        else:
+            mmap.mmap(-1, size).close()
+    except (OSError, MemoryError):
+        raise CompilationError(f"memory is short, it may take {-(-size // MEGABYTE)} MB") from None
 
 
 @once
@@ -105,6 +129,7 @@ def _linker() -> Any:
 
 def assemble(text: str) -> bytes:
     """Machine code (an object file) for a module of LLVM assembly."""
+    _need_memory(_memory_for(text))
     try:
         module = binding().parse_assembly(text)
         module.verify()  # a malformed module would take the whole process down
@@ -114,7 +139,11 @@ def assemble(text: str) -> bytes:
                 function.add_function_attribute("nounwind")
         return bytes(_target().emit_object(module))
     except RuntimeError as problem:
-        raise CompilationError(str(problem).splitlines()[0] if str(problem) else "LLVM failed") from None
+        raise CompilationError(_first_line(problem)) from None
+
+
+def _first_line(problem: RuntimeError) -> str:
+    return next(iter(str(problem).splitlines()), "LLVM failed")
 
 
 _numbers = count(1)
@@ -133,10 +162,14 @@ def load(
     Functions ``from_python`` are given to the code by address: an interpreter inside of another program
     need not be among those that the linker looks through.
     """
+    _need_memory(_memory_for(code))
     builder = binding().JITLibraryBuilder().add_object_img(code)
     for name in from_python:
         builder = builder.import_symbol(name, python_function(name))
     for symbol in symbols:
         builder = builder.export_symbol(symbol)
-    library = builder.link(_linker(), f"kinetree{next(_numbers)}")
+    try:
+        library = builder.link(_linker(), f"kinetree{next(_numbers)}")
+    except RuntimeError as problem:
+        raise CompilationError(f"the code cannot be loaded: {_first_line(problem)}") from None
     return {symbol: library[symbol] for symbol in symbols}, library

@@ -1,0 +1,43 @@
+"""Code that is ready to be called: from the cache on disk, or made now and kept there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import cache, machine
+
+
+def ready(
+    what: str, key: str | None, text: Callable[[], str], symbols: tuple[str, ...], from_python: tuple[str, ...] = ()
+) -> tuple[dict[str, int], Any]:
+    """Addresses of functions and what must be kept alive.
+
+    Parameters
+    ----------
+    what : str
+        For messages.
+    key : str or None
+        What the code depends on beside the machine; None keeps it out of the cache.
+    text : callable
+        Returns the LLVM assembly; called only if the code is not in the cache.
+    symbols, from_python : tuple of str
+        Names that the code defines, and functions of CPython that it calls.
+    """
+    try:
+        file = None if key is None else cache.digest(key, machine.host().key)
+        code = None if file is None else cache.read(file)
+        if code is None:
+            code = machine.assemble(text())
+            if file is not None:
+                cache.write(file, code)
+        return machine.load(code, symbols, from_python)
+    except (machine.CompilationError, NotImplementedError) as problem:
+        raise machine.CompilationError(f"compiling {what} failed: {problem}") from None
+
+
+def ready_text(
+    what: str, text: str, symbols: tuple[str, ...], from_python: tuple[str, ...] = ()
+) -> tuple[dict[str, int], Any]:
+    """The same for assembly that is quick to write: the text itself is what the code depends on."""
+    return ready(what, cache.digest(text), lambda: text, symbols, from_python)

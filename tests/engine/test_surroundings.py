@@ -1,0 +1,210 @@
+"""Systems that are short of memory, of threads, or of trust: errors and slower ways instead of a dead process."""
+
+import _thread
+import ctypes
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from kinetree.engine import crew as crew_module
+from kinetree.engine import machine
+from kinetree.engine.crew import Crew
+from kinetree.engine.driver import JOB_AT
+from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.making import MAKING, made_once
+
+pytestmark = pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="done with Linux's own means")
+
+
+def kernel(name="product", factor=2.0, key=None):
+    return Kernel(name, lambda: trace(lambda x: [x[0] * x[1] * factor], (2,), list), (2,), (1,), key)
+
+
+def run(program, timeout=60):
+    """Run a program by itself; its text begins with what all need."""
+    head = (
+        "import os, sys, numpy as np\n"
+        "from kinetree.engine import machine\n"
+        "from kinetree.engine.kernel import Kernel, trace\n"
+        "def kernel(name='product', factor=2.0):\n"
+        "    return Kernel(name, lambda: trace(lambda x: [x[0] * x[1] * factor], (2,), list), (2,), (1,))\n"
+        "x = np.array([[2.0, 3.0]] * 20)\n"
+    )
+    called = [sys.executable, "-W", "ignore", "-c", head + program]
+    found = subprocess.run(called, capture_output=True, text=True, timeout=timeout, env=os.environ, check=False)
+    assert found.returncode == 0, (found.returncode, found.stderr)
+    return found.stdout.strip()
+
+
+# ---------------------------------------------------------------- no code may be made
+
+
+REFUSING = """
+import ctypes
+if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0):  # PR_SET_MDWE: what was written is never executed
+    print("this kernel does not know that")
+    sys.exit()
+try:
+    machine.host()
+except machine.CompilationError as problem:
+    print(problem)
+"""
+
+
+@on_linux
+def test_a_system_that_refuses_executable_memory_is_found_out_before_llvm_aborts():
+    said = run(REFUSING)
+    if "does not know" in said:
+        pytest.skip(said)
+    assert said == "this system does not let programs make memory executable"
+
+
+@pytest.mark.parametrize("where", ["link", "create"])
+def test_a_linker_that_fails_is_our_error_and_named(monkeypatch, where):
+    def fail(*args, **options):
+        raise RuntimeError("no room for code\nand a page of LLVM")
+
+    if where == "link":
+        monkeypatch.setattr(machine.binding().JITLibraryBuilder, "link", fail)
+    else:
+        monkeypatch.setattr(machine, "_linker", fail)
+    for x in (np.ones(2), np.ones((5, 2))):
+        with pytest.raises(machine.CompilationError, match=r"compiling the thing failed: .*no room for code$"):
+            kernel("the thing")(x)
+
+
+# ---------------------------------------------------------------- memory
+
+
+SHORT = """
+import resource
+kernel()(x)  # what all kernels share
+roots = lambda x: [sum((x[0] + k) ** 0.5 * x[1] for k in range(2000))]
+long = Kernel("long", lambda: trace(roots, (2,), list), (2,), (1,))
+text = long._assembly("lanes")
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+now = int(status["{counted}"].split()[0]) * 1024
+resource.setrlimit(resource.{limit}, (now + {spare}, now + {spare}))
+try:
+    machine.load(machine.assemble(text))
+    print("done")
+except machine.CompilationError as problem:
+    print(problem)
+"""
+
+
+@on_linux
+@pytest.mark.parametrize(("limit", "counted"), [("RLIMIT_AS", "VmSize"), ("RLIMIT_DATA", "VmData")])
+@pytest.mark.parametrize("spare", [1, 3, 6, 12, 100])
+def test_short_memory_is_an_error_where_llvm_would_abort(limit, counted, spare):
+    said = run(SHORT.format(limit=limit, counted=counted, spare=spare << 20))
+    if spare < 100:
+        assert said.startswith("memory is short, it may take ")
+    else:
+        assert said == "done"
+
+
+# ---------------------------------------------------------------- forks
+
+
+FORKING = """
+import signal, threading, time
+kernel()(x)
+stop = []
+
+def make_more():
+    count = 0
+    while not stop:
+        count += 1
+        kernel(factor=3.0 + count)(x)
+        kernel(factor=3.5 + count)(x[0])
+
+threads = [threading.Thread(target=make_more, daemon=True) for _ in range(2)]
+for thread in threads:
+    thread.start()
+failed = 0
+for k in range(20):
+    time.sleep(0.003 * (k % 7))
+    child = os.fork()
+    if not child:
+        signal.alarm(10)  # a child that waits for ever is ended
+        right = kernel(factor=1e6 + k)(x)[0, 0] == 6 * (1e6 + k) and kernel(factor=-k)(x[0])[0] == -6 * k
+        os._exit(not right)
+    failed += bool(os.waitpid(child, 0)[1])
+    if failed > 1:
+        break
+print("failed", failed)
+sys.stdout.flush()
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_process_forked_while_another_thread_compiles_can_compile():
+    assert run(FORKING) == "failed 0"
+
+
+def test_things_are_made_once_and_under_the_lock_that_forks_wait_for():
+    made = []
+
+    class Thing:
+        @made_once
+        def number(self):
+            """A number."""
+            made.append(MAKING._is_owned())
+            return len(made)
+
+    thing = Thing()
+    assert (thing.number, thing.number, Thing().number, thing.number) == (1, 1, 2, 1)
+    assert made == [True, True]
+    assert thing.__dict__ == {"number": 1}
+    assert Thing.number.__doc__ == "A number."
+
+
+# ---------------------------------------------------------------- threads
+
+
+def test_without_threads_the_caller_does_all_the_work(monkeypatch):
+    def fail(*args):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(_thread, "start_new_thread", fail)
+    monkeypatch.setattr(os, "cpu_count", lambda: 5)
+    team = Crew(dict(JOB_AT))
+    monkeypatch.setattr("kinetree.engine.kernel.the_crew", lambda job_at: team)
+    x = np.random.default_rng(0).standard_normal((500, 2))
+    np.testing.assert_array_equal(kernel()(x, threads=4)[:, 0], x[:, 0] * x[:, 1] * 2.0)
+    assert ctypes.c_int64.from_address(team.address + crew_module._AT["size"]).value == 0
+
+
+def test_an_interrupted_start_never_lets_two_helpers_share_a_work_area(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 5)
+    begun = []
+
+    def start(serve, arguments):
+        begun.append(arguments)
+        if len(begun) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_thread, "start_new_thread", start)
+    team = Crew(dict(JOB_AT))
+    with pytest.raises(KeyboardInterrupt):
+        team.enlist(2)
+    assert team.enlist(2) == 2
+    places = [me for _, me in begun]
+    assert len(places) == len(set(places)) == 2
+
+
+@on_linux
+def test_a_thread_that_never_begins_is_not_waited_for():
+    """Memory may run out between the making of a thread and its first step."""
+    said = run(
+        "import _thread, time\n"
+        "_thread.start_new_thread = lambda *args: 1\n"
+        "print(np.all(kernel()(x, threads=2) == 12.0))\n"
+    )
+    assert said == "True"
