@@ -208,3 +208,49 @@ def test_a_thread_that_never_begins_is_not_waited_for():
         "print(np.all(kernel()(x, threads=2) == 12.0))\n"
     )
     assert said == "True"
+
+
+NARROW = """
+import threading
+from kinetree.engine.entry import Entry
+
+def remembers(x):
+    \"\"\"What is computed first is needed last.\"\"\"
+    numbers = [x[0] * (k + 1.0) + x[1] for k in range(8000)]
+    rest = x[1]
+    for n in reversed(numbers):
+        rest = rest * 0.5 + n * n
+    return [rest + k for k in range(12)]
+
+k = Kernel("remembers", lambda: trace(remembers, (2,), list), (2,), (12,))
+x = np.random.default_rng(0).uniform(1.0, 2.0, (30000, 2))
+assert k.work_vectors > 5000  # half a megabyte
+n = np.arange(1.0, 8001.0)
+expected = x[:, 1].copy()
+for a in reversed(n):
+    expected = expected * 0.5 + (x[:, 0] * a + x[:, 1]) ** 2
+entry = Entry.make(k, k, "remembers")
+entry.enable_batch()
+threading.stack_size(128 * 1024)
+results = []
+
+def work():
+    for count in (1, 9, 100, 30000):  # the last one is streamed
+        for threads in (1, 2):
+            results.append(k(x[:count], threads=threads))
+            results.append(entry.function(x[:count], threads=threads))
+
+thread = threading.Thread(target=work)
+thread.start()
+thread.join()
+assert len(results) == 16
+for r in results:
+    np.testing.assert_allclose(r, expected[: len(r), None] + np.arange(12.0), rtol=1e-12)
+print("right")
+"""
+
+
+@on_linux
+def test_long_kernels_do_with_little_stack():
+    """Values that wait for later functions are kept in the work area, not on the stack."""
+    assert run(NARROW) == "right"

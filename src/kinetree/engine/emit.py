@@ -419,12 +419,14 @@ MOST_STORES = 500
 
 def lanes_module(
     graph: Graph, outputs: Sequence[int], lanes: int, single_precision: bool = False, input_count: int = 0,
-    sends: bool = False,
+    sends: bool = False, work_at: int | None = None,
 ) -> str:  # fmt: skip
     """Module with ``@kernel(in, out)``, inputs and results as consecutive vectors, and the table ``@places``.
 
     Equal outputs are one result; the table says for each output where its result is, in bytes.
     A kernel that ``sends`` takes two more arguments, one for whoever calls it and a parcel.
+    Long code keeps ``@work`` vectors between its functions, from vector ``work_at`` behind the beginning of the
+    inputs on; without that, on the stack, which is too small in some threads.
     """
     e = Emitter(lanes, single_precision)
     results = list(dict.fromkeys(outputs))
@@ -432,10 +434,14 @@ def lanes_module(
     table = [place[o] for o in outputs] + [0] * lanes  # padding, for those who read whole vectors
     entries = ", ".join(f"i32 {k}" for k in table)
     places = f"@places = constant [{len(table)} x i32] [{entries}]\n"
+    no_work = work_vectors(0)
     operations = sum(map(bool, graph.args))
     sending = Sending(graph, results, len(outputs)) if sends else NOTHING_TO_SEND
     if operations > LONGEST_BODY:
-        return places + _module_in_pieces(graph, results, lanes, single_precision, input_count, sending=sending)
+        own = no_work if work_at is None else ""
+        return (places + own) + _module_in_pieces(
+            graph, results, lanes, single_precision, input_count, sending=sending, work_at=work_at
+        )
     load = _consecutive(e)
     _begin(e, sending)
 
@@ -444,7 +450,12 @@ def lanes_module(
 
     emit_body(e, graph, results, load, store, sending)
     unused = _spoil_for_unused(e, graph, input_count, load, len(results))
-    return places + _module(e, _parameters("ptr noalias readonly %in, ptr noalias %out", sending), unused)
+    return places + no_work + _module(e, _parameters("ptr noalias readonly %in, ptr noalias %out", sending), unused)
+
+
+def work_vectors(count: int) -> str:
+    """Says how many vectors a kernel needs beside its inputs and results."""
+    return f"@work = constant i64 {count}\n"
 
 
 def _parameters(areas: str, sending: Sending) -> str:
@@ -490,6 +501,7 @@ def _reads(graph: Graph, i: int) -> list[int]:
 def _module_in_pieces(
     graph: Graph, results: Sequence[int], lanes: int, single_precision: bool, input_count: int,
     inputs_of: Callable[[Emitter], Callable[[int], str]] = _consecutive, sending: Sending = NOTHING_TO_SEND,
+    work_at: int | None = None,
 ) -> str:  # fmt: skip
     """A kernel that calls functions of moderate length; values pass between them through memory.
 
@@ -539,7 +551,11 @@ def _module_in_pieces(
         text += _piece(count, e, sending)
     main = Emitter(lanes, single_precision)
     _begin(main, sending)
-    main.line(f"%area = alloca [{max(size, 1)} x {main.type}], align {main.size}")
+    if work_at is None:
+        main.line(f"%area = alloca [{max(size, 1)} x {main.type}], align {main.size}")
+    else:
+        main.line(f"%area = getelementptr {main.type}, ptr %in, i64 {work_at}")
+        text.insert(0, work_vectors(size))
     for k in range(len(pieces) - (-len(given) // MOST_STORES)):
         main.line(f"call void @piece{k}({sending.parameters('ptr %in', 'ptr %out', 'ptr %area', 'ptr %area')})")
     unused = _spoil_for_unused(main, graph, input_count, inputs_of(main), len(results))

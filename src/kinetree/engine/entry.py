@@ -35,8 +35,8 @@ MAX_DIMS = 3
 SMALL_BATCH = 32
 """States that are computed without letting go of the interpreter."""
 
-MOST_STACK = 1 << 16
-"""Bytes of stack that a batch may use; kernels that need more ask for memory."""
+MOST_STACK = 1 << 15
+"""Bytes of stack that a batch may use; kernels that need more ask for memory.  Some systems give threads 128 KiB."""
 
 _FROM_PYTHON = ("Py_DecRef", "PyMem_RawMalloc", "PyMem_RawFree")
 """Functions of CPython that the entry point calls by name."""
@@ -297,13 +297,17 @@ def _guard_single(s: _Assembly) -> None:
 
 def _run_batch(s: _Assembly, result: str) -> None:
     """Hand the batch to the driver; let go of the interpreter if it takes a while."""
-    scratch_size = s.field("scratch_bytes", "i64")
+    streamed = _is_streamed(s)
+    tile_size, whole_size = s.field("tile_bytes", "i64"), s.field("scratch_bytes", "i64")
+    without_tile = s.op(f"sub i64 {whole_size}, {tile_size}")
+    scratch_size = s.op(f"select i1 {streamed}, i64 {whole_size}, i64 {without_tile}")
     scratch, heap = _work_area(s, scratch_size)
+    behind = s.op(f"getelementptr i8, ptr {scratch}, i64 {without_tile}")
     values = {
         "kernel": s.field("lanes"), "guard": s.field("guard_lanes"), "out": s.word(result, _DATA), "scratch": scratch,
         "out_length": s.field("out_length", "i64"), "start": "0", "stop": s.op("load i64, ptr %rows"),
         "count": s.field("inputs", "i64"), "context": "null", "places": s.field("places"),
-        "tile_area": _tile_area(s, scratch), "scratch_bytes": scratch_size,
+        "tile_area": s.op(f"select i1 {streamed}, ptr {behind}, ptr null"), "scratch_bytes": scratch_size,
         "second": s.field("second", "i64"),
     }  # fmt: skip
     for k, (name, kind) in enumerate(JOB_WORDS.items()):
@@ -368,13 +372,10 @@ def _work_area(s: _Assembly, size: str) -> tuple[str, str]:
     return area, s.op(f"phi ptr [ null, %little_work ], [ {heap}, %granted ]")
 
 
-def _tile_area(s: _Assembly, scratch: str) -> str:
-    """The end of the scratch area if there is too much output for the caches, else null."""
+def _is_streamed(s: _Assembly) -> str:
+    """Whether there is too much output for the caches."""
     numbers = s.op(f"mul i64 {s.op('load i64, ptr %rows')}, {s.field('out_length', 'i64')}")
-    much = s.compare("sgt", "i64", numbers, STREAMED_BYTES // 8)
-    start = s.op(f"sub i64 {s.field('scratch_bytes', 'i64')}, {s.field('tile_bytes', 'i64')}")
-    area = s.op(f"getelementptr i8, ptr {scratch}, i64 {start}")
-    return s.op(f"select i1 {much}, ptr {area}, ptr null")
+    return s.compare("sgt", "i64", numbers, STREAMED_BYTES // 8)
 
 
 def entry_module() -> str:

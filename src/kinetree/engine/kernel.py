@@ -139,6 +139,7 @@ class Kernel:
     _alive: list[Any] = field(default_factory=list, repr=False)
     _local: Any = field(default_factory=threading.local, repr=False)
     _places: int = field(default=0, repr=False)
+    _work: int = field(default=0, repr=False)
 
     def is_ready(self, batch: bool) -> bool:
         """Whether the form for batches, or for one state, is at hand."""
@@ -164,17 +165,21 @@ class Kernel:
         """Compile one form, or fetch it from the cache."""
         precision = "f32" if self.single_precision else "f64"
         key = None if self.key is None else cache.digest(self.key, form, precision)
-        symbols = ("kernel", "places") if form == "lanes" else ("kernel",)
+        symbols = ("kernel", "places", "work") if form == "lanes" else ("kernel",)
         addresses, alive = ready(self.name, key, lambda: self._assembly(form), symbols)
         self._alive.append(alive)
-        self._places = addresses.get("places", self._places)
+        if form == "lanes":
+            self._places = addresses["places"]
+            self._work = ctypes.c_int64.from_address(addresses["work"]).value
         return addresses["kernel"]
 
     def _assembly(self, form: str) -> str:
         t = self._fused
         if form == "lanes":
             watched = sum(self.lengths) if self.spread_nan else 0
-            return lanes_module(t.graph, t.outputs, self.lanes, self.single_precision, watched, self.sends)
+            return lanes_module(
+                t.graph, t.outputs, self.lanes, self.single_precision, watched, self.sends, self._before_work
+            )
         return single_module(t.graph, t.outputs, t.lengths, self.single_precision, self.spread_nan)
 
     @made_once
@@ -288,7 +293,8 @@ class Kernel:
     @property
     def work_vectors(self) -> int:
         """Vectors that the machine code needs behind its outputs."""
-        return 0
+        _ = self.lanes_address
+        return self._work
 
     @property
     def _in_lines(self) -> bool:
@@ -307,7 +313,12 @@ class Kernel:
 
     @property
     def _tile_vectors(self) -> int:
-        return sum(self.lengths) + self.size + 3 * self.lanes + self.work_vectors
+        return sum(self.lengths) + self.size + 3 * self.lanes
+
+    @property
+    def _before_work(self) -> int:
+        """Vectors in front of those that the machine code works with: inputs, outputs, perhaps outputs once more."""
+        return self._tile_vectors + (self.size if self.sends else 0)
 
     @property
     def _vector_bytes(self) -> int:
@@ -316,8 +327,7 @@ class Kernel:
     @made_once
     def scratch_bytes(self) -> int:
         """Size of the work area for one tile, or two."""
-        vectors = self._tile_vectors + (self.size if self.sends else 0)
-        return vectors * self._vector_bytes + self.tile_bytes
+        return (self._before_work + self.work_vectors) * self._vector_bytes + self.tile_bytes
 
     @made_once
     def tile_bytes(self) -> int:

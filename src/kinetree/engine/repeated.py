@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .emit import LONGEST_BODY, Emitter, _module_in_pieces, emit_body
+from .emit import LONGEST_BODY, Emitter, _module_in_pieces, emit_body, work_vectors
 from .fuse import flatten_sums, fuse
 from .graph import Graph, inputs, outputs
 from .kernel import LoopKernel
@@ -100,7 +100,7 @@ def repeated_module(stages: Stages, lanes: int, single_precision: bool) -> str:
     e = Emitter(lanes, single_precision)
     n, p, count, asked = stages.n_state, stages.n_parameters, len(stages.questions), stages.n_question
     answers_at, n_answer = STATE + n + p, len(stages.answer)
-    text = [*e.declarations(), _places(n, e)]
+    text = [*e.declarations(), _places(n, e), work_vectors(0)]
     for k, question in enumerate(stages.questions):
         text.append(_function(f"stage{k}", stages.graph, question, lanes, single_precision))
     text.append(_function("final", stages.graph, stages.final, lanes, single_precision))
