@@ -43,7 +43,13 @@ ROLLED = (
 )  # fmt: skip
 """Algorithms that can be loops."""
 
-LOOPS = frozenset((*ROLLED, *PRODUCTS, *TABLES, "forward_dynamics_derivatives"))
+FRAMED = ("pose", "velocity", "acceleration", "jacobian", "jacobian_rate")
+"""Algorithms of one frame: only the bodies that carry it count."""
+
+MOST_FRAMES = 64
+"""Loops of frames that are kept of a large tree."""
+
+LOOPS = frozenset((*ROLLED, *FRAMED, *PRODUCTS, *TABLES, "forward_dynamics_derivatives"))
 """These, and matrices made by loops."""
 
 USUAL_METHOD = "articulated_body"
@@ -129,9 +135,17 @@ class Compiler:
         chosen = tuple(sorted((options or {}).items()))
         key = (name, chosen, loaded)
         with self._lock:
-            if key not in self._kernels:
-                self._kernels[key] = self._make(find(name), dict(chosen), loaded)
-            return self._kernels[key]
+            kernel = self._kernels.pop(key, None) or self._make(find(name), dict(chosen), loaded)
+            if self.rolled and name in FRAMED:
+                self._forget_frames()
+            self._kernels[key] = kernel  # the latest come last
+            return kernel
+
+    def _forget_frames(self) -> None:
+        """Keep few of the loops of frames: each has a schedule and a work area as long as the path to its frame."""
+        framed = [key for key in self._kernels if key[0] in FRAMED]
+        for key in framed[: 1 - MOST_FRAMES]:
+            del self._kernels[key]
 
     def _make(self, algorithm: Algorithm, options: Mapping[str, Any], loaded: tuple[int, ...]) -> Kernel:
         lengths = algorithm.lengths(self.tree) + ((6 * len(loaded),) if loaded else ())
@@ -165,7 +179,10 @@ class Compiler:
 
     def _loops(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
         """Whether an algorithm is not to become straight-line code."""
-        return self.rolled or (name, _method(options)) in self._too_long
+        large = self.rolled
+        if large and options and name in FRAMED:
+            large = len(self.tree.support(self.tree.frame(options["frame"]).body)) > LARGEST_UNROLLED
+        return large or (name, _method(options)) in self._too_long
 
     def handles(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
         """Whether there is machine code for an algorithm: for large trees only for those that can be rolled."""
@@ -319,7 +336,7 @@ class Compiler:
         """A built-in function for the plain form of an algorithm; None where that cannot be."""
         if name not in DIRECT + WITH_OPTIONS or self.single_precision or not available():
             return None
-        if self._loops(name, options):
+        if self.rolled or self._loops(name, options):  # the check of large configurations is a loop, too
             return None
         kernel = self.kernel(name, options)
         try:
@@ -334,12 +351,15 @@ class Compiler:
         """Evaluate; raises :class:`TooLong` if the code would be that and there is no other."""
         loaded = tuple(sorted(loads))
         if loaded and self._loops(name, options):  # a loop treats all bodies alike
-            loads = {i: loads.get(i, np.zeros(6)) for i in range(len(self.tree.bodies))}
-            loaded = tuple(loads)
+            loaded = tuple(range(len(self.tree.bodies)))
         six = []
         if loaded:
             batch = np.broadcast_shapes(*(load.shape[:-1] for load in loads.values()))
-            six = [np.concatenate([np.broadcast_to(loads[i], (*batch, 6)) for i in loaded], axis=-1)]
+            all_loads = np.zeros((*batch, len(loaded), 6))
+            for place, body in enumerate(loaded):
+                if body in loads:
+                    all_loads[..., place, :] = loads[body]
+            six = [all_loads.reshape(*batch, -1)]
         try:
             return _run(self.kernel(name, options, loaded), *arrays, *six, out=out, threads=threads)
         except TooLong:

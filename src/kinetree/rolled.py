@@ -15,13 +15,16 @@ that are the same constant for every body are not handed over.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from itertools import count
 from typing import Any
 
 import numpy as np
 
+from .algorithms.path import Path
 from .engine.graph import CONST, INPUT, Node
 from .engine.rolled import Place, Step
 from .errors import UnsupportedError
@@ -78,11 +81,10 @@ class Group:
     """Which of a link's constants differ between the bodies."""
 
 
-def constants_of(link: Link) -> list[float]:
-    """A link's numbers in a fixed order: placement, inertia, rotor."""
-    return [
-        float(x) for x in scalars((link.placement.rotations, link.placement.translation, link.inertia, link.armature))
-    ]
+@lru_cache(maxsize=1 << 14)
+def _constants(placement: Transform, inertia: RigidInertia, armature: tuple[float, ...]) -> tuple[float, ...]:
+    """A link's numbers in a fixed order; remembered, because every kernel of a tree asks for them."""
+    return tuple(float(x) for x in scalars((placement.rotations, placement.translation, inertia, armature)))
 
 
 def _structure(rotation: Any) -> Any:
@@ -90,29 +92,48 @@ def _structure(rotation: Any) -> Any:
 
 
 class RolledTree:
-    """Stands in for a :class:`Model` while an algorithm is traced."""
+    """Stands in for a :class:`Model`, or for a path of one, while an algorithm is traced."""
 
     has_followers = False
 
-    def __init__(self, tree: Model) -> None:
+    def __init__(self, tree: Model | Path) -> None:
         if tree.has_followers:
             raise UnsupportedError("joints that mimic others cannot be rolled into a loop")
         self.tree = tree
-        self.gravity = tree.gravity
-        self.nq, self.nv = tree.nq, tree.nv
-        self.links, self.bodies = tree.links, tree.bodies
+        self.gravity, self.frame = tree.gravity, tree.frame
+        self.nq, self.nv, self.bodies = tree.nq, tree.nv, tree.bodies
         self.walk = self
-        self.groups: list[Group] = []
-        self.group_of: list[int] = []
-        self._group()
         self.passes: list[Pass] = []
         self.last = Trace(self)
         """What is made of sums over all bodies."""
-        self.record_size = [0] * len(self.groups)
+        self.record_size: defaultdict[int, int] = defaultdict(int)
         self.n_totals = 0
 
-    def _group(self) -> None:
+    @property
+    def links(self) -> tuple[Link, ...]:
+        """All that are walked over."""
+        return self.tree.links
+
+    @cached_property
+    def constants(self) -> list[tuple[float, ...]]:
+        """Numbers of all links in a fixed order: placement, inertia, rotor."""
+        return [_constants(link.placement, link.inertia, link.armature) for link in self.links]
+
+    @property
+    def groups(self) -> list[Group]:
+        """Bodies that look alike."""
+        return self._grouped[0]
+
+    @property
+    def group_of(self) -> list[int]:
+        """Which group each body belongs to."""
+        return self._grouped[1]
+
+    @cached_property
+    def _grouped(self) -> tuple[list[Group], list[int]]:
         tree = self.tree
+        groups: list[Group] = []
+        group_of: list[int] = []
         known: dict[Any, int] = {}
         for link in tree.links:
             siblings = tree.roots if link.parent == BASE else tree.children[link.parent]
@@ -126,13 +147,14 @@ class RolledTree:
                 link.index == siblings[-1],
             )
             if key not in known:
-                known[key] = len(self.groups)
-                self.groups.append(Group([], *key[4:]))
-            self.groups[known[key]].bodies.append(link.index)
-            self.group_of.append(known[key])
-        for group in self.groups:
-            table = np.array([constants_of(tree.links[i]) for i in group.bodies])
-            group.varying = [k for k in range(table.shape[1]) if np.any(table[:, k] != table[0, k])]
+                known[key] = len(groups)
+                groups.append(Group([], *key[4:]))
+            groups[known[key]].bodies.append(link.index)
+            group_of.append(known[key])
+        for group in groups:
+            numbers = np.array([self.constants[i] for i in group.bodies])
+            group.varying = np.nonzero((numbers != numbers[0]).any(axis=0))[0].tolist()
+        return groups, group_of
 
     # what the algorithms call, see algorithms/passes.py
 
@@ -177,19 +199,22 @@ class RolledTree:
         """From the tips to the base."""
         this = Pass(self, outward=False)
         self.passes.append(this)
-        values, on_base = [], []
-        for trace, group in zip(this.traces, self.groups, strict=True):
+        values: dict[int, Any] = {}
+        on_base = []
+        handed: Any = None
+        for trace in sorted(this.traces, key=lambda t: self.groups[t.group].has_children):
+            group = self.groups[trace.group]
             total = _value(own, trace)
-            if group.has_children:
-                total = _add(total, trace.found("work", OWN_SUM, 0, total))
-            result, handed = step(trace.link, total, *(_value(c, trace) for c in columns))
-            values.append(result)
+            if group.has_children:  # who has nothing of its own finds what tips handed on
+                arrived = trace.found("work", OWN_SUM, 0, handed if total is None else total)
+                total = arrived if total is None else _add(total, arrived)
+            values[trace.group], handed = step(trace.link, total, *(_value(c, trace) for c in columns))
             if group.is_root:
                 on_base.append((trace, handed))
                 continue
             for k, x in enumerate(scalars(handed)):
                 trace.put("work", PARENT_SUM, k, x, accumulate=not group.adds_first)
-        return PerBody(self, this, values), self._summed(on_base, on_base[0][1])
+        return PerBody(self, this, [values[g] for g in sorted(values)]), self._summed(on_base, on_base[0][1])
 
     def total(self, per_body: PerBody, zero: Any) -> Any:
         """Sum over all bodies, for the last step."""
@@ -208,6 +233,28 @@ class RolledTree:
         """Results of the joints, laid out like ``v``."""
         return Laid(per_body, "v")
 
+    def path_to(self, body: int) -> RolledTree:
+        """Leave out all bodies that do not carry this one."""
+        if self.passes or not isinstance(self.tree, Model):
+            raise UnsupportedError("this algorithm cannot be rolled into a loop: it walks more than one path")
+        self.tree = Path(self.tree, body)
+        return self
+
+    def at_tip(self, per_body: PerBody) -> Any:
+        """What was found for the last body of a path, for the last step."""
+        group = self.group_of[-1]
+        trace = per_body.made_in.traces[group]
+
+        def keep(x: Any) -> Any:
+            known = _constant(x)
+            if known is not None:
+                return known
+            self.n_totals += 1
+            trace.put("work", TOTAL, self.n_totals - 1, x)
+            return self.last.at("work", TOTAL, self.n_totals - 1)
+
+        return rebuild(per_body.values[group], keep)
+
     def side_by_side(self, per_body: PerBody, layout: str) -> Laid:
         """Numbers of the joints, laid out like ``q`` or ``v``."""
         return Laid(per_body, layout)
@@ -224,6 +271,29 @@ class Laid:
     per_body: PerBody
     layout: str
     width: int = 1
+    by_rows: bool = False
+    """Whether the first numbers of all come first."""
+
+    def rows(self) -> Laid:
+        """A matrix of columns of six numbers, by rows."""
+        return replace(self, width=6, by_rows=True)
+
+    def place(self, k: int, number: int) -> int:
+        """Where a number of a body's freedom k is, seen from the body's share."""
+        return number * self.per_body.rolled.nv + k if self.by_rows else k * self.width + number
+
+    def share(self, link: Link) -> int:
+        """Where a body's share begins."""
+        start = (link.q_slice if self.layout == "q" else link.v_slice).start
+        return start if self.by_rows else start * self.width
+
+    def blanks(self) -> list[int]:
+        """Where the shares of freedoms begin that no body has."""
+        if not self.by_rows:
+            return []
+        rolled = self.per_body.rolled
+        present = {k for link in rolled.links for k in range(link.v_slice.start, link.v_slice.stop)}
+        return [k for k in range(rolled.nv) if k not in present]
 
 
 @dataclass(frozen=True)
@@ -286,8 +356,8 @@ class Trace:
     def _symbolic_link(self) -> Link:
         """The first body of the group, with what differs between its bodies as parameters."""
         group = self.rolled.groups[self.group]
-        link = self.rolled.tree.links[group.bodies[0]]
-        constants = constants_of(link)
+        link = self.rolled.links[group.bodies[0]]
+        constants = self.rolled.constants[group.bodies[0]]
         numbers: Iterator[Any] = iter(
             [
                 self.at("params", PARAMS, group.varying.index(k)) if k in group.varying else x

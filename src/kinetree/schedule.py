@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .algorithms.path import Path
 from .arrays import flatten
 from .engine.graph import INPUT
 from .engine.rolled import Place, Step
@@ -16,7 +17,13 @@ from .model.tree import BASE, Link, Model
 from .rolled import (
     FIRST_INPUT,
     OUT,
+    OWN_POOL,
+    OWN_SUM,
+    PARAMS,
+    PARENT_POOL,
+    PARENT_SUM,
     RECORD,
+    STEP,
     TOTAL,
     InputColumn,
     InputVector,
@@ -25,7 +32,6 @@ from .rolled import (
     PerBody,
     RolledTree,
     Trace,
-    constants_of,
 )
 
 
@@ -46,8 +52,8 @@ def roll(function: Callable[..., Any], tree: Model, layouts: Sequence[str], opti
     vectors: list[Any] = [InputVector(k) for k in range(len(layouts))]
     if layouts and layouts[-1] == "wrench":
         vectors[-1] = InputColumn(vectors[-1], "wrench")
-    out_at = _store(rolled, function(rolled, *vectors, **options))
-    return _schedule(rolled, layouts, out_at)
+    result = function(rolled, *vectors, **options)
+    return _schedule(rolled, layouts, _store(rolled, result), result.blanks() if isinstance(result, Laid) else [])
 
 
 def _store(rolled: RolledTree, result: Any) -> Callable[[Link], int]:
@@ -57,10 +63,9 @@ def _store(rolled: RolledTree, result: Any) -> Callable[[Link], int]:
         shares = [list(_leaves(flatten(value))) for value in per_body.values]
         for trace, share in zip(per_body.made_in.traces, shares, strict=True):
             for k, x in enumerate(share):
-                trace.put("out", OUT, k, x)
-        if isinstance(result, PerBody):
-            return lambda link: len(shares[0]) * link.index
-        return lambda link: (link.q_slice if result.layout == "q" else link.v_slice).start * result.width
+                place = result.place(*divmod(k, result.width)) if isinstance(result, Laid) else k
+                trace.put("out", OUT, place, x)
+        return result.share if isinstance(result, Laid) else lambda link: len(shares[0]) * link.index
     for k, x in enumerate(_leaves(flatten(result))):
         rolled.last.put("out", OUT, k, x)
     return lambda link: 0
@@ -138,47 +143,67 @@ class _Read:
         trace.step.sources = [moved(place) for place in trace.step.sources]
 
 
-def _schedule(rolled: RolledTree, layouts: Sequence[str], out_at: Callable[[Link], int]) -> Schedule:
+def _schedule(
+    rolled: RolledTree, layouts: Sequence[str], out_at: Callable[[Link], int], blanks: Sequence[int]
+) -> Schedule:
     read = _Read(rolled)
-    tree, bodies = rolled.tree, len(rolled.tree.links)
-    params: list[float] = []
-    params_at = []
-    for link in tree.links:
-        params_at.append(len(params))
-        constants = constants_of(link)
-        params += [constants[k] for k in rolled.groups[rolled.group_of[link.index]].varying]
+    tree, bodies = rolled.tree, len(rolled.links)
+    varying = [rolled.groups[g].varying for g in rolled.group_of]
+    params = [numbers[k] for numbers, own in zip(rolled.constants, varying, strict=True) for k in own]
     records = [read.size((RECORD, g)) for g in rolled.group_of]
-    record_at = np.concatenate([[0], np.cumsum(records)])
+    record_at = np.cumsum([0, *records])
     total_at = int(record_at[-1])
     n_totals = read.size((TOTAL, None))
-    sizes = {"q": tree.nq, "v": tree.nv, "wrench": 6 * bodies}
-    starts = [sum(sizes[layout] for layout in layouts[:k]) for k in range(len(layouts))]
-    whole = [0] * (FIRST_INPUT + len(layouts))
+    start = total_at + n_totals
+    whole = np.zeros(FIRST_INPUT + len(layouts), dtype=np.int64)
     whole[TOTAL] = total_at
-    steps: list[Step] = [_cleared(n_totals)] if n_totals else []
-    rows: list[list[int]] = [[0, *whole[1:]]] if n_totals else []
+    steps: list[Step] = []
+    rows: list[np.ndarray] = []
+
+    def once(step: Step, out: Sequence[int] = (0,)) -> None:
+        calls = np.tile(whole, (len(out), 1))
+        calls[:, STEP], calls[:, OUT] = len(steps), out
+        steps.append(step)
+        rows.append(calls)
+
+    if n_totals:
+        once(_cleared(n_totals))
+    if blanks:
+        once(_blank(rolled.nv), blanks)
+    calls = np.tile(whole, (bodies, 1))
+    calls[:, PARAMS] = np.cumsum([0, *map(len, varying)])[:-1]
+    calls[:, RECORD], calls[:, OUT] = record_at[:-1], [out_at(link) for link in rolled.links]
+    calls[:, FIRST_INPUT:] = _shares(rolled, layouts)
+    parents = np.array(tree.parents, dtype=int)
     pools = 0
     for this in rolled.passes:
         if not any(trace.step.outputs for trace in this.traces):
             continue
-        first, size = len(steps), read.size(this)
-        steps += [t.step for t in this.traces]
+        size = read.size(this)
         places, used = _pool_places(tree, this.outward)
-        order = range(bodies) if this.outward else reversed(range(bodies))
-        start = total_at + n_totals
         pools = max(pools, used * size)
-        for i in order:
-            link = tree.links[i]
-            own = start + places[i] * size
-            parent = start + (places[link.parent] if link.parent != BASE else 0) * size
-            within = {"q": link.q_slice.start, "v": link.v_slice.start, "wrench": 6 * i}
-            shares = [start_of + within[layout] for start_of, layout in zip(starts, layouts, strict=True)]
-            head = (first + rolled.group_of[i], params_at[i], int(record_at[i]), own, parent, own, parent)
-            rows.append([*head, total_at, out_at(link), *shares])
+        own = start + np.array(places, dtype=int) * size
+        calls[:, STEP] = len(steps) + np.array(rolled.group_of)
+        calls[:, OWN_POOL] = calls[:, OWN_SUM] = own
+        calls[:, PARENT_POOL] = calls[:, PARENT_SUM] = np.where(parents == BASE, start, own[parents])
+        steps += [t.step for t in this.traces]
+        rows.append(calls.copy() if this.outward else calls[::-1].copy())
     if rolled.last.step.outputs:
-        rows.append([len(steps), *whole[1:]])
-        steps.append(rolled.last.step)
-    return Schedule(steps, np.array(rows, dtype=np.int64), np.array(params or [0.0]), total_at + n_totals + pools)
+        once(rolled.last.step)
+    return Schedule(steps, np.concatenate(rows), np.array(params or [0.0]), start + pools)
+
+
+def _shares(rolled: RolledTree, layouts: Sequence[str]) -> np.ndarray:
+    """Where each body's share of each input begins, (bodies, inputs)."""
+    links = rolled.links
+    within = {
+        "q": (rolled.nq, [link.q_slice.start for link in links]),
+        "v": (rolled.nv, [link.v_slice.start for link in links]),
+        "wrench": (6 * len(links), [6 * link.index for link in links]),
+    }
+    shares = np.array([within[layout][1] for layout in layouts], dtype=np.int64)
+    begins = np.cumsum([0, *(within[layout][0] for layout in layouts)])[:-1]
+    return (shares.reshape(len(layouts), len(links)) + begins[:, None]).T
 
 
 def _cleared(n_totals: int) -> Step:
@@ -189,7 +214,15 @@ def _cleared(n_totals: int) -> Step:
     return step
 
 
-def _pool_places(tree: Model, outward: bool) -> tuple[list[int], int]:
+def _blank(nv: int) -> Step:
+    """The step that leaves a column of six zeros."""
+    step = Step()
+    for k in range(6):
+        step.store(Place("out", OUT, k * nv), step.graph.const(0.0))
+    return step
+
+
+def _pool_places(tree: Model | Path, outward: bool) -> tuple[list[int], int]:
     """A place per body for what passes between it and its children, reused when all are done."""
     places = [0] * len(tree.links)
     free: list[int] = []

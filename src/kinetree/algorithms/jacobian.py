@@ -12,12 +12,14 @@ Three ways to write the velocity of a frame, named as the user names them:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
-from ..model.tree import BASE, Model
-from ..spatial import ZERO3, ZERO_MOTION, Force, Motion, Scalar, Transform
-from .kinematics import Posed, Twist, of_frame, poses, twists
-from .passes import Scalars, add
+from ..model.tree import BASE, Link, Model
+from ..spatial import ZERO3, ZERO_MOTION, Force, MatrixRotation, Motion, Scalar, Transform
+from .kinematics import Posed, Twist, of_frame, poses, to_frame, twists
+from .passes import Scalars, collect, each, inward, nothing, positions, rates
+from .path import Path
 
 FRAMES = ("body", "world", "aligned")
 
@@ -43,6 +45,44 @@ def frame_columns(
     return [ZERO_MOTION if c is None else c for c in columns], world
 
 
+class Reach(NamedTuple):
+    """A frame seen from a body that carries it."""
+
+    here: Transform
+    """Its pose on that body."""
+    world: Transform
+    velocity: Motion
+    """Its own, in its own coordinates."""
+
+    def beyond(self, p: Posed) -> Reach:
+        """The same frame seen from the body before."""
+        return self._replace(here=(p.transform @ self.here).collapsed())
+
+
+def _columns(
+    path: Any, posed: Sequence[Posed], local: Transform, write: Callable[..., Columns],
+    moving: Sequence[Twist] | None = None, *per_body: Sequence[Any],
+) -> Sequence[Columns]:  # fmt: skip
+    """Walk from a frame, ``local`` on the last body of a path, back to the first: ``write`` the columns of each joint.
+
+    ``write(link, reach, posed, moving, *inputs_of_this_body)`` is asked for them.
+    """
+    tip = len(path.links) - 1
+
+    def start(link: Link, p: Posed, t: Twist | None) -> Reach | None:
+        if link.index != tip:
+            return None
+        here = Transform((MatrixRotation(local.matrix()),), local.translation)  # as it will be on the other bodies
+        velocity = ZERO_MOTION if t is None else local.motion_to_child(t.velocity)
+        return Reach(here, (p.pose @ local).collapsed(), velocity)
+
+    def back(link: Link, reach: Reach, p: Posed, *own: Any) -> tuple[Columns, Reach]:
+        return write(link, reach, p, *own), reach.beyond(p)
+
+    twists_of = moving or nothing(path)
+    return inward(path, back, each(path, start, posed, twists_of), posed, twists_of, *per_body)[0]
+
+
 def columns_at(
     tree: Model, posed: Sequence[Posed], body: int, local: Transform, above: int = BASE
 ) -> list[Motion | None]:
@@ -50,24 +90,22 @@ def columns_at(
 
     Joints at and below the body ``above`` are left out: motion relative to that body.
     """
-    columns: list[Motion | None] = [None] * tree.nv
-    reach = local  # from the frame to the body at hand
-    while body != above:
-        link = tree.links[body]
-        for k, s in enumerate(posed[body].subspace):
-            column = reach.motion_to_child(s)
-            if link.follows:
-                column = column * link.ratio
-            columns[link.v_slice.start + k] = add(columns[link.v_slice.start + k], column)
-        reach = (posed[body].transform @ reach).collapsed()
-        body = link.parent
-    return columns
+
+    def write(link: Link, reach: Reach, p: Posed, t: None) -> Columns:
+        return [reach.here.motion_to_child(s) for s in p.subspace]
+
+    path: Any = Path(tree, body, above)
+    return collect(path, _columns(path, [posed[i] for i in path.places], local, write))
 
 
 def jacobian(tree: Model, q: Scalars, name: str, frame: str = "body") -> Columns:
     """Columns of the 6 x nv Jacobian."""
-    columns, pose = frame_columns(tree, q, name)
-    return [express(c, pose, frame) for c in columns]
+
+    def write(link: Link, reach: Reach, p: Posed, t: None) -> Columns:
+        return [express(reach.here.motion_to_child(s), reach.world, frame) for s in p.subspace]
+
+    path, posed, local, _, fixed = to_frame(tree, q, name)
+    return [ZERO_MOTION] * tree.nv if fixed else collect(path, _columns(path, posed, local, write), ZERO_MOTION)
 
 
 def jacobian_rate(tree: Model, q: Scalars, v: Scalars, name: str, frame: str = "body") -> Columns:
@@ -76,29 +114,25 @@ def jacobian_rate(tree: Model, q: Scalars, v: Scalars, name: str, frame: str = "
     A column is a joint's screw s_k, which changes in space as s_k' = v_k x s_k plus its
     apparent rate; in body axes it is seen from a frame moving with velocity v_F.
     """
-    posed = poses(tree, q)
-    moving: Sequence[Twist] = twists(tree, q, v, None, posed)
-    body, local, pose = of_frame(tree, name, posed)
-    rates: list[Motion | None] = [None] * tree.nv
-    v_frame = ZERO_MOTION if body == BASE else local.motion_to_child(moving[body].velocity)
-    reach = local
-    while body != BASE:
-        link = tree.links[body]
-        own_q, own_v = link.position(q), link.velocity(v)
-        apparent = link.kind.subspace_rate(own_q, own_v)
-        velocity = reach.motion_to_child(moving[body].velocity)
-        for k, s in enumerate(posed[body].subspace):
-            column = reach.motion_to_child(s)
+
+    def write(link: Link, reach: Reach, p: Posed, t: Twist, q: Scalars, v: Scalars) -> Columns:
+        apparent = link.kind.subspace_rate(q, v)
+        velocity = reach.here.motion_to_child(t.velocity)
+        found = []
+        for k, s in enumerate(p.subspace):
+            column = reach.here.motion_to_child(s)
             rate = velocity.cross(column)  # of the screw, as a vector in space
             if apparent is not None:
-                rate = rate + reach.motion_to_child(apparent[k])
-            rate = _componentwise(rate, column, v_frame, pose, frame)
-            if link.follows:
-                rate = rate * link.ratio
-            rates[link.v_slice.start + k] = add(rates[link.v_slice.start + k], rate)
-        reach = (posed[body].transform @ reach).collapsed()
-        body = link.parent
-    return [ZERO_MOTION if c is None else c for c in rates]
+                rate = rate + reach.here.motion_to_child(apparent[k])
+            found.append(_componentwise(rate, column, reach.velocity, reach.world, frame))
+        return found
+
+    path, posed, local, _, fixed = to_frame(tree, q, name)
+    if fixed:
+        return [ZERO_MOTION] * tree.nv
+    moving = twists(path, q, v, None, posed)
+    written = _columns(path, posed, local, write, moving, positions(path, q), rates(path, v))
+    return collect(path, written, ZERO_MOTION)
 
 
 def _componentwise(rate: Motion, column: Motion, v_frame: Motion, pose: Transform, frame: str) -> Motion:
@@ -114,5 +148,8 @@ def _componentwise(rate: Motion, column: Motion, v_frame: Motion, pose: Transfor
 
 def rows(columns: Sequence[Motion | Force]) -> list[list[Scalar]]:
     """The 6 x n matrix by rows."""
+    own = getattr(columns, "rows", None)
+    if own is not None:
+        return own()  # type: ignore[no-any-return]
     components = [list(c) for c in columns]
     return [[c[i] for c in components] for i in range(6)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..model.tree import BASE, Link, Model
 from ..spatial import BASIS, IDENTITY, ZERO_MOTION, Matrix3, MatrixRotation, Motion, Scalar, Transform, combine
 from .passes import Scalars, bias_motion, each, nothing, outward, positions, rates, side_by_side
+from .path import at_tip, path_to
 
 
 class Posed(NamedTuple):
@@ -85,33 +86,51 @@ def of_frame(tree: Model, name: str, posed: Sequence[Posed]) -> tuple[int, Trans
     return frame.body, local, world.collapsed()
 
 
-def frame_pose(tree: Model, q: Scalars, name: str) -> Transform:
-    """Pose of one frame in the world, walking only its own path."""
+class OnPath(NamedTuple):
+    """A frame at the end of the path of bodies that carry it."""
+
+    path: Any
+    posed: Sequence[Posed]
+    local: Transform
+    """Pose of the frame on its body."""
+    world: Transform
+    """Pose of the frame in the world."""
+    fixed: bool
+    """Whether it stands on the base."""
+
+
+def to_frame(tree: Model, q: Scalars, name: str) -> OnPath:
+    """Find a frame, walking only its own path."""
     frame = tree.frame(name)
-    pose = IDENTITY
-    for i in tree.support(frame.body):
-        link = tree.links[i]
-        pose = (pose @ link.transform(link.position(q))).collapsed()
-    return pose @ frame.pose.spatial()
+    local = frame.pose.spatial()
+    path = path_to(tree, frame.body)
+    if frame.body == BASE:
+        return OnPath(path, [], local, local, True)
+    posed = poses(path, q)
+    return OnPath(path, posed, local, at_tip(path, posed).pose @ local, False)
+
+
+def frame_pose(tree: Model, q: Scalars, name: str) -> Transform:
+    """Pose of one frame in the world."""
+    return to_frame(tree, q, name).world
 
 
 def frame_velocity(tree: Model, q: Scalars, v: Scalars, name: str) -> tuple[Motion, Transform]:
     """Spatial velocity of a frame in its own coordinates, and its pose."""
-    posed = poses(tree, q)
-    body, local, world = of_frame(tree, name, posed)
-    if body == BASE:
+    path, posed, local, world, fixed = to_frame(tree, q, name)
+    if fixed:
         return ZERO_MOTION, world
-    return local.motion_to_child(twists(tree, q, v, None, posed)[body].velocity), world
+    return local.motion_to_child(at_tip(path, twists(path, q, v, None, posed)).velocity), world.collapsed()
 
 
 def frame_acceleration(tree: Model, q: Scalars, v: Scalars, a: Scalars, name: str) -> tuple[Motion, Motion, Transform]:
     """Spatial velocity and acceleration of a frame in its own coordinates, and its pose."""
-    posed = poses(tree, q)
-    body, local, world = of_frame(tree, name, posed)
-    if body == BASE:
+    path, posed, local, world, fixed = to_frame(tree, q, name)
+    if fixed:
         return ZERO_MOTION, ZERO_MOTION, world
-    twist = twists(tree, q, v, a, posed)[body]
-    return local.motion_to_child(twist.velocity), local.motion_to_child(twist.acceleration), world
+    twist = at_tip(path, twists(path, q, v, a, posed))
+    here = local.motion_to_child
+    return here(twist.velocity), here(twist.acceleration), world.collapsed()
 
 
 def classical(velocity: Motion, spatial: Motion) -> Motion:

@@ -108,15 +108,18 @@ def rates(tree: Model, v: Scalars) -> list[list[Scalar]]:
     return [link.velocity(v) for link in tree.links]
 
 
-def collect(tree: Model, per_body: Sequence[Sequence[Scalar]]) -> list[Scalar]:
-    """Joint forces or accelerations laid out like ``v``; a follower's force is carried by its leader."""
+def collect(tree: Model, per_body: Sequence[Sequence[Any]], empty: Any = None) -> list[Any]:
+    """Joint forces, accelerations or columns laid out like ``v``; a follower's force is carried by its leader.
+
+    Where no body has anything there is ``empty``.
+    """
     if tree.walk is not None:
         return tree.walk.collect(per_body)
     total: list[Any] = [None] * tree.nv
     for link, values in zip(tree.links, per_body, strict=True):
         for k, value in zip(range(link.v_slice.start, link.v_slice.stop), values, strict=True):
             total[k] = add(total[k], value * link.ratio if link.follows else value)
-    return total
+    return total if empty is None else [empty if x is None else x for x in total]
 
 
 def side_by_side(tree: Model, per_body: Sequence[Sequence[Scalar]], layout: str) -> list[Scalar]:

@@ -12,8 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from . import cache, machine
+from . import machine
 from .emit import Emitter
+from .making import once
+from .ready import ready_text
 
 _FILL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _WORDS = ("low", "high", "low_right", "high_right", "first", "last", "out", "columns", "padded", "rows", "low_step",
@@ -111,15 +113,10 @@ def fill_module(n_below: int, n_above: int, lanes: int, single_precision: bool) 
     return "\n".join([*e.declarations(), *head, *e.lines, "  ret void", "}", ""])
 
 
-@machine.once
+@once
 def _filler(n_below: int, n_above: int, lanes: int, single_precision: bool) -> tuple[Any, Any]:
     text = fill_module(n_below, n_above, lanes, single_precision)
-    key = cache.digest("fill", text, machine.host().key)
-    code = cache.read(key)
-    if code is None:
-        code = machine.assemble(text)
-        cache.write(key, code)
-    addresses, alive = machine.load(code, ("fill",))
+    addresses, alive = ready_text("filling of matrices", text, ("fill",))
     return _FILL(addresses["fill"]), alive
 
 

@@ -1,0 +1,61 @@
+"""One path of a tree, from a body outwards to another: all that the motion of a frame depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from ..model.tree import BASE, Link, Model
+
+
+class Path:
+    """Bodies that carry one another, as a tree that :mod:`.passes` can walk; laid out in ``q`` and ``v`` as they are.
+
+    Parameters
+    ----------
+    tree : Model
+    body : int
+        Where it ends.
+    above : int
+        The body it stands on, the base by default.
+    """
+
+    walk: Any = None
+
+    def __init__(self, tree: Model, body: int, above: int = BASE) -> None:
+        bodies = tree.support(body)
+        self.places = bodies[bodies.index(above) + 1 :] if above != BASE else bodies
+        """Which bodies of the tree these are."""
+        self.nq, self.nv, self.gravity, self.has_followers = tree.nq, tree.nv, tree.gravity, tree.has_followers
+        self.frame = tree.frame
+        self.links: tuple[Link, ...] = tuple(
+            replace(tree.links[i], index=k, parent=k - 1 if k else BASE) for k, i in enumerate(self.places)
+        )
+        self.bodies = [tree.bodies[i] for i in self.places]
+
+    @cached_property
+    def parents(self) -> tuple[int, ...]:
+        """Of each body."""
+        return tuple(link.parent for link in self.links)
+
+    @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """Of each body."""
+        return tuple((k + 1,) if k + 1 < len(self.links) else () for k in range(len(self.links)))
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """The first body."""
+        return (0,) if self.links else ()
+
+
+def path_to(tree: Any, body: int) -> Any:
+    """The path from the base to a body."""
+    return Path(tree, body) if tree.walk is None else tree.walk.path_to(body)
+
+
+def at_tip(path: Any, per_body: Sequence[Any]) -> Any:
+    """What a pass found for the last body of a path."""
+    return per_body[-1] if path.walk is None else path.walk.at_tip(per_body)
