@@ -212,20 +212,23 @@ def test_a_thread_that_never_begins_is_not_waited_for():
 
 NARROW = """
 import threading
+from kinetree.engine import emit
 from kinetree.engine.entry import Entry
+
+emit.LONGEST_BODY, emit.PIECE = 1000, 500
 
 def remembers(x):
     \"\"\"What is computed first is needed last.\"\"\"
-    numbers = [x[0] * (k + 1.0) + x[1] for k in range(8000)]
+    numbers = [x[0] * (k + 1.0) + x[1] for k in range(2200)]
     rest = x[1]
     for n in reversed(numbers):
         rest = rest * 0.5 + n * n
     return [rest + k for k in range(12)]
 
 k = Kernel("remembers", lambda: trace(remembers, (2,), list), (2,), (12,))
-x = np.random.default_rng(0).uniform(1.0, 2.0, (30000, 2))
-assert k.work_vectors > 5000  # half a megabyte
-n = np.arange(1.0, 8001.0)
+x = np.random.default_rng(0).uniform(1.0, 2.0, (22000, 2))
+assert k.work_vectors > 2100
+n = np.arange(1.0, 2201.0)
 expected = x[:, 1].copy()
 for a in reversed(n):
     expected = expected * 0.5 + (x[:, 0] * a + x[:, 1]) ** 2
@@ -235,7 +238,7 @@ threading.stack_size(128 * 1024)
 results = []
 
 def work():
-    for count in (1, 9, 100, 30000):  # the last one is streamed
+    for count in (1, 9, 100, 22000):  # the last one is streamed
         for threads in (1, 2):
             results.append(k(x[:count], threads=threads))
             results.append(entry.function(x[:count], threads=threads))
@@ -254,3 +257,45 @@ print("right")
 def test_long_kernels_do_with_little_stack():
     """Values that wait for later functions are kept in the work area, not on the stack."""
     assert run(NARROW) == "right"
+
+
+# ---------------------------------------------------------------- many kernels
+
+
+MANY = """
+import ctypes, gc
+
+def used():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+def loaded(k):
+    addresses, library = machine.load(machine.assemble(f"define i64 @kernel() {{ ret i64 {k} }}"))
+    return ctypes.CFUNCTYPE(ctypes.c_int64)(addresses["kernel"]), library
+
+kept = [loaded(k) for k in range(50)]
+code = machine.assemble("define i64 @kernel() { ret i64 7 }")
+
+def load_and_drop(times):
+    for k in range(times):
+        machine.load(code)
+        if k % 300 == 0:
+            kept.append(loaded(len(kept)))
+            cycle = [machine.load(code) for _ in range(3)]
+            cycle.append(cycle)
+
+load_and_drop(500)
+gc.collect()
+before = used()
+load_and_drop(2500)
+gc.collect()
+grown = used() - before
+assert [f() for f, _ in kept] == list(range(len(kept)))
+print(grown)
+"""
+
+
+@on_linux
+def test_kernels_that_are_dropped_leave_nothing_behind():
+    """LLVM alone would keep 9 kB of each."""
+    assert int(run(MANY)) < 2500 * 2000

@@ -6,11 +6,15 @@ import ctypes
 import mmap
 import os
 import platform
+import sys
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
 from typing import Any
 
+from .making import MAKING
 from .making import once as once
 
 
@@ -119,12 +123,73 @@ def _target() -> Any:
     )
 
 
-@once
-def _linker() -> Any:
-    # LLVM's older linker puts code and constants wherever there is room, and takes the process down when they come to
-    # lie more than 2 GB apart, as they do in a program with large arrays; JITLink keeps them together. LLVM itself
-    # does not choose it for the object files of Windows.
-    return binding().create_lljit_compiler(_target(), use_jit_link=platform.system() != "Windows")
+LIBRARIES_PER_LINKER = 25
+"""After so many a linker is given up: LLVM keeps some 9 kB of every library until its linker goes."""
+
+
+class _Linker:
+    """Loads libraries, and goes when it has been given up and the last of them has gone."""
+
+    def __init__(self) -> None:
+        # LLVM's older linker puts code and constants wherever there is room, and takes the process down when they come
+        # to lie more than 2 GB apart, as they do in a program with large arrays; JITLink keeps them together. LLVM
+        # itself does not choose it for the object files of Windows.
+        self._llvm = binding().create_lljit_compiler(_target(), use_jit_link=platform.system() != "Windows")
+        self._numbers = count(1)
+        self._loaded: set[int] = set()
+        self._given_up: list[bool] = []  # whoever takes the one entry closes the linker
+        self.is_worn = False
+
+    def load(self, builder: Any) -> _Library:
+        """Load what a builder holds."""
+        number = next(self._numbers)
+        library = builder.link(self._llvm, f"kinetree{number}")
+        self._loaded.add(number)
+        self.is_worn = number >= LIBRARIES_PER_LINKER
+        return _Library(self, number, library)
+
+    def give_up(self) -> None:
+        """Nothing more will be loaded."""
+        self._given_up.append(True)
+        self._close_if_unused()
+
+    def forget(self, number: int) -> None:
+        """A library has gone.  Any thread may find that, whatever it is doing: no locks here."""
+        self._loaded.discard(number)
+        self._close_if_unused()
+
+    def _close_if_unused(self) -> None:
+        if not self._loaded:
+            with suppress(IndexError):
+                self._given_up.pop()
+                self._llvm.close()
+
+
+class _Library:
+    """Keeps loaded code alive."""
+
+    def __init__(self, linker: _Linker, number: int, library: Any) -> None:
+        self._linker, self._number, self._library = linker, number, library
+
+    def __getitem__(self, symbol: str) -> int:
+        return int(self._library[symbol])
+
+    def __del__(self, is_over: Callable[[], bool] = sys.is_finalizing) -> None:
+        if not is_over():  # a program that ends takes everything with it
+            self._library.close()
+            self._linker.forget(self._number)
+
+
+_linkers: list[_Linker] = []
+"""The one that loads, if there is one."""
+
+
+def _linker() -> _Linker:
+    if _linkers and _linkers[0].is_worn:
+        _linkers.pop().give_up()
+    if not _linkers:
+        _linkers.append(_Linker())
+    return _linkers[0]
 
 
 def assemble(text: str) -> bytes:
@@ -144,9 +209,6 @@ def assemble(text: str) -> bytes:
 
 def _first_line(problem: RuntimeError) -> str:
     return next(iter(str(problem).splitlines()), "LLVM failed")
-
-
-_numbers = count(1)
 
 
 def python_function(name: str) -> int:
@@ -169,7 +231,8 @@ def load(
     for symbol in symbols:
         builder = builder.export_symbol(symbol)
     try:
-        library = builder.link(_linker(), f"kinetree{next(_numbers)}")
+        with MAKING:
+            library = _linker().load(builder)
     except RuntimeError as problem:
         raise CompilationError(f"the code cannot be loaded: {_first_line(problem)}") from None
     return {symbol: library[symbol] for symbol in symbols}, library
