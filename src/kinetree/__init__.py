@@ -1,6 +1,5 @@
 """kinetree: the dynamics of robots and mechanisms, for one state or a million."""
 
-import importlib
 from typing import TYPE_CHECKING
 
 from .dh import DHRow, KhalilRow, from_dh
@@ -13,6 +12,7 @@ from .errors import (
     KinetreeWarning,
     ModelError,
     ModelWarning,
+    NoLoopsError,
     OptionError,
     OutputError,
     RobotFileNotFoundError,
@@ -21,7 +21,9 @@ from .errors import (
     SingularError,
     SingularityWarning,
     StateError,
+    TrajectoryError,
     UnknownNameError,
+    UnreachableError,
     UnsupportedError,
 )
 from .load import load
@@ -50,7 +52,7 @@ from .robot import Builder, Robot, Wrench
 from .spatial import arctan2, cos, sin, sqrt, where
 
 if TYPE_CHECKING:
-    from . import gallery
+    from . import codegen, cost, errors, gallery, published, simulation, symbolic
     from .simulation import (
         Event,
         Record,
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     )
     from .simulation.inverse_kinematics import inverse_kinematics
     from .simulation.simulate import Simulator, simulate
+    from .view import view
 
 __version__ = "0.1.0"
 
@@ -95,6 +98,7 @@ __all__ = [
     "Mimic",
     "ModelError",
     "ModelWarning",
+    "NoLoopsError",
     "OptionError",
     "OutputError",
     "Planar",
@@ -111,15 +115,20 @@ __all__ = [
     "SingularityWarning",
     "Spherical",
     "StateError",
+    "TrajectoryError",
     "Translation",
     "Universal",
     "UnknownNameError",
+    "UnreachableError",
     "UnsupportedError",
     "Wrench",
     "arctan2",
+    "codegen",
     "contact",
     "control",
     "cos",
+    "cost",
+    "errors",
     "from_dh",
     "gallery",
     "ground",
@@ -127,18 +136,22 @@ __all__ = [
     "inverse_kinematics",
     "legs",
     "load",
+    "published",
     "simulate",
     "simulate_rigid",
+    "simulation",
     "sin",
     "sqrt",
     "stops",
+    "symbolic",
     "trajectories",
+    "view",
     "walking",
     "where",
 ]
 
 
-_PACKAGES = ("gallery", "simulation", "view")
+_PACKAGES = ("codegen", "cost", "errors", "gallery", "published", "simulation", "symbolic", "view")
 _OF_SIMULATION = (
     "Event",
     "Record",
@@ -158,14 +171,17 @@ _OF_SIMULATION = (
 
 
 def __getattr__(name: str) -> object:
-    """Simulation, gallery and viewer are imported when first asked for: a robot's dynamics need none of them."""
+    """What a robot's dynamics can do without (simulation, gallery, viewer, ...) is imported when first asked for."""
+    from importlib import import_module
+
     if name in _PACKAGES:
-        return importlib.import_module(f".{name}", __name__)
+        return import_module(f".{name}", __name__)
     if name in _OF_SIMULATION:
-        value = globals()[name] = getattr(importlib.import_module(".simulation", __name__), name)
+        value = globals()[name] = getattr(import_module(".simulation", __name__), name)
         return value
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_PACKAGES})
+    """The public names; modules that others have imported are there, too, but are not meant."""
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

@@ -70,6 +70,16 @@ class UnsupportedError(KinetreeError, NotImplementedError):
     """Something the chosen format or method cannot express; says what to use instead."""
 
 
+class NoLoopsError(KinetreeError, AttributeError):
+    """A robot without closed loops was asked for something that only :class:`kinetree.Mechanism` has."""
+
+    def __init__(self, robot: str, method: str) -> None:
+        super().__init__(
+            f"robot {robot!r} has no closed loops, so it has no {method!r}: only a kinetree.Mechanism has. Loops come "
+            "from the file, from load(..., loops=...) or from Builder.loop"
+        )
+
+
 class OptionError(KinetreeError, ValueError):
     """An option that is missing or cannot be; says which one and what to give."""
 

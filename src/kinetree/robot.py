@@ -30,6 +30,7 @@ from .engine.entry import Entry
 from .engine.graph import TooLong
 from .errors import (
     ModelError,
+    NoLoopsError,
     OptionError,
     ShapeError,
     SingularError,
@@ -51,7 +52,10 @@ from .wrench_derivatives import world_stiffness
 if TYPE_CHECKING:
     from .codegen import Exported
     from .engine.count import Count
+    from .loops.signatures import LoopMethods
     from .symbolic.on_sympy import Equations
+else:
+    LoopMethods = object
 
 Array = np.ndarray
 
@@ -98,7 +102,7 @@ class Wrench:
 Wrenches = Mapping[str, Any] | ArrayLike | None
 
 
-class Robot:
+class Robot(LoopMethods):
     """A tree of bodies whose motion and forces can be computed, for one state or a batch.
 
     Make one with :func:`kinetree.load`, :class:`kinetree.Builder` or
@@ -142,6 +146,16 @@ class Robot:
             raise UnknownNameError(f"backend{origin}", self.backend, BACKENDS)
         if precision not in ("double", "single"):
             raise UnknownNameError("precision", precision, ("double", "single"))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Only asked for what is not there: methods of mechanisms say what they miss."""
+            from .mechanism import Mechanism
+
+            if not name.startswith("_") and hasattr(Mechanism, name):
+                raise NoLoopsError(self.name, name)
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     # ---------------------------------------------------------------- what it is
 

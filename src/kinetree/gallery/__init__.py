@@ -58,6 +58,11 @@ __all__ = [
 
 import_module(".studies", __package__)  # now, or its first import would hide the function of that name below
 
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
 _BY_NAME = {system.about.name: system for system in (*SYSTEMS, *TREES)}
 
 
