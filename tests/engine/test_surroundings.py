@@ -219,7 +219,7 @@ emit.LONGEST_BODY, emit.PIECE = 1000, 500
 
 def remembers(x):
     \"\"\"What is computed first is needed last.\"\"\"
-    numbers = [x[0] * (k + 1.0) + x[1] for k in range(2200)]
+    numbers = [x[0] * (k + 1.0) + x[1] for k in range(2600)]
     rest = x[1]
     for n in reversed(numbers):
         rest = rest * 0.5 + n * n
@@ -228,7 +228,7 @@ def remembers(x):
 k = Kernel("remembers", lambda: trace(remembers, (2,), list), (2,), (12,))
 x = np.random.default_rng(0).uniform(1.0, 2.0, (22000, 2))
 assert k.work_vectors > 2100
-n = np.arange(1.0, 2201.0)
+n = np.arange(1.0, 2601.0)
 expected = x[:, 1].copy()
 for a in reversed(n):
     expected = expected * 0.5 + (x[:, 0] * a + x[:, 1]) ** 2
