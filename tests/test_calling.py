@@ -1,14 +1,15 @@
 """What somebody meets who calls for speed: messages, warnings, compiling ahead of time, direct calls."""
 
+import _thread
 import dataclasses
 import io
 import math
 import pickle
 import subprocess
 import sys
-import threading
 import time
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -321,9 +322,23 @@ def test_the_bar_goes_away_when_a_step_fails(monkeypatch):
         time.sleep(0.3)
         raise ValueError("no")
 
+    before = _thread._count()
     with pytest.raises(ValueError, match="no"):
         shown(monkeypatch, True, [("fails", fail)])
-    assert not any(isinstance(t, threading.Timer) and t.is_alive() for t in threading.enumerate())
+    with suppress(ValueError):
+        shown(monkeypatch, True, [("fails at once", lambda: int("x"))])
+    time.sleep(0.1)
+    assert _thread._count() <= before
+
+
+@pytest.mark.parametrize("given", [RuntimeError("can't start new thread"), None])
+def test_work_goes_on_where_threads_cannot_start_or_never_begin(monkeypatch, given):
+    def start(*args):
+        if given:
+            raise given
+
+    monkeypatch.setattr(_thread, "start_new_thread", start)
+    assert progress.in_steps([("one", lambda: 1), ("two", lambda: 2)], show=True) == [1, 2]
 
 
 # ------------------------------------------------------------------ loads

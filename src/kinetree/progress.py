@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import _thread
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TypeVar
 
 PATIENCE = 1.0
@@ -15,8 +17,8 @@ T = TypeVar("T")
 def in_steps(steps: Sequence[tuple[str, Callable[[], T]]], show: bool) -> list[T]:
     """Do one step after the other; after a second, show which one it is and how many are done.
 
-    The bar comes from a timer, so that it appears in the middle of a long step, too.  It goes to standard error, and
-    only to a terminal or a notebook.
+    The bar comes from another thread, so that it appears in the middle of a long step, too.  It goes to standard
+    error, and only to a terminal or a notebook.
     """
     bar = _LateBar(len(steps)) if show else None
     try:
@@ -37,9 +39,14 @@ class _LateBar:
         self._bar: Any = None
         self._closed = False
         self._lock = threading.Lock()
-        self._timer = threading.Timer(PATIENCE, self._open)
-        self._timer.daemon = True
-        self._timer.start()
+        self._over = threading.Event()
+        with suppress(RuntimeError):  # no more threads here: the work goes on without a bar
+            # a Timer would wait for its own beginning, for ever if memory is short
+            _thread.start_new_thread(self._open_late, ())
+
+    def _open_late(self) -> None:
+        if not self._over.wait(PATIENCE):
+            self._open()
 
     def _open(self) -> None:
         from rich.console import Console
@@ -63,7 +70,7 @@ class _LateBar:
                 self._bar.update(self._bar.task_ids[0], completed=done, description=what)
 
     def close(self) -> None:
-        self._timer.cancel()
+        self._over.set()
         with self._lock:
             self._closed = True
             if self._bar is not None:
