@@ -33,6 +33,7 @@ from .numeric import Equation
 from .progress import Progress
 from .record import COMPLETE, Record
 from .running import known_until, make_record
+from .slow_sliding import FAST, Pace, direction_of_sliding
 
 Array = np.ndarray
 
@@ -41,12 +42,8 @@ SOLVERS = {"dop853": DOP853, "rk45": RK45, "radau": Radau}
 DRIFT = 1e-9
 """Gaps (m), speeds (m/s) and quaternion lengths that closed contacts may be off by before they are set right."""
 
-CREEP = 1e-4
-"""Sliding much slower than this (m/s) is taken to go on in the direction it began or had.
-
-Friction turns the direction of slow sliding at a rate of mu g / speed, which without a bound would
-make the first instants of every slip infinitely stiff.
-"""
+NUDGE = 1e-8
+"""Change of positions (rad, m) and velocities (rad/s, m/s) from which derivatives are found, relative where large."""
 
 SAMPLES = 4
 """Pieces of a step in which gaps are watched."""
@@ -111,7 +108,8 @@ def simulate_rigid(
     q0, v0, time, controller, ground, rtol, atol, largest_step, output, friction, friction_speed, progress
         As in :func:`kinetree.simulate`; ``ground`` are further, compliant, force elements.
     integrator : {"dop853", "rk45", "radau"}
-        Between events.
+        Between events.  While something slides so slowly that the turning of its friction limits the steps of an
+        explicit one, ``"radau"`` goes on in its place.
     rule : {"simultaneous", "sequential"}
         Of impacts at several contacts, see :mod:`kinetree.simulation.impact`.
     rest_speed : float
@@ -152,9 +150,7 @@ def simulate_rigid(
     reach, ending = known_until(robot, getattr(controller, "span", (-np.inf, np.inf)), begin, end)
     rigid = contacts if isinstance(contacts, RigidContacts) else RigidContacts(robot, contacts)
     run = RigidRun(Equation(system, function), rigid, begin, reach, rule, rest_speed, most_events)
-    run.make_solver = lambda t, y, first: SOLVERS[integrator](
-        run.rates, t, y, reach, rtol=max(rtol, 1e-13), atol=atol, max_step=largest_step, first_step=first
-    )
+    run.tolerances = {"rtol": max(rtol, 1e-13), "atol": atol, "max_step": largest_step}
     run.wanted = output_times(output, begin, end)
     run.integrator = integrator
     run.ending = ending
@@ -179,7 +175,7 @@ class Instant:
 class RigidRun:
     """One simulation under way."""
 
-    make_solver: Callable[[float, Array, float | None], Any]
+    tolerances: dict[str, float]
     wanted: Array | None = None
     integrator = "dop853"
     ending: Fault | None = None
@@ -198,6 +194,7 @@ class RigidRun:
         self.kept: list[tuple[Array, Array, Array]] = []
         self.happened: list[Occurrence] = []
         self.n_steps = 0
+        self.pace = Pace()
 
     # ------------------------------------------------------------------ the equations within a phase
 
@@ -223,11 +220,37 @@ class RigidRun:
         z_rate[-1] += float(np.sum(local * now.state.velocity))  # work of the contacts
         return np.concatenate([self.robot.configuration_rate(now.q, now.v), a, z_rate])
 
-    def slides(self, state: ContactState, k: int) -> Array:
-        """Direction of sliding along the tangents; past a stop, the direction it had before."""
-        along, before = state.velocity[k, 1:], state.axes[k, 1:] @ self.mode.sliding[k]
-        along = before if along @ before <= 0.0 else along + CREEP * before
-        return np.asarray(along / np.linalg.norm(along))
+    def slopes(self, t: float, y: Array) -> Array:
+        """Derivatives of :meth:`rates`, for an implicit integrator that was asked for."""
+        rates, slopes = self.rates(t, y), np.zeros((y.size, y.size))
+        for i in range(y.size):
+            ahead = y.copy()
+            ahead[i] += NUDGE * max(1.0, abs(y[i]))
+            slopes[:, i] = (self.rates(t, ahead) - rates) / (ahead[i] - y[i])
+        return slopes
+
+    def friction_slopes(self, t: float, y: Array) -> Array:
+        """The part of :meth:`slopes` that grows without bound as sliding gets slow: friction turns with its direction.
+
+        Friction ``-mu N d(u)`` changes by ``-mu N d'(u) du`` with the velocity u along the tangents; the forces
+        that keep contacts closed answer that.
+        """
+        now, nq, nv = self.instant(t, y), self.robot.nq, self.robot.nv
+        slopes, turned = np.zeros((y.size, y.size)), np.zeros((nv, nv))
+        if self.mode.sliding:
+            local = self.acting(now)[0]
+            for k in self.mode.sliding:
+                rows = now.state.jacobian[k, 1:]
+                turned -= self.contacts.mu[k] * local[k, 0] * rows.T @ self.slides(now.state, k)[1] @ rows
+            felt, _, _, _, answer = self.equations(now)
+            pulled = now.mobility.inverse @ turned
+            held = np.linalg.lstsq(felt @ answer, felt @ pulled, rcond=1e-11)[0]
+            slopes[nq : nq + nv, nq : nq + nv] = pulled - answer @ held
+        return slopes
+
+    def slides(self, state: ContactState, k: int) -> tuple[Array, Array]:
+        """Direction of sliding along the tangents, and how it changes with the velocity along them."""
+        return direction_of_sliding(state.velocity[k, 1:], state.axes[k, 1:] @ self.mode.sliding[k])
 
     def held(self, now: Instant) -> tuple[Array, Array]:
         """Forces along the contacts' axes that keep closed ones closed and sticking ones at rest, and accelerations.
@@ -236,26 +259,35 @@ class RigidRun:
         :mod:`kinetree.simulation.cones`): they are proportional to how far each spot would sink in, and that
         is a motion which the robot can make.
         """
-        state, mode = now.state, self.mode
         local = np.zeros((len(self.contacts.contacts), 3))
-        if not mode.closed:
+        if not self.mode.closed:
             return local, now.mobility.free
-        places = [(k, i) for k in mode.closed for i in ((0, 1, 2) if k in mode.sticking else (0,))]
-        spot, axis = np.array(places).T
-        felt, pressed = state.jacobian[spot, axis], np.eye(3)[axis]
-        for k in mode.sliding:
-            pressed[(spot == k) & (axis == 0), 1:] = -self.contacts.mu[k] * self.slides(state, k)
+        felt, spot, axis, pressed, answer = self.equations(now)
         sinks = felt @ now.mobility.inverse
-        answer = now.mobility.inverse @ np.einsum("pi,pij->jp", pressed, state.jacobian[spot])
         if not (np.all(np.isfinite(sinks)) and np.all(np.isfinite(answer))):
             return np.full_like(local, np.nan), np.full_like(now.mobility.free, np.nan)
         sides, sizes, _ = np.linalg.svd(sinks, full_matrices=False)
         sides = sides[:, sizes > 1e-11 * sizes[0]]
-        rest = felt @ now.mobility.free + state.bias[spot, axis]
+        rest = felt @ now.mobility.free + now.state.bias[spot, axis]
         matrix = sides.T @ felt @ answer @ sides
         x = sides @ np.linalg.lstsq(matrix, -sides.T @ rest, rcond=1e-11)[0]
         np.add.at(local, spot, x[:, None] * pressed)
         return local, now.mobility.free + answer @ x
+
+    def equations(self, now: Instant) -> tuple[Array, Array, Array, Array, Array]:
+        """The conditions of the modes, one row each, and what fulfils them.
+
+        Rows of the accelerations that must be zero; contact and axis of each; the force along that contact's axes
+        per unit of what is unknown (with the friction of sliding); and the accelerations per unit (as columns).
+        """
+        state, mode = now.state, self.mode
+        places = [(k, i) for k in mode.closed for i in ((0, 1, 2) if k in mode.sticking else (0,))]
+        spot, axis = np.array(places).T
+        felt, pressed = state.jacobian[spot, axis], np.eye(3)[axis]
+        for k in mode.sliding:
+            pressed[(spot == k) & (axis == 0), 1:] = -self.contacts.mu[k] * self.slides(state, k)[0]
+        answer = now.mobility.inverse @ np.einsum("pi,pij->jp", pressed, state.jacobian[spot])
+        return felt, spot, axis, pressed, answer
 
     def acting(self, now: Instant) -> tuple[Array, Array, bool]:
         """Forces and accelerations while the modes last, and whether they do.
@@ -275,7 +307,7 @@ class RigidRun:
         sliding = np.full((closed.size, 2), np.nan)
         for i, k in enumerate(self.mode.closed):
             if k in self.mode.sliding:
-                sliding[i] = self.slides(now.state, k)
+                sliding[i] = self.slides(now.state, k)[0]
         try:
             found = self.contacts.solve(now.state, now.mobility, closed, sliding)
         except NoSolutionError as problem:
@@ -326,7 +358,7 @@ class RigidRun:
                 if not np.isfinite(self.rates(t, y)).all():  # SciPy would look for a first step for ever
                     lost = self.equation.lost_control_after(t, self.split(y), self.end)
                     raise lost or Fault("the forces or accelerations are not finite", t)
-                solver = self.make_solver(t, y, first)
+                solver = self._make_solver(t, y, first)
                 t_event, y, first = self._phase(solver, bar)
                 at_once = at_once + 1 if t_event is not None and t_event <= t else 0
                 t = solver.t if t_event is None else t_event
@@ -374,9 +406,27 @@ class RigidRun:
             bar.show(solver.t)
             self._remember_directions(solver.y)
             held = self._set_right(solver.y)
-            if float(np.max(np.abs(held - solver.y))) > DRIFT:
+            if float(np.max(np.abs(held - solver.y))) > DRIFT or self._changes_pace(solver):
                 return None, held, min(solver.h_abs, self.end - solver.t) or None
         return None, self._set_right(solver.y), None
+
+    def _make_solver(self, t: float, y: Array, first: float | None) -> Any:
+        """The integrator, on its way from here."""
+        kind, slopes = self.integrator, {}
+        if kind == "radau":
+            slopes = {"jac": self.slopes}
+        elif self.pace.implicit:
+            kind, slopes = "radau", {"jac": self.friction_slopes}
+        return SOLVERS[kind](self.rates, t, y, self.end, first_step=first, **self.tolerances, **slopes)
+
+    def _changes_pace(self, solver: Any) -> bool:
+        """Whether another integrator should go on, as slow sliding makes the equations stiff, or no longer does."""
+        if self.integrator == "radau" or not self.mode.sliding:
+            return False
+        slopes = self.friction_slopes(solver.t, solver.y)
+        if not np.all(np.isfinite(slopes)):
+            return False  # found out by the next step
+        return self.pace.changes(float(np.max(np.abs(np.linalg.eigvals(slopes)))) * float(solver.step_size))
 
     def _fastest(self, solver: Any) -> str | None:
         """The joint that moves fastest, where a problem most likely is."""
@@ -390,7 +440,7 @@ class RigidRun:
         state = self.contacts.look(q, v)
         for k in list(self.mode.sliding):
             along = state.velocity[k, 1:]
-            if np.linalg.norm(along) > 10.0 * CREEP:
+            if np.linalg.norm(along) > FAST:
                 self.mode.sliding[k] = along @ state.axes[k, 1:] / np.linalg.norm(along)
 
     # ------------------------------------------------------------------ events
@@ -415,7 +465,7 @@ class RigidRun:
                 state = self.contacts.look(q, v)
                 return float(state.velocity[k, 1:] @ (state.axes[k, 1:] @ self.mode.sliding[k]))
 
-            if speed(late) <= 0.0:
+            if speed(late) < -DRIFT:  # less is the integrator's error, from which a slip that begins recovers
                 found.append(t0 if speed(t0) <= 0.0 else float(brentq(speed, t0, late, xtol=1e-15, rtol=1e-15)))
         happened = [t for t in found if t is not None]
         return min(happened) if happened else None
@@ -464,6 +514,7 @@ class RigidRun:
         except KinetreeError as problem:
             raise Fault(str(problem), t) from problem
         previous, self.mode = self.mode, self._modes(now, found, near)
+        self.pace = Pace()
         for k in range(len(rigid.contacts)):
             if self.mode.name(k) != previous.name(k):
                 self._note(t, self.mode.name(k), k, q, v)
