@@ -20,15 +20,25 @@ from .by_kind import ByKind
 from .closing import UNCLOSED, close
 from .equation import Scalars
 from .integrators import FIXED, VARIATIONAL, Step
+from .looped import Looped
 from .numeric import Equation, State
-from .program import once
-from .variational import UNSOLVED, Guess, refine
+from .program import has_machine_code, once
+from .variational import UNSOLVED, Dynamics, Guess, Pushed, Written, acting, refine
 
 OneStep = Callable[[float, State, float], State]
 """(t, state, h) to the state at t + h."""
 
 ManySteps = Callable[[float, State, float, int], State]
 """(t, state, h, n) to the state n steps of h later."""
+
+SETTLED = 1e-11
+"""A round that changes velocities by less than this part of them, and not by less than the last, only rounds."""
+
+MEMORY = 5
+"""Earlier rounds that those of a large tree remember: its many ways to swing are taken in one by one."""
+
+PATIENCE = 50
+"""Rounds of solving a variational step where they can end early."""
 
 Ask = Callable[[list[Scalar]], list[Scalar]]
 
@@ -185,14 +195,14 @@ class Steps:
                     answer[:nv], answer[nv : nv + nz], answer[nv + nz : 2 * nv + nz], answer[2 * nv + nz :]
                 )  # fmt: skip
 
-            q, v, z, change = variational.advance(
-                self.equation.with_numbers(p).tree, question, t, *self.equation.parts(state), h
-            )
+            dynamics = Written(self.equation.with_numbers(p).tree)
+            q, v, z, change = variational.advance(dynamics, question, t, *self.equation.parts(state), h)
             return [*q, *v, *z, where(change > state[-1], change, state[-1])]
 
         def rate(question: Scalars, p: Scalars) -> list[Scalar]:
             t, q, m, z, u, zm, h = (question[b - n : b] for n, b in zip(lengths, ends, strict=True))
-            guess = refine(self.equation.with_numbers(p), t[0], q, m, z, u, zm, h[0])
+            system = self.equation.with_numbers(p)
+            guess = refine(Written(system.tree), acting(system), t[0], q, m, z, u, zm, h[0])
             return [x for part in guess for x in part]
 
         n = tree.nq + nv + nz + 1
@@ -208,7 +218,10 @@ class Steps:
         if self.equation.traceable:
             many = self.many(integrator)
             return lambda t, state, h: many(t, state, h, 1)
-        return self._variational_step() if integrator == VARIATIONAL else self._step_as_written(integrator)
+        if integrator != VARIATIONAL:
+            return self._step_as_written(integrator)
+        in_loops = self.equation.large and has_machine_code(self.equation.robot)
+        return self._variational_step_of_large() if in_loops else self._variational_step()
 
     def _step_as_written(self, integrator: str) -> OneStep:
         """The integrator's text on arrays, rates from wherever they come."""
@@ -237,7 +250,8 @@ class Steps:
             t: Scalars, h: Scalars, q: Scalars, v: Scalars, z: Scalars, m: Scalars, zm: Scalars, p: Scalars,
             tau: Scalars,
         ) -> list[Scalar]:  # fmt: skip
-            guess = refine(self.equation.with_numbers(p), t[0], q, m, z, v, zm, h[0], tau or None)
+            system = self.equation.with_numbers(p)
+            guess = refine(Written(system.tree), acting(system, tau or None), t[0], q, m, z, v, zm, h[0])
             return [x for part in guess for x in part]
 
         program = self.equation.program("variational step", law, h=1, m=nv, zm=nz)
@@ -255,13 +269,58 @@ class Steps:
                 parts = (g[..., :nv], g[..., nv : nv + nz], g[..., nv + nz : 2 * nv + nz], g[..., 2 * nv + nz :])
                 return Guess(*(split(x) for x in parts))
 
-            def enough(change: Scalar, u: Scalars) -> bool:
-                return bool(np.all(change <= 1e-15 * (1.0 + sum(np.abs(x) for x in u))))
-
             with np.errstate(all="ignore"):
-                varying = self.equation.with_numbers(split(self.equation.numbers)).tree
+                dynamics = Written(self.equation.with_numbers(split(self.equation.numbers)).tree)
                 q, v, z = (split(x) for x in state)
-                q, v, z, change = variational.advance(varying, ask, t, q, v, z, h, 50, enough)
+                q, v, z, change = variational.advance(dynamics, ask, t, q, v, z, h, PATIENCE, _enough(dynamics))
             return _solved((pack(q, batch), pack(v, batch), pack(z, batch)), np.broadcast_to(change, batch))
 
         return step
+
+    def _variational_step_of_large(self) -> OneStep:
+        """The same text for a large tree: its own motion in loops of machine code, joints of a kind all at once."""
+        kinds = ByKind(self.equation.tree)
+        dynamics = Looped(kinds, self.equation.tree, self.equation.threads)
+
+        def step(t: float, state: State, h: float) -> State:
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
+
+            def acts(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Pushed:
+                asked = kinds.join_q(q, batch), kinds.join_v(v, batch), pack([x[..., 0] for x in z], batch)
+                tau, loads, z_rate = self.equation.forces(self.equation._named(t, *asked))
+                return Pushed(kinds.split_v(tau), loads, _columns(z_rate))
+
+            def ask(*question: Any) -> Guess:
+                return refine(dynamics, acts, *question)
+
+            with np.errstate(all="ignore"):
+                begin = kinds.split_q(state[0]), kinds.split_v(state[1]), _columns(state[2])
+                # far from the solution a long chain throws what is off about, so begin as near as is cheap
+                first = kinds.split_v(state[1] + 0.5 * h * self.equation.accelerations(t, *state)[0])
+                q, v, z, change = variational.advance(
+                    dynamics, ask, t, *begin, h, PATIENCE, _enough(dynamics), MEMORY, first
+                )
+            new = kinds.join_q(q, batch), kinds.join_v(v, batch), pack([x[..., 0] for x in z], batch)
+            # many joints together round by more than a few
+            return _solved(new, np.broadcast_to((change / (1.0 + dynamics.total([abs(x) for x in v])))[..., 0], batch))
+
+        return step
+
+
+def _columns(z: np.ndarray) -> list[Scalar]:
+    """Further states as scalars beside those of joints by kind, which have an axis for the joints."""
+    return [z[..., k : k + 1] for k in range(z.shape[-1])]
+
+
+def _enough(dynamics: Dynamics) -> Callable[[Scalar, Scalars], bool]:
+    """Whether rounding is all that changes: next to nothing does, or little, and that not less than a round ago."""
+    before: Any = np.inf
+
+    def enough(change: Scalar, u: Scalars) -> bool:
+        nonlocal before
+        part = np.asarray(change / (1.0 + dynamics.total([abs(x) for x in u])))
+        done = (part <= 1e-15) | ((part <= SETTLED) & (part >= 0.5 * before)) | np.isnan(part)
+        before = part
+        return bool(np.all(done))
+
+    return enough

@@ -19,12 +19,14 @@ group; for all others exp is a sum and dexp the identity.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import factorial
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-from ..algorithms import articulated_body, coriolis, kinematics, newton_euler
+from ..algorithms import articulated_body, kinematics, newton_euler
+from ..algorithms.momenta import momenta
 from ..model.tree import Model
-from ..spatial import ZERO3, Force, MatrixRotation, Motion, Scalar, Transform, Vec3
+from ..spatial import ZERO3, Force, MatrixRotation, Motion, Scalar, Transform, Vec3, ldl, ldl_solve
 from ..spatial.exponential import displacement_exp
 from .equation import System
 from .integrators import plus, scaled
@@ -38,6 +40,9 @@ ROUNDS = 12
 
 UNSOLVED = 1e-8
 """A last change of the mean velocity beyond this (rad/s, m/s) means that a step was too large to be solved."""
+
+ALIKE = 1e-14
+"""Rounds whose squares differ by no more than this part are taken for the same."""
 
 TERMS = 9
 """Terms of the series of dexp: what is left out is below rounding for turns of 0.3 rad per step."""
@@ -59,39 +64,99 @@ class Guess(NamedTuple):
     """Further states at the end of the step."""
 
 
-def momentum(tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:
-    """``M v``."""
-    return newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, v, NO_GRAVITY)[0]
+class Dynamics(Protocol):
+    """What a step has to know of a robot; lists of scalars in, lists of scalars out."""
+
+    @property
+    def tree(self) -> Model:
+        """The joints that the lists belong to."""
+
+    def momenta(self, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+        """``M v`` and ``C^T v``."""
+
+    def held(self, q: Scalars, loads: Any) -> list[Scalar]:
+        """Joint forces that hold the robot still against gravity and loads."""
+
+    def velocity(self, q: Scalars, m: Scalars) -> list[Scalar]:
+        """The velocity that has a momentum."""
+
+    def total(self, values: Scalars) -> Scalar:
+        """The sum over all degrees of freedom."""
 
 
-def velocity(tree: Model, q: Scalars, m: Scalars) -> list[Scalar]:
-    """The velocity that has a momentum."""
+@dataclass(frozen=True)
+class Written:
+    """The algorithms as they are written, over any scalar."""
+
+    tree: Model
+
+    def momenta(self, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+        """``M v`` and ``C^T v``."""
+        rows = momenta(self.tree, q, v)
+        return [row[0] for row in rows], [row[1] for row in rows]
+
+    def held(self, q: Scalars, loads: newton_euler.Wrenches | None) -> list[Scalar]:
+        """Joint forces that hold the robot still against gravity and loads."""
+        return newton_euler.inverse_dynamics(self.tree, q, [0.0] * self.tree.nv, None, self.tree.gravity, loads)[0]
+
+    def velocity(self, q: Scalars, m: Scalars) -> list[Scalar]:
+        """The velocity that has a momentum."""
+        return freed(self.tree, q, m)
+
+    def total(self, values: Scalars) -> Scalar:
+        """The sum over all degrees of freedom."""
+        return sum(values, 0.0)
+
+
+def freed(tree: Model, q: Scalars, m: Scalars) -> list[Scalar]:
+    """``M^-1 m``."""
     return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, m, NO_GRAVITY)
 
 
+class Pushed(NamedTuple):
+    """What acts on a robot in the middle of a step."""
+
+    total: list[Scalar]
+    """Joint forces."""
+
+    loads: Any
+    """Wrenches on the bodies, as :meth:`Dynamics.held` takes them."""
+
+    z_rate: list[Scalar]
+    """Rates of the further states."""
+
+
+Acts = Callable[[Scalar, Scalars, Scalars, Scalars], Pushed]
+"""(t, q, v, z) to what acts there."""
+
+
+def acting(system: System, tau: Scalars | None = None) -> Acts:
+    """What a system says of itself; ``tau`` replaces what the controller would say."""
+
+    def acts(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Pushed:
+        found = system.acting(t, q, v, z, tau)
+        return Pushed(found.total, found.loads, found.z_rate + (system.powers(q, v, found) if system.works else []))
+
+    return acts
+
+
 def refine(
-    system: System, t: Scalar, q: Scalars, m: Scalars, z: Scalars, u: Scalars, zm: Scalars, h: Scalar,
-    tau: Scalars | None = None,
-) -> Guess:  # fmt: skip
-    """Evaluate the equations of one step at a guess of its mean velocity, and improve the guess.
-
-    ``tau`` replaces what the controller would say in the middle.
-    """
-    tree = system.tree
-    qm = kinematics.integrate(tree, q, scaled(0.5 * h, u))
-    acting = system.acting(t + 0.5 * h, qm, u, zm, tau)
-    z_rate = acting.z_rate + (system.powers(qm, u, acting) if system.works else [])
-
-    x = scaled(0.5 * h, u)
-    at_middle = momentum(tree, qm, u)
-    slope = _slope(tree, qm, u, at_middle, acting.loads)
-    push = [h * (g + f) for g, f in zip(slope, acting.total, strict=True)]
+    dynamics: Dynamics, acts: Acts, t: Scalar, q: Scalars, m: Scalars, z: Scalars, u: Scalars, zm: Scalars, h: Scalar
+) -> Guess:
+    """Evaluate the equations of one step at a guess of its mean velocity, and improve the guess."""
+    tree, x = dynamics.tree, scaled(0.5 * h, u)
+    qm = kinematics.integrate(tree, q, x)
+    pushed = acts(t + 0.5 * h, qm, u, zm)
+    at_middle, kinetic = dynamics.momenta(qm, u)
+    slope = _slope(tree, u, at_middle, kinetic, dynamics.held(qm, pushed.loads))
+    push = [h * (g + f) for g, f in zip(slope, pushed.total, strict=True)]
     a = carried(tree, x, m)
     b = [s + p for s, p in zip(a, push, strict=True)]
     ends = [0.5 * (s + r) for s, r in zip(_dexp(tree, x, b, 1.0), _dexp(tree, x, a, -1.0), strict=True)]
     rest = [e - p for e, p in zip(ends, at_middle, strict=True)]
-    better = [s + d for s, d in zip(u, velocity(tree, qm, rest), strict=True)]
-    return Guess(better, plus(z, 0.5 * h, (1.0,), [z_rate]), carried(tree, x, b), plus(z, h, (1.0,), [z_rate]))
+    better = [s + d for s, d in zip(u, dynamics.velocity(qm, rest), strict=True)]
+    z_rate = [pushed.z_rate]
+    return Guess(better, plus(z, 0.5 * h, (1.0,), z_rate), carried(tree, x, b), plus(z, h, (1.0,), z_rate))
 
 
 Ask = Callable[[Scalar, Scalars, Scalars, Scalars, Scalars, Scalars, Scalar], Guess]
@@ -99,46 +164,72 @@ Ask = Callable[[Scalar, Scalars, Scalars, Scalars, Scalars, Scalars, Scalar], Gu
 
 
 def advance(
-    tree: Model, ask: Ask, t: Scalar, q: Scalars, v: Scalars, z: Scalars, h: Scalar,
-    rounds: int = ROUNDS, enough: Callable[[Scalar, Scalars], bool] | None = None,
+    dynamics: Dynamics, ask: Ask, t: Scalar, q: Scalars, v: Scalars, z: Scalars, h: Scalar,
+    rounds: int = ROUNDS, enough: Callable[[Scalar, Scalars], bool] | None = None, memory: int = 1,
+    first: Scalars | None = None,
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar], Scalar]:  # fmt: skip
-    """State at the end of a step, and by how much the last round still changed the mean velocity."""
-    m, u, zm = momentum(tree, q, v), list(v), list(z)
-    previous: tuple[list[Scalar], list[Scalar]] | None = None
+    """State at the end of a step, and by how much the last round still changed the mean velocity.
+
+    ``memory`` is the number of earlier rounds that each one is mixed with, ``first`` a guess of the mean velocity
+    to begin with.
+    """
+    m, u, zm = dynamics.momenta(q, v)[0], list(v if first is None else first), list(z)
+    earlier: list[Round] = []
     for _ in range(rounds):
         guess = ask(t, q, m, z, u, zm, h)
-        off = [new - old for new, old in zip(guess.u, u, strict=True)]
-        change = sum((abs(x) for x in off), 0.0)
-        u, zm = (guess.u if previous is None else _mixed(guess.u, off, *previous)), guess.z
-        previous = guess.u, off
+        this = Round(guess.u, [new - old for new, old in zip(guess.u, u, strict=True)])
+        change = dynamics.total([abs(x) for x in this.off])
+        u, zm = _mixed(dynamics, this, earlier), guess.z
+        earlier = [this, *earlier[: memory - 1]]
         if enough is not None and enough(change, u):
             break
-    end = kinematics.integrate(tree, q, scaled(h, u))
-    return end, velocity(tree, end, guess.momentum), guess.z_end, change
+    end = kinematics.integrate(dynamics.tree, q, scaled(h, u))
+    return end, dynamics.velocity(end, guess.momentum), guess.z_end, change
 
 
-def _mixed(better: Scalars, off: Scalars, before: Scalars, off_before: Scalars) -> list[Scalar]:
-    """Anderson's mixture of two rounds: the point where what is off would be least if it were linear."""
-    apart = [x - y for x, y in zip(off, off_before, strict=True)]
-    size = sum((x * x for x in apart), 1e-300)
-    share = sum((x * y for x, y in zip(off, apart, strict=True)), 0.0) / size
-    return [new - share * (new - old) for new, old in zip(better, before, strict=True)]
+class Round(NamedTuple):
+    """One round of solving a step, for those after it."""
+
+    better: list[Scalar]
+    """The mean velocity it led to."""
+
+    off: list[Scalar]
+    """By how much it changed it."""
 
 
-def _slope(tree: Model, q: Scalars, v: Scalars, m: Scalars, loads: newton_euler.Wrenches) -> list[Scalar]:
+def _mixed(dynamics: Dynamics, this: Round, earlier: Sequence[Round]) -> list[Scalar]:
+    """Anderson's mixture of rounds: the point where what is off would be least if it were linear."""
+    apart = [[x - y for x, y in zip(this.off, one.off, strict=True)] for one in earlier]
+    if not apart:
+        return this.better
+
+    def times(a: Scalars, b: Scalars) -> Scalar:
+        return dynamics.total([x * y for x, y in zip(a, b, strict=True)])
+
+    squares = [[times(a, b) for b in apart[: i + 1]] for i, a in enumerate(apart)]
+    shares = _least(squares, [times(this.off, a) for a in apart])
+    result = this.better
+    for share, one in zip(shares, earlier, strict=True):
+        result = [x - share * (new - old) for x, new, old in zip(result, this.better, one.better, strict=True)]
+    return result
+
+
+def _least(squares: list[list[Scalar]], rhs: list[Scalar]) -> list[Scalar]:
+    """Solve the normal equations, given below and on their diagonal; rounds that say nothing new have no share."""
+    n = len(rhs)
+    for i in range(n):
+        squares[i][i] = squares[i][i] * (1.0 + (ALIKE if n > 1 else 0.0)) + 1e-300
+    full = [[squares[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+    return ldl_solve(ldl(full), rhs)
+
+
+def _slope(tree: Model, v: Scalars, m: Scalars, kinetic: Scalars, held: Scalars) -> list[Scalar]:
     """The slope of the Lagrangian along the configuration, and the joint forces that the loads amount to.
 
     From the equations of motion in body velocities, d(Mv)/dt = g + ad*_v(Mv) + F, and
     M a + C v + G = F with M' = C + C^T:  g = C^T v - G - ad*_v(Mv).
     """
-    c = coriolis.coriolis_matrix(tree, q, v)
-    held = newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity, loads)[0]
-    slope: list[Scalar] = []
-    for k in range(tree.nv):
-        total: Scalar = -held[k]
-        for row, rate in zip(c, v, strict=True):
-            total = total + row[k] * rate
-        slope.append(total)
+    slope: list[Scalar] = [a - b for a, b in zip(kinetic, held, strict=True)]
     for where, turning, force in _groups(tree, v, m):
         spin = turning.cross_force(force)  # -ad*_v m
         for k, value in zip(range(where.start, where.stop), spin, strict=False):

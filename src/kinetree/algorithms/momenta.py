@@ -1,0 +1,53 @@
+"""Momenta of the joints and the slope of the kinetic energy, both out of the momenta of whole branches.
+
+With H_j the momentum of everything that joint j carries, in the coordinates of its body,
+
+    p_j = S_j . H_j + rotor v_j,        (C^T v)_j = (v_j x S_j + S'_j) . H_j,
+
+v_j being the velocity of the body and S'_j the rate of the subspace in its own coordinates.  The second follows
+from C = sum J^T (I J' + B J) with the columns of J' = X (v_j x S_j + S'_j) - v_i x (X S_j) and B + B^T = 0,
+B v_i = v_i x* I v_i: what the last term of J' gives, B^T takes away.  So C^T v needs no matrix: two sweeps, O(n).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..model.tree import Link, Model
+from ..spatial import IDENTITY, ZERO_MOTION, Force, Motion, Scalar, Transform, combine
+from .passes import Scalars, each, inward, outward, positions, present, rates, table
+
+
+class Carried(NamedTuple):
+    """A body's pose in its parent, its subspace, and its spatial velocity in its own frame."""
+
+    transform: Transform
+    subspace: tuple[Motion, ...]
+    velocity: Motion
+
+
+def momenta(tree: Model, q: Scalars, v: Scalars) -> list[list[Scalar]]:
+    """For each degree of freedom of a tree without followers: momentum (M v) and the slope C^T v."""
+
+    def move(link: Link, parent: Carried, q: Scalars, v: Scalars) -> Carried:
+        x, s = link.transform(q), link.subspace(q)
+        return Carried(x, s, x.motion_to_child(parent.velocity) + combine(s, v))
+
+    def own(link: Link, m: Carried) -> Force:
+        return link.inertia @ m.velocity
+
+    def hand_on(link: Link, total: Force, m: Carried, q: Scalars, v: Scalars) -> tuple[list[list[Scalar]], Force]:
+        p: list[Scalar] = [s.dot(total) for s in m.subspace]
+        if any(present(x) for x in link.armature):
+            p = [a + rotor * rate for a, rotor, rate in zip(p, link.armature, v, strict=True)]
+        turned = m.velocity.cross_force(total)
+        slope: list[Scalar] = [-s.dot(turned) for s in m.subspace]  # (v x S) . H = -S . (v x* H)
+        changing = link.kind.subspace_rate(q, v)
+        if changing is not None:
+            slope = [a + s.dot(total) for a, s in zip(slope, changing, strict=True)]
+        return [[a, b] for a, b in zip(p, slope, strict=True)], m.transform.force_to_parent(total)
+
+    here, going = positions(tree, q), rates(tree, v)
+    moving = outward(tree, move, Carried(IDENTITY, (), ZERO_MOTION), here, going)
+    results, _ = inward(tree, hand_on, each(tree, own, moving), moving, here, going)
+    return table(tree, results, 2)
