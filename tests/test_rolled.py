@@ -297,3 +297,56 @@ def test_code_that_is_at_hand_is_not_watched_for_being_compiled(monkeypatch):
     monkeypatch.setattr("kinetree.progress._LateBar", lambda *_: pytest.fail("watched"))
     for state in (q, q[None]):
         robot.gravity_force(state), robot.mass_matrix(state)
+
+
+def test_hybrid_dynamics(always_rolled):
+    reference = random_tree(np.random.default_rng(4), 9, floating=True)
+    robot = reference.with_backend("compiled")
+    rng = np.random.default_rng(0)
+    q, v, _ = random_state(robot, rng, (2, 3))
+    push = {"b5": rng.standard_normal((2, 3, 6))}
+    for names in (["j3"], ["j0", "j2", "j7"], []):
+        known = {name: rng.standard_normal((2, 3, robot.joint(name).nv)) for name in names}
+        tau = {"j1": rng.standard_normal((2, 3, robot.joint("j1").nv))}
+        found = robot.hybrid_dynamics(q, v, a=known, tau=tau, wrenches=push)
+        for x, expected in zip(found, reference.hybrid_dynamics(q, v, a=known, tau=tau, wrenches=push), strict=True):
+            assert_close(x, expected, 1e-11)
+        one = robot.hybrid_dynamics(
+            q[1, 2], v[1, 2], a={k: x[1, 2] for k, x in known.items()}, tau={"j1": tau["j1"][1, 2]},
+            wrenches={"b5": push["b5"][1, 2]},
+        )  # fmt: skip
+        assert np.array_equal(np.stack(one), np.stack(found)[:, 1, 2])
+
+
+def test_what_bearings_carry(always_rolled):
+    reference = random_tree(np.random.default_rng(5), 7)
+    state = random_state(reference, np.random.default_rng(0), 4)
+    found = reference.with_backend("compiled").joint_wrenches(*state, bearings_only=True)
+    assert_close(found, reference.joint_wrenches(*state, bearings_only=True), 1e-12)
+
+
+def test_inertia_felt_at_frames(always_rolled):
+    reference = random_tree(np.random.default_rng(1), 9, floating=True)
+    robot = reference.with_backend("compiled")
+    q = random_state(robot, np.random.default_rng(0), (2, 3))[0]
+    for frames, axes in (("f7", "body"), (["f7", "f2"], "aligned"), (["f4", "base"], "world")):
+        found = robot.operational_space_inertia(q, frames, axes, inverse=True)
+        assert_close(found, reference.operational_space_inertia(q, frames, axes, inverse=True), 1e-12)
+        assert np.array_equal(found, np.swapaxes(found, -1, -2))
+        assert np.array_equal(robot.operational_space_inertia(q[1, 1], frames, axes, inverse=True), found[1, 1])
+    found = robot.operational_space_inertia(q, "f7")
+    assert_close(found, reference.operational_space_inertia(q, "f7"), 1e-9)
+
+
+def test_pinocchio_judges_the_momentum_matrix_of_a_long_chain():
+    pinocchio = pytest.importorskip("pinocchio")
+    from test_large_matrices import pinocchio_model
+
+    robot = chain(150).with_backend("compiled")
+    model = pinocchio_model(pinocchio, robot)
+    data = model.createData()
+    q, v = np.random.default_rng(5).uniform(-1.0, 1.0, (2, robot.nv))
+    pinocchio.dccrba(model, data, q, v)
+    swapped = [3, 4, 5, 0, 1, 2]
+    assert_close(robot.centroidal_momentum_matrix(q), data.Ag[swapped], 1e-11)
+    assert_close(robot.centroidal_momentum_matrix_rate(q, v), data.dAg[swapped], 1e-11)

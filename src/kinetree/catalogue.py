@@ -32,6 +32,7 @@ from .algorithms import (
     udu,
     walker_orin,
 )
+from .algorithms.passes import each, positions, table
 from .errors import UnknownNameError
 from .model.tree import Model
 from .spatial import Motion, Scalar, ldl, ldl_inverse
@@ -139,8 +140,8 @@ def _mobility_times(tree: Model, q: Any, tau: Any) -> list[Scalar]:
     return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, tau, _WEIGHTLESS)
 
 
-def _joint_subspaces(tree: Model, q: Any) -> list[Motion]:
-    return [s for link in tree.links for s in link.subspace(link.position(q))]
+def _joint_subspaces(tree: Model, q: Any) -> list[list[Scalar]]:
+    return table(tree, each(tree, lambda link, q: [list(s) for s in link.subspace(q)], positions(tree, q)), 6)
 
 
 def _floating_base(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[Scalar]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .algorithms.passes import each, positions, total
-from .arrays import flatten
+from .arrays import flatten, pack
 from .catalogue import CONFIGURATIONS, PRODUCTS, TABLES, Algorithm, find
 from .engine import cache, machine
 from .engine.columns import SymmetricKernel
@@ -21,6 +21,7 @@ from .engine.entry import Entry, available
 from .engine.graph import TooLong
 from .engine.implicit import Equation, ImplicitKernel
 from .engine.kernel import Kernel, RolledKernel, Traced, trace
+from .engine.sandwich import SandwichKernel
 from .engine.separable import Branches, SeparableKernel
 from .errors import CompileError, KinetreeWarning, SingularError, callers_level
 from .model.expand import expand_in_order
@@ -28,7 +29,7 @@ from .model.joints import Custom
 from .model.tree import BASE, Link, Model
 from .progress import in_steps
 from .schedule import roll
-from .spatial import Force, Scalar, where
+from .spatial import Force, Scalar, ldl, ldl_inverse, where
 
 LARGEST_UNROLLED = 110
 """Bodies up to which a robot becomes straight-line code; larger ones become loops."""
@@ -39,7 +40,8 @@ LONGEST_CODE = 300_000
 ROLLED = (
     "inverse_dynamics", "forward_dynamics", "bias_force", "gravity_force", "joint_wrenches", "kinetic_energy",
     "potential_energy", "center_of_mass", "center_of_mass_velocity", "momentum", "momentum_rate",
-    "centroidal_momentum_drift", "integrate", "difference", "configuration_rate",
+    "centroidal_momentum_drift", "centroidal_momentum_matrix", "centroidal_momentum_matrix_rate", "integrate",
+    "difference", "configuration_rate",
 )  # fmt: skip
 """Algorithms that can be loops."""
 
@@ -49,8 +51,11 @@ FRAMED = ("pose", "velocity", "acceleration", "jacobian", "jacobian_rate")
 MOST_FRAMES = 64
 """Loops of frames that are kept of a large tree."""
 
-LOOPS = frozenset((*ROLLED, *FRAMED, *PRODUCTS, *TABLES, "forward_dynamics_derivatives"))
-"""These, and matrices made by loops."""
+LOOPS = frozenset(
+    (*ROLLED, *FRAMED, *PRODUCTS, *TABLES, "joint_subspaces", "hybrid_dynamics", "forward_dynamics_derivatives",
+     "operational_space_inertia")
+)  # fmt: skip
+"""All that large trees have loops for."""
 
 USUAL_METHOD = "articulated_body"
 """Of forward dynamics; the others are made of matrices and cannot be loops."""
@@ -200,6 +205,8 @@ class Compiler:
             return self._by_table(algorithm, lengths, shape, loaded)
         if algorithm.name == "forward_dynamics_derivatives":
             return self._by_solving(algorithm, lengths, shape, loaded)
+        if algorithm.name == "operational_space_inertia":
+            return self._felt_at_frames(algorithm, options, lengths, shape)
         layouts = ["q" if name in CONFIGURATIONS else "v" for name in algorithm.inputs] + (["wrench"] if loaded else [])
 
         return RolledKernel(
@@ -258,6 +265,18 @@ class Compiler:
             place=2,
         )
         return ImplicitKernel(**self._called(algorithm, lengths, shape), equation=equation)
+
+    def _felt_at_frames(
+        self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...]
+    ) -> SandwichKernel:
+        nv, jacobian = self.tree.nv, find("jacobian")
+        rows = [{"frame": frame, "axes": options["axes"]} for frame in options["frames"]]
+        return SandwichKernel(
+            **self._called(algorithm, lengths, shape),
+            rows=[self._make(jacobian, one, ()) for one in rows],
+            product=self._by_columns(find("inverse_mass_matrix"), lengths, (nv, nv)).product,
+            finish=None if options["inverse"] else _inverses,
+        )
 
     def give_up(self, name: str, options: Mapping[str, Any] | None = None) -> None:
         """Do without straight-line code of an algorithm, which would be too long; say so if nothing is as fast.
@@ -386,6 +405,12 @@ def _run_ready(kernel: Kernel, arrays: Sequence[np.ndarray], out: np.ndarray | N
         return kernel(*arrays, out=out, threads=threads)
     except machine.CompilationError as problem:
         raise CompileError(str(problem)) from None
+
+
+def _inverses(matrices: np.ndarray) -> np.ndarray:
+    """Of symmetric matrices, by the text that straight-line code is made from."""
+    rows = [[matrices[..., i, k] for k in range(matrices.shape[-1])] for i in range(matrices.shape[-2])]
+    return pack(ldl_inverse(ldl(rows)), matrices.shape[:-2])
 
 
 def _branches(tree: Model) -> Branches:

@@ -92,14 +92,17 @@ def _structure(rotation: Any) -> Any:
 
 
 class RolledTree:
-    """Stands in for a :class:`Model`, or for a path of one, while an algorithm is traced."""
+    """Stands in for a :class:`Model`, or for a path of one, while an algorithm is traced.
+
+    Bodies with different ``marks`` are treated differently.
+    """
 
     has_followers = False
 
-    def __init__(self, tree: Model | Path) -> None:
+    def __init__(self, tree: Model | Path, marks: Sequence[Any] = ()) -> None:
         if tree.has_followers:
             raise UnsupportedError("joints that mimic others cannot be rolled into a loop")
-        self.tree = tree
+        self.tree, self.marks = tree, marks
         self.gravity, self.frame = tree.gravity, tree.frame
         self.nq, self.nv, self.bodies = tree.nq, tree.nv, tree.bodies
         self.walk = self
@@ -138,6 +141,7 @@ class RolledTree:
         for link in tree.links:
             siblings = tree.roots if link.parent == BASE else tree.children[link.parent]
             key = (
+                self.marks[link.index] if self.marks else None,
                 link.kind,
                 tuple(_structure(r) for r in link.placement.rotations),
                 link.placement.translation is ZERO3,
@@ -148,7 +152,7 @@ class RolledTree:
             )
             if key not in known:
                 known[key] = len(groups)
-                groups.append(Group([], *key[4:]))
+                groups.append(Group([], *key[5:]))
             groups[known[key]].bodies.append(link.index)
             group_of.append(known[key])
         for group in groups:
@@ -229,6 +233,16 @@ class RolledTree:
                 trace.put("work", TOTAL, first + k, x, accumulate=True)
         return self.last.found("work", TOTAL, first, template)
 
+    def everywhere(self, value: Any) -> Shared:
+        """What was made of sums over all bodies so far, for further steps of every body."""
+        made, first = self.last, self.n_totals
+        for k, x in enumerate(scalars(value)):
+            made.put("work", TOTAL, first + k, x)
+            self.n_totals += 1
+        self.passes += [Pass(self, outward=True, whole=made), Pass(self, outward=True)]
+        self.last = Trace(self)
+        return Shared(value, first)
+
     def collect(self, per_body: PerBody) -> Laid:
         """Results of the joints, laid out like ``v``."""
         return Laid(per_body, "v")
@@ -294,6 +308,18 @@ class Laid:
         rolled = self.per_body.rolled
         present = {k for link in rolled.links for k in range(link.v_slice.start, link.v_slice.stop)}
         return [k for k in range(rolled.nv) if k not in present]
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Numbers that are the same for every body, and where they are."""
+
+    template: Any
+    first: int
+
+    def value(self, trace: Trace) -> Any:
+        """As the body at hand finds them."""
+        return trace.found("work", TOTAL, self.first, self.template)
 
 
 @dataclass(frozen=True)
@@ -386,11 +412,11 @@ class Trace:
 
 
 class Pass:
-    """One walk over the tree."""
+    """One walk over the tree, or one step for the tree as a ``whole``."""
 
-    def __init__(self, rolled: RolledTree, outward: bool) -> None:
-        self.outward = outward
-        self.traces = [Trace(rolled, g) for g in range(len(rolled.groups))]
+    def __init__(self, rolled: RolledTree, outward: bool, whole: Trace | None = None) -> None:
+        self.outward, self.whole = outward, whole
+        self.traces = [Trace(rolled, g) for g in range(len(rolled.groups))] if whole is None else [whole]
 
 
 @dataclass
@@ -522,7 +548,7 @@ class _Proxy:
 
 
 def _value(column: Any, trace: Trace) -> Any:
-    if isinstance(column, (PerBody, InputColumn, AtRest)):
+    if isinstance(column, (PerBody, InputColumn, AtRest, Shared)):
         return column.value(trace)
     if isinstance(column, list) and all(x is None for x in column):
         return None

@@ -47,8 +47,11 @@ class Schedule:
 
 
 def roll(function: Callable[..., Any], tree: Model, layouts: Sequence[str], options: dict[str, Any]) -> Schedule:
-    """Trace ``function(tree, *vectors, **options)`` into a schedule; a vector's layout is "q", "v" or "wrench"."""
-    rolled = RolledTree(tree)
+    """Trace ``function(tree, *vectors, **options)`` into a schedule; a vector's layout is "q", "v" or "wrench".
+
+    The option ``known`` has one value per body that says how to treat it.
+    """
+    rolled = RolledTree(tree, options.get("known", ()))
     vectors: list[Any] = [InputVector(k) for k in range(len(layouts))]
     if layouts and layouts[-1] == "wrench":
         vectors[-1] = InputColumn(vectors[-1], "wrench")
@@ -56,15 +59,20 @@ def roll(function: Callable[..., Any], tree: Model, layouts: Sequence[str], opti
     return _schedule(rolled, layouts, _store(rolled, result), result.blanks() if isinstance(result, Laid) else [])
 
 
-def _store(rolled: RolledTree, result: Any) -> Callable[[Link], int]:
-    """Let the steps write the result; returns where in it a body's share begins."""
+def _store(rolled: RolledTree, result: Any, first: int = 0) -> Callable[[Link], int]:
+    """Let the steps write the result, from its place ``first`` on; returns where in it a body's share begins.
+
+    Several results laid out like ``v`` come one after the other.
+    """
+    if isinstance(result, list) and result and all(isinstance(x, Laid) for x in result):
+        return [_store(rolled, laid, k * rolled.nv) for k, laid in enumerate(result)][-1]
     if isinstance(result, (Laid, PerBody)):
         per_body = result.per_body if isinstance(result, Laid) else result
         shares = [list(_leaves(flatten(value))) for value in per_body.values]
         for trace, share in zip(per_body.made_in.traces, shares, strict=True):
             for k, x in enumerate(share):
                 place = result.place(*divmod(k, result.width)) if isinstance(result, Laid) else k
-                trace.put("out", OUT, place, x)
+                trace.put("out", OUT, first + place, x)
         return result.share if isinstance(result, Laid) else lambda link: len(shares[0]) * link.index
     for k, x in enumerate(_leaves(flatten(result))):
         rolled.last.put("out", OUT, k, x)
@@ -178,6 +186,9 @@ def _schedule(
     pools = 0
     for this in rolled.passes:
         if not any(trace.step.outputs for trace in this.traces):
+            continue
+        if this.whole is not None:
+            once(this.whole.step)
             continue
         size = read.size(this)
         places, used = _pool_places(tree, this.outward)

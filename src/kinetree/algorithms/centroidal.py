@@ -7,14 +7,14 @@ not count.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
+from typing import Any
 
-from ..model.tree import BASE, Link, Model
+from ..model.tree import Link, Model
 from ..spatial import ZERO3, ZERO_FORCE, Force, Motion, RigidInertia, Scalar, Transform, Vec3
 from .composite_body import composite_inertias
 from .derivatives import inertia_rate
-from .kinematics import Carried, Twist, poses, twists, velocities
-from .passes import Scalars, add, each, inward, part, positions
+from .kinematics import Carried, Posed, Twist, poses, twists, velocities
+from .passes import Scalars, collect, each, everywhere, inward, part, positions, rates
 
 
 def first_moment(tree: Model, q: Scalars) -> tuple[Scalar, Vec3]:
@@ -78,17 +78,14 @@ def _moment_in_parent(x: Transform, mass: Scalar, first: Vec3) -> tuple[Scalar, 
 
 def centroidal_matrix(tree: Model, q: Scalars) -> list[Force]:
     """Columns of the centroidal momentum matrix: momentum per unit of each velocity."""
+
+    def columns(link: Link, p: Posed, composite: RigidInertia, com: Vec3) -> list[Force]:
+        return [_about(p.pose.force_to_parent(composite @ s), com) for s in p.subspace]
+
     posed = poses(tree, q)
-    composites, everything = composite_inertias(tree, [p.transform for p in posed])
-    com = _com(everything)
-    columns: list[Force | None] = [None] * tree.nv
-    for link, p, composite in zip(tree.links, posed, composites, strict=True):
-        for k, s in enumerate(p.subspace):
-            column = _about(p.pose.force_to_parent(composite @ s), com)
-            if link.follows:
-                column = column * link.ratio
-            columns[link.v_slice.start + k] = add(columns[link.v_slice.start + k], column)
-    return [ZERO_FORCE if c is None else c for c in columns]
+    composites, everything = composite_inertias(tree, part(posed, 1))
+    com = everywhere(tree, _com(everything))
+    return collect(tree, each(tree, columns, posed, composites, com), ZERO_FORCE)
 
 
 def centroidal_drift(tree: Model, q: Scalars, v: Scalars) -> Force:
@@ -117,28 +114,33 @@ def centroidal_matrix_rate(tree: Model, q: Scalars, v: Scalars) -> list[Force]:
     changes as v x s, and the inertia has a rate of its own; about the moving centre of mass c the moment loses
     c' x (linear part).
     """
-    posed = poses(tree, q)
-    moving = twists(tree, q, v, None, posed)
-    carried: list[tuple[RigidInertia, RigidInertia]] = []
-    for link, p, t in zip(tree.links, posed, moving, strict=True):
+
+    def own(link: Link, p: Posed, t: Twist) -> tuple[RigidInertia, RigidInertia]:
         inertia = p.pose.rigid_to_parent(link.inertia)
-        carried.append((inertia, _rate(inertia, p.pose.motion_to_parent(t.velocity))))
-    for link in reversed(tree.links):
-        if link.parent != BASE:
-            carried[link.parent] = add(carried[link.parent], carried[link.index])
-    everything, its_rate = reduce(add, (carried[i] for i in tree.roots))
-    com, com_rate = _com(everything), its_rate.first * (1.0 / everything.mass)
-    columns: list[Force | None] = [None] * tree.nv
-    for link, p, t, (inertia, rate) in zip(tree.links, posed, moving, carried, strict=True):
-        apparent = link.kind.subspace_rate(link.position(q), link.velocity(v))
+        return inertia, _rate(inertia, p.pose.motion_to_parent(t.velocity))
+
+    def gather(link: Link, total: tuple[RigidInertia, RigidInertia]) -> tuple[Any, Any]:
+        return total, total  # seen from the world, nothing changes on the way down
+
+    def columns(
+        link: Link, p: Posed, t: Twist, carried: tuple[RigidInertia, RigidInertia], q: Scalars, v: Scalars,
+        centre: tuple[Vec3, Vec3],
+    ) -> list[Force]:  # fmt: skip
+        (inertia, rate), (com, com_rate), found = carried, centre, []
+        apparent = link.kind.subspace_rate(q, v)
         for k, local in enumerate(p.subspace):
             turned = t.velocity.cross(local) if apparent is None else t.velocity.cross(local) + apparent[k]
             s, s_rate = p.pose.motion_to_parent(local), p.pose.motion_to_parent(turned)
             held, held_rate = inertia @ s, inertia @ s_rate + rate @ s
-            column = _about(held_rate, com) - Force(com_rate.cross(held.force), ZERO3)
-            place = link.v_slice.start + k
-            columns[place] = add(columns[place], column * link.ratio)
-    return [ZERO_FORCE if c is None else c for c in columns]
+            found.append(_about(held_rate, com) - Force(com_rate.cross(held.force), ZERO3))
+        return found
+
+    posed = poses(tree, q)
+    moving = twists(tree, q, v, None, posed)
+    carried, (everything, its_rate) = inward(tree, gather, each(tree, own, posed, moving))
+    centre = everywhere(tree, (_com(everything), its_rate.first * (1.0 / everything.mass)))
+    joints = positions(tree, q), rates(tree, v)
+    return collect(tree, each(tree, columns, posed, moving, carried, *joints, centre), ZERO_FORCE)
 
 
 def _rate(inertia: RigidInertia, v: Motion) -> RigidInertia:

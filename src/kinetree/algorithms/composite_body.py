@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..model.tree import BASE, Link, Model
 from ..spatial import Motion, RigidInertia, Scalar, Transform
-from .passes import Scalars, add, inward, positions, present
+from .passes import Scalars, add, each, inward, positions, present
 
 Matrix = list[list[Scalar]]
 
@@ -17,7 +17,7 @@ def composite_inertias(tree: Model, transforms: Sequence[Transform]) -> tuple[li
     def step(link: Link, total: RigidInertia, x: Transform) -> tuple[RigidInertia, RigidInertia]:
         return total, x.rigid_to_parent(total)
 
-    return inward(tree, step, [link.inertia for link in tree.links], transforms)
+    return inward(tree, step, each(tree, lambda link: link.inertia), transforms)
 
 
 def mass_matrix(tree: Model, q: Scalars) -> Matrix:

@@ -11,10 +11,10 @@ from typing import Any
 
 from ..model.tree import Link, Model
 from ..spatial import ZERO_MOTION, ArticulatedInertia, Force, Motion, Scalar, combine, combine_forces, ldl, ldl_solve
-from .articulated_body import eliminate, freed, times
+from .articulated_body import at_own_inertia, eliminate, freed, times
 from .composite_body import mass_matrix
-from .newton_euler import Moving, Wrenches, base_at_rest, inertia_force, inverse_dynamics, move
-from .passes import Scalars, collect, inward, outward, positions, rates
+from .newton_euler import Moving, Wrenches, base_at_rest, inverse_dynamics, move
+from .passes import Scalars, collect, each, inward, nothing, outward, part, positions, rates
 
 
 def hybrid_dynamics(
@@ -30,14 +30,10 @@ def hybrid_dynamics(
 
     ``known[i]`` says whether joint i's entries of ``given`` are accelerations (True) or forces.
     """
-    external = wrenches or [None] * len(tree.links)
     shares = rates(tree, given)
-    accelerations = [x if k else None for x, k in zip(shares, known, strict=True)]
+    accelerations = each(tree, lambda link, x: x if known[link.index] else None, shares)
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), accelerations)
-    own = [
-        (link.inertia.articulated(), inertia_force(link, m, f))
-        for link, m, f in zip(tree.links, moving, external, strict=True)
-    ]
+    own = each(tree, at_own_inertia, moving, wrenches or nothing(tree))
 
     def give_way(link: Link, total: tuple[ArticulatedInertia, Force], m: Moving, x: Scalars, a: Any) -> tuple[Any, Any]:
         inertia, force = total
@@ -64,7 +60,7 @@ def hybrid_dynamics(
 
     solved, _ = inward(tree, give_way, own, moving, shares, accelerations)
     reached = outward(tree, accelerate, (ZERO_MOTION, [], []), moving, solved, shares)
-    return [x for _, a, _ in reached for x in a], collect(tree, [tau for _, _, tau in reached])
+    return collect(tree, part(reached, 1)), collect(tree, part(reached, 2))
 
 
 def by_partition(

@@ -69,6 +69,11 @@ def total(tree: Model, per_body: Sequence[Any], zero: Any) -> Any:
     return zero
 
 
+def everywhere(tree: Model, value: Any) -> Sequence[Any]:
+    """Something that belongs to the whole tree, as an input of every body."""
+    return tree.walk.everywhere(value) if tree.walk is not None else [value] * len(tree.links)
+
+
 def part(per_body: Sequence[Any], index: int) -> Sequence[Any]:
     """One component of what a pass returned for every body."""
     own = getattr(per_body, "part", None)
