@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from .model import formats
 from .robot import Robot
 
 
@@ -63,6 +62,8 @@ def load(
     >>> robot = kt.load("panda.urdf")  # doctest: +SKIP
     >>> robot.inverse_dynamics(q, v, a)  # doctest: +SKIP
     """
+    from .model import formats  # readers for all formats: what is built in code needs none
+
     options = formats.Options(
         floating_base=floating_base, mimic=mimic, gravity=gravity, strict=strict, cuts=cuts, rule=rule
     )

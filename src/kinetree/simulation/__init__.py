@@ -1,15 +1,28 @@
 """From equations to motion: integrators, controllers, ground, trajectories, energy, records."""
 
+from typing import TYPE_CHECKING
+
 from . import contact, control, ground, impact, legs, stops, trajectories, walking
 from .energy import Energies
 from .events import Event, Occurrence
 from .integrators import INTEGRATORS
 from .inverse_kinematics import inverse_kinematics
 from .record import Record
-from .rigid import simulate_rigid
 from .simulate import Simulator, simulate
+
+if TYPE_CHECKING:
+    from .rigid import simulate_rigid
 
 __all__ = [
     "INTEGRATORS", "Energies", "Event", "Occurrence", "Record", "Simulator", "contact", "control", "ground", "impact",
     "inverse_kinematics", "legs", "simulate", "simulate_rigid", "stops", "trajectories", "walking",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    """Rigid contact is imported when it is asked for: it brings SciPy's integrators with it."""
+    if name == "simulate_rigid":
+        from .rigid import simulate_rigid
+
+        return simulate_rigid
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -30,7 +30,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg.lapack import dgesv, dpstrf
 
 from ..errors import ShapeError
 from .complementarity import NoSolutionError, Solution, checked
@@ -291,6 +290,8 @@ class _Problem:
 
     def _newton(self, soft: float, rest: Array, slope: Array) -> Array:
         """The change of x from ``(e + C S) dx = -rest``, with as many equations as ``root`` has columns."""
+        from scipy.linalg.lapack import dgesv  # SciPy is slow to import, and few need it
+
         felt = np.einsum("kji,kjr->kir", slope, self.root.reshape(len(slope), 3, -1)).reshape(rest.size, -1)
         small = felt.T @ self.root
         small[np.diag_indices_from(small)] += soft
@@ -331,6 +332,8 @@ class _Problem:
 
 def _root(c: Array) -> Array:
     """A matrix with ``root root^T = C`` and only as many columns as C has independent rows."""
+    from scipy.linalg.lapack import dpstrf
+
     factor, order, rank, _ = dpstrf(0.5 * (c + c.T), lower=1, tol=1e-14 * float(np.max(np.diagonal(c))))
     root = np.zeros((len(c), rank))
     root[order - 1] = np.tril(factor)[:, :rank]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from ..errors import OptionError
 
@@ -86,4 +85,6 @@ def locate(function: Callable[[float], float], low: float, high: float) -> float
     """The zero between two times, to rounding of the time."""
     if function(high) == 0.0:
         return high
+    from scipy.optimize import brentq  # slow to import, and few need it
+
     return float(brentq(function, low, high, xtol=4e-16 * max(abs(low), abs(high)) + 1e-300, rtol=8.9e-16))

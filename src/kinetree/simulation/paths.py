@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline, make_interp_spline
 
 from ..errors import OptionError, ShapeError, UnknownNameError
 from ..spatial.scalar import Scalar
@@ -94,6 +93,8 @@ def spline(
         raise OptionError(f"degree must be 3 or 5, not {degree!r}")
     if ends == "periodic" and not np.allclose(table[0], table[-1], rtol=0.0, atol=1e-12 * (1 + np.abs(table).max())):
         raise OptionError("a periodic spline ends where it started: the first and the last point differ")
+    from scipy.interpolate import CubicSpline, make_interp_spline  # half a second, for those who need it
+
     if degree == 3:
         curve = CubicSpline(knots, table, bc_type="clamped" if ends == "rest" else ends)
     else:

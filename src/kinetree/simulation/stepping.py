@@ -8,10 +8,9 @@ direction is ever used.  Whatever leaves an integrator has unit length.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.integrate import BDF, DOP853, RK45, OdeSolver, Radau
 
 from ..errors import OptionError, UnsupportedError
 from .closed_rates import rates_of
@@ -19,6 +18,9 @@ from .closing import projector
 from .fault import Fault
 from .numeric import Array, Equation, State
 from .steps import NoConvergence
+
+if TYPE_CHECKING:
+    from scipy.integrate import OdeSolver
 
 STIFF_AFTER = 15
 """Steps in a row at the edge of stability after which a problem counts as stiff (Hairer, Norsett, Wanner IV.2)."""
@@ -148,6 +150,8 @@ class ScipyStepper(Stepper):
         self, equation: Equation, name: str, t: float, state: State, end: float,
         rtol: float, atol: float, largest_step: float,
     ) -> None:  # fmt: skip
+        from scipy.integrate import BDF, DOP853, RK45, Radau  # slow to import; fixed steps need none of it
+
         self.equation, self.name, self.end = equation, name, end
         self.options: dict[str, Any] = {"rtol": rtol, "atol": atol, "max_step": largest_step}
         self.project, self.rates = projection(equation), rates_of(equation)

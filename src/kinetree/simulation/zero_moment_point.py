@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.spatial import ConvexHull, QhullError
 
 from ..errors import OptionError, SingularError
 from ..robot import Robot
@@ -56,6 +55,8 @@ def support_margin(point: ArrayLike, corners: ArrayLike) -> Array:
     corners : array_like, shape (k, 2) or more
         Points of the feet on the ground, at least three that span an area.
     """
+    from scipy.spatial import ConvexHull, QhullError  # slow to import, and few need it
+
     places = np.asarray(corners, dtype=float)[:, :2]
     try:
         hull = ConvexHull(places)
