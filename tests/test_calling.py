@@ -317,6 +317,12 @@ def test_no_bar_for_short_work_nor_where_nobody_looks(monkeypatch, capsys):
     assert capsys.readouterr().out == ""
 
 
+def test_a_log_gets_one_line_about_long_work(monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE_OF_LOGS", 0.1)
+    steps = [("poses", lambda: None), ("jacobians", lambda: time.sleep(0.3)), ("momenta", lambda: time.sleep(0.3))]
+    assert shown(monkeypatch, False, steps) == "kinetree is compiling jacobians (2 of 3), once: the code is kept\n"
+
+
 def test_the_bar_goes_away_when_a_step_fails(monkeypatch):
     def fail():
         time.sleep(0.3)

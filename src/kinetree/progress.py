@@ -1,15 +1,19 @@
-"""A bar on the terminal for work that takes longer than a second."""
+"""A bar on the terminal for work that takes longer than a second; in a log, one line after five seconds."""
 
 from __future__ import annotations
 
 import _thread
+import sys
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
 PATIENCE = 1.0
-"""Seconds that pass before anything is shown."""
+"""Seconds that pass before a bar is shown."""
+
+PATIENCE_OF_LOGS = 5.0
+"""Seconds that pass before a line is written where there is no terminal."""
 
 T = TypeVar("T")
 
@@ -18,7 +22,7 @@ def in_steps(steps: Sequence[tuple[str, Callable[[], T]]], show: bool) -> list[T
     """Do one step after the other; after a second, show which one it is and how many are done.
 
     The bar comes from another thread, so that it appears in the middle of a long step, too.  It goes to standard
-    error, and only to a terminal or a notebook.
+    error if that is a terminal or a notebook; elsewhere one line says after five seconds what is being waited for.
     """
     bar = _LateBar(len(steps)) if show else None
     try:
@@ -54,6 +58,7 @@ class _LateBar:
 
         console = Console(stderr=True)
         if not (console.is_terminal or console.is_jupyter):
+            self._say_once()
             return
         with self._lock:
             if self._closed:
@@ -62,6 +67,15 @@ class _LateBar:
             self._bar = Progress(*columns, TextColumn("{task.description}"), console=console, transient=True)
             self._bar.add_task(self._what, total=self._total, completed=self._done)
             self._bar.start()
+
+    def _say_once(self) -> None:
+        if self._over.wait(PATIENCE_OF_LOGS - PATIENCE):
+            return
+        with self._lock:
+            which = f" ({self._done + 1} of {self._total})" if self._total > 1 else ""
+            if not self._closed and sys.stderr is not None:
+                sys.stderr.write(f"kinetree is compiling {self._what}{which}, once: the code is kept\n")
+                sys.stderr.flush()
 
     def tell(self, done: int, what: str) -> None:
         with self._lock:

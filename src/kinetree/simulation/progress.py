@@ -33,7 +33,7 @@ class Progress:
             from rich.progress import Progress as Bar
 
             console = Console(stderr=True)
-            if not console.is_terminal:  # nobody is looking
+            if not (console.is_terminal or console.is_jupyter):  # nobody is looking
                 self.wanted = False
                 return
             self.bar = Bar(transient=True, console=console)
