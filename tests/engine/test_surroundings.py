@@ -9,8 +9,8 @@ import sys
 import numpy as np
 import pytest
 
+from kinetree.engine import cache, machine
 from kinetree.engine import crew as crew_module
-from kinetree.engine import machine
 from kinetree.engine.crew import Crew
 from kinetree.engine.driver import JOB_AT
 from kinetree.engine.kernel import Kernel, trace
@@ -299,3 +299,50 @@ print(grown)
 def test_kernels_that_are_dropped_leave_nothing_behind():
     """LLVM alone would keep 9 kB of each."""
     assert int(run(MANY)) < 2500 * 2000
+
+
+# ---------------------------------------------------------------- disks
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("KINETREE_CACHE", str(tmp_path))
+    monkeypatch.setattr(cache, "_warned", False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("damage", ["a bit of the code", "a bit of the checksum", "empty", "zeros", "more"])
+def test_damaged_files_are_never_run(folder, damage):
+    kernel(key="k")(np.ones((3, 2)))
+    (file,) = folder.glob("*.code")
+    whole = bytearray(file.read_bytes())
+    changed = {"empty": b"", "zeros": bytes(len(whole)), "more": whole + b"x"}.get(damage)
+    if changed is None:
+        changed = bytearray(whole)
+        changed[len(whole) // 2 if "code" in damage else 20] ^= 4
+    file.write_bytes(changed)
+    with pytest.warns(cache.CacheWarning, match="damaged"):
+        assert kernel(key="k")(np.ones((3, 2)))[2, 0] == 2.0
+    assert file.read_bytes() == whole
+
+
+def test_an_interrupt_while_code_is_written_leaves_nothing_behind(folder, monkeypatch):
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        kernel(key="k")(np.ones(2))
+    assert list(folder.iterdir()) == []
+    monkeypatch.undo()
+    assert kernel(key="k")(np.ones(2))[0] == 2.0
+
+
+def test_a_disk_that_becomes_read_only_while_code_is_written(folder, monkeypatch):
+    def refuse(*args, **options):
+        raise OSError(30, "Read-only file system")
+
+    for what in ("replace", "unlink"):
+        monkeypatch.setattr(os, what, refuse)
+    with pytest.warns(cache.CacheWarning, match="cannot be written .*Read-only"):
+        assert kernel(key="k")(np.ones(2))[0] == 2.0

@@ -87,12 +87,15 @@ def write(key: str, code: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(_MAGIC + hashlib.sha256(code).digest() + code)
         os.replace(temporary, folder / f"{key}.code")
+        temporary = None
         if int(key[:2], 16) == 0:  # now and then
             _forget_the_oldest(folder)
     except OSError as problem:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
         _complain(f"the cache of compiled code in {folder} cannot be written ({problem}). {_ADVICE}")
+    finally:  # also when the user interrupts
+        if temporary is not None:
+            with suppress(OSError):  # a disk that has just become read-only
+                os.unlink(temporary)
 
 
 def _forget_the_oldest(folder: Path) -> None:
