@@ -10,6 +10,7 @@ import kinetree as kt
 from helpers.robots import arm, floating_pair
 from kinetree import cost as costs
 from kinetree import published as p
+from kinetree import sources
 from kinetree.algorithms.newton_euler import turning_matrix, turning_moment
 from kinetree.arrays import flatten
 from kinetree.cost import CHAINS, FITTED, all_costs, cost, fit, general_chain, joint_variables
@@ -70,6 +71,27 @@ def test_all_costs_of_a_robot():
     assert by_name["forward_dynamics", "composite_body"] == cost(
         floating_pair(), "forward_dynamics", method="composite_body"
     )
+
+
+def test_mechanisms_are_not_counted_by_what_they_refuse():
+    mechanism = kt.gallery.load("four-bar")
+    q = kt.gallery.start("four-bar")
+    rest = np.zeros(mechanism.nv)
+    listed = {c.name for c in all_costs(mechanism)}
+    assert {"inverse_dynamics", "forward_dynamics", "mass_matrix"} <= listed
+    for name in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
+        assert name not in listed
+        with pytest.raises(kt.UnsupportedError, match=r"four-bar\.tree"):
+            getattr(mechanism, name)(q, rest, rest)
+        with pytest.raises(kt.UnsupportedError, match=r"four-bar\.tree"):
+            mechanism.cost(name)
+        assert mechanism.tree.cost(name).total > 0
+
+
+def test_every_source_of_a_published_row_is_spelled_out():
+    cited = {number for row in p.ALL for number in re.findall(r"\b00\d\b", row.source)}
+    assert set(sources.cited(*(row.source for row in p.ALL))) == cited
+    assert not any(re.search(r"\bL\d", row.source) for row in p.ALL)
 
 
 def test_what_has_no_answer_says_why():

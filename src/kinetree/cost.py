@@ -66,15 +66,17 @@ def all_costs(robot: Robot) -> list[Costed]:
     """The cost of every algorithm on this robot, or the reason why it has no answer there.
 
     Frames are the last body's, and forward dynamics comes by articulated and by composite bodies.  Of a mechanism,
-    inverse and forward dynamics are counted with its loops closed, everything else without them.
+    inverse and forward dynamics are counted with its loops closed, everything that does not feel them without, and
+    what only its tree has is left out.
     """
-    from .mechanism import Mechanism
+    from .mechanism import TREE_ONLY, Mechanism
 
-    variants = {} if isinstance(robot, Mechanism) else _VARIANTS
+    looped = isinstance(robot, Mechanism)
+    variants, left_out = ({}, TREE_ONLY) if looped else (_VARIANTS, ())
     return [
         _costed(robot, name, {o: _example(robot, o) for o in needed_options(name)} | variant)
         for name in ALGORITHMS
-        if hasattr(type(robot), name)
+        if hasattr(type(robot), name) and name not in left_out
         for variant in variants.get(name, ({},))
     ]
 

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from .engine.count import Count
     from .loops.platform import Platform
 
-_TREE_ONLY = (
+TREE_ONLY = (
     "inverse_mass_matrix", "inverse_dynamics_derivatives", "forward_dynamics_derivatives", "hybrid_dynamics",
     "floating_base_inverse_dynamics", "operational_space_inertia", "joint_wrenches",
 )  # fmt: skip
@@ -230,8 +230,10 @@ class Mechanism(Robot):
         """Multiplications, additions, divisions, sines of an algorithm.
 
         Inverse and forward dynamics are counted with the loops closed, multipliers included, in the
-        coordinates of :meth:`independent`; everything else is that of the tree.
+        coordinates of :meth:`independent`; everything else is that of the tree, where it means the same.
         """
+        if name in TREE_ONLY:
+            raise self._tree_only(name)
         if name not in ("inverse_dynamics", "forward_dynamics"):
             return self.tree.cost(name, **options)
         if options:
@@ -258,7 +260,7 @@ class Mechanism(Robot):
                 if own:
                     raise OptionError(f"{name} of a mechanism is written without options, got {', '.join(own)}")
                 chosen.append(self._whole_algorithm(name))
-            elif name in _TREE_ONLY:
+            elif name in TREE_ONLY:
                 raise self._tree_only(name)
             else:
                 chosen.append(item)
@@ -1001,8 +1003,8 @@ class Mechanism(Robot):
 
     def _tree_only(self, name: str) -> UnsupportedError:
         return UnsupportedError(
-            f"{name} is not defined for a mechanism with closed loops; {self.name}.tree.{name} gives that of the "
-            "opened tree"
+            f"{name} of a mechanism with closed loops is not that of its tree, and not offered here; "
+            f"{self.name}.tree.{name} is the opened tree's"
         )
 
     def inverse_dynamics_derivatives(self, *args: Any, **options: Any) -> Any:

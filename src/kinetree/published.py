@@ -138,7 +138,7 @@ _ERRATUM_37 = "n^2 where n^3 is printed, and 11 1/2 for '10 3/2' (erratum 37)"
 
 INVERSE = (
     _row(
-        "inverse_dynamics", "tree-type systems (000)", "000 eq. on L2024, table 6.11",
+        "inverse_dynamics", "tree-type systems (000)", "000 section 6.3, table 6.11",
         _by_freedom(94, 58, 46, -81), _by_freedom(82, 48, "110/3", -75),
         note="table 6.11 has 497A for the biped, the formula 501A (erratum 28); its column of the industrial robot "
         "repeats the biped's (erratum 31)",
@@ -158,7 +158,7 @@ INVERSE = (
 
 FORWARD = (
     _row(
-        "forward_dynamics", "tree-type systems (000)", "000 eq. on L2026, table 6.12",
+        "forward_dynamics", "tree-type systems (000)", "000 section 6.3, table 6.12",
         _by_freedom(135, 99, 87, -116), _by_freedom(131, 92, 79, -123), without_bias=True,
         note="79 n3 where 79 2/3 is printed: 237/3, as in the printed 981A (erratum 27); 424M for 444M (erratum 30)",
     ),
@@ -192,7 +192,7 @@ _PLUS = "inverse dynamics, mass matrix and base together; the printed totals of 
 
 FLOATING_INVERSE = (
     _row(
-        "floating_base_inverse_dynamics", "tree-type systems (000)", "000 eq. on L2598, table 7.6",
+        "floating_base_inverse_dynamics", "tree-type systems (000)", "000 section 7.5, table 7.6",
         _by_freedom(164, 113, 96, 60), _by_freedom(156, 101, "248/3", 66), floating=True,
         note="101 n2 where 113 n2 is printed: 202/2, table 7.5 (erratum 32)",
     ),
@@ -210,7 +210,7 @@ FLOATING_INVERSE = (
 
 FLOATING_FORWARD = (
     _row(
-        "forward_dynamics", "tree-type systems (000)", "000 eq. on L2600, table 7.7",
+        "forward_dynamics", "tree-type systems (000)", "000 section 7.5, table 7.7",
         _by_freedom(209, "279/2", "349/3", 60), _by_freedom(201, 130, "319/3", 72), floating=True,
         note="72A of the base where table 7.7 has 66A (erratum 34); 1734M where it has 1430M (erratum 33)",
     ),

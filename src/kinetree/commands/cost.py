@@ -37,6 +37,7 @@ def cost(
     """
     from .. import cost as costs
     from ..mechanism import Mechanism
+    from ..sources import cited
 
     robot = load_robot(robot_name, floating_base, mimic, strict)
     counted, compared = costs.all_costs(robot), costs.published(robot)
@@ -50,11 +51,16 @@ def cost(
         if row.operations is None:
             console.print(f"[dim]{row.name}: {escape(row.reason)}[/]", soft_wrap=True)
     if isinstance(robot, Mechanism):
-        closed = "inverse and forward dynamics are with the loops closed; all else, and what is published, without"
+        closed = (
+            "inverse and forward dynamics are with the loops closed; all else, and what is published, without. What "
+            "only the opened tree has, such as derivatives, robot.tree.cost(...) counts"
+        )
         console.print(f"[dim]{closed}[/]", soft_wrap=True)
     console.print(_published_table(robot, counted, compared))
     if any(row.without_bias for row, _ in compared):
         console.print("[dim]* with the bias force given, which takes one inverse dynamics more[/]")
+    for number, title in cited(*(row.source for row, _ in compared)).items():
+        console.print(f"[dim]{number}: {escape(title)}[/]", soft_wrap=True, highlight=False)
     if fits:
         console.print(_fitted_table(fits))
 
@@ -131,6 +137,7 @@ def _cost_data(
     robot: Robot, counted: Sequence[Costed], compared: Sequence[Compared], fits: Sequence[Fitted]
 ) -> dict[str, Any]:
     from ..cost import joint_variables
+    from ..sources import cited
 
     return {
         "robot": robot.name,
@@ -141,6 +148,7 @@ def _cost_data(
             | (c.operations.to_dict() if c.operations is not None else {"unavailable": c.reason})
             for c in counted
         ],
+        "sources": cited(*(row.source for row, _ in compared)),
         "published": [
             {
                 "algorithm": row.algorithm, "author": row.author, "source": row.source, "note": row.note,

@@ -7,17 +7,14 @@ from dataclasses import asdict, dataclass
 
 from rich.text import Text
 
+from ..sources import SOURCES
 from .shared import Json, make_console, print_json
 
-SOURCES = {
-    "000": "000  Shah, Saha and Dutt, Dynamics of Tree-Type Robotic Systems",
-    "001": "001  Recursive dynamics by the DeNOC matrices",
-    "003": "003  The unified biped",
-    "004": "004  Khalil and Dombre, chapter 10",
+GROUPS = {number: f"{number}  {title}" for number, title in SOURCES.items()} | {
     "ReDySim": "ReDySim's own examples",
     "other": "Others and our own",
 }
-"""What is printed above the entries of a source; conventions.md says more of them."""
+"""What is printed above the entries of a source."""
 
 SPACE_OF_ANALYSES, SHORTEST_TITLE = 32, 20
 """Columns of a narrow terminal that are left for them."""
@@ -75,7 +72,7 @@ def list_all(as_json: Json = False) -> None:
     name_width = max(len(entry.name) for entry in found)
     room = console.width - name_width - SPACE_OF_ANALYSES
     title_width = max(SHORTEST_TITLE, min(room, max(len(entry.title) for entry in found)))
-    for group, title in SOURCES.items():
+    for group, title in GROUPS.items():
         own = [entry for entry in found if entry.group == group]
         if own:
             console.print(Text(title, "bold"))
