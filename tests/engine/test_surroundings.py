@@ -108,6 +108,25 @@ def test_short_memory_is_an_error_where_llvm_would_abort(limit, counted, spare):
         assert said == "done"
 
 
+ENOUGH = """
+import resource
+kernel()(x)
+many = Kernel("many", lambda: trace(lambda x: [a * b for a in x for b in x], (36,), list), (36,), (36 * 36,))
+text = many._assembly("single")
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+limit = int(status["VmData"].split()[0]) * 1024 + machine._memory_for(text) + (64 << 10)
+resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+machine.load(machine.assemble(text))
+print("done")
+"""
+
+
+@on_linux
+def test_the_memory_that_is_asked_for_is_enough_for_many_results():
+    """LLVM compares every store with every other."""
+    assert run(ENOUGH) == "done"
+
+
 # ---------------------------------------------------------------- forks
 
 

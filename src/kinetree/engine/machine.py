@@ -97,10 +97,11 @@ MEGABYTE = 1 << 20
 def _memory_for(code: str | bytes) -> int:
     """Bytes that LLVM may need for a text, or for machine code: somewhat more than was measured.
 
-    A function of a kernel takes some 35 times its text; long texts are divided into many functions.
+    A function takes some 35 times its text, and more the more it stores; long texts are divided into many functions.
     """
     if isinstance(code, str):
-        return 8 * MEGABYTE + 32 * min(len(code), MEGABYTE) + 4 * len(code)
+        stores = max(function.count("\n  store ") for function in code.split("\n}"))
+        return 8 * MEGABYTE + 32 * min(len(code), MEGABYTE) + 4 * len(code) + 40_000 * stores
     return MEGABYTE + 8 * len(code)
 
 
