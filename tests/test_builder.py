@@ -404,3 +404,31 @@ def test_module_rules():
     ):
         with pytest.raises(ModelError, match=says):
             robot.modules(partition)
+
+
+def hopper(**said: bool) -> kt.Robot:
+    b = kt.Builder("hopper").body("trunk", "base", kt.Free(), mass=4.0, inertia=(0.1, 0.1, 0.05), **said)
+    return b.body("leg", "trunk", kt.Prismatic("z"), mass=0.5, inertia=(0.01, 0.01, 0.001)).build()
+
+
+@pytest.mark.parametrize("kind", [kt.Free(), kt.EulerFree("XYZ")], ids=lambda k: k.name)
+def test_free_joints_have_a_motor_only_where_that_is_said(kind, tmp_path):
+    """As in the readers of URDF and MJCF; what is written says the same when it is read back."""
+    for said, driven in ((None, False), (False, False), (True, True)):
+        b = kt.Builder("box").body("box", "base", kind, mass=1.0, inertia=(1, 1, 1), actuated=said)
+        robot = b.body("arm", "box", kt.Revolute("y"), mass=1.0, com=(1, 0, 0)).build()
+        assert [j.actuated for j in robot.model.joints] == [driven, True]
+        assert ("passive" in robot.describe()) == (not driven)
+        for ending in (".yaml", ".urdf") if isinstance(kind, kt.Free) else (".yaml",):
+            robot.save(tmp_path / f"box{ending}")
+            assert kt.load(tmp_path / f"box{ending}").joint("box_joint").actuated == driven
+
+
+def test_all_agree_on_the_motors_of_a_free_base():
+    """What describe, controllers and mechanisms take for driven is the same, said or not."""
+    from kinetree.simulation.controller import driven_joints
+
+    for robot, names in ((hopper(), ["leg_joint"]), (hopper(actuated=True), ["trunk_joint", "leg_joint"])):
+        assert [j.name for j in driven_joints(robot.model)] == names
+        assert [j.name for j in robot.model.joints if j.actuated] == names
+        assert robot.is_floating

@@ -26,8 +26,12 @@ class FileFormatError(ModelError):
         super().__init__(f"{place}: {message}" if place else message)
 
 
-class RobotFileNotFoundError(KinetreeError, FileNotFoundError):
-    """The file is not there."""
+class MissingFileError(KinetreeError, FileNotFoundError):
+    """A file that is not there: a record, a table, a study, a robot."""
+
+
+class RobotFileNotFoundError(MissingFileError):
+    """A robot file that is not there."""
 
 
 class UnknownNameError(KinetreeError, KeyError):

@@ -123,7 +123,7 @@ def test_files_that_cannot_be(record, tmp_path):
         record.save(tmp_path / "motion.mat")
     with pytest.raises(kt.OutputError, match="cannot be written"):
         record.save(tmp_path / "nowhere" / "motion.npz")
-    with pytest.raises(kt.RobotFileNotFoundError):
+    with pytest.raises(kt.MissingFileError, match="there is no record"):
         kt.Record.load(tmp_path / "motion.npz")
     for name, text in (("a.csv", "time,q\n1,2\n"), ("a.npz", "no archive"), ("a.parquet", "PAR")):
         (tmp_path / name).write_text(text)

@@ -24,8 +24,8 @@ def falling_ball():
     return kt.Builder("ball").body("ball", "base", kt.Prismatic("z"), mass=0.7).build()
 
 
-def block():
-    robot = kt.Builder("block").body("block", "base", kt.Free(), mass=2.0, inertia=(0.1, 0.2, 0.25)).build()
+def block(**said):
+    robot = kt.Builder("block").body("block", "base", kt.Free(), mass=2.0, inertia=(0.1, 0.2, 0.25), **said).build()
     return robot.with_backend("compiled")
 
 
@@ -156,7 +156,8 @@ def test_a_push_that_grows_makes_it_slip_when_it_must():
         return np.array([0, -0.2 * 4.0 * t, 0, 4.0 * t, 0, 0])
 
     q = np.array([0, 0, 0, 1, 0, 0, 0.2])
-    record = simulate_rigid(block(), contacts_at(CORNERS, friction=mu), q, time=3.0, controller=push, output=31)
+    robot = block(actuated=True)
+    record = simulate_rigid(robot, contacts_at(CORNERS, friction=mu), q, time=3.0, controller=push, output=31)
     slip = mu * mass * G / 4
     assert named(record, "sticking")[0].time == 0.0
     assert named(record, "sliding")[0].time == pytest.approx(slip, abs=1e-7)

@@ -154,7 +154,7 @@ def test_a_batch_keeps_what_came_before_a_loop_that_cannot_be_closed():
     q = np.repeat(kt.gallery.start("four-bar")[None], 2, axis=0)
 
     def push(t, q, v):
-        return np.full(robot.nv, 1e9 if t > 0.021 else 0.0)
+        return np.where([j.actuated for j in robot.model.joints], 1e9 if t > 0.021 else 0.0, 0.0)
 
     error = failing(robot, q, time=0.1, controller=push, integrator="euler", step=0.01, output=11)
     assert len(error.record) >= 2
@@ -265,3 +265,37 @@ def test_rigid_contacts_keep_the_record_too(backend):
     assert 0.3 < error.time < 1.0
     t, z = error.record.time, error.record.q[:, 0]
     assert z == pytest.approx(1.0 - 0.5 * (G - 0.5) * t**2, abs=1e-8)
+
+
+def two_links() -> kt.Robot:
+    b = kt.Builder("two links").body("upper", "base", kt.Revolute("y"), mass=1, com=(0, 0, -0.5), actuated=False)
+    return b.body("lower", "upper", kt.Revolute("y"), position=(0, 0, -1), mass=1, com=(0, 0, -0.5)).build()
+
+
+def test_no_joint_is_blamed_for_what_is_no_joints_fault():
+    """An array of the wrong length, and a trajectory that ends, are about the controller as a whole."""
+    short = failing(two_links(), time=0.1, controller=lambda t, q, v: np.zeros(1))
+    assert short.joint is None
+    assert "shape (1,)" in str(short)
+    assert "wanted are 2 forces" in str(short)
+    for step in ({}, {"integrator": "rk4", "step": 0.01}):
+        goal = kt.trajectories.Cycloid([0.0], [1.0], 0.05)
+        ended = failing(two_links(), time=0.1, controller=control.PD(goal, 10.0, 1.0), **step)
+        assert ended.joint is None
+        assert ended.time == pytest.approx(0.05)
+        assert "_joint" not in str(ended)
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+@pytest.mark.parametrize("way", [{}, {"integrator": "rk4", "step": 1e-3}, {"integrator": "variational", "step": 1e-3}])
+def test_a_misspelt_frame_is_an_unknown_name(backend, way):
+    law = kt.ground.HuntCrossley(1e5, 0.5)
+    for start in ([0.1, 0.0], [[0.1, 0.0], [0.2, 0.0]]) if way else ([0.1, 0.0],):
+        with pytest.raises(kt.UnknownNameError, match="named 'lowr'; did you mean 'lower'"):
+            kt.simulate(
+                two_links().with_backend(backend), start, time=0.1, ground=kt.ground.Ground(["lowr"], law), **way
+            )
+    with pytest.raises(kt.UnknownNameError, match="'bal'; did you mean 'ball'"):
+        kt.simulate_rigid(ball(backend), [Contact("bal")], [1.0], time=0.1)
+    with pytest.raises(kt.UnknownNameError, match="'bal'; did you mean 'ball'"):
+        kt.simulate_rigid(ball(backend), [Contact("ball")], [1.0], time=0.1, ground=kt.ground.Ground(["bal"], law))

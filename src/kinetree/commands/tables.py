@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..errors import FileFormatError, OptionError, RobotFileNotFoundError
+from ..errors import FileFormatError, MissingFileError, OptionError
 from .columns import Layout, Wanted, layout
 
 Array = np.ndarray
@@ -96,7 +96,7 @@ def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None) -> Sourc
     """
     kind = format_of(path)
     if not path.exists():
-        raise RobotFileNotFoundError(f"there is no file {str(path)!r}")
+        raise MissingFileError(f"there is no file {str(path)!r}")
     if not path.is_file():
         raise FileFormatError("this is no file", str(path))
     table: type[CsvTable | ParquetTable | NpzTable]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileFormatError, RobotFileNotFoundError, UnknownNameError
+from ..errors import FileFormatError, MissingFileError, UnknownNameError
 from ..load import load
 from ..model.formats import yaml
 from ..model.formats.source import Source
@@ -72,7 +72,7 @@ def read(path: str | os.PathLike[str]) -> UserStudy:
     try:
         data = place.read_bytes()
     except FileNotFoundError:
-        raise RobotFileNotFoundError(f"there is no study file {str(place)!r}; 'kinetree new' writes one") from None
+        raise MissingFileError(f"there is no study file {str(place)!r}; 'kinetree new' writes one") from None
     except IsADirectoryError:
         raise FileFormatError("this is a directory, not a study file", str(place)) from None
     return _Reader(Source(place, data)).study()

@@ -134,7 +134,7 @@ class ModelBuilder:
         friction: PerFreedom = None,
         rotor_inertia: PerFreedom = None,
         gear_ratio: PerFreedom = None,
-        actuated: bool = True,
+        actuated: bool | None = None,
         mimic: Mimic | None = None,
     ) -> None:
         """Declare a joint between two bodies.
@@ -150,7 +150,8 @@ class ModelBuilder:
             standard Denavit-Hartenberg rule puts body frames at the far end of the link).
         lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
             One number or one per freedom; see :class:`kinetree.model.tree.Joint`.
-        actuated : bool
+        actuated : bool, optional
+            Whether a motor drives it; by default all but free joints have one.
         mimic : Mimic
         """
         if not isinstance(name, str) or not name:
@@ -171,7 +172,7 @@ class ModelBuilder:
             "friction": _per(friction, nv, 0.0, where + "friction", True),
             "rotor_inertia": _per(rotor_inertia, nv, 0.0, where + "rotor inertia", True),
             "gear_ratio": _per(gear_ratio, nv, 1.0, where + "gear ratio"),
-            "actuated": bool(actuated),
+            "actuated": kind.usually_driven if actuated is None else bool(actuated),
             "mimic": mimic,
         }
         if any(lo > up for lo, up in zip(data["lower"], data["upper"], strict=True)):

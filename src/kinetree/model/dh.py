@@ -115,7 +115,7 @@ class KhalilRow(_Row):
     sigma : {0, 1, 2}
         Revolute, prismatic, fixed.
     mu : {0, 1}, optional
-        Whether the joint is actuated; moving joints are by default.
+        Whether the joint is actuated; moving joints are by default, but for free ones.
     """
 
     antecedent: int | str
@@ -270,7 +270,7 @@ def _actuated(row: Row, kind: JointKind, where: str) -> bool:
     fixed = isinstance(kind, Fixed)
     said = row.mu if isinstance(row, KhalilRow) else row.actuated
     if said is None:
-        return not fixed
+        return not fixed and kind.usually_driven
     if said not in (0, 1):
         label = "mu" if isinstance(row, KhalilRow) else "actuated"
         raise ModelError(f"{where}: {label} must be 0 or 1, not {said!r}")

@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from ..errors import KinetreeError, KinetreeWarning
+from ..errors import KinetreeError, KinetreeWarning, UnknownNameError
 from .fault import Fault
 from .numeric import Array, Equation, State
 from .progress import Progress
@@ -54,7 +54,7 @@ def run_batch(
         fault = problem
         fault.time = grid.time(at) if np.isnan(fault.time) else fault.time
     except KinetreeError as problem:
-        if advance is None:
+        if advance is None or isinstance(problem, UnknownNameError):
             raise  # a law or a robot that cannot be stepped at all
         fault = Fault(str(problem), grid.time(at))
         fault.__cause__ = problem

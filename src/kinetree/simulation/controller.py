@@ -31,9 +31,8 @@ Gain = Any
 
 
 def driven_joints(tree: Model) -> list[Joint]:
-    """Joints with a motor: actuated, not following another, and not what a floating base hangs on."""
-    floating = tree.joints[tree.roots[0]] if tree.is_floating else None
-    return [j for j in tree.joints if j.actuated and not j.mimic and j is not floating]
+    """Joints with a motor: actuated, and not following another; a floating base has one only where that was said."""
+    return [j for j in tree.joints if j.actuated and not j.mimic]
 
 
 def idle_joints(tree: Model) -> list[Joint]:

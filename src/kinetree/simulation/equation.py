@@ -27,6 +27,7 @@ from ..model.tree import Model
 from ..robot import Robot
 from ..spatial import Force, Scalar, sqrt
 from .fault import blaming
+from .motors import motorless, refuse_motorless
 from .varied import varied_tree
 
 Scalars = Sequence[Scalar]
@@ -136,6 +137,11 @@ class System:
         """Length of z."""
         return sum(len(s) for s in self.initial_states) + (len(WORKS) if self.works else 0)
 
+    @cached_property
+    def motorless(self) -> dict[int, str]:
+        """Places in v, and joints, where a controller can do nothing."""
+        return motorless(self.robot.model)
+
     def initial_z(self) -> np.ndarray:
         """What z is at the beginning."""
         return np.concatenate([*self.initial_states, np.zeros(len(WORKS) if self.works else 0)])
@@ -169,6 +175,7 @@ class System:
         )
         made.__dict__["initial_states"] = self.initial_states
         made.__dict__["method"] = self.method
+        made.__dict__["motorless"] = self.motorless
         return made
 
     # ------------------------------------------------------------------ the law
@@ -188,6 +195,7 @@ class System:
                 if len(forces) != tree.nv:
                     names = ", ".join(self.robot.v_names[:6]) + (", ..." if tree.nv > 6 else "")
                     raise ShapeError(f"the controller returned {len(forces)} forces instead of {tree.nv} ({names})")
+                refuse_motorless(self.motorless, forces, t)
         if tau is not None:
             forces = list(tau)
         loads: Loads = [None] * len(tree.bodies)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileFormatError, OptionError, RobotFileNotFoundError, UnsupportedError
+from ..errors import FileFormatError, MissingFileError, OptionError, UnsupportedError
 from ..robot import Robot
 from ..written import beside
 from .energy import NAMES, Energies
@@ -42,7 +42,7 @@ def load(path: Path, robot: Robot | None) -> Record:
     if path.suffix not in FORMATS:
         raise OptionError(f"records are {', '.join(FORMATS)} files, not {path.suffix or 'without ending'!r}: {path}")
     if not path.is_file():
-        raise RobotFileNotFoundError(f"there is no record {path}")
+        raise MissingFileError(f"there is no record {path}")
     try:
         read = {".npz": _from_npz, ".csv": _from_csv, ".parquet": _from_parquet}[path.suffix]
         about, arrays = read(path)

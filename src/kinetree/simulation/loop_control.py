@@ -222,10 +222,11 @@ def forces_for(
 def left_to_motors(tree: Model, q: Scalars, tau: Scalars, law: str) -> list[Scalar]:
     """Motor forces that do what forces ``tau`` on all joints would; a floating base is held by others."""
     loops, driven, k = loops_of(tree), driven_joints(tree), _matrix(tree, q)
-    held = [*driven, *([tree.joints[tree.roots[0]]] if tree.is_floating else [])]
+    floating = [tree.joints[k] for k in tree.roots if tree.is_floating and not tree.joints[k].actuated]
+    held = [*driven, *floating]
     count = len(_freedoms(held))
-    if count < loops.freedoms or (count > loops.freedoms and tree.is_floating):
-        base = ", six of the freedoms its base's" if tree.is_floating else ""
+    if count < loops.freedoms or (count > loops.freedoms and floating):
+        base = ", six of the freedoms its base's" if floating else ""
         raise UnsupportedError(
             f"{_size_of(tree)}{base}: {law} needs a motor for each that is left; mark other joints as actuated, or "
             "write the law as a function"

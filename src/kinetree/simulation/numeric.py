@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..algorithms import kinematics
+from ..arrays import split
 from ..compiled import LARGEST_UNROLLED
 from ..errors import KinetreeError
 from ..mechanism import Mechanism
@@ -17,6 +18,7 @@ from ..spatial import Scalar, sqrt
 from .equation import WORKS, Acting, Scalars, System
 from .fault import Fault, blaming
 from .loop_control import look_at
+from .motors import refuse_motorless
 from .program import Program, can_compile, has_machine_code
 
 if TYPE_CHECKING:
@@ -84,6 +86,7 @@ class Equation:
         self.compiled = can_compile(self.robot)
         self.large = not unrolls(self.robot) and not self.tree.loops
         self.by_robot = bool(self.tree.loops) or self.large
+        self.motorless = np.array(list(system.motorless), dtype=int)
         self.n_calls = 0
         self.rows: tuple[int, ...] | None = None
         """Independent constraints of a mechanism, where its steps become machine code; see :meth:`prepare`."""
@@ -204,14 +207,15 @@ class Equation:
         if tau.shape[-1:] != (self.tree.nv,):
             shown = ", ".join(self.robot.v_names[:4]) + (", ..." if self.tree.nv > 4 else "")
             wanted = f"{self.tree.nv} forces, one per degree of freedom ({shown})"
-            missing = self.robot.v_names[tau.shape[-1]] if tau.ndim and tau.shape[-1] < self.tree.nv else None
-            raise Fault(f"the controller returned an array of shape {tau.shape}; wanted are {wanted}", t, missing)
+            raise Fault(f"the controller returned an array of shape {tau.shape}; wanted are {wanted}", t)
         if v.ndim == 1 and tau.ndim > 1:
             raise Fault(f"the controller returned an array of shape {tau.shape} for one state", t)
         lost = ~np.isfinite(tau) & np.isfinite(v).all(axis=-1, keepdims=True)
         if v.ndim == 1 and lost.any():
             name = self.robot.v_names[int(np.argmax(lost))]
             raise Fault(f"the controller returned {tau[np.argmax(lost)]} for joint {name!r}", t, name)
+        if self.motorless.size and np.any(tau[..., self.motorless]):
+            refuse_motorless(self.system.motorless, split(tau), t)
         return tau
 
     def lost_control(self, times: Array, q: Array, v: Array, z: Array) -> Fault | None:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.integrate import DOP853, RK45, Radau
 from scipy.optimize import brentq
 
-from ..errors import KinetreeError, KinetreeWarning, OptionError, SimulationError, SingularityWarning, UnknownNameError
+from ..errors import KinetreeError, KinetreeWarning, OptionError, SingularityWarning, UnknownNameError
 from ..mechanism import Mechanism
 from ..robot import Robot
 from .complementarity import NoSolutionError
@@ -147,7 +147,7 @@ def simulate_rigid(
     system = System(robot, law, elements, friction, friction_speed, True)
     if common_batch(system, q, v):
         raise OptionError("rigid contact is simulated one robot at a time; batches need compliant ground")
-    reach, ending = known_until(robot, getattr(controller, "span", (-np.inf, np.inf)), begin, end)
+    reach, ending = known_until(getattr(controller, "span", (-np.inf, np.inf)), begin, end)
     rigid = contacts if isinstance(contacts, RigidContacts) else RigidContacts(robot, contacts)
     run = RigidRun(Equation(system, function), rigid, begin, reach, rule, rest_speed, most_events)
     run.tolerances = {"rtol": max(rtol, 1e-13), "atol": atol, "max_step": largest_step}
@@ -341,7 +341,10 @@ class RigidRun:
             if self.ending is not None:
                 raise self.ending
         except Fault as fault:
-            raise SimulationError(str(fault), fault.time, fault.joint, self._record("failed")) from fault.__cause__
+            if isinstance(fault.__cause__, UnknownNameError):
+                raise fault.__cause__ from None  # a slip in what was set up, not in how it moves
+            reached = self.times[-1] if self.times else self.begin
+            raise fault.error(reached, self._record("failed")) from fault.__cause__
         except KeyboardInterrupt:
             status = "interrupted"
             warnings.warn("interrupted: the record ends early", KinetreeWarning, stacklevel=3)

@@ -7,7 +7,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import KinetreeError, KinetreeWarning, OptionError, ShapeError, SingularityWarning, callers_level
+from ..errors import (
+    KinetreeError,
+    KinetreeWarning,
+    OptionError,
+    ShapeError,
+    SingularityWarning,
+    UnknownNameError,
+    callers_level,
+)
 from ..robot import Robot
 from .energy import Energies
 from .events import Event, Occurrence, crosses, locate
@@ -32,11 +40,10 @@ class Numbers(NamedTuple):
     largest_step: float
 
 
-def known_until(robot: Robot, span: tuple[float, float], begin: float, end: float) -> tuple[float, Fault | None]:
+def known_until(span: tuple[float, float], begin: float, end: float) -> tuple[float, Fault | None]:
     """How far the controller knows what to do, and what to say there if that is too early."""
     start, stop = span
     slack = 1e-9 * max(1.0, abs(end))
-    name = robot.v_names[0] if robot.v_names else None
     if start > begin + slack:
         raise OptionError(
             f"the controller's trajectory starts at {start:g} s, after the simulation at {begin:g} s: let it hold "
@@ -52,7 +59,7 @@ def known_until(robot: Robot, span: tuple[float, float], begin: float, end: floa
         f"the controller's trajectory ends here, but the simulation was to go on until {end:g} s: simulate no longer, "
         "or let it hold its last position, trajectory.held() (of a TorqueTable: hold=True)"
     )
-    return stop, Fault(message, stop, name)
+    return stop, Fault(message, stop)
 
 
 class Run:
@@ -75,11 +82,13 @@ class Run:
 
     def __call__(self, state: State, progress: bool) -> Record:
         """Run to the end, or as far as it goes."""
-        reach, ending = known_until(self.robot, self.span, self.begin, self.end)
+        reach, ending = known_until(self.span, self.begin, self.end)
         try:
             status = self._through(state, reach, ending, progress)
         except Fault as fault:
             raise fault.error(self._reached, self._record(FAILED)) from fault.__cause__
+        except UnknownNameError:
+            raise  # a slip in what was set up, not in how it moves
         except KinetreeError as problem:
             raise Fault(str(problem)).error(self._reached, self._record(FAILED)) from problem
         return self._record(status)

@@ -232,7 +232,7 @@ class Simulator:
         self, equation: Equation, state: State, begin: float, end: float, output: Any, progress: bool
     ) -> Record:
         times = output_times(BATCH_SAMPLES if output is None else output, begin, end)
-        reach, ending = known_until(self.robot, self.span, begin, end)
+        reach, ending = known_until(self.span, begin, end)
         assert times is not None
         assert self.numbers.step is not None
         wanted = times[times <= reach]

@@ -185,7 +185,7 @@ class _Reader:
         dofs = slice(first, first + kind.nv)
         motors = self.motors.get(j, [])
         # Actuators are named only where there are some; a file without any says nothing about motors.
-        driven = bool(motors) if self.actuator_count else not isinstance(kind, Free)
+        driven = bool(motors) if self.actuator_count else kind.usually_driven
         data: dict[str, Any] = {
             "rotor_inertia": m.dof_armature[dofs] + self._reflected(motors, "actuator_armature"),
             "damping": m.dof_damping[dofs] + self._reflected(motors, "actuator_damping"),

@@ -234,7 +234,7 @@ class _Reader:
         word = joint.attributes.get(ACTUATED)
         if word not in (None, "true", "false"):
             raise self.error(f'{ACTUATED} must be "true" or "false", not {word!r}', joint)
-        return not isinstance(kind, Free) if word is None else word == "true"
+        return kind.usually_driven if word is None else word == "true"
 
     def read_friction(self, joint: Element, data: dict[str, Any]) -> None:
         dynamics = self.only(joint, "dynamics")
@@ -549,7 +549,7 @@ class _Writer:
 
 def _says_actuated(joint: Joint) -> bool:
     """Whether a joint's motor, or its lack of one, is not what is taken for granted."""
-    return joint.actuated == isinstance(joint.kind, Free) and joint.mimic is None and joint.nv > 0
+    return joint.actuated != joint.kind.usually_driven and joint.mimic is None and joint.nv > 0
 
 
 def _kind_name(joint: Joint) -> str:

@@ -539,8 +539,8 @@ def _carried(joint: Joint, names: dict[int, str]) -> list[str]:
 
 def _joint(joint: Joint) -> list[str]:
     lines = [f"name: {_word(joint.name)}", *_kind(joint.kind, joint.name), *_per_freedoms(joint, PER_FREEDOM_KEYS)]
-    if not joint.actuated:
-        lines.append("actuated: false")
+    if joint.actuated != joint.kind.usually_driven:
+        lines.append(f"actuated: {str(joint.actuated).lower()}")
     if joint.mimic:
         m = joint.mimic
         lines.append(f"mimic: {{leader: {_word(m.leader)}, ratio: {_number(m.ratio)}, offset: {_number(m.offset)}}}")

@@ -83,6 +83,11 @@ class JointKind:
         """Degrees of freedom."""
         raise NotImplementedError
 
+    @property
+    def usually_driven(self) -> bool:
+        """Whether a joint has a motor where nothing is said: with six freedoms, nothing is there to push against."""
+        return self.nv < 6
+
     def transform(self, q: Coordinates) -> Transform:
         """Pose of the child frame in the joint's fixed frame."""
         raise NotImplementedError
