@@ -131,22 +131,6 @@ def test_a_hair_beyond_the_edge_of_sliding_goes_on(less):
     assert np.all(np.linalg.norm(record.contact_forces, axis=2) > 0.0)
 
 
-def test_a_pyramid_that_lets_go_where_sliding_would_hold_points_to_the_cone():
-    """Pushed along the diagonal with less than mu m g, but beyond a pyramid's side."""
-    robot, along = block(), 2.0 * G * 0.25 * math.sqrt(0.5)
-
-    def push(t, q, v):
-        return np.array([0, 0, 0, along, along, 0])
-
-    def run(shape):
-        rigid = RigidContacts(robot, contacts_at(CORNERS, friction=0.3), shape=shape)
-        return simulate_rigid(robot, rigid, on_slope(0.0), time=0.1, output=3, controller=push)
-
-    assert np.max(np.abs(run("cone").v)) < 1e-12
-    with pytest.raises(kt.SimulationError, match="shape='cone'"):
-        run("pyramid")
-
-
 def test_a_push_that_grows_makes_it_slip_when_it_must():
     """Force 4 t on 2 kg with mu = 0.3: slips at mu m g / 4, after that x'' = (4 t - mu m g) / m."""
     mu, mass = 0.3, 2.0

@@ -19,7 +19,9 @@ MASS, SPIN_INERTIA, RADIUS = 1.0, 0.005, 0.1
 
 def puck(n):
     """Its centre of mass lies in the plane of its n spots, so that they carry the same load whatever pulls."""
-    builder = kt.Builder("puck").body("puck", "base", kt.Free(), mass=MASS, inertia=(0.004, 0.004, SPIN_INERTIA))
+    builder = kt.Builder("puck").body(
+        "puck", "base", kt.Free(), actuated=True, mass=MASS, inertia=(0.004, 0.004, SPIN_INERTIA)
+    )
     angles = 2 * np.pi * np.arange(n) / n
     return builder.build().with_backend("compiled"), [
         Spot("puck", (RADIUS * math.cos(a), RADIUS * math.sin(a), 0.0)) for a in angles

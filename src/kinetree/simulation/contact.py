@@ -33,6 +33,8 @@ from ..spatial import Motion, Scalar, Vec3
 from ..spatial.dual import Dual
 from .complementarity import METHODS, NoSolutionError
 from .contact_problem import ContactProblem, named
+from .friction_pyramid import polygon_reach
+from .slow_sliding import direction_of_sliding
 from .surfaces import Ball, Grid, HeightField, Plane, Spot, Triple, touch
 
 __all__ = [
@@ -238,8 +240,9 @@ class RigidContacts:
         ``constraints(q, v)`` returning ``(K, k)`` with ``K a + k = 0`` for every motion that is
         possible; the loops of a :class:`kinetree.mechanism.Mechanism` are taken by default.
     shape : {"cone", "pyramid"}
-        Of the friction limit of contacts at rest.  The cone is round and solved by Newton's method
-        (:mod:`kinetree.simulation.cones`), the pyramid by pivoting.
+        Of the friction limit.  The cone is round and solved by Newton's method (:mod:`kinetree.simulation.cones`),
+        the pyramid by pivoting.  What slides is pulled by the force within the limit that takes the most power:
+        straight against the sliding, or the corner of the pyramid that is most against it.
     sides : int
         Of the pyramid.
     method : str
@@ -420,11 +423,22 @@ class RigidContacts:
         return self.result(state, mobility, closed, sliding, local)
 
     def sliding_directions(self, state: ContactState, closed: Array) -> Array:
-        """Unit vectors along the tangents for contacts that slide, NaN for the others."""
+        """What friction of contacts that slide is straight against, along the tangents; NaN for the others.
+
+        Unit vectors, or points of the pyramid's polygon.
+        """
         along = state.velocity[closed, 1:]
         speed = np.linalg.norm(along, axis=1, keepdims=True)
         slides = (speed > self.speed_tolerance) & (self.mu[closed, None] > 0.0)
-        return np.where(slides, along / np.where(slides, speed, 1.0), np.nan)
+        straight = np.where(slides, along / np.where(slides, speed, 1.0), np.nan)
+        if self.shape == "pyramid":
+            for k in np.flatnonzero(slides[:, 0]).tolist():
+                straight[k] = direction_of_sliding(along[k], straight[k], self.sides)[0]
+        return straight
+
+    def reach(self, along: Array) -> Array:
+        """How much of ``mu N`` friction forces (n, 2) along the tangents need."""
+        return np.linalg.norm(along, axis=1) if self.shape == "cone" else polygon_reach(along, self.sides)
 
     def resolution(self, state: ContactState, mobility: Mobility, closed: Array) -> float:
         """Accelerations of spots (m/s^2) that cannot be told from zero: the solver's accuracy, with a margin."""
@@ -445,8 +459,7 @@ class RigidContacts:
         pushing = local[:, 0] > 1e-6 * float(
             np.max(local[:, 0], initial=0.0)
         )  # rates of those are zero but for rounding
-        held = np.linalg.norm(local[:, 1:], axis=1) if self.shape == "cone" else np.abs(local[:, 1:]).sum(axis=1)
-        inside = held < (1.0 - 1e-6) * self.mu * local[:, 0]
+        inside = pushing & (self.reach(local[:, 1:]) < (1.0 - 1e-6) * self.mu * local[:, 0])  # no load holds nothing
         for k, i in enumerate(closed):
             opening[i] = 0.0 if pushing[i] or abs(rates[i, 0]) <= size else rates[i, 0]
             if opening[i] > 0.0:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .friction_pyramid import nearest_in_polygon
+
 Array = np.ndarray
 
 CREEP = 1e-6
@@ -38,16 +40,24 @@ STEPS_TO_SWITCH = 4
 """Steps in a row that must tell so."""
 
 
-def direction_of_sliding(along: Array, before: Array) -> tuple[Array, Array]:
-    """The direction (2,) of a velocity along the tangents, and its derivatives (2, 2) by that velocity.
+def direction_of_sliding(along: Array, before: Array, sides: int = 0) -> tuple[Array, Array]:
+    """What friction is straight against (2,), and its derivatives (2, 2) by the velocity along the tangents.
 
     Very slow sliding leans towards ``before``, the direction it had or began with; past a stop it is that.
+
+    With a pyramid of so many ``sides`` it is the corner of the polygon that is most against the sliding, or a point
+    of a side: where the velocity is along that side's normal but for ``CREEP``.
     """
     slow = 1.0 - float(along @ along) / FAST**2
+    past = slow > 0.0 and float(along @ before) <= 0.0
     if slow > 0.0:
-        if along @ before <= 0.0:
-            return before, np.zeros((2, 2))
-        along = along + CREEP * slow**3 * before  # smooth, and nothing from FAST on
+        lean = CREEP * slow**3  # smooth, and nothing from FAST on
+        along = before if past else along + (2.0 * lean if sides else lean) * before
+    if sides:
+        point, slope = nearest_in_polygon(2.0 * before if past else along / CREEP, sides)
+        return point, (np.zeros((2, 2)) if past else slope / CREEP)
+    if past:
+        return before, np.zeros((2, 2))
     speed = math.sqrt(along @ along)
     direction = along / speed
     return direction, (np.eye(2) - np.outer(direction, direction)) / speed
