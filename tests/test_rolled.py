@@ -8,6 +8,7 @@ from helpers.compare import assert_close
 from helpers.robots import KINDS, random_state, random_tree
 from kinetree import compiled
 from kinetree.catalogue import PRODUCTS, find
+from kinetree.rolled import RolledTree
 from kinetree.schedule import roll
 
 LOADED = ("inverse_dynamics", "forward_dynamics", "bias_force", "joint_wrenches")
@@ -67,6 +68,18 @@ def test_every_kind_of_joint(kind, always_rolled):
 @pytest.mark.parametrize("seed", range(4))
 def test_random_trees(seed, always_rolled):
     compare(random_tree(np.random.default_rng(seed), 10, floating=seed % 2 == 0))
+
+
+def test_links_of_which_hardly_two_look_alike(always_rolled, monkeypatch):
+    kinds = ["revolute", "prismatic", "helical", "cylindrical"]
+    robot = random_tree(np.random.default_rng(2), 30, kinds)
+    alike = len(RolledTree(robot.model).groups)
+    state = random_state(robot, np.random.default_rng(0), 3)
+    large = robot.with_backend("compiled")
+    assert_close(large.inverse_dynamics(*state), robot.inverse_dynamics(*state), 1e-12)
+    assert_close(large.mass_matrix(state[0]), robot.mass_matrix(state[0]), 1e-12)
+    monkeypatch.setattr("kinetree.rolled.MOST_LOOKS", 1000)
+    assert alike <= 5 * len(kinds) < len(RolledTree(robot.model).groups)
 
 
 def test_a_chain_that_is_rolled_by_itself():

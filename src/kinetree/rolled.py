@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from copy import copy
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import count
 from typing import Any
@@ -28,8 +29,12 @@ from .algorithms.path import Path
 from .engine.graph import CONST, INPUT, Node
 from .engine.rolled import Place, Step
 from .errors import UnsupportedError
+from .model.joints import JointKind
 from .model.tree import BASE, Link, Model
 from .spatial import ZERO3, AxisRotation, Force, Matrix3, MatrixRotation, RigidInertia, Symmetric3, Transform, Vec3
+
+MOST_LOOKS = 16
+"""Kinds of links up to which each has code of its own that makes the most of what is zero."""
 
 # Words of a schedule's entry: the step's address, then offsets.
 STEP, PARAMS, RECORD, OWN_POOL, PARENT_POOL, OWN_SUM, PARENT_SUM, TOTAL, OUT, FIRST_INPUT = range(10)
@@ -82,9 +87,40 @@ class Group:
 
 
 @lru_cache(maxsize=1 << 14)
-def _constants(placement: Transform, inertia: RigidInertia, armature: tuple[float, ...]) -> tuple[float, ...]:
+def _constants(
+    placement: Transform, inertia: RigidInertia, armature: tuple[float, ...], kind: JointKind
+) -> tuple[float, ...]:
     """A link's numbers in a fixed order; remembered, because every kernel of a tree asks for them."""
-    return tuple(float(x) for x in scalars((placement.rotations, placement.translation, inertia, armature)))
+    axis = [getattr(kind, name) for name in _axis_fields(kind)]
+    return tuple(float(x) for x in scalars((placement.rotations, placement.translation, inertia, armature, axis)))
+
+
+@lru_cache(maxsize=1 << 14)
+def _general(placement: Transform) -> Transform:
+    """The same placement with all twelve numbers, whatever they are."""
+    return Transform((MatrixRotation(placement.matrix()),), Vec3(*placement.translation))
+
+
+def _axis_fields(kind: JointKind) -> tuple[str, ...]:
+    """Names of a joint's numbers if these are an axis, and perhaps a pitch; else none."""
+    names = tuple(f.name for f in fields(kind)) if is_dataclass(kind) else ()
+    return names if names in (("axis",), ("axis", "pitch")) else ()
+
+
+def _is_slanted(kind: JointKind) -> bool:
+    """Whether a joint has an axis that is not one of the coordinate axes."""
+    return bool(_axis_fields(kind)) and sum(x != 0.0 for x in kind.axis) > 1  # type: ignore[attr-defined]
+
+
+def _kind_with(kind: JointKind, numbers: Sequence[Any]) -> JointKind:
+    """The same joint with other numbers (not checked: they are not known yet)."""
+    if not numbers:
+        return kind
+    other = copy(kind)
+    object.__setattr__(other, "axis", tuple(numbers[:3]))
+    if len(numbers) > 3:
+        object.__setattr__(other, "pitch", numbers[3])
+    return other
 
 
 def _structure(rotation: Any) -> Any:
@@ -103,6 +139,7 @@ class RolledTree:
         if tree.has_followers:
             raise UnsupportedError("joints that mimic others cannot be rolled into a loop")
         self.tree, self.marks = tree, marks
+        self._plainly = True
         self.gravity, self.frame = tree.gravity, tree.frame
         self.nq, self.nv, self.bodies = tree.nq, tree.nv, tree.bodies
         self.walk = self
@@ -112,15 +149,19 @@ class RolledTree:
         self.record_size: defaultdict[int, int] = defaultdict(int)
         self.n_totals = 0
 
-    @property
+    @cached_property
     def links(self) -> tuple[Link, ...]:
-        """All that are walked over."""
-        return self.tree.links
+        """All that are walked over; where hardly two look alike, what they have in common is brought out."""
+        links = self.tree.links
+        if len({self._look(link) for link in links}) <= MOST_LOOKS:
+            return links
+        self._plainly = False
+        return tuple(replace(link, placement=_general(link.placement)) for link in links)
 
     @cached_property
     def constants(self) -> list[tuple[float, ...]]:
-        """Numbers of all links in a fixed order: placement, inertia, rotor."""
-        return [_constants(link.placement, link.inertia, link.armature) for link in self.links]
+        """Numbers of all links in a fixed order: placement, inertia, rotor, axis."""
+        return [_constants(link.placement, link.inertia, link.armature, link.kind) for link in self.links]
 
     @property
     def groups(self) -> list[Group]:
@@ -138,27 +179,37 @@ class RolledTree:
         groups: list[Group] = []
         group_of: list[int] = []
         known: dict[Any, int] = {}
-        for link in tree.links:
+        for link in self.links:
             siblings = tree.roots if link.parent == BASE else tree.children[link.parent]
             key = (
                 self.marks[link.index] if self.marks else None,
-                link.kind,
-                tuple(_structure(r) for r in link.placement.rotations),
-                link.placement.translation is ZERO3,
-                tuple(x == 0.0 for x in link.armature),
+                self._look(link),
                 link.parent == BASE,
                 bool(tree.children[link.index]),
                 link.index == siblings[-1],
             )
             if key not in known:
                 known[key] = len(groups)
-                groups.append(Group([], *key[5:]))
+                groups.append(Group([], *key[2:]))
             groups[known[key]].bodies.append(link.index)
             group_of.append(known[key])
         for group in groups:
             numbers = np.array([self.constants[i] for i in group.bodies])
             group.varying = np.nonzero((numbers != numbers[0]).any(axis=0))[0].tolist()
         return groups, group_of
+
+    def _look(self, link: Link) -> Any:
+        """What links must have in common to be treated alike.
+
+        If joints look ``_plainly`` alike, the numbers that they have in common save operations.
+        """
+        with_axis = _is_slanted(link.kind) or (not self._plainly and _axis_fields(link.kind))
+        return (
+            type(link.kind) if with_axis else link.kind,
+            tuple(_structure(r) for r in link.placement.rotations),
+            link.placement.translation is ZERO3,
+            tuple(x == 0.0 for x in link.armature) if self._plainly else None,
+        )
 
     # what the algorithms call, see algorithms/passes.py
 
@@ -252,6 +303,7 @@ class RolledTree:
         if self.passes or not isinstance(self.tree, Model):
             raise UnsupportedError("this algorithm cannot be rolled into a loop: it walks more than one path")
         self.tree = Path(self.tree, body)
+        self.__dict__.pop("links", None)
         return self
 
     def at_tip(self, per_body: PerBody) -> Any:
@@ -408,6 +460,7 @@ class Trace:
             placement=Transform(rotations, ZERO3 if link.placement.translation is ZERO3 else Vec3(*translation)),
             inertia=RigidInertia(mass, Vec3.of(first), Symmetric3(*second)),
             armature=tuple(take(len(link.armature))),
+            kind=_kind_with(link.kind, list(numbers)),
         )
 
 
