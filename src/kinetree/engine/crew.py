@@ -266,7 +266,7 @@ def crew_module(job_at: dict[str, int]) -> str:
 
 @once
 def _code(job_at: tuple[tuple[str, int], ...]) -> tuple[dict[str, int], Any]:
-    return ready_text("the threads of batches", crew_module(dict(job_at)), ("gather", "serve"), _FROM_PYTHON)
+    return ready_text(None, crew_module(dict(job_at)), ("gather", "serve"), _FROM_PYTHON)
 
 
 class Crew:

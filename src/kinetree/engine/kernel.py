@@ -80,7 +80,7 @@ def _driver(single_precision: bool) -> tuple[Any, int, Any]:
     """The batch loop, the same for all kernels: callable, and the address of its part for several threads."""
     lanes = machine.host().lanes * (2 if single_precision else 1)
     text = driver.driver_module(lanes, single_precision, _whole_lines(single_precision))
-    addresses, alive = ready_text("the loop over batches", text, (driver.SYMBOL, driver.RUN))
+    addresses, alive = ready_text(None, text, (driver.SYMBOL, driver.RUN))
     return _DRIVE(addresses[driver.SYMBOL]), addresses[driver.RUN], alive
 
 
@@ -255,7 +255,11 @@ class Kernel:
         direct = result.flags.c_contiguous and result.dtype == self.dtype
         flat = result if direct else np.empty((count, self.size), dtype=self.dtype)
         rows = [self._rows(a, batch, count) for a in arrays]
-        drive, run, _ = _driver(self.single_precision)
+        try:
+            drive, run, _ = _driver(self.single_precision)
+            team = None if threads == 1 or count < 2 * self.lanes else crew()
+        except machine.CompilationError as problem:
+            raise machine.CompilationError(f"compiling {self.name} failed: {problem}") from None
         target, item = _address(flat), flat.itemsize
         pointers = [_address(a) for a in rows]
         strides = [a.strides[0] // item for a in rows]
@@ -267,11 +271,10 @@ class Kernel:
             context=self.context_address, places=self.places_address, scratch_bytes=self.scratch_bytes,
             tile_area=scratch + self.scratch_bytes - self.tile_bytes if streamed else 0, second=self.second_area,
         )  # fmt: skip
-        if threads == 1 or count < 2 * self.lanes:
+        if team is None:
             drive(job)
         else:
-            helpers = crew().enlist(threads - 1)
-            crew().gather(crew().address, job, run, helpers, self.round)
+            team.gather(team.address, job, run, team.enlist(threads - 1), self.round)
         if not direct:
             result[...] = flat.reshape(result.shape)
 

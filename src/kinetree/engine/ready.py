@@ -9,14 +9,18 @@ from . import cache, machine
 
 
 def ready(
-    what: str, key: str | None, text: Callable[[], str], symbols: tuple[str, ...], from_python: tuple[str, ...] = ()
+    what: str | None,
+    key: str | None,
+    text: Callable[[], str],
+    symbols: tuple[str, ...],
+    from_python: tuple[str, ...] = (),
 ) -> tuple[dict[str, int], Any]:
     """Addresses of functions and what must be kept alive.
 
     Parameters
     ----------
-    what : str
-        For messages.
+    what : str or None
+        For messages; None leaves it to the caller to say what failed.
     key : str or None
         What the code depends on beside the machine; None keeps it out of the cache.
     text : callable
@@ -33,11 +37,13 @@ def ready(
                 cache.write(file, code)
         return machine.load(code, symbols, from_python)
     except (machine.CompilationError, NotImplementedError) as problem:
+        if what is None:
+            raise
         raise machine.CompilationError(f"compiling {what} failed: {problem}") from None
 
 
 def ready_text(
-    what: str, text: str, symbols: tuple[str, ...], from_python: tuple[str, ...] = ()
+    what: str | None, text: str, symbols: tuple[str, ...], from_python: tuple[str, ...] = ()
 ) -> tuple[dict[str, int], Any]:
     """The same for assembly that is quick to write: the text itself is what the code depends on."""
     return ready(what, cache.digest(text), lambda: text, symbols, from_python)
