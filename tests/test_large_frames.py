@@ -143,3 +143,14 @@ def test_single_precision(always_rolled):
         found = call(robot, *state, frame, "aligned")
         assert found.dtype == np.float32
         assert_close(found, call(reference, *state, frame, "aligned"), 1e-4)
+
+
+def test_ten_thousand_links():
+    robot = chain(10_000).with_backend("compiled")
+    reach = np.sum([j.placement.position for j in robot.model.joints], axis=0)
+    q = np.zeros(10_000)
+    assert_close(robot.pose(q, "l9999")[:3, 3], reach, 1e-12)
+    # a turn of the first hinge (about x, along which all links lie) moves nothing, one of the second all
+    matrix = robot.jacobian(q, "l9999", "aligned")
+    assert not matrix[3:, 0].any()
+    assert abs(matrix[5, 1] + reach[0] - sum(j.placement.position[0] for j in robot.model.joints[:2])) < 1e-9

@@ -141,3 +141,23 @@ def test_code_that_is_too_long_becomes_a_loop(monkeypatch, recwarn):
     for matrix, expected in zip(found, reference.forward_dynamics_derivatives(q, v, tau), strict=True):
         assert_close(matrix, expected, 1e-10)
     assert not [w for w in recwarn if issubclass(w.category, kt.KinetreeWarning)]
+
+
+@pytest.mark.parametrize("form", ["LTDL", "LTL"])
+def test_factors_of_the_mass_matrix(form, always_rolled):
+    reference = random_tree(np.random.default_rng(1), 12, floating=True)
+    robot = reference.with_backend("compiled")
+    q = random_state(robot, np.random.default_rng(0), (2, 2))[0]
+    found, expected = robot.mass_matrix_factors(q, form), reference.mass_matrix_factors(q, form)
+    for part, judge in zip(found, expected, strict=True):
+        assert_close(part, judge, 1e-11)
+    assert not np.any(found[0][..., separate(robot)])
+    assert np.array_equal(robot.mass_matrix_factors(q[1, 1], form)[0], found[0][1, 1])
+
+
+def test_factors_of_a_long_chain():
+    robot = chain(300).with_backend("compiled")
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, 300)
+    lower, d = robot.mass_matrix_factors(q)
+    assert np.array_equal(lower, np.tril(lower))
+    assert_close(lower.T @ (d[:, None] * lower), robot.mass_matrix(q), 1e-12)

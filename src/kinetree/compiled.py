@@ -17,6 +17,7 @@ from .arrays import flatten, pack
 from .catalogue import CONFIGURATIONS, PRODUCTS, TABLES, Algorithm, find
 from .engine import cache, machine
 from .engine.columns import SymmetricKernel
+from .engine.eliminated import EliminatedKernel
 from .engine.entry import Entry, available
 from .engine.graph import TooLong
 from .engine.implicit import Equation, ImplicitKernel
@@ -53,7 +54,7 @@ MOST_FRAMES = 64
 
 LOOPS = frozenset(
     (*ROLLED, *FRAMED, *PRODUCTS, *TABLES, "joint_subspaces", "hybrid_dynamics", "forward_dynamics_derivatives",
-     "operational_space_inertia")
+     "operational_space_inertia", "mass_matrix_factors")
 )  # fmt: skip
 """All that large trees have loops for."""
 
@@ -207,6 +208,10 @@ class Compiler:
             return self._by_solving(algorithm, lengths, shape, loaded)
         if algorithm.name == "operational_space_inertia":
             return self._felt_at_frames(algorithm, options, lengths, shape)
+        if algorithm.name == "mass_matrix_factors":
+            whole = self._by_columns(find("mass_matrix"), lengths, (self.tree.nv, self.tree.nv))
+            called = self._called(algorithm, lengths, shape)
+            return EliminatedKernel(**called, matrix=whole, parents=self.tree.dof_parents)
         layouts = ["q" if name in CONFIGURATIONS else "v" for name in algorithm.inputs] + (["wrench"] if loaded else [])
 
         return RolledKernel(

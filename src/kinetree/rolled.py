@@ -103,7 +103,7 @@ def _general(placement: Transform) -> Transform:
 
 def _axis_fields(kind: JointKind) -> tuple[str, ...]:
     """Names of a joint's numbers if these are an axis, and perhaps a pitch; else none."""
-    names = tuple(f.name for f in fields(kind)) if is_dataclass(kind) else ()
+    names: tuple[str, ...] = tuple(f.name for f in fields(kind)) if is_dataclass(kind) else ()
     return names if names in (("axis",), ("axis", "pitch")) else ()
 
 
