@@ -15,6 +15,7 @@ import numpy as np
 from ..errors import OptionError, UnsupportedError
 from .closed_rates import rates_of
 from .closing import projector
+from .crossing import STATES, way_over
 from .fault import Fault
 from .numeric import Array, Equation, State
 from .steps import NoConvergence
@@ -39,6 +40,13 @@ def is_motion(state: State) -> bool:
     """Whether a state is one that a robot can be in."""
     q, v, _ = state
     return bool(np.isfinite(q).all() and np.isfinite(v).all() and np.max(np.abs(v), initial=0.0) < ENDLESS)
+
+
+SHRUNK = 0.5
+"""Part of the usual step below which it is asked whether loops are the reason."""
+
+NEARLY_SINGULAR = 0.02
+"""Smallest singular value of K, as part of the largest, below which they can be."""
 
 
 class Stepper:
@@ -181,6 +189,8 @@ class ScipyStepper(Stepper):
             )
         self.solver = self.make(self._rate, t, y, self.end, **self.options)
         self.dense: Any = None
+        self.usual_step = 0.0
+        self.past: list[tuple[float, Array]] = []
 
     def _rate(self, t: float, y: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -233,6 +243,40 @@ class ScipyStepper(Stepper):
         self.state = self._unit(solver.y)
         if self.equation.tree.loops:
             self._close_loops()
+            self._mind_change_points()
+
+    def _mind_change_points(self) -> None:
+        """Where steps have shrunk because loops are about to lose a constraint, go over on the smooth path."""
+        step = self.t - self.t_old
+        self.usual_step = max(step, 0.9 * self.usual_step)
+        if step >= SHRUNK * self.usual_step:
+            self.past = [*self.past[1 - STATES :], (self.t, self.solver.y.copy())]
+            return
+        if self._regularity() >= NEARLY_SINGULAR:
+            return
+        rtol, atol = self.options["rtol"], self.options["atol"]
+        found = way_over(
+            self.past, self.usual_step, self.end, self._regularity, lambda y: atol + rtol * np.abs(y)
+        )  # fmt: skip
+        if found is None or found[0] <= self.t:
+            return
+        t, path = found
+        # the step just taken is taken back, and the way over becomes the step
+        self.t_old, self.t = self.past[-1][0], t
+        self.dense = lambda times: path(times).T
+        self.state = self.project(self._unit(path(np.array(t))))
+        y = np.concatenate(self.state)
+        self.past = [(t, y)]
+        if t < self.end:
+            first = min(self.usual_step, self.end - t)
+            self.solver = self.make(self._rate, t, y, self.end, first_step=first, **self.options)
+
+    def _regularity(self, y: Array | None = None) -> float:
+        """How far the loops are from losing a constraint: zero where they do, at most one."""
+        robot: Any = self.equation.robot
+        q = self.state[0] if y is None else self._unit(y)[0]
+        sizes, rank = np.linalg.svd(robot.loop_jacobian(q), compute_uv=False), robot._known(self.state[0]).rank
+        return float(sizes[rank - 1] / sizes[0]) if rank else 1.0
 
     def _stepped(self, solver: OdeSolver) -> str | None:
         """Take a step; what the integrator complains about, if it does."""
@@ -250,6 +294,12 @@ class ScipyStepper(Stepper):
         self.solver.f = self._rate(self.t, self.solver.y)
 
     def _diagnosis(self, complaint: str | None) -> str:
+        if self.equation.tree.loops and self._regularity() < NEARLY_SINGULAR:
+            return (
+                f"{self.name} cannot go on: the loops of {self.equation.robot.name!r} are at a change point or a dead "
+                "centre, where they lose a constraint and forces no longer decide about the motion; see "
+                "robot.mobility(q), or take a fixed step (integrator='rk4', step=...), which may step over it"
+            )
         if self.explicit:
             return (
                 f"{self.name} cannot go on: no step is small enough. Either the problem is stiff (use "

@@ -1,0 +1,71 @@
+"""Over a change point of closed loops on the motion's own smooth path.
+
+In a change point (a parallelogram stretched out, say) loops lose a constraint.  No joints are independent there,
+whichever are chosen: all minors of K vanish with its rank.  Beside it accelerations are known to rounding divided by
+the cube of the distance only, and change without bound off the closed states, where an implicit integrator looks: its
+steps shrink to nothing.  The motion itself goes through smoothly, on the branch whose velocity it has; so it is
+followed by the polynomial through the last states, from one side to the other, and its loops are closed there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+Array = np.ndarray
+Path = Callable[[Array], Array]
+"""Times (...) to states (..., n)."""
+
+Past = Sequence[tuple[float, Array]]
+"""Times and states, the latest last."""
+
+STATES, FEWER = 9, 8
+"""How many of the last states the way over is made of; and those that it is judged by."""
+
+FARTHEST = 12
+"""Usual steps that the other side may be away."""
+
+
+def smooth_path(past: Past) -> Path:
+    """The polynomial through some states."""
+    from scipy.interpolate import BarycentricInterpolator  # slow to import, seldom needed
+
+    times = np.array([t for t, _ in past])
+    # times near zero and one: their differences are what counts
+    scale = times[-1] - times[0]
+    through = BarycentricInterpolator((times - times[-1]) / scale, np.array([y for _, y in past]))
+    return lambda t: np.asarray(through((np.asarray(t) - times[-1]) / scale))
+
+
+def way_over(
+    past: Past, step: float, end: float, regularity: Callable[[Array], float], allowed: Callable[[Array], Array]
+) -> tuple[float, Path] | None:
+    """When the other side is reached, and the way there; None where none is known well enough.
+
+    Parameters
+    ----------
+    past : sequence of (float, ndarray)
+        The states before the steps shrank.
+    step : float
+        The usual one.
+    end : float
+        Of the run.
+    regularity : callable
+        Of a state: how far from losing a constraint its loops are.
+    allowed : callable
+        Of a state: by how much it may be off.
+    """
+    if len(past) < STATES:
+        return None
+    path, check = smooth_path(past[-STATES:]), smooth_path(past[-FEWER:])
+    begin, y = past[-1]
+    before = regularity(y)
+    for k in range(1, FARTHEST + 1):
+        t = min(begin + k * step, end)
+        there = path(np.array(t))
+        if np.any(np.abs(there - check(np.array(t))) > allowed(there)):
+            return None
+        if t == end or regularity(there) > before:
+            return t, path
+    return None
