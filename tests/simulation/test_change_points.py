@@ -5,7 +5,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import kinetree as kt
-from kinetree.simulation.crossing import STATES, smooth_path, way_over
+from kinetree.simulation import control
+from kinetree.simulation.crossing import STATES, agree, smooth_path, way_over
 
 ACTIVE = [0, 1, 3, 4, 5, 6]
 
@@ -114,3 +115,19 @@ def test_a_path_goes_through_its_states():
     path = smooth_path(past)
     for t, y in past:
         np.testing.assert_allclose(path(np.array(t)), y, atol=1e-14)
+
+
+def test_forces_that_begin_on_the_way_are_noticed():
+    path = smooth_path(past_of(motion))
+    there = np.array([np.cos(1.04), 1.0])
+    assert agree(path, 1.04, 5e-4, there)
+    assert not agree(path, 1.04, 5e-4, there + np.array([0.0, 1e-3]))
+
+
+def test_a_motor_switched_on_in_the_change_point_is_not_passed_over():
+    """The way over would leave its torque out; the run says instead that the loops are the reason for its end."""
+    robot, start = sr400()
+    kick = control.Law(lambda t, q, v: [0.0, kt.where(t > 0.7642, 400.0, 0.0), *[0.0] * 6])
+    with pytest.warns(kt.SingularityWarning), pytest.raises(kt.SimulationError, match="change point") as caught:
+        kt.simulate(robot, start, time=0.8, controller=kick, output=2, works=False, progress=False)
+    assert caught.value.time == pytest.approx(0.7641, abs=1e-3)

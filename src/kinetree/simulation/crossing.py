@@ -23,6 +23,9 @@ Past = Sequence[tuple[float, Array]]
 STATES, FEWER = 9, 8
 """How many of the last states the way over is made of; and those that it is judged by."""
 
+AGREEING = 1e-4
+"""Part of the largest rate by which those of the path and those that forces cause may differ on the other side."""
+
 FARTHEST = 12
 """Usual steps that the other side may be away."""
 
@@ -69,3 +72,10 @@ def way_over(
         if t == end or regularity(there) > before:
             return t, path
     return None
+
+
+def agree(path: Path, t: float, apart: float, rates: Array) -> bool:
+    """Whether a path moves at its end as the forces there say; not if some have begun to act on the way."""
+    ahead, behind = path(np.array([t + apart, t - apart]))
+    slope = (ahead - behind) / (2.0 * apart)
+    return bool(np.all(np.abs(slope - rates) <= AGREEING * (1.0 + np.abs(rates).max())))

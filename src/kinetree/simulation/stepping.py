@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import OptionError, UnsupportedError
 from .closed_rates import rates_of
 from .closing import projector
-from .crossing import STATES, way_over
+from .crossing import STATES, agree, way_over
 from .fault import Fault
 from .numeric import Array, Equation, State
 from .steps import NoConvergence
@@ -261,12 +261,13 @@ class ScipyStepper(Stepper):
         if found is None or found[0] <= self.t:
             return
         t, path = found
-        # the step just taken is taken back, and the way over becomes the step
-        self.t_old, self.t = self.past[-1][0], t
+        state = self.project(self._unit(path(np.array(t))))
+        y = np.concatenate(state)
+        if not agree(path, t, 0.05 * self.usual_step, self._rate(t, y)):
+            return  # something has begun to act on the way
+        # the end of the step just taken is taken back: the way over becomes its path
+        self.t, self.state, self.past = t, state, [(t, y)]
         self.dense = lambda times: path(times).T
-        self.state = self.project(self._unit(path(np.array(t))))
-        y = np.concatenate(self.state)
-        self.past = [(t, y)]
         if t < self.end:
             first = min(self.usual_step, self.end - t)
             self.solver = self.make(self._rate, t, y, self.end, first_step=first, **self.options)
