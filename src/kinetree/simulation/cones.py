@@ -60,6 +60,9 @@ EXACT = 1e-11
 CLOSE = 1e-7
 """The same where it cannot be done better, as with contacts that are redundant but for a hair."""
 
+ROUNDED = 1e-5
+"""The same at most, where large forces on small masses cancel one another and no forces could be rounded better."""
+
 REDUNDANT, DEPENDENT = 1e-11, 1e-13
 """Directions that contacts feel less than this, relatively, when forces are shared and when they are corrected."""
 
@@ -182,7 +185,7 @@ def solve_cones(
             return Solution(force.ravel(), c @ force.ravel() + d, "cones", steps)
         if off < least:
             best, least = force, off
-    if least <= CLOSE * problem.level:
+    if least <= max(CLOSE * problem.level, problem.rounding(best)):
         return Solution(best.ravel(), c @ best.ravel() + d, "cones", steps)
     raise NotConverged(
         f"the forces in {cones.mu.size} friction cones were not found in {steps} steps of Newton's method: spots still "
@@ -222,6 +225,14 @@ class _Problem:
         """How far spots move against the law."""
         trial = force - self.motion(force) / self.mobility[:, None]
         return float(np.max(np.abs(force - coulomb(trial, self.cones)[0]) * self.mobility[:, None]))
+
+    def rounding(self, force: Array) -> float:
+        """What is left of motions when forces that cancel one another are rounded, as under a body of far more mass.
+
+        Up to ``ROUNDED``: what is larger are forces that grow without bound.
+        """
+        added = float(np.max(np.abs(self.c) @ np.abs(force).ravel()))
+        return min(4.0 * float(np.finfo(float).eps) * added, ROUNDED * self.level)
 
     def motion(self, force: Array) -> Array:
         """``w = C f + d``."""

@@ -18,6 +18,9 @@ Array = np.ndarray
 FALLBACK_SIDES = (8, 16)
 """Pyramids whose forces are tried as a start where the cones' solution is not found from soft contacts."""
 
+DECIDABLE = 1e8
+"""Spread of mobilities up to which pivoting can be believed when it finds that contacts contradict one another."""
+
 
 @dataclass(frozen=True)
 class ContactProblem:
@@ -68,7 +71,21 @@ class ContactProblem:
                     return self._cones(Pyramids.of(self, sides).solved("lemke"))
                 except NotConverged:
                     continue
+                except NoSolutionError as verdict:
+                    spread = self.spread()
+                    if spread < DECIDABLE:
+                        raise
+                    raise NotConverged(
+                        f"what the contacts move differs in mass by a factor of about {spread:.0e}; rounding decides "
+                        "whether their conditions contradict one another; bring the masses nearer to each other",
+                        failed.force,
+                    ) from verdict
             raise failed
+
+    def spread(self) -> float:
+        """The largest mobility of a combination of contacts over the smallest that is not zero but for rounding."""
+        values = np.linalg.eigvalsh(self.matrix)
+        return float(values[-1] / np.min(values[values > 1e-14 * values[-1]], initial=values[-1]))
 
     def _cones(self, start: Array | None) -> Array:
         found = solve_cones(
