@@ -364,3 +364,47 @@ def test_messages_are_rewritten_only_where_that_is_meant():
     assert in_file("use integrator='radau' or 'bdf', friction=False", ["integrator", "friction"]) == (
         "use integrator: radau or bdf, friction: false"
     )
+
+
+@pytest.fixture
+def hopper(tmp_path):
+    b = kt.Builder("hopper").body("trunk", "base", kt.Free(), joint_name="root", mass=4.0, inertia=(0.1, 0.1, 0.05))
+    b.body("leg", "trunk", kt.Prismatic("z"), mass=0.5, inertia=(0.01, 0.01, 0.001))
+    b.frame("foot", "leg", position=(0, 0, -0.5)).build().save(tmp_path / "hopper.yaml")
+    return tmp_path / "hopper.yaml"
+
+
+def test_one_number_of_a_joint_with_several(hopper):
+    """By the name that the summary prints; the others stay as they are."""
+    whole = simulated(hopper, "--initial", "root=0:0:0:1:0:0:1.5", "--velocity", "root=0:0:2:0:0:0", "--time", 0.1)
+    names = list(whole["final"]["q"])
+    single = simulated(hopper, "--initial", f"{names[6]}=1.5", "--velocity", f"{list(whole['final']['v'])[2]}=2",
+                       "--time", 0.1)  # fmt: skip
+    assert single["final"] == whole["final"]
+    assert single["final"]["q"][names[6]] == pytest.approx(1.5 - 9.81 / 2 * 0.01)
+    twice = invoke("simulate", hopper, "--initial", f"root=0:0:0:1:0:0:1,{names[6]}=2", code=1).stderr
+    assert f"'{names[6]}' is given twice, by 'root' and by '{names[6]}'" in twice
+
+
+def test_what_is_needed_of_a_joint_with_several_numbers_is_shown(hopper):
+    """The example that the message gives can be followed."""
+    said = invoke("simulate", hopper, "--initial", "root=1", code=1).stderr
+    assert "joint 'root': 7 numbers are needed (such as root=0:0:0:1:0:0:0; or one of them, " in said
+    examples = [said.partition("such as ")[2].partition(";")[0], said.partition("one of them, ")[2].partition(")")[0]]
+    for example in examples:
+        assert simulated(hopper, "--initial", example, "--time", 0.01)["status"] == "complete"
+    assert "6 numbers are needed" in invoke("simulate", hopper, "--velocity", "root=1", code=1).stderr
+    explained = invoke("simulate", "--help").stdout
+    assert "'ball=0:0:0:1'" in explained
+    assert "'base.z=0.4'" in explained
+
+
+def test_a_start_inside_the_ground_is_told_and_how_to_lift_it(hopper):
+    """Following the advice there is no warning, and the foot is at the ground."""
+    deep = invoke("simulate", hopper, "--ground", "foot", "--time", 0.01)
+    assert deep.stderr.count("warning") == 1
+    assert "frame 'foot' starts 0.5 m inside the ground" in deep.stderr
+    advice = deep.stderr.split("--initial ")[1].strip()
+    lifted = invoke("simulate", hopper, "--ground", "foot", "--time", 0.01, "--initial", advice)
+    assert "warning" not in lifted.stderr
+    assert float(advice.partition("=")[2]) == pytest.approx(0.5)

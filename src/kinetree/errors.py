@@ -142,6 +142,10 @@ class SingularityWarning(KinetreeWarning):
     """A state close to a coordinate singularity; says which joint."""
 
 
+class ContactWarning(KinetreeWarning):
+    """A start deep inside compliant ground; says which frame, how deep, and how to lift the robot."""
+
+
 class CacheWarning(KinetreeWarning):
     """The cache of compiled code cannot be used; says which file or folder, and why."""
 

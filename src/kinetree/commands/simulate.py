@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ..errors import OptionError, OutputError, SimulationError
+from ..errors import ContactWarning, OptionError, OutputError, SimulationError
 from .shared import (
     FloatingBase,
     Json,
@@ -48,8 +49,9 @@ def simulate(
     initial: Annotated[
         Text,
         typer.Option(
-            help="Where it starts: all coordinates, '0.1,0,-0.5'; some joints, 'elbow=0.3,wrist=1'; or a start of the "
-            "gallery, 'free-fall'.",
+            help="Where it starts: all coordinates, '0.1,0,-0.5'; some joints, 'elbow=0.3, wrist=1', with colons where "
+            "one has several numbers, 'ball=0:0:0:1', or one of these, 'base.z=0.4'; or a start of the gallery, "
+            "'free-fall'.",
             show_default="as drawn",
         ),
     ] = None,
@@ -120,6 +122,7 @@ def simulate(
         kinetree simulate examples/kuka_kr5.urdf --initial joint_2=0.5 --time 2 -o fall.npz
         kinetree simulate kuka-kr5 --controller computed-torque --target joint_1=1 --duration 1 --plot move.png
         kinetree simulate five-bar --initial free-fall --time 0.3 --samples 101 -o swing.csv
+        kinetree simulate dog.urdf --floating-base --initial floating_base.z=0.4 --ground left_toe,right_toe
     """
     from .. import gallery
     from ..gallery import setup
@@ -128,6 +131,7 @@ def simulate(
     from ..simulation.files import FORMATS
     from ..simulation.integrators import FIXED, VARIATIONAL
     from ..simulation.stops import JointStops
+    from ..simulation.sunken import find_sunken
 
     if output is not None and output.suffix not in FORMATS:
         raise OptionError(
@@ -159,12 +163,16 @@ def simulate(
         controller, robot, desired, kp=_gain(robot, kp, "--kp"), kd=_gain(robot, kd, "--kd"), ki=ki,
         senses=elements, begin=(q, v) if robot.is_floating else None,
     )  # fmt: skip
+    if (sunken := find_sunken(robot, elements, q)) is not None:
+        complain("yellow", "warning", sunken.on_command_line)
     try:
-        record = run(
-            robot, q, v, time=time, controller=law, ground=elements, integrator=integrator, step=step,
-            rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf), output=samples,
-            friction=joint_friction,
-        )  # fmt: skip
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ContactWarning)  # told already
+            record = run(
+                robot, q, v, time=time, controller=law, ground=elements, integrator=integrator, step=step,
+                rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf), output=samples,
+                friction=joint_friction,
+            )  # fmt: skip
     except SimulationError as problem:
         if output is not None and problem.record is not None and len(problem.record):  # type: ignore[arg-type]
             problem.record.save(output)  # type: ignore[attr-defined]

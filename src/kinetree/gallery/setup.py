@@ -36,8 +36,8 @@ def configuration(robot: Robot, given: Given = None, system: str | None = None, 
     ----------
     robot : Robot
     given : sequence, mapping or str, optional
-        All ``nq`` coordinates; or those of some joints by name, the others staying where the robot is
-        drawn; or the name of a start of the gallery, such as ``free-fall``.
+        All ``nq`` coordinates; or those of some joints by name (``base``), or single ones (``base.z``), the others
+        staying where the robot is drawn; or the name of a start of the gallery, such as ``free-fall``.
     system : str, optional
         Name in the gallery, if the robot is from there.
     what : str
@@ -80,13 +80,29 @@ def _named_start(robot: Robot, name: str, system: str | None, what: str) -> Arra
 
 
 def _with_joints(robot: Robot, q: Array, given: Mapping[str, Any], what: str) -> Array:
-    values = {name: of_joint(robot, name, value, "q", what) for name, value in given.items()}
-    q = q.copy()
-    for name, own in values.items():
-        q[robot.joint(name).q_slice] = own
+    q = _put(robot, q, given, "q", what)
     if isinstance(robot, Mechanism):
-        q = robot.close(q, fixed=list(values))
+        places = {robot.q_names.index(name) for name in given if name not in robot.joint_names}
+        owners = [j.name for j in robot.model.joints if places & {*range(j.q_slice.start, j.q_slice.stop)}]
+        q = robot.close(q, fixed=[*owners, *(name for name in given if name in robot.joint_names)])
     return q
+
+
+def _put(robot: Robot, state: Array, given: Mapping[str, Any], which: str, what: str) -> Array:
+    """A state with the entries of some joints (``base``), or single ones of them (``base.z``), replaced."""
+    names, state, owners = robot.q_names if which == "q" else robot.v_names, state.copy(), dict[int, str]()
+    for name, value in given.items():
+        if name in names and name not in robot.joint_names:
+            places, numbers = [names.index(name)], _counted(np.atleast_1d(value), 1, f"{what}: {name!r}", [])
+        else:
+            own = robot.joint(name).q_slice if which == "q" else robot.joint(name).v_slice
+            places, numbers = list(range(own.start, own.stop)), of_joint(robot, name, value, which, what)
+        for place in places:
+            if place in owners:
+                raise OptionError(f"{what}: {names[place]!r} is given twice, by {owners[place]!r} and by {name!r}")
+            owners[place] = name
+        state[places] = numbers
+    return state
 
 
 def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity") -> Array:
@@ -105,8 +121,7 @@ def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity"
         raise OptionError(f"{what}: give {robot.nv} numbers, or joints by name; not {given!r}")
     if not isinstance(given, Mapping):
         return _refuse_torn(robot, q, _counted(given, robot.nv, what, robot.v_names), what)
-    for name, value in given.items():
-        v[robot.joint(name).v_slice] = of_joint(robot, name, value, "v", what)
+    v = _put(robot, v, given, "v", what)
     if not isinstance(robot, Mechanism):
         return v
     independent = robot.independent(q)
@@ -136,7 +151,19 @@ def of_joint(robot: Robot, name: str, value: Any, which: str, what: str) -> Arra
     """The coordinates or velocities of one joint, as many as it has."""
     joint = robot.joint(name)
     count = joint.nq if which == "q" else joint.nv
-    return _counted(np.atleast_1d(np.asarray(value, dtype=float)), count, f"{what}: joint {name!r}", [])
+    example = [] if count == 1 else _example(robot, name, which, what)
+    return _counted(np.atleast_1d(np.asarray(value, dtype=float)), count, f"{what}: joint {name!r}", example)
+
+
+def _example(robot: Robot, name: str, which: str, what: str) -> list[str]:
+    """How to give the numbers of a joint with several, as the command line or a file has them, or one of them."""
+    joint = robot.joint(name)
+    own, names = (joint.q_slice, robot.q_names) if which == "q" else (joint.v_slice, robot.v_names)
+    usual = [f"{x:g}" for x in (joint.kind.neutral() if which == "q" else [0.0] * joint.nv)]
+    last = names[own.stop - 1]
+    if what.startswith("--"):
+        return [f"such as {name}={':'.join(usual)}; or one of them", f"{last}={usual[-1]}"]
+    return [f"such as {name}: [{', '.join(usual)}]; or one of them", f"{last}: {usual[-1]}"]
 
 
 def _counted(given: Any, count: int, what: str, names: Sequence[str]) -> Array:

@@ -29,6 +29,7 @@ from .integrators import ADAPTIVE, FIXED, INTEGRATORS
 from .numeric import Equation, State, unrolls
 from .record import FAILED, Record
 from .running import Numbers, Run, known_until, make_record
+from .sunken import warn_sunken
 from .varied import varied_numbers
 
 BATCH_SAMPLES = 101
@@ -214,6 +215,7 @@ class Simulator:
         q, v = initial_state(self.robot, q0, v0)
         batch = common_batch(self.equation(bool(self.works)).system, q, v)
         equation = self.equation(not batch if self.works is None else self.works)
+        warn_sunken(self.robot, self.elements, q)
         equation.prepare(q)
         z = equation.system.initial_z()
         if not batch:
