@@ -3,6 +3,7 @@
 import csv
 import io
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ pyarrow = pytest.importorskip("pyarrow")
 import pyarrow.csv as arrow_csv  # noqa: E402
 import pyarrow.parquet as parquet  # noqa: E402
 
+EXAMPLE = Path(__file__).parent.parent / "examples" / "kuka_kr5.urdf"
 ROWS = 50
 WORDS = {"q": "position", "v": "velocity", "a": "acceleration"}
 
@@ -101,6 +103,25 @@ def test_every_number_is_that_of_the_library(tmp_path, arm, motion, table, reade
     assert header == ["time", *(f"tau_{name}" for name in arm.v_names)]
     assert np.array_equal(rows[:, 0], t)
     assert np.array_equal(rows[:, 1:], arm.inverse_dynamics(q, v, a))
+
+
+def test_entries_of_free_joints_may_be_named_or_numbered(tmp_path):
+    robot = kt.load(EXAMPLE, floating_base=True)
+    rng = np.random.default_rng(3)
+    q, (v, a) = robot.random_configuration(rng, 3), rng.standard_normal((2, 3, robot.nv))
+    columns = named(robot, q=q, v=v, a=a)
+    assert {"q_floating_base.qw", "v_floating_base.wx", "a_floating_base.vz"} <= columns.keys()
+    counted = {}
+    for key, values in (("q", q), ("v", v), ("a", a)):
+        free = values.shape[1] - 6
+        labels = [f"floating_base[{k}]" for k in range(free)] + robot.v_names[6:]
+        counted |= {f"{key}_{label}": column for label, column in zip(labels, values.T, strict=True)}
+    for table in (columns, dict(reversed(counted.items()))):
+        write_csv(tmp_path / "m.csv", table)
+        invoke("id", EXAMPLE, "--floating-base", tmp_path / "m.csv", "-o", tmp_path / "tau.csv")
+        header, rows = read_csv(tmp_path / "tau.csv")
+        assert header == [f"tau_{name}" for name in robot.v_names]
+        assert np.array_equal(rows, robot.inverse_dynamics(q, v, a))
 
 
 def test_forward_dynamics_undoes_it(tmp_path, arm, motion):

@@ -28,11 +28,34 @@ def test_a_followers_friction_is_its_leaders():
     assert_close(spent @ v, power, 1e-14)
 
 
+def test_a_free_joint_has_other_names_in_q_than_in_v():
+    robot = kt.Builder("box").body("box", "base", kt.Free(), mass=1.0).build()
+    parts = ("qx", "qy", "qz", "qw", "x", "y", "z"), ("wx", "wy", "wz", "vx", "vy", "vz")
+    assert robot.q_names == [f"box_joint.{part}" for part in parts[0]]
+    assert robot.v_names == [f"box_joint.{part}" for part in parts[1]]
+    assert not set(robot.q_names) & set(robot.v_names)
+
+
+def test_builders_say_what_is_in_them():
+    b = kt.Builder("arm")
+    assert repr(b) == "<Builder 'arm': nothing yet>"
+    b.body("upper", "base", kt.Revolute("z"), mass=1.0).body("lower", "upper", kt.Revolute("z"), mass=1.0)
+    assert repr(b) == "<Builder 'arm': 2 bodies, 2 joints>"
+    b.loop("pin", "lower", "base", kt.Revolute("z"))
+    assert repr(b) == "<Builder 'arm': 2 bodies, 2 joints, 1 loop>"
+
+
 def test_names_and_limits_are_laid_out_like_q_and_v():
     robot = finger()
     assert robot.joint_names == ["L", "F", "ball"]
-    assert robot.q_names == ["L", "ball[0]", "ball[1]", "ball[2]", "ball[3]"]
-    assert robot.v_names == ["L", "ball[0]", "ball[1]", "ball[2]"]
+    assert robot.q_names == ["L", "ball.qx", "ball.qy", "ball.qz", "ball.qw"]
+    assert robot.v_names == ["L", "ball.wx", "ball.wy", "ball.wz"]
+    with_numbers = ["L", *(f"ball[{k}]" for k in range(4))]  # the names of joints and numbers are understood, too
+    for which, names, count in (("q", robot.q_names, 5), ("v", robot.v_names, 4)):
+        assert [robot._place(name, which) for name in names] == list(range(count))
+        assert [robot._place(name, which) for name in with_numbers[:count]] == list(range(count))
+    with pytest.raises(kt.UnknownNameError, match=r"no freedom named 'ball\[3\]'"):
+        robot._place("ball[3]")
     assert robot.lower_limits.tolist() == [-1.0] + [-np.inf] * 4
     assert robot.upper_limits.tolist() == [2.0] + [np.inf] * 4
     assert robot.effort_limits.tolist() == [7.0] + [np.inf] * 3

@@ -143,14 +143,8 @@ class Mechanism(Robot):
         independent: Sequence[str] | None = None,
     ) -> None:
         super().__init__(model, backend=backend, precision=precision)
-        self._wanted = None if independent is None else tuple(self._freedom(n) for n in independent)
+        self._wanted = None if independent is None else tuple(self._place(n) for n in independent)
         self._structure: structure.Structure | None = None
-
-    def _freedom(self, name: str) -> int:
-        names = self.v_names
-        if name not in names:
-            raise UnknownNameError("freedom", name, names)
-        return names.index(name)
 
     # ---------------------------------------------------------------- what it is
 

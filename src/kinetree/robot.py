@@ -185,13 +185,30 @@ class Robot(LoopMethods):
 
     @property
     def q_names(self) -> list[str]:
-        """One name per entry of ``q``: the joint's, with a number behind it if it has several."""
-        return [n for j in self.model.joints if not j.mimic for n in _numbered(j.name, j.nq)]
+        """One name per entry of ``q``.
+
+        The joint's; with a number behind it if it has several, as ``"wrist[0]"``; with a word, if they are those of a
+        quaternion and a position: ``"floating_base.qw"``, ``"floating_base.z"``.
+        """
+        return [j.name + label for j in self.model.joints if not j.mimic for label in j.kind.q_labels]
 
     @property
     def v_names(self) -> list[str]:
-        """One name per entry of ``v`` and ``tau``."""
-        return [n for j in self.model.joints if not j.mimic for n in _numbered(j.name, j.nv)]
+        """One name per entry of ``v`` and ``tau``, as in :attr:`q_names`; of a free joint ``"base.wx"``, ..."""
+        return [j.name + label for j in self.model.joints if not j.mimic for label in j.kind.v_labels]
+
+    def _place(self, name: str, which: str = "v") -> int:
+        """Where in ``q`` or ``v`` an entry is, by its name, or by its joint's and a number: ``"floating_base[6]"``."""
+        names, first = (self.q_names if which == "q" else self.v_names), 0
+        if name in names:
+            return names.index(name)
+        for joint in self.model.joints:
+            own = 0 if joint.mimic else joint.nq if which == "q" else joint.nv
+            counted = [f"{joint.name}[{k}]" for k in range(own)]
+            if own > 1 and name in counted:
+                return first + counted.index(name)
+            first += own
+        raise UnknownNameError("coordinate" if which == "q" else "freedom", name, names)
 
     @property
     def lower_limits(self) -> Array:
@@ -1435,6 +1452,11 @@ class Builder(ModelBuilder):
         """
         return Robot(self.model(floating_base=floating_base, cuts=cuts, rule=rule))
 
+    def __repr__(self) -> str:
+        parts = (self._bodies, "body", "bodies"), (self._joints, "joint", "joints"), (self._loops, "loop", "loops")
+        told = [description.counted(len(own), one, many) for own, one, many in parts if own]
+        return f"<Builder {self.name!r}: {', '.join(told) or 'nothing yet'}>"
+
 
 def _part_along(s: Array, f: Array) -> Array:
     """The part of a force along a joint's freedom: S (S^T S)^-1 S^T f, with F = S for the motor's forces.
@@ -1462,10 +1484,6 @@ def _at_frame_origin(wrench: Wrench, parts: dict[str, Array], world: Transform) 
     if wrench.point_axes == "world":
         point = world.unrotate(point - world.translation)
     return Force(moment + point.cross(force), force)
-
-
-def _numbered(name: str, count: int) -> list[str]:
-    return [name] if count == 1 else [f"{name}[{k}]" for k in range(count)]
 
 
 def _has_wrench(items: Sequence[Any]) -> bool:

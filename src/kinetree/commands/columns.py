@@ -15,6 +15,9 @@ TIME = re.compile(r"(t|time)(\s*[\[(]s[\])])?", re.IGNORECASE)
 UNIT = re.compile(r"\s+\[[^\[\]]*\]$")
 """A unit at the end of a name, as studies write it: ``q elbow [rad]``."""
 
+WORD = re.compile(r"\.([qwv]?[xyz]|qw)$")
+"""What tells the entries of joints with quaternions apart: ``base.qw``, ``base.z``, ``base.wx``."""
+
 WORDS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "actuator"}
 """What studies call the quantities in their tables."""
 
@@ -108,10 +111,22 @@ def _named(names: Sequence[str], key: str, labels: Sequence[str]) -> list[int | 
 
 
 def _spellings(key: str, labels: Sequence[str]) -> Iterator[list[tuple[str, ...]]]:
-    yield [(f"{key}_{x}", f"{key}:{x}", f"{key} {x}", f"{WORDS.get(key, key)} {x}") for x in labels]
+    for own in (labels, _counted(labels)):
+        yield [(f"{key}_{x}", f"{key}:{x}", f"{key} {x}", f"{WORDS.get(key, key)} {x}") for x in own]
     for first in (0, 1):
         numbers = range(first, first + len(labels))
         yield [(f"{key}{k}", f"{key}_{k}", f"{key}[{k}]") for k in numbers]
+
+
+def _counted(labels: Sequence[str]) -> list[str]:
+    """Entries of quaternions, positions and their rates by number: ``base.qx``, ... as ``base[0]``, ..."""
+    seen: dict[str, int] = {}
+    found = []
+    for label in labels:
+        joint, word, _ = WORD.split(label, maxsplit=1) if WORD.search(label) else (label, "", "")
+        found.append(f"{joint}[{seen.get(joint, 0)}]" if word else label)
+        seen[joint] = seen.get(joint, 0) + 1
+    return found
 
 
 def _in_order(

@@ -64,7 +64,7 @@ class Plan:
         self.model = model
         self.actuated = _flags(actuated, model.nv)
         sample = _thinned(as_array(K, (model.n_constraints, model.nv), "K"))
-        self._names = [n for j in model.joints for n in _numbered(j.name, j.nv)]
+        self._names = [j.name + label for j in model.joints if not j.mimic for label in j.kind.v_labels]
         self._cuts = find_cuts(model, sample)
         self._effective = [effective(cut, sample).matrix for cut in self._cuts]
         parts, outside = subsystems(model)
@@ -302,10 +302,6 @@ def _thinned(k: Array) -> Array:
     states = k.reshape(-1, *k.shape[-2:])
     states = states[np.isfinite(states).all(axis=(1, 2))]
     return states[:: max(1, -(-len(states) // SAMPLE))]
-
-
-def _numbered(name: str, count: int) -> list[str]:
-    return [name] if count == 1 else [f"{name}[{i}]" for i in range(count)]
 
 
 def _flags(actuated: ArrayLike, nv: int) -> Array:

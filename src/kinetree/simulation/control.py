@@ -65,6 +65,7 @@ __all__ = [
     "TorqueTable",
     "critical_damping",
     "from_function",
+    "gains",
 ]  # fmt: skip
 
 

@@ -74,6 +74,16 @@ class Free(JointKind):
         """Where the unit quaternion sits."""
         return slice(0, 4)
 
+    @property
+    def q_labels(self) -> tuple[str, ...]:
+        """The parts of the quaternion, then of the position."""
+        return ".qx", ".qy", ".qz", ".qw", ".x", ".y", ".z"
+
+    @property
+    def v_labels(self) -> tuple[str, ...]:
+        """The parts of the angular velocity, then of the velocity."""
+        return ".wx", ".wy", ".wz", ".vx", ".vy", ".vz"
+
     def constraints(self, x: Transform) -> list[Constraint]:
         """Nothing."""
         return []

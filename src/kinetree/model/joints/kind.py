@@ -59,6 +59,11 @@ def random_bounds(
     return low, high
 
 
+def numbered(count: int) -> tuple[str, ...]:
+    """Labels of several entries, or of the only one."""
+    return ("",) if count == 1 else tuple(f"[{k}]" for k in range(count))
+
+
 class JointKind:
     """The freedom that a joint leaves. Subclasses are frozen dataclasses of plain parameters."""
 
@@ -103,6 +108,16 @@ class JointKind:
     def units(self) -> tuple[str, ...]:
         """Unit of each position coordinate."""
         return self.coordinate_units
+
+    @property
+    def q_labels(self) -> tuple[str, ...]:
+        """What stands behind the joint's name in the name of each entry of ``q``: a number, if there are several."""
+        return numbered(self.nq)
+
+    @property
+    def v_labels(self) -> tuple[str, ...]:
+        """The same for ``v``; joints with a quaternion have words, since entry k of ``q`` is not that of ``v``."""
+        return numbered(self.nv)
 
     # Configurations. For most joints they form a vector space; quaternion joints override these.
 

@@ -132,6 +132,16 @@ class Reversed(JointKind):
         return self.kind.random(rng, lower, upper, shape)
 
     @property
+    def q_labels(self) -> tuple[str, ...]:
+        """What stands behind the joint's name in the name of each entry of ``q``."""
+        return self.kind.q_labels
+
+    @property
+    def v_labels(self) -> tuple[str, ...]:
+        """The same for ``v``."""
+        return self.kind.v_labels
+
+    @property
     def quaternion(self) -> slice | None:
         """Where in ``q`` a unit quaternion sits, if there is one."""
         return self.kind.quaternion

@@ -88,6 +88,16 @@ class Spherical(JointKind):
         """Where the unit quaternion sits."""
         return slice(0, 4)
 
+    @property
+    def q_labels(self) -> tuple[str, ...]:
+        """The parts of the quaternion."""
+        return ".qx", ".qy", ".qz", ".qw"
+
+    @property
+    def v_labels(self) -> tuple[str, ...]:
+        """The parts of the angular velocity."""
+        return ".wx", ".wy", ".wz"
+
     def constraints(self, x: Transform) -> list[Constraint]:
         """A point."""
         return hold_point(x)
