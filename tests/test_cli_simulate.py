@@ -381,6 +381,8 @@ def test_one_number_of_a_joint_with_several(hopper):
     single = simulated(hopper, "--initial", f"{names[6]}=1.5", "--velocity", f"{list(whole['final']['v'])[2]}=2",
                        "--time", 0.1)  # fmt: skip
     assert single["final"] == whole["final"]
+    counted = simulated(hopper, "--initial", "root[6]=1.5", "--velocity", "root[2]=2", "--time", 0.1)
+    assert counted["final"] == whole["final"]
     assert single["final"]["q"][names[6]] == pytest.approx(1.5 - 9.81 / 2 * 0.01)
     twice = invoke("simulate", hopper, "--initial", f"root=0:0:0:1:0:0:1,{names[6]}=2", code=1).stderr
     assert f"'{names[6]}' is given twice, by 'root' and by '{names[6]}'" in twice

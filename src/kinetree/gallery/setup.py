@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -82,7 +83,7 @@ def _named_start(robot: Robot, name: str, system: str | None, what: str) -> Arra
 def _with_joints(robot: Robot, q: Array, given: Mapping[str, Any], what: str) -> Array:
     q = _put(robot, q, given, "q", what)
     if isinstance(robot, Mechanism):
-        places = {robot.q_names.index(name) for name in given if name not in robot.joint_names}
+        places = {_single(robot, name, "q") for name in given}
         owners = [j.name for j in robot.model.joints if places & {*range(j.q_slice.start, j.q_slice.stop)}]
         q = robot.close(q, fixed=[*owners, *(name for name in given if name in robot.joint_names)])
     return q
@@ -92,8 +93,9 @@ def _put(robot: Robot, state: Array, given: Mapping[str, Any], which: str, what:
     """A state with the entries of some joints (``base``), or single ones of them (``base.z``), replaced."""
     names, state, owners = robot.q_names if which == "q" else robot.v_names, state.copy(), dict[int, str]()
     for name, value in given.items():
-        if name in names and name not in robot.joint_names:
-            places, numbers = [names.index(name)], _counted(np.atleast_1d(value), 1, f"{what}: {name!r}", [])
+        place = _single(robot, name, which)
+        if place is not None:
+            places, numbers = [place], _counted(np.atleast_1d(value), 1, f"{what}: {name!r}", [])
         else:
             own = robot.joint(name).q_slice if which == "q" else robot.joint(name).v_slice
             places, numbers = list(range(own.start, own.stop)), of_joint(robot, name, value, which, what)
@@ -103,6 +105,14 @@ def _put(robot: Robot, state: Array, given: Mapping[str, Any], which: str, what:
             owners[place] = name
         state[places] = numbers
     return state
+
+
+def _single(robot: Robot, name: str, which: str) -> int | None:
+    """Where a single entry of a joint is (``base.z``, or ``base[6]``); None for what is no such name."""
+    if name not in robot.joint_names:
+        with suppress(UnknownNameError):
+            return robot._place(name, which)
+    return None
 
 
 def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity") -> Array:
