@@ -724,11 +724,12 @@ class Robot(LoopMethods):
             return total
         bearing = np.array(total)
         subspaces = self._run("joint_subspaces", q=q)
-        first = 0
-        for i, link in enumerate(self.model.links):
-            s = np.swapaxes(subspaces[..., first : first + link.kind.nv, :], -1, -2)
-            first += link.kind.nv
-            bearing[..., i, :] -= _part_along(s, total[..., i, :])
+        freedoms = np.array([link.kind.nv for link in self.model.links])
+        first = np.cumsum(freedoms) - freedoms
+        for n in set(freedoms.tolist()):  # joints with as many freedoms together
+            bodies = np.nonzero(freedoms == n)[0]
+            columns = subspaces[..., first[bodies, None] + np.arange(n), :]
+            bearing[..., bodies, :] -= _part_along(np.swapaxes(columns, -1, -2), total[..., bodies, :])
         return bearing
 
     def floating_base_inverse_dynamics(
