@@ -26,7 +26,6 @@ import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 from ...errors import FileFormatError, ModelWarning, UnknownNameError, UnsupportedError, callers_level
 from ..joints import (
@@ -586,6 +585,8 @@ def _numbers(values: Iterable[float]) -> str:
 def _quote(text: str) -> str:
     if any(ord(c) < 32 and c not in "\t\n\r" for c in text):
         raise UnsupportedError(f"XML cannot contain the name {text!r}")
+    from xml.sax.saxutils import quoteattr  # brings urllib with it, which readers need not wait for
+
     return quoteattr(text)
 
 
