@@ -50,7 +50,7 @@ def test_every_kind_of_joint(kind, always_rolled):
 
 @pytest.mark.parametrize("seed", range(2))
 def test_random_trees(seed, always_rolled):
-    robot = random_tree(np.random.default_rng(seed), 8, floating=seed % 2 == 0)
+    robot = random_tree(np.random.default_rng(seed), 6, floating=seed % 2 == 0)
     inverse = compare(robot)[..., 2, :, :]
     assert np.array_equal(inverse, np.swapaxes(inverse, -1, -2))
     q, v, a = random_state(robot, np.random.default_rng(0))
