@@ -151,7 +151,7 @@ finite = st.floats(-1e150, 1e150)
 def test_any_number(tmp_path_factory, numbers):
     position, com = numbers[:3], numbers[3:]
     pose = kt.Pose.of(position)
-    builder = kt.Builder("r").body("b", "base", kt.Revolute(), placement=pose, com=com, lower=-math.inf)
+    builder = kt.Builder("r").body("b", "base", kt.Revolute(), placement=pose, mass=0, com=com, lower=-math.inf)
     robot = builder.build()
     assert there_and_back(robot, tmp_path_factory.mktemp("numbers")) == robot
 

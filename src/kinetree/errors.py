@@ -3,8 +3,30 @@
 from __future__ import annotations
 
 import difflib
+import re
 import sys
 from collections.abc import Iterable
+
+NEAR = 0.6
+"""How much alike a name and a suggestion must be: of five letters two may differ, or more behind the same beginning."""
+
+NEXT_BEST = 0.05
+"""By how much further suggestions may be less alike than the best."""
+
+
+def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
+    """Names that may have been meant, the likeliest first; none where none is near."""
+    scored = [(_likeness(name.lower(), other.lower()), other) for other in dict.fromkeys(map(str, known))]
+    scored = sorted((s for s in scored if s[0] >= NEAR), key=lambda s: -s[0])
+    return [other for score, other in scored[:count] if score >= scored[0][0] - NEXT_BEST]
+
+
+def _likeness(name: str, other: str) -> float:
+    """From 0 to 1: letters in common, more for the same beginning (as Winkler does), and for one of several words."""
+    ratio = difflib.SequenceMatcher(None, name, other, autojunk=False).ratio()
+    same = next((k for k, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), min(len(name), len(other)))
+    begun = ratio + 0.1 * min(same, 4) * (1.0 - ratio)
+    return max(begun, 0.75) if name and name in re.split(r"[\W_]+", other) else begun
 
 
 class KinetreeError(Exception):
@@ -38,8 +60,8 @@ class UnknownNameError(KinetreeError, KeyError):
     """A name that the robot does not have; suggests the nearest."""
 
     def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
-        names = list(known)
-        near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
+        names = list(dict.fromkeys(known))
+        near = nearest(str(name), names)
         if near:
             hint = "did you mean " + " or ".join(repr(n) for n in near) + "?"
         elif names:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
+from .errors import RobotFileNotFoundError, nearest
 from .robot import Robot
 
 
@@ -67,4 +69,17 @@ def load(
     options = formats.Options(
         floating_base=floating_base, mimic=mimic, gravity=gravity, strict=strict, cuts=cuts, rule=rule
     )
-    return Robot(formats.read(path, options, loops))
+    try:
+        return Robot(formats.read(path, options, loops))
+    except RobotFileNotFoundError as problem:
+        raise RobotFileNotFoundError(f"{problem}{_in_gallery(Path(path))}") from None
+
+
+def _in_gallery(path: Path) -> str:
+    """Whether a system of the gallery was meant, which has another door."""
+    from . import gallery
+
+    if path.suffix or len(path.parts) != 1:
+        return ""
+    near = nearest(path.name, gallery.names(), 1)
+    return f"; systems of the gallery are loaded by kinetree.gallery.load({near[0]!r})" if near else ""

@@ -42,7 +42,7 @@ from .errors import (
 from .model import describe as description
 from .model import expand, modules
 from .model.builder import ModelBuilder
-from .model.mass import MassProperties
+from .model.mass import MassProperties, require_mass_properties
 from .model.pose import Pose
 from .model.tree import BASE, Body, Frame, Joint, Model, check_gravity
 from .progress import in_steps
@@ -97,6 +97,13 @@ class Wrench:
         for name in ("axes", "point_axes"):
             if getattr(self, name) not in ("body", "world"):
                 raise OptionError(f"{name} must be 'body' or 'world', not {getattr(self, name)!r}")
+        for name in ("force", "moment", "point"):
+            try:
+                given = np.asarray(getattr(self, name))
+            except (TypeError, ValueError):  # symbols, or rows of different lengths: told where it is used
+                continue
+            if given.dtype.kind != "O" and given.shape[-1:] != (3,):
+                raise ShapeError(f"{name} must have shape (..., 3), x, y and z; got {getattr(self, name)!r}")
 
 
 Wrenches = Mapping[str, Any] | ArrayLike | None
@@ -323,6 +330,9 @@ class Robot(LoopMethods):
     def with_payload(self, body: str, payload: MassProperties) -> Robot:
         """The same robot with more mass welded to a body or frame, whose axes the payload is given in."""
         frame = self.model.frame(body)
+        require_mass_properties(payload, f"the payload on {body!r}")
+        for problem in payload.problems():
+            raise ModelError(f"the payload on {body!r}: {problem}")
         if frame.body == BASE:
             raise ModelError(f"{body!r} is fixed to the ground: a payload there changes nothing")
         bodies = list(self.model.bodies)
@@ -1355,6 +1365,9 @@ class Robot(LoopMethods):
         if wrenches is None:
             return loads, arrays
         if not isinstance(wrenches, Mapping):
+            if isinstance(wrenches, Wrench) or (isinstance(wrenches, (list, tuple)) and _has_wrench(wrenches)):
+                example = self.model.bodies[-1].name if loads else "body"
+                raise ShapeError(f"wrenches come with the body or frame they act on: {{{example!r}: Wrench(...)}}")
             array = as_array(wrenches, (len(loads), 6), "wrenches", "one row per body; or give a mapping")
             arrays["wrenches"] = (array, 2)
             return [Force.of(split(array[..., i, :])) for i in range(len(loads))], arrays

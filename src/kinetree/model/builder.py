@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import ModelError, ModelWarning, UnknownNameError
 from .graph import LIMITS, Draft, GraphError, can_close, inverse, passive_data, span
 from .joints import Fixed, Free, JointKind, Reversed
-from .mass import MassProperties
+from .mass import MassProperties, require_mass_properties
 from .pose import Pose, floats
 from .tree import BASE, Body, Frame, Joint, Loop, Mimic, Model, check_gravity, lay_out
 
@@ -100,11 +100,12 @@ class ModelBuilder:
             raise ModelError(f"a body needs a name, got {name!r}")
         if name in self._bodies:
             raise ModelError(f"two bodies are named {name!r}")
-        properties = mass_properties or MassProperties()
+        properties = MassProperties() if mass_properties is None else mass_properties
         self._check_mass(name, properties)
         self._bodies[name] = properties
 
     def _check_mass(self, name: str, properties: MassProperties) -> None:
+        require_mass_properties(properties, f"body {name!r}: mass_properties", "; a mass alone is mass=...")
         for problem in properties.problems():
             message = f"body {name!r}: {problem}"
             if properties.mass < 0 or not properties.is_finite:
@@ -228,6 +229,8 @@ class ModelBuilder:
         """
         if mass_properties is not None and mass is not None:
             raise ModelError(f"body {name!r}: give either mass or mass_properties")
+        if mass_properties is None and mass is None and np.any(com):
+            raise ModelError(f"body {name!r}: a centre of mass needs a mass: give mass=..., or no com")
         if mass_properties is not None and (np.any(com) or np.any(inertia)):
             raise ModelError(
                 f"body {name!r}: mass_properties has centre of mass and inertia; com and inertia are too much"
@@ -236,7 +239,8 @@ class ModelBuilder:
             raise ModelError(f"body {name!r}: give either placement, or position with rpy or rotation")
         try:
             given = 0.0 if mass is None else mass
-            mass_properties = mass_properties or MassProperties.of(given, com, inertia, about=about)
+            if mass_properties is None:
+                mass_properties = MassProperties.of(given, com, inertia, about=about)
             pose = Pose.of(position, rpy=rpy, rotation=rotation) if placement is None else Pose.like(placement)
         except ModelError as problem:
             raise ModelError(f"body {name!r}: {problem}") from None

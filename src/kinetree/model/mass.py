@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -131,26 +133,33 @@ class MassProperties:
     @classmethod
     def rod(cls, mass: float, start: ArrayLike, end: ArrayLike) -> MassProperties:
         """A slender uniform rod between two points."""
-        a, b = floats(start, "start of the rod"), floats(end, "end of the rod")
+        m, (a, b) = (
+            _size(mass, "mass"),
+            (_point(x, f"{which} of the rod") for x, which in ((start, "start"), (end, "end"))),
+        )
         d = b - a
-        return cls.of(mass, (a + b) / 2, mass / 12 * (d @ d * np.eye(3) - np.outer(d, d)))
+        return cls.of(m, (a + b) / 2, m / 12 * (d @ d * np.eye(3) - np.outer(d, d)))
 
     @classmethod
     def box(cls, mass: float, size: Sequence[float], center: ArrayLike = (0, 0, 0)) -> MassProperties:
         """A uniform box with edges along the body axes."""
-        x, y, z = (float(s) ** 2 for s in size)
-        return cls.of(mass, center, mass / 12 * np.array([y + z, x + z, x + y]))
+        m, what = _size(mass, "mass"), "size of the box along x, y and z"
+        x, y, z = (_size(s, what) ** 2 for s in _point(size, what))
+        return cls.of(m, center, m / 12 * np.array([y + z, x + z, x + y]))
 
     @classmethod
     def sphere(cls, mass: float, radius: float, center: ArrayLike = (0, 0, 0)) -> MassProperties:
         """A uniform solid sphere."""
-        return cls.of(mass, center, np.full(3, 0.4 * mass * radius**2))
+        m, r = _size(mass, "mass"), _size(radius, "radius of the sphere")
+        return cls.of(m, center, np.full(3, 0.4 * m * r**2))
 
     @classmethod
     def cylinder(cls, mass: float, radius: float, length: float, center: ArrayLike = (0, 0, 0)) -> MassProperties:
         """A uniform solid cylinder along the body's z axis."""
-        side = mass * (3 * radius**2 + length**2) / 12
-        return cls.of(mass, center, (side, side, mass * radius**2 / 2))
+        m, r, h = (_size(x, what) for x, what in ((mass, "mass"), (radius, "radius of the cylinder"),
+                                                  (length, "length of the cylinder")))  # fmt: skip
+        side = m * (3 * r**2 + h**2) / 12
+        return cls.of(m, center, (side, side, m * r**2 / 2))
 
     @property
     def inertia_matrix(self) -> np.ndarray:
@@ -230,6 +239,31 @@ class MassProperties:
         """The inertia as the algorithms use it."""
         p = [float(x) for x in self.parameters]
         return RigidInertia(p[0], Vec3.of(p[1:4]), Symmetric3(p[4], p[5], p[7], p[6], p[8], p[9]))
+
+
+def require_mass_properties(given: Any, what: str, advice: str = "") -> None:
+    """Refuse what is a number, or anything else."""
+    if not isinstance(given, MassProperties):
+        raise ModelError(
+            f"{what} must be kinetree.MassProperties, such as MassProperties.sphere(2.0, 0.05), not {given!r}{advice}"
+        )
+
+
+def _size(value: float, what: str) -> float:
+    """One finite number that is not negative."""
+    number = floats(value, what)
+    if number.ndim:
+        raise ModelError(f"{what} must be one number, not shape {number.shape}")
+    if not 0.0 <= number < math.inf:
+        raise ModelError(f"{what} must not be negative, and finite; got {value!r}")
+    return float(number)
+
+
+def _point(value: ArrayLike, what: str) -> np.ndarray:
+    numbers = floats(value, what)
+    if numbers.shape != (3,):
+        raise ModelError(f"{what} must be three numbers, got {value!r}")
+    return numbers
 
 
 def _show(moments: np.ndarray) -> str:

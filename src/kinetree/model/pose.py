@@ -21,8 +21,10 @@ UNIT_TOLERANCE = 1e-6
 
 
 def floats(value: ArrayLike, what: str) -> np.ndarray:
-    """An array of floats, or an error that says what was meant to be numbers."""
+    """An array of floats, or an error that says what was meant to be numbers; text is none, even of digits."""
     try:
+        if np.asarray(value).dtype.kind in "US":
+            raise TypeError
         return np.asarray(value, dtype=float)
     except (TypeError, ValueError):
         raise ModelError(f"{what} must be numbers, got {value!r}") from None

@@ -15,6 +15,7 @@ from ..written import beside
 from .energy import NAMES, Energies
 from .events import Occurrence
 from .record import FIELDS, Record
+from .whose import require_joints_of
 
 Array = np.ndarray
 
@@ -46,7 +47,10 @@ def load(path: Path, robot: Robot | None) -> Record:
     try:
         read = {".npz": _from_npz, ".csv": _from_csv, ".parquet": _from_parquet}[path.suffix]
         about, arrays = read(path)
-        return _assemble(about, arrays, robot)
+        record = _assemble(about, arrays, robot)
+        if robot is not None:
+            require_joints_of(robot, record)
+        return record
     except (OptionError, FileFormatError):
         raise
     except Exception as problem:

@@ -119,9 +119,22 @@ def initial_state(robot: Robot, q0: Any, v0: Any, called: tuple[str, str] = ("q0
         if array.ndim == 1 and bad.any():
             name = names[int(np.argmax(bad))]
             raise StateError(f"{what} is {array[np.argmax(bad)]} at joint {name!r}: a motion cannot start there")
+    if robot.model.loops and q0 is None:
+        _check_closed_as_drawn(robot, q, first)
     if robot.model.loops:
         _check_closed(robot, q, v, called)
     return q, v
+
+
+def _check_closed_as_drawn(robot: Any, q: Array, called: str) -> None:
+    """Ask for a start where the neutral configuration is none."""
+    gap = float(np.max(np.abs(robot.loop_gaps(q)), initial=0.0))
+    if gap > CLOSED:
+        raise StateError(
+            f"{called} is needed: the neutral configuration of {robot.name!r} leaves its loops open by {gap:.3g} (m, "
+            f"rad). Start from {called}=robot.assembled(), or, of a system of the gallery, from "
+            "kinetree.gallery.start(name)"
+        )
 
 
 def _check_closed(robot: Any, q: Array, v: Array, called: tuple[str, str]) -> None:
@@ -133,7 +146,7 @@ def _check_closed(robot: Any, q: Array, v: Array, called: tuple[str, str]) -> No
         name = robot.constraint_names[worst]
         raise StateError(
             f"{called[0]} leaves loops open by {gap:.3g} (m, rad){lane} at joint {name!r}: start from "
-            f"robot.project({', '.join(called)})"
+            f"robot.project({', '.join(called)}), or where that is too far off from robot.assembled()"
         )
     shape = (*np.broadcast_shapes(q.shape[:-1], v.shape[:-1]), -1)
     states, rates = (np.broadcast_to(x, (*shape[:-1], x.shape[-1])) for x in (q, v))

@@ -222,7 +222,7 @@ class Record:
         path : path
             Written by :meth:`save`.
         robot : Robot, optional
-            What was simulated; :meth:`at` needs it.
+            What was simulated; :meth:`at` needs it.  One with other joints is refused.
         """
         from . import files
 

@@ -152,7 +152,8 @@ def vector(value: ArrayLike, name: str) -> np.ndarray:
 def alike(first: np.ndarray, value: ArrayLike, name: str) -> np.ndarray:
     """A vector that fits ``first``; one number stands for all."""
     numbers = vector(value, name)
-    if numbers.shape[-1] not in (1, first.shape[-1]):
+    wanted = (1, first.shape[-1]) if np.ndim(value) != 1 else first.shape[-1:]
+    if numbers.shape[-1] not in wanted:
         raise ShapeError(f"{name} has {numbers.shape[-1]} entries, and the first vector has {first.shape[-1]}")
     return np.broadcast_to(numbers, np.broadcast_shapes(numbers.shape, first.shape))
 

@@ -15,6 +15,7 @@ from ..errors import OptionError
 from ..model.tree import BASE, Model
 from ..robot import Robot
 from ..simulation.record import Record
+from ..simulation.whose import require_joints_of
 
 Array = np.ndarray
 
@@ -194,11 +195,7 @@ def _check(robot: Robot, record: Record) -> None:
         )
     if not len(record):
         raise OptionError("the record is empty: there is nothing to play")
-    if record.q.shape[-1] != robot.nq:
-        raise OptionError(
-            f"the record has {record.q.shape[-1]} coordinates and robot {robot.name!r} has {robot.nq}: it is of "
-            f"another robot ({record.info.get('robot', 'unnamed')!r})"
-        )
+    require_joints_of(robot, record, by_name=False)
     steps = np.diff(record.time)
     if not np.all(steps >= 0.0):
         raise OptionError(f"the record's time goes back after sample {int(np.argmax(~(steps >= 0.0)))}")
