@@ -13,6 +13,9 @@ import kinetree as kt
 from kinetree import errors
 
 ROOT = Path(__file__).resolve().parent.parent
+PAGES = ["README.md"] + [
+    f"docs/{name}.md" for name in ("start", "building", "loops", "simulating", "control", "contact", "trajectories")
+]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
@@ -73,7 +76,7 @@ def test_a_robot_without_loops_says_so():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("page", ["README.md", "docs/start.md", "docs/loops.md", "docs/building.md"])
+@pytest.mark.parametrize("page", PAGES)
 def test_code_of_pages_is_well_typed(page, tmp_path):
     pytest.importorskip("mypy")
     script = tmp_path / "page.py"

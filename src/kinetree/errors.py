@@ -6,6 +6,7 @@ import difflib
 import re
 import sys
 from collections.abc import Iterable
+from typing import Any
 
 NEAR = 0.6
 """How much alike a name and a suggestion must be: of five letters two may differ, or more behind the same beginning."""
@@ -139,7 +140,7 @@ class SimulationError(KinetreeError, RuntimeError):
         Where, if one joint is to blame.
     """
 
-    def __init__(self, message: str, time: float, joint: str | None = None, record: object = None) -> None:
+    def __init__(self, message: str, time: float, joint: str | None = None, record: Any = None) -> None:
         self.time, self.joint, self.record = time, joint, record
         place = f", joint {joint!r}" if joint is not None and repr(joint) not in message else ""
         super().__init__(f"at t = {time:.9g} s{place}: {message}")
