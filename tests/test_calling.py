@@ -16,7 +16,6 @@ import pytest
 
 import kinetree as kt
 from kinetree import compiled, progress
-from kinetree.algorithms import kinematics
 from kinetree.engine import cache, machine
 from kinetree.engine.kernel import trace
 
@@ -184,7 +183,7 @@ def test_what_needs_options_is_compiled_ahead_of_time_and_then_called_straight(n
     expected = [getattr(judge, name)(*state, **options) for state in states]
     robot.compile((name, options))
     nothing_more_is_compiled(monkeypatch)
-    monkeypatch.setattr(kt.Robot, "_run", None)  # not through Python, not even the first time
+    monkeypatch.setattr(kt.Robot, "_run_checked", None)  # not in Python, not even the first time
     for state, wanted in zip(states, expected, strict=True):
         found = getattr(robot, name)(*state, **options)
         assert np.allclose(found, wanted, rtol=1e-13, atol=1e-13)
@@ -357,12 +356,35 @@ def test_loads_given_in_the_world_are_turned_by_machine_code(batch, monkeypatch)
     push = kt.Wrench(force=(1.0, -2.0, 3.0), moment=(0.1, 0.2, -0.3), axes="world")
     pull = kt.Wrench(force=(0.5, 0.0, 1.0), point=(0.2, 0.1, 0.4), point_axes="world")
     loads = {"lower": [push, pull], "upper": pull}
-    expected = judge.inverse_dynamics(*state, loads)
-    monkeypatch.setattr(kinematics, "of_frame", None)  # which the reference asks
-    assert np.allclose(robot.inverse_dynamics(*state, loads), expected, rtol=1e-13, atol=1e-13)
+    turned = dataclasses.replace(pull, moment=np.full((*batch, 3), 0.7))
+    others = {"lower": [dataclasses.replace(push, force=(4.0, 5.0, -6.0)), pull], "upper": turned}
+    expected, expected_others = (judge.inverse_dynamics(*state, wrenches) for wrenches in (loads, others))
     narrow = robot.with_precision("single").inverse_dynamics(*state, loads)
     assert narrow.dtype == np.float32
     assert np.allclose(narrow, expected, rtol=1e-5, atol=1e-5)
+    assert np.allclose(robot.inverse_dynamics(*state, loads), expected, rtol=1e-13, atol=1e-13)
+    if len(batch) < 2:
+        monkeypatch.setattr(kt.Robot, "_run_checked", None)  # from the second call on nothing is computed in Python
+    assert np.allclose(robot.inverse_dynamics(*state, loads), expected, rtol=1e-13, atol=1e-13)
+    assert np.allclose(robot.inverse_dynamics(*state, others), expected_others, rtol=1e-13, atol=1e-13)
+    out = np.empty((*batch, 2))
+    assert robot.inverse_dynamics(*state, others, out=out) is out
+    assert np.allclose(out, expected_others, rtol=1e-13, atol=1e-13)
+
+
+def test_arguments_by_name_and_options_go_straight_too(monkeypatch):
+    robot = arm()
+    q, v, a = given("qva", ())
+    expected = robot.inverse_dynamics(q, v, a), robot.forward_dynamics(q, v, a, method="composite_body")
+    monkeypatch.setattr(kt.Robot, "_run_checked", None)
+    assert np.array_equal(robot.inverse_dynamics(q=q, v=v, a=a), expected[0])
+    assert np.array_equal(robot.forward_dynamics(q, v, a, method="composite_body"), expected[1])
+
+
+def test_batches_of_wrenches_that_do_not_fit_are_named():
+    batches = kt.Wrench(force=np.zeros((2, 3)), moment=np.zeros((4, 3)))
+    with pytest.raises(kt.ShapeError, match=r"force of wrench 0, on 'lower': \(2,\), moment of wrench 0.*: \(4,\)"):
+        arm().inverse_dynamics([0.1, 0.2], [0.0, 0.0], [0.0, 0.0], {"lower": batches})
 
 
 # ------------------------------------------------------------------ functions of one's own

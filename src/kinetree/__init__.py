@@ -50,8 +50,9 @@ from .model.joints import (
 from .model.mass import MassProperties
 from .model.pose import Pose
 from .model.tree import Mimic
-from .robot import Builder, Robot, Wrench
+from .robot import Builder, Robot
 from .spatial import arctan2, cos, sin, sqrt, where
+from .wrenches import Wrench
 
 if TYPE_CHECKING:
     from . import codegen, cost, errors, gallery, published, simulation, symbolic

@@ -34,6 +34,7 @@ from .errors import (
 )
 from .result_entries import SUMMARIES, Entry, entries, parts
 from .spatial import Force
+from .wrenches import each_body
 
 if TYPE_CHECKING:
     from .robot import Robot
@@ -140,7 +141,7 @@ def _check_possible(robot: Robot, name: str, options: dict[str, Any]) -> None:
 
 def trace_algorithm(robot: Robot, name: str, options: Mapping[str, Any], wrenches: bool = False) -> Traced:
     """The graph of an algorithm; with ``wrenches`` six more inputs per body, its moment and force."""
-    loaded = tuple(range(len(robot.body_names))) if wrenches and find(name).loads else ()
+    loaded = each_body(robot.model) if wrenches and find(name).loads else ()
     try:
         return Compiler(robot.model).trace(name, options, loaded)
     except ZeroDivisionError:

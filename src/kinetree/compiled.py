@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import math
-import threading
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property, lru_cache
+from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .algorithms.passes import each, positions, total
-from .arrays import flatten, pack
+from .arrays import flatten, pack, split
 from .catalogue import CONFIGURATIONS, PRODUCTS, TABLES, Algorithm, find
 from .engine import cache, machine
 from .engine.columns import SymmetricKernel
@@ -22,6 +22,7 @@ from .engine.entry import Entry, available
 from .engine.graph import TooLong
 from .engine.implicit import Equation, ImplicitKernel
 from .engine.kernel import Kernel, RolledKernel, Traced, trace
+from .engine.making import MAKING, made_once
 from .engine.sandwich import SandwichKernel
 from .engine.separable import Branches, SeparableKernel
 from .errors import CompileError, KinetreeWarning, SingularError, callers_level
@@ -30,7 +31,8 @@ from .model.joints import Custom
 from .model.tree import BASE, Link, Model
 from .progress import in_steps
 from .schedule import roll
-from .spatial import Force, Scalar, ldl, ldl_inverse, where
+from .spatial import Force, Matrix3, MatrixRotation, Scalar, Transform, Vec3, ldl, ldl_inverse, where
+from .wrenches import NOTHING, Attachment, Given, each_body, on_bodies, poses_at
 
 LARGEST_UNROLLED = 110
 """Bodies up to which a robot becomes straight-line code; larger ones become loops."""
@@ -106,7 +108,7 @@ def _fingerprint() -> str:
     """Changes whenever the algorithms do, so that stale code is never used."""
     root = Path(__file__).parent
     files = sorted(p for folder in ("algorithms", "engine", "model", "spatial") for p in (root / folder).rglob("*.py"))
-    files += [root / "arrays.py", root / "catalogue.py", root / "compiled.py"]
+    files += [root / "arrays.py", root / "catalogue.py", root / "compiled.py", root / "wrenches.py"]
     return cache.digest(*(p.read_bytes() for p in files))
 
 
@@ -125,27 +127,27 @@ class Compiler:
         self.single_precision = single_precision
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
         self._too_long: set[tuple[str, str]] = set()
-        self._lock = threading.Lock()
 
-    @cached_property
+    @made_once
     def _model_key(self) -> str | None:
         if any(isinstance(j.kind, Custom) for j in self.tree.joints):
             return None  # a user's function has no name that a file could be found by
         return cache.digest(repr(self.tree), _fingerprint())
 
-    def kernel(self, name: str, options: Mapping[str, Any] | None = None, loaded: tuple[int, ...] = ()) -> Kernel:
-        """The kernel of an algorithm; ``loaded`` are the bodies that external forces act on.
-
-        With loads the kernel takes one more vector: six numbers per loaded body.
-        """
+    def kernel(
+        self, name: str, options: Mapping[str, Any] | None = None, attachments: tuple[Attachment, ...] = ()
+    ) -> Kernel:
+        """The kernel of an algorithm; with ``attachments`` it takes one more vector, the numbers of the wrenches."""
         chosen = tuple(sorted((options or {}).items()))
-        key = (name, chosen, loaded)
-        with self._lock:
-            kernel = self._kernels.pop(key, None) or self._make(find(name), dict(chosen), loaded)
-            if self.rolled and name in FRAMED:
-                self._forget_frames()
-            self._kernels[key] = kernel  # the latest come last
-            return kernel
+        key = (name, chosen, attachments)
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            with MAKING:
+                kernel = self._kernels.get(key) or self._make(find(name), dict(chosen), attachments)
+                if self.rolled and name in FRAMED:
+                    self._forget_frames()
+                self._kernels[key] = kernel
+        return kernel
 
     def _forget_frames(self) -> None:
         """Keep few of the loops of frames: each has a schedule and a work area as long as the path to its frame."""
@@ -153,32 +155,36 @@ class Compiler:
         for key in framed[: 1 - MOST_FRAMES]:
             del self._kernels[key]
 
-    def _make(self, algorithm: Algorithm, options: Mapping[str, Any], loaded: tuple[int, ...]) -> Kernel:
-        lengths = algorithm.lengths(self.tree) + ((6 * len(loaded),) if loaded else ())
+    def _make(self, algorithm: Algorithm, options: Mapping[str, Any], attachments: tuple[Attachment, ...]) -> Kernel:
+        lengths = self._lengths(algorithm, attachments)
         shape = algorithm.shape(self.tree, options)
         if self._loops(algorithm.name, options):
-            if loaded and len(loaded) < len(self.tree.bodies):
+            if attachments not in ((), each_body(self.tree)):
                 raise TooLong  # another thread gave the straight-line code up since our loads were gathered
-            return self._make_rolled(algorithm, options, lengths, shape, bool(loaded))
+            return self._make_rolled(algorithm, options, lengths, shape, bool(attachments))
         key = None
         if self._model_key is not None:
-            key = cache.digest(self._model_key, algorithm.name, repr(options), repr(loaded))
+            key = cache.digest(self._model_key, algorithm.name, repr(options), repr(attachments))
         return Kernel(
             f"{algorithm.name} of {self.tree.name!r}",
-            lambda: self.trace(algorithm.name, options, loaded, LONGEST_CODE),
+            lambda: self.trace(algorithm.name, options, attachments, LONGEST_CODE),
             lengths,
             shape,
             key,
-            algorithm.inputs + (("wrenches",) if loaded else ()),
+            algorithm.inputs + (("wrenches",) if attachments else ()),
             self.single_precision,
         )
 
-    @cached_property
+    def _lengths(self, algorithm: Algorithm, attachments: Sequence[Attachment]) -> tuple[int, ...]:
+        """How many numbers each argument has."""
+        return algorithm.lengths(self.tree) + ((sum(a.size for a in attachments),) if attachments else ())
+
+    @made_once
     def _hinged(self) -> tuple[Model, list[int]]:
         """The tree with Cardan and Euler-angle joints as hinges in a row, and where each body went."""
         return expand_in_order(self.tree)
 
-    @cached_property
+    @made_once
     def rolled(self) -> bool:
         """Whether this tree is too large to be unrolled."""
         return len(self.tree.bodies) > LARGEST_UNROLLED
@@ -290,7 +296,7 @@ class Compiler:
         """
         method = _method(options)
         form = (name, method)
-        with self._lock:
+        with MAKING:
             if form in self._too_long:
                 return
             self._too_long.add(form)
@@ -309,27 +315,29 @@ class Compiler:
         self,
         name: str,
         options: Mapping[str, Any] | None = None,
-        loaded: tuple[int, ...] = (),
+        attachments: tuple[Attachment, ...] = (),
         most_nodes: float = math.inf,
     ) -> Traced:
         """The graph of an algorithm."""
         algorithm = find(name)
-        lengths = algorithm.lengths(self.tree) + ((6 * len(loaded),) if loaded else ())
+        lengths = self._lengths(algorithm, attachments)
 
         tree, place = self._hinged if name in CHEAPER_HINGED else (self.tree, list(range(len(self.tree.bodies))))
 
         def compute(*vectors: Sequence[Scalar]) -> Any:
             if not algorithm.loads:
                 return algorithm.function(tree, *vectors, **(options or {}))
-            state, six = vectors[: len(algorithm.inputs)], vectors[-1]
+            state = vectors[: len(algorithm.inputs)]
             loads: list[Force | None] = [None] * len(tree.bodies)
-            for k, body in enumerate(loaded):
-                loads[place[body]] = Force.of(six[6 * k : 6 * k + 6])
+            if attachments:
+                pose = poses_at(self.tree, state[algorithm.inputs.index("q")])
+                for body, force in enumerate(on_bodies(self.tree, attachments, vectors[-1], pose)):
+                    loads[place[body]] = force
             return algorithm.function(tree, *state, loads, **(options or {}))
 
         return trace(compute, lengths, flatten, most_nodes)
 
-    @cached_property
+    @made_once
     def guard(self) -> Kernel | None:
         """A small kernel of q that is positive where a quaternion is not of unit length or gimbal lock is near."""
         if not any(j.kind.quaternion or _has_gimbal(j.kind) for j in self.tree.joints if not j.mimic):
@@ -355,42 +363,64 @@ class Compiler:
         return self.guard is not None and bool(np.any(_run(self.guard, q) > 0.0))
 
     def entry(
-        self, name: str, options: Mapping[str, Any] | None, fallback: Callable[..., Any], doc: str
-    ) -> Entry | None:
+        self, name: str, options: Mapping[str, Any] | None, fallback: Callable[..., Any], doc: str,
+        attachments: tuple[Attachment, ...] = (),
+    ) -> Entry | None:  # fmt: skip
         """A built-in function for the plain form of an algorithm; None where that cannot be."""
         if name not in DIRECT + WITH_OPTIONS or self.single_precision or not available():
             return None
         if self.rolled or self._loops(name, options):  # the check of large configurations is a loop, too
             return None
-        kernel = self.kernel(name, options)
+        kernel = self.kernel(name, options, attachments)
         try:
             return Entry.make(kernel, fallback, name, doc, self.guard)
         except machine.CompilationError as problem:
             raise CompileError(f"compiling the entry point of {kernel.name} failed: {problem}") from None
 
     def __call__(
-        self, name: str, options: Mapping[str, Any] | None, arrays: Sequence[np.ndarray], loads: dict[int, np.ndarray],
+        self, name: str, options: Mapping[str, Any] | None, arrays: Sequence[np.ndarray], given: Given,
         out: np.ndarray | None, threads: int,
     ) -> np.ndarray:  # fmt: skip
         """Evaluate; raises :class:`TooLong` if the code would be that and there is no other."""
-        loaded = tuple(sorted(loads))
-        if loaded and self._loops(name, options):  # a loop treats all bodies alike
-            loaded = tuple(range(len(self.tree.bodies)))
-        six = []
-        if loaded:
-            batch = np.broadcast_shapes(*(load.shape[:-1] for load in loads.values()))
-            all_loads = np.zeros((*batch, len(loaded), 6))
-            for place, body in enumerate(loaded):
-                if body in loads:
-                    all_loads[..., place, :] = loads[body]
-            six = [all_loads.reshape(*batch, -1)]
+        attachments, numbers = given.attachments, given.numbers
+        if numbers is not None and self._loops(name, options):  # a loop treats all bodies alike
+            attachments, numbers = each_body(self.tree), self._on_all_bodies(given, arrays[0])
+        vectors = arrays if numbers is None else [*arrays, numbers]
         try:
-            return _run(self.kernel(name, options, loaded), *arrays, *six, out=out, threads=threads)
+            return _run(self.kernel(name, options, attachments), *vectors, out=out, threads=threads)
         except TooLong:
             self.give_up(name, options)
             if not self.handles(name, options):
                 raise
-            return self(name, options, arrays, loads, out, threads)
+            return self(name, options, arrays, given, out, threads)
+
+    def _on_all_bodies(self, given: Given, q: np.ndarray) -> np.ndarray:
+        """Six numbers for every body, (..., 6 bodies)."""
+        assert given.numbers is not None
+        if given.attachments == each_body(self.tree):
+            return given.numbers
+        forces = on_bodies(self.tree, given.attachments, split(given.numbers), self.poses_at(q))
+        batch = np.broadcast_shapes(q.shape[:-1], given.numbers.shape[:-1])
+        return pack([x for force in forces for x in force or [0.0] * 6], batch)
+
+    def poses_at(self, q: np.ndarray) -> Callable[[str], Transform]:
+        """Poses of frames at a configuration, by machine code where there is any."""
+        by_recursion = poses_at(self.tree, split(q))
+
+        def pose(name: str) -> Transform:
+            options = {"frame": name}
+            if self.handles("pose", options):
+                with suppress(TooLong):
+                    return _as_transform(self("pose", options, [q], NOTHING, None, 1))
+            return by_recursion(name)
+
+        return pose
+
+
+def _as_transform(pose: np.ndarray) -> Transform:
+    """Homogeneous matrices (..., 4, 4) as a transform over arrays."""
+    x, y, z = (Vec3(*split(pose[..., i, :3])) for i in range(3))
+    return Transform([MatrixRotation(Matrix3(x, y, z))], Vec3(*split(pose[..., :3, 3])))
 
 
 def _method(options: Mapping[str, Any] | None) -> str:

@@ -20,7 +20,6 @@ from .algorithms import kinematics, loop_closure
 from .arrays import as_array, batch_shape, pack, split
 from .compiled import Compiler
 from .engine.count import count
-from .engine.entry import Entry
 from .errors import (
     ClosureError,
     OptionError,
@@ -36,8 +35,9 @@ from .loops import closure, rank, structure
 from .loops.mobility import Mobility, singular_directions
 from .model.describe import counted
 from .model.tree import Model
-from .robot import Array, Robot, Wrenches, _check_out
+from .robot import Array, Robot, _check_out
 from .spatial import Force, Transform, Vec3
+from .wrenches import Wrenches, gather
 
 if TYPE_CHECKING:
     from .codegen import Exported
@@ -629,32 +629,10 @@ class Mechanism(Robot):
 
         None where a pivot is exactly zero and the reference, which leaves out zeros, stops at it.
         """
-        single = all(x.ndim == 1 for x in state.values())
-        key = (name, single, *options.values())
-        entry = self._straight.get(key) if wrenches is None else None
-        if entry is not None:
-            return np.asarray(entry.function(*state.values(), threads=threads))
         try:
-            whole = self._run(name, options, wrenches=wrenches, threads=threads, **state)
+            return self._run(name, options, wrenches=wrenches, threads=threads, **state)
         except ZeroDivisionError:
             return None
-        if wrenches is None and key not in self._straight and self._compiler is not None:
-            self._straight[key] = self._entry(name, options, tuple(state), single)
-        return whole
-
-    def _entry(self, name: str, options: dict[str, Any], inputs: tuple[str, ...], single: bool) -> Entry | None:
-        def through_python(*arrays: Any, threads: int = 1) -> Array:
-            return self._run(name, options, threads=threads, **dict(zip(inputs, arrays, strict=True)))
-
-        assert self._compiler is not None
-        entry = self._compiler.entry(name, options, through_python, name)
-        if entry is not None:
-            entry.enable_single() if single else entry.enable_batch()
-        return entry
-
-    @cached_property
-    def _straight(self) -> dict[tuple[Any, ...], Entry | None]:
-        return {}
 
     @property
     def _least_quality(self) -> float:
@@ -844,8 +822,9 @@ class Mechanism(Robot):
 
     def _body_loads(self, wrenches: Wrenches, q: Array) -> Array:
         with np.errstate(all="ignore"):
-            loads, arrays = self._loads(wrenches, q)
-            batch = batch_shape(q=(q, 1), **arrays)
+            given = gather(self.model, wrenches)
+            loads = self._loads(given, q)
+            batch = batch_shape(q=(q, 1), **({} if given.numbers is None else {"wrenches": (given.numbers, 1)}))
             return pack([[0.0] * 6 if f is None else list(f) for f in loads], batch)
 
     # ---------------------------------------------------------------- forward dynamics

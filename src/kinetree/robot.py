@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .algorithms import centroidal, jacobian, kinematics, singular
+from .algorithms import centroidal, jacobian, singular
 from .arrays import as_array, batch_shape, pack, split
 from .catalogue import CONFIGURATIONS, FORWARD_METHODS, find
 from .compiled import (
@@ -46,8 +46,9 @@ from .model.mass import MassProperties, require_mass_properties
 from .model.pose import Pose
 from .model.tree import BASE, Body, Frame, Joint, Model, check_gravity
 from .progress import in_steps
-from .spatial import Force, Matrix3, MatrixRotation, Transform, Vec3
+from .spatial import Force
 from .wrench_derivatives import world_stiffness
+from .wrenches import NOTHING, Given, Wrench, Wrenches, each_wrench, gather, on_bodies, poses_at
 
 if TYPE_CHECKING:
     from .codegen import Exported
@@ -63,50 +64,6 @@ BACKENDS = ("compiled", "reference")
 
 _EVERYDAY = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_force", "gravity_force")
 """What is compiled ahead of time if nothing else is asked for."""
-
-
-@dataclass(frozen=True, eq=False)
-class Wrench:
-    """A force and a moment that act on a body from outside.
-
-    Parameters
-    ----------
-    force, moment : array_like, shape (..., 3)
-        In newtons and newton metres.
-    point : array_like, shape (..., 3)
-        Where the force acts; by default the origin of the frame it is applied to.
-    axes : {"body", "world"}
-        The axes that ``force`` and ``moment`` are given along.
-    point_axes : {"body", "world"}
-        Whether ``point`` is fixed in the frame or given in world coordinates.
-
-    Examples
-    --------
-    Ten newtons downwards at a tool that sticks out 0.1 m:
-
-    >>> push = Wrench(force=(0, 0, -10), point=(0, 0, 0.1), axes="world")
-    """
-
-    force: ArrayLike = (0.0, 0.0, 0.0)
-    moment: ArrayLike = (0.0, 0.0, 0.0)
-    point: ArrayLike = (0.0, 0.0, 0.0)
-    axes: str = "body"
-    point_axes: str = "body"
-
-    def __post_init__(self) -> None:
-        for name in ("axes", "point_axes"):
-            if getattr(self, name) not in ("body", "world"):
-                raise OptionError(f"{name} must be 'body' or 'world', not {getattr(self, name)!r}")
-        for name in ("force", "moment", "point"):
-            try:
-                given = np.asarray(getattr(self, name))
-            except (TypeError, ValueError):  # symbols, or rows of different lengths: told where it is used
-                continue
-            if given.dtype.kind != "O" and given.shape[-1:] != (3,):
-                raise ShapeError(f"{name} must have shape (..., 3), x, y and z; got {getattr(self, name)!r}")
-
-
-Wrenches = Mapping[str, Any] | ArrayLike | None
 
 
 class Robot(LoopMethods):
@@ -509,7 +466,7 @@ class Robot(LoopMethods):
             Homogeneous matrices.
         """
         self.model.frame(frame)
-        return self._run_directly("pose", {"frame": frame}, out, threads, q=q)
+        return self._run("pose", {"frame": frame}, out=out, threads=threads, q=q)
 
     def velocity(
         self,
@@ -527,7 +484,7 @@ class Robot(LoopMethods):
         """
         _check_axes(axes)
         self.model.frame(frame)
-        return self._run_directly("velocity", {"frame": frame, "axes": axes}, out, threads, q=q, v=v)
+        return self._run("velocity", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q, v=v)
 
     def acceleration(
         self,
@@ -551,7 +508,7 @@ class Robot(LoopMethods):
         if axes == "world" and classical:
             raise OptionError("a classical acceleration belongs to the frame's own origin: use 'body' or 'aligned'")
         options = {"frame": frame, "axes": axes, "classical": classical}
-        return self._run_directly("acceleration", options, out, threads, q=q, v=v, a=a)
+        return self._run("acceleration", options, out=out, threads=threads, q=q, v=v, a=a)
 
     def point_position(self, q: ArrayLike, frame: str, point: ArrayLike) -> Array:
         """World coordinates of a point given in a frame's coordinates."""
@@ -601,7 +558,7 @@ class Robot(LoopMethods):
         """
         _check_axes(axes)
         self.model.frame(frame)
-        return self._run_directly("jacobian", {"frame": frame, "axes": axes}, out, threads, q=q)
+        return self._run("jacobian", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q)
 
     def jacobian_rate(
         self,
@@ -616,7 +573,7 @@ class Robot(LoopMethods):
         """Time derivative of :meth:`jacobian` along ``v``."""
         _check_axes(axes)
         self.model.frame(frame)
-        return self._run_directly("jacobian_rate", {"frame": frame, "axes": axes}, out, threads, q=q, v=v)
+        return self._run("jacobian_rate", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q, v=v)
 
     def point_jacobian(self, q: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)) -> Array:
         """The 3 x nv matrix that maps ``v`` to the velocity of a point fixed in a frame, along world axes."""
@@ -652,7 +609,7 @@ class Robot(LoopMethods):
             raise OptionError(f"about must be 'com' or 'origin', not {about!r}")
         if about == "com":
             self._need_mass("; momentum(q, v, about='origin') needs none")
-        return self._run_directly("momentum", {"about": about}, out, threads, q=q, v=v)
+        return self._run("momentum", {"about": about}, out=out, threads=threads, q=q, v=v)
 
     def momentum_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Rate of the momentum about the centre of mass: the external force and moment it takes, gravity included."""
@@ -662,7 +619,7 @@ class Robot(LoopMethods):
     def centroidal_momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """The 6 x nv matrix A with momentum = A v, about the centre of mass."""
         self._need_mass()
-        return self._run_directly("centroidal_momentum_matrix", {}, out, threads, q=q)
+        return self._run("centroidal_momentum_matrix", {}, out=out, threads=threads, q=q)
 
     def centroidal_momentum_matrix_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Time derivative of :meth:`centroidal_momentum_matrix` along ``v``."""
@@ -992,10 +949,7 @@ class Robot(LoopMethods):
 
     def _three(self, name: str, wrenches: Wrenches, out: Array | None, threads: int, **state: Any) -> list[Array]:
         """Three matrices that are computed together, in one array."""
-        if wrenches is None:
-            three = self._run_directly(name, {}, out, threads, **state)
-        else:
-            three = self._run(name, wrenches=wrenches, out=out, threads=threads, **state)
+        three = self._run(name, wrenches=wrenches, out=out, threads=threads, **state)
         return [three[..., k, :, :] for k in range(3)]
 
     def _friction_slope(self, v: ArrayLike) -> Array:
@@ -1014,14 +968,8 @@ class Robot(LoopMethods):
 
     def _held_by_the_world(self, wrenches: Any) -> list[tuple[str, Wrench]]:
         """Wrenches that change, seen from their bodies, when the bodies move."""
-        found: list[tuple[str, Wrench]] = []
-        for name, given in wrenches.items() if isinstance(wrenches, Mapping) else ():
-            if self.model.frame(name).body == BASE:
-                continue
-            for item in given if isinstance(given, (list, tuple)) and _has_wrench(given) else [given]:
-                if isinstance(item, Wrench) and "world" in (item.axes, item.point_axes):
-                    found.append((name, item))
-        return found
+        every = each_wrench(self.model, wrenches) if isinstance(wrenches, Mapping) else []
+        return [(name, item) for name, item in every if isinstance(item, Wrench) and item.is_held_by_the_world]
 
     # ---------------------------------------------------------------- matrices
 
@@ -1147,46 +1095,44 @@ class Robot(LoopMethods):
         threads: int = 1,
         **state: Any,
     ) -> Array:
-        """Check the arguments of an algorithm of the catalogue, evaluate it, and put the batch in front."""
-        algorithm = find(name)
+        """Evaluate an algorithm of the catalogue; from the second call of a form on straight by machine code."""
+        given = gather(self.model, wrenches)
         options = dict(options or {})
+        entry = self._entries.get((name, tuple(options.values()), given.attachments))
+        if entry is None:
+            return self._run_checked(name, options, given, out, threads, state)
+        vectors = (*state.values(), given.numbers) if given.attachments else state.values()
+        if out is None:
+            return np.asarray(entry.function(*vectors, threads=threads))
+        return np.asarray(entry.function(*vectors, out=out, threads=threads))
+
+    def _run_checked(
+        self, name: str, options: dict[str, Any], given: Given, out: Array | None, threads: int, state: dict[str, Any]
+    ) -> Array:
+        """Check the arguments of an algorithm, evaluate it, and put the batch in front."""
+        algorithm = find(name)
         _check_threads(threads)
         arrays = {key: self._argument(key, value) for key, value in state.items()}
         shapes = {key: (array, 1) for key, array in arrays.items()}
-        loads: list[Force | None] = [None] * len(self.model.bodies)
+        if given.numbers is not None:
+            shapes["wrenches"] = (given.numbers, 1)
         with np.errstate(all="ignore"):
-            if algorithm.loads:
-                loads, extra = self._loads(wrenches, arrays["q"])
-                shapes.update(extra)
             batch = batch_shape(**shapes)
             _check_out(out, (*batch, *algorithm.shape(self.model, options)))
             real = not any(np.iscomplexobj(a) for a, _ in shapes.values())
             if real and self._compiler is not None and self._compiler.handles(name, options):
-                packed = {
-                    i: pack(f, np.broadcast_shapes(*map(np.shape, f))) for i, f in enumerate(loads) if f is not None
-                }
                 with suppress(TooLong):
-                    result = self._compiler(name, options, list(arrays.values()), packed, out, threads)
-                    if not packed:
-                        self._go_direct(name, options, batch)
+                    result = self._compiler(name, options, list(arrays.values()), given, out, threads)
+                    self._go_direct(name, options, given, batch)
                     return result
             scalars: list[Any] = [split(array) for array in arrays.values()]
             if algorithm.loads:
-                scalars.append(loads)
+                scalars.append(self._loads(given, arrays["q"]))
             result = pack(algorithm.function(self.model, *scalars, **options), batch)
         if out is None:
             return result.astype(np.float32) if real and self.precision == "single" else result
         out[...] = result
         return out
-
-    def _run_directly(self, name: str, options: dict[str, Any], out: Array | None, threads: int, **state: Any) -> Array:
-        """As :meth:`_run`, but from the second call on without Python code between here and the kernel."""
-        entry = self._entries.get((name, *options.values()))
-        if entry is None:
-            return self._run(name, options, out=out, threads=threads, **state)
-        if out is None:
-            return np.asarray(entry.function(*state.values(), threads=threads))
-        return np.asarray(entry.function(*state.values(), out=out, threads=threads))
 
     @cached_property
     def _compiler(self) -> Compiler | None:
@@ -1194,30 +1140,31 @@ class Robot(LoopMethods):
             return None
         return Compiler(self.model, self.precision == "single")
 
-    def _go_direct(self, name: str, options: dict[str, Any], batch: tuple[int, ...]) -> None:
-        """After a first call through Python, let plain calls of this form go straight to machine code."""
-        if self._compiler is not None and name in WITH_OPTIONS:
-            key = (name, *options.values())
-            self._compute_directly(key, name, options, self._plainly(name, options), batch)
-        usual = options in ({}, {"method": "articulated_body"})
-        if name not in DIRECT or not usual or self._compiler is None:
+    def _go_direct(self, name: str, options: dict[str, Any], given: Given, batch: tuple[int, ...]) -> None:
+        """After a first call through Python, let calls of this form go straight to machine code."""
+        if self._compiler is None or name not in DIRECT + WITH_OPTIONS:
+            return
+        key = (name, tuple(options.values()), given.attachments)
+        self._compute_directly(key, name, options, self._plainly(name, options, given), given, batch)
+        if name not in DIRECT or given.attachments or options not in ({}, {"method": "articulated_body"}):
             return
         method = getattr(type(self), name)
         if method is not getattr(Robot, name):
             return  # a subclass wants to be asked every time
-        entry = self._compute_directly(name, name, options, method.__get__(self), batch)
+        entry = self._compute_directly(name, name, options, method.__get__(self), NOTHING, batch)
         if entry is not None:
             self.__dict__[name] = entry.function
 
     def _compute_directly(
-        self, key: Any, name: str, options: dict[str, Any], through_python: Callable[..., Any], batch: tuple[int, ...]
-    ) -> Entry | None:
+        self, key: Any, name: str, options: dict[str, Any], through_python: Callable[..., Any], given: Given,
+        batch: tuple[int, ...],
+    ) -> Entry | None:  # fmt: skip
         """A function that goes straight to machine code, now for this kind of batch, too; None where there is none."""
         assert self._compiler is not None
         entries = self._entries  # asked for once: another thread may just be making them, too
         if key not in entries:
             doc = through_python.__doc__ or ""
-            entries[key] = self._compiler.entry(name, options, through_python, doc)
+            entries[key] = self._compiler.entry(name, options, through_python, doc, given.attachments)
         entry = entries[key]
         if entry is not None and batch:
             entry.enable_batch()
@@ -1225,12 +1172,14 @@ class Robot(LoopMethods):
             entry.enable_single()
         return entry
 
-    def _plainly(self, name: str, options: dict[str, Any]) -> Callable[..., Array]:
-        """An algorithm as a function of its plain arguments."""
+    def _plainly(self, name: str, options: dict[str, Any], form: Given) -> Callable[..., Array]:
+        """An algorithm as a function of its plain arguments, the numbers of its wrenches last."""
         inputs = find(name).inputs
 
-        def compute(*state: Any, out: Array | None = None, threads: int = 1) -> Array:
-            return self._run(name, options, out=out, threads=threads, **dict(zip(inputs, state, strict=True)))
+        def compute(*vectors: Any, out: Array | None = None, threads: int = 1) -> Array:
+            given = Given(form.attachments, vectors[-1]) if form.attachments else NOTHING
+            state = dict(zip(inputs, vectors, strict=not form.attachments))
+            return self._run_checked(name, options, given, out, threads, state)
 
         return compute
 
@@ -1296,7 +1245,7 @@ class Robot(LoopMethods):
             self._compiler.give_up(name, options)
             self._prepare(name, options, batch)
             return
-        self._go_direct(name, options, (1,) if batch else ())
+        self._go_direct(name, options, NOTHING, (1,) if batch else ())
 
     def _argument(self, name: str, value: Any) -> Array:
         if name in CONFIGURATIONS:
@@ -1358,54 +1307,13 @@ class Robot(LoopMethods):
     def _gimbals(self) -> list[Joint]:
         return [j for j in self.model.joints if not j.mimic and j.kind.singularity([0.3] * j.kind.nq) is not None]
 
-    def _loads(self, wrenches: Any, q: Array) -> tuple[list[Force | None], dict[str, tuple[Array, int]]]:
-        """One force per body in body coordinates, and the arrays they came from."""
-        loads: list[Force | None] = [None] * len(self.model.bodies)
-        arrays: dict[str, tuple[Array, int]] = {}
-        if wrenches is None:
-            return loads, arrays
-        if not isinstance(wrenches, Mapping):
-            if isinstance(wrenches, Wrench) or (isinstance(wrenches, (list, tuple)) and _has_wrench(wrenches)):
-                example = self.model.bodies[-1].name if loads else "body"
-                raise ShapeError(f"wrenches come with the body or frame they act on: {{{example!r}: Wrench(...)}}")
-            array = as_array(wrenches, (len(loads), 6), "wrenches", "one row per body; or give a mapping")
-            arrays["wrenches"] = (array, 2)
-            return [Force.of(split(array[..., i, :])) for i in range(len(loads))], arrays
-        poses = self._poses_at(q)
-        for name, given in wrenches.items():
-            frame = self.model.frame(name)
-            if frame.body == BASE:
-                continue  # the ground takes it
-            for k, item in enumerate(given if isinstance(given, (list, tuple)) and _has_wrench(given) else [given]):
-                if not isinstance(item, Wrench):
-                    array = as_array(item, (6,), f"the wrench on {name!r}", "moment, then force")
-                    arrays[f"wrench on {name} {k}"] = (array, 1)
-                    at_frame = Force.of(split(array))
-                else:
-                    parts = {
-                        p: as_array(getattr(item, p), (3,), f"{p} on {name!r}") for p in ("force", "moment", "point")
-                    }
-                    arrays.update({f"{p} on {name} {k}": (array, 1) for p, array in parts.items()})
-                    in_world = "world" in (item.axes, item.point_axes)
-                    at_frame = _at_frame_origin(item, parts, poses(name) if in_world else Transform())
-                load = frame.pose.spatial().force_to_parent(at_frame)
-                present = loads[frame.body]
-                loads[frame.body] = load if present is None else present + load
-        return loads, arrays
-
-    def _poses_at(self, q: Array) -> Callable[[str], Transform]:
-        """Poses of frames at a configuration that has been checked, by machine code where there is any."""
-        compiler = None if np.iscomplexobj(q) else self._compiler
-        posed: list[kinematics.Posed] = []
-
-        def pose(name: str) -> Transform:
-            if compiler is not None and compiler.handles("pose"):
-                with suppress(TooLong):
-                    return _as_transform(compiler("pose", {"frame": name}, [q], {}, None, 1))
-            posed[:] = posed or kinematics.poses(self.model, split(q))
-            return kinematics.of_frame(self.model, name, posed)[2]
-
-        return pose
+    def _loads(self, given: Given, q: Array) -> list[Force | None]:
+        """One force per body in body axes, at a configuration that has been checked."""
+        if given.numbers is None:
+            return [None] * len(self.model.bodies)
+        by_machine_code = self._compiler is not None and not np.iscomplexobj(q)
+        pose = self._compiler.poses_at(q) if by_machine_code and self._compiler else poses_at(self.model, split(q))
+        return on_bodies(self.model, given.attachments, split(given.numbers), pose)
 
     def _need_mass(self, advice: str = "") -> None:
         if self.mass == 0.0:
@@ -1482,26 +1390,6 @@ def _part_along(s: Array, f: Array) -> Array:
     finite = np.isfinite(gram).all(axis=(-1, -2), keepdims=True)
     inverse = np.linalg.pinv(np.where(finite, gram, 0.0), rcond=1e-12, hermitian=True)
     return np.asarray((s @ (inverse @ (st @ f[..., None])))[..., 0])
-
-
-def _as_transform(pose: Array) -> Transform:
-    """Homogeneous matrices (..., 4, 4) as a transform over arrays."""
-    x, y, z = (Vec3(*split(pose[..., i, :3])) for i in range(3))
-    return Transform([MatrixRotation(Matrix3(x, y, z))], Vec3(*split(pose[..., :3, 3])))
-
-
-def _at_frame_origin(wrench: Wrench, parts: dict[str, Array], world: Transform) -> Force:
-    """A wrench in a frame's own axes at its own origin; ``world`` is the frame's pose."""
-    force, moment, point = (Vec3(*split(parts[p])) for p in ("force", "moment", "point"))
-    if wrench.axes == "world":
-        force, moment = world.unrotate(force), world.unrotate(moment)
-    if wrench.point_axes == "world":
-        point = world.unrotate(point - world.translation)
-    return Force(moment + point.cross(force), force)
-
-
-def _has_wrench(items: Sequence[Any]) -> bool:
-    return any(isinstance(item, Wrench) for item in items)
 
 
 def _first(mask: Array) -> Any:

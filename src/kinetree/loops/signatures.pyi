@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..mechanism import ConstraintForces, Mechanism
-from ..robot import Robot, Wrenches
+from ..robot import Robot
+from ..wrenches import Wrenches
 from .mobility import Mobility
 from .platform import Platform
 

@@ -17,6 +17,7 @@ from ..arrays import pack, split
 from ..compiled import LARGEST_UNROLLED, _fingerprint, supported
 from ..engine import cache, machine
 from ..engine.kernel import Kernel, Traced, trace
+from ..engine.making import MAKING
 from ..errors import CompileError
 from ..robot import Robot
 
@@ -25,8 +26,6 @@ Law = Callable[..., list[Any]]
 
 _MADE: dict[str, Any] = {}
 """Kernels of this process by the digest of what they were made from."""
-
-_MAKING = threading.RLock()
 
 MOST_KEPT = 100
 """Kernels that are kept for the next simulation with the same laws."""
@@ -55,7 +54,7 @@ def kernel_of(name: str, traced: Traced, argument_names: tuple[str, ...]) -> Ker
 def once(content: str, make: Callable[[str], Any]) -> Any:
     """A kernel with this content: one made before, or a new one; ``make`` gets the key it is kept on disk under."""
     key = cache.digest(_fingerprint(), content)
-    with _MAKING:  # another thread may be about to drop this very kernel, or to make the same one
+    with MAKING:  # another thread may be about to drop this very kernel, or to make the same one
         made = _MADE.get(key)
         if made is None:
             if len(_MADE) >= MOST_KEPT:
