@@ -58,6 +58,25 @@ def test_no_advice_where_the_base_cannot_be_lifted():
         kt.simulate(robot, time=0.001, ground=ground())
 
 
+def test_a_mechanism_is_lifted_with_its_loops_closed():
+    """Where loops are in the leg the base can be lifted, where they go through the ground it cannot."""
+
+    def made(host):
+        b = kt.Builder("legs").body("trunk", "base", kt.Free(), joint_name="root", mass=4.0, inertia=(0.1, 0.1, 0.05))
+        for name, x in (("left", 0.0), ("right", 0.2)):
+            b.body(name, "trunk", kt.Revolute("y"), position=(x, 0, 0), mass=0.5, com=(0, 0, -0.2), actuated=False)
+        place = (0, 0, -0.4)
+        b.loop("rod", "left", host, kt.Distance(0.2 if host == "right" else 0.4), placement=place,
+               seat=place if host == "right" else (0.0, 0.0, 0.0))  # fmt: skip
+        return b.frame("foot", "left", position=(0, 0, -0.4)).build()
+
+    robot = made("right")
+    name, place, value = find_sunken(robot, [ground("foot")], robot.neutral()).lift
+    assert (name, value) == (robot.q_names[place], pytest.approx(0.4))
+    robot = made("base")
+    assert find_sunken(robot, [ground("foot")], robot.neutral()).lift is None
+
+
 def test_of_a_batch_the_worst_is_told():
     robot = hopper()
     q = np.repeat(robot.neutral()[None], 4, axis=0)

@@ -110,7 +110,7 @@ def _gaps(robot: Robot, grounds: Sequence[Any], q: Array) -> Iterator[tuple[Any,
 def _lift(robot: Robot, grounds: Sequence[Any], q: Array) -> tuple[str, int, float] | None:
     """The last coordinate of the base's joint, upwards as a rule, at which nothing is inside the ground any more."""
     tree = robot.model
-    if len(tree.roots) != 1 or tree.loops:
+    if len(tree.roots) != 1:
         return None
     root = tree.joints[tree.roots[0]]
     if root.kind.units()[-1:] != ("m",):
@@ -126,4 +126,15 @@ def _lift(robot: Robot, grounds: Sequence[Any], q: Array) -> tuple[str, int, flo
     if not unit > now:
         return None
     value = math.ceil(1e3 * (q[place] - now / (unit - now))) / 1e3  # level or sloping: the gap grows evenly
-    return (robot.q_names[place], place, value) if least(value) >= -1e-9 else None
+    if least(value) < -1e-9 or _opens_loops(robot, q, place, value):
+        return None
+    return robot.q_names[place], place, value
+
+
+def _opens_loops(robot: Any, q: Array, place: int, value: float) -> bool:
+    """Whether loops go through the ground, so that the base cannot be lifted by itself."""
+    if not robot.model.loops:
+        return False
+    moved = q.copy()
+    moved[place] = value
+    return not np.allclose(robot.loop_gaps(moved), robot.loop_gaps(q), rtol=0.0, atol=1e-9)
