@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -118,6 +120,38 @@ def test_wrench_on_the_ground_does_nothing():
     np.testing.assert_array_equal(
         robot.inverse_dynamics(q, v, a, {"base": [1, 2, 3, 4, 5, 6]}), robot.inverse_dynamics(q, v, a)
     )
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_a_wrench_on_the_ground_is_read_like_any_other(backend):
+    """It must make sense, and its batch counts."""
+    robot, rng, q, v, a = drawn(4, 3)
+    robot = robot.with_backend(backend)
+    push = kt.Wrench(rng.standard_normal((BATCH, 3)), axes="world")
+    for load in (push, rng.standard_normal((BATCH, 6))):
+        for name in ("inverse_dynamics", "forward_dynamics", "inverse_dynamics_derivatives"):
+            alone = np.asarray(getattr(robot, name)(q[0], v[0], a[0]))
+            found = np.asarray(getattr(robot, name)(q[0], v[0], a[0], {"base": load}))
+            for lane in range(BATCH):
+                state = found[:, lane] if name.endswith("derivatives") else found[lane]
+                assert_close(state, alone, 1e-12)
+    for nonsense in ("push", None, [1.0, 2.0]):
+        with pytest.raises(kt.ShapeError, match="the wrench on 'base'"):
+            robot.inverse_dynamics(q, v, a, {"base": nonsense})
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics_derivatives", "forward_dynamics_derivatives"])
+def test_infinite_wrenches_pass_without_a_warning(name):
+    robot, rng, q, v, a = drawn(4, 3)
+    force, point = rng.standard_normal((2, BATCH, 3))
+    fine = np.asarray(getattr(robot, name)(q, v, a, {"b2": kt.Wrench(force, point=point, axes="world")}))
+    force[1], point[2, 0] = np.inf, np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = np.asarray(getattr(robot, name)(q, v, a, {"b2": kt.Wrench(force, point=point, axes="world")}))
+    assert not np.isfinite(found[0, 1]).all()
+    assert not np.isfinite(found[0, 2]).all()
+    np.testing.assert_array_equal(np.delete(found, (1, 2), 1), np.delete(fine, (1, 2), 1))
 
 
 def test_energy_is_kept_when_nothing_is_supplied():

@@ -907,7 +907,8 @@ class Robot(LoopMethods):
         if slope is not None:
             by_v[..., range(self.nv), range(self.nv)] += slope
         if turning is not None:
-            by_q -= turning
+            with np.errstate(all="ignore"):
+                by_q -= turning
         return by_q, by_v, by_a
 
     def forward_dynamics_derivatives(

@@ -36,8 +36,8 @@ def world_stiffness(robot: Any, q: Any, wrenches: Iterable[tuple[str, Any]]) -> 
     for frame, wrench in wrenches:
         jacobian = robot.jacobian(q, frame)
         pose = robot.pose(q, frame)
-        change = _change(wrench, frame, pose[..., :3, :3], pose[..., :3, 3])
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"):  # NaN and infinity pass without a word
+            change = _change(wrench, frame, pose[..., :3, :3], pose[..., :3, 3])
             total = total + np.swapaxes(jacobian, -1, -2) @ change @ jacobian
     return total
 

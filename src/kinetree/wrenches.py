@@ -100,11 +100,10 @@ def each_body(model: Model) -> tuple[Attachment, ...]:
 
 
 def each_wrench(model: Model, wrenches: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Frames and what acts there, one by one; what acts on the base is left out, the ground takes it."""
+    """Frames and what acts there, one by one."""
     found: list[tuple[str, Any]] = []
     for name, given in wrenches.items():
-        if model.frame(name).body == BASE:
-            continue
+        model.frame(name)
         several = isinstance(given, (list, tuple)) and any(isinstance(item, Wrench) for item in given)
         found += [(name, item) for item in given] if several else [(name, given)]
     return found
@@ -170,6 +169,8 @@ def on_bodies(
         own = numbers[first : first + attachment.size]
         first += attachment.size
         frame = _frame(model, attachment.frame)
+        if frame.body == BASE:
+            continue  # the ground takes it
         force = frame.pose.spatial().force_to_parent(_at_origin(attachment, own, pose))
         present = forces[frame.body]
         forces[frame.body] = force if present is None else present + force
