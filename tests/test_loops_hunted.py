@@ -312,3 +312,28 @@ def test_loops_stay_closed_however_long_the_steps(name, integrator):
     assert robot.closure_error(record.q).max() < 1e-12
     torn = np.linalg.norm((robot.loop_jacobian(record.q) @ record.v[..., None])[..., 0], axis=-1)
     assert (torn / (1 + np.linalg.norm(record.v, axis=-1))).max() < 1e-6
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_wrenches_at_a_cut_joint(backend):
+    """Its name was understood by some methods and unknown to others."""
+    robot = parallelogram().with_backend(backend)
+    rng = np.random.default_rng(3)
+    q, v = np.array([0.3, 0.3, -0.3]), np.array([1.0, 1.0, -1.0])
+    tau, a = rng.standard_normal(3), robot.accelerations(q, v, [0.7])
+    six, force = rng.standard_normal(6), rng.standard_normal(3)
+    for push, work in (
+        (six, robot.jacobian(q, "pin", "body").T @ six),
+        (kt.Wrench(force, axes="world"), robot.jacobian(q, "pin", "aligned")[3:].T @ force),
+    ):
+        for method in ("elimination", "block", "reduced"):
+            found = robot.forward_dynamics(q, v, tau, {"pin": push}, method=method)
+            np.testing.assert_allclose(found, robot.forward_dynamics(q, v, tau + work), atol=1e-11)
+        motion = np.array([1.0, 1.0, -1.0])  # that all its rods make together
+        expected = robot.inverse_dynamics(q, v, a)[0] - motion @ work
+        for options in ({}, {"friction": True}, {"weights": np.ones(3)}, {"method": "f_matrix"}):
+            assert abs(robot.inverse_dynamics(q, v, a, {"pin": push}, **options)[0] - expected) < 1e-11
+        assert abs(robot.constraint_forces(q, v, a, {"pin": push}).tau[0] - expected) < 1e-11
+        bias = robot.reduced_bias_force(q, v) - motion @ work
+        np.testing.assert_allclose(robot.reduced_bias_force(q, v, {"pin": push}), bias, atol=1e-11)
+    assert robot.tree.frame("pin") == robot.frame("pin")

@@ -166,8 +166,11 @@ class Mechanism(Robot):
 
     @cached_property
     def tree(self) -> Robot:
-        """The spanning tree: the same robot with all loops open."""
-        return Robot(replace(self.model, loops=()), backend=self.backend, precision=self.precision)
+        """The spanning tree: the same robot with all loops open; where a cut joint sat, there is a frame."""
+        opened = replace(self.model, loops=())
+        names = [loop.name for loop in self.model.loops if loop.name not in opened.frame_table]
+        frames = (*opened.frames, *(self.model.frame(name) for name in names))
+        return Robot(replace(opened, frames=frames), backend=self.backend, precision=self.precision)
 
     @cached_property
     def _exact(self) -> Mechanism:
