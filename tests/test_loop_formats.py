@@ -138,7 +138,7 @@ BAD_YAML = {
     "loops a word": (TREE[: TREE.index("loops:")] + "loops: yes\n", 12, "loops must be a list"),
     "rod without length": (TREE.replace("kind: revolute, axis: z, pre", "kind: distance, pre"), 13, "positive length"),
     "cut of a motor": (TREE + "cuts: [j1]\n", 5, "'j1' cannot be cut: it is actuated"),
-    "cut of nothing": (TREE + "cuts: [j7]\n", 14, "no joint to cut named 'j7'; did you mean"),
+    "cut of nothing": (TREE + "cuts: [j7]\n", 14, "no joint to cut named 'j7'; known: j1, j2"),
     "hanging": (TREE + "cuts: [j2, j3]\n", 6, "cutting 'j2', 'j3' leaves body 'coupler' hanging"),
     "joint without child": (BARS.replace("child: rocker, ", ""), 11, "a revolute joint needs the key 'child'"),
     "joint to nowhere": (BARS.replace("child: rocker", "child: roker"), 11, "of joint 'j3': no link named 'roker'"),
