@@ -4,7 +4,9 @@ In a change point (a parallelogram stretched out, say) loops lose a constraint. 
 whichever are chosen: all minors of K vanish with its rank.  Beside it accelerations are known to rounding divided by
 the cube of the distance only, and change without bound off the closed states, where an implicit integrator looks: its
 steps shrink to nothing.  The motion itself goes through smoothly, on the branch whose velocity it has; so it is
-followed by the polynomial through the last states, from one side to the other, and its loops are closed there.
+followed by a polynomial from one side to the other, and its loops are closed there.  The polynomial goes through
+states before the point that are found anew, with more digits and evenly spaced: an integrator's own steps shrink as
+it gets near, and those far away are too long.
 """
 
 from __future__ import annotations
@@ -21,13 +23,13 @@ Past = Sequence[tuple[float, Array]]
 """Times and states, the latest last."""
 
 STATES, FEWER = 9, 8
-"""How many of the last states the way over is made of; and those that it is judged by."""
+"""How many states the way over is made of; and those that it is judged by."""
 
 AGREEING = 1e-4
 """Part of the largest rate by which those of the path and those that forces cause may differ on the other side."""
 
 FARTHEST = 12
-"""Usual steps that the other side may be away."""
+"""Steps that the other side may be away."""
 
 
 def smooth_path(past: Past) -> Path:
@@ -49,9 +51,9 @@ def way_over(
     Parameters
     ----------
     past : sequence of (float, ndarray)
-        The states before the steps shrank.
+        States before the change point.
     step : float
-        The usual one.
+        From one to the next.
     end : float
         Of the run.
     regularity : callable
@@ -72,6 +74,12 @@ def way_over(
         if t == end or regularity(there) > before:
             return t, path
     return None
+
+
+def time_to_zero(regularity: Callable[[Array], float], y: Array, rate: Array, left: float, apart: float) -> float:
+    """When loops lose a constraint if it goes on evenly; infinite where it does not get nearer."""
+    falls = (regularity(y - apart * rate) - regularity(y + apart * rate)) / (2.0 * apart)
+    return left / falls if falls > 0.0 else np.inf
 
 
 def agree(path: Path, t: float, apart: float, rates: Array) -> bool:

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import OptionError, UnsupportedError
 from .closed_rates import rates_of
 from .closing import projector
-from .crossing import STATES, agree, way_over
+from .crossing import FARTHEST, STATES, agree, time_to_zero, way_over
 from .fault import Fault
 from .numeric import Array, Equation, State
 from .steps import NoConvergence
@@ -47,6 +47,21 @@ SHRUNK = 0.5
 
 NEARLY_SINGULAR = 0.02
 """Smallest singular value of K, as part of the largest, below which they can be."""
+
+LOST = 1e-6
+"""The same, below which rounding decides about velocities: it leaves them about 1e-16 divided by its square."""
+
+REMEMBERED = 40
+"""Steps back from which the motion towards a change point can be followed anew."""
+
+NODES_AHEAD = 1.5
+"""How far ahead a change point lies from the states that the way over it is made of, in their distances."""
+
+MORE_DIGITS = 1e-3
+"""Of tolerances: polynomials that are followed beyond their states multiply errors by about as much."""
+
+KNOWN = 1e-8
+"""What the way over is known to at best (rad, m, rad/s, m/s)."""
 
 
 class Stepper:
@@ -190,7 +205,8 @@ class ScipyStepper(Stepper):
         self.solver = self.make(self._rate, t, y, self.end, **self.options)
         self.dense: Any = None
         self.usual_step = 0.0
-        self.past: list[tuple[float, Array]] = []
+        self.past: list[tuple[float, Array]] = [(t, y)]
+        self.tried, self.most_regular = np.inf, 0.0
 
     def _rate(self, t: float, y: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -247,30 +263,71 @@ class ScipyStepper(Stepper):
 
     def _mind_change_points(self) -> None:
         """Where steps have shrunk because loops are about to lose a constraint, go over on the smooth path."""
-        step = self.t - self.t_old
+        step, y = self.t - self.t_old, self.solver.y.copy()
         self.usual_step = max(step, 0.9 * self.usual_step)
-        if step >= SHRUNK * self.usual_step:
-            self.past = [*self.past[1 - STATES :], (self.t, self.solver.y.copy())]
+        self.past = [*self.past[1 - REMEMBERED :], (self.t, y)]
+        if step >= SHRUNK * self.usual_step or (left := self._regularity()) >= NEARLY_SINGULAR:
+            self.tried = np.inf
             return
-        if self._regularity() >= NEARLY_SINGULAR:
-            return
+        self.most_regular = max(self.most_regular, left)
+        if left < self.tried:
+            if self._go_over(y, left, step):
+                return
+            self.tried = 0.5 * left  # nearer to it the way over is shorter
+        if left < LOST < 0.01 * self.most_regular and self.t < self.end:  # and did not begin there
+            raise Fault(self._diagnosis(None), self.t, self._fastest())
+
+    def _go_over(self, y: Array, left: float, step: float) -> bool:
+        """Go to the other side of a change point, if the way there is known."""
+        distance = time_to_zero(self._regularity, y, self._rate(self.t, y), left, 0.1 * step)
+        apart, longest = distance / NODES_AHEAD, min(self.usual_step, self.options["max_step"] / FARTHEST)
+        if not apart < longest:
+            return False  # it is too far yet, or the motion goes away from it
+        while not self._gone_over(self.t + distance, apart):
+            apart *= 2.0  # states that are farther away are known better, and the way over is longer
+            if apart > longest:
+                return False
+        return True
+
+    def _gone_over(self, change: float, apart: float) -> bool:
+        """Go to the other side of a change point, if states so far apart before it tell the way."""
+        times = change - apart * (NODES_AHEAD + np.arange(STATES)[::-1])
+        if times[0] < self.past[0][0]:
+            return False
         rtol, atol = self.options["rtol"], self.options["atol"]
         found = way_over(
-            self.past, self.usual_step, self.end, self._regularity, lambda y: atol + rtol * np.abs(y)
+            self._anew(times), apart, self.end, self._regularity, lambda y: atol + rtol * np.abs(y) + KNOWN
         )  # fmt: skip
         if found is None or found[0] <= self.t:
-            return
+            return False
         t, path = found
         state = self.project(self._unit(path(np.array(t))))
-        y = np.concatenate(state)
-        if not agree(path, t, 0.05 * self.usual_step, self._rate(t, y)):
-            return  # something has begun to act on the way
-        # the end of the step just taken is taken back: the way over becomes its path
-        self.t, self.state, self.past = t, state, [(t, y)]
-        self.dense = lambda times: path(times).T
+        there = np.concatenate(state)
+        if not agree(path, t, 0.1 * apart, self._rate(t, there)):
+            return False  # something has begun to act on the way
+        before, here = self.dense, self.t
+        self.dense = lambda times: np.where(times <= here, before(times), path(times).T)
+        self.t, self.state, self.past, self.tried = t, state, [(t, there)], np.inf
         if t < self.end:
             first = min(self.usual_step, self.end - t)
-            self.solver = self.make(self._rate, t, y, self.end, first_step=first, **self.options)
+            self.solver = self.make(self._rate, t, there, self.end, first_step=first, **self.options)
+        return True
+
+    def _anew(self, times: Array) -> list[tuple[float, Array]]:
+        """The motion at some times up to now, integrated once more and with more digits."""
+        t, y = next((t, y) for t, y in reversed(self.past) if t <= times[0])
+        finer = {k: max(MORE_DIGITS * self.options[k], 1e-13) for k in ("rtol", "atol")}
+        nodes = []
+        for until in times.tolist():
+            solver = self.make(self._rate, t, y, until, **(self.options | finer)) if until > t else None
+            while solver is not None and solver.status == "running":
+                if self._stepped(solver) is not None:
+                    return []
+            if solver is not None:
+                y = np.concatenate(self.project(self._unit(solver.y)))
+            t = until
+            nodes.append((t, y))
+        return nodes
 
     def _regularity(self, y: Array | None = None) -> float:
         """How far the loops are from losing a constraint: zero where they do, at most one."""
