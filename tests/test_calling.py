@@ -372,6 +372,22 @@ def test_loads_given_in_the_world_are_turned_by_machine_code(batch, monkeypatch)
     assert np.allclose(out, expected_others, rtol=1e-13, atol=1e-13)
 
 
+def test_wrenches_that_come_and_go_are_not_compiled_without_end(monkeypatch):
+    monkeypatch.setattr(compiled, "MOST_FORMS", 2)
+    robot, judge = arm(), arm().with_backend("reference")
+    push = kt.Wrench(force=(1.0, -2.0, 3.0), point=(0.2, 0.1, 0.4), axes="world", point_axes="world")
+    forms = [{"lower": push}, {"upper": np.arange(6.0)}, {"lower": [push] * 2, "upper": push}, {"lower": [push] * 3}]
+    forms += [np.arange(12.0).reshape(2, 6), {"lower": [push, np.ones(6)]}, {"base": push}]
+    for batch in ((), (5,), (5,)):
+        state = given("qva", batch)
+        for name in ("inverse_dynamics", "forward_dynamics"):
+            for wrenches in forms:
+                found, expected = (getattr(r, name)(*state, wrenches) for r in (robot, judge))
+                assert np.allclose(found, expected, rtol=1e-12, atol=1e-12)
+            loaded = [key[2] for key in robot._compiler._kernels if key[0] == name and key[2]]
+            assert len(loaded) == 3  # the first two forms, and forces on all bodies
+
+
 def test_arguments_by_name_and_options_go_straight_too(monkeypatch):
     robot = arm()
     q, v, a = given("qva", ())

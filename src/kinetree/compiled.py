@@ -54,6 +54,9 @@ FRAMED = ("pose", "velocity", "acceleration", "jacobian", "jacobian_rate")
 MOST_FRAMES = 64
 """Loops of frames that are kept of a large tree."""
 
+MOST_FORMS = 8
+"""Ways of giving wrenches that an algorithm has code of its own for; any others become forces on all bodies first."""
+
 LOOPS = frozenset(
     (*ROLLED, *FRAMED, *PRODUCTS, *TABLES, "joint_subspaces", "hybrid_dynamics", "forward_dynamics_derivatives",
      "operational_space_inertia", "mass_matrix_factors")
@@ -138,12 +141,11 @@ class Compiler:
         self, name: str, options: Mapping[str, Any] | None = None, attachments: tuple[Attachment, ...] = ()
     ) -> Kernel:
         """The kernel of an algorithm; with ``attachments`` it takes one more vector, the numbers of the wrenches."""
-        chosen = tuple(sorted((options or {}).items()))
-        key = (name, chosen, attachments)
+        key = _key(name, options, attachments)
         kernel = self._kernels.get(key)
         if kernel is None:
             with MAKING:
-                kernel = self._kernels.get(key) or self._make(find(name), dict(chosen), attachments)
+                kernel = self._kernels.get(key) or self._make(find(name), dict(key[1]), attachments)
                 if self.rolled and name in FRAMED:
                     self._forget_frames()
                 self._kernels[key] = kernel
@@ -369,6 +371,8 @@ class Compiler:
         """A built-in function for the plain form of an algorithm; None where that cannot be."""
         if name not in DIRECT + WITH_OPTIONS or self.single_precision or not available():
             return None
+        if attachments and not self._turns(name, options, attachments):
+            return None
         if self.rolled or self._loops(name, options):  # the check of large configurations is a loop, too
             return None
         kernel = self.kernel(name, options, attachments)
@@ -383,7 +387,7 @@ class Compiler:
     ) -> np.ndarray:  # fmt: skip
         """Evaluate; raises :class:`TooLong` if the code would be that and there is no other."""
         attachments, numbers = given.attachments, given.numbers
-        if numbers is not None and self._loops(name, options):  # a loop treats all bodies alike
+        if numbers is not None and not self._turns(name, options, attachments):
             attachments, numbers = each_body(self.tree), self._on_all_bodies(given, arrays[0])
         vectors = arrays if numbers is None else [*arrays, numbers]
         try:
@@ -394,6 +398,18 @@ class Compiler:
                 raise
             return self(name, options, arrays, given, out, threads)
 
+    def _turns(self, name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...]) -> bool:
+        """Whether machine code takes wrenches as they are given.
+
+        A loop treats all bodies alike; and wrenches that come and go (contacts, say) have ever new forms.
+        """
+        if self._loops(name, options):
+            return False
+        key = _key(name, options, attachments)
+        if key in self._kernels or attachments == each_body(self.tree):
+            return True
+        return sum(bool(k[2]) and k[:2] == key[:2] for k in list(self._kernels)) < MOST_FORMS
+
     def _on_all_bodies(self, given: Given, q: np.ndarray) -> np.ndarray:
         """Six numbers for every body, (..., 6 bodies)."""
         assert given.numbers is not None
@@ -401,7 +417,11 @@ class Compiler:
             return given.numbers
         forces = on_bodies(self.tree, given.attachments, split(given.numbers), self.poses_at(q))
         batch = np.broadcast_shapes(q.shape[:-1], given.numbers.shape[:-1])
-        return pack([x for force in forces for x in force or [0.0] * 6], batch)
+        rows = np.zeros((*batch, len(forces), 6))
+        for body, force in enumerate(forces):
+            if force is not None:
+                rows[..., body, :] = pack(force, batch)
+        return rows.reshape(*batch, 6 * len(forces))
 
     def poses_at(self, q: np.ndarray) -> Callable[[str], Transform]:
         """Poses of frames at a configuration, by machine code where there is any."""
@@ -421,6 +441,11 @@ def _as_transform(pose: np.ndarray) -> Transform:
     """Homogeneous matrices (..., 4, 4) as a transform over arrays."""
     x, y, z = (Vec3(*split(pose[..., i, :3])) for i in range(3))
     return Transform([MatrixRotation(Matrix3(x, y, z))], Vec3(*split(pose[..., :3, 3])))
+
+
+def _key(name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...]) -> tuple[Any, ...]:
+    """What a kernel is found by."""
+    return name, tuple(sorted((options or {}).items())), attachments
 
 
 def _method(options: Mapping[str, Any] | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,7 +96,12 @@ NOTHING = Given()
 
 def each_body(model: Model) -> tuple[Attachment, ...]:
     """Six numbers for every body."""
-    return tuple(map(Attachment, range(len(model.bodies))))
+    return _numbered(len(model.bodies))
+
+
+@lru_cache(maxsize=64)
+def _numbered(count: int) -> tuple[Attachment, ...]:
+    return tuple(map(Attachment, range(count)))
 
 
 def each_wrench(model: Model, wrenches: Mapping[str, Any]) -> list[tuple[str, Any]]:
