@@ -193,3 +193,17 @@ def test_threads_that_want_the_same_kernel_make_it_once(monkeypatch):
     assert len(made) == 1
     assert len(found) == 4
     assert len({id(x) for x in found}) == 1
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+@pytest.mark.parametrize("output", [None, 3])
+def test_a_step_too_large_for_loops_says_so(backend, output):
+    """Stiff joints tear loops open within a step: neither the start nor the assembly is to blame."""
+    robot, q = kt.gallery.load("four-bar").with_backend(backend), kt.gallery.start("four-bar")
+    stiff = control.PD(trajectories.Constant(q[:1]), 10.0, 10.0)
+    options = {"controller": stiff, "integrator": "rk4", "progress": False, "output": output}
+    with pytest.raises(kt.SimulationError, match=r"loops .* 0\.005 s are too much for rk4") as caught:
+        kt.simulate(robot, q, time=0.1, step=5e-3, **options)
+    assert 0.0 < caught.value.time < 0.1
+    assert isinstance(caught.value.__cause__, kt.ClosureError)
+    assert kt.simulate(robot, q, time=0.1, step=5e-4, **options).status == "complete"

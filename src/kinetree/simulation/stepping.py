@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError, UnsupportedError
+from ..errors import ClosureError, OptionError, UnsupportedError
 from .closed_rates import rates_of
 from .closing import projector
 from .crossing import FARTHEST, STATES, agree, time_to_zero, way_over
@@ -133,7 +133,7 @@ class FixedStepper(Stepper):
             return
         try:
             state = self.equation.steps.many(self.name)(self.t, self.state, self.h, whole)
-        except NoConvergence:
+        except (NoConvergence, ClosureError):
             state = self.state
             self.careful = True
         if self.careful or not is_motion(state):  # go through it step by step, to see where it is lost
@@ -152,10 +152,16 @@ class FixedStepper(Stepper):
 
     def _from(self, t: float, state: State, h: float) -> State:
         try:
-            new = self.advance(t, state, h)
+            return self.project(self.advance(t, state, h))
         except NoConvergence:
             raise self._unsolved(t, h) from None
-        return self.project(new)
+        except ClosureError as problem:
+            raise Fault(
+                f"the loops of {self.equation.robot.name!r} cannot be closed after this step: {h:g} s are too much for "
+                f"{self.name} to be stable here; take a smaller step, or an integrator for stiff problems, "
+                "integrator='radau'",
+                t,
+            ) from problem
 
     def state_at(self, t: float) -> State:
         """The state at a time within the last step."""
