@@ -13,6 +13,7 @@ from scipy.integrate import solve_ivp
 import kinetree as kt
 from helpers.compare import assert_close, rate, times, transpose
 from helpers.robots import KINDS, random_state, random_tree
+from kinetree import compiled
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(1, 5)
@@ -294,3 +295,30 @@ def test_bearing_of_a_turning_bar_by_hand():
     bearing = robot.joint_wrenches([0.7], [3.0], [4.0], bearings_only=True)[0]
     assert_close(total, [0, -2 * 9.81 * 0.5, (0.1 + 0.5) * 4, -2 * 0.5 * 9, 2 * 0.5 * 4, 2 * 9.81], 1e-14)
     assert_close(bearing, total * [1, 1, 0, 1, 1, 1], 1e-14)
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_a_robot_that_cannot_move_has_empty_answers(tmp_path, backend):
+    """The axes of empty answers were lost, and its no wrenches were one argument too many."""
+    file = tmp_path / "block.urdf"
+    file.write_text('<robot name="block"><link name="block"/></robot>')
+    with pytest.warns(kt.ModelWarning, match="no moving joints"):
+        robot = kt.load(file).with_backend(backend)
+    for batch in ((), (3,)):
+        state = np.zeros((3, *batch, 0))
+        for wrenches in (None, {}, np.zeros((0, 6)), {"block": np.ones(6)}):
+            for name, shape in (("inverse_dynamics", (0,)), ("forward_dynamics", (0,)), ("joint_wrenches", (0, 6))):
+                assert getattr(robot, name)(*state, wrenches).shape == (*batch, *shape)
+            for name in ("inverse_dynamics_derivatives", "forward_dynamics_derivatives"):
+                assert [m.shape for m in getattr(robot, name)(*state, wrenches)] == [(*batch, 0, 0)] * 3
+        assert robot.operational_space_inertia(state[0], [], inverse=True).shape == (*batch, 0, 0)
+
+
+@pytest.mark.parametrize("largest", [110, 0])
+def test_no_frames_have_a_matrix_of_no_rows(largest, monkeypatch):
+    monkeypatch.setattr(compiled, "LARGEST_UNROLLED", largest)
+    robot, _, q, _, _ = drawn(4, 3)
+    for any_robot in (robot, robot.with_backend("compiled")):
+        for inverse in (True, False):
+            assert any_robot.operational_space_inertia(q, [], inverse=inverse).shape == (BATCH, 0, 0)
+            assert any_robot.operational_space_inertia(q[0], [], inverse=inverse).shape == (0, 0)

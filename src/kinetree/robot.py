@@ -1119,7 +1119,8 @@ class Robot(LoopMethods):
             shapes["wrenches"] = (given.numbers, 1)
         with np.errstate(all="ignore"):
             batch = batch_shape(**shapes)
-            _check_out(out, (*batch, *algorithm.shape(self.model, options)))
+            shape = (*batch, *algorithm.shape(self.model, options))
+            _check_out(out, shape)
             real = not any(np.iscomplexobj(a) for a, _ in shapes.values())
             if real and self._compiler is not None and self._compiler.handles(name, options):
                 with suppress(TooLong):
@@ -1129,7 +1130,8 @@ class Robot(LoopMethods):
             scalars: list[Any] = [split(array) for array in arrays.values()]
             if algorithm.loads:
                 scalars.append(self._loads(given, arrays["q"]))
-            result = pack(algorithm.function(self.model, *scalars, **options), batch)
+            # lists of nothing do not know how many axes they have
+            result = pack(algorithm.function(self.model, *scalars, **options), batch).reshape(shape)
         if out is None:
             return result.astype(np.float32) if real and self.precision == "single" else result
         out[...] = result

@@ -140,7 +140,7 @@ def _gather_rows(model: Model, wrenches: Any) -> Given:
         raise ShapeError(f"wrenches come with the body or frame they act on: {{{example!r}: Wrench(...)}}")
     count = len(model.bodies)
     rows = as_array(wrenches, (count, 6), "wrenches", "one row per body; or give a mapping")
-    return Given(each_body(model), rows.reshape(*rows.shape[:-2], 6 * count))
+    return Given(each_body(model), rows.reshape(*rows.shape[:-2], 6 * count)) if count else NOTHING
 
 
 def _joined(parts: Sequence[Array], attachments: Sequence[Attachment]) -> Array:

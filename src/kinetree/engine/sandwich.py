@@ -46,6 +46,8 @@ class SandwichKernel(Kernel):
 
     def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
         product, *kernels = self._parts()
+        if not kernels:
+            return  # a matrix without rows
         j = np.concatenate([kernel(*arrays, threads=threads) for kernel in kernels], axis=-2)
         moved = product(*(a[..., None, :] for a in arrays), j, threads=threads)
         both = np.tril(j @ np.swapaxes(moved, -1, -2))
