@@ -388,6 +388,15 @@ def test_wrenches_that_come_and_go_are_not_compiled_without_end(monkeypatch):
             assert len(loaded) == 3  # the first two forms, and forces on all bodies
 
 
+def test_numbers_of_wrenches_are_not_kept():
+    robot = arm()
+    wrench = np.ones((5, 6))
+    before = sys.getrefcount(wrench)
+    for _ in range(3):
+        robot.inverse_dynamics(*given("qva", (5,)), {"lower": wrench})
+    assert sys.getrefcount(wrench) == before
+
+
 def test_arguments_by_name_and_options_go_straight_too(monkeypatch):
     robot = arm()
     q, v, a = given("qva", ())

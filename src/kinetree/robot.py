@@ -48,7 +48,7 @@ from .model.tree import BASE, Body, Frame, Joint, Model, check_gravity
 from .progress import in_steps
 from .spatial import Force
 from .wrench_derivatives import world_stiffness
-from .wrenches import NOTHING, Given, Wrench, Wrenches, each_wrench, gather, on_bodies, poses_at
+from .wrenches import NOTHING, Attachment, Given, Wrench, Wrenches, each_wrench, gather, on_bodies, poses_at
 
 if TYPE_CHECKING:
     from .codegen import Exported
@@ -1148,7 +1148,7 @@ class Robot(LoopMethods):
         if self._compiler is None or name not in DIRECT + WITH_OPTIONS:
             return
         key = (name, tuple(options.values()), given.attachments)
-        self._compute_directly(key, name, options, self._plainly(name, options, given), given, batch)
+        self._compute_directly(key, name, options, self._plainly(name, options, given.attachments), given, batch)
         if name not in DIRECT or given.attachments or options not in ({}, {"method": "articulated_body"}):
             return
         method = getattr(type(self), name)
@@ -1175,13 +1175,13 @@ class Robot(LoopMethods):
             entry.enable_single()
         return entry
 
-    def _plainly(self, name: str, options: dict[str, Any], form: Given) -> Callable[..., Array]:
+    def _plainly(self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...]) -> Callable[..., Array]:
         """An algorithm as a function of its plain arguments, the numbers of its wrenches last."""
         inputs = find(name).inputs
 
         def compute(*vectors: Any, out: Array | None = None, threads: int = 1) -> Array:
-            given = Given(form.attachments, vectors[-1]) if form.attachments else NOTHING
-            state = dict(zip(inputs, vectors, strict=not form.attachments))
+            given = Given(attachments, vectors[-1]) if attachments else NOTHING
+            state = dict(zip(inputs, vectors, strict=not attachments))
             return self._run_checked(name, options, given, out, threads, state)
 
         return compute
