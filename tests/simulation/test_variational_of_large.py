@@ -149,3 +149,25 @@ def test_a_step_that_cannot_be_solved_says_so():
     q = 0.02 * np.random.default_rng(0).standard_normal(200)
     with pytest.raises(kt.SimulationError, match=r"step of 0\.05 s .*too large"):
         kt.simulate(robot, q, time=0.5, step=0.05, output=2, **QUIET)
+
+
+@pytest.mark.slow
+def test_steps_that_few_rounds_do_not_solve_are_solved_patiently():
+    """A chain of 40 links moves gently; its many ways to swing only make a step hard to solve, not wrong."""
+    b, parent = kt.Builder("chain"), "base"
+    for k in range(40):
+        b.body(
+            f"link{k}", parent, kt.Revolute("xyz"[k % 3]), position=(0, 0, -0.1 if k else 0.0),
+            mass=0.1 + 0.05 * (k % 4), com=(0.01, 0, -0.05), inertia=np.diag([2e-4, 2e-4, 1e-4]) * (1 + k % 3),
+        )  # fmt: skip
+        parent = f"link{k}"
+    robot, rng = b.build().with_backend("compiled"), np.random.default_rng(0)
+    q, v = 0.1 * rng.standard_normal(40), 0.3 * rng.standard_normal(40)
+    exact = kt.simulate(robot, q, v, time=0.02, output=2, progress=False)
+    error = []
+    for step in (1e-3, 5e-4):
+        record = kt.simulate(robot, q, v, time=0.02, step=step, output=2, **QUIET)
+        error.append(np.abs(record.v[-1] - exact.v[-1]).max())
+        assert record.energy.relative_error < 1e-6
+    assert 3.5 < error[0] / error[1] < 4.5  # of second order
+    assert error[1] < 3e-4

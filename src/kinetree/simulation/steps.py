@@ -40,11 +40,21 @@ MEMORY = 5
 PATIENCE = 50
 """Rounds of solving a variational step where they can end early."""
 
+NEARLY_SOLVED = 1e-2
+"""A last change of the mean velocity (rad/s, m/s, of all joints together) from which more rounds get to the end."""
+
+PATIENT = "variational, patiently"
+"""The step that long chains sometimes need."""
+
 Ask = Callable[[list[Scalar]], list[Scalar]]
 
 
 class NoConvergence(ArithmeticError):
-    """The equations of an implicit step were not solved."""
+    """The equations of an implicit step were not solved; ``left`` is what the last round still changed."""
+
+    def __init__(self, left: float) -> None:
+        super().__init__(left)
+        self.left = left
 
 
 def _solved(state: State, change: np.ndarray) -> State:
@@ -53,7 +63,7 @@ def _solved(state: State, change: np.ndarray) -> State:
     if not lost.any():
         return state
     if lost.ndim == 0:
-        raise NoConvergence
+        raise NoConvergence(float(change))
     q, v, z = (np.where(lost[..., None], np.nan, x) for x in state)
     return q, v, z
 
@@ -217,11 +227,27 @@ class Steps:
     def _make_step(self, integrator: str) -> OneStep:
         if self.equation.traceable:
             many = self.many(integrator)
-            return lambda t, state, h: many(t, state, h, 1)
+            quick: OneStep = lambda t, state, h: many(t, state, h, 1)  # noqa: E731
+            return self._or_patiently(quick) if integrator == VARIATIONAL else quick
         if integrator != VARIATIONAL:
             return self._step_as_written(integrator)
         in_loops = self.equation.large and has_machine_code(self.equation.robot)
         return self._variational_step_of_large() if in_loops else self._variational_step()
+
+    def _or_patiently(self, quick: OneStep) -> OneStep:
+        """A variational step in machine code or, where its few rounds do not solve it, with as many as it takes."""
+
+        def step(t: float, state: State, h: float) -> State:
+            try:
+                return quick(t, state, h)
+            except NoConvergence as problem:
+                if not problem.left < NEARLY_SOLVED:
+                    raise  # with so large a step there may be several solutions
+                if PATIENT not in self._steps:
+                    self._steps[PATIENT] = self._variational_step(MEMORY)
+                return self._steps[PATIENT](t, state, h)
+
+        return step
 
     def _step_as_written(self, integrator: str) -> OneStep:
         """The integrator's text on arrays, rates from wherever they come."""
@@ -242,7 +268,7 @@ class Steps:
 
         return step
 
-    def _variational_step(self) -> OneStep:
+    def _variational_step(self, memory: int = 1) -> OneStep:
         """The variational integrator's text on arrays, with rounds until rounding is all that changes."""
         nv, nz = self.equation.tree.nv, self.equation.system.nz
 
@@ -272,7 +298,7 @@ class Steps:
             with np.errstate(all="ignore"):
                 dynamics = Written(self.equation.with_numbers(split(self.equation.numbers)).tree)
                 q, v, z = (split(x) for x in state)
-                q, v, z, change = variational.advance(dynamics, ask, t, q, v, z, h, PATIENCE, _enough(dynamics))
+                q, v, z, change = variational.advance(dynamics, ask, t, q, v, z, h, PATIENCE, _enough(dynamics), memory)
             return _solved((pack(q, batch), pack(v, batch), pack(z, batch)), np.broadcast_to(change, batch))
 
         return step
