@@ -46,7 +46,8 @@ class Camera:
     def __init__(self, server: Any, url: str) -> None:
         self.server = server
         before = set(server.get_clients())
-        self.browser = chromium.Browser(url, (640, 480))
+        # left to itself the page draws fewer pixels while the machine is busy: pictures would differ in sharpness
+        self.browser = chromium.Browser(f"{url}/?fixedDpr=1", (640, 480))
         try:
             self.client = self._joined(before)
             self._settle()
