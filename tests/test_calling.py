@@ -422,6 +422,20 @@ def test_functions_of_the_module_math_are_refused_with_what_to_use():
         trace(lambda x: [x[0] if x[0] > 0 else 0.0], [1], list)
 
 
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
+def test_an_output_whose_entries_share_memory_is_refused(backend):
+    robot = arm().with_backend(backend)
+    state = given("qva", (5,))
+    expected = robot.inverse_dynamics(*state)
+    shared = np.lib.stride_tricks.as_strided(np.zeros(6), (5, 2), (8, 8))
+    with pytest.raises(kt.ShapeError, match=r"entries of out share memory \(strides \(8, 8\)\)"):
+        robot.inverse_dynamics(*state, out=shared)
+    room = np.zeros((10, 6))
+    for apart in (room[::2, ::3], room[::-2, 1:3], room.T[2:4, :5].T, np.asfortranarray(room[:5, :2])):
+        robot.inverse_dynamics(*state, out=apart)
+        assert np.array_equal(apart, expected)
+
+
 def test_masked_entries_are_refused():
     robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
     q = np.ma.masked_array([[0.1], [0.2]], mask=[[False], [True]])

@@ -63,6 +63,20 @@ def batch_shape(**arrays: tuple[np.ndarray, int]) -> Shape:
         raise ShapeError(f"batches do not fit together: {listed}") from None
 
 
+def overlaps_itself(array: np.ndarray) -> bool:
+    """Whether entries may share memory, as those of ``as_strided`` arrays can."""
+    if array.flags.forc or not array.size:
+        return False
+    reached = array.itemsize
+    for stride, count in sorted(
+        (abs(stride), n) for stride, n in zip(array.strides, array.shape, strict=True) if n > 1
+    ):
+        if stride < reached:
+            return True
+        reached = stride * (count - 1) + reached
+    return False
+
+
 def split(array: np.ndarray) -> list[Scalar]:
     """One scalar per entry of the last axis."""
     if array.ndim == 1:

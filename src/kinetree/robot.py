@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .algorithms import centroidal, jacobian, singular
-from .arrays import as_array, batch_shape, pack, split
+from .arrays import as_array, batch_shape, overlaps_itself, pack, split
 from .catalogue import CONFIGURATIONS, FORWARD_METHODS, find
 from .compiled import (
     DIRECT,
@@ -1426,6 +1426,10 @@ def _check_out(out: Any, shape: tuple[int, ...]) -> None:
         raise ShapeError(f"out must have shape {shape}, got {out.shape}")
     if not out.flags.writeable:
         raise ShapeError("out is read-only")
+    if overlaps_itself(out):
+        raise ShapeError(
+            f"entries of out share memory (strides {out.strides}): give an array of its own, or out.copy()"
+        )
 
 
 def _check_axes(axes: str) -> None:
