@@ -1125,7 +1125,7 @@ class Robot(LoopMethods):
             if real and self._compiler is not None and self._compiler.handles(name, options):
                 with suppress(TooLong):
                     result = self._compiler(name, options, list(arrays.values()), given, out, threads)
-                    self._go_direct(name, options, given, batch)
+                    self._go_direct(name, options, given.attachments, batch)
                     return result
             scalars: list[Any] = [split(array) for array in arrays.values()]
             if algorithm.loads:
@@ -1143,31 +1143,33 @@ class Robot(LoopMethods):
             return None
         return Compiler(self.model, self.precision == "single")
 
-    def _go_direct(self, name: str, options: dict[str, Any], given: Given, batch: tuple[int, ...]) -> None:
+    def _go_direct(
+        self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...], batch: tuple[int, ...]
+    ) -> None:
         """After a first call through Python, let calls of this form go straight to machine code."""
         if self._compiler is None or name not in DIRECT + WITH_OPTIONS:
             return
-        key = (name, tuple(options.values()), given.attachments)
-        self._compute_directly(key, name, options, self._plainly(name, options, given.attachments), given, batch)
-        if name not in DIRECT or given.attachments or options not in ({}, {"method": "articulated_body"}):
+        key = (name, tuple(options.values()), attachments)
+        self._compute_directly(key, name, options, self._plainly(name, options, attachments), attachments, batch)
+        if name not in DIRECT or attachments or options not in ({}, {"method": "articulated_body"}):
             return
         method = getattr(type(self), name)
         if method is not getattr(Robot, name):
             return  # a subclass wants to be asked every time
-        entry = self._compute_directly(name, name, options, method.__get__(self), NOTHING, batch)
+        entry = self._compute_directly(name, name, options, method.__get__(self), (), batch)
         if entry is not None:
             self.__dict__[name] = entry.function
 
     def _compute_directly(
-        self, key: Any, name: str, options: dict[str, Any], through_python: Callable[..., Any], given: Given,
-        batch: tuple[int, ...],
+        self, key: Any, name: str, options: dict[str, Any], through_python: Callable[..., Any],
+        attachments: tuple[Attachment, ...], batch: tuple[int, ...],
     ) -> Entry | None:  # fmt: skip
         """A function that goes straight to machine code, now for this kind of batch, too; None where there is none."""
         assert self._compiler is not None
         entries = self._entries  # asked for once: another thread may just be making them, too
         if key not in entries:
             doc = through_python.__doc__ or ""
-            entries[key] = self._compiler.entry(name, options, through_python, doc, given.attachments)
+            entries[key] = self._compiler.entry(name, options, through_python, doc, attachments)
         entry = entries[key]
         if entry is not None and batch:
             entry.enable_batch()
@@ -1248,7 +1250,7 @@ class Robot(LoopMethods):
             self._compiler.give_up(name, options)
             self._prepare(name, options, batch)
             return
-        self._go_direct(name, options, NOTHING, (1,) if batch else ())
+        self._go_direct(name, options, (), (1,) if batch else ())
 
     def _argument(self, name: str, value: Any) -> Array:
         if name in CONFIGURATIONS:
@@ -1314,8 +1316,8 @@ class Robot(LoopMethods):
         """One force per body in body axes, at a configuration that has been checked."""
         if given.numbers is None:
             return [None] * len(self.model.bodies)
-        by_machine_code = self._compiler is not None and not np.iscomplexobj(q)
-        pose = self._compiler.poses_at(q) if by_machine_code and self._compiler else poses_at(self.model, split(q))
+        compiler = None if np.iscomplexobj(q) else self._compiler
+        pose = poses_at(self.model, split(q)) if compiler is None else compiler.poses_at(q)
         return on_bodies(self.model, given.attachments, split(given.numbers), pose)
 
     def _need_mass(self, advice: str = "") -> None:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from .composed import ComposedKernel
 from .kernel import Kernel, Shape
 
 BLOCK = 64
@@ -15,7 +16,7 @@ BLOCK = 64
 
 
 @dataclass
-class SymmetricKernel(Kernel):
+class SymmetricKernel(ComposedKernel):
     """A symmetric matrix that depends on the inputs.
 
     ``product`` takes the same inputs and one vector more, which it multiplies by the matrix;
@@ -32,20 +33,10 @@ class SymmetricKernel(Kernel):
         return np.eye(self.shape[0], dtype=self.dtype)
 
     @property
-    def lanes_address(self) -> int:  # type: ignore[override]
-        """Machine code of the product."""
+    def parts(self) -> tuple[Kernel]:
+        """The product."""
         assert self.product is not None
-        return self.product.lanes_address
-
-    @property
-    def single_address(self) -> int:  # type: ignore[override]
-        """The same: one state is a batch of unit vectors."""
-        return self.lanes_address
-
-    def is_ready(self, batch: bool) -> bool:
-        """Whether the product is at hand."""
-        assert self.product is not None
-        return self.product.is_ready(True)
+        return (self.product,)
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
         self._fill(arrays, result, 1)

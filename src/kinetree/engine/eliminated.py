@@ -8,11 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
+from .composed import ComposedKernel
 from .kernel import Kernel, Shape
 
 
 @dataclass
-class EliminatedKernel(Kernel):
+class EliminatedKernel(ComposedKernel):
     """L and D with ``matrix = L^T D L``, D as one more row; or L alone with ``matrix = L^T L`` if the shape is square.
 
     ``parents[k]`` is the nearest row that carries row k, -1 for none; rows that do not carry one another have
@@ -23,23 +24,10 @@ class EliminatedKernel(Kernel):
     parents: Sequence[int] = ()
 
     @property
-    def _whole(self) -> Kernel:
+    def parts(self) -> tuple[Kernel]:
+        """The matrix."""
         assert self.matrix is not None
-        return self.matrix
-
-    @property
-    def lanes_address(self) -> int:  # type: ignore[override]
-        """Machine code of the matrix."""
-        return self._whole.lanes_address
-
-    @property
-    def single_address(self) -> int:  # type: ignore[override]
-        """Machine code of the matrix."""
-        return self._whole.single_address
-
-    def is_ready(self, batch: bool) -> bool:
-        """Whether the matrix's code is at hand."""
-        return self._whole.is_ready(batch)
+        return (self.matrix,)
 
     @cached_property
     def _carriers(self) -> list[np.ndarray | slice]:
@@ -50,12 +38,14 @@ class EliminatedKernel(Kernel):
         return [slice(0, k) if len(above) == k else above for k, above in enumerate(found)]
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
-        self._factor(self._whole(*arrays), result)
+        (matrix,) = self.parts
+        self._factor(matrix(*arrays), result)
 
     def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
+        (matrix,) = self.parts
         spread = [np.broadcast_to(a, (*batch, a.shape[-1])) for a in arrays]
         for index in np.ndindex(*batch):
-            self._factor(self._whole(*(a[index] for a in spread)), result[index])
+            self._factor(matrix(*(a[index] for a in spread)), result[index])
 
     def _factor(self, h: np.ndarray, result: np.ndarray) -> None:
         """Row by row from the last, each touching only those that carry it (002 L1936)."""

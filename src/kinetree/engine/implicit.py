@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .composed import ComposedKernel
 from .kernel import Kernel, Shape
 
 COLUMNS = 512
@@ -30,7 +31,7 @@ class Equation(NamedTuple):
 
 
 @dataclass
-class ImplicitKernel(Kernel):
+class ImplicitKernel(ComposedKernel):
     """Derivatives of the x that solves F(p, ..., x) = y: minus the inverse of dF/dx times the derivatives of F.
 
     The last of the matrices is that inverse.
@@ -39,31 +40,17 @@ class ImplicitKernel(Kernel):
     equation: Equation | None = None
 
     @property
-    def _kernels(self) -> tuple[Kernel, ...]:
+    def parts(self) -> tuple[Kernel, ...]:
+        """The solution first."""
         assert self.equation is not None
         return self.equation[:4]
 
-    @property
-    def lanes_address(self) -> int:  # type: ignore[override]
-        """Machine code of the solution; that of the other parts is made, too."""
-        solution, *_ = [kernel.lanes_address for kernel in self._kernels]
-        return solution
-
-    @property
-    def single_address(self) -> int:  # type: ignore[override]
-        """The same loops."""
-        return self.lanes_address
-
-    def is_ready(self, batch: bool) -> bool:
-        """Whether all parts are at hand."""
-        return all(kernel.is_ready(batch) for kernel in self._kernels)
-
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
-        self._solve(list(arrays), self._kernels[0](*arrays), result, 1)
+        self._solve(list(arrays), self.parts[0](*arrays), result, 1)
 
     def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
         spread = [np.broadcast_to(a, (*batch, a.shape[-1])) for a in arrays]
-        solved = self._kernels[0](*arrays, threads=threads)
+        solved = self.parts[0](*arrays, threads=threads)
         for index in np.ndindex(*batch):
             self._solve([a[index] for a in spread], solved[index], result[index], threads)
 

@@ -14,8 +14,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from .making import MAKING
-from .making import once as once
+from .making import MAKING, once
 
 
 class CompilationError(RuntimeError):

@@ -18,20 +18,19 @@ from .making import once
 from .ready import ready_text
 
 _FILL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_WORDS = ("low", "high", "low_right", "high_right", "first", "last", "out", "columns", "padded", "rows", "low_step",
-          "high_step", "out_step", "row_first", "row_last")  # fmt: skip
+_POINTERS = ("low", "high", "low_right", "high_right", "first", "last", "out")
+_COUNTS = ("size", "padded", "out_step")
 """What the code is given, one word each: addresses, then counts and distances in numbers."""
 
 
 def fill_module(n_below: int, n_above: int, lanes: int, single_precision: bool) -> str:
-    """LLVM assembly of ``@fill(job)``; rows take numbers of their own from ``row_first`` and ``row_last``."""
+    """LLVM assembly of ``@fill(job)``."""
     e = Emitter(lanes, single_precision)
     whole, flags = e._of("i32"), e._of("i1")
-    pointers = ("low", "high", "low_right", "high_right", "first", "last", "out", "row_first", "row_last")
-    for k, name in enumerate(_WORDS):
+    for k, name in enumerate(_POINTERS + _COUNTS):
         at = e.op(f"getelementptr i64, ptr %job, i64 {k}")
-        e.line(f"%{name} = load {'ptr' if name in pointers else 'i64'}, ptr {at}")
-    e.line(f"%full = and i64 %columns, {-lanes}")
+        e.line(f"%{name} = load {'ptr' if name in _POINTERS else 'i64'}, ptr {at}")
+    e.line(f"%full = and i64 %size, {-lanes}")
     e.line("br label %row")
     e.lines.append("row:")
     e.line("%j = phi i64 [ 0, %start ], [ %j_next, %row_end ]")
@@ -43,7 +42,7 @@ def fill_module(n_below: int, n_above: int, lanes: int, single_precision: bool) 
         return e.op(f"shufflevector {vector} {one}, {vector} poison, <{lanes} x i32> zeroinitializer")
 
     def row_numbers(name: str, count: int) -> list[str]:
-        at = e.op(f"mul i64 %j, %{name}_step")
+        at = e.op(f"mul i64 %j, {count}")
         start = e.op(f"getelementptr {e.real}, ptr %{name}, i64 {at}")
         places = [e.op(f"getelementptr {e.real}, ptr {start}, i64 {k}") for k in range(count)]
         return [spread(e.real, e.type, e.op(f"load {e.real}, ptr {p}")) for p in places]
@@ -53,7 +52,7 @@ def fill_module(n_below: int, n_above: int, lanes: int, single_precision: bool) 
         return spread("i32", whole, e.op(f"load i32, ptr {at}"))
 
     low, high = row_numbers("low", n_below), row_numbers("high", n_above)
-    here, end = row_place("row_first"), row_place("row_last")
+    here, end = row_place("first"), row_place("last")
     at = e.op("mul i64 %j, %out_step")
     e.line(f"%out_row = getelementptr {e.real}, ptr %out, i64 {at}")
 
@@ -89,7 +88,7 @@ def fill_module(n_below: int, n_above: int, lanes: int, single_precision: bool) 
     e.line("%more = icmp slt i64 %i_next, %full")
     e.line("br i1 %more, label %column, label %rest")
     e.lines.append("rest:")
-    e.line("%left = sub i64 %columns, %full")
+    e.line("%left = sub i64 %size, %full")
     e.line("%some = icmp sgt i64 %left, 0")
     e.line("br i1 %some, label %last_columns, label %row_end")
     e.lines.append("last_columns:")
@@ -106,7 +105,7 @@ def fill_module(n_below: int, n_above: int, lanes: int, single_precision: bool) 
     e.line("br i1 %more_left, label %copy, label %row_end")
     e.lines.append("row_end:")
     e.line("%j_next = add i64 %j, 1")
-    e.line("%more_rows = icmp slt i64 %j_next, %rows")
+    e.line("%more_rows = icmp slt i64 %j_next, %size")
     e.line("br i1 %more_rows, label %row, label %end")
     e.lines.append("end:")
     head = ["define void @fill(ptr %job) {", "start:", f"  %kept = alloca {e.type}, align {e.size}"]
@@ -148,6 +147,5 @@ def fill(
     branch[:, :n] = first, last
     step = matrix.strides[0] // matrix.itemsize
     addresses = [a.ctypes.data for a in (*left, *right, *branch, matrix)]
-    sizes = [n, padded, n, left[0].shape[1], left[1].shape[1], step]
-    job = np.array([*addresses, *sizes, *(a.ctypes.data for a in branch)], dtype=np.int64)
+    job = np.array([*addresses, n, padded, step], dtype=np.int64)
     _filler(left[0].shape[1], left[1].shape[1], lanes, single_precision)[0](job.ctypes.data)

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .composed import ComposedKernel
 from .kernel import Kernel, Shape
 
 
 @dataclass
-class SandwichKernel(Kernel):
+class SandwichKernel(ComposedKernel):
     """What ``rows`` return, one below the other, times a symmetric matrix times the transpose of the same.
 
     ``product`` takes the inputs and one vector more, which it multiplies by the matrix;
@@ -22,30 +23,17 @@ class SandwichKernel(Kernel):
     product: Kernel | None = None
     finish: Callable[[np.ndarray], np.ndarray] | None = None
 
-    def _parts(self) -> list[Kernel]:
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The product, and the rows."""
         assert self.product is not None
-        return [self.product, *self.rows]
-
-    @property
-    def lanes_address(self) -> int:  # type: ignore[override]
-        """Machine code of the product; that of the rows is made, too."""
-        product, *_ = [kernel.lanes_address for kernel in self._parts()]
-        return product
-
-    @property
-    def single_address(self) -> int:  # type: ignore[override]
-        """The same: one state is a batch of rows."""
-        return self.lanes_address
-
-    def is_ready(self, batch: bool) -> bool:
-        """Whether all parts are at hand."""
-        return all(kernel.is_ready(True) for kernel in self._parts())
+        return (self.product, *self.rows)
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
         self._run_batch([np.atleast_2d(a) for a in arrays], (1,), result[None], 1)
 
     def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
-        product, *kernels = self._parts()
+        product, *kernels = self.parts
         if not kernels:
             return  # a matrix without rows
         j = np.concatenate([kernel(*arrays, threads=threads) for kernel in kernels], axis=-2)

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import numpy as np
 
+from .composed import ComposedKernel
 from .kernel import Kernel, Shape
 from .nested import fill
 
@@ -45,7 +46,7 @@ class Branches:
 
 
 @dataclass
-class SeparableKernel(Kernel):
+class SeparableKernel(ComposedKernel):
     """Matrices that ``table`` holds the numbers of, in the shape (rows, rows) or (matrices, rows, rows)."""
 
     table: Kernel | None = None
@@ -55,21 +56,10 @@ class SeparableKernel(Kernel):
     """Matrices that are symmetric, each with what is added to its diagonal."""
 
     @property
-    def lanes_address(self) -> int:  # type: ignore[override]
-        """Machine code of the table."""
+    def parts(self) -> tuple[Kernel]:
+        """The table."""
         assert self.table is not None
-        return self.table.lanes_address
-
-    @property
-    def single_address(self) -> int:  # type: ignore[override]
-        """Machine code of the table."""
-        assert self.table is not None
-        return self.table.single_address
-
-    def is_ready(self, batch: bool) -> bool:
-        """Whether the table's code is at hand."""
-        assert self.table is not None
-        return self.table.is_ready(batch)
+        return (self.table,)
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
         assert self.table is not None
