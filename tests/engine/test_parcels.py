@@ -242,7 +242,7 @@ for length in (48, 50, 56, 64):
     traced = trace(lambda x: [x[0] * (k + 1.0) for k in range(length)], (1,), list)
     kernel = Kernel("k", lambda: traced, (1,), (length,))
     x = np.arange(128.0)[:, None]
-    table = 4 * (length + kernel.lanes)
+    table = 4 * (length + kernel.vectors.per_line)
     ctypes.memmove(start + page - table, kernel.places_address, table)
     kernel._places = start + page - table
     area = np.zeros(128 * length + 8)
@@ -271,12 +271,13 @@ usual = machine.python_function
 machine.python_function = lambda name: (
     ctypes.cast(nothing, ctypes.c_void_p).value if name == "PyMem_RawMalloc" else usual(name)
 )
-kernel = Kernel("k", lambda: trace(lambda x: [x[0] * (k + 1.0) for k in range(900)], (1,), list), (1,), (900,))
+many = 2 * MOST_STACK // machine.host().vectors().size
+kernel = Kernel("k", lambda: trace(lambda x: [x[0] * (k + 1.0) for k in range(many)], (1,), list), (1,), (many,))
 needed = kernel.scratch_bytes - kernel.tile_bytes  # nothing is streamed
 assert needed > MOST_STACK
 entry = Entry.make(kernel, lambda *given, out=None: "python", "k")
 entry.enable_batch()
-out = np.empty((20, 900))
+out = np.empty((20, many))
 before = sys.getrefcount(out)
 assert entry.function(np.ones((20, 1))) == entry.function(np.ones((20, 1)), out=out) == "python"
 assert refused == [needed + 64] * 2
@@ -292,11 +293,12 @@ def test_without_memory_for_the_work_area_python_is_asked():
 @pytest.mark.skipif(not available(), reason="another interpreter layout")
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no way to see how much memory is used")
 def test_work_areas_are_given_back():
-    kernel, _ = long_computation(500)
+    many = 2 * MOST_STACK // machine.host().vectors().size
+    kernel, _ = long_computation(many)
     entry = Entry.make(kernel, lambda *given, **options: "python", "long", "")
     entry.enable_batch()
     assert kernel.scratch_bytes - kernel.tile_bytes > MOST_STACK
-    x, y, out = np.ones((9, 5)), np.ones((9, 2)), np.empty((9, 500))
+    x, y, out = np.ones((9, 5)), np.ones((9, 2)), np.empty((9, many))
 
     def used():
         with open("/proc/self/statm") as file:
@@ -314,14 +316,14 @@ def test_work_areas_are_given_back():
 
 
 @pytest.mark.skipif(not available(), reason="another interpreter layout")
-@pytest.mark.parametrize("length", [60, 500])  # work areas on the stack and on the heap
-def test_work_areas_of_the_entry_point(length):
+@pytest.mark.parametrize("on_heap", [False, True])
+def test_work_areas_of_the_entry_point(on_heap):
+    length = 2 * MOST_STACK // machine.host().vectors().size if on_heap else 60
     kernel, _ = long_computation(length)
     guard = Kernel("guard", lambda: trace(lambda x: [x[0] - 2.0], (5,), list), (5,), (1,), None, (), False, False)
     entry = Entry.make(kernel, lambda *given, **options: "python", "long", "", guard)
     entry.enable_batch()
-    if machine.host().lanes == 8:
-        assert (kernel.scratch_bytes - kernel.tile_bytes > MOST_STACK) == (length == 500)
+    assert (kernel.scratch_bytes - kernel.tile_bytes > MOST_STACK) == on_heap
     rng = np.random.default_rng(length)
     x, y = rng.uniform(-1.0, 1.0, (150, 5)), rng.uniform(-1.0, 1.0, (150, 2))
     whole = kernel(x, y)

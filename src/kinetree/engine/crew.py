@@ -13,11 +13,11 @@ from __future__ import annotations
 import _thread
 import ctypes
 import os
-import platform
 import threading
 from functools import lru_cache
 from typing import Any
 
+from .machine import architecture
 from .making import once
 from .ready import ready_text
 
@@ -47,7 +47,7 @@ def crew_module(job_at: dict[str, int]) -> str:
     ``job_at`` says where, in bytes, a job keeps its ``start``, ``stop``, ``scratch``,
     ``scratch_bytes`` and ``tile_area``; ``run(job, scratch, start, stop, tile_area)`` computes some of it.
     """
-    pause = platform.machine().lower() in ("x86_64", "amd64")
+    pause = architecture() == "x86-64"
     rest = "  call void @llvm.x86.sse2.pause()" if pause else "  fence seq_cst"
 
     def at(name: str, base: str, offset: int) -> str:

@@ -7,10 +7,12 @@ the graph is already simplified and its order already chosen.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
 
-from . import parcel
 from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
+from .vectors import Vectors
 
 TWO_OVER_PI = 0.6366197723675814
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
@@ -18,6 +20,9 @@ HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 
 ROUNDER = 6755399441055744.0
 """1.5 * 2^52: adding it leaves the nearest whole number in the low bits of the sum."""
+
+SPLITTER = 1.5 * 2.0**76
+"""Adding and subtracting it rounds to multiples of 2^24, which leaves 25 bits of a whole number below 2^49."""
 
 LARGEST_ANGLE = 2.0**49
 """Angles beyond this (5e14 rad) give NaN."""
@@ -50,6 +55,12 @@ TAN_EIGHTH = 0.41421356237309503
 _BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
 
+def _upper_half(x: float) -> float:
+    """The number with only the first 26 bits of its digits."""
+    bits = struct.unpack("<Q", struct.pack("<d", x))[0] & ~((1 << 27) - 1)
+    return float(struct.unpack("<d", struct.pack("<Q", bits))[0])
+
+
 def _hex(x: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
@@ -59,10 +70,8 @@ class Emitter:
 
     Parameters
     ----------
-    lanes : int
-        Vector width; 1 for scalar code.
-    single_precision : bool
-        Compute in float instead of double (sines, cosines and arctangents still go through double).
+    vectors : Vectors
+        What the values are (of floats, sines, cosines and arctangents still go through double).
 
     Attributes
     ----------
@@ -70,19 +79,17 @@ class Emitter:
         Whether places in memory are referred to in few bytes; see :meth:`place`.
     """
 
-    def __init__(self, lanes: int, single_precision: bool = False) -> None:
-        self.lanes = lanes
-        self.single = single_precision
+    def __init__(self, vectors: Vectors) -> None:
+        self.vectors = vectors
+        self.lanes, self.single = vectors.lanes, vectors.single_precision
+        self.real, self.type, self.size = vectors.real, vectors.type, vectors.size
         self.lines: list[str] = []
-        self.count = 0
-        self.real = "float" if single_precision else "double"
-        self.type = self._of(self.real)
-        self.size = (4 if single_precision else 8) * lanes
+        self._numbers = count(1)
         self.windowed = False
         self._windows: dict[tuple[str, int], str] = {}
 
     def _of(self, element: str) -> str:
-        return f"<{self.lanes} x {element}>" if self.lanes > 1 else element
+        return self.vectors.of(element)
 
     def _suffix(self, element: str = "") -> str:
         width = "f32" if (element or self.real) == "float" else "f64"
@@ -90,8 +97,7 @@ class Emitter:
 
     def op(self, text: str) -> str:
         """Append an instruction and return the name of its result."""
-        self.count += 1
-        name = f"%t{self.count}"
+        name = f"%t{next(self._numbers)}"
         self.lines.append(f"  {name} = {text}")
         return name
 
@@ -111,6 +117,13 @@ class Emitter:
         """Call an elementwise intrinsic."""
         t = self._of(element or self.real)
         return self.op(f"call {t} @llvm.{function}.{self._suffix(element)}({', '.join(f'{t} {a}' for a in args)})")
+
+    def fma(self, a: str, b: str, c: str, element: str = "") -> str:
+        """A b + c, with one rounding where the processor can do that."""
+        if self.vectors.fused:
+            return self.call("fma", a, b, c, element=element)
+        t = self._of(element or self.real)
+        return self.op(f"fadd {t} {self.op(f'fmul {t} {a}, {b}')}, {c}")
 
     def place(self, area: str, k: int) -> str:
         """Address of value k of an area of consecutive vectors.
@@ -145,21 +158,64 @@ class Emitter:
             found += [f"declare {t} @llvm.{f}.{s}({t})" for f in ("sqrt", "fabs")]
         return [*found, "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"]
 
-    def sine_and_cosine(self, x: str) -> tuple[str, str]:
-        """Both functions of one angle, to about 1 ulp for |x| up to 2^49.
+    def sines_and_cosines(self, angles: Sequence[str]) -> list[tuple[str, str]]:
+        """Both functions of several angles, to about 1 ulp for |x| up to 2^49.
 
-        k = round(2x/pi) and r = x - k pi/2 as a sum of two doubles: the first product is
-        subtracted exactly by the fused operation, the second with its rounding errors
-        kept.  Then two polynomials, exchanged and signed by the quadrant.
+        They are computed side by side: one alone is a long chain of operations that wait for one another.
         """
         if self.single:
             t = self._of("double")
-            wide = self.op(f"fpext {self.type} {x} to {t}")
-            s, c = self._sincos(wide)
-            return self.op(f"fptrunc {t} {s} to {self.type}"), self.op(f"fptrunc {t} {c} to {self.type}")
-        return self._sincos(x)
+            angles = [self.op(f"fpext {self.type} {x} to {t}") for x in angles]
+        found = self._side_by_side(angles)
+        if self.single:
+            narrow = [[self.op(f"fptrunc {t} {y} to {self.type}") for y in pair] for pair in found]
+            return [(s, c) for s, c in narrow]
+        return found
+
+    def _side_by_side(self, angles: Sequence[str]) -> list[tuple[str, str]]:
+        """Vectors of doubles as one long vector."""
+        together = 1 << (len(angles) - 1).bit_length()
+        if together == 1:
+            return [self._sincos(angles[0])]
+        wide = Emitter(replace(self.vectors, lanes=self.lanes * together, single_precision=False))
+        wide.lines, wide._numbers = self.lines, self._numbers
+        x = self._join([*angles, *[angles[-1]] * (together - len(angles))])
+        both = [self._part(wide, y) for y in wide._sincos(x)]
+        return [(both[0](k), both[1](k)) for k in range(len(angles))]
+
+    def _join(self, values: list[str]) -> str:
+        """Values of doubles one after the other."""
+        if self.lanes == 1:
+            joined = "poison"
+            for k, value in enumerate(values):
+                joined = self.op(f"insertelement <{len(values)} x double> {joined}, double {value}, i64 {k}")
+            return joined
+        lanes = self.lanes
+        while len(values) > 1:
+            t, pattern = f"<{lanes} x double>", ", ".join(f"i32 {k}" for k in range(2 * lanes))
+            pairs = zip(values[::2], values[1::2], strict=True)
+            values = [self.op(f"shufflevector {t} {a}, {t} {b}, <{2 * lanes} x i32> <{pattern}>") for a, b in pairs]
+            lanes *= 2
+        return values[0]
+
+    def _part(self, wide: Emitter, value: str) -> Callable[[int], str]:
+        """What takes one of several values out again."""
+
+        def part(k: int) -> str:
+            if self.lanes == 1:
+                return self.op(f"extractelement {wide.type} {value}, i64 {k}")
+            pattern = ", ".join(f"i32 {k * self.lanes + i}" for i in range(self.lanes))
+            return self.op(f"shufflevector {wide.type} {value}, {wide.type} poison, <{self.lanes} x i32> <{pattern}>")
+
+        return part
 
     def _sincos(self, x: str) -> tuple[str, str]:
+        """Sine and cosine of a value of doubles.
+
+        k = round(2x/pi) and r = x - k pi/2 as a sum of two doubles: the first product is
+        subtracted exactly, the second with its rounding errors kept.  Then two polynomials,
+        exchanged and signed by the quadrant.
+        """
         t, i, b = self._of("double"), self._of("i64"), self._of("i1")
 
         def num(v: float) -> str:
@@ -169,7 +225,7 @@ class Emitter:
             return f"splat (i64 {v})" if self.lanes > 1 else str(v)
 
         def fma(a: str, b: str, c: str) -> str:
-            return self.call("fma", a, b, c, element="double")
+            return self.fma(a, b, c, "double")
 
         def do(what: str, a: str, b: str) -> str:
             return self.op(f"{what} {t} {a}, {b}")
@@ -180,9 +236,16 @@ class Emitter:
         shifted = fma(x, num(TWO_OVER_PI), num(ROUNDER))
         k = do("fsub", shifted, num(ROUNDER))
         minus_k = self.op(f"fneg {t} {k}")
-        r1 = fma(minus_k, num(HALF_PI[0]), x)
         p = do("fmul", k, num(HALF_PI[1]))
-        p_low = fma(k, num(HALF_PI[1]), self.op(f"fneg {t} {p}"))
+        if self.vectors.fused:
+            r1 = fma(minus_k, num(HALF_PI[0]), x)
+            p_low = fma(k, num(HALF_PI[1]), self.op(f"fneg {t} {p}"))
+        else:
+            high = do("fsub", do("fadd", k, num(SPLITTER)), num(SPLITTER))
+            low = do("fsub", k, high)
+            first = do("fmul", k, num(HALF_PI[0]))
+            r1 = do("fsub", do("fsub", x, first), self._lost(high, low, HALF_PI[0], first))
+            p_low = self._lost(high, low, HALF_PI[1], p)
         r = do("fsub", r1, p)
         back = do("fsub", r, r1)
         lost = do("fsub", do("fsub", r1, do("fsub", r, back)), do("fadd", p, back))
@@ -220,6 +283,17 @@ class Emitter:
 
         next_quadrant = self.op(f"add {i} {q}, {bits(1)}")
         return signed(s_value, q), signed(c_value, next_quadrant)
+
+    def _lost(self, high: str, low: str, number: float, product: str) -> str:
+        """What a rounded product of (high + low) and a number is short of, exactly, by Dekker's partial products."""
+        t = self._of("double")
+        upper = _upper_half(number)
+        parts = ((high, upper), (high, number - upper), (low, upper), (low, number - upper))
+        total = self.op(f"fneg {t} {product}")
+        for value, factor in parts:
+            part = self.op(f"fmul {t} {value}, {self.number(factor, 'double')}")
+            total = self.op(f"fadd {t} {total}, {part}")
+        return total
 
     def angle(self, y: str, x: str) -> str:
         """The angle of the point (x, y), to within 2 ulp, zeros and infinities as in C99."""
@@ -269,9 +343,9 @@ class Emitter:
         z = do("fmul", u, u)
         series = num(ATAN_COEFFICIENTS[-1])
         for c in reversed(ATAN_COEFFICIENTS[:-1]):
-            series = self.call("fma", series, z, num(c), element="double")
+            series = self.fma(series, z, num(c), "double")
         parts = [either(turned, num(h / 2), num(0.0)) for h in HALF_PI[:2]]
-        parts[1] = self.call("fma", do("fmul", u, z), series, parts[1], element="double")
+        parts[1] = self.fma(do("fmul", u, z), series, parts[1], "double")
         for folded, whole in ((steep, 1.0), (left, 2.0)):
             parts = [either(folded, do("fsub", num(whole * h), p), p) for h, p in zip(HALF_PI, parts, strict=False)]
             u = negated(folded, u)
@@ -280,8 +354,11 @@ class Emitter:
         return either(unknown, do("fadd", x, y), negated(below, value))
 
 
+SCALARS = Vectors(1)
+
+
 class Sending:
-    """Every few operations a kernel sends a square of the tile before on to memory; see :mod:`.parcel`.
+    """Every few operations a kernel sends lines of the tile before on to memory; see :mod:`.parcel`.
 
     A value whose place is not in the nearest cache when it is stored would have to wait for all lines on
     their way to memory, so that place is fetched some time before.
@@ -292,12 +369,17 @@ class Sending:
         What is computed; without, there is nothing to send.
     count : int
         Numbers per state, with those that are one and the same result.
+    vectors : Vectors
+        What the values are.
     """
 
-    def __init__(self, graph: Graph | None = None, results: Sequence[int] = (), count: int = 0) -> None:
+    def __init__(
+        self, graph: Graph | None = None, results: Sequence[int] = (), count: int = 0, vectors: Vectors = SCALARS
+    ) -> None:
         operations = [i for i, args in enumerate(graph.args) if args] if graph else []
-        squares = -(-count // parcel.LANES)
-        self.every = max(len(operations) // squares, FEWEST_OPERATIONS) if squares else 0
+        times = -(-count // vectors.per_line)
+        self.every = max(len(operations) // times, FEWEST_OPERATIONS) if times else 0
+        self.convention = vectors.sender
         self.soon: dict[int, list[tuple[str, int]]] = {}
         self.done = 0
         self.fetch("out", ((i, r) for r, i in enumerate(results)), operations)
@@ -320,7 +402,7 @@ class Sending:
         for area, place in self.soon.get(self.done, ()):
             e.line(f"call void @llvm.prefetch.p0(ptr {e.place(area, place)}, i32 1, i32 3, i32 1)")
         if self.done % self.every == 0:
-            e.line(f"call {parcel.CONVENTION} void %send(ptr %parcel)")
+            e.line(f"call {self.convention} void %send(ptr %parcel)")
 
     def parameters(self, *before: str) -> str:
         """Of a function that sends."""
@@ -330,7 +412,7 @@ class Sending:
 NOTHING_TO_SEND = Sending()
 
 FEWEST_OPERATIONS = 12
-"""Between two squares that are sent."""
+"""Between two times that lines are sent."""
 
 FETCHED_BEFORE = 50
 """Operations between the fetching of a place and the storing of a value there."""
@@ -355,7 +437,7 @@ def emit_body(
             names[i] = load(int(graph.values[i]))
         return names[i]
 
-    emit = _node_emitter(emitter, graph, name)
+    emit = _node_emitter(emitter, graph, range(len(graph.kinds)), name, names)
     for i, kind in enumerate(graph.kinds):
         if kind not in (CONST, INPUT):
             names[i] = emit(i)
@@ -372,10 +454,21 @@ def _wanted(outputs: Sequence[int]) -> dict[int, list[int]]:
     return wanted
 
 
-def _node_emitter(emitter: Emitter, graph: Graph, name: Callable[[int], str]) -> Callable[[int], str]:
-    """What emits one operation on values that ``name`` knows."""
+def _node_emitter(
+    emitter: Emitter, graph: Graph, operations: Iterable[int], name: Callable[[int], str], names: Mapping[int, str]
+) -> Callable[[int], str]:
+    """What emits one operation on values that ``name`` knows, those of ``operations`` being in ``names`` once made."""
     circles: dict[int, tuple[str, str]] = {}
+    turning = list(dict.fromkeys(graph.args[i][0] for i in operations if graph.kinds[i] in (SIN, COS)))
+    made_here = {i for i in operations if graph.args[i]}
     t = emitter.type
+
+    def turn(angle: int) -> None:
+        """Find sine and cosine of an angle, and of those that are needed next if they are known."""
+        first = turning.index(angle)
+        known = [a for a in turning[first + 1 :] if a not in circles and (a in names or a not in made_here)]
+        together = [angle, *known[: ANGLES_AT_ONCE - 1]]
+        circles.update(zip(together, emitter.sines_and_cosines([name(a) for a in together]), strict=True))
 
     def emit(i: int) -> str:
         kind, args = graph.kinds[i], graph.args[i]
@@ -383,7 +476,7 @@ def _node_emitter(emitter: Emitter, graph: Graph, name: Callable[[int], str]) ->
         if kind in _BINARY:
             return emitter.op(f"{_BINARY[kind]} {t} {a[0]}, {a[1]}")
         if kind == FMA:
-            return emitter.call("fma", *a)
+            return emitter.fma(*a)
         if kind == NEG:
             return emitter.op(f"fneg {t} {a[0]}")
         if kind == SQRT:
@@ -392,7 +485,7 @@ def _node_emitter(emitter: Emitter, graph: Graph, name: Callable[[int], str]) ->
             return emitter.call("fabs", a[0])
         if kind in (SIN, COS):
             if args[0] not in circles:
-                circles[args[0]] = emitter.sine_and_cosine(a[0])
+                turn(args[0])
             return circles[args[0]][kind == COS]
         if kind == ATAN2:
             return emitter.angle(*a)
@@ -406,6 +499,9 @@ def _node_emitter(emitter: Emitter, graph: Graph, name: Callable[[int], str]) ->
     return emit
 
 
+ANGLES_AT_ONCE = 2
+"""Whose sines and cosines are computed side by side."""
+
 LONGEST_BODY = 16000
 """Operations up to which a kernel is one function; beyond, LLVM takes ever longer over each."""
 
@@ -418,8 +514,8 @@ MOST_STORES = 500
 
 
 def lanes_module(
-    graph: Graph, outputs: Sequence[int], lanes: int, single_precision: bool = False, input_count: int = 0,
-    sends: bool = False, work_at: int | None = None,
+    graph: Graph, outputs: Sequence[int], vectors: Vectors, input_count: int = 0, sends: bool = False,
+    work_at: int | None = None,
 ) -> str:  # fmt: skip
     """Module with ``@kernel(in, out)``, inputs and results as consecutive vectors, and the table ``@places``.
 
@@ -428,20 +524,16 @@ def lanes_module(
     Long code keeps ``@work`` vectors between its functions, from vector ``work_at`` behind the beginning of the
     inputs on; without that, on the stack, which is too small in some threads.
     """
-    e = Emitter(lanes, single_precision)
+    e = Emitter(vectors)
     results = list(dict.fromkeys(outputs))
     place = {node: k * e.size for k, node in enumerate(results)}
-    table = [place[o] for o in outputs] + [0] * lanes  # padding, for those who read whole vectors
-    entries = ", ".join(f"i32 {k}" for k in table)
-    places = f"@places = constant [{len(table)} x i32] [{entries}]\n"
+    places = table_of_places([place[o] for o in outputs], vectors)
     no_work = work_vectors(0)
     operations = sum(map(bool, graph.args))
-    sending = Sending(graph, results, len(outputs)) if sends else NOTHING_TO_SEND
+    sending = Sending(graph, results, len(outputs), vectors) if sends else NOTHING_TO_SEND
     if operations > LONGEST_BODY:
         own = no_work if work_at is None else ""
-        return (places + own) + _module_in_pieces(
-            graph, results, lanes, single_precision, input_count, sending=sending, work_at=work_at
-        )
+        return (places + own) + module_in_pieces(graph, results, vectors, input_count, sending=sending, work_at=work_at)
     load = _consecutive(e)
     _begin(e, sending)
 
@@ -451,6 +543,12 @@ def lanes_module(
     emit_body(e, graph, results, load, store, sending)
     unused = _spoil_for_unused(e, graph, input_count, load, len(results))
     return places + no_work + _module(e, _parameters("ptr noalias readonly %in, ptr noalias %out", sending), unused)
+
+
+def table_of_places(places: Sequence[int], vectors: Vectors) -> str:
+    """Where each output is among the results, in bytes; padded for those who read a whole line of the table."""
+    padded = [*places, *[0] * vectors.per_line]
+    return f"@places = constant [{len(padded)} x i32] [{', '.join(f'i32 {k}' for k in padded)}]\n"
 
 
 def work_vectors(count: int) -> str:
@@ -498,8 +596,8 @@ def _reads(graph: Graph, i: int) -> list[int]:
     return [b for a in graph.args[i] for b in (graph.args[a] if graph.kinds[a] == LESS else (a,))]
 
 
-def _module_in_pieces(
-    graph: Graph, results: Sequence[int], lanes: int, single_precision: bool, input_count: int,
+def module_in_pieces(
+    graph: Graph, results: Sequence[int], vectors: Vectors, input_count: int,
     inputs_of: Callable[[Emitter], Callable[[int], str]] = _consecutive, sending: Sending = NOTHING_TO_SEND,
     work_at: int | None = None,
 ) -> str:  # fmt: skip
@@ -518,8 +616,8 @@ def _module_in_pieces(
     sending.fetch("to", slots.items(), operations)
     text: list[str] = []
     for k, piece in enumerate(pieces):
-        e = Emitter(lanes, single_precision)
-        e.windowed = e.size == 64  # only instructions on the widest vectors count distances in vectors
+        e = Emitter(vectors)
+        e.windowed = vectors.masks and e.size == 64  # only AVX-512 counts distances in vectors
         names: dict[int, str] = {}
         load = inputs_of(e)
 
@@ -532,7 +630,7 @@ def _module_in_pieces(
                 return emit(i)  # noqa: B023 (called only while its own piece is emitted)
             return load(int(graph.values[i])) if graph.kinds[i] == INPUT else e.load("from", slots[i])
 
-        emit = _node_emitter(e, graph, name)
+        emit = _node_emitter(e, graph, piece, name, names)
         for i in piece:
             names[i] = emit(i)
             sending.after_operation(e)
@@ -543,13 +641,13 @@ def _module_in_pieces(
         text += _piece(k, e, sending)
     given = [(i, r) for i, places in wanted.items() for r in places]  # results that are numbers or inputs
     for first in range(0, len(given), MOST_STORES):
-        e = Emitter(lanes, single_precision)
-        load, count = inputs_of(e), len(pieces) + first // MOST_STORES
+        e = Emitter(vectors)
+        load, number = inputs_of(e), len(pieces) + first // MOST_STORES
         for i, r in given[first : first + MOST_STORES]:
             value = load(int(graph.values[i])) if graph.kinds[i] == INPUT else e.number(graph.values[i])
             e.store(value, "out", r)
-        text += _piece(count, e, sending)
-    main = Emitter(lanes, single_precision)
+        text += _piece(number, e, sending)
+    main = Emitter(vectors)
     _begin(main, sending)
     if work_at is None:
         main.line(f"%area = alloca [{max(size, 1)} x {main.type}], align {main.size}")
@@ -589,14 +687,14 @@ def single_module(
     graph: Graph,
     outputs: Sequence[int],
     lengths: Sequence[int],
-    single_precision: bool = False,
+    vectors: Vectors = SCALARS,
     spread_nan: bool = True,
 ) -> str:
     """Module with ``@kernel(in, out)``: a table of pointers to the input arrays, one state."""
     watched, inputs_of = sum(lengths) if spread_nan else 0, _by_table(lengths)
     if sum(map(bool, graph.args)) > LONGEST_BODY:
-        return _module_in_pieces(graph, outputs, 1, single_precision, watched, inputs_of)
-    e = Emitter(1, single_precision)
+        return module_in_pieces(graph, outputs, vectors.one, watched, inputs_of)
+    e = Emitter(vectors.one)
     load = inputs_of(e)
 
     def store(k: int, value: str) -> None:

@@ -526,7 +526,7 @@ class Entry:
         if len(kernel.lengths) > MAX_INPUTS or len(kernel.shape) > MAX_DIMS or kernel.single_precision:
             return None
         values = {
-            "drive": driver_address(),
+            "drive": driver_address(kernel.target),
             "tile_bytes": kernel.tile_bytes,
             "second": kernel.second_area,
             "out_length": kernel.size,
@@ -543,7 +543,7 @@ class Entry:
             "as_long": machine.python_function("PyLong_AsLongLongAndOverflow"),
             "crew": crew().address,
             "gather": crew().gather_address,
-            "run": run_address(),
+            "run": run_address(kernel.target),
             "round": kernel.round,
             "inputs": len(kernel.lengths),
             "ndim": len(kernel.shape),

@@ -24,6 +24,7 @@ from .graph import Graph, inputs, outputs
 from .making import made_once, once
 from .ready import ready, ready_text
 from .rolled import rolled_module
+from .vectors import Vectors
 
 Shape = tuple[int, ...]
 Trace = Callable[..., Any]
@@ -70,28 +71,22 @@ def _collect(nested: Any, leaves: list[Any]) -> Shape:
     return (len(nested), *inner)
 
 
-def _whole_lines(single_precision: bool) -> bool:
-    """Whether a vector is a cache line, and there are instructions to put any two of them together."""
-    return machine.host().lanes == 8 and not single_precision
-
-
 @once
-def _driver(single_precision: bool) -> tuple[Any, int, Any]:
+def _driver(target: machine.Machine, single_precision: bool) -> tuple[Any, int, Any]:
     """The batch loop, the same for all kernels: callable, and the address of its part for several threads."""
-    lanes = machine.host().lanes * (2 if single_precision else 1)
-    text = driver.driver_module(lanes, single_precision, _whole_lines(single_precision))
-    addresses, alive = ready_text(None, text, (driver.SYMBOL, driver.RUN))
+    text = driver.driver_module(target.vectors(single_precision))
+    addresses, alive = ready_text(None, text, (driver.SYMBOL, driver.RUN), target=target)
     return _DRIVE(addresses[driver.SYMBOL]), addresses[driver.RUN], alive
 
 
-def driver_address() -> int:
+def driver_address(target: machine.Machine) -> int:
     """Address of the batch loop for doubles."""
-    return int(ctypes.cast(_driver(False)[0], ctypes.c_void_p).value or 0)
+    return int(ctypes.cast(_driver(target, False)[0], ctypes.c_void_p).value or 0)
 
 
-def run_address() -> int:
+def run_address(target: machine.Machine) -> int:
     """Address of the batch loop for doubles, of the form that several threads share."""
-    return _driver(False)[1]
+    return _driver(target, False)[1]
 
 
 def crew() -> Crew:
@@ -126,6 +121,8 @@ class Kernel:
         Compute in float32.
     spread_nan : bool
         Let a NaN in an input that nothing depends on make all results NaN too.
+    target : Machine
+        What the code is made for.
     """
 
     name: str
@@ -136,6 +133,7 @@ class Kernel:
     argument_names: tuple[str, ...] = ()
     single_precision: bool = False
     spread_nan: bool = True
+    target: machine.Machine = field(default_factory=lambda: machine.host(), repr=False)
     _alive: list[Any] = field(default_factory=list, repr=False)
     _local: Any = field(default_factory=threading.local, repr=False)
     _places: int = field(default=0, repr=False)
@@ -166,7 +164,7 @@ class Kernel:
         precision = "f32" if self.single_precision else "f64"
         key = None if self.key is None else cache.digest(self.key, form, precision)
         symbols = ("kernel", "places", "work") if form == "lanes" else ("kernel",)
-        addresses, alive = ready(self.name, key, lambda: self._assembly(form), symbols)
+        addresses, alive = ready(self.name, key, lambda: self._assembly(form), symbols, target=self.target)
         self._alive.append(alive)
         if form == "lanes":
             self._places = addresses["places"]
@@ -177,10 +175,8 @@ class Kernel:
         t = self._fused
         if form == "lanes":
             watched = sum(self.lengths) if self.spread_nan else 0
-            return lanes_module(
-                t.graph, t.outputs, self.lanes, self.single_precision, watched, self.sends, self._before_work
-            )
-        return single_module(t.graph, t.outputs, t.lengths, self.single_precision, self.spread_nan)
+            return lanes_module(t.graph, t.outputs, self.vectors, watched, self.sends, self._before_work)
+        return single_module(t.graph, t.outputs, t.lengths, self.vectors, self.spread_nan)
 
     @made_once
     def lanes_address(self) -> int:
@@ -256,7 +252,7 @@ class Kernel:
         flat = result if direct else np.empty((count, self.size), dtype=self.dtype)
         rows = [self._rows(a, batch, count) for a in arrays]
         try:
-            drive, run, _ = _driver(self.single_precision)
+            drive, run, _ = _driver(self.target, self.single_precision)
             team = None if threads == 1 or count < 2 * self.lanes else crew()
         except machine.CompilationError as problem:
             raise machine.CompilationError(f"compiling {self.name} failed: {problem}") from None
@@ -278,15 +274,20 @@ class Kernel:
         if not direct:
             result[...] = flat.reshape(result.shape)
 
+    @made_once
+    def vectors(self) -> Vectors:
+        """The values that the machine code over lanes computes with."""
+        return self.target.vectors(self.single_precision)
+
     @property
     def lanes(self) -> int:
         """States per tile."""
-        return machine.host().lanes * (2 if self.single_precision else 1)
+        return self.vectors.lanes
 
     @property
     def round(self) -> int:
         """States that belong together: a batch is divided between threads in multiples of these."""
-        return self.lanes * (parcel.apart(self.size) if self._in_lines else 1)
+        return self.lanes * (parcel.apart(self.size, self.vectors.per_line) if self._in_lines else 1)
 
     @property
     def context_address(self) -> int:
@@ -302,12 +303,12 @@ class Kernel:
     @property
     def _in_lines(self) -> bool:
         """Whether results are written in whole cache lines."""
-        return _whole_lines(self.single_precision) and self.size >= driver.LONG_ROW
+        return self.size >= self.vectors.per_line
 
     @property
     def sends(self) -> bool:
         """Whether the machine code sends the results of one tile on while it computes the next."""
-        return self._in_lines
+        return self._in_lines and self.vectors.masks
 
     @made_once
     def second_area(self) -> int:
@@ -325,7 +326,7 @@ class Kernel:
 
     @property
     def _vector_bytes(self) -> int:
-        return self.lanes * np.dtype(self.dtype).itemsize
+        return self.vectors.size
 
     @made_once
     def scratch_bytes(self) -> int:
@@ -410,17 +411,17 @@ class RolledKernel(LoopKernel):
     def lanes_address(self) -> int:
         """Machine code of the loop, with its schedule filled in."""
         plan = self._plan
-        text = rolled_module(plan.steps, self.lanes, self.single_precision)
+        text = rolled_module(plan.steps, self.vectors)
         names = tuple(f"step{k}" for k in range(len(plan.steps)))
-        addresses, alive = ready_text(self.name, text, ("kernel", *names))
+        addresses, alive = ready_text(self.name, text, ("kernel", *names), target=self.target)
         table = np.array([addresses[name] for name in names], dtype=np.int64)
         entries = plan.entries.copy()
         entries[:, 0] = table[entries[:, 0]]
         params = plan.params.astype(self.dtype)
         words = (len(entries), _address(entries), _address(params), self.size, entries.shape[1])
         self._context = np.array(words, dtype=np.int64)
-        places = np.zeros(self.size + self.lanes, dtype=np.int32)
-        places[: self.size] = np.arange(self.size) * self.lanes * np.dtype(self.dtype).itemsize
+        places = np.zeros(self.size + self.vectors.per_line, dtype=np.int32)
+        places[: self.size] = np.arange(self.size) * self._vector_bytes
         self._places = _address(places)
         self._alive += [alive, entries, params, self._context, places]
         return addresses["kernel"]

@@ -1,4 +1,4 @@
-"""The computer we run on: its vector width, and turning LLVM assembly into functions."""
+"""What code is made for, by name or the processor we run on, and turning LLVM assembly into functions."""
 
 from __future__ import annotations
 
@@ -15,30 +15,88 @@ from itertools import count
 from typing import Any
 
 from .making import MAKING, once
+from .vectors import Vectors
 
 
 class CompilationError(RuntimeError):
     """Machine code cannot be made or loaded."""
 
 
+class UnknownTarget(ValueError):
+    """Code is to be made for a processor that is not known, or for one that ours cannot stand in for."""
+
+
 @dataclass(frozen=True)
 class Machine:
-    """What code is generated for."""
+    """What code is generated for.
+
+    Parameters
+    ----------
+    cpu, features : str
+        As LLVM calls them.
+    lanes : int
+        Doubles per vector; none where we know of no vectors.
+    version : str
+        Of LLVM.
+    fused, masks : bool
+        See :class:`~kinetree.engine.vectors.Vectors`.
+    """
 
     cpu: str
     features: str
     lanes: int
     version: str
+    fused: bool = True
+    masks: bool = False
 
     @property
     def supported(self) -> bool:
-        """Whether fused multiply-add and vectors are there."""
+        """Whether there are vectors."""
         return self.lanes > 0
 
     @property
     def key(self) -> str:
         """Distinguishes machines whose code cannot be exchanged."""
         return f"{platform.machine()}|{self.cpu}|{self.features}|{self.lanes}|{self.version}"
+
+    def vectors(self, single_precision: bool = False) -> Vectors:
+        """The values of kernels for batches."""
+        lanes = self.lanes * (2 if single_precision else 1)
+        return Vectors(lanes, single_precision, self.fused, self.masks, _SENDERS.get(architecture(), "ccc"))
+
+
+_SENDERS = {"x86-64": "intel_ocl_bicc", "aarch64": "aarch64_vector_pcs"}
+"""Calling conventions in which some vector registers of the caller survive, as usual ones do not let them."""
+
+
+def architecture() -> str:
+    """The family of processors that we run on."""
+    name = platform.machine().lower()
+    return {"amd64": "x86-64", "x86_64": "x86-64", "arm64": "aarch64"}.get(name, name)
+
+
+NATIVE = "native"
+
+_SSE4 = ("cx16", "popcnt", "sse3", "sse4.1", "sse4.2", "ssse3")
+_AVX2 = (*_SSE4, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe")
+_AVX512 = (*_AVX2, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl")
+
+TARGETS: dict[str, dict[str, tuple[str, ...]]] = {
+    "x86-64": {"x86-64": (), "x86-64-v2": _SSE4, "x86-64-v3": _AVX2, "x86-64-v4": _AVX512},
+    "aarch64": {
+        "armv8-a": (),
+        "cortex-a72": ("crc",),
+        "neoverse-n1": ("crc", "lse", "rdm", "fullfp16", "dotprod", "rcpc"),
+        "apple-m1": ("crc", "lse", "rdm", "fullfp16", "dotprod", "rcpc", "flagm", "jsconv", "complxnum"),
+    },
+}
+"""Processors that code can be made for beside the one we run on, and what that one must have to run such code."""
+
+_ARM_CAPABILITIES = {
+    "crc": 7, "lse": 8, "fullfp16": 10, "rdm": 12, "jsconv": 13, "complxnum": 14, "rcpc": 15, "dotprod": 20,
+    "flagm": 27,
+}  # fmt: skip
+"""Bits in which Linux tells what an ARM processor has."""
 
 
 @lru_cache(maxsize=1)
@@ -51,25 +109,70 @@ def binding() -> Any:
     return llvm
 
 
-@lru_cache(maxsize=1)
 def host() -> Machine:
-    """The machine we run on; refuses one that does not let programs make code."""
+    """What code is made for unless somebody says otherwise: ``KINETREE_CPU``, or the machine we run on."""
+    return target(os.environ.get("KINETREE_CPU", ""))
+
+
+@lru_cache(maxsize=16)
+def target(name: str) -> Machine:
+    """What code is made for, by name; refuses a machine that does not let programs make code.
+
+    Parameters
+    ----------
+    name : str
+        ``"native"`` (or nothing) for the processor we run on, or one of those that :func:`targets` lists.
+    """
+    name = name.strip().lower() or NATIVE
     llvm = binding()
     if not _memory_can_be_executed():
         raise CompilationError("this system does not let programs make memory executable")
-    features = llvm.get_host_cpu_features()
-    flat = features.flatten()
-    architecture = platform.machine().lower()
-    if features.get("avx512f"):
-        # LLVM keeps to 256-bit vectors on many CPUs unless told otherwise
-        lanes, flat = 8, flat + ",-prefer-256-bit"
-    elif features.get("avx2") and features.get("fma"):
-        lanes = 4
-    elif architecture in ("aarch64", "arm64"):
-        lanes = 2
+    version = ".".join(str(n) for n in llvm.llvm_version_info)
+    if name == NATIVE:
+        here = llvm.get_host_cpu_features()
+        flat, cpu, has = here.flatten(), llvm.get_host_cpu_name(), _features()
     else:
-        lanes = 0
-    return Machine(llvm.get_host_cpu_name(), flat, lanes, ".".join(str(n) for n in llvm.llvm_version_info))
+        if name not in targets():
+            why = "needs what this processor does not have" if _is_known(name) else "is not known"
+            raise UnknownTarget(f"{name!r} {why}; code that runs here can be made for {', '.join(targets())}")
+        cpu, flat, has = ("generic" if name == "armv8-a" else name), "", frozenset(TARGETS[architecture()][name])
+    return _machine(cpu, flat, has, version)
+
+
+def _machine(cpu: str, features: str, has: frozenset[str], version: str) -> Machine:
+    """The widest vectors that these features have."""
+    kind = architecture()
+    if "avx512f" in has:
+        # LLVM keeps to 256-bit vectors on many CPUs unless told otherwise
+        return Machine(cpu, f"{features},-prefer-256-bit".lstrip(","), 8, version, masks=True)
+    if "avx" in has:
+        return Machine(cpu, features, 4, version, fused="fma" in has)
+    if kind == "x86-64":
+        return Machine(cpu, features, 2, version, fused=False)
+    return Machine(cpu, features, 2 if kind == "aarch64" else 0, version)
+
+
+def targets() -> list[str]:
+    """What code can be made for that runs here."""
+    here, known = _features(), TARGETS.get(architecture(), {})
+    return [NATIVE, *(name for name, needed in known.items() if here.issuperset(needed))]
+
+
+def _is_known(name: str) -> bool:
+    return any(name in names for names in TARGETS.values())
+
+
+@lru_cache(maxsize=1)
+def _features() -> frozenset[str]:
+    """What the processor that we run on has, as far as we ask."""
+    if architecture() == "aarch64" and sys.platform == "linux":  # LLVM reads a file that emulators do not keep
+        read = ctypes.CDLL(None).getauxval
+        read.restype, read.argtypes = ctypes.c_ulong, (ctypes.c_ulong,)
+        capabilities = read(16)
+        return frozenset(name for name, bit in _ARM_CAPABILITIES.items() if capabilities >> bit & 1)
+    if architecture() == "aarch64" and sys.platform == "darwin":
+        return frozenset(_ARM_CAPABILITIES)  # there was none before the M1
+    return frozenset(name for name, on in binding().get_host_cpu_features().items() if on)
 
 
 def _memory_can_be_executed() -> bool:
@@ -116,11 +219,15 @@ def _need_memory(size: int) -> None:
 
 
 @once
-def _target() -> Any:
-    llvm, machine = binding(), host()
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=machine.cpu, features=machine.features, opt=2, reloc="pic", codemodel="small"
-    )
+def _generator(machine: Machine) -> Any:
+    """What makes code for a machine."""
+    return (
+        binding()
+        .Target.from_default_triple()
+        .create_target_machine(
+            cpu=machine.cpu, features=machine.features, opt=2, reloc="pic", codemodel="small"
+        )
+    )  # fmt: skip
 
 
 LIBRARIES_PER_LINKER = 25
@@ -134,7 +241,9 @@ class _Linker:
         # LLVM's older linker puts code and constants wherever there is room, and takes the process down when they come
         # to lie more than 2 GB apart, as they do in a program with large arrays; JITLink keeps them together. LLVM
         # itself does not choose it for the object files of Windows.
-        self._llvm = binding().create_lljit_compiler(_target(), use_jit_link=platform.system() != "Windows")
+        self._llvm = binding().create_lljit_compiler(
+            _generator(target("")), use_jit_link=platform.system() != "Windows"
+        )
         self._numbers = count(1)
         self._loaded: set[int] = set()
         self._given_up: list[bool] = []  # whoever takes the one entry closes the linker
@@ -192,8 +301,8 @@ def _linker() -> _Linker:
     return _linkers[0]
 
 
-def assemble(text: str) -> bytes:
-    """Machine code (an object file) for a module of LLVM assembly."""
+def assemble(text: str, machine: Machine | None = None) -> bytes:
+    """Machine code (an object file) for a module of LLVM assembly; for the usual machine if none is given."""
     _need_memory(_memory_for(text))
     try:
         module = binding().parse_assembly(text)
@@ -202,7 +311,7 @@ def assemble(text: str) -> bytes:
             if not function.is_declaration:
                 # nothing here throws: tables for unwinding would only have to be registered with the C++ runtime
                 function.add_function_attribute("nounwind")
-        return bytes(_target().emit_object(module))
+        return bytes(_generator(machine or host()).emit_object(module))
     except RuntimeError as problem:
         raise CompilationError(_first_line(problem)) from None
 

@@ -16,6 +16,7 @@ from . import machine
 from .emit import Emitter
 from .making import once
 from .ready import ready_text
+from .vectors import Vectors
 
 _FILL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 _POINTERS = ("low", "high", "low_right", "high_right", "first", "last", "out")
@@ -23,10 +24,10 @@ _COUNTS = ("size", "padded", "out_step")
 """What the code is given, one word each: addresses, then counts and distances in numbers."""
 
 
-def fill_module(n_below: int, n_above: int, lanes: int, single_precision: bool) -> str:
+def fill_module(n_below: int, n_above: int, vectors: Vectors) -> str:
     """LLVM assembly of ``@fill(job)``."""
-    e = Emitter(lanes, single_precision)
-    whole, flags = e._of("i32"), e._of("i1")
+    e, lanes = Emitter(vectors), vectors.lanes
+    whole, flags = vectors.of("i32"), vectors.of("i1")
     for k, name in enumerate(_POINTERS + _COUNTS):
         at = e.op(f"getelementptr i64, ptr %job, i64 {k}")
         e.line(f"%{name} = load {'ptr' if name in _POINTERS else 'i64'}, ptr {at}")
@@ -61,7 +62,7 @@ def fill_module(n_below: int, n_above: int, lanes: int, single_precision: bool) 
         for k, factor in enumerate(left):
             base = e.op(f"add i64 {i}, {e.op(f'mul i64 %padded, {k}')}")
             other = e.op(f"load {e.type}, ptr {e.op(f'getelementptr {e.real}, ptr %{right}, i64 {base}')}, align 4")
-            total = e.call("fma", factor, other, total) if total else e.op(f"fmul {e.type} {factor}, {other}")
+            total = e.fma(factor, other, total) if total else e.op(f"fmul {e.type} {factor}, {other}")
         return total
 
     def entry(i: str) -> str:
@@ -113,8 +114,8 @@ def fill_module(n_below: int, n_above: int, lanes: int, single_precision: bool) 
 
 
 @once
-def _filler(n_below: int, n_above: int, lanes: int, single_precision: bool) -> tuple[Any, Any]:
-    text = fill_module(n_below, n_above, lanes, single_precision)
+def _filler(n_below: int, n_above: int, vectors: Vectors) -> tuple[Any, Any]:
+    text = fill_module(n_below, n_above, vectors)
     addresses, alive = ready_text("filling of matrices", text, ("fill",))
     return _FILL(addresses["fill"]), alive
 
@@ -135,9 +136,8 @@ def fill(
         Where the branch of each row begins and ends.
     """
     n = len(matrix)
-    single_precision = matrix.dtype == np.float32
-    lanes = machine.host().lanes * (2 if single_precision else 1)
-    padded = -(-n // lanes) * lanes
+    vectors = machine.host().vectors(matrix.dtype == np.float32)
+    padded = -(-n // vectors.lanes) * vectors.lanes
     right = []
     for _, factors in (below, above):
         right.append(np.zeros((factors.shape[1], padded), dtype=matrix.dtype))
@@ -148,4 +148,4 @@ def fill(
     step = matrix.strides[0] // matrix.itemsize
     addresses = [a.ctypes.data for a in (*left, *right, *branch, matrix)]
     job = np.array([*addresses, n, padded, step], dtype=np.int64)
-    _filler(left[0].shape[1], left[1].shape[1], lanes, single_precision)[0](job.ctypes.data)
+    _filler(left[0].shape[1], left[1].shape[1], vectors)[0](job.ctypes.data)

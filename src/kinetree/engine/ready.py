@@ -14,6 +14,7 @@ def ready(
     text: Callable[[], str],
     symbols: tuple[str, ...],
     from_python: tuple[str, ...] = (),
+    target: machine.Machine | None = None,
 ) -> tuple[dict[str, int], Any]:
     """Addresses of functions and what must be kept alive.
 
@@ -27,12 +28,15 @@ def ready(
         Returns the LLVM assembly; called only if the code is not in the cache.
     symbols, from_python : tuple of str
         Names that the code defines, and functions of CPython that it calls.
+    target : Machine, optional
+        What the code is made for; the usual machine if left out.
     """
     try:
-        file = None if key is None else cache.digest(key, machine.host().key)
+        target = target or machine.host()
+        file = None if key is None else cache.digest(key, target.key)
         code = None if file is None else cache.read(file)
         if code is None:
-            code = machine.assemble(text())
+            code = machine.assemble(text(), target)
             if file is not None:
                 cache.write(file, code)
         return machine.load(code, symbols, from_python)
@@ -43,7 +47,8 @@ def ready(
 
 
 def ready_text(
-    what: str | None, text: str, symbols: tuple[str, ...], from_python: tuple[str, ...] = ()
-) -> tuple[dict[str, int], Any]:
+    what: str | None, text: str, symbols: tuple[str, ...], from_python: tuple[str, ...] = (),
+    target: machine.Machine | None = None,
+) -> tuple[dict[str, int], Any]:  # fmt: skip
     """The same for assembly that is quick to write: the text itself is what the code depends on."""
-    return ready(what, cache.digest(text), lambda: text, symbols, from_python)
+    return ready(what, cache.digest(text), lambda: text, symbols, from_python, target)

@@ -14,10 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .emit import LONGEST_BODY, Emitter, _module_in_pieces, emit_body, work_vectors
+from .emit import LONGEST_BODY, Emitter, emit_body, module_in_pieces, table_of_places, work_vectors
 from .fuse import flatten_sums, fuse
 from .graph import Graph, inputs, outputs
 from .kernel import LoopKernel
+from .vectors import Vectors
 
 TIME, STEP, COUNT, STATE = 0, 1, 2, 3
 """Places of t, h, n and the first state among the inputs."""
@@ -92,19 +93,19 @@ class RepeatedKernel(LoopKernel):
 
     def _assembly(self, form: str) -> str:
         assert self.stages is not None
-        return repeated_module(self.stages(), self.lanes, self.single_precision)
+        return repeated_module(self.stages(), self.vectors)
 
 
-def repeated_module(stages: Stages, lanes: int, single_precision: bool) -> str:
+def repeated_module(stages: Stages, vectors: Vectors) -> str:
     """LLVM assembly of the loop and of the functions it calls."""
-    e = Emitter(lanes, single_precision)
+    e, lanes = Emitter(vectors), vectors.lanes
     n, p, count, asked = stages.n_state, stages.n_parameters, len(stages.questions), stages.n_question
     answers_at, n_answer = STATE + n + p, len(stages.answer)
-    text = [*e.declarations(), _places(n, e), work_vectors(0)]
+    text = [*e.declarations(), table_of_places([k * e.size for k in range(n)], vectors), work_vectors(0)]
     for k, question in enumerate(stages.questions):
-        text.append(_function(f"stage{k}", stages.graph, question, lanes, single_precision))
-    text.append(_function("final", stages.graph, stages.final, lanes, single_precision))
-    text.append(_function("rate", stages.rate, stages.answer, lanes, single_precision))
+        text.append(_function(f"stage{k}", stages.graph, question, vectors))
+    text.append(_function("final", stages.graph, stages.final, vectors))
+    text.append(_function("rate", stages.rate, stages.answer, vectors))
 
     real = e.real
     whole = f"<{lanes} x i64>" if lanes > 1 else "i64"
@@ -144,22 +145,16 @@ def repeated_module(stages: Stages, lanes: int, single_precision: bool) -> str:
     return "\n".join(text)
 
 
-def _places(count: int, e: Emitter) -> str:
-    """The table of where each output is: one after the other."""
-    table = [k * e.size for k in range(count)] + [0] * e.lanes
-    return f"@places = constant [{len(table)} x i32] [{', '.join(f'i32 {k}' for k in table)}]"
-
-
-def _function(name: str, graph: Graph, wanted: Sequence[int], lanes: int, single_precision: bool) -> str:
+def _function(name: str, graph: Graph, wanted: Sequence[int], vectors: Vectors) -> str:
     """A graph as a function that reads consecutive vectors and writes consecutive vectors."""
     fused, results = fuse(*flatten_sums(graph, list(wanted)))
     if sum(map(bool, fused.args)) > LONGEST_BODY:
-        lines = _module_in_pieces(fused, results, lanes, single_precision, 0).splitlines()
+        lines = module_in_pieces(fused, results, vectors, 0).splitlines()
         text = "\n".join(line for line in lines if not line.startswith("declare"))
         return text.replace("@piece", f"@{name}_piece").replace(
             "define void @kernel(", f"define internal void @{name}("
         )
-    e = Emitter(lanes, single_precision)
+    e = Emitter(vectors)
     emit_body(e, fused, results, lambda k: e.load("in", k), lambda k, value: e.store(value, "out", k))
     head = f"define internal void @{name}(ptr noalias readonly %in, ptr noalias %out) noinline {{"
     return "\n".join([head, *e.lines, "  ret void", "}"])

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from .emit import Emitter, emit_body
 from .fuse import fuse
 from .graph import Graph
+from .vectors import Vectors
 
 BASES = ("in", "out", "work", "params")
 
@@ -49,7 +50,7 @@ class Step:
             self.outputs.append(node)
 
 
-def rolled_module(steps: Sequence[Step], lanes: int, single_precision: bool = False) -> str:
+def rolled_module(steps: Sequence[Step], vectors: Vectors) -> str:
     """LLVM assembly of ``@step0``, ``@step1``, ... and of ``@kernel(in, out, context)`` that runs a schedule.
 
     The context holds: number of entries, address of the entries, address of the
@@ -58,14 +59,13 @@ def rolled_module(steps: Sequence[Step], lanes: int, single_precision: bool = Fa
     """
     text: list[str] = []
     for k, step in enumerate(steps):
-        e = Emitter(lanes, single_precision)
+        e = Emitter(vectors)
         if k == 0:
             text += e.declarations()
         graph, outputs = fuse(step.graph, step.outputs)
         _emit_step(e, step, graph, outputs)
         text += [f"define void @step{k}(ptr %in, ptr %out, ptr %work, ptr %params, ptr %entry) {{"]
         text += [*e.lines, "  ret void", "}"]
-    vector = Emitter(lanes, single_precision).type
     text += [
         "define void @kernel(ptr %in, ptr %out, ptr %context) {",
         "start:",
@@ -78,7 +78,7 @@ def rolled_module(steps: Sequence[Step], lanes: int, single_precision: bool = Fa
                 f"  %{name} = load {kind}, ptr %{name}_at",
             )
         ),
-        f"  %work = getelementptr {vector}, ptr %out, i64 %outs",
+        f"  %work = getelementptr {vectors.type}, ptr %out, i64 %outs",
         "  %any = icmp sgt i64 %count, 0",
         "  br i1 %any, label %next, label %done",
         "next:",
