@@ -12,7 +12,8 @@ from dataclasses import replace
 from itertools import count
 
 from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
-from .vectors import Vectors
+from .registers import operand_of, plan
+from .vectors import LINE, Vectors
 
 TWO_OVER_PI = 0.6366197723675814
 HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
@@ -47,7 +48,19 @@ ATAN_COEFFICIENTS = (
 """(atan u - u)/u^3 in powers of u^2 on |u| <= tan(pi/8): Chebyshev fit, error 3e-18."""
 
 WINDOW = 256
-"""Vectors around a pointer that instructions reach with a distance of one byte."""
+"""Bytes, or vectors on AVX-512, around a pointer that instructions reach with a distance of one byte."""
+
+MOST_WINDOWS = 9
+"""Into the work area of code for few vector registers: as many as there are other registers to spare."""
+
+SPARE_REGISTERS = 3
+"""Vector registers that are left to LLVM when it is said which values are to be kept in them."""
+
+USED_SOON = 8
+"""Operations within which a value in memory is used again if it is worth a register."""
+
+SHORT_PIECE = 300
+"""Operations per function of code for few vector registers: LLVM compares loads with the stores before them."""
 
 TAN_EIGHTH = 0.41421356237309503
 """tan(pi/8)."""
@@ -75,8 +88,8 @@ class Emitter:
 
     Attributes
     ----------
-    windowed : bool
-        Whether places in memory are referred to in few bytes; see :meth:`place`.
+    windows : dict
+        Of areas in which places are referred to in few bytes, how many windows they have; see :meth:`place`.
     """
 
     def __init__(self, vectors: Vectors) -> None:
@@ -85,7 +98,7 @@ class Emitter:
         self.real, self.type, self.size = vectors.real, vectors.type, vectors.size
         self.lines: list[str] = []
         self._numbers = count(1)
-        self.windowed = False
+        self.windows: dict[str, int] = {}
         self._windows: dict[tuple[str, int], str] = {}
 
     def _of(self, element: str) -> str:
@@ -128,17 +141,18 @@ class Emitter:
     def place(self, area: str, k: int) -> str:
         """Address of value k of an area of consecutive vectors.
 
-        Long code is as slow as its bytes are many: ``windowed`` code refers to values from pointers into the
-        middle of their neighbourhood, which takes one byte instead of four.  The empty piece of assembly
-        keeps LLVM from seeing through that.
+        Long code is as slow as its bytes are many: it refers to values from pointers into the middle of their
+        neighbourhood, which takes one byte instead of four.  The empty piece of assembly keeps LLVM from seeing
+        through that.
         """
-        if not self.windowed:
+        size = WINDOW if self.vectors.masks else WINDOW // self.size  # AVX-512 counts distances in vectors
+        window, within = divmod(k, size)
+        if window >= self.windows.get(area, 0):
             return self.op(f"getelementptr inbounds {self.type}, ptr %{area}, i64 {k}")
-        window, within = divmod(k, WINDOW)
         if (area, window) not in self._windows:
-            middle = self.op(f"getelementptr {self.type}, ptr %{area}, i64 {window * WINDOW + WINDOW // 2}")
+            middle = self.op(f"getelementptr {self.type}, ptr %{area}, i64 {window * size + size // 2}")
             self._windows[area, window] = self.op(f'call ptr asm "", "=r,0"(ptr {middle})')
-        return self.op(f"getelementptr {self.type}, ptr {self._windows[area, window]}, i64 {within - WINDOW // 2}")
+        return self.op(f"getelementptr {self.type}, ptr {self._windows[area, window]}, i64 {within - size // 2}")
 
     def load(self, area: str, k: int) -> str:
         """Value k of an area of consecutive vectors."""
@@ -531,6 +545,8 @@ def lanes_module(
     no_work = work_vectors(0)
     operations = sum(map(bool, graph.args))
     sending = Sending(graph, results, len(outputs), vectors) if sends else NOTHING_TO_SEND
+    if vectors.registers < 32:
+        return places + _module_by_plan(graph, results, vectors, input_count, work_at=work_at)
     if operations > LONGEST_BODY:
         own = no_work if work_at is None else ""
         return (places + own) + module_in_pieces(graph, results, vectors, input_count, sending=sending, work_at=work_at)
@@ -617,7 +633,8 @@ def module_in_pieces(
     text: list[str] = []
     for k, piece in enumerate(pieces):
         e = Emitter(vectors)
-        e.windowed = vectors.masks and e.size == 64  # only AVX-512 counts distances in vectors
+        if vectors.masks and e.size == LINE:
+            e.windows = dict.fromkeys(("in", "out", "from", "to"), 1 << 30)
         names: dict[int, str] = {}
         load = inputs_of(e)
 
@@ -660,6 +677,92 @@ def module_in_pieces(
     return "\n".join([*text, _module(main, _parameters("ptr %in, ptr %out", sending), unused)])
 
 
+def _module_by_plan(
+    graph: Graph, results: Sequence[int], vectors: Vectors, input_count: int,
+    inputs_of: Callable[[Emitter], Callable[[int], str]] = _consecutive, work_at: int | None = None,
+) -> str:  # fmt: skip
+    """A kernel in pieces for few registers, which says itself what is kept in them; see :mod:`.registers`."""
+    wanted = _wanted(results)
+    outputs = set(wanted)
+    found = plan(graph, results, vectors.registers - SPARE_REGISTERS, SHORT_PIECE, USED_SOON)
+    numbers: dict[int, int] = {}
+    text: list[str] = []
+
+    def constant(e: Emitter, node: int) -> str:
+        """A number in all lanes, from memory: an operation reads it there, while it cannot read one to be spread."""
+        if e.lanes == 1:
+            return e.number(graph.values[node])
+        place = numbers.setdefault(node, len(numbers))
+        return e.op(f"load {e.type}, ptr getelementptr ({e.type}, ptr @numbers, i64 {place}), align {e.size}")
+
+    for k, steps in enumerate(found.pieces):
+        e = Emitter(vectors)
+        e.windows = {"work": MOST_WINDOWS}
+        load = inputs_of(e)
+        names: dict[int, str] = {}
+
+        def fetch(i: int, e: Emitter = e, load: Callable[[int], str] = load) -> str:
+            if graph.kinds[i] == CONST:
+                return constant(e, i)
+            return load(int(graph.values[i])) if graph.kinds[i] == INPUT else e.load("work", found.slots[i])
+
+        def name(i: int, e: Emitter = e, names: dict[int, str] = names) -> str:
+            if graph.kinds[i] == LESS:
+                return emit(i)  # noqa: B023 (called only while its own piece is emitted)
+            value = operand_of(graph, outputs, i)
+            known = names[value] if value in names else fetch(value)  # noqa: B023
+            changes = 0
+            while i != value:
+                i, changes = graph.args[i][0], changes + 1
+            return e.op(f"fneg {e.type} {known}") if changes % 2 else known
+
+        emit = _node_emitter(e, graph, [step.node for step in steps], name, names)
+        for step in steps:
+            names.update((i, fetch(i)) for i in step.fetched)
+            if step.read is not None:
+                names[step.read] = fetch(step.read)
+            value = emit(step.node)
+            names[step.node] = value
+            for r in wanted.get(step.node, ()):
+                e.store(value, "out", r)
+            for i in step.saved:
+                e.store(names[i], "work", found.slots[i])
+        if k == len(found.pieces) - 1:
+            for i, places in wanted.items():
+                for r in () if graph.args[i] else places:  # numbers and inputs
+                    e.store(fetch(i), "out", r)
+        areas = "ptr noalias readonly %in, ptr noalias %out, ptr noalias %work"
+        text += [f"define internal void @piece{k}({areas}) noinline {{", *e.lines, "  ret void", "}"]
+    main = Emitter(vectors)
+    if work_at is None:
+        main.line(f"%area = alloca [{max(found.size, 1)} x {main.type}], align {main.size}")
+    else:
+        main.line(f"%area = getelementptr {main.type}, ptr %in, i64 {work_at}")
+    for k in range(len(found.pieces)):
+        main.line(f"call void @piece{k}(ptr %in, ptr %out, ptr %area)")
+    unused = _spoil_for_unused(main, graph, input_count, inputs_of(main), len(results))
+    table = ", ".join(f"{main.type} {main.number(graph.values[i])}" for i in numbers)
+    head = [work_vectors(0 if work_at is None else found.size)] if vectors.lanes > 1 else []
+    if numbers:  # not a constant: LLVM would read each once and keep it, in memory again
+        head += [f"@numbers = internal global [{len(numbers)} x {main.type}] [{table}], align {main.size}"]
+    return "\n".join([*head, *text, _module(main, "ptr %in, ptr %out", unused)])
+
+
+def inner_function(name: str, graph: Graph, results: Sequence[int], vectors: Vectors) -> str:
+    """A function of a larger module that reads consecutive vectors and writes consecutive vectors."""
+    few = vectors.registers < 32
+    if not few and sum(map(bool, graph.args)) <= LONGEST_BODY:
+        e = Emitter(vectors)
+        emit_body(e, graph, results, _consecutive(e), lambda k, value: e.store(value, "out", k))
+        head = f"define internal void @{name}(ptr noalias readonly %in, ptr noalias %out) noinline {{"
+        return "\n".join([head, *e.lines, "  ret void", "}"])
+    whole = (_module_by_plan if few else module_in_pieces)(graph, results, vectors, 0)
+    own = "\n".join(line for line in whole.splitlines() if not line.startswith(("declare", "@work")))
+    for symbol in ("piece", "numbers"):
+        own = own.replace(f"@{symbol}", f"@{name}_{symbol}")
+    return own.replace("define void @kernel(", f"define internal void @{name}(")
+
+
 def _slots(pieces: Sequence[Sequence[int]], last: dict[int, int]) -> tuple[dict[int, int], int]:
     """Places for the values that later pieces read, up to piece ``last``, and how many places there are."""
     slots: dict[int, int] = {}
@@ -692,6 +795,8 @@ def single_module(
 ) -> str:
     """Module with ``@kernel(in, out)``: a table of pointers to the input arrays, one state."""
     watched, inputs_of = sum(lengths) if spread_nan else 0, _by_table(lengths)
+    if vectors.registers < 32:
+        return _module_by_plan(graph, outputs, vectors.one, watched, inputs_of)
     if sum(map(bool, graph.args)) > LONGEST_BODY:
         return module_in_pieces(graph, outputs, vectors.one, watched, inputs_of)
     e = Emitter(vectors.one)

@@ -308,7 +308,7 @@ class Kernel:
     @property
     def sends(self) -> bool:
         """Whether the machine code sends the results of one tile on while it computes the next."""
-        return self._in_lines and self.vectors.masks
+        return self._in_lines and self.vectors.sends
 
     @made_once
     def second_area(self) -> int:

@@ -62,11 +62,8 @@ class Machine:
     def vectors(self, single_precision: bool = False) -> Vectors:
         """The values of kernels for batches."""
         lanes = self.lanes * (2 if single_precision else 1)
-        return Vectors(lanes, single_precision, self.fused, self.masks, _SENDERS.get(architecture(), "ccc"))
-
-
-_SENDERS = {"x86-64": "intel_ocl_bicc", "aarch64": "aarch64_vector_pcs"}
-"""Calling conventions in which some vector registers of the caller survive, as usual ones do not let them."""
+        few = architecture() == "x86-64" and not self.masks
+        return Vectors(lanes, single_precision, self.fused, self.masks, 16 if few else 32)
 
 
 def architecture() -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .emit import LONGEST_BODY, Emitter, emit_body, module_in_pieces, table_of_places, work_vectors
+from .emit import Emitter, inner_function, table_of_places, work_vectors
 from .fuse import flatten_sums, fuse
 from .graph import Graph, inputs, outputs
 from .kernel import LoopKernel
@@ -148,13 +148,4 @@ def repeated_module(stages: Stages, vectors: Vectors) -> str:
 def _function(name: str, graph: Graph, wanted: Sequence[int], vectors: Vectors) -> str:
     """A graph as a function that reads consecutive vectors and writes consecutive vectors."""
     fused, results = fuse(*flatten_sums(graph, list(wanted)))
-    if sum(map(bool, fused.args)) > LONGEST_BODY:
-        lines = module_in_pieces(fused, results, vectors, 0).splitlines()
-        text = "\n".join(line for line in lines if not line.startswith("declare"))
-        return text.replace("@piece", f"@{name}_piece").replace(
-            "define void @kernel(", f"define internal void @{name}("
-        )
-    e = Emitter(vectors)
-    emit_body(e, fused, results, lambda k: e.load("in", k), lambda k, value: e.store(value, "out", k))
-    head = f"define internal void @{name}(ptr noalias readonly %in, ptr noalias %out) noinline {{"
-    return "\n".join([head, *e.lines, "  ret void", "}"])
+    return inner_function(name, fused, results, vectors)

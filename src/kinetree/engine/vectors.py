@@ -22,15 +22,15 @@ class Vectors:
         Whether the processor multiplies and adds in one operation with one rounding.
     masks : bool
         Whether it loads and stores some lanes of a vector as quickly as all of them.
-    sender : str
-        Calling convention that preserves as many vector registers of the caller as there is one for.
+    registers : int
+        How many vector registers there are.
     """
 
     lanes: int
     single_precision: bool = False
     fused: bool = True
     masks: bool = False
-    sender: str = "ccc"
+    registers: int = 32
 
     @property
     def real(self) -> str:
@@ -61,6 +61,20 @@ class Vectors:
     def per_line(self) -> int:
         """Numbers in a line of the caches, which is at least a vector."""
         return LINE // self.item
+
+    @property
+    def sends(self) -> bool:
+        """Whether kernels send results on while they compute; see :mod:`.parcel`.
+
+        That takes a calling convention in which some vector registers of the caller survive.  There is one that
+        works for registers that AVX-512 has and other processors do not.
+        """
+        return self.masks
+
+    @property
+    def sender(self) -> str:
+        """The calling convention of what sends."""
+        return "intel_ocl_bicc" if self.sends else "ccc"
 
     @property
     def one(self) -> Vectors:
