@@ -99,6 +99,7 @@ def driver_module(vectors: Vectors) -> str:
         "  %base = phi i64 [ %start, %entry ], [ %next_base, %tile_end ]",
         "  %doubts = phi i64 [ 0, %entry ], [ %doubts_next, %tile_end ]",
         *_round(),
+        *(line for k in range(lanes) for line in _state_of(k)),
         "  br label %argument",
         # inputs
         "argument:",
@@ -115,13 +116,7 @@ def driver_module(vectors: Vectors) -> str:
         "  %n = load i64, ptr %n_at",
     ]
     for k in range(lanes):
-        text += [
-            f"  %i{k}_far = mul i64 {k}, %step",
-            f"  %i{k} = add i64 %base, %i{k}_far",
-            f"  %k{k} = call i64 @llvm.smin.i64(i64 %i{k}, i64 %last)",
-            f"  %f{k} = mul i64 %k{k}, %s",
-            f"  %row{k} = getelementptr {v.real}, ptr %p, i64 %f{k}",
-        ]
+        text += [f"  %f{k} = mul i64 %k{k}, %s", f"  %row{k} = getelementptr {v.real}, ptr %p, i64 %f{k}"]
     text += [
         *(_read_masked(v) if v.masks else _read_whole(v)),
         "argument_end:",
@@ -145,11 +140,11 @@ def driver_module(vectors: Vectors) -> str:
         "calculate:",
         "  %doubt = phi i64 [ 0, %compute ], [ %bad_bit, %ask ]",
         "  %doubts_next = or i64 %doubts, %doubt",
-        "  call void %kernel(ptr %scratch, ptr %result, ptr %context, ptr %parcel)",
+        f"  call void %kernel(ptr %scratch, ptr %result, ptr %context{', ptr %parcel' if v.sends else ''})",
         # outputs
         "  %out_start = mul i64 %base, %out_length",
         f"  %final = getelementptr {v.real}, ptr %out, i64 %out_start",
-        *_by_lines(),
+        *(_send_lines() if v.sends else _write_lines()),
         f"  %chunk = select i1 %streaming, i64 {CHUNK}, i64 %out_length",
         "  br label %out_chunk",
         "out_chunk:",
@@ -173,7 +168,7 @@ def driver_module(vectors: Vectors) -> str:
         "  br i1 %more_tiles, label %tile, label %done",
         "done:",
         "  %answer = phi i64 [ 0, %entry ], [ %doubts_next, %tile_end ]",
-        f"  call void @{parcel.DELIVER}(ptr %parcel)",
+        *([f"  call void @{parcel.DELIVER}(ptr %parcel)"] if v.sends else []),
         "  fence seq_cst",
         "  ret i64 %answer",
         "}",
@@ -427,7 +422,7 @@ def _rounds(v: Vectors) -> list[str]:
     come in order.
     """
     return [
-        *parcel.empty_parcel("%parcel"),
+        *(parcel.empty_parcel("%parcel") if v.sends else []),
         "  %second_area = getelementptr i8, ptr %scratch, i64 %second",
         "  %sends = icmp ne i64 %second, 0",
         "  %streaming = icmp ne ptr %tile_area, null",
@@ -479,8 +474,28 @@ def _next_of_round(lanes: int) -> list[str]:
     ]
 
 
-def _by_lines() -> list[str]:
-    """A tile of a round: whole lines, past the caches or not, at once or with the next tile."""
+def _state_of(k: int) -> list[str]:
+    """Which state lane k is: the last one again behind the end of the batch."""
+    return [
+        f"  %i{k}_far = mul i64 {k}, %step",
+        f"  %i{k} = add i64 %base, %i{k}_far",
+        f"  %k{k} = call i64 @llvm.smin.i64(i64 %i{k}, i64 %last)",
+    ]
+
+
+def _write_lines() -> list[str]:
+    """A tile of a round goes out in whole lines, past the caches."""
+    return [
+        "  br i1 %by_lines, label %lines, label %by_chunks",
+        "lines:",
+        f"  call void @{parcel.WRITE}(ptr %result, ptr %places, ptr %final, i64 %out_length, i64 %apart)",
+        "  br label %tile_end",
+        "by_chunks:",
+    ]
+
+
+def _send_lines() -> list[str]:
+    """A tile of a round goes out in whole lines, past the caches or not, at once or with the next tile."""
     arguments = "ptr %parcel, ptr %sender, ptr %result, ptr %places, ptr %final, i64 %out_length, i64 %apart"
     return [
         f"  call void @{parcel.DELIVER}(ptr %parcel)",

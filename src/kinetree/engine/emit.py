@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import count
 
 from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
@@ -88,6 +87,9 @@ class Emitter:
 
     Attributes
     ----------
+    numbers : dict or None
+        Places of constants in a table ``@numbers`` of values, from which operations read them.  Without it, or in
+        another precision, they are part of the code, and have to be spread over the lanes of a register first.
     windows : dict
         Of areas in which places are referred to in few bytes, how many windows they have; see :meth:`place`.
     """
@@ -98,6 +100,7 @@ class Emitter:
         self.real, self.type, self.size = vectors.real, vectors.type, vectors.size
         self.lines: list[str] = []
         self._numbers = count(1)
+        self.numbers: dict[str, int] | None = None
         self.windows: dict[str, int] = {}
         self._windows: dict[tuple[str, int], str] = {}
 
@@ -123,8 +126,12 @@ class Emitter:
         element = element or self.real
         if element == "float":
             x = struct.unpack("<f", struct.pack("<f", x))[0] if abs(x) < 3.4e38 else x
-        text = _hex(x)
-        return f"splat ({element} {text})" if self.lanes > 1 else text
+        text = f"splat ({element} {_hex(x)})" if self.lanes > 1 else _hex(x)
+        if self.numbers is None or element != self.real:
+            return text
+        place = self.numbers.setdefault(text, len(self.numbers))
+        where = f"getelementptr ({self.type}, ptr @numbers, i64 {place})"
+        return self.op(f"load {self.type}, ptr {where}, align {self.size}")
 
     def call(self, function: str, *args: str, element: str = "") -> str:
         """Call an elementwise intrinsic."""
@@ -173,55 +180,30 @@ class Emitter:
         return [*found, "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"]
 
     def sines_and_cosines(self, angles: Sequence[str]) -> list[tuple[str, str]]:
-        """Both functions of several angles, to about 1 ulp for |x| up to 2^49.
-
-        They are computed side by side: one alone is a long chain of operations that wait for one another.
-        """
+        """Both functions of several angles, to about 1 ulp for |x| up to 2^49; of one state, as a vector."""
         if self.single:
             t = self._of("double")
             angles = [self.op(f"fpext {self.type} {x} to {t}") for x in angles]
-        found = self._side_by_side(angles)
+        found = [self._sincos(angles[0])] if len(angles) == 1 else self._side_by_side(angles)
         if self.single:
-            narrow = [[self.op(f"fptrunc {t} {y} to {self.type}") for y in pair] for pair in found]
-            return [(s, c) for s, c in narrow]
+            return [(self._narrow(s), self._narrow(c)) for s, c in found]
         return found
 
+    def _narrow(self, x: str) -> str:
+        return self.op(f"fptrunc {self._of('double')} {x} to {self.type}")
+
     def _side_by_side(self, angles: Sequence[str]) -> list[tuple[str, str]]:
-        """Vectors of doubles as one long vector."""
-        together = 1 << (len(angles) - 1).bit_length()
-        if together == 1:
-            return [self._sincos(angles[0])]
-        wide = Emitter(replace(self.vectors, lanes=self.lanes * together, single_precision=False))
+        """Angles of one state in the lanes of a vector."""
+        wide = Emitter(Vectors(len(angles), fused=self.vectors.fused))
         wide.lines, wide._numbers = self.lines, self._numbers
-        x = self._join([*angles, *[angles[-1]] * (together - len(angles))])
-        both = [self._part(wide, y) for y in wide._sincos(x)]
-        return [(both[0](k), both[1](k)) for k in range(len(angles))]
-
-    def _join(self, values: list[str]) -> str:
-        """Values of doubles one after the other."""
-        if self.lanes == 1:
-            joined = "poison"
-            for k, value in enumerate(values):
-                joined = self.op(f"insertelement <{len(values)} x double> {joined}, double {value}, i64 {k}")
-            return joined
-        lanes = self.lanes
-        while len(values) > 1:
-            t, pattern = f"<{lanes} x double>", ", ".join(f"i32 {k}" for k in range(2 * lanes))
-            pairs = zip(values[::2], values[1::2], strict=True)
-            values = [self.op(f"shufflevector {t} {a}, {t} {b}, <{2 * lanes} x i32> <{pattern}>") for a, b in pairs]
-            lanes *= 2
-        return values[0]
-
-    def _part(self, wide: Emitter, value: str) -> Callable[[int], str]:
-        """What takes one of several values out again."""
-
-        def part(k: int) -> str:
-            if self.lanes == 1:
-                return self.op(f"extractelement {wide.type} {value}, i64 {k}")
-            pattern = ", ".join(f"i32 {k * self.lanes + i}" for i in range(self.lanes))
-            return self.op(f"shufflevector {wide.type} {value}, {wide.type} poison, <{self.lanes} x i32> <{pattern}>")
-
-        return part
+        x = "poison"
+        for k, angle in enumerate(angles):
+            x = self.op(f"insertelement {wide.type} {x}, double {angle}, i64 {k}")
+        both = wide._sincos(x)
+        first, second = (
+            [self.op(f"extractelement {wide.type} {y}, i64 {k}") for k in range(len(angles))] for y in both
+        )
+        return list(zip(first, second, strict=True))
 
     def _sincos(self, x: str) -> tuple[str, str]:
         """Sine and cosine of a value of doubles.
@@ -313,8 +295,7 @@ class Emitter:
         """The angle of the point (x, y), to within 2 ulp, zeros and infinities as in C99."""
         if self.single:
             t = self._of("double")
-            wide = self._atan2(*(self.op(f"fpext {self.type} {v} to {t}") for v in (y, x)))
-            return self.op(f"fptrunc {t} {wide} to {self.type}")
+            return self._narrow(self._atan2(*(self.op(f"fpext {self.type} {v} to {t}") for v in (y, x))))
         return self._atan2(y, x)
 
     def _atan2(self, y: str, x: str) -> str:
@@ -481,7 +462,7 @@ def _node_emitter(
         """Find sine and cosine of an angle, and of those that are needed next if they are known."""
         first = turning.index(angle)
         known = [a for a in turning[first + 1 :] if a not in circles and (a in names or a not in made_here)]
-        together = [angle, *known[: ANGLES_AT_ONCE - 1]]
+        together = [angle, *known[: ANGLES_AT_ONCE - 1]] if emitter.lanes == 1 else [angle]
         circles.update(zip(together, emitter.sines_and_cosines([name(a) for a in together]), strict=True))
 
     def emit(i: int) -> str:
@@ -513,8 +494,8 @@ def _node_emitter(
     return emit
 
 
-ANGLES_AT_ONCE = 2
-"""Whose sines and cosines are computed side by side."""
+ANGLES_AT_ONCE = 4
+"""Of one state, whose sines and cosines are computed as a vector."""
 
 LONGEST_BODY = 16000
 """Operations up to which a kernel is one function; beyond, LLVM takes ever longer over each."""
@@ -685,32 +666,24 @@ def _module_by_plan(
     wanted = _wanted(results)
     outputs = set(wanted)
     found = plan(graph, results, vectors.registers - SPARE_REGISTERS, SHORT_PIECE, USED_SOON)
-    numbers: dict[int, int] = {}
+    numbers: dict[str, int] | None = {} if vectors.lanes > 1 else None
     text: list[str] = []
-
-    def constant(e: Emitter, node: int) -> str:
-        """A number in all lanes, from memory: an operation reads it there, while it cannot read one to be spread."""
-        if e.lanes == 1:
-            return e.number(graph.values[node])
-        place = numbers.setdefault(node, len(numbers))
-        return e.op(f"load {e.type}, ptr getelementptr ({e.type}, ptr @numbers, i64 {place}), align {e.size}")
-
     for k, steps in enumerate(found.pieces):
         e = Emitter(vectors)
-        e.windows = {"work": MOST_WINDOWS}
+        e.numbers, e.windows = numbers, {"work": MOST_WINDOWS}
         load = inputs_of(e)
         names: dict[int, str] = {}
 
         def fetch(i: int, e: Emitter = e, load: Callable[[int], str] = load) -> str:
             if graph.kinds[i] == CONST:
-                return constant(e, i)
+                return e.number(graph.values[i])
             return load(int(graph.values[i])) if graph.kinds[i] == INPUT else e.load("work", found.slots[i])
 
         def name(i: int, e: Emitter = e, names: dict[int, str] = names) -> str:
             if graph.kinds[i] == LESS:
                 return emit(i)  # noqa: B023 (called only while its own piece is emitted)
             value = operand_of(graph, outputs, i)
-            known = names[value] if value in names else fetch(value)  # noqa: B023
+            known = names[value] if value in names else fetch(value)
             changes = 0
             while i != value:
                 i, changes = graph.args[i][0], changes + 1
@@ -741,9 +714,9 @@ def _module_by_plan(
     for k in range(len(found.pieces)):
         main.line(f"call void @piece{k}(ptr %in, ptr %out, ptr %area)")
     unused = _spoil_for_unused(main, graph, input_count, inputs_of(main), len(results))
-    table = ", ".join(f"{main.type} {main.number(graph.values[i])}" for i in numbers)
     head = [work_vectors(0 if work_at is None else found.size)] if vectors.lanes > 1 else []
-    if numbers:  # not a constant: LLVM would read each once and keep it, in memory again
+    if numbers:  # not declared as constants: LLVM would read each once and keep it, in memory again
+        table = ", ".join(f"{main.type} {number}" for number in numbers)
         head += [f"@numbers = internal global [{len(numbers)} x {main.type}] [{table}], align {main.size}"]
     return "\n".join([*head, *text, _module(main, "ptr %in, ptr %out", unused)])
 

@@ -10,6 +10,7 @@ Lines of one and the same result (the zeros of a sparse matrix) are not transpos
 Memory takes a line far more slowly than the processor makes one.  So the results of a tile are
 a *parcel* that a kernel sends on, lines after lines, while it computes the next tile: ``pack``
 begins a parcel, ``send`` is what kernels call every few operations, ``deliver`` does what is left.
+Where no registers of the kernel would survive that, ``write`` does everything in between.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import math
 from .vectors import LINE, Vectors, transpose_loaded
 
 PACK, SEND, SEND_CACHED, DELIVER = "pack_parcel", "send_lines", "send_lines_cached", "deliver_parcel"
+WRITE = "write_lines"
 
 # A parcel, in bytes: which function sends it on, what is sent, how much of it is done, where to.
 _SENDER, _RESULT, _TABLE, _DONE, _LENGTH, _ROWS_AT, _APART = range(0, 56, 8)
@@ -31,13 +33,18 @@ def apart(length: int, per_line: int) -> int:
 
 
 def parcel_functions(vectors: Vectors) -> list[str]:
-    """LLVM assembly of three functions and of the two senders, past the caches or into them.
+    """LLVM assembly of functions that write results in whole lines.
 
-    ``pack_parcel(parcel, sender, result, places, rows, length, apart)`` begins: ``places`` says where each
-    result is behind ``result``, in bytes; ``rows`` is where the first state's results go and ``apart`` how many
-    bytes are between one row and the next, whole lines.  A row is at least a line long.
+    ``write_lines(result, places, rows, length, apart)`` does so at once: ``places`` says where each result is
+    behind ``result``, in bytes; ``rows`` is where the first state's results go and ``apart`` how many bytes are
+    between one row and the next, whole lines.  A row is at least a line long.
+
+    Where kernels send, ``pack_parcel(parcel, sender, ...)`` begins instead, with one of two senders, past the
+    caches or into them.
     """
     functions = _Functions(vectors)
+    if not vectors.sends:
+        return functions.write()
     return [
         *functions.pack(),
         *functions.send(SEND, ", !nontemporal !0"),
@@ -82,16 +89,54 @@ class _Functions:
         self.states = range(vectors.lanes)
         self.squares = range(self.count // vectors.lanes)  # vectors in a line
 
+    def write(self) -> list[str]:
+        """All lines past the caches; the first and the last, which may be shared with other rows, as far as needed."""
+        return [
+            f"define internal void @{WRITE}(ptr %result, ptr %places, ptr %rows, i64 %length, i64 %apart) {{",
+            "entry:",
+            *self._room(),
+            *self._head(),
+            "  %some_first = icmp ne i64 %head, 0",
+            f"  %count_first = select i1 %some_first, i64 %head, i64 {self.count}",
+            "  br label %line",
+            "line:",
+            "  %d = phi i64 [ 0, %entry ], [ %d_next, %line_end ]",
+            f"  %count_most = phi i64 [ %count_first, %entry ], [ {self.count}, %line_end ]",
+            "  %left = sub i64 %length, %d",
+            "  %count = call i64 @llvm.smin.i64(i64 %count_most, i64 %left)",
+            "  %d_next = add i64 %d, %count",
+            *self._lines(),
+            f"  %whole = icmp eq i64 %count, {self.count}",
+            "  br i1 %whole, label %whole_line, label %part_of_line",
+            "whole_line:",
+            *(line for k in self.states for line in self._store(k, ", !nontemporal !0")),
+            "  br label %line_end",
+            "part_of_line:",
+            *self._store_some("%count"),
+            "  br label %line_end",
+            "line_end:",
+            "  %more = icmp slt i64 %d_next, %length",
+            "  br i1 %more, label %line, label %end",
+            "end:",
+            "  ret void",
+            "}",
+        ]
+
+    def _head(self) -> list[str]:
+        """How many numbers come before the first whole line."""
+        return [
+            "  %bits = ptrtoint ptr %rows to i64",
+            "  %up = sub i64 0, %bits",
+            f"  %gap = and i64 %up, {LINE - 1}",
+            f"  %head = lshr i64 %gap, {self.v.item.bit_length() - 1}",
+        ]
+
     def pack(self) -> list[str]:
         """What comes before the first whole line is written at once: that line is shared with another row."""
         parameters = "ptr %parcel, ptr %sender, ptr %result, ptr %places, ptr %rows, i64 %length, i64 %apart"
         return [
             f"define internal void @{PACK}({parameters}) {{",
-            *self._room(),
-            "  %bits = ptrtoint ptr %rows to i64",
-            "  %up = sub i64 0, %bits",
-            f"  %gap = and i64 %up, {LINE - 1}",
-            f"  %head = lshr i64 %gap, {self.v.item.bit_length() - 1}",
+            *self._head(),
             *_set(_SENDER, "ptr %sender"),
             *_set(_RESULT, "ptr %result"),
             *_set(_TABLE, "ptr %places"),
@@ -136,7 +181,6 @@ class _Functions:
         return [
             f"define internal void @{DELIVER}(ptr %parcel) {{",
             "entry:",
-            *self._room(),
             "  %sender = load ptr, ptr %parcel",
             *_get("length", _LENGTH, "i64"),
             "  %empty = icmp eq i64 %length, 0",
@@ -225,21 +269,21 @@ class _Functions:
             self.columns.append(columns)
         return lines
 
-    def _row(self, k: int) -> list[str]:
+    def _row(self, k: int, name: str = "to") -> list[str]:
         """Where the results of state k from ``%d`` on go."""
         return [
-            f"  %row{k}_offset = mul i64 %apart, {k}",
-            f"  %row{k} = getelementptr i8, ptr %rows, i64 %row{k}_offset",
-            f"  %to{k} = getelementptr {self.v.real}, ptr %row{k}, i64 %d",
+            f"  %{name}{k}_offset = mul i64 %apart, {k}",
+            f"  %{name}{k}_row = getelementptr i8, ptr %rows, i64 %{name}{k}_offset",
+            f"  %{name}{k} = getelementptr {self.v.real}, ptr %{name}{k}_row, i64 %d",
         ]
 
     def _store(self, k: int, hint: str) -> list[str]:
         """Store a whole line of state k."""
-        lines = self._row(k)
+        lines = self._row(k, "line")
         for j in self.squares:
             lines += [
-                f"  %to{k}_{j} = getelementptr i8, ptr %to{k}, i64 {j * self.v.size}",
-                f"  store {self.v.type} %now{k}_{j}, ptr %to{k}_{j}, align {self.v.size}{hint}",
+                f"  %line{k}_{j} = getelementptr i8, ptr %line{k}, i64 {j * self.v.size}",
+                f"  store {self.v.type} %now{k}_{j}, ptr %line{k}_{j}, align {self.v.size}{hint}",
             ]
         return lines
 
