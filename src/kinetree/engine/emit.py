@@ -49,7 +49,7 @@ ATAN_COEFFICIENTS = (
 WINDOW = 256
 """Bytes, or vectors on AVX-512, around a pointer that instructions reach with a distance of one byte."""
 
-MOST_WINDOWS = 9
+MOST_WINDOWS = 10
 """Into the work area of code for few vector registers: as many as there are other registers to spare."""
 
 SPARE_REGISTERS = 3
@@ -58,8 +58,11 @@ SPARE_REGISTERS = 3
 USED_SOON = 8
 """Operations within which a value in memory is used again if it is worth a register."""
 
-SHORT_PIECE = 300
-"""Operations per function of code for few vector registers: LLVM compares loads with the stores before them."""
+SHORT_PIECE, MODERATE_PIECE = 300, 600
+"""Operations per function of code for few vector registers, of long kernels and of those that are not long."""
+
+MODERATE_BODY = 4000
+"""Operations up to which a kernel is not long: LLVM compares each load with the stores before it."""
 
 TAN_EIGHTH = 0.41421356237309503
 """tan(pi/8)."""
@@ -665,7 +668,8 @@ def _module_by_plan(
     """A kernel in pieces for few registers, which says itself what is kept in them; see :mod:`.registers`."""
     wanted = _wanted(results)
     outputs = set(wanted)
-    found = plan(graph, results, vectors.registers - SPARE_REGISTERS, SHORT_PIECE, USED_SOON)
+    piece = MODERATE_PIECE if sum(map(bool, graph.args)) <= MODERATE_BODY else SHORT_PIECE
+    found = plan(graph, results, vectors.registers - SPARE_REGISTERS, piece, USED_SOON)
     numbers: dict[str, int] | None = {} if vectors.lanes > 1 else None
     text: list[str] = []
     for k, steps in enumerate(found.pieces):
