@@ -4,7 +4,7 @@ VENV   ?= .venv
 RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test lint types docs pictures bench clean
+.PHONY: demo test arm64 lint types docs pictures bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -18,9 +18,13 @@ demo: $(STAMP)
 test: $(STAMP)
 	$(RUN) -m pytest -n auto
 
+# what must hold on every processor, on an emulated ARM: some two minutes, and half a minute more the first time
+arm64:
+	tools/on_arm64
+
 lint: $(STAMP)
-	$(RUN) -m ruff check src tests benchmarks examples
-	$(RUN) -m ruff format --check src tests benchmarks examples
+	$(RUN) -m ruff check src tests benchmarks examples tools
+	$(RUN) -m ruff format --check src tests benchmarks examples tools
 
 types: $(STAMP)
 	$(RUN) -m mypy
