@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -25,7 +26,7 @@ from .engine.kernel import Kernel, RolledKernel, Traced, trace
 from .engine.making import MAKING, made_once
 from .engine.sandwich import SandwichKernel
 from .engine.separable import Branches, SeparableKernel
-from .errors import CompileError, KinetreeWarning, SingularError, callers_level
+from .errors import CompileError, KinetreeWarning, OptionError, SingularError, callers_level
 from .model.expand import expand_in_order
 from .model.joints import Custom
 from .model.tree import BASE, Link, Model
@@ -93,13 +94,26 @@ WITH_OPTIONS = (
 """Methods that look at their options (which frame, which axes) or take a result apart, and go straight in between."""
 
 
+def check_cpu(cpu: str | None) -> str:
+    """What code is to be made for, if that can run here; empty for the usual processor."""
+    asked, origin = (cpu, "") if cpu else (os.environ.get("KINETREE_CPU", ""), " (KINETREE_CPU in the environment)")
+    if asked.strip():
+        try:
+            machine.target(asked)
+        except machine.UnknownTarget as problem:
+            raise OptionError(f"the processor that code is to be made for{origin}: {problem}") from None
+        except Exception:  # no machine code at all: :func:`supported` says why
+            return cpu or ""
+    return cpu or ""
+
+
 @lru_cache(maxsize=1)
 def supported() -> bool:
     """Whether machine code can be made here; warns once if not."""
     try:
         if machine.host().supported:
             return True
-        reason = f"the processor ({machine.host().cpu}) has no fused multiply-add vectors that kinetree knows"
+        reason = f"the processor ({machine.host().cpu}) has no vectors that kinetree knows"
     except Exception as problem:
         reason = f"llvmlite cannot be used ({problem})"
     warnings.warn(f"{reason}; the slower reference is used instead", KinetreeWarning, stacklevel=callers_level())
@@ -123,13 +137,21 @@ class Compiler:
     tree : Model
     single_precision : bool
         Compute in float32.
+    cpu : str
+        What code is made for; the usual processor if empty.
     """
 
-    def __init__(self, tree: Model, single_precision: bool = False) -> None:
+    def __init__(self, tree: Model, single_precision: bool = False, cpu: str = "") -> None:
         self.tree = tree
         self.single_precision = single_precision
+        self.cpu = cpu
         self._kernels: dict[tuple[Any, ...], Kernel] = {}
         self._too_long: set[tuple[str, str]] = set()
+
+    @made_once
+    def target(self) -> machine.Machine:
+        """What code is made for."""
+        return machine.target(self.cpu)
 
     @made_once
     def _model_key(self) -> str | None:
@@ -175,6 +197,7 @@ class Compiler:
             key,
             algorithm.inputs + (("wrenches",) if attachments else ()),
             self.single_precision,
+            target=self.target,
         )
 
     def _lengths(self, algorithm: Algorithm, attachments: Sequence[Attachment]) -> tuple[int, ...]:
@@ -230,6 +253,7 @@ class Compiler:
             None,
             algorithm.inputs,
             self.single_precision,
+            target=self.target,
             schedule=lambda: roll(algorithm.function, self.tree, layouts, dict(options)),
         )
 
@@ -242,6 +266,7 @@ class Compiler:
             "shape": shape,
             "argument_names": algorithm.inputs,
             "single_precision": self.single_precision,
+            "target": self.target,
         }
 
     def _by_columns(self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...]) -> SymmetricKernel:
@@ -352,9 +377,11 @@ class Compiler:
 
         if not self.rolled:
             # a NaN elsewhere must not hide a bad quaternion
-            return Kernel(name, source, lengths, one, key, ("q",), self.single_precision, spread_nan=False)
+            return Kernel(
+                name, source, lengths, one, key, ("q",), self.single_precision, spread_nan=False, target=self.target
+            )  # fmt: skip
         return RolledKernel(
-            name, source, lengths, one, None, ("q",), self.single_precision,
+            name, source, lengths, one, None, ("q",), self.single_precision, target=self.target,
             schedule=lambda: roll(_doubts, self.tree, ["q"], {}),
         )  # fmt: skip
 

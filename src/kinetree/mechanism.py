@@ -141,8 +141,9 @@ class Mechanism(Robot):
         backend: str | None = None,
         precision: str = "double",
         independent: Sequence[str] | None = None,
+        cpu: str | None = None,
     ) -> None:
-        super().__init__(model, backend=backend, precision=precision)
+        super().__init__(model, backend=backend, precision=precision, cpu=cpu)
         self._wanted = None if independent is None else tuple(self._place(n) for n in independent)
         self._structure: structure.Structure | None = None
 
@@ -170,12 +171,12 @@ class Mechanism(Robot):
         opened = replace(self.model, loops=())
         names = [loop.name for loop in self.model.loops if loop.name not in opened.frame_table]
         frames = (*opened.frames, *(self.model.frame(name) for name in names))
-        return Robot(replace(opened, frames=frames), backend=self.backend, precision=self.precision)
+        return Robot(replace(opened, frames=frames), backend=self.backend, precision=self.precision, cpu=self.cpu)
 
     @cached_property
     def _exact(self) -> Mechanism:
         """The same in double precision: closing loops and telling ranks takes more digits than float32 has."""
-        return self if self.precision == "double" else Mechanism(self.model, backend=self.backend)
+        return self if self.precision == "double" else Mechanism(self.model, backend=self.backend, cpu=self.cpu)
 
     @cached_property
     def driven(self) -> Array:
@@ -189,7 +190,9 @@ class Mechanism(Robot):
 
     def with_independent(self, names: Sequence[str]) -> Mechanism:
         """The same mechanism with other independent freedoms."""
-        return Mechanism(self.model, backend=self.backend, precision=self.precision, independent=names)
+        return Mechanism(
+            self.model, backend=self.backend, precision=self.precision, independent=names, cpu=self.cpu
+        )  # fmt: skip
 
     def with_cuts(self, cuts: Sequence[str] | None = None, rule: str = "minimum_dof") -> Robot:
         """The same mechanism with its loops cut at other joints.
@@ -205,10 +208,10 @@ class Mechanism(Robot):
 
         return self._with(respan(self.model, cuts, rule))
 
-    def _rebuilt(self, model: Model, backend: str, precision: str) -> Robot:
+    def _rebuilt(self, model: Model, backend: str, precision: str, cpu: str) -> Robot:
         if not model.loops:
-            return Robot(model, backend=backend, precision=precision)
-        again = Mechanism(model, backend=backend, precision=precision)
+            return Robot(model, backend=backend, precision=precision, cpu=cpu)
+        again = Mechanism(model, backend=backend, precision=precision, cpu=cpu)
         chosen = [self.v_names[j] for j in self._wanted or ()]
         if chosen and set(chosen) <= set(again.v_names):
             return again.with_independent(chosen)
@@ -221,7 +224,7 @@ class Mechanism(Robot):
 
     def __reduce__(self) -> tuple[Any, ...]:
         names = None if self._wanted is None else [self.v_names[j] for j in self._wanted]
-        return _restore, (self.model, self.backend, self.precision, names)
+        return _restore, (self.model, self.backend, self.precision, names, self.cpu)
 
     def cost(self, name: str, **options: Any) -> Count:
         """Multiplications, additions, divisions, sines of an algorithm.
@@ -1053,5 +1056,7 @@ def _reduced_solve(m: Array, held: Array, along: tuple[Array, Array], force: Arr
     return np.asarray((rank.solve_along(*along, m, force[..., None] - m @ fixed) + fixed)[..., 0])
 
 
-def _restore(model: Model, backend: str, precision: str, independent: Sequence[str] | None) -> Mechanism:
-    return Mechanism(model, backend=backend, precision=precision, independent=independent)
+def _restore(
+    model: Model, backend: str, precision: str, independent: Sequence[str] | None, cpu: str
+) -> Mechanism:  # fmt: skip
+    return Mechanism(model, backend=backend, precision=precision, independent=independent, cpu=cpu)

@@ -23,6 +23,7 @@ from .compiled import (
     SINGULARITY_TOLERANCE,
     WITH_OPTIONS,
     Compiler,
+    check_cpu,
     prepare,
     supported,
 )
@@ -82,6 +83,9 @@ class Robot(LoopMethods):
         on NumPy arrays; ``KINETREE_BACKEND`` in the environment sets the default.
     precision : {"double", "single"}
         Single precision computes in float32 and returns it (the reference computes in double and rounds).
+    cpu : str, optional
+        What machine code is made for: ``"native"``, ``"x86-64-v3"``, ...; ``KINETREE_CPU`` in the environment sets
+        the default, else it is the processor at hand.
 
     Examples
     --------
@@ -99,7 +103,9 @@ class Robot(LoopMethods):
             return super().__new__(Mechanism)
         return super().__new__(cls)
 
-    def __init__(self, model: Model, *, backend: str | None = None, precision: str = "double") -> None:
+    def __init__(
+        self, model: Model, *, backend: str | None = None, precision: str = "double", cpu: str | None = None
+    ) -> None:
         if not isinstance(model, Model):
             raise ModelError(f"a Robot is made from a Model, not {type(model).__name__}; see kinetree.load and Builder")
         self.model = model
@@ -110,6 +116,7 @@ class Robot(LoopMethods):
             raise UnknownNameError(f"backend{origin}", self.backend, BACKENDS)
         if precision not in ("double", "single"):
             raise UnknownNameError("precision", precision, ("double", "single"))
+        self.cpu = check_cpu(cpu)
 
     if not TYPE_CHECKING:
 
@@ -254,13 +261,13 @@ class Robot(LoopMethods):
         return hash((self.model.name, tuple(self.joint_names[:1]), self.nv))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restore, (self.model, self.backend, self.precision)
+        return _restore, (self.model, self.backend, self.precision, self.cpu)
 
     def _with(self, model: Model) -> Robot:
-        return self._rebuilt(model, self.backend, self.precision)
+        return self._rebuilt(model, self.backend, self.precision, self.cpu)
 
-    def _rebuilt(self, model: Model, backend: str, precision: str) -> Robot:
-        return Robot(model, backend=backend, precision=precision)
+    def _rebuilt(self, model: Model, backend: str, precision: str, cpu: str) -> Robot:
+        return Robot(model, backend=backend, precision=precision, cpu=cpu)
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
         """The same robot in another gravity field."""
@@ -297,13 +304,25 @@ class Robot(LoopMethods):
         bodies[frame.body] = Body(present.name, present.mass_properties + payload.moved(frame.pose))
         return self._with(replace(self.model, bodies=tuple(bodies)))
 
-    def with_backend(self, backend: str) -> Robot:
-        """The same robot run in another way: ``"compiled"`` or ``"reference"``."""
-        return self._rebuilt(self.model, backend, self.precision)
+    def with_backend(self, backend: str, cpu: str | None = None) -> Robot:
+        """The same robot run in another way.
+
+        Parameters
+        ----------
+        backend : {"compiled", "reference"}
+        cpu : str, optional
+            What machine code is made for, such as ``"x86-64-v3"``; as before when left out.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.gallery.load("gripper").with_backend("compiled", cpu="native")
+        """
+        return self._rebuilt(self.model, backend, self.precision, self.cpu if cpu is None else cpu)
 
     def with_precision(self, precision: str) -> Robot:
         """The same robot computing in ``"double"`` or ``"single"`` precision."""
-        return self._rebuilt(self.model, self.backend, precision)
+        return self._rebuilt(self.model, self.backend, precision, self.cpu)
 
     def with_single_joints(self) -> Robot:
         """The same robot with every compound joint as a chain of one-DOF joints and massless links.
@@ -1141,7 +1160,7 @@ class Robot(LoopMethods):
     def _compiler(self) -> Compiler | None:
         if self.backend == "reference" or not supported():
             return None
-        return Compiler(self.model, self.precision == "single")
+        return Compiler(self.model, self.precision == "single", self.cpu)
 
     def _go_direct(
         self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...], batch: tuple[int, ...]
@@ -1414,8 +1433,8 @@ def _check_threads(threads: Any) -> None:
         raise OptionError(f"threads must be a whole number from 1, not {threads!r}")
 
 
-def _restore(model: Model, backend: str, precision: str) -> Robot:
-    return Robot(model, backend=backend, precision=precision)
+def _restore(model: Model, backend: str, precision: str, cpu: str) -> Robot:
+    return Robot(model, backend=backend, precision=precision, cpu=cpu)
 
 
 def _check_out(out: Any, shape: tuple[int, ...]) -> None:

@@ -91,6 +91,8 @@ def write(key: str, code: bytes) -> None:
         if int(key[:2], 16) == 0:  # now and then
             _forget_the_oldest(folder)
     except OSError as problem:
+        if isinstance(problem, PermissionError) and (folder / f"{key}.code").exists():
+            return  # Windows does not replace a file that somebody is reading: it is the same one
         _complain(f"the cache of compiled code in {folder} cannot be written ({problem}). {_ADVICE}")
     finally:  # also when the user interrupts
         if temporary is not None:

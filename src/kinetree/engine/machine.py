@@ -57,7 +57,8 @@ class Machine:
     @property
     def key(self) -> str:
         """Distinguishes machines whose code cannot be exchanged."""
-        return f"{platform.machine()}|{self.cpu}|{self.features}|{self.lanes}|{self.version}"
+        made_as = (binding().get_process_triple(), *_code_model().values())
+        return "|".join((*made_as, self.cpu, self.features, str(self.lanes), self.version))
 
     def vectors(self, single_precision: bool = False) -> Vectors:
         """The values of kernels for batches."""
@@ -108,19 +109,23 @@ def binding() -> Any:
 
 def host() -> Machine:
     """What code is made for unless somebody says otherwise: ``KINETREE_CPU``, or the machine we run on."""
-    return target(os.environ.get("KINETREE_CPU", ""))
+    return target("")
 
 
-@lru_cache(maxsize=16)
 def target(name: str) -> Machine:
     """What code is made for, by name; refuses a machine that does not let programs make code.
 
     Parameters
     ----------
     name : str
-        ``"native"`` (or nothing) for the processor we run on, or one of those that :func:`targets` lists.
+        ``"native"`` for the processor we run on, or one of those that :func:`targets` lists; as for
+        :func:`host` if empty.
     """
-    name = name.strip().lower() or NATIVE
+    return _target((name or os.environ.get("KINETREE_CPU", "")).strip().lower() or NATIVE)
+
+
+@lru_cache(maxsize=16)
+def _target(name: str) -> Machine:
     llvm = binding()
     if not _memory_can_be_executed():
         raise CompilationError("this system does not let programs make memory executable")
@@ -215,16 +220,22 @@ def _need_memory(size: int) -> None:
         raise CompilationError(f"memory is short, it may take {-(-size // MEGABYTE)} MB") from None
 
 
+def _code_model() -> dict[str, str]:
+    """How code refers to constants and to other functions.
+
+    Windows has only LLVM's older linker, which fails on distances in that system's object files, and on code that
+    is more than 2 GB away from its constants: there addresses are whole, and object files those of Linux.
+    """
+    if platform.system() == "Windows":
+        return {"reloc": "static", "codemodel": "jitdefault"}
+    return {"reloc": "pic", "codemodel": "small"}
+
+
 @once
 def _generator(machine: Machine) -> Any:
     """What makes code for a machine."""
-    return (
-        binding()
-        .Target.from_default_triple()
-        .create_target_machine(
-            cpu=machine.cpu, features=machine.features, opt=2, reloc="pic", codemodel="small"
-        )
-    )  # fmt: skip
+    target = binding().Target.from_default_triple()
+    return target.create_target_machine(cpu=machine.cpu, features=machine.features, opt=2, **_code_model())
 
 
 LIBRARIES_PER_LINKER = 25
@@ -239,7 +250,7 @@ class _Linker:
         # to lie more than 2 GB apart, as they do in a program with large arrays; JITLink keeps them together. LLVM
         # itself does not choose it for the object files of Windows.
         self._llvm = binding().create_lljit_compiler(
-            _generator(target("")), use_jit_link=platform.system() != "Windows"
+            _generator(_target(NATIVE)), use_jit_link=platform.system() != "Windows"
         )
         self._numbers = count(1)
         self._loaded: set[int] = set()

@@ -114,15 +114,15 @@ def fill_module(n_below: int, n_above: int, vectors: Vectors) -> str:
 
 
 @once
-def _filler(n_below: int, n_above: int, vectors: Vectors) -> tuple[Any, Any]:
-    text = fill_module(n_below, n_above, vectors)
-    addresses, alive = ready_text("filling of matrices", text, ("fill",))
+def _filler(n_below: int, n_above: int, target: machine.Machine, single_precision: bool) -> tuple[Any, Any]:
+    text = fill_module(n_below, n_above, target.vectors(single_precision))
+    addresses, alive = ready_text("filling of matrices", text, ("fill",), target=target)
     return _FILL(addresses["fill"]), alive
 
 
 def fill(
     matrix: np.ndarray, below: tuple[np.ndarray, np.ndarray], above: tuple[np.ndarray, np.ndarray],
-    first: np.ndarray, last: np.ndarray,
+    first: np.ndarray, last: np.ndarray, target: machine.Machine | None = None,
 ) -> None:  # fmt: skip
     """Fill ``matrix``, whose rows must be contiguous; ``below`` and ``above`` hold numbers of rows and of columns.
 
@@ -134,10 +134,12 @@ def fill(
         Entry (j, i) is the product of row j of the first and row i of the second.
     first, last : ndarray of int, shape (n,)
         Where the branch of each row begins and ends.
+    target : Machine, optional
+        What the code is made for; the usual machine if left out.
     """
-    n = len(matrix)
-    vectors = machine.host().vectors(matrix.dtype == np.float32)
-    padded = -(-n // vectors.lanes) * vectors.lanes
+    n, target, single_precision = len(matrix), target or machine.host(), bool(matrix.dtype == np.float32)
+    lanes = target.vectors(single_precision).lanes
+    padded = -(-n // lanes) * lanes
     right = []
     for _, factors in (below, above):
         right.append(np.zeros((factors.shape[1], padded), dtype=matrix.dtype))
@@ -148,4 +150,4 @@ def fill(
     step = matrix.strides[0] // matrix.itemsize
     addresses = [a.ctypes.data for a in (*left, *right, *branch, matrix)]
     job = np.array([*addresses, n, padded, step], dtype=np.int64)
-    _filler(left[0].shape[1], left[1].shape[1], vectors)[0](job.ctypes.data)
+    _filler(left[0].shape[1], left[1].shape[1], target, single_precision)[0](job.ctypes.data)

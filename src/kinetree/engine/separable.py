@@ -80,7 +80,7 @@ class SeparableKernel(ComposedKernel):
             direct = matrix.dtype == table.dtype and across == matrix.itemsize and down % across == 0
             made = matrix if direct else np.empty(matrix.shape, table.dtype)
             below, above = ((table[:, left], table[:, right]) for left, right in (f.below, f.above))
-            fill(made, below, above, branches.first, branches.last)
+            fill(made, below, above, branches.first, branches.last, self.target)
             if f.own is not None:
                 _add_own(made, table[:, f.own], branches)
             if not direct:

@@ -144,7 +144,7 @@ def _program(robot: Mechanism, rows: tuple[int, ...]) -> Program:
             closed, rate, left, quality = project(tree, q, v, rows)
             return [*closed, *rate, left, quality]
 
-        own[rows] = Program(f"projection of {robot.name!r}", law, {"q": tree.nq, "v": tree.nv}, compiled=True)
+        own[rows] = Program(f"projection of {robot.name!r}", law, {"q": tree.nq, "v": tree.nv}, True, cpu=robot.cpu)
     return own[rows]
 
 

@@ -309,7 +309,7 @@ class RigidContacts:
             shape,
             None,
             ("q", "v"),
-            False,
+            target=self.tree._compiler.target,
         )
 
     def look(self, q: ArrayLike, v: ArrayLike) -> ContactState:

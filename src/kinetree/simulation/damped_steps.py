@@ -295,10 +295,12 @@ class Stepper:
     ----------
     law : Law
     compiled : bool
+    cpu : str
+        What machine code is made for; the usual processor if empty.
     """
 
-    def __init__(self, law: Law, compiled: bool) -> None:
-        self.law, self.nq = law, law.tree.nq
+    def __init__(self, law: Law, compiled: bool, cpu: str = "") -> None:
+        self.law, self.nq, self.cpu = law, law.tree.nq, cpu
         self.low, self.high = law.tree.joint_vector("lower"), law.tree.joint_vector("upper")
         self._n_state = self.nq + 3 + 2 * len(law.aims)
         self._n_parameters = sum(4 * aim.orientation + 3 * aim.position for aim in law.aims) + 1
@@ -348,7 +350,7 @@ class Stepper:
             return self._advance(state, parameters)
 
         stages = trace_stages(advance, lambda question, parameters: [], self._n_state, 0, self._n_parameters, 0)
-        kernel = _kernel(f"inverse kinematics of {self.law.tree.name!r}", stages)
+        kernel = _kernel(f"inverse kinematics of {self.law.tree.name!r}", stages, self.cpu)
         unused = np.zeros(1)
 
         def run(state: Array, parameters: Array, n: int, threads: int) -> Array:
@@ -367,12 +369,14 @@ class Stepper:
             return pack(scalars, (len(state),))
 
 
-def _kernel(name: str, stages: Stages) -> RepeatedKernel:
-    def make(key: str) -> RepeatedKernel:
+def _kernel(name: str, stages: Stages, cpu: str) -> RepeatedKernel:
+    def make(key: str, target: machine.Machine) -> RepeatedKernel:
         names = ("t", "h", "n", "state", "goals")
-        return RepeatedKernel(name, _never, stages.lengths, (stages.n_state,), key, names, stages=lambda: stages)
+        return RepeatedKernel(
+            name, _never, stages.lengths, (stages.n_state,), key, names, target=target, stages=lambda: stages
+        )  # fmt: skip
 
-    kernel: RepeatedKernel = once("repeated" + stages.content(), make)
+    kernel: RepeatedKernel = once("repeated" + stages.content(), cpu, make)
     return kernel
 
 
@@ -387,10 +391,10 @@ _KNOWN: weakref.WeakKeyDictionary[Robot, dict[tuple[object, ...], Stepper]] = we
 def stepper(robot: Robot, aims: tuple[Aim, ...], columns: frozenset[int]) -> Stepper:
     """The stepper of a robot towards some aims, made once."""
     known = _KNOWN.setdefault(robot, {})
-    key = (robot.backend, aims, columns)
+    key = (robot.backend, robot.cpu, aims, columns)
     if key not in known:
         tree = bounded_by_followers(robot.model, _columns_moved(robot.model, aims, columns))
-        known[key] = Stepper(Law(tree, aims, columns), can_compile(robot))
+        known[key] = Stepper(Law(tree, aims, columns), can_compile(robot), robot.cpu)
     return known[key]
 
 

@@ -34,10 +34,12 @@ class Looped:
     whole : Model
         The tree itself.
     threads : int
+    cpu : str
+        What machine code is made for; the usual processor if empty.
     """
 
-    def __init__(self, kinds: ByKind, whole: Model, threads: int) -> None:
-        self.kinds, self.whole, self.threads = kinds, whole, threads
+    def __init__(self, kinds: ByKind, whole: Model, threads: int, cpu: str = "") -> None:
+        self.kinds, self.whole, self.threads, self.cpu = kinds, whole, threads, cpu
 
     @property
     def tree(self) -> Model:
@@ -100,7 +102,7 @@ class Looped:
         lengths = tuple(sizes[layout] for layout in layouts)
         return RolledKernel(
             f"{name} of {tree.name!r}", lambda: trace(lambda *v: function(tree, *v), lengths, flatten), lengths, shape,
-            None, layouts, schedule=lambda: roll(function, tree, layouts, {}),
+            None, layouts, target=machine.target(self.cpu), schedule=lambda: roll(function, tree, layouts, {}),
         )  # fmt: skip
 
 

@@ -122,8 +122,8 @@ class Equation:
         given = {"tau": tree.nv} if self.function is not None else {"tau": 0}
         title, sizes = f"{name} of {self.robot.name!r}", usual | given | lengths
         if self.large and beside_loops:
-            return Program(title, law, sizes, has_machine_code(self.robot), LONGEST_AROUND_LOOPS)
-        return Program(title, law, sizes, self.compiled)
+            return Program(title, law, sizes, has_machine_code(self.robot), LONGEST_AROUND_LOOPS, self.robot.cpu)
+        return Program(title, law, sizes, self.compiled, cpu=self.robot.cpu)
 
     # ------------------------------------------------------------------ rates
 

@@ -24,8 +24,8 @@ from ..robot import Robot
 Array = np.ndarray
 Law = Callable[..., list[Any]]
 
-_MADE: dict[str, Any] = {}
-"""Kernels of this process by the digest of what they were made from."""
+_MADE: dict[tuple[str, str], Any] = {}
+"""Kernels of this process by the digest of what they were made from, and by what they were made for."""
 
 MOST_KEPT = 100
 """Kernels that are kept for the next simulation with the same laws."""
@@ -41,25 +41,29 @@ def has_machine_code(robot: Robot) -> bool:
     return robot.backend == "compiled" and supported()
 
 
-def kernel_of(name: str, traced: Traced, argument_names: tuple[str, ...]) -> Kernel:
-    """The kernel of a graph, made at most once."""
+def kernel_of(name: str, traced: Traced, argument_names: tuple[str, ...], cpu: str) -> Kernel:
+    """The kernel of a graph, made at most once for a processor."""
     graph = traced.graph
     content = repr((graph.kinds, graph.args, graph.values, traced.outputs))
-    return once(
-        content,
-        lambda key: Kernel(name, lambda: traced, traced.lengths, traced.shape, key, argument_names),
-    )
+
+    def make(key: str, target: machine.Machine) -> Kernel:
+        return Kernel(name, lambda: traced, traced.lengths, traced.shape, key, argument_names, target=target)
+
+    return once(content, cpu, make)
 
 
-def once(content: str, make: Callable[[str], Any]) -> Any:
-    """A kernel with this content: one made before, or a new one; ``make`` gets the key it is kept on disk under."""
-    key = cache.digest(_fingerprint(), content)
+def once(content: str, cpu: str, make: Callable[[str, machine.Machine], Any]) -> Any:
+    """A kernel with this content: one made before, or a new one.
+
+    ``make`` gets the key that it is kept on disk under, and what it is made for.
+    """
+    key, target = cache.digest(_fingerprint(), content), machine.target(cpu)
     with MAKING:  # another thread may be about to drop this very kernel, or to make the same one
-        made = _MADE.get(key)
+        made = _MADE.get((key, target.key))
         if made is None:
             if len(_MADE) >= MOST_KEPT:
                 _MADE.pop(next(iter(_MADE)))
-            made = _MADE[key] = make(key)
+            made = _MADE[key, target.key] = make(key, target)
     return made
 
 
@@ -78,10 +82,12 @@ class Program:
         Machine code or plain Python.
     longest : int, optional
         Laws of more operations than this stay plain Python all the same.
+    cpu : str
+        What machine code is made for; the usual processor if empty.
     """
 
     def __init__(
-        self, name: str, law: Law, lengths: Mapping[str, int], compiled: bool, longest: int | None = None
+        self, name: str, law: Law, lengths: Mapping[str, int], compiled: bool, longest: int | None = None, cpu: str = ""
     ) -> None:
         self.name, self.law, self.compiled = name, law, compiled
         self.lengths = {key: n for key, n in lengths.items() if n}
@@ -99,7 +105,7 @@ class Program:
             if all(traced.graph.is_const(i) for i in traced.outputs):
                 self.constants = np.array([traced.graph.values[i] for i in traced.outputs], dtype=float)
             elif longest is None or len(traced.graph) <= longest:
-                self.kernel = kernel_of(name, traced, names)
+                self.kernel = kernel_of(name, traced, names, cpu)
             self._local = threading.local()  # several threads may run the same simulator
 
     def __call__(self, vectors: Mapping[str, Array], threads: int = 1) -> Array:

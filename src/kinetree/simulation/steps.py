@@ -131,12 +131,12 @@ class Steps:
             stages = self._stages(FIXED[integrator])
         name, names = f"{integrator} steps of {self.equation.robot.name!r}", ("t", "h", "n", "state", "parameters")
 
-        def make(key: str) -> RepeatedKernel:
+        def make(key: str, target: machine.Machine) -> RepeatedKernel:
             return RepeatedKernel(
-                name, _never, stages.lengths, (stages.n_state,), key, names, stages=lambda: stages
+                name, _never, stages.lengths, (stages.n_state,), key, names, target=target, stages=lambda: stages
             )  # fmt: skip
 
-        kernel: RepeatedKernel = once("repeated" + stages.content(), make)
+        kernel: RepeatedKernel = once("repeated" + stages.content(), self.equation.robot.cpu, make)
         return kernel
 
     def _stages(self, formula: Step) -> Stages:
@@ -306,7 +306,7 @@ class Steps:
     def _variational_step_of_large(self) -> OneStep:
         """The same text for a large tree: its own motion in loops of machine code, joints of a kind all at once."""
         kinds = ByKind(self.equation.tree)
-        dynamics = Looped(kinds, self.equation.tree, self.equation.threads)
+        dynamics = Looped(kinds, self.equation.tree, self.equation.threads, self.equation.robot.cpu)
 
         def step(t: float, state: State, h: float) -> State:
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
