@@ -37,9 +37,10 @@ pictures: $(STAMP)
 	$(RUN) -m pip install --quiet --editable ".[plot]"
 	$(RUN) docs/studies.py
 
+# make bench CPU=x86-64-v3 PARTS="batch matrix": code for another processor, some parts only
 bench: $(STAMP)
 	$(RUN) -m pip install --quiet --editable ".[bench]"
-	$(RUN) -m benchmarks
+	KINETREE_CPU=$(CPU) $(RUN) -m benchmarks $(PARTS)
 
 clean:
 	rm -rf $(VENV) site .pytest_cache .mypy_cache .ruff_cache

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from . import chain, derivatives, inverse_kinematics, loops, others, parts, simulation
+from .asked import made_for
 
 
 def main() -> None:
@@ -25,6 +26,7 @@ def main() -> None:
         "inverse_kinematics": inverse_kinematics.inverse_kinematics,
         "others": others.others,
     }
+    print(made_for(), flush=True)
     for name in arguments.part or available:
         for table in available[name](arguments.rounds):
             print(table, flush=True)

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pinocchio as pin
 
+from .asked import asked
 from .robots import FILES, Contest, folder
 from .roofline import Twin, merely_write, rate
 from .timing import Table, alternate, repeated
 
 COUNT = 4096
-ASKED = {"UR5": 30, "Panda": 30, "ANYmal (floating)": 20, "Talos (floating)": 20}
 
 
 def batch(rounds: int) -> Iterator[Table]:
@@ -44,8 +44,8 @@ def batch(rounds: int) -> Iterator[Table]:
                 },
                 rounds,
             )
-            ratio = best["Pinocchio"] / best["kinetree"]
-            table.add(f"{name}: {what}", *(t / COUNT * 1e9 for t in best.values()), f"{ratio:.1f}x", f"{ASKED[name]}x")
+            ratio, goal = best["Pinocchio"] / best["kinetree"], asked(what.replace(" ", "_"), name)
+            table.add(f"{name}: {what}", *(t / COUNT * 1e9 for t in best.values()), f"{ratio:.1f}x", goal)
     yield table
 
 
@@ -82,7 +82,7 @@ def matrix(rounds: int) -> Iterator[Table]:
         loop, stored = best["bare"] / some, best["keep"] / some
         table.add(
             name, ours * 1e9, write * 1e9, stored * 1e9, loop * 1e9, f"{stored / ours:.1f}x", f"{stored / write:.1f}x",
-            "15x", n * n * 8e-9 / ours,
+            asked("mass_matrix", name), n * n * 8e-9 / ours,
         )  # fmt: skip
     yield table
 
@@ -239,11 +239,40 @@ def compiling(rounds: int) -> Iterator[Table]:
     yield table
 
 
+SOCKET = 200.0
+"""GB/s that the memory of a server's socket with 64 cores takes: eight channels of DDR4-3200."""
+
+
+def bandwidth(rounds: int) -> Iterator[Table]:
+    """What each algorithm moves per state, and how many cores the memory of a socket keeps busy with that."""
+    table = Table(
+        "What batches that fit no cache move, one thread: bytes per state (inputs read, results written past the "
+        f"caches), ns per state,\nGB/s, and how many cores a memory of {SOCKET:g} GB/s keeps busy at that rate",
+        ("", "read", "written", "ns", "GB/s", "cores"),
+    )
+    for name in FILES:
+        n = 4096 if name.startswith("Talos") else 16384
+        c = Contest.make(name, n)
+        inputs = {"mass_matrix": (c.q,)}
+        for what in ("inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_dynamics_derivatives"):
+            arrays, call = inputs.get(what, (c.q, c.v, c.a)), getattr(c.robot, what)
+            matrices = {"mass_matrix": (c.robot.nv,), "inverse_dynamics_derivatives": (3, c.robot.nv)}.get(what, ())
+            out = np.empty((n, *matrices, c.robot.nv))
+            call(*arrays, out=out)
+            call = getattr(c.robot, what)
+            best = alternate({"ours": lambda call=call, arrays=arrays, out=out: call(*arrays, out=out)}, rounds)
+            read, written = sum(a.nbytes for a in arrays) // n, out.nbytes // n
+            rate = (read + written) / (best["ours"] / n * 1e9)
+            table.add(f"{name}: {what}", f"{read}", f"{written}", best["ours"] / n * 1e9, rate, f"{SOCKET / rate:.0f}")
+    yield table
+
+
 PARTS: dict[str, Callable[[int], Iterator[Table]]] = {
     "batch": batch,
     "matrix": matrix,
     "single": single,
     "threads": threads,
     "compiling": compiling,
+    "bandwidth": bandwidth,
     "every": every,
 }

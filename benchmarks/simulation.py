@@ -24,6 +24,7 @@ import kinetree as kt
 from kinetree.simulation import control, trajectories
 from kinetree.simulation.ground import Ground, HuntCrossley, PseudoCoulomb
 
+from .asked import asked
 from .robots import folder
 from .timing import Table, alternate
 
@@ -158,9 +159,9 @@ def simulation(rounds: int) -> Iterator[Table]:
         f"Simulation, batches of {BATCH}, one thread, ns per step of one robot",
         ("robot", "kinetree", "MuJoCo", "ratio", "wanted"),
     )
-    for contests, wanted in ((arm_contest, 40), (quadruped_contest, 10)):
+    for contests, wanted in ((arm_contest, asked("simulation")), (quadruped_contest, "10x")):
         for name, ours, theirs, our_steps, their_steps in contests():
             best = alternate({"ours": ours, "theirs": theirs}, rounds)
             a, b = 1e9 * best["ours"] / our_steps, 1e9 * best["theirs"] / their_steps
-            table.add(name, a, b, f"{b / a:.0f}x", f"{wanted}x")
+            table.add(name, a, b, f"{b / a:.0f}x", wanted)
     yield table

@@ -98,11 +98,11 @@ def test_whatever_fails_to_compile_is_our_error_with_advice(failing, monkeypatch
         "from kinetree.engine import machine\n"
         "robot = kt.Builder('ball').body('bob', 'base', kt.Spherical(), mass=1.0, com=(0, 0, -0.5)).build()\n"
         "real, asked = machine.assemble, []\n"
-        "def assemble(text):\n"
+        "def assemble(text, target):\n"
         "    asked.append(1)\n"
         f"    if len(asked) == {failing}:\n"
         "        raise machine.CompilationError('no')\n"
-        "    return real(text)\n"
+        "    return real(text, target)\n"
         "machine.assemble = assemble\n"
         "try:\n"
         "    robot.with_backend('compiled').inverse_dynamics(robot.neutral(), np.zeros(3), np.zeros(3))\n"
@@ -123,7 +123,7 @@ def test_a_processor_without_vectors_warns_where_the_user_called(monkeypatch):
     monkeypatch.setattr(machine, "host", lambda: here)
     compiled.supported.cache_clear()
     try:
-        with pytest.warns(kt.KinetreeWarning, match="no fused multiply-add vectors.*reference is used") as caught:
+        with pytest.warns(kt.KinetreeWarning, match="no vectors that.*reference is used") as caught:
             assert arm().gravity_force(np.zeros((5, 2))).shape == (5, 2)
         assert [w.filename for w in caught] == [__file__]
         with warnings.catch_warnings():
@@ -152,7 +152,7 @@ def test_a_cache_that_cannot_be_used_is_one_of_our_warnings_at_the_users_line(tm
 def nothing_more_is_compiled(monkeypatch):
     """From here on the code generator must not be asked."""
 
-    def refuse(text):
+    def refuse(*text):
         raise AssertionError("something was compiled after all")
 
     monkeypatch.setattr(machine, "assemble", refuse)

@@ -378,7 +378,8 @@ class Compiler:
         if not self.rolled:
             # a NaN elsewhere must not hide a bad quaternion
             return Kernel(
-                name, source, lengths, one, key, ("q",), self.single_precision, spread_nan=False, target=self.target
+                name, source, lengths, one, key, ("q",), self.single_precision, spread_nan=False, target=self.target,
+                is_guard=True,
             )  # fmt: skip
         return RolledKernel(
             name, source, lengths, one, None, ("q",), self.single_precision, target=self.target,

@@ -22,7 +22,11 @@ from .making import once
 from .ready import ready_text
 
 CHUNKS_PER_THREAD = 16
-"""Into how many pieces a batch is cut for each thread that works on it."""
+"""Into how many pieces a batch is cut for each thread that works on it, if they are not too small."""
+
+ENOUGH_STATES = 32
+"""States in a piece that are not too few: many threads would otherwise wait for one another to take the next.
+A batch is cut into two pieces for each thread all the same, so that whoever is late does not hold up the others."""
 
 PATIENCE = 1000
 """How often somebody with nothing to do looks again before going to sleep: some 50 microseconds."""
@@ -210,10 +214,19 @@ def crew_module(job_at: dict[str, int]) -> str:
         "  %count = sub i64 %stop, %start",
         "  %threads = add i64 %helpers, 1",
         f"  %parts = mul i64 %threads, {CHUNKS_PER_THREAD}",
-        "  %part = mul i64 %parts, %lanes",
-        "  %even = sdiv i64 %count, %part",
-        "  %tiles = call i64 @llvm.smax.i64(i64 %even, i64 1)",
+        "  %even = sdiv i64 %count, %parts",
+        "  %pairs = mul i64 %threads, 2",
+        "  %half = sdiv i64 %count, %pairs",
+        f"  %enough = call i64 @llvm.smin.i64(i64 %half, i64 {ENOUGH_STATES})",
+        "  %wanted = call i64 @llvm.smax.i64(i64 %even, i64 %enough)",
+        "  %wanted_up = add i64 %wanted, %lanes",
+        "  %wanted_most = sub i64 %wanted_up, 1",
+        "  %tiles_wanted = sdiv i64 %wanted_most, %lanes",
+        "  %tiles = call i64 @llvm.smax.i64(i64 %tiles_wanted, i64 1)",
         "  %chunk = mul i64 %tiles, %lanes",  # whole tiles, so that every state is computed in the same way
+        "  %count_less = sub i64 %count, 1",
+        "  %chunks_less = sdiv i64 %count_less, %chunk",
+        "  %useful = call i64 @llvm.smin.i64(i64 %helpers, i64 %chunks_less)",  # one chunk is the caller's own
         *(
             line
             for name, kind, value in (
@@ -223,9 +236,9 @@ def crew_module(job_at: dict[str, int]) -> str:
             for line in (at(f"{name}_word", "crew", _AT[name]), f"  store {kind} {value}, ptr %{name}_word_at")
         ),
         at("state", "crew", _AT["state"]),
-        "  store atomic i64 %helpers, ptr %state_at seq_cst, align 8",
+        "  store atomic i64 %useful, ptr %state_at seq_cst, align 8",
         *word("size", "crew", _AT["size"]),
-        "  %calls = call i64 @llvm.smin.i64(i64 %size, i64 %helpers)",
+        "  %calls = call i64 @llvm.smin.i64(i64 %size, i64 %useful)",
         "  br label %call",
         "call:",
         "  %k = phi i64 [ 0, %open ], [ %k_next, %called ]",

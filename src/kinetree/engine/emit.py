@@ -641,13 +641,9 @@ def module_in_pieces(
                 e.store(names[i], "out", r)
         text += _piece(k, e, sending)
     given = [(i, r) for i, places in wanted.items() for r in places]  # results that are numbers or inputs
-    for first in range(0, len(given), MOST_STORES):
-        e = Emitter(vectors)
-        load, number = inputs_of(e), len(pieces) + first // MOST_STORES
-        for i, r in given[first : first + MOST_STORES]:
-            value = load(int(graph.values[i])) if graph.kinds[i] == INPUT else e.number(graph.values[i])
-            e.store(value, "out", r)
-        text += _piece(number, e, sending)
+    bodies = _given(graph, vectors, given, inputs_of)
+    for k, e in enumerate(bodies, len(pieces)):
+        text += _piece(k, e, sending)
     main = Emitter(vectors)
     _begin(main, sending)
     if work_at is None:
@@ -655,10 +651,28 @@ def module_in_pieces(
     else:
         main.line(f"%area = getelementptr {main.type}, ptr %in, i64 {work_at}")
         text.insert(0, work_vectors(size))
-    for k in range(len(pieces) - (-len(given) // MOST_STORES)):
+    for k in range(len(pieces) + len(bodies)):
         main.line(f"call void @piece{k}({sending.parameters('ptr %in', 'ptr %out', 'ptr %area', 'ptr %area')})")
     unused = _spoil_for_unused(main, graph, input_count, inputs_of(main), len(results))
     return "\n".join([*text, _module(main, _parameters("ptr %in, ptr %out", sending), unused)])
+
+
+def _given(
+    graph: Graph,
+    vectors: Vectors,
+    given: Sequence[tuple[int, int]],
+    inputs_of: Callable[[Emitter], Callable[[int], str]],
+) -> list[Emitter]:
+    """Bodies of functions that store results that are numbers or inputs."""
+    bodies = []
+    for first in range(0, len(given), MOST_STORES):
+        e = Emitter(vectors)
+        load = inputs_of(e)
+        for i, r in given[first : first + MOST_STORES]:
+            value = load(int(graph.values[i])) if graph.kinds[i] == INPUT else e.number(graph.values[i])
+            e.store(value, "out", r)
+        bodies.append(e)
+    return bodies
 
 
 def _module_by_plan(
@@ -672,7 +686,8 @@ def _module_by_plan(
     found = plan(graph, results, vectors.registers - SPARE_REGISTERS, piece, USED_SOON)
     numbers: dict[str, int] | None = {} if vectors.lanes > 1 else None
     text: list[str] = []
-    for k, steps in enumerate(found.pieces):
+    bodies: list[Emitter] = []
+    for steps in found.pieces:
         e = Emitter(vectors)
         e.numbers, e.windows = numbers, {"work": MOST_WINDOWS}
         load = inputs_of(e)
@@ -704,18 +719,17 @@ def _module_by_plan(
                 e.store(value, "out", r)
             for i in step.saved:
                 e.store(names[i], "work", found.slots[i])
-        if k == len(found.pieces) - 1:
-            for i, places in wanted.items():
-                for r in () if graph.args[i] else places:  # numbers and inputs
-                    e.store(fetch(i), "out", r)
-        areas = "ptr noalias readonly %in, ptr noalias %out, ptr noalias %work"
-        text += [f"define internal void @piece{k}({areas}) noinline {{", *e.lines, "  ret void", "}"]
+        bodies.append(e)
+    given = [(i, r) for i, places in wanted.items() if not graph.args[i] for r in places]
+    bodies += _given(graph, vectors, given, inputs_of)
     main = Emitter(vectors)
     if work_at is None:
         main.line(f"%area = alloca [{max(found.size, 1)} x {main.type}], align {main.size}")
     else:
         main.line(f"%area = getelementptr {main.type}, ptr %in, i64 {work_at}")
-    for k in range(len(found.pieces)):
+    areas = "ptr noalias readonly %in, ptr noalias %out, ptr noalias %work"
+    for k, e in enumerate(bodies):
+        text += [f"define internal void @piece{k}({areas}) noinline {{", *e.lines, "  ret void", "}"]
         main.line(f"call void @piece{k}(ptr %in, ptr %out, ptr %area)")
     unused = _spoil_for_unused(main, graph, input_count, inputs_of(main), len(results))
     head = [work_vectors(0 if work_at is None else found.size)] if vectors.lanes > 1 else []

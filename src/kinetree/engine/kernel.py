@@ -123,6 +123,8 @@ class Kernel:
         Let a NaN in an input that nothing depends on make all results NaN too.
     target : Machine
         What the code is made for.
+    is_guard : bool
+        It is called with the inputs of another kernel, behind which there is no room for its own values.
     """
 
     name: str
@@ -134,6 +136,7 @@ class Kernel:
     single_precision: bool = False
     spread_nan: bool = True
     target: machine.Machine = field(default_factory=lambda: machine.host(), repr=False)
+    is_guard: bool = False
     _alive: list[Any] = field(default_factory=list, repr=False)
     _local: Any = field(default_factory=threading.local, repr=False)
     _places: int = field(default=0, repr=False)
@@ -175,7 +178,8 @@ class Kernel:
         t = self._fused
         if form == "lanes":
             watched = sum(self.lengths) if self.spread_nan else 0
-            return lanes_module(t.graph, t.outputs, self.vectors, watched, self.sends, self._before_work)
+            work_at = None if self.is_guard else self._before_work
+            return lanes_module(t.graph, t.outputs, self.vectors, watched, self.sends, work_at)
         return single_module(t.graph, t.outputs, t.lengths, self.vectors, self.spread_nan)
 
     @made_once
