@@ -8,13 +8,14 @@ direction is ever used.  Whatever leaves an integrator has unit length.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import ClosureError, OptionError, UnsupportedError
 from .closed_rates import rates_of
-from .closing import projector
+from .closing import nearest_state, projector
 from .crossing import FARTHEST, STATES, agree, time_to_zero, way_over
 from .fault import Fault
 from .numeric import Array, Equation, State
@@ -440,7 +441,8 @@ def projection(equation: Equation) -> Callable[[State], State]:
     robot: Any = equation.robot
     if not robot.model.loops:
         return _as_it_is
-    nearest = projector(robot, equation.rows) if equation.compiled and equation.rows else robot.project
+    rows = equation.rows if equation.compiled else None
+    nearest = projector(robot, rows) if rows else partial(nearest_state, robot)
 
     def project(state: State) -> State:
         q, v, z = state
