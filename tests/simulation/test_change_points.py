@@ -6,6 +6,7 @@ from scipy.integrate import solve_ivp
 
 import kinetree as kt
 from kinetree.simulation import control
+from kinetree.simulation.closing import nearest_state
 from kinetree.simulation.crossing import STATES, agree, smooth_path, times_before, ways_over
 from kinetree.simulation.stepping import ScipyStepper
 
@@ -199,6 +200,26 @@ def test_all_minors_vanish_at_the_change_point():
     sizes = np.linalg.svd(robot.loop_jacobian(q), compute_uv=False)
     assert sizes[1] < 1e-12 * sizes[0]
     assert robot.mobility(q).singular
+
+
+@pytest.mark.parametrize("off", [1e-12, 1e-9, 1e-7, 1e-6])
+def test_velocities_stay_on_their_branch_beside_the_change_point(off):
+    """The nearest closed configuration is one of the other branch, where another velocity is the nearest."""
+    robot, start = sr400()
+    q, v = start.copy(), without_loops_basis() @ np.array([0.1, 1.0, 0.2, 0.3, 0.4, -1.0])
+    q[[1, 6]] = 0.3
+    q[[2, 7]] = np.pi / 2.0, 0.0
+    rng = np.random.default_rng(0)
+    other = []
+    for _ in range(20):
+        near = q + off * rng.standard_normal(8)
+        closed, rate = nearest_state(robot, near, v)
+        assert robot.closure_error(closed) < 1e-10
+        assert np.abs(closed - near).max() < 10 * off + 1e-7
+        np.testing.assert_allclose(rate, v, atol=100 * off + 1e-12)
+        other.append(np.abs(robot.project(near, v)[1] - v).max())
+    if off > 1e-8:
+        assert max(other) > 0.1  # this is what it is about
 
 
 # ------------------------------------------------------------------ the way over
