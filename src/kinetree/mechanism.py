@@ -400,16 +400,18 @@ class Mechanism(Robot):
         q, or (q, v)
         """
         closed = self.close(q, fixed)
-        if v is None:
-            return closed
+        return closed if v is None else (closed, self._nearest_velocity(closed, v))
+
+    def _nearest_velocity(self, q: Array, v: ArrayLike, least: float = rank.RELATIVE_TOLERANCE) -> Array:
+        """The nearest velocity, in energy, that loops allow; by constraints weaker than ``least`` it is not changed."""
         v = as_array(v, (self.nv,), "v")
-        k = self.loop_jacobian(closed)
-        m = self._exact.tree.mass_matrix(closed)
-        batch = np.broadcast_shapes(closed.shape[:-1], v.shape[:-1])
-        basis, _ = rank.motions(k, self._known(closed).rank, self._size)
+        k = self.loop_jacobian(q)
+        m = self._exact.tree.mass_matrix(q)
+        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        basis, _ = rank.motions(k, self._known(q).rank, self._size, least)
         reduced = np.swapaxes(basis, -1, -2) @ m @ basis
         momentum = np.swapaxes(basis, -1, -2) @ (m @ np.broadcast_to(v, (*batch, self.nv))[..., None])
-        return closed, (basis @ rank.least_squares(reduced, momentum))[..., 0]
+        return np.asarray((basis @ rank.least_squares(reduced, momentum))[..., 0])
 
     # ---------------------------------------------------------------- mobility
 

@@ -71,6 +71,18 @@ def test_a_run_that_ends_notes_what_else_happens_then():
     assert record.status == "stopped by end"
 
 
+def test_rounding_does_not_decide_what_happens_at_the_same_instant():
+    """Where a zero is found the function may still be on the near side of it, at some heights on any processor."""
+    for height in np.linspace(0.3, 0.7, 40):
+        for same in (lambda t, q, v, h=height: q[0] - h, lambda t, q, v, h=height: t - np.sqrt(2.0 * (1.0 - h) / G)):
+            events = [
+                kt.Event(lambda t, q, v, h=height: q[0] - h, terminal=True, name="end"),
+                kt.Event(same, name="also"),
+            ]
+            record = kt.simulate(ball(), [1.0], time=1.0, events=events, rtol=1e-12, atol=1e-14)
+            assert [e.name for e in record.events] == ["also", "end"], height
+
+
 def test_resets_add_no_samples_to_those_asked_for():
     bounce = kt.Event(lambda t, q, v: q[0], direction=-1, reset=lambda t, q, v: (q, -0.8 * v))
     record = kt.simulate(ball(), [1.0], time=2.0, events=bounce, output=21)

@@ -13,6 +13,18 @@ from kinetree.simulation.integrators import INTEGRATORS
 
 ORDERS = {"euler": 1, "semi_implicit_euler": 1, "rk4": 4, "dopri5": 5, "variational": 2}
 
+LARGEST = {"euler": 0.002, "semi_implicit_euler": 0.002, "rk4": 0.02, "dopri5": 0.04, "variational": 0.01}
+"""First of three steps, each half of the one before."""
+
+ROUNDED = 1e-13
+"""What rounding leaves of these errors, on whichever processor."""
+
+
+def order_of(errors) -> np.ndarray:
+    """Orders between steps that are halved, where rounding changes no digit that is looked at."""
+    assert min(errors) > 100 * ROUNDED, errors
+    return np.log2(np.array(errors[:-1]) / errors[1:])
+
 
 def swinging() -> kt.Robot:
     """A free body, a ball joint, a hinge and Euler angles, in gravity."""
@@ -45,17 +57,15 @@ def run():
 
 @pytest.mark.parametrize("integrator", ORDERS)
 def test_fixed_step_integrators_have_their_order(run, integrator):
-    first = 0.002 if ORDERS[integrator] == 1 else 0.01
-    errors = [run(integrator, step=first / 2**k)[0] for k in range(3)]
-    measured = np.log2(np.array(errors[:-1]) / errors[1:])
-    assert measured == pytest.approx(ORDERS[integrator], abs=0.5), errors
+    errors = [run(integrator, step=LARGEST[integrator] / 2**k)[0] for k in range(3)]
+    assert order_of(errors) == pytest.approx(ORDERS[integrator], abs=0.5), errors
 
 
 @pytest.mark.parametrize(("integrator", "order", "first"), [("rk45", 5, 0.05), ("dop853", 8, 0.2)])
 def test_explicit_adaptive_integrators_have_their_order(run, integrator, order, first):
     """With tolerances out of the way every step is the largest allowed."""
     errors = [run(integrator, rtol=1e6, atol=1e6, largest_step=first / 2**k)[0] for k in range(3)]
-    assert np.log2(errors[1] / errors[2]) == pytest.approx(order, abs=0.7), errors
+    assert order_of(errors)[1] == pytest.approx(order, abs=0.7), errors
 
 
 @pytest.mark.parametrize(("integrator", "least"), [("radau", 3.5), ("bdf", 2.5), ("sundials", 2.5)])

@@ -12,7 +12,9 @@ RELATIVE_TOLERANCE = 1e-9
 """Singular values below this fraction of the largest count as zero."""
 
 
-def decompose(matrix: Array, rank: int | None = None, scale: float = 0.0) -> tuple[Array, Array, Array, Array]:
+def decompose(
+    matrix: Array, rank: int | None = None, scale: float = 0.0, least: float = RELATIVE_TOLERANCE
+) -> tuple[Array, Array, Array, Array]:
     """Singular value decomposition with full V, and which singular values count.
 
     Parameters
@@ -24,6 +26,8 @@ def decompose(matrix: Array, rank: int | None = None, scale: float = 0.0) -> tup
     scale : float
         How large the largest singular value is where nothing is singular: where it is smaller, singular values
         are compared with this, for beside nothing but rounding errors rounding errors are large.
+    least : float
+        Singular values below this fraction of the largest do not count.
 
     Returns
     -------
@@ -34,7 +38,7 @@ def decompose(matrix: Array, rank: int | None = None, scale: float = 0.0) -> tup
     wide = matrix.shape[-2] < matrix.shape[-1]  # only then has V more columns than there are singular values
     u, s, vt = np.linalg.svd(np.where(finite, matrix, 0.0), full_matrices=wide)
     largest = s[..., :1] if s.shape[-1] else s
-    kept = s > RELATIVE_TOLERANCE * np.maximum(largest, scale)
+    kept = s > least * np.maximum(largest, scale)
     if rank is not None:
         kept &= np.arange(s.shape[-1]) < rank
     hole = ~finite[..., 0]
@@ -64,8 +68,8 @@ def null_space(matrix: Array, rank: int) -> Array:
     return np.asarray(np.swapaxes(vt[..., rank:, :], -1, -2))
 
 
-def motions(matrix: Array, rank: int, scale: float = 0.0) -> tuple[Array, Array]:
-    """What ``matrix``, of rank ``rank`` or less, maps to zero in each lane.
+def motions(matrix: Array, rank: int, scale: float = 0.0, least: float = RELATIVE_TOLERANCE) -> tuple[Array, Array]:
+    """What ``matrix``, of rank ``rank`` or less, maps to zero in each lane, or nearly so: see :func:`decompose`.
 
     Returns
     -------
@@ -74,7 +78,7 @@ def motions(matrix: Array, rank: int, scale: float = 0.0) -> tuple[Array, Array]
     counts : ndarray of bool, shape (..., k)
         Which columns are not.
     """
-    _, s, vt, kept = decompose(matrix, rank, scale)
+    _, s, vt, kept = decompose(matrix, rank, scale, least)
     n = matrix.shape[-1]
     local = np.where(np.isnan(s).any(axis=-1), rank, kept.sum(axis=-1))
     first = int(local.min(initial=rank))

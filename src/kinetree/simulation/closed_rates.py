@@ -45,6 +45,7 @@ def rates_of(equation: Equation) -> Rates:
         if (out[..., -1] < LEAST_QUALITY).any():
             return equation.rates(t, q, v, z)
         equation.n_calls += 1
+        equation.n_prepared += 1
         return out[..., : ends[0]], out[..., ends[0] : ends[1]], out[..., ends[1] : -1]
 
     return rates

@@ -15,6 +15,7 @@ as large a part of the error as the error itself is large.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeVar
 from weakref import WeakKeyDictionary
 
@@ -38,6 +39,9 @@ ROUNDS = 2
 
 ROUNDS_TO_PROJECT = 3
 """Newton steps with the same factors: each leaves only as large a part of the gap as the first one was large."""
+
+SURE = 1e-4
+"""Constraints weaker than this, as part of the strongest, do not change velocities: see :func:`nearest_state`."""
 
 MOST_ROWS = 10
 """Mechanisms with more independent constraints are projected as written: compiling would take seconds."""
@@ -118,17 +122,28 @@ def _quality(matrix: Sequence[Scalars], pivots: Scalars, least: float) -> Scalar
 def projector(robot: Mechanism, rows: Sequence[int]) -> Callable[[Array, Array], tuple[Array, Array]]:
     """:meth:`Mechanism.project` as machine code, which hands over to the original where it cannot do it."""
     if len(rows) > MOST_ROWS:
-        return robot.project
+        return partial(nearest_state, robot)
     nq = robot.nq
 
     def nearest(q: Array, v: Array) -> tuple[Array, Array]:
         out = _program(robot, tuple(rows))({"q": q, "v": v})
         if np.all(out[..., -2] <= UNCLOSED * UNCLOSED) and np.all(out[..., -1] >= LEAST_QUALITY):
             return robot.normalize(out[..., :nq]), out[..., nq:-2]
-        closed, rate = robot.project(q, v)
-        return closed, rate
+        return nearest_state(robot, q, v)
 
     return nearest
+
+
+def nearest_state(robot: Mechanism, q: Array, v: Array) -> tuple[Array, Array]:
+    """:meth:`Mechanism.project` of a state that is nearly closed, as an integrator or its interpolation leaves it.
+
+    Beside a change point the nearest configuration may belong to the other branch, whose velocities are other ones
+    altogether; and on the right one the weak constraint tells the velocity no better than rounding divided by the
+    square of its size.  The one that the state has is known as well as the state is, and it breaks the constraint by
+    its error times that size.
+    """
+    closed = robot.close(q)
+    return closed, robot._nearest_velocity(closed, v, SURE)
 
 
 _PROGRAMS: WeakKeyDictionary[Mechanism, dict[tuple[int, ...], Program]] = WeakKeyDictionary()

@@ -1,19 +1,25 @@
 """Over a change point of closed loops on the motion's own smooth path.
 
 In a change point (a parallelogram stretched out, say) loops lose a constraint.  No joints are independent there,
-whichever are chosen: all minors of K vanish with its rank.  Beside it accelerations are known to rounding divided by
-the cube of the distance only, and change without bound off the closed states, where an implicit integrator looks: its
-steps shrink to nothing.  The motion itself goes through smoothly, on the branch whose velocity it has; so it is
-followed by a polynomial from one side to the other, and its loops are closed there.  The polynomial goes through
-states before the point that are found anew, with more digits and evenly spaced: an integrator's own steps shrink as
-it gets near, and those far away are too long.
+whichever are chosen: all minors of K vanish with its rank.  Beside it velocities are known to rounding divided by
+the square of the distance only, accelerations by its cube, and they change without bound off the closed states, where
+an implicit integrator looks: its steps shrink to nothing.  The motion itself goes through smoothly, on the branch whose
+velocity it has; so it is followed by a polynomial from one side to the other, and its loops are closed there.
+
+A polynomial that is followed beyond its states multiplies what these are off by, the more the higher its degree: the
+one through nine states makes some thousand times as much of it.  Rounding must not decide whether the way is known.  So
+the states are found anew, with more digits than those of the run, at distances from the point that grow from one to
+the next; there are more of them than coefficients; every fit tells how well it is known, from what it leaves over
+and from the next lower degree; and of all fits, from states near and far and of all degrees, the best one is taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
+from numpy.polynomial import chebyshev
 
 Array = np.ndarray
 Path = Callable[[Array], Array]
@@ -22,38 +28,107 @@ Path = Callable[[Array], Array]
 Past = Sequence[tuple[float, Array]]
 """Times and states, the latest last."""
 
-STATES, FEWER = 9, 8
-"""How many states the way over is made of; and those that it is judged by."""
+GROWTH = 1.15
+"""From one state's distance from the change point to the next one's."""
+
+STATES = 26
+"""How many states there are before the change point: the first is some thirty times as far away as the last."""
+
+FITTED = (12, 16, 20)
+"""How many of them in a row a polynomial is made of."""
+
+DEGREES = range(2, 10)
+"""Degrees of the polynomials."""
+
+SPREAD = 3.0
+"""Standard deviations of what noise does to a fit that count as its error."""
+
+FARTHER = (1.0, 1.5, 2.0, 3.0)
+"""Where the other side is looked for, in distances of the last state."""
+
+NEARER = (0.5, 0.25, 0.125, 0.0625)
+"""Where it is looked for if forces have begun to act there."""
+
+BEHIND = 0.6
+"""Part of the last state's distance from losing a constraint that the other side has at least."""
 
 AGREEING = 1e-4
 """Part of the largest rate by which those of the path and those that forces cause may differ on the other side."""
 
-FARTHEST = 12
-"""Steps that the other side may be away."""
+ROUNDING = 1e-17
+"""What rounding may change rates by beside a change point, as part of them, times the cube of the distance from it."""
 
 
-def smooth_path(past: Past) -> Path:
-    """The polynomial through some states."""
-    from scipy.interpolate import BarycentricInterpolator  # slow to import, seldom needed
-
-    times = np.array([t for t, _ in past])
-    # times near zero and one: their differences are what counts
-    scale = times[-1] - times[0]
-    through = BarycentricInterpolator((times - times[-1]) / scale, np.array([y for _, y in past]))
-    return lambda t: np.asarray(through((np.asarray(t) - times[-1]) / scale))
+TELLING = 5e-5
+"""How far from losing a constraint the other side is at least: nearer rates do not tell what has begun to act."""
 
 
-def way_over(
-    past: Past, step: float, end: float, regularity: Callable[[Array], float], allowed: Callable[[Array], Array]
-) -> tuple[float, Path] | None:
-    """When the other side is reached, and the way there; None where none is known well enough.
+class Fit(NamedTuple):
+    """A polynomial near some states, and how well it is known."""
+
+    path: Path
+    noise: Callable[[float], Array]
+    """By how much noise of the states can move it, at a time."""
+
+    off: Array | float = 0.0
+    """By how much it misses later states: what begins to act between must not be left out."""
+
+
+class Way(NamedTuple):
+    """The way over a change point."""
+
+    end: float
+    path: Path
+    error: Array
+    """By how much its end may be off."""
+
+
+def times_before(change: float, nearest: float, since: float) -> Array:
+    """Times of the states that the way over a change point is made of: after ``since``, ``nearest`` before it at last.
+
+    As many where the motion has begun just before: then they are closer together.
+    """
+    farthest = min(nearest * GROWTH ** (STATES - 1), change - since)
+    if farthest <= nearest:
+        return np.zeros(0)
+    return np.maximum(change - np.geomspace(farthest, nearest, STATES), since)  # and not a bit before
+
+
+def smooth_path(past: Past, degree: int) -> Fit:
+    """The polynomial of a degree that is nearest to some states."""
+    times, states = np.array([t for t, _ in past]), np.array([y for _, y in past])
+    # times between -1 and 1, where Chebyshev's polynomials are well told apart
+    middle, half = 0.5 * (times[0] + times[-1]), 0.5 * (times[-1] - times[0])
+    base = chebyshev.chebvander((times - middle) / half, degree)
+    inverse = np.linalg.pinv(base)
+    # from the last state on, whose digits need not go through the fit
+    origin = states[-1]
+    coefficients = inverse @ (states - origin)
+    left = states - origin - base @ coefficients
+    spread = np.sqrt((left * left).sum(axis=0) / max(len(times) - degree - 1, 1))
+
+    def path(t: Array) -> Array:
+        along = chebyshev.chebvander((np.ravel(t) - middle) / half, degree)
+        return np.asarray(origin + along @ coefficients).reshape(*np.shape(t), -1)
+
+    def noise(t: float) -> Array:
+        gain = np.linalg.norm(chebyshev.chebvander((t - middle) / half, degree) @ inverse)
+        return np.asarray(SPREAD * gain * spread)
+
+    return Fit(path, noise)
+
+
+def ways_over(
+    past: Past, change: float, end: float, regularity: Callable[[Array], float], allowed: Callable[[Array], Array]
+) -> Iterator[Way]:
+    """Ways to the other side, the best place to go on from first; none where none is known well enough.
 
     Parameters
     ----------
     past : sequence of (float, ndarray)
-        States before the change point.
-    step : float
-        From one to the next.
+        States at the times of :func:`times_before`.
+    change : float
+        When loops lose a constraint, about.
     end : float
         Of the run.
     regularity : callable
@@ -62,28 +137,79 @@ def way_over(
         Of a state: by how much it may be off.
     """
     if len(past) < STATES:
-        return None
-    path, check = smooth_path(past[-STATES:]), smooth_path(past[-FEWER:])
-    begin, y = past[-1]
-    before = regularity(y)
-    for k in range(1, FARTHEST + 1):
-        t = min(begin + k * step, end)
-        there = path(np.array(t))
-        if np.any(np.abs(there - check(np.array(t))) > allowed(there)):
-            return None
-        if t == end or regularity(there) > before:
-            return t, path
-    return None
+        return
+    last, y = past[-1]
+    before, fits = regularity(y), list(_fits(past))
+
+    def way(far: float) -> tuple[Way, float]:
+        found = _best(fits, min(change + far * (change - last), end), allowed)
+        there = found.path(np.array(found.end))
+        known = np.all(found.error <= allowed(there))
+        return found, regularity(there) if known else np.nan
+
+    for far in FARTHER:
+        found, there = way(far)
+        if np.isnan(there):
+            return
+        if found.end == end or there > max(BEHIND * before, TELLING):
+            yield found
+            break
+    else:
+        return
+    for far in NEARER:  # before something begins to act there
+        found, there = way(far)
+        if found.end < end and there > TELLING:
+            yield found
 
 
-def time_to_zero(regularity: Callable[[Array], float], y: Array, rate: Array, left: float, apart: float) -> float:
-    """When loops lose a constraint if it goes on evenly; infinite where it does not get nearer."""
-    falls = (regularity(y - apart * rate) - regularity(y + apart * rate)) / (2.0 * apart)
-    return left / falls if falls > 0.0 else np.inf
+def _fits(past: Past) -> Iterator[list[Fit]]:
+    """Polynomials of all degrees from each row of states."""
+    for count in FITTED:
+        for first in range(0, len(past) - count + 1, 2):
+            row, later = past[first : first + count], past[first + count :]
+            yield [_missing(smooth_path(row, n), later) for n in DEGREES]
 
 
-def agree(path: Path, t: float, apart: float, rates: Array) -> bool:
-    """Whether a path moves at its end as the forces there say; not if some have begun to act on the way."""
-    ahead, behind = path(np.array([t + apart, t - apart]))
-    slope = (ahead - behind) / (2.0 * apart)
-    return bool(np.all(np.abs(slope - rates) <= AGREEING * (1.0 + np.abs(rates).max())))
+def _missing(fit: Fit, later: Past) -> Fit:
+    """A fit that knows by how much it misses later states."""
+    if not later:
+        return fit
+    off = np.abs(fit.path(np.array([t for t, _ in later])) - np.array([y for _, y in later]))
+    return fit._replace(off=off.max(axis=0))
+
+
+def _best(fits: Sequence[list[Fit]], t: float, allowed: Callable[[Array], Array]) -> Way:
+    """The fit that is known best at a time: the next lower degree tells of truncation, what is left over of noise."""
+    best, least = Way(t, fits[0][0].path, np.array(np.inf)), np.inf
+    for row in fits:
+        at = [fit.path(np.array(t)) for fit in row]
+        for fit, here, lower in zip(row[1:], at[1:], at, strict=False):
+            error = np.abs(here - lower) + fit.noise(t) + fit.off
+            worst = float(np.max(error / allowed(here), initial=0.0))
+            if worst < least:
+                best, least = Way(t, fit.path, error), worst
+    return best
+
+
+def agree(path: Path, t: float, apart: float, rates: Array, error: Array, regularity: float) -> bool:
+    """Whether a path moves at its end as the forces there say; not if some have begun to act on the way.
+
+    Parameters
+    ----------
+    path : callable
+    t : float
+        Its end.
+    apart : float
+        How far from the change point: a path that is off has slopes that are off by as much in this time.
+    rates : ndarray
+        What the forces cause.
+    error : ndarray
+        By how much the path may be off.
+    regularity : float
+        How far from losing a constraint the loops are.
+    """
+    ahead, behind = path(np.array([t + 0.1 * apart, t - 0.1 * apart]))
+    slope = (ahead - behind) / (0.2 * apart)
+    size = 1.0 + np.abs(rates).max()
+    known = AGREEING * size + error / apart
+    return bool(np.all(np.abs(slope - rates) * regularity**3 <= known * regularity**3 + ROUNDING * size))

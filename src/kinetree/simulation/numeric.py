@@ -88,6 +88,8 @@ class Equation:
         self.by_robot = bool(self.tree.loops) or self.large
         self.motorless = np.array(list(system.motorless), dtype=int)
         self.n_calls = 0
+        self.n_prepared = 0
+        """How many of these were answered with constraints chosen beforehand, see :mod:`.closed_rates`."""
         self.rows: tuple[int, ...] | None = None
         """Independent constraints of a mechanism, where its steps become machine code; see :meth:`prepare`."""
 

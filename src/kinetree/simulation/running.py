@@ -173,7 +173,9 @@ class Run:
             since, which = found
             state = stepper.state_at(since)
             self._sample(stepper, since, state)
-            due, jumped = self._due(which, values, since, state, over), False
+            soon = SAME_INSTANT * (stepper.t - stepper.t_old)
+            just_after = min(since + soon, stepper.t)
+            due, jumped = self._due(which, values, just_after, stepper.state_at(just_after), over), False
             for k in due:
                 event = self.events[k]
                 self.happened.append(Occurrence(since, event.name, k, state[0].copy(), state[1].copy()))
@@ -184,7 +186,6 @@ class Run:
                 if event.reset is not None:
                     state, jumped = self._reset(event, since, state), True
             over |= dict.fromkeys(due, since)
-            soon = SAME_INSTANT * (stepper.t - stepper.t_old)
             values[:] = [self._value(e, since, state) for e in self.events]
             for k, moment in over.items():
                 if since - moment <= soon:
@@ -197,7 +198,10 @@ class Run:
         return True
 
     def _due(self, which: int, values: list[float], t: float, state: State, over: dict[int, float]) -> list[int]:
-        """The event found at a time, and others that pass zero at the same instant; those that end the run last."""
+        """The event found just before a time, and others that have passed zero by then; those that end the run last.
+
+        At the very time that was found rounding decides which side of zero functions are on, even if they are the same.
+        """
         now = [self._value(e, t, state) for e in self.events]
         also = (k for k, e in enumerate(self.events) if k not in over and crosses(e, values[k], now[k]))
         return sorted({which, *also}, key=lambda k: (self.events[k].terminal, k))
