@@ -19,7 +19,7 @@ arm = platform.machine() in ("aarch64", "arm64")
 on_mac = llvm.Target.from_triple("arm64-apple-macosx12.0" if arm else "x86_64-apple-macosx12.0").create_target_machine(
     cpu="apple-m1" if arm else host.cpu, features="" if arm else host.features, opt=2, reloc="pic", codemodel="small"
 )
-on_linux, create = machine._target(), llvm.create_lljit_compiler
+on_linux, create = machine._generator(host), llvm.create_lljit_compiler
 formats = set()
 
 
@@ -65,7 +65,7 @@ class Builder(llvm.JITLibraryBuilder):
         return Library(super().link(linker, name))
 
 
-machine._target = lambda: Mac()
+machine._generator = lambda target: Mac()
 llvm.create_lljit_compiler = lambda target, **options: create(on_linux, **options)
 llvm.JITLibraryBuilder = Builder
 

@@ -5,8 +5,8 @@
 The folder gets object files, a list of the algorithms, states and results, for harness.c to read.
 """
 
+import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +21,8 @@ STATES = 5003
 def main(folder: Path, triple: str, relocations: str, code_model: str) -> None:
     """Write everything."""
     # what any processor of the last ten years runs, so that the harness knows the number of lanes
-    common = replace(machine.host(), cpu="x86-64-v3", features="", lanes=4)
-    machine.host = lambda: common
+    os.environ["KINETREE_CPU"] = "x86-64-v3"
+    common = machine.host()
     llvm = machine.binding()
     target = llvm.Target.from_triple(triple).create_target_machine(
         cpu=common.cpu, features=common.features, opt=2, reloc=relocations, codemodel=code_model
@@ -36,7 +36,7 @@ def main(folder: Path, triple: str, relocations: str, code_model: str) -> None:
                 function.add_function_attribute("nounwind")
         (folder / f"{name}.o").write_bytes(target.emit_object(module))
 
-    write("driver", driver.driver_module(common.lanes))
+    write("driver", driver.driver_module(common.vectors()))
     write("crew", crew.crew_module(driver.JOB_AT))
     write("entry", entry.entry_module())
     robot = kt.gallery.load("quadruped").with_backend("compiled")
