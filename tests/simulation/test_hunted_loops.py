@@ -166,15 +166,15 @@ def test_a_kernel_dropped_by_another_thread_is_still_returned(monkeypatch):
             return found
 
     monkeypatch.setattr(program, "_MADE", Crowded())
-    made = program.once("same", lambda key: ["kernel"])
-    assert program.once("same", lambda key: ["another"]) == made == ["kernel"]
+    made = program.once("same", "", lambda key, target: ["kernel"])
+    assert program.once("same", "", lambda key, target: ["another"]) == made == ["kernel"]
 
 
 def test_threads_that_want_the_same_kernel_make_it_once(monkeypatch):
     monkeypatch.setattr(program, "_MADE", {})
     made, waiting = [], threading.Barrier(4)
 
-    def make(key):
+    def make(key, target):
         made.append(key)
         threading.Event().wait(0.02)
         return object()
@@ -183,7 +183,7 @@ def test_threads_that_want_the_same_kernel_make_it_once(monkeypatch):
 
     def want():
         waiting.wait()
-        found.append(program.once("wanted", make))
+        found.append(program.once("wanted", "", make))
 
     crew = [threading.Thread(target=want) for _ in range(4)]
     for thread in crew:

@@ -21,6 +21,10 @@ HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 ROUNDER = 6755399441055744.0
 """1.5 * 2^52: adding it leaves the nearest whole number in the low bits of the sum."""
 
+SHORT_PARTS = (1.5707963407039642, -1.3909067675399456e-08, 6.123233932053594e-17, 6.36831716351095e-25)
+"""pi/2 as a sum of three numbers of 26 bits and a rest: products with whole numbers of 27 bits are exact.  The first is
+a multiple of 2^-25 and the second of 2^-52, so that what is left of an angle below 2^49 is exact as well."""
+
 SPLITTER = 1.5 * 2.0**76
 """Adding and subtracting it rounds to multiples of 2^24, which leaves 25 bits of a whole number below 2^49."""
 
@@ -68,12 +72,6 @@ TAN_EIGHTH = 0.41421356237309503
 """tan(pi/8)."""
 
 _BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
-
-
-def _upper_half(x: float) -> float:
-    """The number with only the first 26 bits of its digits."""
-    bits = struct.unpack("<Q", struct.pack("<d", x))[0] & ~((1 << 27) - 1)
-    return float(struct.unpack("<d", struct.pack("<Q", bits))[0])
 
 
 def _hex(x: float) -> str:
@@ -234,21 +232,26 @@ class Emitter:
         x = self.op(f"select {b} {near}, {t} {x}, {t} {num(float('nan'))}")
         shifted = fma(x, num(TWO_OVER_PI), num(ROUNDER))
         k = do("fsub", shifted, num(ROUNDER))
-        minus_k = self.op(f"fneg {t} {k}")
-        p = do("fmul", k, num(HALF_PI[1]))
         if self.vectors.fused:
+            minus_k = self.op(f"fneg {t} {k}")
             r1 = fma(minus_k, num(HALF_PI[0]), x)
+            p = do("fmul", k, num(HALF_PI[1]))
             p_low = fma(k, num(HALF_PI[1]), self.op(f"fneg {t} {p}"))
+            rest = fma(k, num(HALF_PI[2]), p_low)
         else:
+            r1 = x
             high = do("fsub", do("fadd", k, num(SPLITTER)), num(SPLITTER))
             low = do("fsub", k, high)
-            first = do("fmul", k, num(HALF_PI[0]))
-            r1 = do("fsub", do("fsub", x, first), self._lost(high, low, HALF_PI[0], first))
-            p_low = self._lost(high, low, HALF_PI[1], p)
+            for part in SHORT_PARTS[:2]:
+                for factor in (high, low):
+                    r1 = do("fsub", r1, do("fmul", factor, num(part)))
+            p = do("fmul", k, num(HALF_PI[1]))
+            p_low = do("fsub", do("fmul", k, num(SHORT_PARTS[2])), p)
+            rest = do("fadd", p_low, do("fmul", k, num(SHORT_PARTS[3])))
         r = do("fsub", r1, p)
         back = do("fsub", r, r1)
         lost = do("fsub", do("fsub", r1, do("fsub", r, back)), do("fadd", p, back))
-        tail = fma(minus_k, num(HALF_PI[2]), do("fsub", lost, p_low))
+        tail = do("fsub", lost, rest)
 
         z = do("fmul", r, r)
         s = num(SIN_COEFFICIENTS[-1])
@@ -282,17 +285,6 @@ class Emitter:
 
         next_quadrant = self.op(f"add {i} {q}, {bits(1)}")
         return signed(s_value, q), signed(c_value, next_quadrant)
-
-    def _lost(self, high: str, low: str, number: float, product: str) -> str:
-        """What a rounded product of (high + low) and a number is short of, exactly, by Dekker's partial products."""
-        t = self._of("double")
-        upper = _upper_half(number)
-        parts = ((high, upper), (high, number - upper), (low, upper), (low, number - upper))
-        total = self.op(f"fneg {t} {product}")
-        for value, factor in parts:
-            part = self.op(f"fmul {t} {value}, {self.number(factor, 'double')}")
-            total = self.op(f"fadd {t} {total}, {part}")
-        return total
 
     def angle(self, y: str, x: str) -> str:
         """The angle of the point (x, y), to within 2 ulp, zeros and infinities as in C99."""

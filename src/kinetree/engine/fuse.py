@@ -7,6 +7,11 @@ from collections.abc import Iterator, Sequence
 from .graph import ADD, CONST, FMA, MUL, SUB, Graph
 
 
+def prepare(graph: Graph, outputs: Sequence[int], fused: bool) -> tuple[Graph, list[int]]:
+    """A graph as code is made of it: with products fused into sums, or as it is where the processor cannot do that."""
+    return fuse(*flatten_sums(graph, outputs)) if fused else _prune(graph, outputs)
+
+
 def flatten_sums(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]]:
     """Sums that only another sum needs become one chain with it: first the plain terms, then the products.
 

@@ -19,7 +19,7 @@ from . import cache, driver, machine, parcel
 from .crew import Crew, the_crew
 from .driver import pack_job
 from .emit import lanes_module, single_module
-from .fuse import flatten_sums, fuse
+from .fuse import prepare
 from .graph import Graph, inputs, outputs
 from .making import made_once, once
 from .ready import ready, ready_text
@@ -159,7 +159,7 @@ class Kernel:
     @made_once
     def _fused(self) -> Traced:
         traced = self.source()
-        graph, out = fuse(*flatten_sums(traced.graph, traced.outputs))
+        graph, out = prepare(traced.graph, traced.outputs, self.target.fused)
         return Traced(graph, out, traced.lengths, traced.shape)
 
     def _address(self, form: str) -> int:

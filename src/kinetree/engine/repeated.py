@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from .emit import Emitter, inner_function, table_of_places, work_vectors
-from .fuse import flatten_sums, fuse
+from .fuse import prepare
 from .graph import Graph, inputs, outputs
 from .kernel import LoopKernel
 from .vectors import Vectors
@@ -147,5 +147,4 @@ def repeated_module(stages: Stages, vectors: Vectors) -> str:
 
 def _function(name: str, graph: Graph, wanted: Sequence[int], vectors: Vectors) -> str:
     """A graph as a function that reads consecutive vectors and writes consecutive vectors."""
-    fused, results = fuse(*flatten_sums(graph, list(wanted)))
-    return inner_function(name, fused, results, vectors)
+    return inner_function(name, *prepare(graph, list(wanted), vectors.fused), vectors)

@@ -62,7 +62,7 @@ def rolled_module(steps: Sequence[Step], vectors: Vectors) -> str:
         e = Emitter(vectors)
         if k == 0:
             text += e.declarations()
-        graph, outputs = fuse(step.graph, step.outputs)
+        graph, outputs = fuse(step.graph, step.outputs) if vectors.fused else (step.graph, step.outputs)
         _emit_step(e, step, graph, outputs)
         text += [f"define void @step{k}(ptr %in, ptr %out, ptr %work, ptr %params, ptr %entry) {{"]
         text += [*e.lines, "  ret void", "}"]
