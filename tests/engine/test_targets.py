@@ -1,0 +1,192 @@
+"""What code is made for, by name."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.engine import emit, machine
+from kinetree.engine import kernel as engine
+from kinetree.engine.graph import Node
+from kinetree.engine.kernel import Kernel, trace
+from kinetree.simulation import program
+
+pytestmark = pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
+RUN_HERE = machine.targets()
+
+
+def test_the_processor_at_hand_runs_what_it_lists():
+    assert RUN_HERE[0] == "native"
+    assert len(RUN_HERE) >= 2
+    for name in RUN_HERE:
+        made_for = machine.target(name)
+        assert made_for.supported
+        code = machine.assemble("define i64 @kernel() { ret i64 7 }", made_for)
+        addresses, library = machine.load(code)
+        assert ctypes.CFUNCTYPE(ctypes.c_int64)(addresses["kernel"])() == 7
+        del library
+    assert len({machine.target(name).key for name in RUN_HERE[1:]}) == len(RUN_HERE) - 1
+
+
+def test_names_are_read_kindly(monkeypatch):
+    monkeypatch.setenv("KINETREE_CPU", f" {RUN_HERE[1].upper()} ")
+    assert machine.host() == machine.target(RUN_HERE[1])
+    assert machine.target("native") != machine.target(RUN_HERE[1])
+    monkeypatch.delenv("KINETREE_CPU")
+    assert machine.host() == machine.target("native")
+
+
+@pytest.mark.parametrize("name", ["cray-1", "neoverse-n1", "x86-64-v3"])
+def test_what_does_not_run_here_is_refused_with_what_does(monkeypatch, name):
+    monkeypatch.setattr(machine, "_features", lambda: frozenset())
+    monkeypatch.setattr(machine, "architecture", lambda: "x86-64")
+    with pytest.raises(machine.UnknownTarget, match=r"can be made for native, x86-64$"):
+        machine._target.__wrapped__(name)
+    robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+    machine._target.cache_clear()
+    try:
+        with pytest.raises(kt.OptionError, match=r"the processor that code is to be made for: .*native, x86-64"):
+            robot.with_backend("compiled", cpu=name)
+        monkeypatch.setenv("KINETREE_CPU", name)
+        with pytest.raises(kt.OptionError, match="KINETREE_CPU in the environment"):
+            kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+    finally:
+        machine._target.cache_clear()
+
+
+@pytest.mark.parametrize("name", RUN_HERE)
+def test_a_robot_is_made_for_its_processor_with_all_that_belongs_to_it(name, monkeypatch):
+    robot = kt.gallery.load("gripper").with_backend("compiled", cpu=name)
+    assert robot.cpu == name
+    assert robot.with_precision("single").cpu == robot.with_gravity((0, 0, -1)).cpu == name
+    made_for = machine.target(name)
+    assert robot._compiler.kernel("mass_matrix").target == made_for
+    monkeypatch.setattr(program, "_MADE", {})
+    record = kt.simulate(robot, time=0.02, integrator="rk4", step=1e-3, output=3, progress=False)
+    assert {kernel.target for kernel in program._MADE.values()} == {made_for}
+    reference = kt.simulate(
+        robot.with_backend("reference"), time=0.02, integrator="rk4", step=1e-3, output=3, progress=False
+    )
+    np.testing.assert_allclose(record.q, reference.q, rtol=0, atol=1e-13)
+    four_bar = kt.gallery.load("four-bar").with_backend("compiled", cpu=name)
+    assert four_bar.tree.cpu == four_bar.with_independent(four_bar.independent()).cpu == name
+
+
+ALL_KINDS = """
+import sys
+import numpy as np
+from kinetree.engine.graph import Node
+from kinetree.engine.kernel import Kernel, trace
+f = Node.scalar_functions
+
+def law(x, y):
+    out = []
+    for k in range(40):
+        a, b = x[k % 5], y[k % 3]
+        c = f.sin(a + 0.1 * k) * b - f.cos(b - 0.2 * k) / (a * a + 2.0)
+        c = c + f.sqrt(abs(c) + 0.5) + f.arctan2(a, b)
+        out += [c, -c, f.where(a < b, c, a * b), a, 1.5, c]
+    return out
+
+def judge(x, y):
+    out = []
+    for k in range(40):
+        a, b = x[:, k % 5], y[:, k % 3]
+        c = np.sin(a + 0.1 * k) * b - np.cos(b - 0.2 * k) / (a * a + 2.0)
+        c = c + np.sqrt(abs(c) + 0.5) + np.arctan2(a, b)
+        out += [c, -c, np.where(a < b, c, a * b), a, np.full_like(a, 1.5), c]
+    return np.stack(out, axis=-1)
+
+rng = np.random.default_rng(0)
+x, y = rng.uniform(-2.0, 2.0, (301, 5)), rng.uniform(-2.0, 2.0, (301, 3))
+for single in (False, True):
+    kernel = Kernel("law", lambda: trace(law, (5, 3), list), (5, 3), (240,), single_precision=single)
+    found = kernel(x, y)
+    np.testing.assert_allclose(found, judge(x, y), rtol=3e-4 if single else 1e-12, atol=1e-5 if single else 1e-13)
+    for k in (0, 7, 300):
+        assert (kernel(x[k], y[k]) == found[k]).all()
+    for count in range(1, 40):
+        assert (kernel(x[:count], y[:count], threads=1 + count % 2) == found[:count]).all()
+"""
+
+
+@pytest.mark.parametrize("name", RUN_HERE)
+def test_every_kind_of_operation_on_every_target(name):
+    environment = {**os.environ, "KINETREE_CPU": name, "KINETREE_CACHE": "off"}
+    subprocess.run([sys.executable, "-c", ALL_KINDS], check=True, env=environment)
+
+
+@pytest.mark.parametrize("name", RUN_HERE)
+def test_a_guard_leaves_the_inputs_of_its_kernel_alone(name):
+    """It runs in the work area of the kernel that it guards, and needs room for values of its own."""
+    robot = kt.Builder("balls")
+    for k in range(6):
+        robot.body(
+            f"b{k}", f"b{k - 1}" if k else "base", kt.Spherical(), position=(0.1, 0, 0), mass=1.0, com=(0.1, 0, 0)
+        )
+    robot = robot.build().with_backend("compiled", cpu=name)
+    guard = robot._compiler.guard
+    assert guard.is_guard
+    rng = np.random.default_rng(0)
+    q = robot.random_configuration(rng, 50)
+    v, a = rng.standard_normal((2, 50, robot.nv))
+    expected = robot.with_backend("reference").inverse_dynamics(q, v, a)
+    for _ in range(2):  # through Python, then straight
+        np.testing.assert_allclose(robot.inverse_dynamics(q, v, a), expected, rtol=1e-11, atol=1e-11)
+    q[17, 4:8] *= 1.1
+    with pytest.raises(kt.StateError, match="17"):
+        robot.inverse_dynamics(q, v, a)
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8, 16])
+@pytest.mark.parametrize("single_precision", [False, True])
+@pytest.mark.parametrize("length", [16, 17, 45, 64])
+def test_lines_of_any_number_of_lanes(monkeypatch, lanes, single_precision, length):
+    """LLVM makes vectors longer than registers of several, so that every width can be tried on any processor."""
+    if lanes * (4 if single_precision else 8) > 64:
+        pytest.skip("longer than a line")
+    usual = machine.Machine.vectors
+    monkeypatch.setattr(
+        machine.Machine, "vectors", lambda self, single=False: replace(usual(self, single), lanes=lanes)
+    )
+    monkeypatch.setattr(engine, "_driver", engine._driver.__wrapped__)  # made anew, for this width
+    monkeypatch.setattr(engine, "STREAMED_BYTES", 0)
+
+    def function(x):
+        return [x[k % 3] * (k + 1.0) if k % 5 else 0.0 for k in range(length)]
+
+    kernel = Kernel(
+        "k", lambda: trace(function, (3,), list), (3,), (length,), single_precision=single_precision,
+        target=machine.host(),
+    )  # fmt: skip
+    x = np.random.default_rng(length).standard_normal((203, 3)).astype(kernel.dtype)
+    expected = np.stack([x[:, k % 3] * kernel.dtype(k + 1.0) if k % 5 else 0.0 * x[:, 0] for k in range(length)], -1)
+    item = np.dtype(kernel.dtype).itemsize
+    for offset in range(0, 64, item):
+        area = np.full(203 * length * item + 192, 0x5A, dtype=np.uint8)
+        start = 64 - area.ctypes.data % 64 + offset
+        out = np.frombuffer(area.data, kernel.dtype, 203 * length, start).reshape(203, length)
+        kernel(x, out=out)
+        np.testing.assert_array_equal(out, expected)
+        assert (area[:start] == 0x5A).all()
+        assert (area[start + out.nbytes :] == 0x5A).all()
+
+
+def test_angles_of_one_state_are_turned_together_with_the_same_bits():
+    functions = Node.scalar_functions
+
+    def law(x):
+        return [y for a in x for y in (functions.sin(a), functions.cos(a))]
+
+    x = np.random.default_rng(1).uniform(-10.0, 10.0, (40, 11))
+    kernel = Kernel("angles", lambda: trace(law, (11,), list), (11,), (22,))
+    assert f"<{emit.ANGLES_AT_ONCE} x double>" in kernel._assembly("single")
+    whole = kernel(x)
+    for k in range(40):
+        np.testing.assert_array_equal(kernel(x[k]), whole[k])
+    np.testing.assert_allclose(whole[:, ::2], np.sin(x), rtol=0, atol=3e-16)
