@@ -251,40 +251,37 @@ class Emitter:
         r = do("fsub", r1, p)
         back = do("fsub", r, r1)
         lost = do("fsub", do("fsub", r1, do("fsub", r, back)), do("fadd", p, back))
-        tail = do("fsub", lost, rest)
+        minus_tail = do("fsub", rest, lost)
 
         z = do("fmul", r, r)
         s = num(SIN_COEFFICIENTS[-1])
-        for c in reversed(SIN_COEFFICIENTS[1:-1]):
+        for c in reversed(SIN_COEFFICIENTS[:-1]):
             s = fma(s, z, num(c))
-        cube = do("fmul", z, r)
-        # r - ((z (tail/2 - cube s) - tail) - cube S1)
-        inner = fma(cube, self.op(f"fneg {t} {s}"), do("fmul", tail, num(0.5)))
-        inner = fma(z, inner, self.op(f"fneg {t} {tail}"))
-        inner = fma(cube, num(-SIN_COEFFICIENTS[0]), inner)
-        sine = do("fsub", r, inner)
+        # minus zero stays what it is
+        sine = do("fsub", r, fma(do("fmul", z, r), self.op(f"fneg {t} {s}"), minus_tail))
 
         c0 = num(COS_COEFFICIENTS[-1])
         for c in reversed(COS_COEFFICIENTS[:-1]):
             c0 = fma(c0, z, num(c))
-        half = do("fmul", z, num(0.5))
-        w = do("fsub", num(1.0), half)
-        rest = do("fsub", do("fsub", num(1.0), w), half)
-        quartic = fma(do("fmul", z, z), c0, self.op(f"fneg {t} {do('fmul', r, tail)}"))
-        cosine = do("fadd", w, do("fadd", rest, quartic))
+        # 1 - z/2 as a sum of two, and z^2 c0 - r tail
+        w = fma(z, num(-0.5), num(1.0))
+        lost = fma(z, num(-0.5), do("fsub", num(1.0), w))
+        lost = fma(r, minus_tail, lost)
+        cosine = do("fadd", w, fma(do("fmul", z, z), c0, lost))
 
         q = self.op(f"bitcast {t} {shifted} to {i}")
         odd = self.op(f"trunc {i} {q} to {b}")
         s_value = self.op(f"select {b} {odd}, {t} {cosine}, {t} {sine}")
         c_value = self.op(f"select {b} {odd}, {t} {sine}, {t} {cosine}")
 
-        def signed(value: str, quadrant: str) -> str:
-            sign = self.op(f"and {i} {self.op(f'shl {i} {quadrant}, {bits(62)}')}, {bits(-(2**63))}")
+        def signed(value: str, bit: str) -> str:
+            """Change the sign where the uppermost bit is set."""
+            sign = self.op(f"and {i} {bit}, {bits(-(2**63))}")
             raw = self.op(f"bitcast {t} {value} to {i}")
             return self.op(f"bitcast {i} {self.op(f'xor {i} {raw}, {sign}')} to {t}")
 
-        next_quadrant = self.op(f"add {i} {q}, {bits(1)}")
-        return signed(s_value, q), signed(c_value, next_quadrant)
+        first, second = (self.op(f"shl {i} {q}, {bits(n)}") for n in (63, 62))
+        return signed(s_value, second), signed(c_value, self.op(f"xor {i} {first}, {second}"))
 
     def angle(self, y: str, x: str) -> str:
         """The angle of the point (x, y), to within 2 ulp, zeros and infinities as in C99."""
