@@ -21,9 +21,9 @@ HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 ROUNDER = 6755399441055744.0
 """1.5 * 2^52: adding it leaves the nearest whole number in the low bits of the sum."""
 
-SHORT_PARTS = (1.5707963407039642, -1.3909067675399456e-08, 6.123233932053594e-17, 6.36831716351095e-25)
-"""pi/2 as a sum of three numbers of 26 bits and a rest: products with whole numbers of 27 bits are exact.  The first is
-a multiple of 2^-25 and the second of 2^-52, so that what is left of an angle below 2^49 is exact as well."""
+SHORT_PARTS = (1.5707963109016418, 1.5893254712295857e-08, 6.123234262925839e-17, -2.6718907338610155e-24)
+"""pi/2 as a sum of three numbers of 26, 27 and 24 bits and a rest: products with whole numbers of 25 or 29 bits are exact.
+The first is a multiple of 2^-25 and the second of 2^-52, so that what is left of an angle below 2^49 is exact as well."""
 
 SPLITTER = 1.5 * 2.0**76
 """Adding and subtracting it rounds to multiples of 2^24, which leaves 25 bits of a whole number below 2^49."""

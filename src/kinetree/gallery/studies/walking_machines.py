@@ -141,7 +141,7 @@ def _study(name: str, said: Statements, claims: object, steps: float, angle: flo
 
 
 STUDIES = (
-    _study("biped-planar", BIPED_PLANAR, _planar, 1.6, 5.0),
+    _study("biped-planar", BIPED_PLANAR, _planar, 2.2, 5.0),
     _study("biped-spatial", BIPED_SPATIAL, _spatial, 1.8, 5.0),
     _study("quadruped", QUADRUPED, _quadruped, 1.8, 5.0),
     _study("hexapod", HEXAPOD, _hexapod, 2.0, 5.0),
