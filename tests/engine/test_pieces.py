@@ -87,7 +87,7 @@ def test_long_kernels_compile_in_time_that_grows_with_their_length(registers):
 
     kernel = make(sparse, 3)
     text = kernel._assembly("single")
-    operations = 17_000 if machine.host().fused else 34_000
+    operations = 16_901 * (1 if machine.host().fused else 2)  # what comes behind the last result is left out
     in_a_piece = {16: emit.SHORT_PIECE, 32: emit.PIECE}[registers]
     assert text.count("define internal void @piece") == -(-operations // in_a_piece) + 12
     begin = time.process_time()
