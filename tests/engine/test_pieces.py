@@ -24,7 +24,7 @@ def registers(request, monkeypatch):
 
 
 def pieces_of(monkeypatch, size):
-    for name in ("PIECE", "SHORT_PIECE", "MODERATE_PIECE"):
+    for name in ("PIECE", "SHORTEST_PIECE", "LONGEST_PIECE"):
         monkeypatch.setattr(emit, name, size)
 
 
@@ -88,7 +88,7 @@ def test_long_kernels_compile_in_time_that_grows_with_their_length(registers):
     kernel = make(sparse, 3)
     text = kernel._assembly("single")
     operations = 16_901 * (1 if machine.host().fused else 2)  # what comes behind the last result is left out
-    in_a_piece = {16: emit.SHORT_PIECE, 32: emit.PIECE}[registers]
+    in_a_piece = {16: emit.SHORTEST_PIECE, 32: emit.PIECE}[registers]
     assert text.count("define internal void @piece") == -(-operations // in_a_piece) + 12
     begin = time.process_time()
     machine.assemble(text)

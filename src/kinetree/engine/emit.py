@@ -62,11 +62,11 @@ SPARE_REGISTERS = 3
 USED_SOON = 8
 """Operations within which a value in memory is used again if it is worth a register."""
 
-SHORT_PIECE, MODERATE_PIECE = 300, 600
-"""Operations per function of code for few vector registers, of long kernels and of those that are not long."""
+SHORTEST_PIECE, LONGEST_PIECE = 300, 1200
+"""Operations per function of code for few vector registers: each begins with empty ones."""
 
-MODERATE_BODY = 4000
-"""Operations up to which a kernel is not long: LLVM compares each load with the stores before it."""
+MOST_COMPARED = 3_000_000
+"""Operations of a kernel times those of a piece: LLVM compares each load with the stores before it."""
 
 TAN_EIGHTH = 0.41421356237309503
 """tan(pi/8)."""
@@ -671,7 +671,8 @@ def _module_by_plan(
     """A kernel in pieces for few registers, which says itself what is kept in them; see :mod:`.registers`."""
     wanted = _wanted(results)
     outputs = set(wanted)
-    piece = MODERATE_PIECE if sum(map(bool, graph.args)) <= MODERATE_BODY else SHORT_PIECE
+    operations = sum(map(bool, graph.args))
+    piece = min(max(MOST_COMPARED // max(operations, 1), SHORTEST_PIECE), LONGEST_PIECE)
     found = plan(graph, results, vectors.registers - SPARE_REGISTERS, piece, USED_SOON)
     numbers: dict[str, int] | None = {} if vectors.lanes > 1 else None
     text: list[str] = []
