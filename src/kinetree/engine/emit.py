@@ -23,8 +23,7 @@ ROUNDER = 6755399441055744.0
 
 SHORT_PARTS = (1.5707963109016418, 1.5893254712295857e-08, 6.123234262925839e-17, -2.6718907338610155e-24)
 """pi/2 as a sum of three numbers of 26, 27 and 24 bits and a rest: products with whole numbers of 25 or 29 bits are
-exact.  The first is a multiple of 2^-25 and the second of 2^-52, so that what is left of an angle below 2^49 is exact, too.
-"""
+exact.  The first is a multiple of 2^-25 and the second of 2^-52: what is left of an angle below 2^49 is exact, too."""
 
 SPLITTER = 1.5 * 2.0**76
 """Adding and subtracting it rounds to multiples of 2^24, which leaves 25 bits of a whole number below 2^49."""
