@@ -96,6 +96,8 @@ WITH_OPTIONS = (
 
 def check_cpu(cpu: str | None) -> str:
     """What code is to be made for, if that can run here; empty for the usual processor."""
+    if cpu is not None and not isinstance(cpu, str):
+        raise OptionError(f"cpu must be the name of a processor, such as 'native', not {cpu!r}")
     asked, origin = (cpu, "") if cpu else (os.environ.get("KINETREE_CPU", ""), " (KINETREE_CPU in the environment)")
     if asked.strip():
         try:
@@ -107,13 +109,21 @@ def check_cpu(cpu: str | None) -> str:
     return cpu or ""
 
 
+def _usual_machine() -> machine.Machine:
+    """What code is made for; a wrong name in the environment does not concern robots that have one of their own."""
+    try:
+        return machine.host()
+    except machine.UnknownTarget:
+        return machine.target(machine.NATIVE)
+
+
 @lru_cache(maxsize=1)
 def supported() -> bool:
     """Whether machine code can be made here; warns once if not."""
     try:
-        if machine.host().supported:
+        if (here := _usual_machine()).supported:
             return True
-        reason = f"the processor ({machine.host().cpu}) has no vectors that kinetree knows"
+        reason = f"the processor ({here.cpu}) has no vectors that kinetree knows"
     except Exception as problem:
         reason = f"llvmlite cannot be used ({problem})"
     warnings.warn(f"{reason}; the slower reference is used instead", KinetreeWarning, stacklevel=callers_level())

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -190,3 +191,75 @@ def test_angles_of_one_state_are_turned_together_with_the_same_bits():
     for k in range(40):
         np.testing.assert_array_equal(kernel(x[k]), whole[k])
     np.testing.assert_allclose(whole[:, ::2], np.sin(x), rtol=0, atol=3e-16)
+
+
+@pytest.mark.parametrize("name", RUN_HERE)
+def test_angles_of_one_state_wait_for_what_they_are_made_of(name):
+    """The sum a - (a + b) becomes -b, whose sine was taken together with another before b was there."""
+    functions = Node.scalar_functions
+
+    def law(x):
+        first, b, a = functions.sin(x[0] * x[1]), x[2] * x[3], x[1] + x[0]
+        many = [x[k % 4] * (k + 2.0) for k in range(40)]  # drives b out of the registers
+        more = [m * n for m, n in zip(many, reversed(many), strict=True)]
+        return [first, functions.sin(a - (a + b)), b, *more]
+
+    def few(x):
+        a, b = x[1] + x[0], x[2] * x[3]
+        return [functions.sin(x[0] * x[1]), functions.sin(a - (a + b)), b]
+
+    x = np.array([0.1, 0.2, 0.3, 0.4])
+    for function, size in ((law, 43), (few, 3)):
+        kernel = Kernel(
+            "k", lambda function=function: trace(function, (4,), list), (4,), (size,), target=machine.target(name)
+        )  # fmt: skip
+        np.testing.assert_array_equal(kernel(x), kernel(x[None])[0])
+        np.testing.assert_allclose(kernel(x)[:3], [np.sin(0.02), -np.sin(0.12), 0.12], rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", RUN_HERE)
+def test_sines_next_to_their_zeros_at_any_distance(name):
+    functions = Node.scalar_functions
+    kernel = Kernel(
+        "s", lambda: trace(lambda x: [functions.sin(x[0]), functions.cos(x[0])], (1,), list), (1,), (2,),
+        target=machine.target(name),
+    )  # fmt: skip
+    rng = np.random.default_rng(5)
+    k = np.rint(10.0 ** rng.uniform(0.0, 14.4, 300))
+    with mpmath.workprec(300):
+        x = np.array([float(mpmath.mpf(float(n)) * mpmath.pi / 2) for n in k])
+        for xi, pair in zip(x, kernel(x[:, None]), strict=True):
+            for exact, got in zip((mpmath.sin(mpmath.mpf(xi)), mpmath.cos(mpmath.mpf(xi))), pair, strict=True):
+                assert abs(mpmath.mpf(got) - exact) < mpmath.mpf(np.spacing(abs(float(exact)))), (xi, got)
+
+
+@pytest.mark.parametrize("number", [3.401e38, -3.5e38, 1e39, -1e300, 3.4028235e38])
+def test_numbers_that_are_too_large_for_floats_are_infinite(number):
+    kernel = Kernel(
+        "large", lambda: trace(lambda x: [x[0] * number, x[0] + number], (1,), list), (1,), (2,), single_precision=True
+    )
+    with np.errstate(over="ignore"):
+        expected = np.array([np.float32(number), np.float32(number) + np.float32(1.0)])
+    np.testing.assert_array_equal(kernel(np.ones((3, 1), np.float32)), np.tile(expected, (3, 1)))
+    np.testing.assert_array_equal(kernel(np.ones(1, np.float32)), expected)
+
+
+@pytest.mark.parametrize("wrong", [5, ["native"], b"native"])
+def test_a_processor_is_a_name(wrong):
+    with pytest.raises(kt.OptionError, match="name of a processor"):
+        kt.gallery.load("gripper").with_backend("compiled", cpu=wrong)
+
+
+def test_a_wrong_name_in_the_environment_does_not_concern_robots_with_their_own():
+    program = (
+        "import os, warnings, numpy as np\n"
+        "import kinetree as kt\n"
+        "model = kt.gallery.load('gripper').model\n"
+        "os.environ['KINETREE_CPU'] = 'bogus'\n"
+        "warnings.simplefilter('error')\n"
+        "robot = kt.Robot(model, backend='compiled', cpu='native')\n"
+        "assert robot._compiler is not None\n"
+        "robot.mass_matrix(np.zeros(robot.nq))\n"
+        "robot.mass_matrix(np.zeros((70, robot.nq)), threads=2)\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

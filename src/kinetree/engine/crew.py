@@ -17,7 +17,7 @@ import threading
 from functools import lru_cache
 from typing import Any
 
-from .machine import architecture
+from .machine import NATIVE, architecture, target
 from .making import once
 from .ready import ready_text
 
@@ -279,7 +279,7 @@ def crew_module(job_at: dict[str, int]) -> str:
 
 @once
 def _code(job_at: tuple[tuple[str, int], ...]) -> tuple[dict[str, int], Any]:
-    return ready_text(None, crew_module(dict(job_at)), ("gather", "serve"), _FROM_PYTHON)
+    return ready_text(None, crew_module(dict(job_at)), ("gather", "serve"), _FROM_PYTHON, target(NATIVE))
 
 
 class Crew:

@@ -6,6 +6,7 @@ the graph is already simplified and its order already chosen.
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
@@ -74,6 +75,14 @@ TAN_EIGHTH = 0.41421356237309503
 _BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
 
 
+def _rounded_to_single(x: float) -> float:
+    """The nearest float; infinity beyond the largest."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", x))[0])
+    except OverflowError:
+        return math.copysign(math.inf, x)
+
+
 def _hex(x: float) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
 
@@ -126,7 +135,7 @@ class Emitter:
         """A constant in all lanes."""
         element = element or self.real
         if element == "float":
-            x = struct.unpack("<f", struct.pack("<f", x))[0] if abs(x) < 3.4e38 else x
+            x = _rounded_to_single(x)
         text = f"splat ({element} {_hex(x)})" if self.lanes > 1 else _hex(x)
         if self.numbers is None or element != self.real:
             return text
@@ -246,7 +255,8 @@ class Emitter:
                 for factor in (high, low):
                     r1 = do("fsub", r1, do("fmul", factor, num(part)))
             p = do("fmul", k, num(HALF_PI[1]))
-            p_low = do("fsub", do("fmul", k, num(SHORT_PARTS[2])), p)
+            p_low = do("fsub", do("fmul", high, num(SHORT_PARTS[2])), p)
+            p_low = do("fadd", p_low, do("fmul", low, num(SHORT_PARTS[2])))
             rest = do("fadd", p_low, do("fmul", k, num(SHORT_PARTS[3])))
         r = do("fsub", r1, p)
         back = do("fsub", r, r1)
@@ -450,10 +460,16 @@ def _node_emitter(
     made_here = {i for i in operations if graph.args[i]}
     t = emitter.type
 
+    def is_known(i: int) -> bool:
+        """Whether a value is there already; a sign that is changed where it is read is so when its operand is."""
+        while graph.kinds[i] == NEG and i not in made_here:
+            i = graph.args[i][0]
+        return i in names or i not in made_here
+
     def turn(angle: int) -> None:
         """Find sine and cosine of an angle, and of those that are needed next if they are known."""
         first = turning.index(angle)
-        known = [a for a in turning[first + 1 :] if a not in circles and (a in names or a not in made_here)]
+        known = [a for a in turning[first + 1 :] if a not in circles and is_known(a)]
         together = [angle, *known[: ANGLES_AT_ONCE - 1]] if emitter.lanes == 1 else [angle]
         circles.update(zip(together, emitter.sines_and_cosines([name(a) for a in together]), strict=True))
 

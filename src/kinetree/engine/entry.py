@@ -436,7 +436,7 @@ def _call_python(s: _Assembly) -> str:
 
 @once
 def _entry() -> tuple[int, Any]:
-    addresses, alive = ready_text(None, entry_module(), (SYMBOL,), _FROM_PYTHON)
+    addresses, alive = ready_text(None, entry_module(), (SYMBOL,), _FROM_PYTHON, machine.target(machine.NATIVE))
     return addresses[SYMBOL], alive
 
 
