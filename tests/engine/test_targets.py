@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -263,3 +264,22 @@ def test_a_wrong_name_in_the_environment_does_not_concern_robots_with_their_own(
         "robot.mass_matrix(np.zeros((70, robot.nq)), threads=2)\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+@pytest.mark.skipif(machine.target("native").lanes != 4, reason="not a processor with AVX2 and nothing wider")
+def test_the_form_of_code_for_avx512_gives_the_same_numbers():
+    """Eight lanes, masks, and kernels that send while they compute: see tools/as_on_avx512.py."""
+    root = Path(__file__).resolve().parents[2]
+    path = os.pathsep.join([str(root / "tools"), str(root / "tests"), *filter(None, sys.path)])
+    chosen = "nan_and_infinity or second_tile or one_state_for_many or long_rows or sent_during and (9 or 56)"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "as_on_avx512", "-p", "no:xdist", "-k", chosen]
+    environment = {k: v for k, v in os.environ.items() if k != "KINETREE_CPU"} | {"PYTHONPATH": path}
+    done = subprocess.run(
+        [*command, str(root / "tests/engine/test_parcels.py")],
+        env=environment,
+        cwd=root,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    assert "passed" in done.stdout or "[100%]" in done.stdout

@@ -94,7 +94,7 @@ class _Functions:
         return [
             f"define internal void @{WRITE}(ptr %result, ptr %places, ptr %rows, i64 %length, i64 %apart) {{",
             "entry:",
-            *self._room(),
+            f"  %room = alloca i8, i64 {LINE * self.v.lanes}, align {LINE}",
             *self._head(),
             "  %some_first = icmp ne i64 %head, 0",
             f"  %count_first = select i1 %some_first, i64 %head, i64 {self.count}",
@@ -112,7 +112,7 @@ class _Functions:
             *(line for k in self.states for line in self._store(k, ", !nontemporal !0")),
             "  br label %line_end",
             "part_of_line:",
-            *self._store_some("%count"),
+            *self._store_by_halves("%count"),
             "  br label %line_end",
             "line_end:",
             "  %more = icmp slt i64 %d_next, %length",
@@ -149,7 +149,7 @@ class _Functions:
             "  br i1 %whole, label %end, label %begin",
             "begin:",
             *self._lines(),
-            *self._store_some("%head"),
+            *self._store_masked("%head"),
             "  br label %end",
             "end:",
             "  ret void",
@@ -200,7 +200,7 @@ class _Functions:
             "rest:",
             *_get_contents(),
             *self._lines(),
-            *self._store_some("%left"),
+            *self._store_masked("%left"),
             "  br label %done",
             "done:",
             *_set(_LENGTH, "i64 0"),
@@ -287,11 +287,8 @@ class _Functions:
             ]
         return lines
 
-    def _store_some(self, count: str) -> list[str]:
-        """Store the first so many numbers of each line."""
-        return self._store_masked(count) if self.v.masks else self._store_by_halves(count)
-
     def _store_masked(self, count: str) -> list[str]:
+        """Store the first so many numbers of each line."""
         v, ramps = self.v, f"<{self.v.lanes} x i64>"
         lines = [
             f"  %count_one = insertelement {ramps} poison, i64 {count}, i64 0",
@@ -310,12 +307,8 @@ class _Functions:
                 ]
         return lines
 
-    def _room(self) -> list[str]:
-        """Memory for a line of every state, where parts of lines are copied from."""
-        return [] if self.v.masks else [f"  %room = alloca i8, i64 {LINE * self.v.lanes}, align {LINE}"]
-
     def _store_by_halves(self, count: str) -> list[str]:
-        """Masked stores are slow where they are not meant to be: half a line at once, a quarter, ..., one number."""
+        """Do the same without masks: half a line at once, a quarter, ..., one number, by way of ``%room``."""
         v = self.v
         lines = [line for k in self.states for line in self._row(k)]
         for k in self.states:
