@@ -45,6 +45,7 @@ def test_names_are_read_kindly(monkeypatch):
 
 @pytest.mark.parametrize("name", ["cray-1", "neoverse-n1", "x86-64-v3"])
 def test_what_does_not_run_here_is_refused_with_what_does(monkeypatch, name):
+    monkeypatch.delenv("KINETREE_CPU", raising=False)
     monkeypatch.setattr(machine, "_features", lambda: frozenset())
     monkeypatch.setattr(machine, "architecture", lambda: "x86-64")
     with pytest.raises(machine.UnknownTarget, match=r"can be made for native, x86-64$"):
