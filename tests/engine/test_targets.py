@@ -148,7 +148,7 @@ def test_a_guard_leaves_the_inputs_of_its_kernel_alone(name):
 
 @pytest.mark.parametrize("lanes", [2, 4, 8, 16])
 @pytest.mark.parametrize("single_precision", [False, True])
-@pytest.mark.parametrize("length", [16, 17, 45, 64])
+@pytest.mark.parametrize("length", [17, 64])
 def test_lines_of_any_number_of_lanes(monkeypatch, lanes, single_precision, length):
     """LLVM makes vectors longer than registers of several, so that every width can be tried on any processor."""
     if lanes * (4 if single_precision else 8) > 64:
@@ -227,7 +227,7 @@ def test_sines_next_to_their_zeros_at_any_distance(name):
         target=machine.target(name),
     )  # fmt: skip
     rng = np.random.default_rng(5)
-    k = np.rint(10.0 ** rng.uniform(0.0, 14.4, 300))
+    k = np.rint(10.0 ** rng.uniform(0.0, 14.4, 100))
     with mpmath.workprec(300):
         x = np.array([float(mpmath.mpf(float(n)) * mpmath.pi / 2) for n in k])
         for xi, pair in zip(x, kernel(x[:, None]), strict=True):
