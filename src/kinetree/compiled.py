@@ -99,13 +99,13 @@ def check_cpu(cpu: str | None) -> str:
     if cpu is not None and not isinstance(cpu, str):
         raise OptionError(f"cpu must be the name of a processor, such as 'native', not {cpu!r}")
     asked, origin = (cpu, "") if cpu else (os.environ.get("KINETREE_CPU", ""), " (KINETREE_CPU in the environment)")
-    if asked.strip():
-        try:
+    try:
+        if asked.strip():
             machine.target(asked)
-        except machine.UnknownTarget as problem:
-            raise OptionError(f"the processor that code is to be made for{origin}: {problem}") from None
-        except Exception:  # no machine code at all: :func:`supported` says why
-            return cpu or ""
+    except machine.UnknownTarget as problem:
+        raise OptionError(f"the processor that code is to be made for{origin}: {problem}") from None
+    except Exception:  # no machine code at all: :func:`supported` says why
+        pass
     return cpu or ""
 
 

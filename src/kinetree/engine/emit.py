@@ -109,7 +109,7 @@ class Emitter:
         self.lanes, self.single = vectors.lanes, vectors.single_precision
         self.real, self.type, self.size = vectors.real, vectors.type, vectors.size
         self.lines: list[str] = []
-        self._numbers = count(1)
+        self._names = count(1)
         self.numbers: dict[str, int] | None = None
         self.windows: dict[str, int] = {}
         self._windows: dict[tuple[str, int], str] = {}
@@ -123,7 +123,7 @@ class Emitter:
 
     def op(self, text: str) -> str:
         """Append an instruction and return the name of its result."""
-        name = f"%t{next(self._numbers)}"
+        name = f"%t{next(self._names)}"
         self.lines.append(f"  {name} = {text}")
         return name
 
@@ -205,7 +205,7 @@ class Emitter:
     def _side_by_side(self, angles: Sequence[str]) -> list[tuple[str, str]]:
         """Angles of one state in the lanes of a vector."""
         wide = Emitter(Vectors(len(angles), fused=self.vectors.fused))
-        wide.lines, wide._numbers = self.lines, self._numbers
+        wide.lines, wide._names = self.lines, self._names
         x = "poison"
         for k, angle in enumerate(angles):
             x = self.op(f"insertelement {wide.type} {x}, double {angle}, i64 {k}")
@@ -534,7 +534,7 @@ def lanes_module(
     no_work = work_vectors(0)
     operations = sum(map(bool, graph.args))
     sending = Sending(graph, results, len(outputs), vectors) if sends else NOTHING_TO_SEND
-    if vectors.registers < 32:
+    if vectors.few_registers:
         return places + _module_by_plan(graph, results, vectors, input_count, work_at=work_at)
     if operations > LONGEST_BODY:
         own = no_work if work_at is None else ""
@@ -747,7 +747,7 @@ def _module_by_plan(
 
 def inner_function(name: str, graph: Graph, results: Sequence[int], vectors: Vectors) -> str:
     """A function of a larger module that reads consecutive vectors and writes consecutive vectors."""
-    few = vectors.registers < 32
+    few = vectors.few_registers
     if not few and sum(map(bool, graph.args)) <= LONGEST_BODY:
         e = Emitter(vectors)
         emit_body(e, graph, results, _consecutive(e), lambda k, value: e.store(value, "out", k))
@@ -792,7 +792,7 @@ def single_module(
 ) -> str:
     """Module with ``@kernel(in, out)``: a table of pointers to the input arrays, one state."""
     watched, inputs_of = sum(lengths) if spread_nan else 0, _by_table(lengths)
-    if vectors.registers < 32:
+    if vectors.few_registers:
         return _module_by_plan(graph, outputs, vectors.one, watched, inputs_of)
     if sum(map(bool, graph.args)) > LONGEST_BODY:
         return module_in_pieces(graph, outputs, vectors.one, watched, inputs_of)

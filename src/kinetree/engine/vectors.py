@@ -63,6 +63,11 @@ class Vectors:
         return LINE // self.item
 
     @property
+    def few_registers(self) -> bool:
+        """Whether it pays to say which values are kept in registers; see :mod:`.registers`."""
+        return self.registers < 32
+
+    @property
     def sends(self) -> bool:
         """Whether kernels send results on while they compute; see :mod:`.parcel`.
 
