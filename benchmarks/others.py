@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from kinetree.catalogue import find
+from kinetree.algorithms.table import find
 
 from .robots import FILES, Contest, folder
 from .timing import Table, alternate

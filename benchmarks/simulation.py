@@ -21,8 +21,9 @@ import mujoco
 import numpy as np
 
 import kinetree as kt
-from kinetree.simulation import control, trajectories
-from kinetree.simulation.ground import Ground, HuntCrossley, PseudoCoulomb
+from kinetree.contact.ground import Ground, HuntCrossley, PseudoCoulomb
+from kinetree.control import laws
+from kinetree.motion import trajectories
 
 from .asked import asked
 from .robots import folder
@@ -76,7 +77,7 @@ def arm_contest() -> Iterator[tuple[str, object, object, int, int]]:
     goal = np.array([0.3, -0.4, 0.2, -1.5, 0.1, 1.2, 0.5, 0.02, 0.02])[: robot.nv]
     order = [robot.joint(model.joint(i).name).q_slice.start for i in range(model.njnt)]
     q = robot.neutral() + np.random.default_rng(0).uniform(-0.3, 0.3, (BATCH, robot.nq))
-    law = control.PD(trajectories.Constant(goal), kp, kd)
+    law = laws.PD(trajectories.Constant(goal), kp, kd)
     for label, own, theirs in (("semi_implicit_euler", "semi_implicit_euler", EULER), ("rk4", "rk4", RK4)):
         simulator = kt.Simulator(robot, controller=law, integrator=own, step=step, friction=False)
         data = mujoco.MjData(model)
@@ -131,11 +132,11 @@ def quadruped_contest() -> Iterator[tuple[str, object, object, int, int]]:
         data.qpos[:3], data.qpos[3:7], data.qpos[7:] = q0[4:7], (1, 0, 0, 0), STANDING
         mujoco.mj_step(model, data, STEPS)
 
-    from kinetree.simulation.surfaces import Spot
+    from kinetree.contact.surfaces import Spot
 
     spots = [Spot(foot, radius=RADIUS) for foot in FEET]
     ground = Ground(spots, HuntCrossley(3e3, 1.0, exponent=1), PseudoCoulomb(0.7, 50.0))
-    law = control.PD(trajectories.Constant(STANDING), kp, kd)
+    law = laws.PD(trajectories.Constant(STANDING), kp, kd)
     simulator = kt.Simulator(
         robot, controller=law, ground=ground, integrator="semi_implicit_euler", step=step, friction=False
     )

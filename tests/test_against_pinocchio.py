@@ -28,7 +28,7 @@ from judges.comparison import (
 )
 from judges.pinocchio_judge import PinocchioJudge
 from judges.real_robots import FIXED, FLOATING, FURTHER_MIMICS, MIMICS, load_quietly, robot_file, with_rotors
-from kinetree.robot import FORWARD_METHODS
+from kinetree.algorithms.table import FORWARD_METHODS
 
 Array = np.ndarray
 

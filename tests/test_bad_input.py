@@ -11,8 +11,8 @@ import pytest
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import arm, floating_pair, random_state, random_tree
+from kinetree.algorithms.table import FORWARD_METHODS
 from kinetree.errors import KinetreeError, ModelError, ShapeError, StateError, UnknownNameError
-from kinetree.robot import FORWARD_METHODS
 
 LOAD = {"f1": kt.Wrench((1, 2, 3), (4, 5, 6), (0.1, 0.2, 0.3), axes="world")}
 

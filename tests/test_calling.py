@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree import compiled, progress
 from kinetree.engine import cache, machine
 from kinetree.engine.kernel import trace
+from kinetree.io import progress
+from kinetree.run import compiler
 
 
 def arm(name="arm"):
@@ -121,7 +122,7 @@ def test_the_advice_survives_pickling_once():
 def test_a_processor_without_vectors_warns_where_the_user_called(monkeypatch):
     here = dataclasses.replace(machine.host(), lanes=0)
     monkeypatch.setattr(machine, "host", lambda: here)
-    compiled.supported.cache_clear()
+    compiler.supported.cache_clear()
     try:
         with pytest.warns(kt.KinetreeWarning, match="no vectors that.*reference is used") as caught:
             assert arm().gravity_force(np.zeros((5, 2))).shape == (5, 2)
@@ -130,7 +131,7 @@ def test_a_processor_without_vectors_warns_where_the_user_called(monkeypatch):
             warnings.simplefilter("error")
             arm().compile()  # said once
     finally:
-        compiled.supported.cache_clear()
+        compiler.supported.cache_clear()
 
 
 def test_a_cache_that_cannot_be_used_is_one_of_our_warnings_at_the_users_line(tmp_path, monkeypatch):
@@ -373,7 +374,7 @@ def test_loads_given_in_the_world_are_turned_by_machine_code(batch, monkeypatch)
 
 
 def test_wrenches_that_come_and_go_are_not_compiled_without_end(monkeypatch):
-    monkeypatch.setattr(compiled, "MOST_FORMS", 2)
+    monkeypatch.setattr(compiler, "MOST_FORMS", 2)
     robot, judge = arm(), arm().with_backend("reference")
     push = kt.Wrench(force=(1.0, -2.0, 3.0), point=(0.2, 0.1, 0.4), axes="world", point_axes="world")
     forms = [{"lower": push}, {"upper": np.arange(6.0)}, {"lower": [push] * 2, "upper": push}, {"lower": [push] * 3}]

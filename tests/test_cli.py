@@ -11,7 +11,7 @@ import pytest
 import kinetree as kt
 from helpers.cli import invoke
 from helpers.gcc import compile_c
-from kinetree.cost import cost
+from kinetree.export.cost import cost
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -257,11 +257,11 @@ def test_version():
 
 def test_entry_point():
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
-    assert scripts == {"kinetree": "kinetree.cli:app"}
+    assert scripts == {"kinetree": "kinetree.cli.app:app"}
 
 
 def test_errors_are_red_and_have_no_traceback_in_a_process_of_their_own(tmp_path):
-    command = [sys.executable, "-m", "kinetree.cli", "info", str(tmp_path / "nothing.urdf")]
+    command = [sys.executable, "-m", "kinetree.cli.app", "info", str(tmp_path / "nothing.urdf")]
     result = subprocess.run(
         command, capture_output=True, text=True, check=False, env={"FORCE_COLOR": "1", "TERM": "xterm-256color"}
     )

@@ -15,10 +15,10 @@ from rich.console import Console
 
 import kinetree as kt
 from helpers.cli import invoke
-from kinetree.cli import app
-from kinetree.commands import listing
-from kinetree.commands import run as running
-from kinetree.commands.shared import complete_robot, complete_study
+from kinetree.cli import listing
+from kinetree.cli import run as running
+from kinetree.cli.app import app
+from kinetree.cli.shared import complete_robot, complete_study
 from kinetree.gallery import Fact, Outcome, Study
 from kinetree.gallery.report import _legend
 from kinetree.gallery.user_study import read, starter
@@ -233,7 +233,7 @@ def test_the_shell_asks_for_completion():
     environment = os.environ | {
         "_KINETREE_COMPLETE": "complete_bash", "COMP_WORDS": "kinetree run stew", "COMP_CWORD": "2",
     }  # fmt: skip
-    script = "import sys; sys.argv[0] = 'kinetree'; from kinetree.cli import app; app(prog_name='kinetree')"
+    script = "import sys; sys.argv[0] = 'kinetree'; from kinetree.cli.app import app; app(prog_name='kinetree')"
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
     assert done.stdout.split() == ["stewart-platform"]
 

@@ -11,12 +11,12 @@ from typer.main import get_command
 
 import kinetree as kt
 from helpers.cli import invoke
-from kinetree.cli import app
-from kinetree.commands.advice import in_file, on_command_line
-from kinetree.commands.bench import _best, measure, sample
-from kinetree.commands.beside_pinocchio import beside
-from kinetree.commands.simulate import read_values
-from kinetree.commands.view import read_size
+from kinetree.cli.advice import in_file, on_command_line
+from kinetree.cli.app import app
+from kinetree.cli.bench import _best, measure, sample
+from kinetree.cli.beside_pinocchio import beside
+from kinetree.cli.simulate import read_values
+from kinetree.cli.view import read_size
 from kinetree.errors import OptionError
 
 PENDULUM = """\

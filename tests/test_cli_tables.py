@@ -10,9 +10,9 @@ import pytest
 
 import kinetree as kt
 from helpers.cli import invoke
-from kinetree.commands import sinks, tables
-from kinetree.commands.dynamics import convert, first_fault
+from kinetree.cli.dynamics import convert, first_fault
 from kinetree.errors import StateError
+from kinetree.io.tables import reading, writing
 
 pyarrow = pytest.importorskip("pyarrow")
 import pyarrow.csv as arrow_csv  # noqa: E402
@@ -88,8 +88,8 @@ def cell(k, text):
 def reader(request, monkeypatch):
     """With the fast reader and writer, and without."""
     if request.param == "without":
-        monkeypatch.setattr(tables, "pyarrow", lambda: None)
-        monkeypatch.setattr(sinks, "pyarrow", lambda: None)
+        monkeypatch.setattr(reading, "pyarrow", lambda: None)
+        monkeypatch.setattr(writing, "pyarrow", lambda: None)
     return request.param
 
 
@@ -135,7 +135,7 @@ def test_forward_dynamics_undoes_it(tmp_path, arm, motion):
 
 
 def test_parts_join_without_a_seam(tmp_path, arm, motion, table, reader, monkeypatch):
-    monkeypatch.setattr(tables, "BLOCK", 1000)
+    monkeypatch.setattr(reading, "BLOCK", 1000)
     invoke("id", "kuka-kr5", table, "-o", tmp_path / "tau.csv", "--threads", "3")
     assert np.array_equal(read_csv(tmp_path / "tau.csv")[1][:, 1:], arm.inverse_dynamics(*motion[1:]))
 
@@ -246,7 +246,7 @@ def motors_only(robot, q, v, a, **times):
 @pytest.mark.parametrize("block", [500, 10**6])
 def test_from_the_independent_joints_of_a_mechanism_the_others_follow(tmp_path, monkeypatch, name, block):
     """Against the sources' own motion of all joints, however the table is cut into parts."""
-    monkeypatch.setattr(tables, "BLOCK", block)
+    monkeypatch.setattr(reading, "BLOCK", block)
     robot, motion = kt.gallery.load(name), kt.gallery.motion(name)
     times = motion.grid(60)
     q, v, a = motion.states(times)
@@ -399,7 +399,7 @@ def test_a_missing_value(tmp_path, table, reader):
 
 
 def test_faults_in_later_parts(tmp_path, table, reader, monkeypatch):
-    monkeypatch.setattr(tables, "BLOCK", 2000)
+    monkeypatch.setattr(reading, "BLOCK", 2000)
     refused(tmp_path, faulty(table, 40, cell(5, "five")), "motion.csv, line 40", "'five'")
 
 
@@ -408,7 +408,7 @@ def test_faults_in_later_parts(tmp_path, table, reader, monkeypatch):
 @pytest.mark.parametrize("block", [1, 2000, 10**6])
 def test_an_empty_line_between_rows(tmp_path, table, reader, monkeypatch, block, gap, newline):
     """Rows of a lost sample were passed over in silence."""
-    monkeypatch.setattr(tables, "BLOCK", block)
+    monkeypatch.setattr(reading, "BLOCK", block)
     whole = table.read_bytes()
     for line in (2, 40):
         faulty(table, line, lambda text: gap + text)
@@ -422,22 +422,22 @@ def test_an_empty_line_among_rows_of_one_number(tmp_path, reader):
     path = tmp_path / "one.csv"
     path.write_text("q_angle\n1.0\n\n2.0\n")
     with pytest.raises(kt.FileFormatError, match=r"one.csv, line 3: the line is empty"):
-        [part.read() for part in tables.open_table(path, wanted).parts()]
+        [part.read() for part in reading.open_table(path, wanted).parts()]
     path.write_text("q_angle\n1.0\n2.0\n\n")
-    (part,) = tables.open_table(path, wanted).parts()
+    (part,) = reading.open_table(path, wanted).parts()
     assert part.read().arrays[0].tolist() == [[1.0], [2.0]]
 
 
 @pytest.mark.parametrize("block", [1000, 10**6])
 def test_time_that_does_not_increase(tmp_path, table, motion, block, monkeypatch):
-    monkeypatch.setattr(tables, "BLOCK", block)
+    monkeypatch.setattr(reading, "BLOCK", block)
     before = repr(float(motion[0][27]))
     refused(tmp_path, faulty(table, 30, cell(0, before)), "motion.csv, line 30", "time does not increase")
 
 
 def test_time_at_the_seam_of_two_parts(tmp_path, table, monkeypatch):
     first = table.read_text().split("\n")
-    monkeypatch.setattr(tables, "BLOCK", len(first[1]))  # a part per line
+    monkeypatch.setattr(reading, "BLOCK", len(first[1]))  # a part per line
     faulty(table, 5, cell(0, "0.0"))
     refused(tmp_path, table, "motion.csv, line 5", "time does not increase")
 
@@ -554,10 +554,10 @@ def test_a_hundred_thousand_rows_take_little_processor_time(tmp_path):
     rng = np.random.default_rng(0)
     q, (v, a) = robot.random_configuration(rng, 100_000), rng.standard_normal((2, 100_000, robot.nv))
     arrow_csv.write_csv(pyarrow.table(named(robot, q=q, v=v, a=a)), tmp_path / "m.csv")
-    source = tables.open_table(tmp_path / "m.csv", {"q": robot.q_names, "v": robot.v_names, "a": robot.v_names})
+    source = reading.open_table(tmp_path / "m.csv", {"q": robot.q_names, "v": robot.v_names, "a": robot.v_names})
     robot.inverse_dynamics(q[:2], v[:2], a[:2])
     begin = time.process_time()
-    with sinks.new_table(tmp_path / "t.csv", "tau", robot.v_names, False) as sink:
+    with writing.new_table(tmp_path / "t.csv", "tau", robot.v_names, False) as sink:
         assert convert(source.parts(), robot.inverse_dynamics, sink, 2) == 100_000
     assert time.process_time() - begin < 1.5
     assert np.allclose(read_csv(tmp_path / "t.csv")[1], robot.inverse_dynamics(q, v, a), rtol=1e-12, atol=1e-12)

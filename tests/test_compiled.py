@@ -17,12 +17,12 @@ import pytest
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import KINDS, floating_pair, gripper, random_state, random_tree
-from kinetree import compiled
-from kinetree.catalogue import ALGORITHMS
-from kinetree.compiled import DIRECT
+from kinetree.algorithms.table import ALGORITHMS
 from kinetree.engine import machine
 from kinetree.engine.kernel import RolledKernel
-from kinetree.wrenches import each_body
+from kinetree.run import compiler
+from kinetree.run.compiler import DIRECT
+from kinetree.run.wrenches import each_body
 
 CALLS = {
     "integrate": lambda r, q, v, a: r.integrate(q, v),
@@ -432,7 +432,7 @@ def test_robots_that_went_direct_are_forgotten_when_nobody_needs_them():
 @pytest.mark.parametrize("links", [9, 50, 56])
 def test_long_rows_of_trees_that_are_loops(monkeypatch, links):
     """Loops do not send their results while they compute, but these are written in whole lines, too."""
-    monkeypatch.setattr(compiled, "LARGEST_UNROLLED", 0)
+    monkeypatch.setattr(compiler, "LARGEST_UNROLLED", 0)
     builder = kt.Builder("chain")
     for k in range(links):
         builder.body(
@@ -515,7 +515,7 @@ class TestCodeThatWouldBeTooLong:
 
     @pytest.fixture
     def robot(self, monkeypatch):
-        monkeypatch.setattr(compiled, "LONGEST_CODE", 1500)
+        monkeypatch.setattr(compiler, "LONGEST_CODE", 1500)
         monkeypatch.setenv("KINETREE_CACHE", "off")
         return long_chain(12).with_backend("compiled")
 
@@ -553,7 +553,7 @@ class TestCodeThatWouldBeTooLong:
         robot = long_chain(9).with_backend("compiled")
         q, v, tau = np.random.default_rng(0).uniform(-1, 1, (3, 4, robot.nv))
         sizes = [len(robot._compiler.trace("forward_dynamics", {"method": m}).graph.kinds) for m in (USUAL, MATRICES)]
-        monkeypatch.setattr(compiled, "LONGEST_CODE", sum(sizes) // 2)
+        monkeypatch.setattr(compiler, "LONGEST_CODE", sum(sizes) // 2)
         assert sizes[0] < sizes[1]
         expected = robot.with_backend("reference").forward_dynamics(q, v, tau)
         with pytest.warns(kt.KinetreeWarning, match=f"forward_dynamics of 'chain' by '{MATRICES}' would be more than"):
@@ -564,7 +564,7 @@ class TestCodeThatWouldBeTooLong:
         assert not isinstance(straight, RolledKernel)
 
     def test_wrenches_along_world_axes_where_poses_are_too_long(self, robot, monkeypatch):
-        monkeypatch.setattr(compiled, "LONGEST_CODE", 30)
+        monkeypatch.setattr(compiler, "LONGEST_CODE", 30)
         q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 4, robot.nv))
         push = {"l7": kt.Wrench(force=(1, 2, 3), axes="world")}
         found = robot.inverse_dynamics(q, v, a, push)
@@ -576,13 +576,13 @@ class TestCodeThatWouldBeTooLong:
         q, v, a = np.random.default_rng(0).uniform(-1, 1, (3, 4, robot.nv))
         push = {"l3": np.random.default_rng(1).uniform(-1, 1, (4, 6))}
         expected = robot.with_backend("reference").inverse_dynamics(q, v, a, push)
-        make = compiled.Compiler.kernel
+        make = compiler.Compiler.kernel
 
         def meanwhile(compiler, name, options=None, loaded=()):
             compiler.give_up(name, options)
             return make(compiler, name, options, loaded)
 
-        monkeypatch.setattr(compiled.Compiler, "kernel", meanwhile)
+        monkeypatch.setattr(compiler.Compiler, "kernel", meanwhile)
         np.testing.assert_allclose(robot.inverse_dynamics(q, v, a, push), expected, rtol=1e-10, atol=1e-10)
         assert {loaded for _, _, loaded in robot._compiler._kernels} == {each_body(robot.model)}
 

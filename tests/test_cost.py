@@ -8,16 +8,16 @@ import pytest
 
 import kinetree as kt
 from helpers.robots import arm, floating_pair
-from kinetree import cost as costs
-from kinetree import published as p
-from kinetree import sources
 from kinetree.algorithms.newton_euler import turning_matrix, turning_moment
-from kinetree.arrays import flatten
-from kinetree.cost import CHAINS, FITTED, all_costs, cost, fit, general_chain, joint_variables
 from kinetree.engine.count import Count, count
 from kinetree.engine.kernel import trace
-from kinetree.published import MA, Formula
+from kinetree.export import cost as costs
+from kinetree.export import published as p
+from kinetree.export.cost import CHAINS, FITTED, all_costs, cost, fit, general_chain, joint_variables
+from kinetree.export.published import MA, Formula
+from kinetree.gallery import sources
 from kinetree.spatial import AxisRotation, Force, Motion, RigidInertia, Symmetric3, Transform, Vec3, cos, sin
+from kinetree.spatial.arrays import flatten
 
 # ---------------------------------------------------------------- robots small enough to count by hand
 

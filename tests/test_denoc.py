@@ -12,12 +12,12 @@ import pytest
 import kinetree as kt
 from helpers.compare import OFFSETS, STEP, WEIGHTS, assert_close
 from helpers.robots import arm, gripper, random_mass, random_state, random_tree
-from kinetree import dh
-from kinetree.algorithms import articulated_body, block_matrix
-from kinetree.algorithms.block_matrix import Axis, BlockMatrix
+from kinetree.algorithms import articulated_body, denoc_blocks
 from kinetree.algorithms.denoc import Denoc, cross_matrix, wrench_shift
-from kinetree.arrays import pack, split
+from kinetree.algorithms.denoc_blocks import Axis, BlockMatrix
 from kinetree.model import euler_rows
+from kinetree.robot import dh
+from kinetree.spatial.arrays import pack, split
 
 GRIPPER_MODULES = [["1"], ["2", "3"], ["4"]]
 TREES = [(seed, floating) for seed in range(4) for floating in (False, True)]
@@ -450,7 +450,7 @@ def test_text():
 def test_the_page_about_it_is_true():
     page = Path(__file__).parent.parent / "docs" / "denoc.md"
     assert doctest.testfile(str(page), module_relative=False).failed == 0
-    for module in (block_matrix, dh, euler_rows):
+    for module in (denoc_blocks, dh, euler_rows):
         result = doctest.testmod(module)
         assert result.attempted > 0
         assert result.failed == 0

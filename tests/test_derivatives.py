@@ -19,13 +19,13 @@ from judges.pinocchio_judge import PinocchioJudge
 from judges.real_robots import FIXED, FLOATING, MIMICS, load_quietly, robot_file, with_rotors
 from kinetree.algorithms.kinematics import configuration_rate
 from kinetree.algorithms.sparse_inverse import SparseInverse
-from kinetree.arrays import flatten, pack, split
-from kinetree.catalogue import find
+from kinetree.algorithms.table import find
 from kinetree.engine.differentiate import forward
 from kinetree.engine.graph import inputs, outputs
 from kinetree.engine.interpret import evaluate
 from kinetree.engine.kernel import Kernel, trace
 from kinetree.spatial import Force
+from kinetree.spatial.arrays import flatten, pack, split
 
 Array = np.ndarray
 

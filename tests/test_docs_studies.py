@@ -106,9 +106,9 @@ def test_a_name_that_is_gone_ends_the_build():
 
 
 def test_excerpts_of_methods_and_without_docstring():
-    _, _, whole = hooks.source("kinetree.simulation.ground.Firm.force")
+    _, _, whole = hooks.source("kinetree.contact.ground.Firm.force")
     assert whole.startswith("def force(self")
     assert '"""' in whole
-    _, _, bare = hooks.source("kinetree.simulation.ground.Firm.force", docstring=False)
+    _, _, bare = hooks.source("kinetree.contact.ground.Firm.force", docstring=False)
     assert '"""' not in bare
     assert bare.endswith(whole.splitlines()[-1])

@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 import kinetree as kt
 from helpers.compare import assert_close, rate, times, transpose
 from helpers.robots import KINDS, random_state, random_tree
-from kinetree import compiled
+from kinetree.run import compiler
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(1, 5)
@@ -316,7 +316,7 @@ def test_a_robot_that_cannot_move_has_empty_answers(tmp_path, backend):
 
 @pytest.mark.parametrize("largest", [110, 0])
 def test_no_frames_have_a_matrix_of_no_rows(largest, monkeypatch):
-    monkeypatch.setattr(compiled, "LARGEST_UNROLLED", largest)
+    monkeypatch.setattr(compiler, "LARGEST_UNROLLED", largest)
     robot, _, q, _, _ = drawn(4, 3)
     for any_robot in (robot, robot.with_backend("compiled")):
         for inverse in (True, False):

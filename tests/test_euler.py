@@ -9,9 +9,9 @@ from scipy.spatial.transform import Rotation
 import kinetree as kt
 from helpers.compare import assert_close, times, transpose
 from helpers.robots import KINDS, random_mass, random_pose, random_state, random_tree
+from kinetree.algorithms.table import FORWARD_METHODS
 from kinetree.errors import ModelError, SingularityWarning
 from kinetree.model.joints import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES
-from kinetree.robot import FORWARD_METHODS
 
 EYE = np.eye(3)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.simulation.energy import Energies
+from kinetree.simulation.records.energy import Energies
 
 ROD = kt.MassProperties.rod(1.0, (0, 0, 0), (0, 0, -1))
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 import kinetree as kt
 from helpers.compare import assert_close, times, transpose
 from helpers.robots import KINDS, floating_pair, random_state, random_tree
+from kinetree.algorithms.table import FORWARD_METHODS
 from kinetree.errors import ModelError, ShapeError, SingularError, UnknownNameError
-from kinetree.robot import FORWARD_METHODS
 
 seeds = st.integers(0, 2**32 - 1)
 sizes = st.integers(1, 6)

@@ -12,7 +12,7 @@ from scipy.integrate import solve_ivp
 
 from helpers.compare import assert_close
 from helpers.robots import gripper
-from kinetree.robot import FORWARD_METHODS
+from kinetree.algorithms.table import FORWARD_METHODS
 
 DEGREE = np.pi / 180
 START = np.array([0.0, 0.0, 0.0, 90.0]) * DEGREE

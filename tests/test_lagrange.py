@@ -18,8 +18,8 @@ from scipy.spatial.transform import Rotation
 import kinetree as kt
 from helpers.compare import assert_close, times, transpose
 from helpers.robots import random_state
+from kinetree.algorithms.table import FORWARD_METHODS
 from kinetree.model.joints import THREE_AXIS_SEQUENCES
-from kinetree.robot import FORWARD_METHODS
 
 GRAVITY = (0.7, -1.3, -9.4)
 STATES = 24

@@ -6,8 +6,8 @@ import pytest
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import KINDS, random_state, random_tree
-from kinetree import compiled
 from kinetree.engine.kernel import RolledKernel
+from kinetree.run import compiler
 from test_large_matrices import pinocchio_model
 from test_rolled import chain
 
@@ -24,7 +24,7 @@ CALLS = {
 
 @pytest.fixture
 def always_rolled(monkeypatch):
-    monkeypatch.setattr(compiled, "LARGEST_UNROLLED", 0)
+    monkeypatch.setattr(compiler, "LARGEST_UNROLLED", 0)
 
 
 def deepest(robot):
@@ -112,7 +112,7 @@ def test_short_paths_of_wide_trees_are_straight_code():
 
 
 def test_few_frames_are_remembered(always_rolled, monkeypatch):
-    monkeypatch.setattr(compiled, "MOST_FRAMES", 3)
+    monkeypatch.setattr(compiler, "MOST_FRAMES", 3)
     reference = random_tree(np.random.default_rng(2), 8, ["revolute"])
     robot = reference.with_backend("compiled")
     q = random_state(robot, np.random.default_rng(0))[0]

@@ -6,8 +6,8 @@ import pytest
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import KINDS, random_state, random_tree
-from kinetree import compiled
-from kinetree.catalogue import TABLES, find
+from kinetree.algorithms.table import TABLES, find
+from kinetree.run import compiler
 from test_rolled import chain, separate
 
 MATRICES = (*TABLES, "forward_dynamics_derivatives")
@@ -15,7 +15,7 @@ MATRICES = (*TABLES, "forward_dynamics_derivatives")
 
 @pytest.fixture
 def always_rolled(monkeypatch):
-    monkeypatch.setattr(compiled, "LARGEST_UNROLLED", 0)
+    monkeypatch.setattr(compiler, "LARGEST_UNROLLED", 0)
 
 
 def matrices(robot, name, q, v, x, *more, **options):
@@ -133,7 +133,7 @@ def test_the_coriolis_matrix_of_a_long_chain():
 
 
 def test_code_that_is_too_long_becomes_a_loop(monkeypatch, recwarn):
-    monkeypatch.setattr(compiled, "LONGEST_CODE", 2000)
+    monkeypatch.setattr(compiler, "LONGEST_CODE", 2000)
     reference = random_tree(np.random.default_rng(1), 8)
     robot = reference.with_backend("compiled")
     q, v, tau = random_state(robot, np.random.default_rng(0), 3)

@@ -8,7 +8,7 @@ import pytest
 import kinetree as kt
 from helpers.loop_models import THREE_RRR_START, TURN, rod, three_rrr
 from kinetree.errors import SingularityWarning
-from kinetree.loops.platform import Platform
+from kinetree.robot.platform.platform import Platform
 
 
 def parallelogram(driven=("rod0",)):

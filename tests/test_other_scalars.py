@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, reduce
 from operator import add, mul
 
@@ -25,14 +26,14 @@ from helpers.compare import assert_close, derivative
 from helpers.mechanisms import four_bar
 from helpers.robots import floating_pair, random_mass, random_state, random_tree
 from judges.real_robots import load_quietly, robot_file
-from kinetree import symbolic
-from kinetree.arrays import flatten
-from kinetree.catalogue import ALGORITHMS, find
-from kinetree.codegen import needed_options
+from kinetree.algorithms.table import ALGORITHMS, FORWARD_METHODS, find
 from kinetree.engine.graph import CONST, FMA, INPUT, KINDS
+from kinetree.export import symbolic
+from kinetree.export.c_code import needed_options
+from kinetree.export.symbolic import on_casadi, on_jax
+from kinetree.export.symbolic.tidy import postorder, tidy
 from kinetree.spatial import arctan2
-from kinetree.symbolic import on_casadi, on_jax
-from kinetree.symbolic.tidy import postorder, tidy
+from kinetree.spatial.arrays import flatten
 
 jax.config.update("jax_enable_x64", True)
 
@@ -86,7 +87,7 @@ def options_for(robot: kt.Robot, name: str) -> dict[str, object]:
 
 
 def complete(robot: kt.Robot, name: str, options: dict[str, object]) -> dict[str, object]:
-    from kinetree.codegen import complete_options
+    from kinetree.export.c_code import complete_options
 
     return complete_options(robot, name, options)
 
@@ -328,7 +329,7 @@ def test_random_trees(backend, seed):
     assert_close(found, expected, TOLERANCE)
 
 
-@pytest.mark.parametrize("method", kt.robot.FORWARD_METHODS)
+@pytest.mark.parametrize("method", FORWARD_METHODS)
 def test_methods_of_forward_dynamics(method):
     robot = random_tree(np.random.default_rng(3), 3)
     state = states(robot, "forward_dynamics")
@@ -629,7 +630,7 @@ def test_jax_derivatives_by_parameters():
             kt.model.tree.Body(b.name, kt.MassProperties(float(mass), own.com, own.inertia)) if b.name == "lower" else b
             for b in robot.model.bodies
         )
-        return kt.Robot(kt.robot.replace(robot.model, bodies=bodies)).inverse_dynamics(*state.values())
+        return kt.Robot(replace(robot.model, bodies=bodies)).inverse_dynamics(*state.values())
 
     m = robot.body("lower").mass
     assert_close(torque(m + 0.5), by_number(m + 0.5), TOLERANCE)

@@ -6,10 +6,10 @@ import pytest
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import KINDS, random_state, random_tree
-from kinetree import compiled
-from kinetree.catalogue import PRODUCTS, find
-from kinetree.rolled import RolledTree
-from kinetree.schedule import roll
+from kinetree.algorithms.table import PRODUCTS, find
+from kinetree.run import compiler
+from kinetree.run.large_trees.schedule import roll
+from kinetree.run.large_trees.tree import RolledTree
 
 LOADED = ("inverse_dynamics", "forward_dynamics", "bias_force", "joint_wrenches")
 """Loops that take wrenches."""
@@ -17,7 +17,7 @@ LOADED = ("inverse_dynamics", "forward_dynamics", "bias_force", "joint_wrenches"
 
 @pytest.fixture
 def always_rolled(monkeypatch):
-    monkeypatch.setattr(compiled, "LARGEST_UNROLLED", 0)
+    monkeypatch.setattr(compiler, "LARGEST_UNROLLED", 0)
 
 
 def chain(n, **options):
@@ -39,7 +39,7 @@ def compare(robot, n=13):
     rng = np.random.default_rng(3)
     state = states(robot, rng, n)
     push = {robot.body_names[len(robot.body_names) // 2]: rng.standard_normal((n, 6))}
-    for name in compiled.ROLLED:
+    for name in compiler.ROLLED:
         assert rolled._compiler.handles(name)
         call, judge = getattr(rolled, name), getattr(reference, name)
         given = [state[x] for x in find(name).inputs]
@@ -78,7 +78,7 @@ def test_links_of_which_hardly_two_look_alike(always_rolled, monkeypatch):
     large = robot.with_backend("compiled")
     assert_close(large.inverse_dynamics(*state), robot.inverse_dynamics(*state), 1e-12)
     assert_close(large.mass_matrix(state[0]), robot.mass_matrix(state[0]), 1e-12)
-    monkeypatch.setattr("kinetree.rolled.MOST_LOOKS", 1000)
+    monkeypatch.setattr("kinetree.run.large_trees.tree.MOST_LOOKS", 1000)
     assert alike <= 5 * len(kinds) < len(RolledTree(robot.model).groups)
 
 
@@ -168,7 +168,7 @@ def test_nan_stays_in_its_state(always_rolled):
     reference = random_tree(np.random.default_rng(3), 7, ["revolute", "prismatic", "universal"])
     robot = reference.with_backend("compiled")
     state = states(robot, np.random.default_rng(0), 11)
-    for name in (*compiled.ROLLED, *PRODUCTS):
+    for name in (*compiler.ROLLED, *PRODUCTS):
         given = [state[x] for x in find(name).inputs]
         clean = getattr(robot, name)(*given)
         for k in range(len(given)):
@@ -183,7 +183,7 @@ def test_single_precision(always_rolled):
     robot = random_tree(np.random.default_rng(6), 6, ["revolute", "spherical"])
     single = robot.with_backend("compiled").with_precision("single")
     state = states(robot, np.random.default_rng(0), 19)
-    for name in (*compiled.ROLLED, *PRODUCTS):
+    for name in (*compiler.ROLLED, *PRODUCTS):
         given = [state[x] for x in find(name).inputs]
         found = getattr(single, name)(*given)
         assert found.dtype == np.float32
@@ -307,7 +307,7 @@ def test_code_that_is_at_hand_is_not_watched_for_being_compiled(monkeypatch):
     q = np.zeros(robot.nv)
     for state in (q, q[None]):
         robot.gravity_force(state), robot.mass_matrix(state)
-    monkeypatch.setattr("kinetree.progress._LateBar", lambda *_: pytest.fail("watched"))
+    monkeypatch.setattr("kinetree.io.progress._LateBar", lambda *_: pytest.fail("watched"))
     for state in (q, q[None]):
         robot.gravity_force(state), robot.mass_matrix(state)
 

@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from helpers import loop_models as models
 from helpers.compare import assert_close, rate
-from kinetree.loops import subsystems
+from kinetree.loops.subsystems import recursion
 
 TIMES = np.array([0, 1 / 3, 2 / 3, 1])
 TORQUE = {
@@ -20,7 +20,7 @@ FORCE = [(-15.71413, 45.53722), (0.48893, 22.82715), (-1.36068, 36.85296), (-1.8
 def solve(mechanism, q, v, a, weights=None):
     tau_tree = mechanism.tree.inverse_dynamics(q, v, a)
     k = mechanism.loop_jacobian(q)
-    solution = subsystems.solve(mechanism.model, tau_tree, k, mechanism.driven, weights)
+    solution = recursion.solve(mechanism.model, tau_tree, k, mechanism.driven, weights)
     left = tau_tree - solution.tau - np.einsum("...ci,...c->...i", k, solution.multipliers)
     assert_close(left, np.zeros_like(left), 1e-10, float(np.abs(tau_tree).max()))
     assert not solution.tau[..., ~mechanism.driven].any()
@@ -277,17 +277,17 @@ def test_batches_and_broadcasting():
     mechanism = models.leg()
     q, v, a = motion(mechanism, models.LEG_START, count=6)
     tau_tree, k = mechanism.tree.inverse_dynamics(q, v, a), mechanism.loop_jacobian(q)
-    whole = subsystems.solve(mechanism.model, tau_tree, k, mechanism.driven)
-    again = subsystems.solve(mechanism.model, tau_tree.reshape(2, 3, 7), k.reshape(2, 3, 15, 7), mechanism.driven)
+    whole = recursion.solve(mechanism.model, tau_tree, k, mechanism.driven)
+    again = recursion.solve(mechanism.model, tau_tree.reshape(2, 3, 7), k.reshape(2, 3, 15, 7), mechanism.driven)
     assert again.tau.shape == (2, 3, 7)
     assert again.multipliers.shape == (2, 3, 15)
     assert_close(again.tau.reshape(6, 7), whole.tau, 1e-14)
-    one = subsystems.solve(mechanism.model, tau_tree[:3], k[0], mechanism.driven)
+    one = recursion.solve(mechanism.model, tau_tree[:3], k[0], mechanism.driven)
     assert_close(one.tau[0], whole.tau[0], 1e-12)
     assert one.tau.shape == (3, 7)
-    none = subsystems.solve(mechanism.model, tau_tree[:0], k[:0], mechanism.driven)
+    none = recursion.solve(mechanism.model, tau_tree[:0], k[:0], mechanism.driven)
     assert none.tau.shape == (0, 7)
-    single = subsystems.solve(mechanism.model, tau_tree[4], k[4], mechanism.driven)
+    single = recursion.solve(mechanism.model, tau_tree[4], k[4], mechanism.driven)
     assert_close(single.tau, whole.tau[4], 1e-12)
 
 
@@ -295,24 +295,24 @@ def test_nan_stays_in_its_lane():
     mechanism = models.leg()
     q, v, a = motion(mechanism, models.LEG_START, count=4)
     tau_tree, k = mechanism.tree.inverse_dynamics(q, v, a), mechanism.loop_jacobian(q)
-    good = subsystems.solve(mechanism.model, tau_tree, k, mechanism.driven)
+    good = recursion.solve(mechanism.model, tau_tree, k, mechanism.driven)
     tau_tree[1, 0], k[2, 3, 2] = np.nan, np.nan
-    solution = subsystems.solve(mechanism.model, tau_tree, k, mechanism.driven)
+    solution = recursion.solve(mechanism.model, tau_tree, k, mechanism.driven)
     assert np.isnan(solution.tau[1:3]).all()
     assert np.isnan(solution.multipliers[1:3]).all()
     assert_close(solution.tau[[0, 3]], good.tau[[0, 3]], 1e-12)
-    assert np.isnan(subsystems.solve(mechanism.model, tau_tree[1], np.nan * k[1], mechanism.driven).tau).all()
+    assert np.isnan(recursion.solve(mechanism.model, tau_tree[1], np.nan * k[1], mechanism.driven).tau).all()
 
 
 def test_a_plan_serves_many_calls():
     mechanism = models.leg()
     q, v, a = motion(mechanism, models.LEG_START, count=4)
     tau_tree, k = mechanism.tree.inverse_dynamics(q, v, a), mechanism.loop_jacobian(q)
-    plan = subsystems.Plan(mechanism.model, k[0], mechanism.driven)
+    plan = recursion.Plan(mechanism.model, k[0], mechanism.driven)
     assert_close(
-        plan.solve(tau_tree, k).tau, subsystems.solve(mechanism.model, tau_tree, k, mechanism.driven).tau, 1e-12
+        plan.solve(tau_tree, k).tau, recursion.solve(mechanism.model, tau_tree, k, mechanism.driven).tau, 1e-12
     )
-    empty = subsystems.Plan(mechanism.model, np.nan * k[0], mechanism.driven)
+    empty = recursion.Plan(mechanism.model, np.nan * k[0], mechanism.driven)
     with pytest.raises(kt.OptionError, match="without a single finite K"):
         empty.solve(tau_tree, k)
 
@@ -322,15 +322,15 @@ def test_too_few_actuators():
     q, v, a = motion(mechanism, models.FIVE_BAR_START, count=2)
     tau_tree, k = mechanism.tree.inverse_dynamics(q, v, a), mechanism.loop_jacobian(q)
     with pytest.raises(kt.SingularError, match=r"2 freedoms among the joints a1_joint.*but 1 actuator there"):
-        subsystems.solve(mechanism.model, tau_tree, k, np.array([True, False, False, False]))
+        recursion.solve(mechanism.model, tau_tree, k, np.array([True, False, False, False]))
     with pytest.raises(kt.SingularError, match="no actuator there"):
-        subsystems.solve(mechanism.model, tau_tree, k, np.zeros(4, dtype=bool))
+        recursion.solve(mechanism.model, tau_tree, k, np.zeros(4, dtype=bool))
     arm = models.parallelogram_arm()
     q, v, a = motion(arm, ARM_START, 0.1, 2)
     driven = arm.driven.copy()
     driven[0] = False
     with pytest.raises(kt.SingularError, match="turntable_joint of 'parallelogram arm' is on no loop and not actuated"):
-        subsystems.solve(arm.model, arm.tree.inverse_dynamics(q, v, a), arm.loop_jacobian(q), driven)
+        recursion.solve(arm.model, arm.tree.inverse_dynamics(q, v, a), arm.loop_jacobian(q), driven)
 
 
 def test_singular_state_is_named():
@@ -339,12 +339,12 @@ def test_singular_state_is_named():
     q = np.stack([*motion(mechanism, models.FIVE_BAR_START, count=3)[0], models.five_bar_folded()])
     assert mechanism.closure_error(q).max() < 1e-12
     with pytest.raises(kt.SingularError, match=r"subsystem I \+ II .* are singular at state 3 of the batch"):
-        subsystems.solve(mechanism.model, np.ones((4, 4)), mechanism.loop_jacobian(q), mechanism.driven)
+        recursion.solve(mechanism.model, np.ones((4, 4)), mechanism.loop_jacobian(q), mechanism.driven)
     k = mechanism.loop_jacobian(q).reshape(2, 2, 5, 4)
     with pytest.raises(
         kt.SingularError, match=r"singular at state \(1, 1\) of the batch: the multipliers of tip-joint"
     ):
-        subsystems.solve(mechanism.model, np.ones((2, 2, 4)), k, mechanism.driven)
+        recursion.solve(mechanism.model, np.ones((2, 2, 4)), k, mechanism.driven)
 
 
 def test_refused_arguments():
@@ -352,13 +352,13 @@ def test_refused_arguments():
     q, v, a = models.four_bar_state(TIMES, mechanism)
     tau_tree, k = mechanism.tree.inverse_dynamics(q, v, a), mechanism.loop_jacobian(q)
     with pytest.raises(kt.ShapeError, match="actuated must be 3 booleans"):
-        subsystems.solve(mechanism.model, tau_tree, k, [1, 0, 0])
+        recursion.solve(mechanism.model, tau_tree, k, [1, 0, 0])
     with pytest.raises(kt.ShapeError, match="tau_tree"):
-        subsystems.solve(mechanism.model, tau_tree[:, :2], k, mechanism.driven)
+        recursion.solve(mechanism.model, tau_tree[:, :2], k, mechanism.driven)
     with pytest.raises(kt.OptionError, match="weights must be positive"):
-        subsystems.solve(mechanism.model, tau_tree, k, mechanism.driven, [0.0, 1.0, 1.0])
+        recursion.solve(mechanism.model, tau_tree, k, mechanism.driven, [0.0, 1.0, 1.0])
     with pytest.raises(kt.ShapeError, match="weights"):
-        subsystems.solve(mechanism.model, tau_tree, k, mechanism.driven, [1.0, 1.0])
+        recursion.solve(mechanism.model, tau_tree, k, mechanism.driven, [1.0, 1.0])
 
 
 def test_an_order_that_does_not_hold_is_noticed():
@@ -368,7 +368,7 @@ def test_an_order_that_does_not_hold_is_noticed():
     tau_tree, k = mechanism.tree.inverse_dynamics(q, v, a), mechanism.loop_jacobian(q)
     uncoupled = k[0].copy()
     uncoupled[5:10, 1:3] = 0.0  # cut9 without its hold on subsystem II
-    plan = subsystems.Plan(mechanism.model, uncoupled, mechanism.driven)
+    plan = recursion.Plan(mechanism.model, uncoupled, mechanism.driven)
     assert str(plan.order).startswith("II (")
     plan.solve(tau_tree[0], uncoupled)
     with pytest.raises(kt.SingularError, match="hold in another way at state 1 of the batch"):
@@ -418,7 +418,7 @@ def test_random_mechanisms(seed):
     a = np.linalg.lstsq(k, -mechanism.loop_drift(q, v), rcond=1e-9)[0] + n.T @ rng.normal(size=len(n))
     tau_tree = mechanism.tree.inverse_dynamics(q, v, a)
     weights = rng.uniform(0.5, 2.0, mechanism.nv)
-    solution = subsystems.solve(mechanism.model, tau_tree, k, driven, weights)
+    solution = recursion.solve(mechanism.model, tau_tree, k, driven, weights)
     scale = 1.0 / np.sqrt(weights[driven])
     expected = np.zeros(mechanism.nv)
     if len(n):

@@ -4,7 +4,7 @@ import numpy as np
 import sympy as sp
 
 import kinetree as kt
-from kinetree import symbolic
+from kinetree.export import symbolic
 
 
 def test_the_equations_of_a_pendulum():

@@ -2,7 +2,6 @@
 
 from typing import TYPE_CHECKING
 
-from .dh import DHRow, KhalilRow, from_dh
 from .errors import (
     CacheWarning,
     ClosureError,
@@ -28,8 +27,6 @@ from .errors import (
     UnreachableError,
     UnsupportedError,
 )
-from .load import load
-from .mechanism import ConstraintForces, Mechanism
 from .model.joints import (
     Continuous,
     Custom,
@@ -50,26 +47,25 @@ from .model.joints import (
 from .model.mass import MassProperties
 from .model.pose import Pose
 from .model.tree import Mimic
-from .robot import Builder, Robot
+from .robot.dh import DHRow, KhalilRow, from_dh
+from .robot.load import load
+from .robot.mechanism import ConstraintForces, Mechanism
+from .robot.robot import Builder, Robot
+from .run.wrenches import Wrench
 from .spatial import arctan2, cos, sin, sqrt, where
-from .wrenches import Wrench
 
 if TYPE_CHECKING:
-    from . import codegen, cost, errors, gallery, published, simulation, symbolic
-    from .simulation import (
-        Event,
-        Record,
-        contact,
-        control,
-        ground,
-        impact,
-        legs,
-        simulate_rigid,
-        stops,
-        trajectories,
-        walking,
-    )
-    from .simulation.inverse_kinematics import inverse_kinematics
+    from . import contact, control, errors, gallery, simulation
+    from .contact import ground, impact, stops
+    from .export import c_code as codegen
+    from .export import cost, published, symbolic
+    from .motion import trajectories
+    from .motion.inverse_kinematics import inverse_kinematics
+    from .motion.walking import gaits as walking
+    from .motion.walking import legs
+    from .simulation.events import Event
+    from .simulation.records.record import Record
+    from .simulation.rigid import simulate_rigid
     from .simulation.simulate import Simulator, simulate
     from .view import view
 
@@ -156,35 +152,45 @@ __all__ = [
 ]
 
 
-_PACKAGES = ("codegen", "cost", "errors", "gallery", "published", "simulation", "symbolic", "view")
-_OF_SIMULATION = (
-    "Event",
-    "Record",
-    "Simulator",
-    "contact",
-    "control",
-    "ground",
-    "impact",
-    "inverse_kinematics",
-    "legs",
-    "simulate",
-    "simulate_rigid",
-    "stops",
-    "trajectories",
-    "walking",
-)
+_LATER = {
+    "Event": ".simulation.events:Event",
+    "Record": ".simulation.records.record:Record",
+    "Simulator": ".simulation.simulate:Simulator",
+    "codegen": ".export.c_code",
+    "contact": ".contact",
+    "control": ".control",
+    "cost": ".export.cost",
+    "errors": ".errors",
+    "gallery": ".gallery",
+    "ground": ".contact.ground",
+    "impact": ".contact.impact",
+    "inverse_kinematics": ".motion.inverse_kinematics:inverse_kinematics",
+    "legs": ".motion.walking.legs",
+    "published": ".export.published",
+    "simulate": ".simulation.simulate:simulate",
+    "simulate_rigid": ".simulation.rigid:simulate_rigid",
+    "simulation": ".simulation",
+    "stops": ".contact.stops",
+    "symbolic": ".export.symbolic",
+    "trajectories": ".motion.trajectories",
+    "view": ".view",
+    "walking": ".motion.walking.gaits",
+}
+"""Where the public names are that a robot's dynamics can do without: imported when first asked for."""
 
 
 def __getattr__(name: str) -> object:
-    """What a robot's dynamics can do without (simulation, gallery, viewer, ...) is imported when first asked for."""
+    """Import what a robot's dynamics can do without (simulation, gallery, viewer, ...) when it is first asked for."""
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    if name in _PACKAGES:
-        return import_module(f".{name}", __name__)
-    if name in _OF_SIMULATION:
-        value = globals()[name] = getattr(import_module(".simulation", __name__), name)
-        return value
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, _, attribute = _LATER[name].partition(":")
+    value: object = import_module(module, __name__)
+    if attribute:
+        value = getattr(value, attribute)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,5 @@
 """``python -m kinetree`` is the command line."""
 
-from .cli import app
+from .cli.app import app
 
 app()

@@ -16,7 +16,7 @@ from kinetree.engine import emit, machine
 from kinetree.engine import kernel as engine
 from kinetree.engine.graph import Node
 from kinetree.engine.kernel import Kernel, trace
-from kinetree.simulation import program
+from kinetree.run import program
 
 pytestmark = pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
 RUN_HERE = machine.targets()

@@ -16,7 +16,7 @@ from kinetree.gallery.mechanisms import SYSTEMS
 from kinetree.gallery.sketch import OBLIQUE, Sketch, attachments
 from kinetree.gallery.studies.four_bar import TABLE_10_8, book_accelerations
 from kinetree.gallery.studies.sr400 import energy_columns
-from kinetree.mechanism import Mechanism
+from kinetree.robot.mechanism import Mechanism
 
 NAMES = [system.about.name for system in SYSTEMS]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from typer.testing import CliRunner
 
-from kinetree.cli import app
+from kinetree.cli.app import app
 
 _runner = CliRunner()
 

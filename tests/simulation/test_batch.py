@@ -7,9 +7,10 @@ import pytest
 
 import kinetree as kt
 from helpers.robots import arm, floating_pair, random_state
-from kinetree.simulation import control, trajectories
-from kinetree.simulation.ground import Ground, HuntCrossley
-from kinetree.simulation.integrators import FIXED
+from kinetree.contact.ground import Ground, HuntCrossley
+from kinetree.control import laws
+from kinetree.motion import trajectories
+from kinetree.simulation.integrators.methods import FIXED
 
 STEPPED = (*FIXED, "variational")
 
@@ -46,10 +47,10 @@ def test_a_batch_of_gains():
     gains = np.random.default_rng(0).uniform(0.5, 3.0, (5, 3))
     goal = trajectories.Cycloid([0.0, 0.0, 0.0], [0.3, -0.2, 0.4], 0.3)
     options = {"time": 0.3, "step": 0.001, "integrator": "rk4", "output": 4}
-    studied = kt.simulate(robot, controller=control.PD(goal, gains, 0.05 * gains), **options)
+    studied = kt.simulate(robot, controller=laws.PD(goal, gains, 0.05 * gains), **options)
     assert studied.q.shape == (4, 5, 3)
     for k in range(5):
-        alone = kt.simulate(robot, controller=control.PD(goal, gains[k], 0.05 * gains[k]), **options)
+        alone = kt.simulate(robot, controller=laws.PD(goal, gains[k], 0.05 * gains[k]), **options)
         assert studied.q[:, k] == pytest.approx(alone.q, abs=1e-13)
         assert studied.tau[:, k] == pytest.approx(alone.tau, abs=1e-12)
     assert np.ptp(studied.q[-1], axis=0).min() > 1e-3  # gains matter
@@ -87,7 +88,7 @@ def test_a_python_function_gives_what_its_compiled_twin_gives(pair):
     options = {"time": 0.03, "step": 0.003, "output": 2}
     for integrator in STEPPED:
         a = kt.simulate(pair, q, v, controller=plain, integrator=integrator, **options)
-        b = kt.simulate(pair, q, v, controller=control.Law(scalars), integrator=integrator, **options)
+        b = kt.simulate(pair, q, v, controller=laws.Law(scalars), integrator=integrator, **options)
         assert a.q == pytest.approx(b.q, abs=1e-12)
         assert a.tau == pytest.approx(b.tau, abs=1e-11)
 
@@ -126,7 +127,7 @@ def test_samples_between_steps_and_shapes_of_batches(pair):
 
 def test_works_of_a_batch(pair):
     q, v = states(pair, 4)
-    twist = control.Law(lambda t, q, v: [0.0] * 6 + [0.1 * kt.sin(9 * t), 0.0, 0.2, 0.3])
+    twist = laws.Law(lambda t, q, v: [0.0] * 6 + [0.1 * kt.sin(9 * t), 0.0, 0.2, 0.3])
     record = kt.simulate(pair, q, v, time=0.2, step=0.002, integrator="dopri5", controller=twist, works=True, output=5)
     assert record.energy.actuators.shape == (5, 4)
     assert np.abs(record.energy.error).max() < 1e-8
@@ -168,7 +169,7 @@ def test_what_a_batch_cannot_do(pair):
         kt.simulate(pair, q, v, time=0.1, integrator="rk4", step=0.01, events=lambda t, q, v: 1.0)
     with pytest.raises(kt.ShapeError, match="do not fit together"):
         kt.simulate(pair, q, v[:2], time=0.1, integrator="rk4", step=0.01)
-    goal = control.PD(trajectories.Constant([0.0] * 4), np.ones((2, 4)), 0.1)
+    goal = laws.PD(trajectories.Constant([0.0] * 4), np.ones((2, 4)), 0.1)
     with pytest.raises(kt.OptionError, match="batches"):
         kt.simulate(pair, q, v, time=0.1, integrator="rk4", step=0.01, controller=goal)
 
@@ -178,7 +179,7 @@ def test_a_trajectory_that_ends_early_stops_a_batch_with_its_record():
     goal = trajectories.Cycloid([0.0, 0.0, 0.0], [0.1, 0.2, 0.3], 0.2)
     with pytest.raises(kt.SimulationError, match="trajectory ends") as caught:
         kt.simulate(
-            robot, np.zeros((3, 3)), time=0.5, controller=control.PD(goal, 2.0, 0.05), integrator="rk4", step=0.002,
+            robot, np.zeros((3, 3)), time=0.5, controller=laws.PD(goal, 2.0, 0.05), integrator="rk4", step=0.002,
             output=11,
         )  # fmt: skip
     assert caught.value.record.time == pytest.approx(np.arange(5) * 0.05)

@@ -5,10 +5,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import kinetree as kt
-from kinetree.simulation import control
-from kinetree.simulation.closing import nearest_state
-from kinetree.simulation.crossing import STATES, agree, smooth_path, times_before, ways_over
-from kinetree.simulation.stepping import ScipyStepper
+from kinetree.control import laws
+from kinetree.simulation.integrators.adaptive import ScipyStepper
+from kinetree.simulation.integrators.change_points import STATES, agree, smooth_path, times_before, ways_over
+from kinetree.simulation.projection import nearest_state
 
 ACTIVE = [0, 1, 3, 4, 5, 6]
 
@@ -321,7 +321,7 @@ def test_forces_that_begin_on_the_way_are_noticed():
 
 
 def kicked(when):
-    return control.Law(lambda t, q, v: [0.0, kt.where(t > when, 400.0, 0.0), *[0.0] * 6])
+    return laws.Law(lambda t, q, v: [0.0, kt.where(t > when, 400.0, 0.0), *[0.0] * 6])
 
 
 @pytest.mark.parametrize("when", [STRETCHED, 0.7642])
@@ -427,7 +427,7 @@ def test_a_way_that_is_not_known_ends_the_run():
     """A motor that is switched on in the change point hides the way: an error, and not a run that loses its energy."""
     robot = parallelogram((0.0, 0.0, 0.0))
     q0, g, _ = coordinates(0.9, True)
-    kick = control.Law(lambda t, q, v: [kt.where(t > 0.391073, 60.0, 0.0), 0.0, 0.0])
+    kick = laws.Law(lambda t, q, v: [kt.where(t > 0.391073, 60.0, 0.0), 0.0, 0.0])
     with pytest.raises(kt.SimulationError, match="change point") as caught:
         kt.simulate(robot, q0, 4.0 * g, time=0.45, controller=kick, progress=False)
     assert caught.value.time == pytest.approx(0.391073, abs=1e-5)

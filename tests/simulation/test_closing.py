@@ -8,11 +8,13 @@ import pytest
 
 import kinetree as kt
 from helpers import loop_models as models
-from kinetree.simulation import closing, control, stepping
+from kinetree.control import laws
+from kinetree.simulation import projection
 from kinetree.simulation.closed_rates import rates_of
-from kinetree.simulation.closing import MOST_ROWS, projector
-from kinetree.simulation.equation import System
-from kinetree.simulation.numeric import Equation
+from kinetree.simulation.integrators import adaptive
+from kinetree.simulation.projection import MOST_ROWS, projector
+from kinetree.simulation.equation import Equation
+from kinetree.simulation.system import System
 
 SYSTEMS = ["four-bar", "five-bar", "3-rrr", "robotic-leg", "carpet-scraper", "sr400", "bricard", "slider-crank"]
 
@@ -83,7 +85,7 @@ def test_constraints_that_fail_here_are_noticed(monkeypatch):
     """Twice the same constraint instead of two independent ones: the mechanism itself is asked."""
     robot, start, rows = made("four-bar")
     asked = []
-    monkeypatch.setattr(closing, "nearest_state", lambda robot, q, v: (asked.append(1), (q, v))[1])
+    monkeypatch.setattr(projection, "nearest_state", lambda robot, q, v: (asked.append(1), (q, v))[1])
     twice = (rows[0], rows[0])
     projector(robot, twice)(start, np.zeros(3))
     assert asked
@@ -92,8 +94,8 @@ def test_constraints_that_fail_here_are_noticed(monkeypatch):
 def test_a_simulation_is_the_same_with_either(monkeypatch):
     robot, start, _ = made("four-bar")
     fast = kt.simulate(robot, start, time=0.5, progress=False)
-    monkeypatch.setattr(stepping, "projector", lambda robot, rows: robot.project)
-    monkeypatch.setattr(stepping, "rates_of", lambda equation: equation.rates)
+    monkeypatch.setattr(adaptive, "projector", lambda robot, rows: robot.project)
+    monkeypatch.setattr(adaptive, "rates_of", lambda equation: equation.rates)
     slow = kt.simulate(robot, start, time=0.5, progress=False)
     assert len(fast) == len(slow)
     np.testing.assert_allclose(fast.q[-1], slow.q[-1], atol=1e-12)  # steps in between end at slightly other times
@@ -103,11 +105,11 @@ def test_a_simulation_is_the_same_with_either(monkeypatch):
 def test_large_mechanisms_are_projected_as_written_and_robots_are_let_go():
     robot = kt.gallery.load("delta")
     large = projector(robot, range(MOST_ROWS + 1))
-    assert large.func is closing.nearest_state
+    assert large.func is projection.nearest_state
     assert large.args == (robot,)
     small, start, rows = made("five-bar")
     projector(small, rows)(start, np.zeros(4))
-    assert small in closing._PROGRAMS
+    assert small in projection._PROGRAMS
     gone = weakref.ref(small)
     del small
     gc.collect()
@@ -126,7 +128,7 @@ def pushed(t, q, v):
 def test_rates_at_once_are_those_found_one_after_the_other(name, controller):
     robot, start = on_a_ball() if name == "ball" else made(name)[:2]
     rng = np.random.default_rng(2)
-    law = control.Law(lambda t, q, v: [0.3 - 0.1 * v[0], *([0.0] * (robot.nv - 1))]) if controller == "law" else None
+    law = laws.Law(lambda t, q, v: [0.3 - 0.1 * v[0], *([0.0] * (robot.nv - 1))]) if controller == "law" else None
     equation = Equation(System(robot, law), pushed if controller == "function" else None)
     equation.prepare(start)
     q, v = robot.project(start, rng.standard_normal(robot.nv))

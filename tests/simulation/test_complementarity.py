@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 import kinetree as kt
-from kinetree.simulation import complementarity as lcp
+from kinetree.contact import complementarity as lcp
 
 SEMI = ("enumerate", "lemke", "gauss_seidel")
 

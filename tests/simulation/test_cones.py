@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kinetree as kt
-from kinetree.simulation.complementarity import NoSolutionError, solve
-from kinetree.simulation.cones import Cones, NotConverged, coulomb, solve_cones, violation
+from kinetree.contact.complementarity import NoSolutionError, solve
+from kinetree.contact.cones import Cones, NotConverged, coulomb, solve_cones, violation
 
 
 def check(c, d, mu, force, pressure=0.0, sliding=None, tolerance=1e-9):

@@ -11,9 +11,9 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 import kinetree as kt
-from kinetree.simulation.complementarity import NoSolutionError
-from kinetree.simulation.contact import Contact, RigidContacts, contacts_at
-from kinetree.simulation.surfaces import Ball, Grid, HeightField, Plane, Spot
+from kinetree.contact.complementarity import NoSolutionError
+from kinetree.contact.rigid_contacts import Contact, RigidContacts, contacts_at
+from kinetree.contact.surfaces import Ball, Grid, HeightField, Plane, Spot
 
 CORNERS = [Spot("block", (x, y, -0.2)) for x in (-0.5, 0.5) for y in (-0.3, 0.3)]
 LEVEL = np.array([0, 0, 0, 1, 0, 0, 0.2])
@@ -404,11 +404,11 @@ def test_spinning_start_is_that_of_equal_soft_contacts():
 
 
 def test_what_is_not_found_names_the_contacts_and_a_way_out(monkeypatch):
-    from kinetree.simulation import cones, contact_problem
+    from kinetree.contact import cones, problem
 
     monkeypatch.setattr(cones, "MOST_STEPS", 1)
     monkeypatch.setattr(cones, "MOST_RIGID", 0)
-    monkeypatch.setattr(contact_problem, "FALLBACK_SIDES", ())
+    monkeypatch.setattr(problem, "FALLBACK_SIDES", ())
     load = {"block": kt.Wrench(force=(30.0, 9.0, 0), point=(0.1, 0.2, 0))}
     rigid = RigidContacts(block(), contacts_at(CORNERS, friction=0.3))
     with pytest.raises(NoSolutionError, match=r"block\(-0\.5, -0\.3, -0\.2\).*not found.*try shape='pyramid'") as error:
@@ -417,7 +417,7 @@ def test_what_is_not_found_names_the_contacts_and_a_way_out(monkeypatch):
 
 
 def test_pyramids_help_where_soft_contacts_do_not_lead_to_the_cones(monkeypatch):
-    from kinetree.simulation.cones import _Problem
+    from kinetree.contact.cones import _Problem
 
     load = {"block": kt.Wrench(force=(8.0, 9.0, 0), point=(0.1, 0.2, 0))}
     rigid = RigidContacts(block(), contacts_at(CORNERS[:3], friction=0.3))

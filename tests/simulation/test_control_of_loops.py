@@ -9,10 +9,11 @@ import pytest
 import kinetree as kt
 from helpers import loop_models as models
 from helpers.mechanisms import CLOSING, closed_state, four_bar, spatial, two_loops
+from kinetree.control import laws, of_loops
+from kinetree.control.base import driven_joints
 from kinetree.engine.kernel import Kernel, trace
 from kinetree.errors import OptionError, SimulationError, SingularError, UnknownNameError, UnsupportedError
-from kinetree.simulation import control, loop_control, trajectories
-from kinetree.simulation.controller import driven_joints
+from kinetree.motion import trajectories
 
 KP, KD = 60.0, 9.0
 QUICK = {"output": 9, "rtol": 1e-10, "atol": 1e-12, "progress": False}
@@ -76,7 +77,7 @@ def test_computed_torque_is_inverse_dynamics_of_the_completed_acceleration(name)
     p, p_dot, p_ddot = goal(0.4)
     alpha = p_ddot + KP * (p - q[where_q]) + KD * (p_dot - v[where_v])
     a = robot.accelerations(q, v, alpha)
-    tau = control.ComputedTorque(goal, KP, KD)(robot, 0.4, q, v)
+    tau = laws.ComputedTorque(goal, KP, KD)(robot, 0.4, q, v)
     np.testing.assert_allclose(tau, robot.inverse_dynamics(q, v, a, method="f_matrix"), atol=1e-9 * abs(tau).max())
     np.testing.assert_allclose(robot.forward_dynamics(q, v, tau)[where_v], alpha, rtol=1e-7, atol=1e-7)
     assert np.all(tau[~robot.driven] == 0.0)
@@ -95,7 +96,7 @@ def test_feedforward_is_inverse_dynamics_along_the_closed_motion(name):
     rate = robot.velocities(planned, p_dot)
     expected = robot.inverse_dynamics(planned, rate, robot.accelerations(planned, rate, p_ddot))
     expected[where_v] += KP * (p - q[where_q]) + KD * (p_dot - v[where_v])
-    tau = control.Feedforward(goal, KP, KD)(robot, 0.2, q, v)
+    tau = laws.Feedforward(goal, KP, KD)(robot, 0.2, q, v)
     np.testing.assert_allclose(tau, expected, rtol=1e-8, atol=1e-9 * abs(expected).max())
 
 
@@ -104,7 +105,7 @@ def test_gravity_compensation_is_the_slope_of_the_potential_energy(name):
     """Along the closed motions V changes by the motors' forces, whatever the passive joints do."""
     robot, start = SYSTEMS[name]()
     names = [j.name for j in driven_joints(robot.model)]
-    tau = control.GravityCompensation()(robot, 0.0, start, np.zeros(robot.nv))
+    tau = laws.GravityCompensation()(robot, 0.0, start, np.zeros(robot.nv))
     h = 1e-4
     for k, place in enumerate(places(robot)[1]):
         step = np.zeros(len(names))
@@ -125,9 +126,9 @@ def test_laws_are_the_same_as_machine_code_in_a_batch_and_one_by_one(name):
     v = robot.velocities(q, rng.standard_normal((5, len(names))))
     goal = swing(start, places(robot)[0])
     for law in (
-        control.ComputedTorque(goal, KP, KD),
-        control.Feedforward(goal, KP, KD),
-        control.GravityCompensation() + control.FrictionCompensation(),
+        laws.ComputedTorque(goal, KP, KD),
+        laws.Feedforward(goal, KP, KD),
+        laws.GravityCompensation() + laws.FrictionCompensation(),
     ):
         whole = law(robot, 0.3, q, v)
         single = np.array([law(robot, 0.3, *state) for state in zip(q, v, strict=True)])
@@ -145,7 +146,7 @@ def test_laws_are_the_same_as_machine_code_in_a_batch_and_one_by_one(name):
 def test_lost_lanes_leave_the_others_alone():
     robot, start = named("five-bar")
     q = np.stack([start, np.full(4, np.nan), start])
-    law = control.ComputedTorque(trajectories.Constant(start[places(robot)[0]]), KP, KD)
+    law = laws.ComputedTorque(trajectories.Constant(start[places(robot)[0]]), KP, KD)
     tau = law(robot, 0.0, q, np.zeros(4))
     assert np.isnan(tau[1, robot.driven]).all()
     np.testing.assert_allclose(tau[[0, 2]], np.tile(law(robot, 0.0, start, np.zeros(4)), (2, 1)), rtol=1e-12)
@@ -166,7 +167,7 @@ def test_errors_die_out_as_prescribed(name, how):
     q = moved(robot, start, names, -e)
     v = robot.velocities(q, np.full(len(names), 0.4))
     record = kt.simulate(
-        robot, q, v, time=0.6, controller=control.ComputedTorque(goal, KP, KD), **{**QUICK, **how}
+        robot, q, v, time=0.6, controller=laws.ComputedTorque(goal, KP, KD), **{**QUICK, **how}
     )  # fmt: skip
     expected = linear_error(record.time, e, goal(0.0)[1] - v[where_v])
     assert abs(expected[-1]).max() < 0.2 * abs(e).max()
@@ -180,7 +181,7 @@ def test_what_the_motors_do_becomes_energy():
     robot, start = named("four-bar")
     goal = trajectories.Cycloid(start[:1], start[:1] + 1.0, 0.5)
     record = kt.simulate(
-        robot.with_backend("compiled"), start, time=0.5, controller=control.ComputedTorque(goal, KP, KD),
+        robot.with_backend("compiled"), start, time=0.5, controller=laws.ComputedTorque(goal, KP, KD),
         **(QUICK | {"output": 401}),
     )  # fmt: skip
     power = (record.tau * record.v).sum(axis=-1)
@@ -196,7 +197,7 @@ def test_what_the_motors_do_becomes_energy():
 def test_gravity_compensation_holds_what_would_fall(name):
     robot, start = SYSTEMS[name]()
     robot = robot.with_backend("compiled")
-    held = kt.simulate(robot, start, time=0.3, controller=control.GravityCompensation(), **QUICK)
+    held = kt.simulate(robot, start, time=0.3, controller=laws.GravityCompensation(), **QUICK)
     fallen = kt.simulate(robot, start, time=0.1, **QUICK)
     assert abs(fallen.q[-1] - start).max() > 1e-3
     np.testing.assert_allclose(held.q, np.tile(start, (9, 1)), atol=1e-9)
@@ -208,12 +209,12 @@ def test_feedforward_follows_open_loop_from_the_exact_start_and_its_servo_takes_
     where_q, _ = places(robot)
     goal = swing(start, where_q)
     v = robot.velocities(start, goal(0.0)[1])
-    replayed = kt.simulate(robot, start, v, time=0.3, controller=control.Feedforward(goal, 0.0, 0.0), **QUICK)
+    replayed = kt.simulate(robot, start, v, time=0.3, controller=laws.Feedforward(goal, 0.0, 0.0), **QUICK)
     np.testing.assert_allclose(replayed.q[:, where_q], goal(replayed.time)[0], atol=1e-8)
     names = [j.name for j in driven_joints(robot.model)]
     beside = moved(robot, start, names, [0.05, -0.05, 0.05])
     record = kt.simulate(
-        robot, beside, time=2.0, controller=control.Feedforward(goal, 1500.0, 150.0), **QUICK | {"rtol": 1e-7}
+        robot, beside, time=2.0, controller=laws.Feedforward(goal, 1500.0, 150.0), **QUICK | {"rtol": 1e-7}
     )
     np.testing.assert_allclose(record.q[-1, where_q], goal(2.0)[0], atol=1e-5)
 
@@ -229,9 +230,9 @@ def test_friction_of_passive_joints_is_overcome_by_the_motors():
     robot = b.build().with_backend("compiled")
     start = robot.close([1.2, -0.9, 1.0])
     goal = swing(start, [0])
-    law = control.ComputedTorque(goal, KP, KD)
+    law = laws.ComputedTorque(goal, KP, KD)
     expected = linear_error([0.0, 0.3], 0.0, goal(0.0)[1])
-    for controller, exact in ((law + control.FrictionCompensation(), True), (law, False)):
+    for controller, exact in ((law + laws.FrictionCompensation(), True), (law, False)):
         record = kt.simulate(robot, start, time=0.3, controller=controller, **QUICK | {"output": 2})
         error = goal(record.time)[0] - record.q[:, :1]
         assert (abs(error - expected).max() < 1e-9) == exact
@@ -242,7 +243,7 @@ def test_a_batch_of_gains_steps_in_machine_code():
     robot = robot.with_backend("compiled")
     goal = swing(start, places(robot)[0])
     kp = np.array([50.0, 60.0, 80.0])[:, None]
-    controller = control.ComputedTorque(goal, kp, KD)
+    controller = laws.ComputedTorque(goal, kp, KD)
     record = kt.simulate(robot, start, time=0.3, controller=controller, integrator="rk4", step=1e-3, output=4)
     for k, stiffness in enumerate(kp[:, 0]):
         error = goal(record.time)[0] - record.q[:, k][:, places(robot)[0]]
@@ -260,14 +261,14 @@ def test_coordinates_need_not_be_where_the_motors_are():
     names = ["rocker_joint"]
     e = np.array([0.02])
     q = moved(robot, start, names, -e)
-    controller = control.ComputedTorque(goal, KP, KD, coordinates=names)
+    controller = laws.ComputedTorque(goal, KP, KD, coordinates=names)
     tau = controller(robot, 0.0, q, np.zeros(3))
     assert tau[0] != 0.0
     assert np.all(tau[1:] == 0.0)
     record = kt.simulate(robot, q, time=0.4, controller=controller, **QUICK)
     error = goal(record.time)[0] - record.q[:, [1]]
     np.testing.assert_allclose(error, linear_error(record.time, e, goal(0.0)[1]), atol=1e-9)
-    stiff = control.Feedforward(goal, 40.0, 2.0, coordinates=names)
+    stiff = laws.Feedforward(goal, 40.0, 2.0, coordinates=names)
     along = kt.simulate(robot, start, robot.with_independent(names).velocities(start, goal(0.0)[1]), time=0.2,
                         controller=stiff, **QUICK)  # fmt: skip
     np.testing.assert_allclose(along.q[:, 1:2], goal(along.time)[0], atol=1e-8)
@@ -277,7 +278,7 @@ def test_servo_forces_on_coordinates_do_the_same_work_through_the_motors():
     robot = four_bar()
     q = robot.close([0.4, 1.0, 4.3], fixed=["crank_joint"])
     goal = trajectories.Constant(q[1:2] + 0.01)
-    law = [control.Feedforward(goal, k, 0.0, coordinates=["rocker_joint"])(robot, 0.0, q, np.zeros(3)) for k in (0, 50)]
+    law = [laws.Feedforward(goal, k, 0.0, coordinates=["rocker_joint"])(robot, 0.0, q, np.zeros(3)) for k in (0, 50)]
     v = robot.velocities(q, [1.0])
     np.testing.assert_allclose((law[1] - law[0]) @ v, 50 * 0.01 * v[1], rtol=1e-9)
 
@@ -288,7 +289,7 @@ def test_redundant_motors_share_the_forces():
     start = robot.close(models.FIVE_BAR_START)
     names = ["a1_joint", "b1_joint"]
     goal = swing(start, places(robot, names)[0])
-    controller = control.ComputedTorque(goal, KP, KD, coordinates=names)
+    controller = laws.ComputedTorque(goal, KP, KD, coordinates=names)
     v = robot.with_independent(names).velocities(start, [0.5, -0.3])
     own = robot.with_independent(names)
     p, p_dot, p_ddot = goal(0.1)
@@ -299,7 +300,7 @@ def test_redundant_motors_share_the_forces():
     record = kt.simulate(robot.with_backend("compiled"), start, v, time=0.4, controller=controller, **QUICK)
     error = goal(record.time)[0] - record.q[:, [0, 2]]
     np.testing.assert_allclose(error, linear_error(record.time, 0.0, goal(0.0)[1] - v[[0, 2]]), atol=1e-9)
-    weight = control.GravityCompensation()(robot, 0.0, start, v)
+    weight = laws.GravityCompensation()(robot, 0.0, start, v)
     still = np.zeros(4)
     np.testing.assert_allclose(weight, robot.inverse_dynamics(start, still, still), atol=1e-10)
 
@@ -310,16 +311,16 @@ def test_spatial_loops_with_motors_everywhere(seed):
     robot = spatial(CLOSING[seed], seed)
     q, v = closed_state(robot, 1)
     still = np.zeros(robot.nv)
-    weight = control.GravityCompensation()(robot, 0.0, q, v)
+    weight = laws.GravityCompensation()(robot, 0.0, q, v)
     expected = robot.inverse_dynamics(q, still, still)
     np.testing.assert_allclose(weight, expected, atol=1e-11 * abs(expected).max())
-    joints, freedoms = robot.model.joints, loop_control.loops_of(robot.model).freedoms
+    joints, freedoms = robot.model.joints, of_loops.loops_of(robot.model).freedoms
     chosen = next(
         c for n in range(1, len(joints)) for c in itertools.combinations(joints, n)
         if sum(j.nv for j in c) == freedoms and able(robot.model, c)
     )  # fmt: skip
     alpha = np.random.default_rng(seed).standard_normal(freedoms)
-    tau = np.array(loop_control.forces_for(robot.model, list(q), list(v), chosen, list(alpha), None), dtype=float)
+    tau = np.array(of_loops.forces_for(robot.model, list(q), list(v), chosen, list(alpha), None), dtype=float)
     a = robot.forward_dynamics(q, v, tau)
     np.testing.assert_allclose(np.concatenate([a[j.v_slice] for j in chosen]), alpha, atol=1e-9)
     np.testing.assert_allclose(tau, robot.inverse_dynamics(q, v, a), atol=1e-10 * abs(tau).max())
@@ -327,7 +328,7 @@ def test_spatial_loops_with_motors_everywhere(seed):
 
 def able(tree, joints):
     try:
-        return bool(loop_control.followed_joints(tree, [j.name for j in joints]))
+        return bool(of_loops.followed_joints(tree, [j.name for j in joints]))
     except SingularError:
         return False
 
@@ -339,16 +340,16 @@ def test_fewer_motors_than_freedoms_follow_and_the_rest_gives_way():
     where_q, where_v = places(robot)
     goal = swing(q, where_q)
     p, p_dot, p_ddot = goal(0.1)
-    tau = control.ComputedTorque(goal, KP, KD)(robot, 0.1, q, v)
+    tau = laws.ComputedTorque(goal, KP, KD)(robot, 0.1, q, v)
     assert np.all(tau[~robot.driven] == 0.0)
     wanted = p_ddot + KP * (p - q[where_q]) + KD * (p_dot - v[where_v])
     np.testing.assert_allclose(robot.forward_dynamics(q, v, tau)[where_v], wanted, rtol=1e-8, atol=1e-8)
-    plate = control.OperationalSpace("plate", trajectories.Constant([0.0] * 3), 1.0, 1.0)
-    for law in (control.GravityCompensation(), control.Feedforward(goal, 1.0, 1.0), plate):
+    plate = laws.OperationalSpace("plate", trajectories.Constant([0.0] * 3), 1.0, 1.0)
+    for law in (laws.GravityCompensation(), laws.Feedforward(goal, 1.0, 1.0), plate):
         with pytest.raises(UnsupportedError, match=r"fewer motors than freedoms|3 freedoms and 2 motors"):
             law(robot, 0.1, q, v)
     with pytest.raises(UnsupportedError, match=r"3 freedoms and 2 motors.*leave coordinates out"):
-        control.ComputedTorque(goal, 1.0, 1.0, coordinates=["plate_joint"])(robot, 0.1, q, v)
+        laws.ComputedTorque(goal, 1.0, 1.0, coordinates=["plate_joint"])(robot, 0.1, q, v)
 
 
 def floating_four_bar():
@@ -368,7 +369,7 @@ def test_a_floating_base_gives_way_to_a_loop_on_it():
     guess[7:] = [1.2, -0.9, 1.0]
     start = robot.close(guess, fixed=["trunk_joint"])
     goal = swing(start, [7])
-    law = control.ComputedTorque(goal, KP, KD)
+    law = laws.ComputedTorque(goal, KP, KD)
     tau = law(robot, 0.0, start, np.zeros(9))
     a = robot.forward_dynamics(start, np.zeros(9), tau)
     np.testing.assert_allclose(a[6], goal(0.0)[2] + KD * goal(0.0)[1], rtol=1e-9)
@@ -376,7 +377,7 @@ def test_a_floating_base_gives_way_to_a_loop_on_it():
     record = kt.simulate(robot.with_backend("compiled"), start, time=0.3, controller=law, **QUICK)
     error = goal(record.time)[0] - record.q[:, 7:8]
     np.testing.assert_allclose(error, linear_error(record.time, 0.0, goal(0.0)[1]), atol=1e-9)
-    held = control.GravityCompensation()(robot, 0.0, start, np.zeros(9))
+    held = laws.GravityCompensation()(robot, 0.0, start, np.zeros(9))
     heights = [robot.potential_energy(robot.close(q, fixed=["trunk_joint", "crank_joint"]))
                for q in (start - 1e-5 * np.eye(10)[7], start + 1e-5 * np.eye(10)[7])]  # fmt: skip
     np.testing.assert_allclose(held[6], (heights[1] - heights[0]) / 2e-5, rtol=1e-6)
@@ -389,7 +390,7 @@ def test_the_platform_of_a_delta_robot_follows_a_path():
     robot, start = named("delta")
     here = robot.pose(start, "middle")[:3, 3]
     path = trajectories.Sine(here + np.array([0.01, -0.02, 0.01]), [0.03, 0.02, 0.04], [0.7, 1.0, 1.3])
-    law = control.OperationalSpace("middle", path, KP, KD)
+    law = laws.OperationalSpace("middle", path, KP, KD)
     v = robot.velocities(start, [0.3, -0.2, 0.4])
     tau = law(robot, 0.2, start, v)
     assert np.all(tau[~robot.driven] == 0.0)
@@ -408,7 +409,7 @@ def test_the_middle_of_a_platform_is_tracked_whatever_the_posture_does(posture):
     here = robot.pose(start, frame)[:3, 3]
     path = trajectories.Constant(here + np.array([0.02, -0.01, 0.0]))
     own = {} if posture is None else {"posture": start + 0.1, "posture_kp": 30.0, "posture_kd": 4.0}
-    law = control.OperationalSpace(frame, path, KP, KD, damping=1e-6, **own)
+    law = laws.OperationalSpace(frame, path, KP, KD, damping=1e-6, **own)
     a = robot.forward_dynamics(start, v, law(robot, 0.0, start, v))
     speed = robot.velocity(start, v, frame, axes="aligned")[3:]
     found = robot.acceleration(start, v, a, frame, axes="aligned", classical=True)[3:]
@@ -420,7 +421,7 @@ def test_the_middle_of_a_platform_is_tracked_whatever_the_posture_does(posture):
 
 def refused(robot, q, **options):
     goal = trajectories.Constant(np.zeros(options.pop("n", 1)))
-    control.ComputedTorque(goal, 1.0, 1.0, **options)(robot, 0.0, q, np.zeros(robot.nv))
+    laws.ComputedTorque(goal, 1.0, 1.0, **options)(robot, 0.0, q, np.zeros(robot.nv))
 
 
 def test_what_cannot_be_is_refused_with_advice():
@@ -440,7 +441,7 @@ def test_what_cannot_be_is_refused_with_advice():
     with pytest.raises(kt.ShapeError, match=r"moves 1 degrees of freedom.*2 driven ones"):
         refused(robot, q)
     with pytest.raises(OptionError, match="leave begin out"):
-        control.Feedforward(trajectories.Constant([0.0, 0.0]), 1, 1, begin=([0], [0]))(robot, 0.0, q, np.zeros(4))
+        laws.Feedforward(trajectories.Constant([0.0, 0.0]), 1, 1, begin=([0], [0]))(robot, 0.0, q, np.zeros(4))
     arm = kt.gallery.load("kuka-kr5")
     with pytest.raises(OptionError, match="no closed loops"):
         refused(arm, arm.neutral(), coordinates=[arm.joint_names[0]])
@@ -462,14 +463,14 @@ def test_motors_on_joints_that_move_together_are_refused():
     with pytest.raises(SingularError, match="no hold on one of its motions"):
         refused(robot, q, n=2, coordinates=["crank0_joint", "crank1_joint"])
     with pytest.raises(SingularError, match="no hold on one of its motions"):
-        control.GravityCompensation()(robot, 0.0, q, np.zeros(6))
+        laws.GravityCompensation()(robot, 0.0, q, np.zeros(6))
 
 
 def test_forces_are_nan_where_the_motors_have_no_hold():
     robot = models.five_bar()
     robot.mobility(robot.close(models.FIVE_BAR_START))
     folded = robot.close(models.five_bar_folded())
-    law = control.ComputedTorque(trajectories.Constant(folded[[0, 2]]), KP, KD)
+    law = laws.ComputedTorque(trajectories.Constant(folded[[0, 2]]), KP, KD)
     law(robot, 0.0, robot.close(models.FIVE_BAR_START), np.zeros(4))
     tau = law(robot, 0.0, folded, np.zeros(4))
     assert np.isnan(tau[robot.driven]).all()
@@ -478,7 +479,7 @@ def test_forces_are_nan_where_the_motors_have_no_hold():
 def test_a_goal_out_of_reach_stops_feedforward_at_its_time():
     robot, start = named("five-bar")
     far = trajectories.Cycloid(start[places(robot)[0]], [np.pi, 0.0], 1.0)  # elbows 2.5 m apart, links of 1.1 and 1.2 m
-    controller = control.Feedforward(far, 2000.0, 200.0)
+    controller = laws.Feedforward(far, 2000.0, 200.0)
     with pytest.raises(SimulationError, match="controller returned nan") as caught:
         kt.simulate(robot.with_backend("compiled"), start, time=1.0, controller=controller, integrator="rk4", step=1e-3)
     first, second = far(caught.value.time)[0]
@@ -488,7 +489,7 @@ def test_a_goal_out_of_reach_stops_feedforward_at_its_time():
 
 def test_what_is_known_of_loops_stays_with_the_model():
     robot, start = named("five-bar")
-    law = control.GravityCompensation()
+    law = laws.GravityCompensation()
     first = law(robot, 0.0, start, np.zeros(4))
     again = pickle.loads(pickle.dumps(robot))
     np.testing.assert_array_equal(law(again, 0.0, start, np.zeros(4)), first)
@@ -502,7 +503,7 @@ def test_where_no_closed_configuration_is_found_one_must_be_shown(monkeypatch):
         raise kt.ClosureError("none was found: give a guess to close()")
 
     monkeypatch.setattr(kt.Mechanism, "assembled", lost)
-    law = control.ComputedTorque(trajectories.Constant(q[[0, 2]]), KP, KD)
+    law = laws.ComputedTorque(trajectories.Constant(q[[0, 2]]), KP, KD)
     with pytest.raises(kt.ClosureError, match=r"ask the controller .* at a closed configuration first"):
         kt.simulate(robot, q, time=0.01, controller=law)
     law(robot, 0.0, q, np.zeros(4))

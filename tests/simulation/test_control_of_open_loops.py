@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.simulation import control, trajectories
+from kinetree import control
+from kinetree.motion import trajectories
 
 KP, KD = 100.0, 20.0
 

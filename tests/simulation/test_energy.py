@@ -9,10 +9,10 @@ import pytest
 
 import kinetree as kt
 from helpers.robots import arm, gripper, random_state, random_tree
-from kinetree.simulation import control
-from kinetree.simulation.energy import Energies
-from kinetree.simulation.ground import Firm, Ground
-from kinetree.simulation.stops import JointStops
+from kinetree.contact.ground import Firm, Ground
+from kinetree.contact.stops import JointStops
+from kinetree.control import laws
+from kinetree.simulation.records.energy import Energies
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}
 
@@ -54,7 +54,7 @@ def test_random_trees_keep_their_energy(seed):
 
 def test_the_balance_counts_actuators_friction_and_stops():
     robot = arm().with_backend("compiled")
-    push = control.Law(lambda t, q, v: [0.3 * kt.sin(5 * t), 6.0 * kt.cos(3 * t), 0.5])
+    push = laws.Law(lambda t, q, v: [0.3 * kt.sin(5 * t), 6.0 * kt.cos(3 * t), 0.5])
     record = kt.simulate(robot, [0.0, 1.0, 0.0], time=2.0, controller=push, ground=JointStops(), rtol=1e-10, atol=1e-11)
     e = record.energy
     assert np.abs(e.actuators).max() > 0.1

@@ -7,11 +7,11 @@ import pytest
 from scipy.optimize import minimize_scalar
 
 import kinetree as kt
-from kinetree.simulation.contact import RigidContacts, contacts_at
-from kinetree.simulation.friction_pyramid import nearest_in_polygon, polygon_reach
+from kinetree.contact.friction_pyramid import nearest_in_polygon, polygon_reach
+from kinetree.contact.rigid_contacts import RigidContacts, contacts_at
+from kinetree.contact.slow_sliding import CREEP, direction_of_sliding
+from kinetree.contact.surfaces import Spot
 from kinetree.simulation.rigid import simulate_rigid
-from kinetree.simulation.slow_sliding import CREEP, direction_of_sliding
-from kinetree.simulation.surfaces import Spot
 
 G, MU, MASS = 9.81, 0.3, 2.0
 LIMIT = MU * MASS * G

@@ -11,11 +11,11 @@ from scipy.interpolate import CubicSpline
 
 import kinetree as kt
 from helpers.robots import random_state, random_tree
-from kinetree.arrays import flatten, pack, split
+from kinetree.contact import ground as g
+from kinetree.contact.surfaces import touch
 from kinetree.engine.kernel import Kernel, trace
-from kinetree.simulation import ground as g
-from kinetree.simulation.surfaces import touch
 from kinetree.spatial import Vec3
+from kinetree.spatial.arrays import flatten, pack, split
 
 LAWS = {
     "firm": g.Firm(2000.0, 300.0, 0.02),

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.simulation import complementarity, control, trajectories
-from kinetree.simulation.contact import Contact
+from kinetree.contact import complementarity
+from kinetree.contact.rigid_contacts import Contact
+from kinetree.control import laws
+from kinetree.motion import trajectories
 
 G = 9.81
 
@@ -170,7 +172,7 @@ def test_open_loops_are_refused_by_name_in_any_lane():
 @pytest.mark.parametrize("since", [-1.0, 0.1])
 def test_a_law_that_becomes_nan_is_named_by_adaptive_integrators(no_hang, backend, integrator, since):
     """From the beginning on, SciPy looked for a first step for ever; later the problem was called stiff."""
-    law = control.Law(lambda t, q, v: [0.0 * q[0], kt.where(t > since, np.nan, 1.0) * v[1]])
+    law = laws.Law(lambda t, q, v: [0.0 * q[0], kt.where(t > since, np.nan, 1.0) * v[1]])
     with pytest.raises(kt.SimulationError, match="the controller returned nan for joint 'lower_joint'") as caught:
         kt.simulate(double_pendulum(backend), [0.1, 0.2], time=0.3, controller=law, integrator=integrator)
     assert caught.value.joint == "lower_joint"
@@ -181,19 +183,19 @@ def test_a_law_that_becomes_nan_is_named_by_adaptive_integrators(no_hang, backen
 @pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_rigid_contact_says_what_a_controller_lacks(no_hang, backend):
     robot, contacts = ball(backend=backend), [Contact("ball0", restitution=0.5)]
-    short = control.PD(trajectories.Cycloid([0.2], [1.0], 0.3), 50.0, 10.0)
+    short = laws.PD(trajectories.Cycloid([0.2], [1.0], 0.3), 50.0, 10.0)
     with pytest.raises(kt.SimulationError, match="trajectory ends here") as caught:
         kt.simulate_rigid(robot, contacts, [0.2], time=1.0, controller=short)
     assert (caught.value.time, caught.value.joint) == (0.3, None)  # the trajectory is to blame, no joint
     assert caught.value.record.time[-1] == 0.3
-    late = control.PD(trajectories.Cycloid([0.2], [1.0], 0.3, begin=0.5), 50.0, 10.0)
+    late = laws.PD(trajectories.Cycloid([0.2], [1.0], 0.3, begin=0.5), 50.0, 10.0)
     with pytest.raises(kt.OptionError, match=r"starts at 0\.5 s"):
         kt.simulate_rigid(robot, contacts, [0.2], time=1.0, controller=late)
     for since in (-1.0, 0.1):
-        law = control.Law(lambda t, q, v, since=since: [kt.where(t > since, np.nan, 1.0) * q[0]])
+        law = laws.Law(lambda t, q, v, since=since: [kt.where(t > since, np.nan, 1.0) * q[0]])
         with pytest.raises(kt.SimulationError, match="the controller returned nan for joint 'ball0_joint'"):
             kt.simulate_rigid(robot, contacts, [0.2], time=1.0, controller=law)
-    many = control.PD(trajectories.Constant([0.2]), [[5.0], [6.0]], 1.0)
+    many = laws.PD(trajectories.Constant([0.2]), [[5.0], [6.0]], 1.0)
     with pytest.raises(kt.OptionError, match="one robot at a time"):
         kt.simulate_rigid(robot, contacts, [0.2], time=1.0, controller=many)
     with pytest.raises(kt.OptionError, match="friction_speed"):
@@ -228,13 +230,13 @@ def test_a_sample_that_is_not_there_is_refused():
 def test_a_table_of_steps_holds_its_last_row(backend):
     """Force 1 N until 0.1 s, 2 N until 0.2 s, then -3 N: the row before the last was held."""
     robot = kt.Builder("mass", gravity=(0, 0, 0)).body("m", "base", kt.Prismatic("x"), mass=1.0).build()
-    table = control.TorqueTable([0.0, 0.1, 0.2], [[1.0], [2.0], [-3.0]], kind="step", hold=True)
+    table = laws.TorqueTable([0.0, 0.1, 0.2], [[1.0], [2.0], [-3.0]], kind="step", hold=True)
     assert [table(robot, t, [0.0], [0.0])[0] for t in (-1.0, 0.05, 0.1, 0.19, 0.2, 0.3)] == [1, 1, 2, 2, -3, -3]
     record = kt.simulate(
         robot.with_backend(backend), time=0.4, controller=table, integrator="semi_implicit_euler", step=1e-3, output=2
     )
     assert record.v[-1, 0] == pytest.approx(0.1 * 1.0 + 0.1 * 2.0 - 0.2 * 3.0, abs=6e-3)
-    ends = control.TorqueTable([0.0, 0.1, 0.2], [[1.0], [2.0], [-3.0]], kind="step")
+    ends = laws.TorqueTable([0.0, 0.1, 0.2], [[1.0], [2.0], [-3.0]], kind="step")
     assert ends(robot, 0.2, [0.0], [0.0])[0] == -3.0
     with pytest.raises(kt.KinetreeError, match=r"ends at t = 0\.2 s"):
         ends(robot, 0.25, [0.0], [0.0])
@@ -268,6 +270,6 @@ def test_one_after_another_the_last_part_may_hold_its_end():
     assert [x[0] for x in joined(5.0)] == [0.5, 0.0, 0.0]
     robot = kt.Builder("mass", gravity=(0, 0, 0)).body("m", "base", kt.Prismatic("x"), mass=1.0).build()
     for backend in ("reference", "compiled"):
-        follow = control.ComputedTorque(there.then(trajectories.Cycloid([1.0], [0.5], 1.0).held()), 100.0, 20.0)
+        follow = laws.ComputedTorque(there.then(trajectories.Cycloid([1.0], [0.5], 1.0).held()), 100.0, 20.0)
         record = kt.simulate(robot.with_backend(backend), time=3.0, controller=follow)
         assert record.q[-1, 0] == pytest.approx(0.5, abs=1e-7)

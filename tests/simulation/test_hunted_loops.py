@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.simulation import control, program, trajectories
+from kinetree.control import laws
+from kinetree.motion import trajectories
+from kinetree.run import program
 from kinetree.simulation.events import Event
 
 LINK, APART = 0.2, 0.4
@@ -116,7 +118,7 @@ def test_events_that_are_none_are_refused():
 def test_a_controller_lost_in_a_singular_configuration_is_blamed_and_not_the_step(integrator, output):
     """The reason was looked for at the last sample, which may be long ago."""
     robot = parallelogram()
-    law = control.ComputedTorque(trajectories.Cycloid([0.5], [-0.5], 1.0), 100.0, 20.0)  # flat at half time
+    law = laws.ComputedTorque(trajectories.Cycloid([0.5], [-0.5], 1.0), 100.0, 20.0)  # flat at half time
     with pytest.raises(kt.SimulationError, match="the controller returned nan for joint 'crank_joint'") as caught:
         kt.simulate(
             robot, [0.5, 0.5, np.pi - 0.5], time=1.0, integrator=integrator, step=1e-3, controller=law, output=output
@@ -126,7 +128,7 @@ def test_a_controller_lost_in_a_singular_configuration_is_blamed_and_not_the_ste
 
 def test_coordinates_that_are_no_list_are_refused():
     robot, q = named("five-bar")
-    law = control.ComputedTorque(trajectories.Constant(q[[0, 2]]), 1.0, 1.0, coordinates=5)
+    law = laws.ComputedTorque(trajectories.Constant(q[[0, 2]]), 1.0, 1.0, coordinates=5)
     with pytest.raises(kt.OptionError, match="coordinates is a list of names of joints, not 5"):
         law(robot, 0.0, q, np.zeros(4))
 
@@ -137,7 +139,7 @@ def test_coordinates_that_are_no_list_are_refused():
 @pytest.mark.parametrize(("integrator", "options"), WAYS)
 def test_a_simulator_that_has_run_goes_to_another_process(integrator, options):
     robot, q = named("five-bar")
-    law = control.ComputedTorque(trajectories.Constant(q[[0, 2]] + 0.1), 100.0, 20.0)
+    law = laws.ComputedTorque(trajectories.Constant(q[[0, 2]] + 0.1), 100.0, 20.0)
     simulator = kt.Simulator(robot, controller=law, integrator=integrator, **options)
     first = simulator.run(q, time=0.1, output=3)
     again = pickle.loads(pickle.dumps(simulator)).run(q, time=0.1, output=3)
@@ -148,7 +150,7 @@ def test_a_simulator_that_has_run_goes_to_another_process(integrator, options):
 def test_a_simulator_with_a_law_too_long_to_compile_goes_to_another_process():
     robot = kt.Builder("ball").body("ball", "base", kt.Prismatic("x"), mass=2.0).build().with_backend("compiled")
     times = np.linspace(0.0, 1.0, 9001)
-    simulator = kt.Simulator(robot, controller=control.TorqueTable(times, 12.0 * times[:, None]))
+    simulator = kt.Simulator(robot, controller=laws.TorqueTable(times, 12.0 * times[:, None]))
     assert simulator.function is not None
     record = pickle.loads(pickle.dumps(simulator)).run([0.0], time=1.0, output=2)
     np.testing.assert_allclose(record.q[-1], [1.0], rtol=1e-9)  # 2 x'' = 12 t
@@ -200,7 +202,7 @@ def test_threads_that_want_the_same_kernel_make_it_once(monkeypatch):
 def test_a_step_too_large_for_loops_says_so(backend, output):
     """Stiff joints tear loops open within a step: neither the start nor the assembly is to blame."""
     robot, q = kt.gallery.load("four-bar").with_backend(backend), kt.gallery.start("four-bar")
-    stiff = control.PD(trajectories.Constant(q[:1]), 10.0, 10.0)
+    stiff = laws.PD(trajectories.Constant(q[:1]), 10.0, 10.0)
     options = {"controller": stiff, "integrator": "rk4", "progress": False, "output": output}
     with pytest.raises(kt.SimulationError, match=r"loops .* 0\.005 s are too much for rk4") as caught:
         kt.simulate(robot, q, time=0.1, step=5e-3, **options)

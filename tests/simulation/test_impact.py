@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import kinetree as kt
-from kinetree.simulation.contact import Contact, RigidContacts
-from kinetree.simulation.impact import impact
-from kinetree.simulation.surfaces import Ball, Plane
+from kinetree.contact.impact import impact
+from kinetree.contact.rigid_contacts import Contact, RigidContacts
+from kinetree.contact.surfaces import Ball, Plane
 
 
 def cradle(n=5, masses=None):

@@ -15,8 +15,8 @@ import kinetree as kt
 from helpers.robots import floating_pair, random_tree
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
 from kinetree.errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError
-from kinetree.simulation.damped_steps import Law, quaternion_of
-from kinetree.simulation.inverse_kinematics import inverse_kinematics
+from kinetree.motion.inverse_kinematics import inverse_kinematics
+from kinetree.motion.levenberg_marquardt import Law, quaternion_of
 from kinetree.spatial import Matrix3
 
 PARTS = ("q", "reached", "position_error", "angle_error", "iterations")

@@ -8,7 +8,7 @@ import kinetree as kt
 from helpers.robots import floating_pair
 from kinetree.errors import ModelError, StateError, UnreachableError
 from kinetree.model.limits import range_left
-from kinetree.simulation.inverse_kinematics import inverse_kinematics
+from kinetree.motion.inverse_kinematics import inverse_kinematics
 
 BACKENDS = ("reference", "compiled")
 

@@ -10,8 +10,8 @@ from helpers.robots import random_state, random_tree
 from helpers.walkers import WALKERS, planar_biped, spatial_biped
 from kinetree.engine.kernel import Kernel, trace
 from kinetree.errors import OptionError, SingularError, UnknownNameError, UnreachableError
-from kinetree.simulation import legs, walking
-from kinetree.simulation.zero_moment_point import support_margin, zero_moment_point
+from kinetree.motion.walking import gaits, legs
+from kinetree.motion.walking.zero_moment_point import support_margin, zero_moment_point
 
 GAITS = {
     "planar": legs.PLANAR_BIPED,
@@ -270,11 +270,11 @@ def test_support_margin():
         (lambda: legs.Gait(1.0, -0.15, 0.96, 0.4, 0.1), OptionError, "stride = -2 start"),
         (lambda: legs.Gait(0.0, -0.15, 0.96, 0.3, 0.1), OptionError, "period"),
         (lambda: legs.Gait(1.0, -0.15, 0.96, 0.3, 0.1, side=-0.1), OptionError, "side"),
-        (lambda: walking.biped(legs.PLANAR_BIPED, 0.4, 0.4), UnreachableError, "leg 0 is 0.8 m long"),
-        (lambda: walking.Leg(1, 1, 0, coordinates=("hipp",)), UnknownNameError, "hip"),
-        (lambda: walking.Leg(1, 1, 2), OptionError, "group"),
-        (lambda: walking.trot(legs.QUADRUPED, 0.3, 0.3, [(0, 0)]), OptionError, "4 hips"),
-        (lambda: walking.tripod(legs.HEXAPOD, 0.3, 0.3, [(0, 0)]), OptionError, "6 hips"),
+        (lambda: gaits.biped(legs.PLANAR_BIPED, 0.4, 0.4), UnreachableError, "leg 0 is 0.8 m long"),
+        (lambda: gaits.Leg(1, 1, 0, coordinates=("hipp",)), UnknownNameError, "hip"),
+        (lambda: gaits.Leg(1, 1, 2), OptionError, "group"),
+        (lambda: gaits.trot(legs.QUADRUPED, 0.3, 0.3, [(0, 0)]), OptionError, "4 hips"),
+        (lambda: gaits.tripod(legs.HEXAPOD, 0.3, 0.3, [(0, 0)]), OptionError, "6 hips"),
     ],
 )
 def test_bad_gaits_are_refused(make, error, message):

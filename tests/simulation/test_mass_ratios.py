@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.simulation.complementarity import NoSolutionError
-from kinetree.simulation.contact import Contact, RigidContacts
-from kinetree.simulation.surfaces import Plane
+from kinetree.contact.complementarity import NoSolutionError
+from kinetree.contact.rigid_contacts import Contact, RigidContacts
+from kinetree.contact.surfaces import Plane
 
 G, HALF = 9.81, 0.1
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.simulation import control
-from kinetree.simulation.contact import Contact
+from kinetree.contact.rigid_contacts import Contact
+from kinetree.control import laws
 
 BACKENDS = ["reference", "compiled"]
 BATCHED = {"integrator": "rk4", "step": 0.01, "q0": np.full((3, 2), 0.1), "v0": np.full((3, 2), 0.2)}
@@ -25,11 +25,11 @@ def acrobot(backend: str) -> kt.Robot:
 
 ASKING = {
     "a function": lambda t, q, v: np.broadcast_to([5.0, 1.0], v.shape),
-    "a constant law": control.Law(lambda t, q, v: [5.0, 1.0]),
-    "a law": control.Law(lambda t, q, v: [-0.5 * rate for rate in v]),
-    "a table": control.TorqueTable([0, 1], [[5.0, 0.0], [5.0, 0.0]]),
-    "a sum": control.GravityCompensation() + control.Law(lambda t, q, v: [q[0], 0.0]),
-    "a limited law": control.Saturated(control.Law(lambda t, q, v: [5.0 * q[0], 0.0]), 1.0),
+    "a constant law": laws.Law(lambda t, q, v: [5.0, 1.0]),
+    "a law": laws.Law(lambda t, q, v: [-0.5 * rate for rate in v]),
+    "a table": laws.TorqueTable([0, 1], [[5.0, 0.0], [5.0, 0.0]]),
+    "a sum": laws.GravityCompensation() + laws.Law(lambda t, q, v: [q[0], 0.0]),
+    "a limited law": laws.Saturated(laws.Law(lambda t, q, v: [5.0 * q[0], 0.0]), 1.0),
 }
 
 
@@ -51,8 +51,8 @@ def test_forces_of_motors_alone_are_not(backend, way):
     """Exact zeros count as none, however the law writes them, and the others act as they are."""
     forces = {
         "function": lambda t, q, v: np.stack([0.0 * v[..., 0], -v[..., 1]], axis=-1),
-        "law": control.Law(lambda t, q, v: [0.0 * q[0], -1.0 * v[1]]),
-        "minus zero": control.Law(lambda t, q, v: [-0.0, -1.0 * v[1]]),
+        "law": laws.Law(lambda t, q, v: [0.0 * q[0], -1.0 * v[1]]),
+        "minus zero": laws.Law(lambda t, q, v: [-0.0, -1.0 * v[1]]),
     }
     ends = [kt.simulate(acrobot(backend), time=0.3, controller=c, output=3, **way).v[-1] for c in forces.values()]
     assert np.allclose(ends[0], ends[1], rtol=1e-6)
@@ -91,7 +91,7 @@ def test_a_floating_base_is_pushed_by_no_controller(backend):
         b.body("leg", "trunk", kt.Prismatic("z"), mass=0.5, inertia=(0.01, 0.01, 0.001))
         return b.build().with_backend(backend)
 
-    lift = control.Law(lambda t, q, v: [0.0, 0.0, 0.0, 0.0, 0.0, 4.5 * 9.81, 0.5 * 9.81])
+    lift = laws.Law(lambda t, q, v: [0.0, 0.0, 0.0, 0.0, 0.0, 4.5 * 9.81, 0.5 * 9.81])
     with pytest.raises(kt.SimulationError, match="'trunk_joint', which has no motor"):
         kt.simulate(made(), time=0.2, controller=lift)
     high = [0, 0, 0, 1, 0, 0, 2, 0]
@@ -109,5 +109,5 @@ def test_a_passive_joint_of_a_loop_is_refused_too(backend):
     tau = np.zeros(robot.nv)
     tau[idle[0]] = 1.0
     with pytest.raises(kt.SimulationError, match="has no motor") as caught:
-        kt.simulate(robot, q, time=0.1, controller=control.Law(lambda t, q, v: tau.tolist()))
+        kt.simulate(robot, q, time=0.1, controller=laws.Law(lambda t, q, v: tau.tolist()))
     assert caught.value.joint == robot.model.joints[idle[0]].name

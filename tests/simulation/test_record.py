@@ -7,10 +7,11 @@ import pytest
 
 import kinetree as kt
 from helpers.robots import arm, floating_pair
-from kinetree.simulation import control, trajectories
-from kinetree.simulation.energy import NAMES
-from kinetree.simulation.ground import Ground, HuntCrossley
-from kinetree.simulation.record import FIELDS
+from kinetree.contact.ground import Ground, HuntCrossley
+from kinetree.control import laws
+from kinetree.motion import trajectories
+from kinetree.simulation.records.energy import NAMES
+from kinetree.simulation.records.record import FIELDS
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def record() -> kt.Record:
     start = robot.neutral()
     start[6] = 0.35
     ground = Ground(["trunk", "tail"], HuntCrossley(2e4, 0.5))
-    twist = control.Law(lambda t, q, v: [0.0] * 6 + [0.1 * kt.sin(9 * t), 0.0, 0.2, 0.3])
+    twist = laws.Law(lambda t, q, v: [0.0] * 6 + [0.1 * kt.sin(9 * t), 0.0, 0.2, 0.3])
     return kt.simulate(
         robot, start, time=0.5, controller=twist, ground=ground, output=101, rtol=1e-9,
         events=kt.Event(lambda t, q, v: q[6] - 0.2, name="low"),
@@ -166,7 +167,7 @@ def test_no_samples_and_one_sample():
 
 def test_a_batch_of_records(tmp_path):
     robot = arm().with_backend("compiled")
-    goal = control.PD(trajectories.Constant([0.0, 0.0, 0.0]), 1.0, 0.1)
+    goal = laws.PD(trajectories.Constant([0.0, 0.0, 0.0]), 1.0, 0.1)
     record = kt.simulate(
         robot, np.zeros((4, 3)), np.eye(4, 3), time=0.1, controller=goal, integrator="rk4", step=0.002, output=3
     )

@@ -8,9 +8,9 @@ from scipy.integrate import quad
 from scipy.spatial.transform import Rotation
 
 import kinetree as kt
-from kinetree.simulation.contact import Contact, RigidContacts, contacts_at
+from kinetree.contact.rigid_contacts import Contact, RigidContacts, contacts_at
+from kinetree.contact.surfaces import Ball, Plane, Spot, box
 from kinetree.simulation.rigid import simulate_rigid
-from kinetree.simulation.surfaces import Ball, Plane, Spot, box
 
 G = 9.81
 CORNERS = [Spot("block", (x, y, -0.2)) for x in (-0.5, 0.5) for y in (-0.3, 0.3)]

@@ -15,7 +15,8 @@ import kinetree as kt
 from helpers.robots import arm
 from judges.mujoco_judge import MujocoJudge, urdf_spec
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
-from kinetree.simulation import control, trajectories
+from kinetree.control import laws
+from kinetree.motion import trajectories
 
 
 def pendulum(backend: str = "reference", **options) -> kt.Robot:
@@ -52,7 +53,7 @@ def test_a_damped_oscillator_follows_its_closed_form():
     builder = kt.Builder("slider", gravity=(0, 0, 0))
     builder.body("cart", "base", kt.Prismatic("x"), mass=2.0)
     k, c = 50.0, 4.0
-    law = control.PD(trajectories.Constant([0.0]), k, c)
+    law = laws.PD(trajectories.Constant([0.0]), k, c)
     record = kt.simulate(builder.build(), [0.3], time=2.0, controller=law, output=21, rtol=1e-11, atol=1e-12)
     decay, w = c / 4.0, np.sqrt(k / 2.0 - (c / 4.0) ** 2)
     t = record.time
@@ -253,7 +254,7 @@ def test_a_mechanism_stepped_in_machine_code_has_the_order_and_agrees_with_the_r
     assert compiled.q[-1] == pytest.approx(written.q[-1], abs=2e-7)
     assert compiled.energy.total[-1] == pytest.approx(written.energy.total[-1], abs=1e-6)
     # where the choice of constraints is held to be bad, the general method steps in and says the same
-    monkeypatch.setattr("kinetree.simulation.steps.LEAST_QUALITY", 2.0)
+    monkeypatch.setattr("kinetree.simulation.integrators.fixed.LEAST_QUALITY", 2.0)
     general = kt.simulate(robot, q0, **options)
     assert general.q[-1] == pytest.approx(written.q[-1], abs=1e-12)
 
@@ -321,7 +322,7 @@ def test_quaternions_must_be_of_unit_length_and_loops_closed():
 @pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_a_step_too_large_is_named_with_time_and_joint(backend):
     robot = arm().with_backend(backend)
-    stiff = control.Law(lambda t, q, v: [0.0, -1e5 * v[1], 0.0])
+    stiff = laws.Law(lambda t, q, v: [0.0, -1e5 * v[1], 0.0])
     error = failing(robot=robot, v0=[0, 0.1, 0], time=1.0, controller=stiff, integrator="rk4", step=0.01)
     assert "too large" in str(error)
     assert "t = " in str(error)
@@ -386,10 +387,10 @@ def test_a_controller_that_returns_nan_or_the_wrong_length_is_named(integrator):
 @pytest.mark.parametrize("backend", ["reference", "compiled"])
 def test_a_compiled_law_that_becomes_nan_is_named_too(backend):
     robot = arm().with_backend(backend)
-    bad = control.Law(lambda t, q, v: [0.0, kt.sqrt(0.05 - t), 0.0])
+    bad = laws.Law(lambda t, q, v: [0.0, kt.sqrt(0.05 - t), 0.0])
     error = failing(robot=robot, time=0.3, controller=bad, integrator="rk4", step=0.01)
     assert error.joint == "elbow"
-    short = control.Law(lambda t, q, v: [0.0, 0.0])
+    short = laws.Law(lambda t, q, v: [0.0, 0.0])
     error = failing(robot=robot, time=0.3, controller=short, integrator="rk4", step=0.01)
     assert "2 forces" in str(error)
     assert len(error.record) >= 1
@@ -400,13 +401,13 @@ def test_a_trajectory_that_ends_too_early_stops_there_with_the_record_kept(integ
     robot = arm()
     goal = trajectories.Cycloid([0.0, 0.0, 0.0], [0.1, 0.2, 0.3], 0.2)
     step = {"step": 0.03} if integrator == "rk4" else {}
-    options = {"robot": robot, "time": 0.5, "controller": control.PD(goal, 2.0, 0.05), "integrator": integrator}
+    options = {"robot": robot, "time": 0.5, "controller": laws.PD(goal, 2.0, 0.05), "integrator": integrator}
     error = failing(**options, **step)
     assert "trajectory ends" in str(error)
     assert error.time == pytest.approx(0.2)
     assert error.joint is None  # it is about all of them
     assert error.record.time[-1] == pytest.approx(0.2)
-    held = options | {"controller": control.PD(goal.held(), 2.0, 0.05)}
+    held = options | {"controller": laws.PD(goal.held(), 2.0, 0.05)}
     assert kt.simulate(**held, **step).time[-1] == 0.5
 
 
@@ -414,10 +415,10 @@ def test_a_long_table_is_left_in_python_and_gives_the_same():
     robot = arm().with_backend("compiled")
     times = np.linspace(0.0, 0.2, 3001)
     rows = np.stack([0.1 * np.sin(20 * times), np.cos(9 * times), 0.3 * times], axis=-1)
-    table = control.TorqueTable(times, rows)
+    table = laws.TorqueTable(times, rows)
     simulator = kt.Simulator(robot, controller=table, integrator="rk4", step=0.002)
     assert simulator.law is None
-    smooth = control.Law(lambda t, q, v: [0.1 * kt.sin(20 * t), kt.cos(9 * t), 0.3 * t])
+    smooth = laws.Law(lambda t, q, v: [0.1 * kt.sin(20 * t), kt.cos(9 * t), 0.3 * t])
     a = simulator.run(time=0.2, output=2)
     b = kt.simulate(robot, time=0.2, controller=smooth, integrator="rk4", step=0.002, output=2)
     assert a.q == pytest.approx(b.q, abs=1e-6)

@@ -8,10 +8,10 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import kinetree as kt
-from kinetree.simulation.contact import Contact, contacts_at
+from kinetree.contact.rigid_contacts import Contact, contacts_at
+from kinetree.contact.slow_sliding import CREEP, FAST, STEPS_TO_SWITCH, Pace, direction_of_sliding
+from kinetree.contact.surfaces import Plane, Spot
 from kinetree.simulation.rigid import simulate_rigid
-from kinetree.simulation.slow_sliding import CREEP, FAST, STEPS_TO_SWITCH, Pace, direction_of_sliding
-from kinetree.simulation.surfaces import Plane, Spot
 
 G = 9.81
 MASS, SPIN_INERTIA, RADIUS = 1.0, 0.005, 0.1

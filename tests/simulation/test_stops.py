@@ -5,10 +5,10 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import kinetree as kt
-from kinetree.arrays import flatten, pack, split
+from kinetree.contact.ground import Firm, HuntCrossley
+from kinetree.contact.stops import JointStops
 from kinetree.engine.kernel import Kernel, trace
-from kinetree.simulation.ground import Firm, HuntCrossley
-from kinetree.simulation.stops import JointStops
+from kinetree.spatial.arrays import flatten, pack, split
 
 
 def arm():

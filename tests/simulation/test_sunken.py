@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.simulation.ground import Dusty, Firm, Ground, HuntCrossley, Plane, PseudoCoulomb
-from kinetree.simulation.sunken import find_sunken
+from kinetree.contact.ground import Dusty, Firm, Ground, HuntCrossley, Plane, PseudoCoulomb
+from kinetree.contact.start_check import find_sunken
 
 MASS, G = 4.5, 9.81
 

@@ -11,8 +11,8 @@ import kinetree as kt
 from helpers.robots import floating_pair
 from kinetree.engine.kernel import Kernel, trace
 from kinetree.errors import OptionError, ShapeError, TrajectoryError, UnknownNameError, UnsupportedError
-from kinetree.simulation import trajectories as tr
-from kinetree.simulation.jets import Jet
+from kinetree.motion import trajectories as tr
+from kinetree.spatial.taylor import Jet
 
 Q0, Q1 = np.array([0.3, -1.0, 2.0]), np.array([-0.7, 1.5, 2.5])
 KNOTS = np.array([0.0, 0.4, 1.1, 1.5, 2.2])

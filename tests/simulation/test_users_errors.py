@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.simulation import control
-from kinetree.simulation.contact import Contact
+from kinetree.contact.rigid_contacts import Contact
+from kinetree.control import laws
 from kinetree.simulation.events import Event
 
 G, LENGTH = 9.81, 0.7
@@ -169,7 +169,7 @@ def test_a_law_that_cannot_be_evaluated_is_blamed(backend, step):
 
     options = {"integrator": "rk4", "step": step} if step else {}
     for start in ([0.5], [[0.5], [0.6]]) if step else ([0.5],):
-        error = failing(pendulum(backend), start, time=1.0, controller=control.Law(broken), **options)
+        error = failing(pendulum(backend), start, time=1.0, controller=laws.Law(broken), **options)
         assert isinstance(error.__cause__, TypeError)
         assert raises_in(error, "broken")
         assert error.time == 0.0
@@ -280,7 +280,7 @@ def test_no_joint_is_blamed_for_what_is_no_joints_fault():
     assert "wanted are 2 forces" in str(short)
     for step in ({}, {"integrator": "rk4", "step": 0.01}):
         goal = kt.trajectories.Cycloid([0.0], [1.0], 0.05)
-        ended = failing(two_links(), time=0.1, controller=control.PD(goal, 10.0, 1.0), **step)
+        ended = failing(two_links(), time=0.1, controller=laws.PD(goal, 10.0, 1.0), **step)
         assert ended.joint is None
         assert ended.time == pytest.approx(0.05)
         assert "_joint" not in str(ended)

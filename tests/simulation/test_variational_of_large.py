@@ -7,13 +7,15 @@ import pytest
 
 import kinetree as kt
 from helpers.robots import random_tree
-from kinetree.algorithms.momenta import momenta
-from kinetree.arrays import split
-from kinetree.simulation import control, stops, trajectories
-from kinetree.simulation.by_kind import ByKind
-from kinetree.simulation.ground import HuntCrossley
-from kinetree.simulation.looped import Looped
-from kinetree.simulation.numeric import unrolls
+from kinetree.algorithms.joint_momenta import momenta
+from kinetree.contact import stops
+from kinetree.contact.ground import HuntCrossley
+from kinetree.control import laws
+from kinetree.motion import trajectories
+from kinetree.simulation.integrators.looped import Looped
+from kinetree.simulation.integrators.vectorised import ByKind
+from kinetree.simulation.equation import unrolls
+from kinetree.spatial.arrays import split
 
 QUIET = {"progress": False, "integrator": "variational"}
 
@@ -95,8 +97,8 @@ def test_loops_step_as_it_is_written(how):
     if how in ("law", "function"):
         robot = chain(111)
         q, v = state_of(robot)
-        law = control.PD(trajectories.Constant(np.zeros(robot.nv)), 2.0, 0.1)
-        options["controller"] = law if how == "law" else control.from_function(lambda t, q, v: law(robot, t, q, v))
+        law = laws.PD(trajectories.Constant(np.zeros(robot.nv)), 2.0, 0.1)
+        options["controller"] = law if how == "law" else laws.from_function(lambda t, q, v: law(robot, t, q, v))
     fast = kt.simulate(robot, q, v, **options)
     slow = kt.simulate(robot.with_backend("reference"), q, v, **options)
     np.testing.assert_allclose(fast.q, slow.q, atol=1e-11)

@@ -12,7 +12,7 @@ from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
 from kinetree.view import skeleton, view
 from kinetree.view.geometry import Box, Capsule, Cylinder, Ellipsoid, Facets, MeshFile, Sphere, read_visuals
 from kinetree.view.mjcf_geometry import read_geoms
-from kinetree.view.track import Poses, rotate
+from kinetree.view.motion import Poses, rotate
 from kinetree.view.triangles import triangles
 from kinetree.view.viewer import appearance, extent
 

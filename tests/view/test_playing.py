@@ -11,8 +11,8 @@ from view_models import falling_box, pendulum
 
 import kinetree as kt
 from helpers.robots import floating_pair, random_state, random_tree
+from kinetree.view.motion import FINEST, Place, Poses, Track
 from kinetree.view.player import Player
-from kinetree.view.track import FINEST, Place, Poses, Track
 
 # ------------------------------------------------------------------ where bodies are
 

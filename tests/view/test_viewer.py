@@ -12,9 +12,9 @@ import kinetree as kt
 from helpers.robots import arm, floating_pair, gripper
 from kinetree import view
 from kinetree.view import Viewer, play
+from kinetree.view.motion import Poses
 from kinetree.view.scene import ground_height, plane_normal
 from kinetree.view.sliders import coordinates, from_sliders, to_sliders
-from kinetree.view.track import Poses
 
 
 @pytest.fixture

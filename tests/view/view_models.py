@@ -3,8 +3,8 @@
 from functools import cache
 
 import kinetree as kt
-from kinetree.simulation.ground import Firm, Ground
-from kinetree.simulation.surfaces import Spot
+from kinetree.contact.ground import Firm, Ground
+from kinetree.contact.surfaces import Spot
 
 
 def pendulum() -> kt.Robot:

@@ -25,12 +25,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import as_array, pack, split
 from ..errors import ShapeError, SingularError, UnknownNameError, UnsupportedError
-from ..model.modules import Modules
+from ..model.denoc_modules import Modules
 from ..model.tree import BASE, Model
+from ..spatial.arrays import as_array, pack, split
 from . import kinematics
-from .block_matrix import Axis, BlockMatrix
+from .denoc_blocks import Axis, BlockMatrix
 from .passes import positions, rates
 
 Array = np.ndarray

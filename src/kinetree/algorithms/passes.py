@@ -4,7 +4,7 @@ An *outward* step makes a body's quantities from its parent's; an *inward* step 
 a body hands to its parent; *each* looks at every body by itself.  The recursions are
 written as such steps, so that they can be unrolled body by body (as here) or traced once
 per kind of body and looped over: a tree with a ``walk`` of its own does the walking itself
-(:mod:`kinetree.rolled`), and what the steps return then stays inside it.
+(:mod:`kinetree.run.large_trees.tree`), and what the steps return then stays inside it.
 """
 
 from __future__ import annotations

@@ -27,9 +27,9 @@ from pkgutil import iter_modules
 import numpy as np
 
 from ..errors import UnknownNameError
-from ..load import load as load_file
 from ..model.tree import Model
-from ..robot import Robot
+from ..robot.load import load as load_file
+from ..robot.robot import Robot
 from .chain import four_bar_chain, four_bar_chain_leaning
 from .mechanisms import SYSTEMS
 from .study import Fact, Outcome, Result, Study

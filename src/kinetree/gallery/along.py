@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ..robot import Robot
+from ..robot.robot import Robot
 from . import load, motion
 from .system import Motion, States
 

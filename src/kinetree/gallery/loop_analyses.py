@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..mechanism import Mechanism
 from ..model.tree import BASE
-from ..simulation.record import Record
+from ..robot.mechanism import Mechanism
+from ..simulation.records.record import Record
 from ..simulation.simulate import simulate
 from . import load, start
 from .along import NINE_POINTS, Along

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..simulation.jets import value_of
 from ..spatial.scalar import Scalar, arctan2, cos, sin, sqrt
+from ..spatial.taylor import value_of
 
 
 class Point(NamedTuple):

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import control
+from ..contact.ground import Ground, HuntCrossley, PseudoCoulomb, whole_body
+from ..contact.surfaces import Plane
+from ..control.base import critical_damping, driven_joints
 from ..errors import OptionError, ShapeError, StateError, UnknownNameError
-from ..mechanism import Mechanism
-from ..robot import Robot
-from ..simulation import control, trajectories
-from ..simulation.controller import critical_damping, driven_joints
-from ..simulation.ground import Ground, HuntCrossley, PseudoCoulomb, whole_body
-from ..simulation.surfaces import Plane
+from ..motion import trajectories
+from ..robot.mechanism import Mechanism
+from ..robot.robot import Robot
 
 Array = np.ndarray
 Given = Sequence[float] | Mapping[str, Any] | str | None

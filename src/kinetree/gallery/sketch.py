@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model.tree import BASE
-from ..robot import Robot
+from ..robot.robot import Robot
 from .style import COLOURS, WIDTH, line
 
 if TYPE_CHECKING:

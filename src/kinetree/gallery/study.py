@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.table import Table as RichTable
 
-    from ..simulation.record import Record
+    from ..simulation.records.record import Record
 
 RELATIONS = ("=", "<", ">")
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from ..errors import OptionError, UnknownNameError
 from ..model.tree import Joint, Model
-from ..simulation.jets import Jet, as_jet
 from ..spatial.scalar import Scalar
+from ..spatial.taylor import Jet, as_jet
 
 Array = np.ndarray
 

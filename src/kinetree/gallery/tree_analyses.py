@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..model.tree import Joint
-from ..robot import Robot
-from ..simulation.record import Record
+from ..robot.robot import Robot
+from ..simulation.records.record import Record
 from ..simulation.simulate import simulate
 from . import load, start
 from .along import Along

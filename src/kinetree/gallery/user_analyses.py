@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ..control.base import driven_joints, tracking_error
 from ..errors import ClosureError
-from ..mechanism import Mechanism
-from ..robot import Robot
-from ..simulation.controller import driven_joints, tracking_error
-from ..simulation.plotting import panels
-from ..simulation.record import Record
+from ..motion.trajectory import Trajectory
+from ..robot.mechanism import Mechanism
+from ..robot.robot import Robot
+from ..simulation.records.plot import panels
+from ..simulation.records.record import Record
 from ..simulation.simulate import simulate
-from ..simulation.trajectory import Trajectory
 from .study import Fact, Outcome
 from .style import Curve, Curves, Panel
 from .system import States

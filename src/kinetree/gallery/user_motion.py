@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ..control.base import driven_joints
 from ..errors import FileFormatError, KinetreeError, OptionError, UnknownNameError
-from ..mechanism import Mechanism
 from ..model.formats.yaml import Items, Node, NodeReader, Scalar, Table
-from ..robot import Robot
-from ..simulation import trajectories
-from ..simulation.controller import driven_joints
+from ..motion import trajectories
+from ..robot.mechanism import Mechanism
+from ..robot.robot import Robot
 from . import setup
 from .system import States
 from .user_analyses import Closed

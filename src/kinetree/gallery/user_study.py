@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
+from ..contact.stops import JointStops
+from ..contact.surfaces import Spot
 from ..errors import FileFormatError, MissingFileError, UnknownNameError
-from ..load import load
 from ..model.formats import yaml
 from ..model.formats.source import Source
 from ..model.formats.yaml import Node, Scalar, Table
-from ..robot import Robot
-from ..simulation import trajectories
-from ..simulation.integrators import INTEGRATORS
-from ..simulation.plotting import PANELS
-from ..simulation.stops import JointStops
-from ..simulation.surfaces import Spot
+from ..motion import trajectories
+from ..robot.load import load
+from ..robot.robot import Robot
+from ..simulation.integrators.methods import INTEGRATORS
+from ..simulation.records.plot import PANELS
 from . import setup
 from .study import Study
 from .user_analyses import Plan

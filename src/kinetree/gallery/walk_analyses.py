@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..arrays import pack, split
-from ..simulation import control
-from ..simulation.ground import Ground, from_source
-from ..simulation.record import Record
+from .. import control
+from ..contact.ground import Ground, from_source
+from ..simulation.records.record import Record
 from ..simulation.simulate import simulate
+from ..spatial.arrays import pack, split
 from .report import columns
 from .sketch import Sketch
 from .study import Fact, Outcome

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..mechanism import ConstraintForces, Mechanism
 from ..robot import Robot
-from ..wrenches import Wrenches
+from ..robot.mechanism import ConstraintForces, Mechanism
+from ..robot.platform import Platform
+from ..run.wrenches import Wrenches
 from .mobility import Mobility
-from .platform import Platform
 
 class LoopMethods:
     @property

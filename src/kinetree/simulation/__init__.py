@@ -2,12 +2,16 @@
 
 from typing import TYPE_CHECKING
 
-from . import contact, control, ground, impact, legs, stops, trajectories, walking
-from .energy import Energies
+from .. import contact, control
+from ..contact import ground, impact, stops
+from ..motion import trajectories
+from ..motion.inverse_kinematics import inverse_kinematics
+from ..motion.walking import gaits as walking
+from ..motion.walking import legs
 from .events import Event, Occurrence
-from .integrators import INTEGRATORS
-from .inverse_kinematics import inverse_kinematics
-from .record import Record
+from .integrators.methods import INTEGRATORS
+from .records.energy import Energies
+from .records.record import Record
 from .simulate import Simulator, simulate
 
 if TYPE_CHECKING:
@@ -20,7 +24,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Rigid contact is imported when it is asked for: it brings SciPy's integrators with it."""
+    """Import rigid contact when it is asked for: it brings SciPy's integrators with it."""
     if name == "simulate_rigid":
         from .rigid import simulate_rigid
 

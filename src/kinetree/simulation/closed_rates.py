@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..algorithms import closed_chain, kinematics
-from ..mechanism import LEAST_QUALITY
+from ..algorithms import constrained, kinematics
+from ..robot.mechanism import LEAST_QUALITY
 from ..spatial import Scalar
-from .closing import MOST_ROWS
-from .equation import Scalars
-from .numeric import Array, Equation, State, unit_quaternions
+from .equation import Array, Equation, State, unit_quaternions
+from .projection import MOST_ROWS
+from .system import Scalars
 
 Rates = Callable[[float, Array, Array, Array], State]
 """(t, q, v, z) to the rates of q, v and z."""
@@ -32,7 +32,7 @@ def rates_of(equation: Equation) -> Rates:
         system = equation.with_numbers(p)
         unit, length = unit_quaternions(tree, q)
         acting = system.acting(t[0], unit, v, z, tau or None)
-        a, _, quality, _ = closed_chain.forward_dynamics(tree, unit, v, acting.total, tree.gravity, acting.loads, rows)
+        a, _, quality, _ = constrained.forward_dynamics(tree, unit, v, acting.total, tree.gravity, acting.loads, rows)
         moving = kinematics.configuration_rate(tree, unit, v)
         q_rate = [r if s is None else r * s for r, s in zip(moving, length, strict=True)]
         return [*q_rate, *a, *acting.z_rate, *(system.powers(unit, v, acting) if system.works else []), quality]

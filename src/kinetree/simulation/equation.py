@@ -1,261 +1,356 @@
-"""The equation of motion of a robot with everything that acts on it, over any scalar.
-
-The state is (q, v, z).  ``z`` holds, in this order, the states of the controller (the
-integral of a PID, say), those of every force element, and three works done on the robot:
-by the actuators, by joint friction and by the force elements.  Integrating the works
-beside the motion is what the sources do (000 appendix C, eq. C.2-C.3), so that
-
-    kinetic + potential - actuators - friction - ground = constant
-
-can be checked as sharply as the integrator computes.
-"""
+"""The equation of motion on arrays: for one state or a batch, as machine code or as it is written."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms import energy
-from ..catalogue import find
-from ..errors import ShapeError
+from ..algorithms import kinematics
+from ..control.motors import refuse_motorless
+from ..control.of_loops import look_at
+from ..errors import KinetreeError
 from ..model.tree import Model
-from ..robot import Robot
-from ..spatial import Force, Scalar, sqrt
-from .fault import blaming
-from .motors import motorless, refuse_motorless
-from .varied import varied_tree
+from ..robot.mechanism import Mechanism
+from ..run.compiler import LARGEST_UNROLLED
+from ..run.program import Program, can_compile, has_machine_code
+from ..spatial import Scalar, sqrt
+from ..spatial.arrays import split
+from .failure import Fault, blaming
+from .system import WORKS, Acting, Scalars, System
 
-Scalars = Sequence[Scalar]
-Loads = list[Force | None]
+if TYPE_CHECKING:
+    from .integrators.fixed import Steps
 
-WORKS = ("actuators", "friction", "ground")
-"""What does work on the robot, in the order of the last entries of z."""
+Array = np.ndarray
+State = tuple[Array, Array, Array]
 
+NOTHING = np.zeros(0)
 
-class Acting(NamedTuple):
-    """What acts on a robot at one instant."""
+LONGEST_AROUND_LOOPS = 100_000
+"""Operations up to which controller and force elements of a large tree become straight-line code beside its loops.
 
-    tau: list[Scalar]
-    """Of the actuators."""
+Some seconds of compiling at most, which a hundred evaluations in plain Python would take, too.
+"""
 
-    friction: list[Scalar]
-    """Of the joints' friction, against the motion."""
+STAGES = np.linspace(0.0, 1.0, 21)
+"""Parts of a step at which one looks for why it failed: all stages of all formulas are near one of them."""
 
-    pushed: list[Scalar]
-    """Joint forces of the force elements, such as stops."""
-
-    loads: Loads
-    """Wrenches of the force elements on the bodies, in body coordinates."""
-
-    z_rate: list[Scalar]
-    """Rates of the controller's and the elements' states."""
-
-    @property
-    def total(self) -> list[Scalar]:
-        """All joint forces together."""
-        return [t + f + p for t, f, p in zip(self.tau, self.friction, self.pushed, strict=True)]
+JUST_AHEAD = (0.0, 1e-12, 1e-9, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+"""How far ahead (s) one looks for why an integrator could not go on."""
 
 
-def friction_force(tree: Model, v: Scalars, speed: float) -> list[Scalar]:
-    """Joint friction as it acts on the robot, smooth enough to integrate.
+class Observed(NamedTuple):
+    """What a record shows beside the state, all (..., n)."""
 
-    Viscous as in the model; Coulomb friction is ``friction v / sqrt(v^2 + speed^2)``, which
-    has all derivatives, 71 % of its full size at ``speed`` and 99.5 % at ten times that.
-    """
-    damping, coulomb = tree.effective_friction
-    force: list[Scalar] = []
-    for d, c, rate in zip(damping.tolist(), coulomb.tolist(), v, strict=True):
-        f: Scalar = 0.0
-        if d:
-            f = f - d * rate
-        if c:
-            f = f - c * rate / sqrt(rate * rate + speed * speed)
-        force.append(f)
-    return force
+    a: Array
+    tau: Array
+    friction: Array
+    contact_forces: Array
+    constraint_forces: Array
+    kinetic: Array
+    potential: Array
 
 
-@dataclass(frozen=True)
-class System:
-    """A robot, its controller and the force elements around it.
+def unit_quaternions(tree: Model, q: Scalars) -> tuple[list[Scalar], list[Scalar | None]]:
+    """A configuration with quaternions of unit length, and what each coordinate was divided by, if it was."""
+    unit: list[Scalar] = list(q)
+    length: list[Scalar | None] = [None] * len(q)
+    for joint in tree.joints:
+        if joint.kind.quaternion is not None and not joint.mimic:
+            first = joint.q_slice.start
+            where = range(first + joint.kind.quaternion.start, first + joint.kind.quaternion.stop)
+            norm = sqrt(sum((q[k] * q[k] for k in where), 0.0))
+            for k in where:
+                unit[k], length[k] = q[k] / norm, norm
+    return unit, length
+
+
+class Equation:
+    """A system's laws on arrays.
 
     Parameters
     ----------
-    robot : Robot
-    controller : controller or None
-        See :mod:`kinetree.simulation.control`; None lets the robot go.
-    elements : tuple of force elements
-        Ground, stops, springs: see :mod:`kinetree.simulation.ground`.
-    friction : bool
-        Whether the joints' damping and friction act.
-    friction_speed : float
-        Where smooth Coulomb friction reaches 71 % of its size.
-    works : bool
-        Whether the works are integrated beside the motion.
-    varied : mapping of str to ndarray
-        Numbers of the robot that vary over a batch, see :mod:`kinetree.simulation.varied`.
-    model : Model, optional
-        The mechanism with other scalars put in.
+    system : System
+    function : callable, optional
+        A controller ``f(t, q, v) -> tau`` in plain Python, asked outside of the machine code.
+    threads : int
+        For batches.
     """
 
-    robot: Robot
-    controller: Any = None
-    elements: tuple[Any, ...] = ()
-    friction: bool = True
-    friction_speed: float = 1e-2
-    works: bool = True
-    varied: Mapping[str, np.ndarray] = field(default_factory=dict)
-    model: Model | None = None
+    def __init__(self, system: System, function: Callable[..., Any] | None = None, threads: int = 1) -> None:
+        self.system, self.function, self.threads = system, function, threads
+        self.robot, self.tree = system.robot, system.tree
+        self.compiled = can_compile(self.robot)
+        self.large = not unrolls(self.robot) and not self.tree.loops
+        self.by_robot = bool(self.tree.loops) or self.large
+        self.motorless = np.array(list(system.motorless), dtype=int)
+        self.n_calls = 0
+        self.n_prepared = 0
+        """How many of these were answered with constraints chosen beforehand, see :mod:`.closed_rates`."""
+        self.rows: tuple[int, ...] | None = None
+        """Independent constraints of a mechanism, where its steps become machine code; see :meth:`prepare`."""
+
+    # ------------------------------------------------------------------ parameters
+
+    @cached_property
+    def numbers(self) -> Array:
+        """All parameters one after the other, (..., n)."""
+        values = list(self.system.parameters.values())
+        if not values:
+            return NOTHING
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in values))
+        return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in values], axis=-1)
+
+    def with_numbers(self, p: Scalars) -> System:
+        """The system with parameters of any scalar put in."""
+        named: dict[str, Scalars] = {}
+        first = 0
+        for name, value in self.system.parameters.items():
+            named[name] = p[first : first + value.shape[-1]]
+            first += value.shape[-1]
+        return self.system.with_parameters(named)
+
+    def program(self, name: str, law: Callable[..., list[Any]], beside_loops: bool = False, **lengths: int) -> Program:
+        """A law of the usual vectors (t, q, v, z, p, tau) and of further ones, on arrays.
+
+        Large trees move in loops of machine code; a law ``beside_loops`` leaves that motion aside and can be
+        straight-line code even then, if it is not too long.
+        """
+        tree, system = self.tree, self.system
+        usual = {"t": 1, "q": tree.nq, "v": tree.nv, "z": system.nz, "p": self.numbers.shape[-1]}
+        given = {"tau": tree.nv} if self.function is not None else {"tau": 0}
+        title, sizes = f"{name} of {self.robot.name!r}", usual | given | lengths
+        if self.large and beside_loops:
+            return Program(title, law, sizes, has_machine_code(self.robot), LONGEST_AROUND_LOOPS, self.robot.cpu)
+        return Program(title, law, sizes, self.compiled, cpu=self.robot.cpu)
+
+    # ------------------------------------------------------------------ rates
+
+    @cached_property
+    def _rate(self) -> Program:
+        """q, v, z to their rates; quaternions may be of any length, which the rate is proportional to."""
+
+        def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
+            system = self.with_numbers(p)
+            unit, length = unit_quaternions(self.tree, q)
+            a, z_rate = system.rate(t[0], unit, v, z, tau or None)
+            moving = kinematics.configuration_rate(self.tree, unit, v)
+            return [r if s is None else r * s for r, s in zip(moving, length, strict=True)] + a + z_rate
+
+        return self.program("rates", law)
+
+    @cached_property
+    def _forces(self) -> Program:
+        """For robots whose accelerations are found by their own method: what acts on them."""
+
+        def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
+            system = self.with_numbers(p)
+            acting = system.acting(t[0], q, v, z, tau or None)
+            powers = system.powers(q, v, acting) if system.works else []
+            six = [x for f in acting.loads for x in (f if f is not None else (0.0,) * 6)] if system.elements else []
+            return acting.total + six + acting.z_rate + powers
+
+        return self.program("forces", law, beside_loops=True)
+
+    def rates(self, t: float, q: Array, v: Array, z: Array) -> State:
+        """Rates of q, v and z; of quaternions in proportion to their length."""
+        self.n_calls += 1
+        try:
+            if self.by_robot:
+                return self._rates_by_robot(t, q, v, z)
+            out = self._rate(self._named(t, q, v, z), self.threads)
+        except Fault as fault:
+            fault.time = t if np.isnan(fault.time) else fault.time
+            raise
+        nq, nv = self.tree.nq, self.tree.nv
+        return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv :]
+
+    def accelerations(self, t: float, q: Array, v: Array, z: Array) -> tuple[Array, Array]:
+        """Rates of v and z."""
+        _, a, z_rate = self.rates(t, q, v, z)
+        return a, z_rate
+
+    def _rates_by_robot(self, t: float, q: Array, v: Array, z: Array) -> State:
+        unit = self.robot.normalize(q)
+        tau, loads, z_rate = self.forces(self._named(t, unit, v, z))
+        a = self._accelerate(unit, v, tau, loads)
+        moving = self.robot.configuration_rate(unit, v) * _lengths(self.robot, q)
+        return moving, a, z_rate
+
+    def forces(self, given: Mapping[str, Array]) -> tuple[Array, Array | None, Array]:
+        """Joint forces, wrenches on the bodies (..., bodies, 6) if there are force elements, rates of z."""
+        found, nv, nb = self._forces(given), self.tree.nv, len(self.tree.bodies)
+        if not self.system.elements:
+            return found[..., :nv], None, found[..., nv:]
+        loads = found[..., nv : nv + 6 * nb].reshape(*found.shape[:-1], nb, 6)
+        return found[..., :nv], loads, found[..., nv + 6 * nb :]
+
+    def _named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
+        return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers, **self.asked(t, q, v)}
+
+    def asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:
+        """What a controller in plain Python says, by name; nothing if there is none."""
+        return {} if self.function is None else {"tau": self.ask(t, q, v)}
+
+    def ask(self, t: float, q: Array, v: Array) -> Array:
+        """What a controller in plain Python answers, checked."""
+        assert self.function is not None
+        with blaming("the controller", t):
+            answer = self.function(t, np.array(self.robot.normalize(q)), v.copy())  # whatever it does to them
+        try:
+            if answer is None:
+                raise TypeError
+            tau = np.asarray(answer, dtype=float)
+        except (TypeError, ValueError):
+            raise Fault(f"the controller returned {answer!r}, which is no array of numbers", t) from None
+        if tau.shape[-1:] != (self.tree.nv,):
+            shown = ", ".join(self.robot.v_names[:4]) + (", ..." if self.tree.nv > 4 else "")
+            wanted = f"{self.tree.nv} forces, one per degree of freedom ({shown})"
+            raise Fault(f"the controller returned an array of shape {tau.shape}; wanted are {wanted}", t)
+        if v.ndim == 1 and tau.ndim > 1:
+            raise Fault(f"the controller returned an array of shape {tau.shape} for one state", t)
+        lost = ~np.isfinite(tau) & np.isfinite(v).all(axis=-1, keepdims=True)
+        if v.ndim == 1 and lost.any():
+            name = self.robot.v_names[int(np.argmax(lost))]
+            raise Fault(f"the controller returned {tau[np.argmax(lost)]} for joint {name!r}", t, name)
+        if self.motorless.size and np.any(tau[..., self.motorless]):
+            refuse_motorless(self.system.motorless, split(tau), t)
+        return tau
+
+    def lost_control(self, times: Array, q: Array, v: Array, z: Array) -> Fault | None:
+        """What to say if a controller's law is no number at one of some times and states (T, n)."""
+        if self.function is not None or self.system.controller is None:
+            return None  # a function's answers are checked when they are given
+        try:
+            forces = self.observe(times, q, v, z).tau
+        except KinetreeError:
+            return None
+        for t, tau in zip(times.tolist(), forces, strict=True):
+            lost = ~np.isfinite(tau)
+            if lost.any():
+                name = self.robot.v_names[int(np.argmax(lost))]
+                return Fault(f"the controller returned {tau[lost][0]} for joint {name!r}", t, name)
+        return None
+
+    def lost_control_within(self, t: float, state: State, end: float) -> Fault | None:
+        """The same in a step that failed: about where its stages were, and at their times where it began."""
+        later = (end - t) * STAGES
+        standing = (np.repeat(x[None], len(later), axis=0) for x in state)
+        return self._lost_control_ahead(t, state, later) or self.lost_control(t + later, *standing)
+
+    def lost_control_after(self, t: float, state: State, end: float) -> Fault | None:
+        """The same where an integrator has come to a stand: there and just ahead, as the motion goes on."""
+        return self._lost_control_ahead(t, state, np.minimum(JUST_AHEAD, end - t))
+
+    def _lost_control_ahead(self, t: float, state: State, ahead: Array) -> Fault | None:
+        q, v, z = (np.repeat(x[None], len(ahead), axis=0) for x in state)
+        if not (np.isfinite(q).all() and np.isfinite(v).all()):
+            return None
+        return self.lost_control(t + ahead, self.robot.integrate(q, ahead[:, None] * v), v, z)
+
+    # ------------------------------------------------------------------ whole steps
+
+    @cached_property
+    def steps(self) -> Steps:
+        """Steps of fixed length."""
+        from .integrators.fixed import Steps
+
+        return Steps(self)
 
     @property
-    def tree(self) -> Model:
-        """The mechanism as plain data."""
-        return self.model or self.robot.model
+    def traceable(self) -> bool:
+        """Whether controller, ground and robot all become machine code together."""
+        return self.compiled and self.function is None and (not self.by_robot or bool(self.rows))
 
-    @cached_property
-    def parts(self) -> list[Any]:
-        """Everything that may have states and parameters."""
-        return ([] if self.controller is None else [self.controller]) + list(self.elements)
-
-    @cached_property
-    def initial_states(self) -> list[np.ndarray]:
-        """The states that each part begins with."""
-        return [_states(part, self.tree) for part in self.parts]
-
-    @cached_property
-    def slices(self) -> list[slice]:
-        """Where each part's states are in z."""
-        ends = np.cumsum([0] + [len(s) for s in self.initial_states])
-        return [slice(int(a), int(b)) for a, b in pairwise(ends)]
-
-    @cached_property
-    def nz(self) -> int:
-        """Length of z."""
-        return sum(len(s) for s in self.initial_states) + (len(WORKS) if self.works else 0)
-
-    @cached_property
-    def motorless(self) -> dict[int, str]:
-        """Places in v, and joints, where a controller can do nothing."""
-        return motorless(self.robot.model)
-
-    def initial_z(self) -> np.ndarray:
-        """What z is at the beginning."""
-        return np.concatenate([*self.initial_states, np.zeros(len(WORKS) if self.works else 0)])
-
-    # ------------------------------------------------------------------ numbers that may vary over a batch
-
-    @cached_property
-    def parameters(self) -> dict[str, np.ndarray]:
-        """Numbers of all parts, each (..., n): gains, stiffnesses, ..."""
-        found: dict[str, np.ndarray] = dict(self.varied)
-        for k, part in enumerate(self.parts):
-            named = part.parameters(self.tree) if hasattr(part, "parameters") else {}
-            found |= {f"{k}.{name}": np.atleast_1d(np.asarray(value, float)) for name, value in named.items()}
-        return found
-
-    def with_parameters(self, numbers: Mapping[str, Scalars]) -> System:
-        """The same system with other numbers, of any scalar, put into its parts."""
-        if not numbers:
-            return self
-        parts = []
-        for k, part in enumerate(self.parts):
-            own = {n.partition(".")[2]: x for n, x in numbers.items() if n.partition(".")[0] == str(k)}
-            parts.append(part.with_parameters(own) if own else part)
-        first = 0 if self.controller is None else 1
-        own = {name: numbers[name] for name in self.varied}
-        made = replace(
-            self,
-            controller=parts[0] if first else None,
-            elements=tuple(parts[first:]),
-            model=varied_tree(self.robot, own) if own else None,
-        )
-        made.__dict__["initial_states"] = self.initial_states
-        made.__dict__["method"] = self.method
-        made.__dict__["motorless"] = self.motorless
-        return made
-
-    # ------------------------------------------------------------------ the law
-
-    def acting(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None) -> Acting:
-        """What acts on the robot; ``tau`` replaces what the controller would say."""
-        tree = self.tree
-        forces: list[Scalar] = [0.0] * tree.nv
-        z_rate: list[Scalar] = []
-        parts = list(zip(self.parts, self.slices, strict=True))
-        if self.controller is not None:
-            controller, where = parts.pop(0)
-            if tau is None:
-                with blaming("the controller's law", t, even_ours=False):
-                    forces, rate = controller.law(tree, t, q, v, z[where])
-                z_rate += list(rate)
-                if len(forces) != tree.nv:
-                    names = ", ".join(self.robot.v_names[:6]) + (", ..." if tree.nv > 6 else "")
-                    raise ShapeError(f"the controller returned {len(forces)} forces instead of {tree.nv} ({names})")
-                refuse_motorless(self.motorless, forces, t)
-        if tau is not None:
-            forces = list(tau)
-        loads: Loads = [None] * len(tree.bodies)
-        pushed: list[Scalar] = [0.0] * tree.nv
-        for element, where in parts:
-            with blaming(f"force element {type(element).__name__}", t, even_ours=False):
-                on_bodies, on_joints, rate = element.loads(tree, t, q, v, z[where])
-            z_rate += list(rate)
-            if on_bodies is not None:
-                loads = [_sum(a, b) for a, b in zip(loads, on_bodies, strict=True)]
-            if on_joints is not None:
-                pushed = [a + b for a, b in zip(pushed, on_joints, strict=True)]
-        friction = friction_force(tree, v, self.friction_speed) if self.friction else [0.0] * tree.nv
-        return Acting(list(forces), friction, pushed, loads, z_rate)
-
-    def powers(self, q: Scalars, v: Scalars, acting: Acting) -> list[Scalar]:
-        """Power of actuators, friction and force elements (000 eq. C.2-C.3)."""
-        none: Loads = [None] * len(acting.loads)
-        pairs = ((acting.tau, none), (acting.friction, none), (acting.pushed, acting.loads))
-        return [energy.power(self.tree, q, v, tau, loads) for tau, loads in pairs]
-
-    def rate(
-        self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None
-    ) -> tuple[list[Scalar], list[Scalar]]:
-        """Accelerations and the rate of z."""
-        acting = self.acting(t, q, v, z, tau)
-        a = find("forward_dynamics").function(self.tree, q, v, acting.total, acting.loads, method=self.method)
-        return a, acting.z_rate + (self.powers(q, v, acting) if self.works else [])
-
-    @cached_property
-    def method(self) -> str:
-        """How accelerations are found: massless followers only have a motion when held to their leaders."""
+    def prepare(self, q: Array) -> None:
+        """Find out at a closed configuration which of a mechanism's constraints are independent."""
         robot = self.robot
-        robot._check_pivots()
-        if robot.model.has_followers and robot._singular_joint(robot.model.independent) is not None:
-            return "composite_body"
-        return "articulated_body"
+        if isinstance(robot, Mechanism) and self.rows is None and unrolls(robot):
+            solid = robot.tree._singular_joint(robot.tree.model) is None
+            self.rows = robot._known(np.asarray(q)).rows if solid else ()
+        if isinstance(robot, Mechanism) and self.system.controller is not None:
+            look_at(robot, np.asarray(q))  # then it makes the same choice
 
-    def energies(self, q: Scalars, v: Scalars) -> list[Scalar]:
-        """Kinetic and potential energy."""
-        tree = self.tree
-        return [energy.kinetic_energy(tree, q, v), energy.potential_energy(tree, q, tree.gravity)]
+    def parts(self, x: Scalars) -> tuple[Scalars, Scalars, Scalars]:
+        """q, v and z out of one list."""
+        nq, nv = self.tree.nq, self.tree.nv
+        return x[:nq], x[nq : nq + nv], x[nq + nv : nq + nv + self.system.nz]
 
-    def contact_forces(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar]:
-        """Of all contact points of all elements, along world axes, three numbers each."""
-        found: list[Scalar] = []
-        first = len(self.parts) - len(self.elements)
-        for element, where in zip(self.elements, self.slices[first:], strict=True):
-            if hasattr(element, "contact_forces"):
-                for force in element.contact_forces(self.tree, t, q, v, z[where]):
-                    found += list(force)
-        return found
+    # ------------------------------------------------------------------ for the record
+
+    @cached_property
+    def _observe(self) -> Program:
+        def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
+            system = self.with_numbers(p)
+            acting: Acting = system.acting(t[0], q, v, z, tau or None)
+            energies = [] if self.large else system.energies(q, v)
+            return acting.tau + acting.friction + energies + system.contact_forces(t[0], q, v, z)
+
+        return self.program("observation", law, beside_loops=True)
+
+    def observe(self, t: Array, q: Array, v: Array, z: Array, forgiving: bool = False) -> Observed:
+        """Forces and energies at many times: t is (T,), the others (T, ..., n).
+
+        Where a controller in plain Python fails its forces are NaN if that is to be forgiven.
+        """
+        nv = self.tree.nv
+        times = t.reshape(-1, *(1,) * (q.ndim - 1))
+        tau: dict[str, Array] = {}
+        if self.function is not None:
+            rows = [self._ask_again(float(s), a, b, forgiving) for s, a, b in zip(t, q, v, strict=True)]
+            tau = {"tau": np.broadcast_to(np.array(rows), v.shape) if rows else np.zeros_like(v)}
+        given = {"t": times, "q": q, "v": v, "z": z, "p": self.numbers}
+        seen = self._observe(given | tau)
+        constraint = np.zeros((*q.shape[:-1], 0))
+        if self.by_robot:
+            a, constraint = self._observe_by_robot(given | tau)
+        else:
+            a = self._rate(given | tau)[..., self.tree.nq : self.tree.nq + nv]
+        tau_seen, friction, rest = seen[..., :nv], seen[..., nv : 2 * nv], seen[..., 2 * nv :]
+        if self.large:
+            return Observed(a, tau_seen, friction, rest, constraint, *self._energies_by_robot(q, v))
+        return Observed(a, tau_seen, friction, rest[..., 2:], constraint, rest[..., 0], rest[..., 1])
+
+    def _energies_by_robot(self, q: Array, v: Array) -> tuple[Array, Array]:
+        return self.robot.kinetic_energy(q, v), self.robot.potential_energy(q)
+
+    def _ask_again(self, t: float, q: Array, v: Array, forgiving: bool) -> Array:
+        try:
+            return np.broadcast_to(self.ask(t, q, v), v.shape)
+        except Fault:
+            if not forgiving:
+                raise
+            return np.full_like(v, np.nan)
+
+    def _observe_by_robot(self, given: Mapping[str, Array]) -> tuple[Array, Array]:
+        q, v = given["q"], given["v"]
+        tau, loads, _ = self.forces(given)
+        a = self._accelerate(q, v, tau, loads)
+        if isinstance(self.robot, Mechanism):
+            return a, self.robot.multipliers(q, v, tau, loads)
+        return a, np.zeros((*q.shape[:-1], 0))
+
+    def _accelerate(self, q: Array, v: Array, tau: Array, loads: Array | None) -> Array:
+        if isinstance(self.robot, Mechanism):  # stages of an integrator are off closure by their error
+            return self.robot.forward_dynamics(q, v, tau, loads, tolerance=np.inf, threads=self.threads)
+        return self.robot.forward_dynamics(q, v, tau, loads, threads=self.threads)
+
+    @property
+    def n_works(self) -> int:
+        """How many of the last entries of z are works."""
+        return len(WORKS) if self.system.works else 0
 
 
-def _states(part: Any, tree: Model) -> np.ndarray:
-    begin: Callable[[Model], Any] | None = getattr(part, "initial_states", None)
-    return np.zeros(0) if begin is None else np.atleast_1d(np.asarray(begin(tree), float))
+def unrolls(robot: Any) -> bool:
+    """Whether a robot is small enough to become straight-line code."""
+    return len(robot.model.bodies) <= LARGEST_UNROLLED
 
 
-def _sum(a: Force | None, b: Force | None) -> Force | None:
-    if a is None or b is None:
-        return b if a is None else a
-    return a + b
+def _lengths(robot: Any, q: Array) -> Array:
+    """Of the quaternion that each coordinate belongs to, one for others."""
+    scale, places = np.ones_like(q), robot._quaternion_places
+    scale[..., places] = np.linalg.norm(q[..., places], axis=-1, keepdims=True)
+    return scale

@@ -19,21 +19,29 @@ from numpy.typing import ArrayLike
 from scipy.integrate import DOP853, RK45, Radau
 from scipy.optimize import brentq
 
+from ..contact.complementarity import NoSolutionError
+from ..contact.impact import RULES, impact
+from ..contact.rigid_contacts import Contact, ContactForces, ContactState, Mobility, RigidContacts
+from ..contact.slow_sliding import FAST, Pace, direction_of_sliding
 from ..errors import KinetreeError, KinetreeWarning, OptionError, SingularityWarning, UnknownNameError
-from ..mechanism import Mechanism
-from ..robot import Robot
-from .complementarity import NoSolutionError
-from .contact import Contact, ContactForces, ContactState, Mobility, RigidContacts
-from .equation import System
+from ..robot.mechanism import Mechanism
+from ..robot.robot import Robot
+from .arguments import (
+    check_numbers,
+    common_batch,
+    force_elements,
+    initial_state,
+    law_and_function,
+    output_times,
+    time_span,
+)
+from .equation import Equation
 from .events import Occurrence
-from .fault import Fault
-from .given import check_numbers, common_batch, force_elements, initial_state, law_and_function, output_times, time_span
-from .impact import RULES, impact
-from .numeric import Equation
+from .failure import Fault
 from .progress import Progress
-from .record import COMPLETE, Record
-from .running import known_until, make_record
-from .slow_sliding import FAST, Pace, direction_of_sliding
+from .records.record import COMPLETE, Record
+from .run import known_until, make_record
+from .system import System
 
 Array = np.ndarray
 
@@ -111,7 +119,7 @@ def simulate_rigid(
         Between events.  While something slides so slowly that the turning of its friction limits the steps of an
         explicit one, ``"radau"`` goes on in its place.
     rule : {"simultaneous", "sequential"}
-        Of impacts at several contacts, see :mod:`kinetree.simulation.impact`.
+        Of impacts at several contacts, see :mod:`kinetree.contact.impact`.
     rest_speed : float
         Blows that are nowhere faster than this (m/s) do not rebound.  A bouncing ball strikes infinitely
         often before it rests; this ends the series.
@@ -257,7 +265,7 @@ class RigidRun:
         """Forces along the contacts' axes that keep closed ones closed and sticking ones at rest, and accelerations.
 
         Where contacts are redundant, the forces of equal contacts that give way ever so little (as in
-        :mod:`kinetree.simulation.cones`): they are proportional to how far each spot would sink in, and that
+        :mod:`kinetree.contact.cones`): they are proportional to how far each spot would sink in, and that
         is a motion which the robot can make.
         """
         local = np.zeros((len(self.contacts.contacts), 3))

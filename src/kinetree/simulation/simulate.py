@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..contact.start_check import warn_sunken
 from ..errors import OptionError, UnknownNameError, UnsupportedError
-from ..robot import Robot, _check_threads
-from .batch import run_batch
-from .equation import System
-from .events import as_events
-from .given import (
+from ..robot.robot import Robot, _check_threads
+from .arguments import (
     check_integrator,
     check_numbers,
     common_batch,
@@ -25,12 +23,14 @@ from .given import (
     output_times,
     time_span,
 )
-from .integrators import ADAPTIVE, FIXED, INTEGRATORS
-from .numeric import Equation, State, unrolls
-from .record import FAILED, Record
-from .running import Numbers, Run, known_until, make_record
-from .sunken import warn_sunken
-from .varied import varied_numbers
+from .batch_parameters import varied_numbers
+from .equation import Equation, State, unrolls
+from .events import as_events
+from .integrators.methods import ADAPTIVE, FIXED, INTEGRATORS
+from .records.record import FAILED, Record
+from .run import Numbers, Run, known_until, make_record
+from .run_batch import run_batch
+from .system import System
 
 BATCH_SAMPLES = 101
 """Samples of a batch of simulations if not said otherwise."""
@@ -71,7 +71,7 @@ def simulate(
     time : float or pair of floats
         Until when, from zero; or from when until when.
     controller : controller or callable, optional
-        One of :mod:`kinetree.simulation.control`, or any function ``f(t, q, v) -> tau`` on
+        One of :mod:`kinetree.control`, or any function ``f(t, q, v) -> tau`` on
         arrays, which must depend on nothing else.
     ground : force element or sequence of them
         What pushes on the robot: ground, stops, springs.
@@ -91,7 +91,7 @@ def simulate(
         of simulations: 101 samples).
     events : Event, callable or sequence of them
         Functions ``f(t, q, v)`` whose zeros are to be found, see
-        :class:`kinetree.simulation.events.Event`; as in SciPy they may have attributes
+        :class:`kinetree.Event`; as in SciPy they may have attributes
         ``terminal`` and ``direction``.
     friction : bool
         Whether the joints' damping and friction act.

@@ -17,11 +17,11 @@ import numpy as np
 
 from .. import gallery
 from ..errors import OptionError, UnknownNameError
-from ..load import load
-from ..robot import Robot
-from ..simulation.record import Record
+from ..robot.load import load
+from ..robot.robot import Robot
+from ..simulation.records.record import Record
 from .geometry import format_of
-from .track import Track
+from .motion import Track
 from .viewer import FILM, PICTURE, PORT, Viewer
 
 __all__ = ["Track", "Viewer", "play", "view"]

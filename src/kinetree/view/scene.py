@@ -13,7 +13,7 @@ from ..model.pose import Pose
 from ..model.tree import BASE, Model
 from . import skeleton
 from .geometry import Color, Look
-from .track import Place, Poses, quaternions, rotate
+from .motion import Place, Poses, quaternions, rotate
 from .triangles import Part, triangles
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from ..errors import ClosureError
-from ..mechanism import Mechanism
 from ..model.joints.kind import random_bounds
 from ..model.tree import Joint
-from ..robot import Robot
+from ..robot.mechanism import Mechanism
+from ..robot.robot import Robot
 
 Array = np.ndarray
 

@@ -15,19 +15,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import as_array
 from ..errors import ModelWarning, OptionError, callers_level
-from ..mechanism import Mechanism
+from ..io.whole_files import beside
 from ..model.tree import BASE, Joint
-from ..robot import Robot
-from ..written import beside
-from . import geometry, shots, skeleton
+from ..robot.mechanism import Mechanism
+from ..robot.robot import Robot
+from ..spatial.arrays import as_array
+from . import capture, geometry, skeleton
 from .mjcf_geometry import read_geoms
+from .motion import Place, Poses, Track
 from .panel import Panel
 from .player import Player
 from .scene import Scene
 from .sliders import moved_closed
-from .track import Place, Poses, Track
 
 if TYPE_CHECKING:
     import viser
@@ -97,7 +97,7 @@ class Viewer:
             raise OptionError(f"q must be one configuration of {robot.nq} numbers, not an array {self.start.shape}")
         self._trails = {name: Place.of(robot.model, name) for name in trails}
         self._lock = threading.RLock()
-        self._camera: shots.Camera | None = None
+        self._camera: capture.Camera | None = None
         self._closed = threading.Event()
         size = extent(robot, Poses.of(robot.model, self.start))
         looks, problems = appearance(robot, size, file, package_dirs)
@@ -301,12 +301,12 @@ class Viewer:
         ndarray (height, width, 3)
             Bytes of red, green and blue.
         """
-        pixels = shots.check_size(size)
-        target = None if path is None else shots.check_path(path, shots.PICTURES, "pictures")
+        pixels = capture.check_size(size)
+        target = None if path is None else capture.check_path(path, capture.PICTURES, "pictures")
         camera = self.camera()
         image = camera.page(pixels) if panel else camera.picture(pixels)
         if target is not None:
-            shots.write_picture(target, image)
+            capture.write_picture(target, image)
         return image
 
     def video(
@@ -341,24 +341,24 @@ class Viewer:
         from rich.progress import track
 
         player = self._need_player()
-        pixels = shots.check_size(size, even=True)
-        target = shots.check_path(path, shots.FILMS, "films")
+        pixels = capture.check_size(size, even=True)
+        target = capture.check_path(path, capture.FILMS, "films")
         for name, value in (("fps", fps), ("speed", speed)):
             if not 0.0 < value < np.inf:
                 raise OptionError(f"{name} must be a positive number, not {value!r}")
         times = np.arange(player.begin, player.end + 1e-9 * (player.end - player.begin), speed / fps)
         player.pause()
         camera = self.camera()
-        with beside(target) as written, shots.Film(written, fps, pixels) as film:
+        with beside(target) as written, capture.Film(written, fps, pixels) as film:
             for time in track(times, "drawing", transient=True, disable=not progress):
                 player.seek(min(float(time), player.end))
                 film.add(camera.picture(pixels, film=True))
         return len(times)
 
-    def camera(self) -> shots.Camera:
+    def camera(self) -> capture.Camera:
         """The headless browser, started when it is first needed."""
         if self._camera is None:
-            self._camera = shots.Camera(self.server, self.url)
+            self._camera = capture.Camera(self.server, self.url)
         return self._camera
 
     # ------------------------------------------------------------------ living and ending

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...dh import DHRow, from_dh
-from ...robot import Robot
-from ...simulation.record import Record
+from ...robot.dh import DHRow, from_dh
+from ...robot.robot import Robot
+from ...simulation.records.record import Record
 from ..study import Fact, Outcome, Study
 from ..style import Curve, Curves, Panel
 from ..tree_analyses import Along, free_fall, inverse

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...robot import Robot
-from ...simulation import control
-from ...simulation.record import Record
+from ...control import laws
+from ...motion.trajectories import Function
+from ...robot.robot import Robot
+from ...simulation.records.record import Record
 from ...simulation.simulate import simulate
-from ...simulation.trajectories import Function
 from .. import load, motion
 from ..study import Fact, Outcome, Study
 from ..style import Curve, Curves, Panel
@@ -62,11 +62,11 @@ def forced(quick: bool) -> Outcome:
     """The torques of inverse dynamics drive it, without feedback."""
     robot, desired, q, v, end = _system()
     exact = simulate(
-        robot, q, v, time=end, controller=control.Feedforward(desired, 0.0, 0.0), rtol=1e-10, atol=1e-12, output=501,
+        robot, q, v, time=end, controller=laws.Feedforward(desired, 0.0, 0.0), rtol=1e-10, atol=1e-12, output=501,
         progress=False,
     )  # fmt: skip
     rows = np.linspace(0.0, end, round(PERIOD / TABLE_STEP) + 1)
-    table = control.TorqueTable(rows, robot.inverse_dynamics(*motion(NAME).states(rows)), hold=True)
+    table = laws.TorqueTable(rows, robot.inverse_dynamics(*motion(NAME).states(rows)), hold=True)
     replayed = simulate(
         robot, q, v, time=end, controller=table, rtol=1e-9, atol=1e-11, output=501, progress=False, largest_step=0.01
     )
@@ -103,7 +103,7 @@ def computed_torque(quick: bool) -> Outcome:
     robot, desired, q, v, end = _system()
     off = 0.05
     record = simulate(
-        robot, q + off, v, time=end, controller=control.ComputedTorque(desired, KP, KD), rtol=1e-10, atol=1e-12,
+        robot, q + off, v, time=end, controller=laws.ComputedTorque(desired, KP, KD), rtol=1e-10, atol=1e-12,
         output=101, progress=False,
     )  # fmt: skip
     slow, fast = sorted(np.roots([1.0, KD, KP]).real, reverse=True)

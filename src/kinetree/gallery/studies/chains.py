@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...cost import cost
-from ...robot import Robot
-from ...simulation.record import Record
+from ...export.cost import cost
+from ...robot.robot import Robot
+from ...simulation.records.record import Record
 from ...simulation.simulate import simulate
 from .. import load, motion
 from ..study import Fact, Outcome, Study

@@ -10,11 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ...cost import CHAINS, cost
-from ...model.joints import Free
-from ...model.mass import MassProperties
-from ...model.pose import Pose
-from ...published import (
+from ...export.cost import CHAINS, cost
+from ...export.published import (
     FLOATING_FORWARD,
     FLOATING_INVERSE,
     FORWARD,
@@ -28,7 +25,10 @@ from ...published import (
     StepTable,
     total,
 )
-from ...robot import Builder, Robot
+from ...model.joints import Free
+from ...model.mass import MassProperties
+from ...model.pose import Pose
+from ...robot.robot import Builder, Robot
 from ..study import Fact, Outcome, Study
 from ..style import Curve, Grid
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...errors import SingularError
-from ...loops.platform import Platform
-from ...mechanism import Mechanism
+from ...robot.mechanism import Mechanism
+from ...robot.platform.platform import Platform
 from ...simulation.events import Event
-from ...simulation.record import Record
+from ...simulation.records.record import Record
 from ...simulation.simulate import simulate
 from .. import load, start
 from ..loop_analyses import (

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...robot import Robot
-from ...simulation.record import Record
+from ...robot.robot import Robot
+from ...simulation.records.record import Record
 from ..loop_analyses import (
     Accelerations,
     Direct,

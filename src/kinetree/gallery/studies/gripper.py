@@ -6,8 +6,8 @@ import time
 
 import numpy as np
 
-from ...robot import Robot
-from ...simulation.record import Record
+from ...robot.robot import Robot
+from ...simulation.records.record import Record
 from ...simulation.simulate import Simulator
 from .. import load, motion
 from ..laws import DEGREE

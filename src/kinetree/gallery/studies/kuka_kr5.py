@@ -6,8 +6,8 @@ import warnings
 
 import numpy as np
 
-from ...dh import DHRow, from_dh
 from ...errors import ModelWarning
+from ...robot.dh import DHRow, from_dh
 from ..study import Fact, Study
 from ..tree_analyses import Along, free_fall, inverse
 

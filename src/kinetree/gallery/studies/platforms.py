@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...loops.platform import Platform
 from ...model.tree import BASE
+from ...robot.platform.platform import Platform
 from ..along import NINE_POINTS
 from ..loop_analyses import Prescribed, free_fall, inverse, point, replay, sizes
 from ..study import Fact, Study

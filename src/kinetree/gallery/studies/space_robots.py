@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...arrays import pack, split
-from ...robot import Robot
-from ...simulation import control
-from ...simulation.record import Record
+from ...control import laws
+from ...motion.trajectories import Cycloid
+from ...robot.robot import Robot
+from ...simulation.records.record import Record
 from ...simulation.simulate import simulate
-from ...simulation.trajectories import Cycloid
+from ...spatial.arrays import pack, split
 from ...spatial.scalar import Scalar, sin
 from .. import load, motion
 from ..report import columns
@@ -26,15 +26,15 @@ BASE = 6
 ENDS = {"space-3-link": space.THREE_END, "space-7-link": space.SEVEN_END, "space-dual-arm": space.DUAL_END}
 
 
-def _reaching(name: str) -> tuple[Robot, control.Feedforward]:
+def _reaching(name: str) -> tuple[Robot, laws.Feedforward]:
     """The torques of inverse dynamics along the arm's motion, the satellite free."""
     end = ENDS[name]
-    return load(name).with_backend("compiled"), control.Feedforward(
+    return load(name).with_backend("compiled"), laws.Feedforward(
         Cycloid([0.0] * len(end), end, space.DURATION), 0.0, 0.0
     )
 
 
-def _moved(name: str) -> tuple[Robot, control.Feedforward, Record]:
+def _moved(name: str) -> tuple[Robot, laws.Feedforward, Record]:
     robot, law = _reaching(name)
     record = simulate(
         robot, np.zeros(robot.nq), time=space.DURATION, controller=law, rtol=1e-10, atol=1e-12, output=201,
@@ -146,7 +146,7 @@ def momentum(name: str) -> Callable[[bool], Outcome]:
             ]
 
         record = simulate(
-            robot, np.zeros(robot.nq), v0, time=4.0, controller=control.Law(motors), rtol=1e-11, atol=1e-13,
+            robot, np.zeros(robot.nq), v0, time=4.0, controller=laws.Law(motors), rtol=1e-11, atol=1e-13,
             output=101, progress=False,
         )  # fmt: skip
         about_com = robot.momentum(record.q, record.v)

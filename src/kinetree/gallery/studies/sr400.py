@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ... import published
-from ...cost import cost
-from ...mechanism import Mechanism
+from ...export import published
+from ...export.cost import cost
 from ...model.mass import MassProperties
-from ...robot import Robot
+from ...robot.mechanism import Mechanism
+from ...robot.robot import Robot
 from .. import load
 from ..loop_analyses import Prescribed, free_fall, inverse, replay, sizes
 from ..mechanisms.sr400 import close

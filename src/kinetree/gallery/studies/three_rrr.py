@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...mechanism import Mechanism
-from ...simulation.record import Record
+from ...robot.mechanism import Mechanism
+from ...simulation.records.record import Record
 from .. import start
 from ..loop_analyses import (
     Prescribed,

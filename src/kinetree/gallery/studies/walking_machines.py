@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...simulation.legs import leg_angles
+from ...motion.walking.legs import leg_angles
 from ..study import Fact, Study
 from ..walk_analyses import (
     OnGround,

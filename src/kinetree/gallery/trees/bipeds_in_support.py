@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...simulation.jets import Jet, as_jet
 from ...spatial.scalar import Scalar
+from ...spatial.taylor import Jet, as_jet
 from ..system import About, System
 from .legged import biped_spatial
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...simulation import legs, walking
-from ...simulation.ground import Spot, line, rectangle
+from ...contact.ground import Spot, line, rectangle
+from ...motion.walking import gaits, legs
 from ..system import About, System
 from .walker import Walker
 
@@ -30,14 +30,14 @@ FOOT_WIDTH = 0.08
 def biped_planar() -> Walker:
     """000 section 7.2.1: 12 degrees of freedom, legs in the plane of x and z, two spots per foot."""
     spots = [s for side in BOTH for s in line(f"{side}_foot", 0.15)]
-    walk = walking.biped(legs.PLANAR_BIPED, 0.5, 0.5)
+    walk = gaits.biped(legs.PLANAR_BIPED, 0.5, 0.5)
     return Walker("biped-planar", walk, spots, "planar-biped", 0.25, (49.0, 14.0), (49.0, 7.0))
 
 
 def biped_unified() -> Walker:
     """003: the same machine with a base that only moves in the plane, and another gait."""
     spots = [s for side in BOTH for s in line(f"{side}_foot", 0.15)]
-    walk = walking.biped(legs.UNIFIED_BIPED, 0.5, 0.5)
+    walk = gaits.biped(legs.UNIFIED_BIPED, 0.5, 0.5)
     return Walker("biped-unified", walk, spots, "planar-biped", 0.25, (170.0, 30.0), (170.0, 30.0), planar_base=True)
 
 
@@ -45,20 +45,20 @@ def biped_spatial() -> Walker:
     """000 section 7.2.2: hips are ball joints, ankles universal, four spots per foot."""
     spots = [s for side in BOTH for s in rectangle(f"{side}_foot", 0.15, FOOT_WIDTH)]
     angles = ("zero", "-roll", "-hip", "knee", "-ankle", "roll")
-    walk = walking.biped(legs.SPATIAL_BIPED, 0.5, 0.5, hip_width=0.1, coordinates=angles)
+    walk = gaits.biped(legs.SPATIAL_BIPED, 0.5, 0.5, hip_width=0.1, coordinates=angles)
     return Walker("biped-spatial", walk, spots, "spatial-biped", 0.05, (200.0, 40.0), (200.0, 40.0))
 
 
 def quadruped() -> Walker:
     """000 section 7.3: universal hips, trotting, one spot per foot."""
-    walk = walking.trot(legs.QUADRUPED, 0.3, 0.3, QUADRUPED_HIPS, coordinates=("-roll", "-hip", "knee"))
+    walk = gaits.trot(legs.QUADRUPED, 0.3, 0.3, QUADRUPED_HIPS, coordinates=("-roll", "-hip", "knee"))
     spots = [Spot(f"{name}_tip") for name in QUADRUPED_LEGS]
     return Walker("quadruped", walk, spots, "quadruped", 0.0, (49.0, 14.0), (49.0, 14.0))
 
 
 def hexapod() -> Walker:
     """000 section 7.4: all hinges, tripod gait, one spot per foot."""
-    walk = walking.tripod(legs.HEXAPOD, 0.3, 0.3, HEXAPOD_HIPS, coordinates=("hip", "knee"))
+    walk = gaits.tripod(legs.HEXAPOD, 0.3, 0.3, HEXAPOD_HIPS, coordinates=("hip", "knee"))
     spots = [Spot(f"{name}_tip") for name in HEXAPOD_LEGS]
     return Walker("hexapod", walk, spots, "hexapod", 0.0, (49.0, 14.0), (49.0, 14.0))
 

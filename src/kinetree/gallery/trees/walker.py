@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from ...contact.ground import Ground, Spot, from_source
+from ...control import laws
 from ...errors import UnknownNameError
-from ...robot import Robot
-from ...simulation import control, walking
-from ...simulation.ground import Ground, Spot, from_source
-from ...simulation.jets import Jet, as_jet
+from ...motion.walking import gaits
+from ...robot.robot import Robot
 from ...spatial.scalar import Scalar
+from ...spatial.taylor import Jet, as_jet
 
 Gains = tuple[float, float]
 
@@ -35,7 +36,7 @@ class Walker:
     spots : sequence of Spot
         Where the feet touch the ground.
     ground_set : str
-        The ground's numbers, see :data:`kinetree.simulation.ground.SOURCE_SETS`.
+        The ground's numbers, see :data:`kinetree.contact.ground.SOURCE_SETS`.
     trunk_above_hip : float
         Height of the trunk's frame above the hips.
     computed_torque_gains, feedforward_gains : (float, float)
@@ -52,7 +53,7 @@ class Walker:
     """
 
     name: str
-    walk: walking.Walk
+    walk: gaits.Walk
     spots: Sequence[Spot]
     ground_set: str
     trunk_above_hip: float
@@ -95,16 +96,16 @@ class Walker:
         q, v = self.start()
         return q[: self.base_freedoms], v[: self.base_freedoms]
 
-    def computed_torque(self, **options: Any) -> control.ComputedTorque:
+    def computed_torque(self, **options: Any) -> laws.ComputedTorque:
         """000 section 9.1.2 with the sources' gains."""
         kp, kd = self.computed_torque_gains
-        return control.ComputedTorque(self.walk, kp, kd, senses=[self.ground], **options)
+        return laws.ComputedTorque(self.walk, kp, kd, senses=[self.ground], **options)
 
-    def feedforward(self, kp: float | None = None, kd: float | None = None) -> control.Feedforward:
+    def feedforward(self, kp: float | None = None, kd: float | None = None) -> laws.Feedforward:
         """000 section 9.2 with the sources' gains, or others."""
         stiff, damped = self.feedforward_gains
         gains = (stiff if kp is None else kp, damped if kd is None else kd)
-        return control.Feedforward(self.walk, *gains, senses=[self.ground], begin=self.base_start())
+        return laws.Feedforward(self.walk, *gains, senses=[self.ground], begin=self.base_start())
 
 
 def walker(name: str) -> Walker:

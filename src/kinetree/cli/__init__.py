@@ -1,0 +1,1 @@
+"""The command line: :mod:`kinetree.cli.app` puts the commands together, one file each."""

@@ -1,0 +1,88 @@
+"""The command line; each command is a file of :mod:`kinetree.commands`.
+
+Exit codes: 0 for success, 1 for a robot, a file or a request that cannot be (one red line says
+why), 2 for a command line that cannot be read, 3 for a study in which a fact that should hold
+does not.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from ..errors import KinetreeError
+from . import bench, codegen, cost, dynamics, info, listing, new, run, simulate, view
+from .advice import on_command_line
+from .shared import ERROR, complain, warnings_as_lines
+
+HELP = """Dynamics of robots and mechanisms: look at a robot, compute with it, let it move, see it.
+
+Wherever a ROBOT is asked for, give a file (URDF, MJCF, YAML) or a name that 'kinetree list' shows.
+
+Exit codes: 0 success; 1 an error, told in one line; 2 a command line that cannot be read; 3 a study in which
+a fact that should hold does not.
+"""
+
+
+class _Group(TyperGroup):
+    """Commands whose foreseeable errors are one line, not a traceback."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            with warnings_as_lines():
+                return super().invoke(ctx)
+        except BrokenPipeError:
+            raise
+        except (KinetreeError, OSError) as problem:
+            asked = self.get_command(ctx, ctx.invoked_subcommand or "")
+            complain("red", "error", on_command_line(str(problem), asked))
+            raise typer.Exit(ERROR) from None
+
+
+app = typer.Typer(
+    name="kinetree", cls=_Group, help=HELP, no_args_is_help=True, add_completion=True, rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)  # fmt: skip
+
+GALLERY, LOOK, COMPUTE, EXPORT = "Gallery and studies", "Look", "Compute", "Count and write"
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from .. import __version__
+
+        sys.stdout.write(f"kinetree {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback(help=HELP)
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Options before the command."""
+
+
+for panel, name, command in (
+    (GALLERY, "list", listing.list_all),
+    (GALLERY, "run", run.run),
+    (GALLERY, "new", new.new),
+    (LOOK, "info", info.info),
+    (LOOK, "view", view.view),
+    (COMPUTE, "id", dynamics.inverse),
+    (COMPUTE, "fd", dynamics.forward),
+    (COMPUTE, "simulate", simulate.simulate),
+    (COMPUTE, "bench", bench.bench),
+    (EXPORT, "cost", cost.cost),
+    (EXPORT, "codegen", codegen.codegen),
+):
+    app.command(name, rich_help_panel=panel)(command)
+
+
+if __name__ == "__main__":
+    app()

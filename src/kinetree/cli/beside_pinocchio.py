@@ -1,0 +1,107 @@
+"""A robot handed to Pinocchio, so that both can be timed and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..model.tree import BASE
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
+
+Array = np.ndarray
+
+KINDS = {"revolute": "R", "continuous": "R", "prismatic": "P"}
+"""Joints that both libraries give one and the same coordinate, and how Pinocchio abbreviates them."""
+NAMES = {"inverse_dynamics": "rnea", "forward_dynamics": "aba"}
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Pinocchio with the same robot.
+
+    Attributes
+    ----------
+    order : ndarray of int
+        Where each of Pinocchio's freedoms sits in ours.
+    """
+
+    library: Any
+    model: Any
+    order: Array
+
+    def batch(self, algorithm: str, *state: Array) -> tuple[Callable[[], object], Array]:
+        """A call on all states, one thread, and the array, a column per state, that it fills."""
+        columns = [np.asfortranarray(x[:, self.order].T) for x in state]
+        result = np.asfortranarray(np.zeros_like(columns[1]))
+        pool = self.library.ModelPool(self.model, 1)
+        call = getattr(self.library, f"{NAMES[algorithm]}InParallel")
+        return lambda: call(1, pool, *columns, result), result
+
+    def single(self, algorithm: str, times: int, *state: Array) -> Callable[[], object]:
+        """One state, many times over."""
+        call, data = getattr(self.library, NAMES[algorithm]), self.model.createData()
+        own = [np.ascontiguousarray(x[self.order]) for x in state]
+
+        def repeated() -> None:
+            for _ in range(times):
+                call(self.model, data, *own)
+
+        return repeated
+
+
+def beside(robot: Robot, states: int) -> Beside | str:
+    """The same robot in Pinocchio, or why there is none."""
+    try:
+        import pinocchio  # type: ignore[import-untyped]
+    except ImportError:
+        return "it is not installed"
+    if not hasattr(pinocchio, "rneaInParallel"):
+        return "it was built without its batch calls"
+    if robot.model.loops:
+        return "the robot has closed loops"
+    if any(joint.kind.name not in KINDS or joint.mimic for joint in robot.model.joints):
+        return "it is asked about robots of hinges and slides only"
+    if robot.nv < 2 or states < 2:
+        # a matrix of one row or column is taken for a vector lying the other way: it then writes where it must not
+        return "its batch calls need two joints and two states at least"
+    return _built(pinocchio, robot)
+
+
+def _built(library: Any, robot: Robot) -> Beside:
+    tree, model = robot.model, library.Model()
+    model.gravity = library.Motion(np.asarray(robot.gravity, dtype=float), np.zeros(3))
+    numbers = {BASE: 0}
+    waiting = list(reversed(tree.roots))
+    while waiting:  # depth first, as Pinocchio wants it
+        k = waiting.pop()
+        joint, body = tree.joints[k], tree.bodies[k].mass_properties
+        place = library.SE3(np.array(joint.placement.rotation), np.array(joint.placement.position))
+        numbers[k] = model.addJoint(numbers[joint.parent], _joint(library, joint.kind), place, joint.name)
+        xx, yy, zz, xy, xz, yz = body.inertia
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        model.appendBodyToJoint(
+            numbers[k], library.Inertia(body.mass, np.array(body.com), inertia), library.SE3.Identity()
+        )
+        waiting.extend(reversed(tree.children[k]))
+    order, rotors = np.empty(tree.nv, dtype=int), np.zeros(tree.nv)
+    for k, joint in enumerate(tree.joints):
+        place_there = model.joints[numbers[k]].idx_v
+        order[place_there], rotors[place_there] = joint.v_slice.start, joint.armature[0]
+    model.armature = rotors
+    return Beside(library, model, order)
+
+
+def _joint(library: Any, kind: Any) -> Any:
+    """Along an axis of coordinates where it is, since that is quicker."""
+    axis = np.asarray(kind.axis, dtype=float)
+    letter = KINDS[kind.name]
+    for name, unit in zip("XYZ", np.eye(3), strict=True):
+        if np.array_equal(axis, unit):
+            return getattr(library, f"JointModel{letter}{name}")()
+    unaligned = library.JointModelRevoluteUnaligned if letter == "R" else library.JointModelPrismaticUnaligned
+    return unaligned(axis)

@@ -1,0 +1,99 @@
+"""``kinetree codegen``: algorithms as C."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from ..errors import OptionError
+from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, print_json
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
+
+
+def codegen(
+    robot_name: RobotName,
+    output: Annotated[Path, typer.Option("--output", "-o", help="Folder for the files; made if missing.")] = Path("."),
+    algorithm: Annotated[
+        list[str] | None,
+        typer.Option("--algorithm", "-a", help="Algorithm to write; may be given several times.", show_default=False),
+    ] = None,
+    frame: Annotated[
+        list[str] | None,
+        typer.Option("--frame", "-f", help="Frame of jacobian, pose, ...; may be given several times."),
+    ] = None,
+    axes: Annotated[str, typer.Option(help="Axes of velocities and jacobians: body, world or aligned.")] = "body",
+    method: Annotated[str, typer.Option(help="Method of forward dynamics.")] = "articulated_body",
+    prefix: Annotated[str | None, typer.Option(help="In front of all names; by default the robot's name.")] = None,
+    single: Annotated[bool, typer.Option("--float", help="Use float instead of double.")] = False,
+    own_math: Annotated[bool, typer.Option("--own-math", help="Do without math.h.")] = False,
+    fma: Annotated[bool, typer.Option("--fma", help="Use fma() wherever a product is added.")] = False,
+    wrenches: Annotated[bool, typer.Option("--wrenches", help="Let dynamics take a wrench on every body.")] = False,
+    reentrant: Annotated[bool, typer.Option("--reentrant", help="Temporaries on the stack, not static.")] = False,
+    states: Annotated[int, typer.Option(help="States in the test program.")] = 4,
+    floating_base: FloatingBase = False,
+    mimic: Mimic = "follow",
+    strict: Strict = False,
+    as_json: Json = False,
+) -> None:
+    """Write algorithms as C99 without allocation: a source file, a header and a test program.
+
+    By default inverse and forward dynamics. The header says what every function takes and gives; the test program
+    compares a few states with what kinetree computes. Of a mechanism the loops are closed: behind the forces or
+    accelerations, the result has the multipliers, a quality between 0 (singular) and 1, and three squared residuals.
+
+    For example:
+
+        kinetree codegen examples/kuka_kr5.urdf -o build
+        kinetree codegen arm.urdf -o build -a inverse_dynamics -a jacobian -f tool
+    """
+    robot = load_robot(robot_name, floating_base, mimic, strict)
+    names = algorithm or ["inverse_dynamics", "forward_dynamics"]
+    exported = robot.codegen(
+        output, _requests(robot, names, frame or [], axes, method), prefix=prefix,
+        precision="single" if single else "double", own_math=own_math, fma=fma, wrenches=wrenches,
+        reentrant=reentrant, states=states,
+    )  # fmt: skip
+    if as_json:
+        functions = {name: count.to_dict() for name, count in exported.functions.items()}
+        print_json({"files": [str(path) for path in exported.files], "functions": functions})
+        return
+    console = make_console()
+    for path in exported.files:
+        console.print(f"wrote {escape(str(path))}", soft_wrap=True)
+    for name, count in exported.functions.items():
+        console.print(f"  {name}: {count}", soft_wrap=True)
+
+
+def _requests(robot: Robot, names: Sequence[str], frames: Sequence[str], axes: str, method: str) -> list[Any]:
+    """Algorithms with the options of the command line that they take; one per frame where frames matter."""
+    from ..algorithms.table import find
+    from ..export.c_code import DEFAULTS, option_names
+    from ..robot.mechanism import Mechanism
+
+    taken = {option for name in names for option in option_names(find(name))}
+    for flag, given, takers in (
+        ("--frame", bool(frames), {"frame", "frames"}),
+        ("--axes", axes != DEFAULTS["axes"], {"axes"}),
+        ("--method", method != DEFAULTS["method"], {"method"}),
+    ):
+        if given and not takers & taken:
+            raise OptionError(f"{flag} is of no use to {', '.join(names)}")
+    requests: list[Any] = []
+    for name in names:
+        known = option_names(find(name))
+        options = {k: v for k, v in (("axes", axes), ("method", method)) if k in known}
+        if isinstance(robot, Mechanism) and method == DEFAULTS["method"]:
+            options.pop("method", None)  # closed loops are solved in one way
+        if "frame" in known and frames:
+            requests += [(name, options | {"frame": frame}) for frame in frames]
+        elif "frames" in known and frames:
+            requests.append((name, options | {"frames": tuple(frames)}))
+        else:
+            requests.append((name, options) if options else name)
+    return requests

@@ -1,0 +1,107 @@
+"""``kinetree info``: a robot as text or JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+
+from ..errors import KinetreeError
+from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, print_json
+
+if TYPE_CHECKING:
+    from ..loops.mobility import Mobility
+    from ..robot.robot import Robot
+
+
+def info(
+    robot_name: RobotName,
+    floating_base: FloatingBase = False,
+    mimic: Mimic = "follow",
+    strict: Strict = False,
+    as_json: Json = False,
+) -> None:
+    """Show a robot: its tree, joints, masses, limits, frames; of a mechanism also its loops and what they leave.
+
+    Joints are shown with their place in q (and in v, where it is another): the order in which all commands and
+    methods take numbers.
+
+    For example:
+
+        kinetree info examples/kuka_kr5.urdf
+        kinetree info four-bar --json
+    """
+    robot = load_robot(robot_name, floating_base, mimic, strict)
+    mobility = _mobility(robot)
+    if as_json:
+        print_json(_describe(robot) | _describe_loops(robot, mobility))
+        return
+    text = robot.describe()
+    if isinstance(mobility, str):
+        text += f"\nmobility unknown: {mobility}"
+    elif mobility is not None:
+        text += f"\n{mobility}"
+    make_console().print(escape(text), soft_wrap=True)
+
+
+def _mobility(robot: Robot) -> Mobility | str | None:
+    """How a mechanism can move; in words why that is not known; None for trees."""
+    from ..robot.mechanism import Mechanism
+
+    if not isinstance(robot, Mechanism):
+        return None
+    try:
+        return robot.mobility()
+    except KinetreeError as problem:
+        return str(problem)
+
+
+def _describe_loops(robot: Robot, mobility: Mobility | str | None) -> dict[str, Any]:
+    model = robot.model
+    names = [robot.base_name, *robot.body_names]
+    loops = [
+        {
+            "name": loop.name, "kind": loop.kind.name, "predecessor": names[loop.predecessor + 1],
+            "successor": names[loop.successor + 1], "constraints": loop.count,
+        }
+        for loop in model.loops
+    ]  # fmt: skip
+    if isinstance(mobility, str) or mobility is None:
+        return {"loops": loops, "mobility": None}
+    told = {
+        "freedoms": mobility.freedoms, "gruebler": mobility.gruebler, "constraints": mobility.constraints,
+        "rank": mobility.rank, "redundant": mobility.redundant, "independent": mobility.independent,
+    }  # fmt: skip
+    return {"loops": loops, "mobility": told}
+
+
+def _describe(robot: Robot) -> dict[str, Any]:
+    model = robot.model
+    names = [robot.base_name, *robot.body_names]  # a parent of -1 is the base
+    joints = [
+        {
+            "name": joint.name, "kind": joint.kind.name, "parent": names[joint.parent + 1], "body": body,
+            "q": [joint.q_slice.start, joint.q_slice.stop], "v": [joint.v_slice.start, joint.v_slice.stop],
+            "lower": joint.lower, "upper": joint.upper, "velocity_limit": joint.velocity_limit,
+            "effort_limit": joint.effort_limit, "damping": joint.damping, "friction": joint.friction,
+            "armature": joint.armature, "actuated": joint.actuated,
+            "mimic": dataclasses.asdict(joint.mimic) if joint.mimic else None,
+        }
+        for joint, body in zip(model.joints, robot.body_names, strict=True)
+    ]  # fmt: skip
+    return {
+        "name": robot.name,
+        "nq": robot.nq,
+        "nv": robot.nv,
+        "mass": robot.mass,
+        "gravity": list(model.gravity),
+        "floating_base": robot.is_floating,
+        "base": robot.base_name,
+        "joints": joints,
+        "bodies": [
+            {"name": b.name, "mass": b.mass, "com": b.mass_properties.com, "inertia": b.mass_properties.inertia}
+            for b in model.bodies
+        ],
+        "frames": robot.frame_names,
+    }

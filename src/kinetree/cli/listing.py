@@ -1,0 +1,88 @@
+"""``kinetree list``: what there is, by source."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+
+from rich.text import Text
+
+from ..gallery.sources import SOURCES
+from .shared import Json, make_console, print_json
+
+GROUPS = {number: f"{number}  {title}" for number, title in SOURCES.items()} | {
+    "ReDySim": "ReDySim's own examples",
+    "other": "Others and our own",
+}
+"""What is printed above the entries of a source."""
+
+SPACE_OF_ANALYSES, SHORTEST_TITLE = 32, 20
+"""Columns of a narrow terminal that are left for them."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the list."""
+
+    name: str
+    title: str
+    source: str
+    system: bool
+    analyses: tuple[str, ...]
+
+    @property
+    def group(self) -> str:
+        """Under which heading it stands."""
+        number = re.search(r"\b00\d\b", self.source)
+        if number and number[0] in SOURCES:
+            return number[0]
+        return "ReDySim" if "ReDySim" in self.source else "other"
+
+
+def entries() -> list[Entry]:
+    """All systems and studies, those of one name together."""
+    from .. import gallery
+
+    studies = {name: gallery.study(name) for name in gallery.studies()}
+    systems = gallery.names()
+    found = []
+    for name in dict.fromkeys([*systems, *studies]):
+        study = studies.get(name)
+        about = study if study is not None else gallery.about(name)
+        found.append(Entry(name, about.title, about.source, name in systems, tuple(study.analyses) if study else ()))
+    return found
+
+
+def list_all(as_json: Json = False) -> None:
+    """List the gallery: every system and study of the sources, one line each.
+
+    A system can be given wherever a ROBOT is asked for; a study, which names its analyses, is run with
+    'kinetree run NAME'.
+
+    For example:
+
+        kinetree list
+        kinetree list --json
+    """
+    found = entries()
+    if as_json:
+        print_json([asdict(entry) for entry in found])
+        return
+    console = make_console()
+    name_width = max(len(entry.name) for entry in found)
+    room = console.width - name_width - SPACE_OF_ANALYSES
+    title_width = max(SHORTEST_TITLE, min(room, max(len(entry.title) for entry in found)))
+    for group, title in GROUPS.items():
+        own = [entry for entry in found if entry.group == group]
+        if own:
+            console.print(Text(title, "bold"))
+        for entry in own:
+            name, what = entry.name.ljust(name_width), _cut(entry.title, title_width).ljust(title_width)
+            analyses = ", ".join(entry.analyses) or "(no study)"
+            line = Text.assemble((name, "cyan"), "  ", what, "  ", (analyses, "dim"))
+            line.truncate(console.width, overflow="ellipsis")
+            console.print(line, no_wrap=True)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"

@@ -1,0 +1,333 @@
+"""``kinetree simulate``: let a robot move, keep a record of it."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from ..errors import ContactWarning, OptionError, OutputError, SimulationError
+from .shared import (
+    FloatingBase,
+    Json,
+    Mimic,
+    RobotName,
+    Strict,
+    complain,
+    load_robot,
+    make_console,
+    print_json,
+)
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
+    from ..simulation import Record
+
+Text = str | None
+
+
+def _words(kind: str) -> Any:
+    """Completion out of a fixed list, looked up when it is needed."""
+
+    def complete(incomplete: str) -> list[str]:
+        from ..gallery.setup import CONTROLLERS
+        from ..simulation.integrators.methods import INTEGRATORS
+
+        known = CONTROLLERS if kind == "controller" else tuple(INTEGRATORS)
+        return [word for word in known if word.startswith(incomplete)]
+
+    return complete
+
+
+def simulate(
+    robot_name: RobotName,
+    initial: Annotated[
+        Text,
+        typer.Option(
+            help="Where it starts: all coordinates, '0.1,0,-0.5'; some joints, 'elbow=0.3, wrist=1', with colons where "
+            "one has several numbers, 'ball=0:0:0:1', or one of these, 'base.z=0.4'; or a start of the gallery, "
+            "'free-fall'.",
+            show_default="as drawn",
+        ),
+    ] = None,
+    velocity: Annotated[Text, typer.Option(help="How fast it starts, in the same way.", show_default="at rest")] = None,
+    time: Annotated[float, typer.Option(help="Seconds to simulate.")] = 5.0,
+    controller: Annotated[
+        str,
+        typer.Option(
+            help="none, pd, pd+gravity, pid, gravity, computed-torque or feedforward.",
+            autocompletion=_words("controller"),
+        ),
+    ] = "none",
+    kp: Annotated[Text, typer.Option(help="Stiffness: one number, or one per motor.", show_default="100")] = None,
+    kd: Annotated[Text, typer.Option(help="Damping likewise.", show_default="2 sqrt(kp)")] = None,
+    ki: Annotated[float, typer.Option(help="Integral gain of pid.")] = 0.0,
+    target: Annotated[
+        Text, typer.Option(help="Where to go, given like --initial.", show_default="where it starts")
+    ] = None,
+    duration: Annotated[
+        float, typer.Option(help="Seconds in which the desired motion goes there, smoothly; 0 for at once.")
+    ] = 0.0,
+    ground: Annotated[
+        Text,
+        typer.Option(help="Frames that touch the ground z = 0: 'left_foot,right_foot', or 'all'.", show_default=False),
+    ] = None,
+    stiffness: Annotated[float | None, typer.Option(help="Of the ground, in N/m^1.5.", show_default="1e5")] = None,
+    friction_coefficient: Annotated[
+        float | None, typer.Option(help="Of the ground; 0 for a slippery one.", show_default="0.7")
+    ] = None,
+    stops: Annotated[bool, typer.Option("--stops", help="Springs behind the joints' position limits.")] = False,
+    joint_friction: Annotated[bool, typer.Option(help="The joints' own damping and friction act.")] = True,
+    integrator: Annotated[
+        str,
+        typer.Option(
+            help="dop853, rk45, radau, bdf, sundials (adaptive); euler, semi_implicit_euler, rk4, dopri5, variational "
+            "(fixed step).",
+            autocompletion=_words("integrator"),
+        ),
+    ] = "dop853",
+    step: Annotated[float | None, typer.Option(help="Seconds, for fixed steps.", show_default=False)] = None,
+    rtol: Annotated[
+        float | None, typer.Option(help="Relative tolerance of adaptive integrators.", show_default="1e-8")
+    ] = None,
+    atol: Annotated[float | None, typer.Option(help="Absolute tolerance likewise.", show_default="1e-10")] = None,
+    largest_step: Annotated[
+        float | None, typer.Option(help="Seconds that adaptive integrators step at most.", show_default="no limit")
+    ] = None,
+    samples: Annotated[int | None, typer.Option(help="Samples in the record.", show_default="every step")] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Record to write: .npz, .csv or .parquet.", show_default=False),
+    ] = None,
+    plot: Annotated[Path | None, typer.Option(help="Picture to draw: .png, .svg or .pdf.", show_default=False)] = None,
+    floating_base: FloatingBase = False,
+    mimic: Mimic = "follow",
+    strict: Strict = False,
+    as_json: Json = False,
+) -> None:
+    """Let a robot move and keep a record of it.
+
+    Prints where it ends and how well the energy balance holds: kinetic and potential energy less the works of motors,
+    friction and ground must stay what they were. The record can be plotted, seen with `kinetree view ROBOT RECORD`, and
+    read back with `kt.Record.load`. A simulation that cannot go on says when and at which joint; the exit code is then
+    1, and the record up to there is written, marked as failed.
+
+    For example:
+
+        kinetree simulate examples/kuka_kr5.urdf --initial joint_2=0.5 --time 2 -o fall.npz
+        kinetree simulate kuka-kr5 --controller computed-torque --target joint_1=1 --duration 1 --plot move.png
+        kinetree simulate five-bar --initial free-fall --time 0.3 --samples 101 -o swing.csv
+        kinetree simulate dog.urdf --floating-base --initial floating_base.z=0.4 --ground left_toe,right_toe
+    """
+    from .. import gallery
+    from ..contact.start_check import find_sunken
+    from ..contact.stops import JointStops
+    from ..gallery import setup
+    from ..motion import trajectories
+    from ..simulation import simulate as run
+    from ..simulation.integrators.methods import FIXED, VARIATIONAL
+    from ..simulation.records.files import FORMATS
+
+    if output is not None and output.suffix not in FORMATS:
+        raise OptionError(
+            f"records are saved as {', '.join(FORMATS)}, not {output.suffix or 'without ending'!r}: {output}"
+        )
+    for place in (output, plot):
+        if place is not None and not place.absolute().parent.is_dir():
+            raise OutputError(f"{place} cannot be written: there is no directory {str(place.parent)!r}")
+    _refuse_idle(controller, kp=kp, kd=kd, ki=ki, target=target, duration=duration)
+    _refuse_without("--ground", ground is not None, stiffness=stiffness, friction_coefficient=friction_coefficient)
+    adaptive = integrator not in (*FIXED, VARIATIONAL)
+    _refuse_without("an adaptive --integrator", adaptive, rtol=rtol, atol=atol, largest_step=largest_step)
+    if samples is not None and samples < 2:
+        raise OptionError(f"--samples must be at least 2, not {samples}")
+    if not (np.isfinite(time) and time >= 0.0):
+        raise OptionError(f"--time must be seconds, zero or more, not {time:g}")
+    robot = load_robot(robot_name, floating_base, mimic, strict)
+    system = robot_name if robot_name in gallery.names() else None
+    q = setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
+    v = setup.velocity(robot, q, read_values(velocity, "--velocity"), "--velocity")
+    goal = q if target is None else setup.configuration(robot, read_values(target, "--target"), system, "--target")
+    desired = trajectories.Between(robot, q, goal, duration).held() if duration else setup.stay(robot, goal)
+    elements: list[Any] = [JointStops()] if stops else []
+    if ground is not None:
+        frames = [name.strip() for name in ground.split(",")]
+        numbers = {"stiffness": _or(stiffness, 1e5), "friction": _or(friction_coefficient, 0.7)}
+        elements.append(setup.compliant_ground(robot, frames, **numbers))
+    law = setup.controller(
+        controller, robot, desired, kp=_gain(robot, kp, "--kp"), kd=_gain(robot, kd, "--kd"), ki=ki,
+        senses=elements, begin=(q, v) if robot.is_floating else None,
+    )  # fmt: skip
+    if (sunken := find_sunken(robot, elements, q)) is not None:
+        complain("yellow", "warning", sunken.on_command_line)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ContactWarning)  # told already
+            record = run(
+                robot, q, v, time=time, controller=law, ground=elements, integrator=integrator, step=step,
+                rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf), output=samples,
+                friction=joint_friction,
+            )  # fmt: skip
+    except SimulationError as problem:
+        if output is not None and problem.record is not None and len(problem.record):  # type: ignore[arg-type]
+            problem.record.save(output)  # type: ignore[attr-defined]
+            complain("yellow", "note", f"the record up to there is in {output}")
+        raise
+    written = _write(record, output, plot)
+    if as_json:
+        print_json(_summary(record) | {"files": [str(path) for path in written]})
+        return
+    _show(robot, record)
+    for path in written:
+        make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
+
+
+def _refuse_idle(controller: str, **options: Any) -> None:
+    """Refuse options that this controller would not look at."""
+    idle = {"none": tuple(options), "gravity": tuple(options), "pid": ()}.get(controller, ("ki",))
+    for name in idle:
+        if options[name] not in (None, 0.0):
+            needed = "--controller pid" if name == "ki" else "a controller with a goal, such as --controller pd"
+            raise OptionError(f"--{name} needs {needed}; it is {controller!r}")
+
+
+def _refuse_without(needed: str, given: bool, **options: float | None) -> None:
+    """Refuse options that nothing would look at."""
+    for name, value in options.items():
+        if value is not None and not given:
+            raise OptionError(f"--{name.replace('_', '-')} needs {needed}")
+
+
+def _or(value: float | None, usual: float) -> float:
+    return usual if value is None else value
+
+
+# ------------------------------------------------------------------ values on the command line
+
+
+def read_values(text: str | None, option: str) -> Any:
+    """Numbers, numbers by joint (``elbow=0.3``; several with colons, ``ball=0:0:0:1``), or a word."""
+    if text is None:
+        return None
+    parts = [part for part in text.replace(",", " ").split() if part]
+    if any("=" in part for part in parts):
+        pairs = [part.partition("=") for part in parts]
+        for name, sign, _ in pairs:
+            if not (name and sign):
+                raise OptionError(f"{option}: give numbers only, or joints only as in elbow=0.3; not {text!r}")
+        return {name: [_number(x, option) for x in value.split(":")] for name, _, value in pairs}
+    if len(parts) == 1 and not _is_number(parts[0]):
+        return parts[0]
+    return [_number(part, option) for part in parts]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
+
+
+def _number(text: str, option: str) -> float:
+    if not _is_number(text):
+        raise OptionError(f"{option}: {text!r} is not a finite number")
+    return float(text)
+
+
+def _gain(robot: Robot, text: str | None, option: str) -> Any:
+    """One number, or one per motor."""
+    from ..control.base import driven_joints
+
+    values = read_values(text, option)
+    if isinstance(values, (dict, str)):
+        raise OptionError(f"{option}: one number, or one per motor, such as '100,50'; not {text!r}")
+    if values is None or len(values) == 1:
+        return None if values is None else values[0]
+    motors = [joint.name for joint in driven_joints(robot.model) for _ in range(joint.nv)]
+    if len(values) != len(motors):
+        raise OptionError(f"{option}: one number, or one per motor ({', '.join(motors)}), not {len(values)}")
+    return values
+
+
+# ------------------------------------------------------------------ what came out
+
+
+def _write(record: Record, output: Path | None, plot: Path | None) -> list[Path]:
+    if output is not None:
+        record.save(output)
+    if plot is not None:
+        draw(record, plot)
+    return [path for path in (output, plot) if path is not None]
+
+
+def draw(record: Record, plot: Path) -> None:
+    """A picture of a record, wholly or not at all."""
+    beside = plot.with_name(f".{plot.stem}.part{plot.suffix}")
+    try:
+        record.plot(path=beside)
+        beside.replace(plot)
+    except ValueError as problem:  # matplotlib, about the ending
+        raise OptionError(f"--plot {plot}: {problem}") from None
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _summary(record: Record) -> dict[str, Any]:
+    energy = record.energy
+    return {
+        "robot": record.info.get("robot"), "status": record.status, "samples": len(record),
+        "time": float(record.time[-1]), "integrator": record.info.get("integrator"),
+        "final": {"q": dict(zip(record.q_names, record.q[-1], strict=True)),
+                  "v": dict(zip(record.v_names, record.v[-1], strict=True))},
+        "largest_force": dict(zip(record.v_names, np.abs(record.tau).max(axis=0), strict=True)),
+        "energy": {name: [float(x[0]), float(x[-1])] for name, x in energy.as_dict().items()},
+        "energy_error": float(np.abs(energy.error).max()), "energy_relative_error": energy.relative_error,
+        "events": len(record.events),
+    }  # fmt: skip
+
+
+def _show(robot: Robot, record: Record) -> None:
+    console = make_console()
+    told = _summary(record)
+    console.print(
+        f"{escape(robot.name)}: {record.time[-1]:g} s simulated by {told['integrator']}, {len(record)} samples, "
+        f"{record.status}",
+        soft_wrap=True,
+    )
+    console.print(_states(record))
+    console.print(_energies(record))
+    error, relative = told["energy_error"], told["energy_relative_error"]
+    console.print(
+        f"energy balance off by at most {error:.2g} J, {relative:.1g} of the energy exchanged", soft_wrap=True
+    )
+
+
+def _states(record: Record) -> Table:
+    table = Table(title="Where it ends", title_justify="left")
+    table.add_column("coordinate")
+    for heading in ("begin", "end"):
+        table.add_column(heading, justify="right")
+    for k, name in enumerate(record.q_names):
+        table.add_row(escape(name), f"{record.q[0, k]:.6g}", f"{record.q[-1, k]:.6g}")
+    table.add_section()
+    for k, name in enumerate(record.v_names):
+        table.add_row(f"speed of {escape(name)}", f"{record.v[0, k]:.6g}", f"{record.v[-1, k]:.6g}")
+    return table
+
+
+def _energies(record: Record) -> Table:
+    words = {"actuators": "work of motors", "friction": "work of friction", "ground": "work of ground and stops"}
+    table = Table(title="Energy in J", title_justify="left")
+    table.add_column("")
+    for heading in ("begin", "end"):
+        table.add_column(heading, justify="right")
+    for name, values in record.energy.as_dict().items():
+        table.add_row(words.get(name, name), f"{values[0]:.6g}", f"{values[-1]:.6g}")
+    total = record.energy.total
+    table.add_row("balance", f"{total[0]:.9g}", f"{total[-1]:.9g}", style="bold")
+    return table

@@ -1,0 +1,492 @@
+"""Compliant ground: forces from how deep a spot has sunk in and how it moves (000 appendix D, 003).
+
+A *normal law* gives the force along the normal from depth and its rate, a *friction law* the
+force along the surface from the normal force and the sliding velocity.  Both are written once
+over any scalar, so they run on numbers, on batches and as machine code.  All of them push and
+never pull.
+
+Where this departs from the print (000 eq. D.1-D.6): the cubic's coefficients follow from its
+four conditions, a2 = 3 c'/d^2 and a3 = -2 c'/d^3; forces are cut off at zero; D.5 is written
+with the two-argument arctangent, because as printed it is 0/0 in the air; the two depth
+conditions of D.6 are exchanged there (k = 0 belongs to the inside of the dust, depth < t_d),
+and its spring starts at the bottom of the dust, so that the force does not jump.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms.kinematics import poses, twists
+from ..errors import ModelError, OptionError, UnknownNameError
+from ..model.tree import BASE, Model
+from ..spatial import Force, Scalar, Transform, Vec3, arctan2, scalar, where
+from ..spatial.arrays import as_array, batch_shape, pack, split
+from .surfaces import (
+    Ball,
+    Grid,
+    HeightField,
+    Plane,
+    Spot,
+    Surface,
+    Touch,
+    box,
+    line,
+    rectangle,
+    spot,
+    touch,
+    whole_body,
+)
+
+__all__ = [
+    "SOURCE_SETS", "Ball", "Dusty", "Firm", "Grid", "Ground", "HeightField", "HuntCrossley", "Plane",
+    "PseudoCoulomb", "Spot", "box", "from_source", "line", "rectangle", "whole_body",
+]  # fmt: skip
+
+Scalars = Sequence[Scalar]
+Loads = list[Force | None]
+
+
+def positive_part(x: Scalar) -> Scalar:
+    """The number where it is positive, else zero; NaN stays NaN."""
+    return where(x < 0.0, 0.0, x)
+
+
+# ------------------------------------------------------------------ laws
+
+
+class NormalLaw(Protocol):
+    """Force along the normal. ``depth`` is positive inside, ``rate`` is positive when going deeper."""
+
+    def force(self, depth: Scalar, rate: Scalar) -> Scalar:
+        """What the ground pushes back with, in newtons."""
+        ...
+
+    def energy(self, depth: Scalar) -> Scalar:
+        """What is stored, in joules."""
+        ...
+
+
+class _Law:
+    """Fields that may hold one number, one per lane of a batch, or a node."""
+
+    varying: ClassVar[tuple[str, ...]] = ()
+
+    def _check(self, name: str, strictly: bool = False) -> None:
+        value = getattr(self, name)
+        if isinstance(value, (list, tuple, int)):
+            value = np.asarray(value, dtype=float) if isinstance(value, (list, tuple)) else float(value)
+            object.__setattr__(self, name, value)
+        if not isinstance(value, (float, np.ndarray)):
+            return  # a value that is not known yet
+        low = np.min(value, initial=math.inf)
+        if not np.all(np.isfinite(value)) or low < 0.0 or (strictly and low == 0.0):
+            kind = "positive" if strictly else "zero or positive"
+            raise ModelError(f"{type(self).__name__}: {name} must be finite and {kind}, got {value!r}")
+
+    def parameters(self) -> dict[str, np.ndarray]:
+        """What may vary over a batch, with one number on the last axis."""
+        return {name: np.asarray(getattr(self, name), dtype=float)[..., None] for name in self.varying}
+
+    def with_parameters(self, values: Mapping[str, Sequence[Scalar]]) -> Any:
+        """The same law with other numbers."""
+        return replace(self, **{name: values[name][0] for name in self.varying if name in values})  # type: ignore[type-var]
+
+
+@dataclass(frozen=True, eq=False)
+class Firm(_Law):
+    """Spring and damper, the damper weaker on the way out (000 eq. D.1-D.4).
+
+    On the way in the damping is constant, so that a foot does not bounce; on the way out it
+    falls with the depth as a cubic, ``c(d) = damping (3 s^2 - 2 s^3)`` with ``s = d / depth``
+    (constant beyond ``depth``), so that lifting off is not held back.
+
+    Parameters
+    ----------
+    stiffness : float
+        k' in N/m, for each spot.
+    damping : float
+        c' in N s/m.
+    depth : float
+        delta_max in metres.  The sources never state it; see :meth:`overdamped`.
+    """
+
+    stiffness: Any
+    damping: Any
+    depth: Any
+    varying: ClassVar[tuple[str, ...]] = ("stiffness", "damping", "depth")
+
+    def __post_init__(self) -> None:
+        self._check("stiffness", True)
+        self._check("damping")
+        self._check("depth", True)
+
+    @classmethod
+    def overdamped(
+        cls, stiffness: float, factor: float, mass: float, *, depth: float | None = None, lift_speed: float = 4.5
+    ) -> Firm:
+        """With the damping that the sources compute from the robot's mass (000 eq. D.4).
+
+        Parameters
+        ----------
+        stiffness : float
+        factor : float
+            Over-damping factor zeta: ``damping = 2 zeta sqrt(stiffness mass)``.
+        mass : float
+            Of the whole robot.
+        depth : float, optional
+            delta_max.  By default the smallest one for which the unclipped force never turns
+            negative up to ``lift_speed``: ``9/8 damping lift_speed / stiffness``, the maximum of
+            (3 s - 2 s^2) being 9/8.  The sources list a "maximum velocity of the foot tip" of 4.5 m/s
+            among the ground's data without ever using it (000 L3695); this gives it a meaning.
+        """
+        damping = 2.0 * factor * math.sqrt(stiffness * mass)
+        if depth is None:
+            depth = 1.125 * damping * lift_speed / stiffness
+        return cls(stiffness, damping, depth)
+
+    def force(self, depth: Scalar, rate: Scalar) -> Scalar:
+        """``k d + c d'``, not below zero."""
+        s = depth / self.depth
+        s = where(s > 1.0, 1.0, s)
+        leaving = self.damping * s * s * (3.0 - 2.0 * s)  # 000 eq. D.3 with its conditions
+        c = where(rate < 0.0, leaving, self.damping)
+        return where(depth < 0.0, 0.0, positive_part(self.stiffness * depth + c * rate))
+
+    def energy(self, depth: Scalar) -> Scalar:
+        """Of the spring."""
+        d = positive_part(depth)
+        return 0.5 * self.stiffness * d * d
+
+
+@dataclass(frozen=True, eq=False)
+class Dusty(_Law):
+    """A layer of dust that only brakes, with a spring below it (000 eq. D.6).
+
+    Parameters
+    ----------
+    stiffness, damping : float
+        As in :class:`Firm`; the damper works on the way in only.
+    dust : float
+        t_d, thickness of the layer in metres; never stated in the sources.
+    """
+
+    stiffness: Any
+    damping: Any
+    dust: Any = 0.01
+    varying: ClassVar[tuple[str, ...]] = ("stiffness", "damping", "dust")
+
+    def __post_init__(self) -> None:
+        self._check("stiffness", True)
+        self._check("damping")
+        self._check("dust")
+
+    @classmethod
+    def overdamped(cls, stiffness: float, factor: float, mass: float, *, dust: float = 0.01) -> Dusty:
+        """With ``damping = 2 factor sqrt(stiffness mass)`` (000 eq. D.4)."""
+        return cls(stiffness, 2.0 * factor * math.sqrt(stiffness * mass), dust)
+
+    def force(self, depth: Scalar, rate: Scalar) -> Scalar:
+        """``k (d - t_d) + c d'`` on the way in, without the damper on the way out."""
+        spring = self.stiffness * positive_part(depth - self.dust)
+        return where(depth < 0.0, 0.0, spring + self.damping * positive_part(rate))
+
+    def energy(self, depth: Scalar) -> Scalar:
+        """Of the spring below the dust."""
+        d = positive_part(depth - self.dust)
+        return 0.5 * self.stiffness * d * d
+
+
+@dataclass(frozen=True, eq=False)
+class HuntCrossley(_Law):
+    """``F = k d^n (1 + b d')``: the damping grows with the depth, so the force never jumps.
+
+    Parameters
+    ----------
+    stiffness : float
+        k, in N/m^n.
+    dissipation : float
+        b in s/m.  A blow at speed v comes back with about ``1 - 2/3 b v`` of it while that is near one.
+    exponent : float
+        n: 1.5 for a ball on a plane (Hertz), 1 for a flat sole.  A multiple of one half, from 1.
+    """
+
+    stiffness: Any
+    dissipation: Any
+    exponent: float = 1.5
+    varying: ClassVar[tuple[str, ...]] = ("stiffness", "dissipation")
+
+    def __post_init__(self) -> None:
+        self._check("stiffness", True)
+        self._check("dissipation")
+        if not isinstance(self.exponent, (int, float)) or self.exponent < 1 or (2 * self.exponent) % 1:
+            raise ModelError(f"HuntCrossley: exponent must be 1, 1.5, 2, ..., not {self.exponent!r}")
+
+    def _power(self, d: Scalar, exponent: float) -> Scalar:
+        whole = int(exponent)
+        result = d
+        for _ in range(whole - 1):
+            result = result * d
+        # In the air the root is taken of one, whose slope is finite, and multiplied by zero.
+        return result * scalar.sqrt(where(d > 0.0, d, where(d < 1.0, 1.0, d))) if exponent != whole else result
+
+    def force(self, depth: Scalar, rate: Scalar) -> Scalar:
+        """``k d^n (1 + b d')``, not below zero."""
+        spring = self.stiffness * self._power(positive_part(depth), self.exponent)
+        return spring * positive_part(1.0 + self.dissipation * rate)
+
+    def energy(self, depth: Scalar) -> Scalar:
+        """Of the spring: ``k d^(n+1) / (n+1)``."""
+        return self.stiffness * self._power(positive_part(depth), self.exponent + 1) / (self.exponent + 1.0)
+
+
+SLOWEST = 1e-12
+"""Sliding slower than this (m/s) has no direction of its own; friction is then viscous to the last digit."""
+
+
+@dataclass(frozen=True, eq=False)
+class PseudoCoulomb(_Law):
+    """Viscous friction that saturates at the Coulomb limit (000 eq. D.5).
+
+    Parameters
+    ----------
+    friction : float
+        mu.
+    sliding_damping : float
+        c_h in N s/m: the slope at rest.  It is Coulomb friction where the speed is well above
+        ``mu F / c_h``.
+    isotropic : bool
+        Along the sliding direction, within a circle of radius mu F (default).  False treats the two
+        directions of the surface separately, as the sources print it; the total then reaches
+        sqrt(2) mu F.  In the plane there is no difference.
+    """
+
+    friction: Any = 0.7
+    sliding_damping: Any = 1000.0
+    isotropic: bool = True
+    varying: ClassVar[tuple[str, ...]] = ("friction", "sliding_damping")
+
+    def __post_init__(self) -> None:
+        self._check("friction")
+        self._check("sliding_damping")
+
+    def _along(self, speed: Scalar, limit: Scalar) -> Scalar:
+        """``limit 2/pi atan(pi/2 c v / limit)``, which is zero where the limit is."""
+        return limit * (2.0 / math.pi) * arctan2(0.5 * math.pi * self.sliding_damping * speed, limit)
+
+    def force(self, pressure: Scalar, velocity: Vec3, tangents: tuple[Vec3, Vec3]) -> Vec3:
+        """Against the sliding velocity, which lies in the surface."""
+        limit = self.friction * pressure
+        if self.isotropic:
+            square = velocity.dot(velocity)
+            speed = scalar.sqrt(where(square < SLOWEST**2, SLOWEST**2, square))
+            return velocity * (-self._along(speed, limit) / speed)
+        first, second = tangents
+        return -(first * self._along(velocity.dot(first), limit) + second * self._along(velocity.dot(second), limit))
+
+
+# ------------------------------------------------------------------ the element
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """Compliant contact between spots of a robot and a surface.
+
+    Parameters
+    ----------
+    spots : sequence of Spot or str
+        Where the robot can touch: points or balls on any body, see :func:`line`, :func:`rectangle`,
+        :func:`box`, :func:`whole_body`; a name means the origin of that frame.
+    normal : Firm, Dusty or HuntCrossley
+    friction : PseudoCoulomb or None
+        None is a frictionless surface.
+    surface : Plane, HeightField, Grid or Ball
+        The plane z = 0 by default.
+    on : str, optional
+        Frame of the robot that carries the surface; by default it is fixed in the world.
+
+    Examples
+    --------
+    >>> ground = Ground(["left_foot", "right_foot"], Firm.overdamped(2500, 10, mass=21.0), PseudoCoulomb(0.7, 1500))
+    """
+
+    spots: Sequence[Any]
+    normal: Any
+    friction: Any = field(default_factory=PseudoCoulomb)
+    surface: Any = field(default_factory=Plane)
+    on: str | None = None
+    n_states: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.spots, (str, Spot)) or not isinstance(self.spots, Iterable):
+            raise OptionError(f"spots must be a list of spots or frame names, not {self.spots!r}")
+        chosen = tuple(spot(s) for s in self.spots)
+        if not chosen:
+            raise OptionError("a ground needs at least one spot of the robot to touch it")
+        object.__setattr__(self, "spots", chosen)
+        if not hasattr(self.normal, "force"):
+            raise OptionError(f"normal must be a law such as Firm, Dusty or HuntCrossley, not {self.normal!r}")
+        if self.friction is not None and not hasattr(self.friction, "force"):
+            raise OptionError(f"friction must be a law such as PseudoCoulomb or None, not {self.friction!r}")
+        if not hasattr(self.surface, "gap"):
+            raise OptionError(f"surface must be a Plane, HeightField, Grid or Ball, not {self.surface!r}")
+
+    # What varies over a batch
+
+    def initial_states(self, tree: Model) -> np.ndarray:
+        """It has no states of its own."""
+        return np.zeros(0)
+
+    def parameters(self, tree: Model) -> dict[str, np.ndarray]:
+        """Numbers of both laws, each with one entry on its last axis and perhaps a batch in front."""
+        found: dict[str, np.ndarray] = dict(self.normal.parameters())
+        if self.friction is not None:
+            found.update(self.friction.parameters())
+        return found
+
+    def with_parameters(self, values: Mapping[str, Sequence[Scalar]]) -> Ground:
+        """The same ground with other numbers."""
+        friction = None if self.friction is None else self.friction.with_parameters(values)
+        return replace(self, normal=self.normal.with_parameters(values), friction=friction)
+
+    # The law, over any scalar
+
+    def touches(self, tree: Model, q: Scalars, v: Scalars) -> list[Touch]:
+        """How every spot stands to the surface."""
+        posed = poses(tree, q)
+        moving = twists(tree, q, v, None, posed)
+        return [touch(tree, posed, moving, s, self.surface, self.on) for s in self.spots]
+
+    def _force(self, t: Touch) -> Vec3:
+        """On the spot's body, along world axes."""
+        leaving = t.velocity.dot(t.normal)
+        pressure = self.normal.force(-t.gap, -leaving)
+        if self.friction is None:
+            return t.normal * pressure
+        sliding = t.velocity - t.normal * leaving
+        return t.normal * pressure + self.friction.force(pressure, sliding, t.tangents)
+
+    def contact_forces(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> list[Vec3]:
+        """Force of the ground on each spot, along world axes."""
+        return [self._force(touching) for touching in self.touches(tree, q, v)]
+
+    def loads(
+        self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()
+    ) -> tuple[Loads, list[Scalar] | None, list[Scalar]]:
+        """Force on every body in its own coordinates at its origin; no joint forces, no states."""
+        posed = poses(tree, q)
+        moving = twists(tree, q, v, None, posed)
+        total: Loads = [None] * len(tree.bodies)
+        host = BASE if self.on is None else tree.frame(self.on).body
+        for at in self.spots:
+            touching = touch(tree, posed, moving, at, self.surface, self.on)
+            force = self._force(touching)
+            _add(total, tree.frame(at.frame).body, posed, touching.arm, force)
+            _add(total, host, posed, touching.host_arm, -force)
+        return total, None, []
+
+    def power(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
+        """Power of the ground's forces on the robot: negative while it takes energy (000 eq. C.3)."""
+        return _total(self._force(touching).dot(touching.velocity) for touching in self.touches(tree, q, v))
+
+    def energy(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
+        """Energy stored in the ground, which can be given back."""
+        return _total(self.normal.energy(-touching.gap) for touching in self.touches(tree, q, v))
+
+    def dissipation(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
+        """Rate at which energy is lost in the ground: what goes in less what is stored."""
+        taken = -self.power(tree, t, q, v, z)
+        return taken - self._storing(tree, q, v)
+
+    def _storing(self, tree: Model, q: Scalars, v: Scalars) -> Scalar:
+        """Rate of the stored energy: the elastic force times the rate of the depth."""
+        return _total(-self.normal.force(-t.gap, 0.0) * t.velocity.dot(t.normal) for t in self.touches(tree, q, v))
+
+    # On arrays
+
+    def __call__(self, robot: Any, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+        """Forces on all spots for one state or a batch, along world axes.
+
+        Returns
+        -------
+        ndarray, shape (..., spots, 3)
+        """
+        tree: Model = robot.model
+        position, rate = as_array(q, (tree.nq,), "q"), as_array(v, (tree.nv,), "v")
+        batch = batch_shape(q=(position, 1), v=(rate, 1))
+        with np.errstate(all="ignore"):
+            return pack(self.contact_forces(tree, 0.0, split(position), split(rate)), batch)
+
+
+def _add(total: Loads, body: int, posed: Sequence[Any], arm: Vec3, force: Vec3) -> None:
+    """Let a force in world axes act on a body at a point given in its coordinates; the base takes any."""
+    if body == BASE:
+        return
+    pose: Transform = posed[body].pose
+    own = pose.unrotate(force)
+    load = Force(arm.cross(own), own)
+    present = total[body]
+    total[body] = load if present is None else present + load
+
+
+def _total(terms: Iterable[Scalar]) -> Scalar:
+    result: Scalar = 0.0
+    for term in terms:
+        result = result + term
+    return result
+
+
+# ------------------------------------------------------------------ the sources' numbers
+
+SOURCE_SETS: dict[str, dict[str, float]] = {
+    # 000 L3792-3796; two spots per foot, robot of 9.4 kg
+    "planar-biped": {"stiffness": 2000.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 1000.0},
+    # no numbers are printed for the spatial biped: those of the planar one, four spots per foot
+    "spatial-biped": {"stiffness": 2000.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 1000.0},
+    # from the authors' program (notes on chapter 8 onwards, section 8); one spot per foot
+    "quadruped": {"stiffness": 2500.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 1500.0},
+    "hexapod": {"stiffness": 3000.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 2000.0},
+}
+"""Ground data of the sources' walking machines: k', zeta, mu and c_h."""
+
+
+def from_source(
+    name: str,
+    spots: Sequence[Any],
+    mass: float,
+    *,
+    dusty: bool = False,
+    dust: float = 0.01,
+    surface: Surface | None = None,
+) -> Ground:
+    """The ground of one of the sources' walking machines, see :data:`SOURCE_SETS`.
+
+    Parameters
+    ----------
+    name : str
+        ``"planar-biped"``, ``"spatial-biped"``, ``"quadruped"`` or ``"hexapod"``.
+    spots : sequence of Spot or str
+    mass : float
+        Of the whole robot; the damping depends on it (000 eq. D.4).
+    dusty : bool
+        The dusty model instead of the firm one.
+    dust : float
+        Thickness of the dust.
+    surface : optional
+        The plane z = 0 by default.
+    """
+    if name not in SOURCE_SETS:
+        raise UnknownNameError("set of ground data", name, SOURCE_SETS)
+    data = SOURCE_SETS[name]
+    law: Any
+    if dusty:
+        law = Dusty.overdamped(data["stiffness"], data["factor"], mass, dust=dust)
+    else:
+        law = Firm.overdamped(data["stiffness"], data["factor"], mass)
+    friction = PseudoCoulomb(data["friction"], data["sliding_damping"], isotropic=False)
+    return Ground(spots, law, friction, Plane() if surface is None else surface)

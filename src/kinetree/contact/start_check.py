@@ -1,0 +1,140 @@
+"""Starts deep inside compliant ground, which throws the robot out: rarely meant, so it is told."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algorithms.kinematics import Twist, poses
+from ..errors import ContactWarning, callers_level
+from ..robot.robot import Robot
+from ..spatial import ZERO_MOTION
+from ..spatial.arrays import split
+from .ground import Ground
+from .surfaces import touch
+
+Array = np.ndarray
+
+HIGHEST = 1.0
+"""How high (m) the energy stored in the ground at the start may throw a robot before that is told."""
+
+MOST_DEPTHS = 10.0
+"""The same in depths: who sits in soft ground as deep as its own height is lifted out gently."""
+
+STANDARD_GRAVITY = 9.81
+"""For heights where nothing falls."""
+
+
+class Sunken(NamedTuple):
+    """A start inside the ground."""
+
+    frame: str
+    """The deepest one."""
+
+    depth: float
+    height: float
+    """How high the ground would throw the robot (m)."""
+
+    lift: tuple[str, int, float] | None
+    """Coordinate of the base, its place in q, and what it must be for the robot to stand above; if there is one."""
+
+    def __str__(self) -> str:
+        if self.lift is None:
+            return f"{self.place}: start from a q0 above the ground"
+        name, place, value = self.lift
+        return f"{self.place}: start higher, with {name} (q0[{place}]) at {value:g}"
+
+    @property
+    def on_command_line(self) -> str:
+        """The same with advice for the command line."""
+        if self.lift is None:
+            return f"{self.place}: start above the ground, --initial"
+        name, _, value = self.lift
+        return f"{self.place}: start higher, --initial {name}={value:g}"
+
+    @property
+    def place(self) -> str:
+        """Where it is, and what comes of it."""
+        return (
+            f"frame {self.frame!r} starts {self.depth:.3g} m inside the ground, which stores enough energy there to "
+            f"throw the robot {self.height:.3g} m high"
+        )
+
+
+def warn_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> None:
+    """Warn of a start deep inside compliant ground."""
+    found = find_sunken(robot, elements, q)
+    if found is not None:
+        warnings.warn(str(found), ContactWarning, stacklevel=callers_level())
+
+
+def find_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> Sunken | None:
+    """A start deep inside compliant ground, of a batch the worst; None where all is well."""
+    grounds = [e for e in elements if isinstance(e, Ground) and hasattr(e.normal, "energy")]
+    if not grounds:
+        return None
+    stored, deepest, frame = np.zeros(()), np.zeros(()), np.full((), "", dtype=object)
+    for ground, name, gap in _gaps(robot, grounds, q):
+        depth = np.maximum(np.nan_to_num(-gap, nan=0.0), 0.0)  # lanes that are no numbers say nothing
+        stored = stored + ground.normal.energy(depth)
+        frame = np.where(depth > deepest, name, frame)
+        deepest = np.maximum(deepest, depth)
+    weight = robot.mass * (math.hypot(*robot.model.gravity) or STANDARD_GRAVITY)
+    if not weight > 0.0:
+        return None
+    height = stored / weight
+    excess = np.where((height > HIGHEST) & (height > MOST_DEPTHS * deepest), height, 0.0)
+    if not np.any(excess):
+        return None
+    lane = np.unravel_index(int(np.argmax(excess)), excess.shape)
+    start = np.broadcast_to(q, (*excess.shape, robot.nq))[lane]
+    names, depths = (np.broadcast_to(x, excess.shape)[lane] for x in (frame, deepest))
+    return Sunken(str(names), float(depths), float(excess[lane]), _lift(robot, grounds, start))
+
+
+def _gaps(robot: Robot, grounds: Sequence[Any], q: Array) -> Iterator[tuple[Any, str, Array]]:
+    """Ground, frame and gap of every spot."""
+    tree = robot.model
+    with np.errstate(all="ignore"):
+        posed = poses(tree, split(np.asarray(q, dtype=float)))
+        resting = [Twist(ZERO_MOTION, ZERO_MOTION)] * len(tree.bodies)
+        for ground in grounds:
+            for at in ground.spots:
+                yield ground, at.frame, np.asarray(touch(tree, posed, resting, at, ground.surface, ground.on).gap)
+
+
+def _lift(robot: Robot, grounds: Sequence[Any], q: Array) -> tuple[str, int, float] | None:
+    """The last coordinate of the base's joint, upwards as a rule, at which nothing is inside the ground any more."""
+    tree = robot.model
+    if len(tree.roots) != 1:
+        return None
+    root = tree.joints[tree.roots[0]]
+    if root.kind.units()[-1:] != ("m",):
+        return None
+    place = root.q_slice.stop - 1
+
+    def least(value: float) -> float:
+        moved = q.copy()
+        moved[place] = value
+        return min(float(gap) for _, _, gap in _gaps(robot, grounds, moved))
+
+    now, unit = least(q[place]), least(q[place] + 1.0)
+    if not unit > now:
+        return None
+    value = math.ceil(1e3 * (q[place] - now / (unit - now))) / 1e3  # level or sloping: the gap grows evenly
+    if least(value) < -1e-9 or _opens_loops(robot, q, place, value):
+        return None
+    return robot.q_names[place], place, value
+
+
+def _opens_loops(robot: Any, q: Array, place: int, value: float) -> bool:
+    """Whether loops go through the ground, so that the base cannot be lifted by itself."""
+    if not robot.model.loops:
+        return False
+    moved = q.copy()
+    moved[place] = value
+    return not np.allclose(robot.loop_gaps(moved), robot.loop_gaps(q), rtol=0.0, atol=1e-9)

@@ -1,0 +1,384 @@
+"""What a controller has to know of closed loops, over any scalar.
+
+As many joints as a mechanism has freedoms are its coordinates c, in which its motion is told;
+everything else, d, follows from the loops,
+
+    gap(q) = 0,    K_d v_d = -K_c v_c,    K_d a_d = -K_c a_c - drift.
+
+Forces tau that the joints of the tree would need are left to the motors m; no motor, p, no force:
+
+    K_p^T lambda = tau_p,    u = tau_m - K_m^T lambda        (000 eq. 8.4).
+
+More motors than freedoms share them so that the sum of their squares is least; with fewer, the
+motors' joints are held to what is asked of them like loops to their closure, and the rest gives way.
+Which constraints are independent of one another is found once, where the mechanism is put together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms import composite_body, constrained, constraints, factorisation, kinematics, newton_euler
+from ..algorithms.constrained import inner
+from ..errors import ClosureError, OptionError, SingularError, UnknownNameError, UnsupportedError
+from ..loops import coordinates, rank
+from ..model.describe import counted
+from ..model.tree import Joint, Model
+from ..robot.mechanism import LEAST_QUALITY, Mechanism
+from ..simulation.projection import UNCLOSED
+from ..spatial import Force, Scalar, ldl, ldl_solve, where
+from .base import Desired, Scalars, driven_joints, gathered, spread
+
+Matrix = list[list[Scalar]]
+
+SHARES = (0.25, 1.0 / 3.0, 0.5, 1.0)
+"""Of the way that is left to the desired position: four equal steps, so that far ones stay on their branch."""
+
+ROUNDS = 4
+"""Newton steps there, each of which doubles the digits."""
+
+
+OPEN = 0.01
+"""Loops open by more than this (rad, and m or the mechanism's size) are not those that a law computes with."""
+
+
+class Loops(NamedTuple):
+    """What holds for a mechanism in general."""
+
+    rows: tuple[int, ...]
+    """Constraints that imply all others."""
+
+    freedoms: int
+
+    sample: np.ndarray
+    """Those constraints' matrix at some ordinary configuration, (rank, nv)."""
+
+
+def loops_of(tree: Model) -> Loops:
+    """What is known of a mechanism's loops; looked at where some closed configuration is found, if nowhere before."""
+    known: Loops | None = tree.__dict__.get("known_loops")  # kept beside the other cached properties of the model
+    if known is not None:
+        return known
+    try:
+        return _looked_at(Mechanism(tree, backend="reference"), None)
+    except ClosureError as problem:
+        raise ClosureError(
+            f"a controller has to know how {tree.name!r} moves, and {problem}; or ask the controller for the forces at "
+            "a closed configuration first: controller(robot, 0.0, q, v)"
+        ) from None
+
+
+def refuse_open(robot: Mechanism, q: ArrayLike, tolerance: float | None) -> None:
+    """An error where loops are open; forces would be those of another mechanism."""
+    robot._closed_q(q, OPEN * constraints.usual_size(robot.model) if tolerance is None else tolerance)
+
+
+def look_at(robot: Mechanism, q: np.ndarray) -> None:
+    """Find out about a mechanism's loops at a closed configuration, unless the same is known already."""
+    known: Loops | None = robot.model.__dict__.get("known_loops")
+    if known is not None and robot._structure is not None and robot._structure.rows == known.rows:
+        return
+    finite = q.reshape(-1, robot.nq)
+    finite = finite[np.isfinite(finite).all(axis=-1)]
+    closed = robot.close(finite[0], must_close=False) if len(finite) else np.array([np.nan])
+    if known is None or np.isfinite(closed).all():
+        _looked_at(robot, closed if np.isfinite(closed).all() else None)
+
+
+def _looked_at(robot: Mechanism, q: np.ndarray | None) -> Loops:
+    state = robot.assembled() if q is None else q
+    rows = robot._known(state).rows
+    near = np.concatenate([state[None], robot._neighbours(state)])
+    k = robot.loop_jacobian(near)[:, list(rows)]
+    best = np.argmax(np.linalg.svd(k, compute_uv=False).min(axis=-1, initial=np.inf))
+    found = Loops(rows, robot.nv - len(rows), k[best])
+    robot.model.__dict__["known_loops"] = found
+    return found
+
+
+# ---------------------------------------------------------------- which joints
+
+
+def followed_joints(tree: Model, names: Sequence[str] | None) -> list[Joint]:
+    """The joints whose motion a trajectory tells: those named, or those with motors; refused where that cannot be."""
+    driven = driven_joints(tree)
+    if not tree.loops:
+        if names is not None:
+            raise OptionError(f"robot {tree.name!r} has no closed loops: leave coordinates out, motors follow the goal")
+        return driven
+    freedoms, motors = loops_of(tree).freedoms, sum(j.nv for j in driven)
+    if names is None:
+        if motors > freedoms:
+            enough = set(_enough(tree, _freedoms(driven)))
+            some = ", ".join(repr(j.name) for j in driven if enough & set(_freedoms([j])))
+            raise UnsupportedError(
+                f"{_size_of(tree)}, so that its motors cannot move independently of one another: say which joints the "
+                f"trajectory tells the motion of, such as coordinates=[{some}]; all motors share the forces"
+            )
+        _check_coordinates(tree, driven, motors)
+        return driven
+    if motors < freedoms:
+        raise UnsupportedError(
+            f"{_size_of(tree)}, which cannot make it follow in chosen coordinates: leave coordinates out, then the "
+            "driven joints follow the trajectory and the others give way; or mark more joints as actuated"
+        )
+    chosen = _named(tree, names)
+    _check_coordinates(tree, chosen, freedoms)
+    _check_motors(tree, driven)
+    return chosen
+
+
+def _size_of(tree: Model) -> str:
+    motors = sum(j.nv for j in driven_joints(tree))
+    freedoms = counted(loops_of(tree).freedoms, "freedom", "freedoms")
+    return f"robot {tree.name!r} with closed loops has {freedoms} and {counted(motors, 'motor', 'motors')}"
+
+
+def _named(tree: Model, names: Sequence[str]) -> list[Joint]:
+    if isinstance(names, str):
+        raise OptionError(f"coordinates is a list of names of joints; for a single one write [{names!r}]")
+    if not isinstance(names, Sequence):
+        raise OptionError(f"coordinates is a list of names of joints, not {names!r}")
+    own = {j.name: j for j in tree.joints if not j.mimic}
+    for name in names:
+        if name not in own:
+            raise UnknownNameError("joint", name, list(own))
+    if len(set(names)) < len(names):
+        raise OptionError(f"coordinates name a joint twice: {', '.join(names)}")
+    return [own[name] for name in names]
+
+
+def _check_coordinates(tree: Model, joints: Sequence[Joint], wanted: int) -> None:
+    """Refuse coordinates that are too few or too many, or that leave something open while saying others twice."""
+    loops, listed = loops_of(tree), ", ".join(j.name for j in joints) or "none"
+    count = sum(j.nv for j in joints)
+    if count != wanted:
+        raise OptionError(f"{_size_of(tree)}: its coordinates must be as many as its freedoms, not {count} ({listed})")
+    others = _freedoms_but(tree, _freedoms(joints))
+    if rank.numerical_rank(loops.sample[:, others]) < len(loops.rows):
+        raise SingularError(
+            f"{listed} of {tree.name!r} cannot move independently of one another: the loops tie them together, or "
+            "nothing else moves with them; name others with coordinates=[...], or move the motors"
+        )
+
+
+def _check_motors(tree: Model, driven: Sequence[Joint]) -> None:
+    passive = _freedoms_but(tree, _freedoms(driven))
+    if rank.numerical_rank(loops_of(tree).sample[:, passive]) < len(passive):
+        listed = ", ".join(j.name for j in driven) or "none"
+        raise SingularError(
+            f"the motors of {tree.name!r} ({listed}) have no hold on one of its motions: it moves while they are locked"
+        )
+
+
+def _enough(tree: Model, freedoms: Sequence[int]) -> list[int]:
+    """Some of the freedoms from which all motion follows, the first ones where possible."""
+    loops, left = loops_of(tree), list(freedoms)
+    for freedom in reversed(freedoms):
+        others = [k for k in range(tree.nv) if k not in left or k == freedom]
+        if rank.numerical_rank(loops.sample[:, others]) == len(others):
+            left.remove(freedom)
+    return left
+
+
+def _surest(tree: Model, freedoms: Sequence[int]) -> list[int]:
+    """Some of the freedoms from which all motion follows, the best determined by pivoting."""
+    own = np.isin(np.arange(tree.nv), freedoms)
+    return list(coordinates.find(loops_of(tree).sample[None], own, None, ()).independent)
+
+
+def _freedoms(joints: Sequence[Joint]) -> list[int]:
+    return [k for j in joints for k in range(j.v_slice.start, j.v_slice.stop)]
+
+
+def _freedoms_but(tree: Model, some: Sequence[int]) -> list[int]:
+    return [k for k in range(tree.nv) if k not in some]
+
+
+# ---------------------------------------------------------------- forces
+
+
+def forces_for(
+    tree: Model, q: Scalars, v: Scalars, joints: Sequence[Joint], a: Scalars, loads: Sequence[Force | None] | None
+) -> list[Scalar]:
+    """Motor forces with which some joints accelerate as told, at a closed state.
+
+    The joints are coordinates from which all motion follows; or the driven ones where those are fewer.
+    """
+    loops, own = loops_of(tree), _freedoms(joints)
+    if len(own) < loops.freedoms:
+        return _giving_way(tree, q, v, joints, a, loads)
+    drift = constraints.drift(tree, q, v)
+    whole, quality = _following(tree, _matrix(tree, q), own, a, [-drift[r] for r in loops.rows])
+    tau, _ = newton_euler.inverse_dynamics(tree, q, v, trusted(whole, quality), tree.gravity, loads)
+    return left_to_motors(tree, q, tau, "a law through inverse dynamics")
+
+
+def left_to_motors(tree: Model, q: Scalars, tau: Scalars, law: str) -> list[Scalar]:
+    """Motor forces that do what forces ``tau`` on all joints would; a floating base is held by others."""
+    loops, driven, k = loops_of(tree), driven_joints(tree), _matrix(tree, q)
+    floating = [tree.joints[k] for k in tree.roots if tree.is_floating and not tree.joints[k].actuated]
+    held = [*driven, *floating]
+    count = len(_freedoms(held))
+    if count < loops.freedoms or (count > loops.freedoms and floating):
+        base = ", six of the freedoms its base's" if floating else ""
+        raise UnsupportedError(
+            f"{_size_of(tree)}{base}: {law} needs a motor for each that is left; mark other joints as actuated, or "
+            "write the law as a function"
+        )
+    _check_motors(tree, held)
+    if count > loops.freedoms:
+        return _shared(tree, k, tau)
+    passive = _freedoms_but(tree, _freedoms(held))
+    columns = [[row[j] for j in passive] for row in k]  # of K_p^T
+    multipliers, quality = _solved(tree, columns, [tau[j] for j in passive])
+    forces = [tau[j] - inner([row[j] for row in k], multipliers) for j in _freedoms(driven)]
+    return spread(tree, driven, trusted(forces, quality))
+
+
+def _shared(tree: Model, k: Matrix, tau: Scalars) -> list[Scalar]:
+    """More motors than freedoms: the least sum of squares under D^T u = G^T tau is u = D (D^T D)^-1 G^T tau.
+
+    v = G v_c, and D are the rows of G that belong to motors; some of these are the coordinates c, so D has full rank.
+    """
+    driven = driven_joints(tree)
+    chosen = _surest(tree, _freedoms(driven))
+    worst: Scalar = 1.0
+    motions: Matrix = []
+    for i in chosen:
+        column, quality = _following(tree, k, chosen, [float(i == j) for j in chosen], [0.0] * len(k))
+        worst = where(quality < worst, quality, worst)
+        motions.append(column)
+    seen = [gathered(driven, column) for column in motions]
+    weights = ldl_solve(
+        ldl([[inner(a, b) for b in seen] for a in seen]),
+        [inner(column, tau) for column in motions],
+    )
+    return spread(tree, driven, trusted([inner(row, weights) for row in zip(*seen, strict=True)], worst))
+
+
+def _giving_way(
+    tree: Model, q: Scalars, v: Scalars, driven: Sequence[Joint], a: Scalars, loads: Sequence[Force | None] | None
+) -> list[Scalar]:
+    """Fewer motors than freedoms: M a + h = C^T y, C a = given, the rows of C being the loops' and the motors'.
+
+    000 eq. 8.6-8.7 with the motors' joints as further constraints, whose multipliers are their forces.
+    """
+    parents, loops = tree.dof_parents, loops_of(tree)
+    drift = constraints.drift(tree, q, v)
+    held = _matrix(tree, q) + [[float(i == j) for j in range(tree.nv)] for i in _freedoms(driven)]
+    given = [*(-drift[r] for r in loops.rows), *a]
+    bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, tree.gravity, loads)
+    factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), parents)
+    fall = factorisation.ltdl_solve(factors, parents, [-b for b in bias])
+    yielding = [factorisation.ltdl_solve(factors, parents, row) for row in held]
+    coupling = [[inner(row, y) for y in yielding] for row in held]
+    lower, pivots = ldl(coupling)
+    forces = ldl_solve((lower, pivots), [g - inner(row, fall) for g, row in zip(given, held, strict=True)])
+    return spread(tree, driven, trusted(forces[len(loops.rows) :], _least_share(coupling, pivots)))
+
+
+class Yielding:
+    """How a mechanism gives way to forces while its loops stay closed: (M^-1 - Y (K Y)^-1 Y^T) tau, Y = M^-1 K^T."""
+
+    def __init__(self, tree: Model, q: Scalars) -> None:
+        self.tree, self.k = tree, _matrix(tree, q)
+        self.factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
+        self.freely = [self._open(row) for row in self.k]
+        matrix = [[inner(row, y) for y in self.freely] for row in self.k]
+        self.coupling = ldl(matrix)
+        self.quality = _least_share(matrix, self.coupling[1])
+
+    def _open(self, tau: Scalars) -> list[Scalar]:
+        return factorisation.ltdl_solve(self.factors, self.tree.dof_parents, tau)
+
+    def held(self, a: Scalars, sums: Scalars) -> list[Scalar]:
+        """The accelerations nearest to ``a``, in energy, with K a = sums."""
+        off = [inner(row, a) - s for row, s in zip(self.k, sums, strict=True)]
+        multipliers = ldl_solve(self.coupling, off)
+        return [x - inner(column, multipliers) for x, column in zip(a, zip(*self.freely, strict=True), strict=True)]
+
+    def to(self, tau: Scalars) -> list[Scalar]:
+        """Accelerations that joint forces add."""
+        return self.held(self._open(tau), [0.0] * len(self.k))
+
+    def at_rest(self, q: Scalars, v: Scalars) -> list[Scalar]:
+        """Some accelerations that keep the loops closed at these velocities: the least ones, in energy."""
+        drift = constraints.drift(self.tree, q, v)
+        return self.held([0.0] * self.tree.nv, [-drift[r] for r in loops_of(self.tree).rows])
+
+
+def _least_share(matrix: Matrix, pivots: Scalars) -> Scalar:
+    """The least part of a row that is independent of those before it."""
+    quality: Scalar = 1.0
+    for i, pivot in enumerate(pivots):
+        share = pivot / matrix[i][i]
+        quality = where(share < quality, share, quality)
+    return quality
+
+
+# ---------------------------------------------------------------- motions
+
+
+def completed(
+    tree: Model, q: Scalars, joints: Sequence[Joint], desired: Desired
+) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+    """All positions, velocities and accelerations of a desired motion of the coordinates.
+
+    Positions are searched from ``q`` on, so they are on its branch; they are NaN where no closed ones are found.
+    """
+    loops, own = loops_of(tree), _freedoms(joints)
+    goal = list(q)
+    left: Scalar = 0.0
+    for share in SHARES + (1.0,) * ROUNDS:
+        way = [x for j, p in zip(joints, desired.per_joint, strict=True) for x in j.kind.difference(goal[j.q_slice], p)]
+        gaps = constraints.gaps(tree, goal)
+        off = [gaps[r] for r in loops.rows]
+        left = inner(off, off)
+        step, _ = _following(tree, _matrix(tree, goal), own, [share * x for x in way], [-x for x in off])
+        goal = kinematics.integrate(tree, goal, step)
+        if share == 1.0:
+            for joint, position in zip(joints, desired.per_joint, strict=True):
+                goal[joint.q_slice] = position
+    goal = [where(left > UNCLOSED * UNCLOSED, math.nan, x) for x in goal]
+    k = _matrix(tree, goal)
+    v, _ = _following(tree, k, own, desired.velocity, [0.0] * len(k))
+    drift = constraints.drift(tree, goal, v)
+    a, quality = _following(tree, k, own, desired.acceleration, [-drift[r] for r in loops.rows])
+    return goal, v, trusted(a, quality)
+
+
+def _following(
+    tree: Model, k: Matrix, own: Sequence[int], given: Scalars, sums: Scalars
+) -> tuple[list[Scalar], Scalar]:
+    """The x with K x = sums that is given at its own coordinates; and how well they determine it."""
+    others = _freedoms_but(tree, own)
+    rest = [s - inner([row[j] for j in own], given) for s, row in zip(sums, k, strict=True)]
+    x, quality = _solved(tree, [[row[j] for row in k] for j in others], rest)
+    whole: list[Scalar] = [0.0] * tree.nv
+    for j, value in (*zip(own, given, strict=True), *zip(others, x, strict=True)):
+        whole[j] = value
+    return whole, quality
+
+
+def _matrix(tree: Model, q: Scalars) -> Matrix:
+    k = constraints.constraint_matrix(tree, q)
+    return [k[r] for r in loops_of(tree).rows]
+
+
+def _solved(tree: Model, columns: Sequence[Scalars], rhs: Scalars) -> tuple[list[Scalar], Scalar]:
+    try:
+        return constrained.orthogonal_solve(columns, rhs, constraints.usual_size(tree))
+    except ZeroDivisionError:  # exact zeros, which plain numbers stop at
+        return [math.nan] * len(columns), 0.0
+
+
+def trusted(values: Scalars, quality: Scalar) -> list[Scalar]:
+    """NaN where a configuration is too near a singular one for the choice of coordinates, constraints and motors."""
+    poor = quality < LEAST_QUALITY
+    return [where(poor, math.nan, x) for x in values]

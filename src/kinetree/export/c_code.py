@@ -1,0 +1,666 @@
+"""A robot's algorithms as standalone C: one source file, one header, one small test program."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..algorithms import jacobian
+from ..algorithms.table import ALGORITHMS, CONFIGURATIONS, FORWARD_METHODS, Algorithm, find
+from ..engine import c
+from ..engine.count import Count, count
+from ..engine.fuse import fuse
+from ..engine.interpret import evaluate
+from ..engine.kernel import Traced
+from ..errors import (
+    KinetreeWarning,
+    ModelError,
+    OptionError,
+    OutputError,
+    SingularError,
+    UnknownNameError,
+    UnsupportedError,
+    callers_level,
+)
+from ..run.compiler import Compiler
+from ..run.wrenches import each_body
+from ..spatial import Force
+from ..spatial.arrays import pack, split
+from .result_names import SUMMARIES, Entry, entries, parts
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
+
+PRECISIONS = ("double", "single")
+
+DEFAULTS: dict[str, Any] = {
+    "axes": "body", "about": "com", "form": "LTDL", "inverse": False, "classical": False, "method": "articulated_body",
+}  # fmt: skip
+"""Options that need not be given, as in the methods of :class:`kinetree.Robot`."""
+
+CHOSEN_BY_LOOPS = ("rows", "dependent", "stabilisation")
+"""What a mechanism with loops chooses for itself; no part of a function's name."""
+
+CHOICES: dict[str, Sequence[str]] = {
+    "axes": jacobian.FRAMES, "about": ("com", "origin"), "form": ("LTDL", "LTL"), "method": FORWARD_METHODS,
+}  # fmt: skip
+
+NEED_INERTIA = (
+    "forward_dynamics", "inverse_mass_matrix", "mass_matrix_factors", "operational_space_inertia",
+    "forward_dynamics_derivatives",
+)  # fmt: skip
+"""Algorithms that divide by the inertia along every joint."""
+
+RESULT_NAMES = {"inverse_dynamics": "tau", "bias_force": "tau", "gravity_force": "tau", "forward_dynamics": "a"}
+
+TOLERANCE = {"double": 1e-12, "single": 1e-5}
+"""How far the test program lets results be off, relative to the largest number of each, where rounding allows it."""
+
+WORTHLESS = 1e-2
+"""Rounding errors beyond this part of the largest number of a result are warned of."""
+
+Request = str | tuple[str, Mapping[str, Any]]
+
+
+def needed_options(name: str) -> tuple[str, ...]:
+    """Options of an algorithm that have no default."""
+    return tuple(o for o in option_names(find(name)) if o not in DEFAULTS)
+
+
+def option_names(algorithm: Algorithm) -> tuple[str, ...]:
+    """Options that an algorithm takes."""
+    parameters = inspect.signature(algorithm.function).parameters.values()
+    return tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
+
+
+def complete_options(robot: Robot, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of an algorithm checked, with defaults filled in.
+
+    Raises
+    ------
+    UnknownNameError
+        For an option, a frame or a choice that there is not.
+    OptionError
+        If an option without a default is missing.
+    """
+    known = option_names(find(name))
+    for option in options:
+        if option not in known:
+            raise UnknownNameError(f"option of {name}", option, known)
+    chosen = {option: options.get(option, DEFAULTS.get(option)) for option in known}
+    for option, value in chosen.items():
+        if option not in options and option not in DEFAULTS:
+            raise OptionError(f"{name} needs to know the {option}: give {option}=...{_hint(robot, option)}")
+        if option in CHOICES and value not in CHOICES[option]:
+            raise UnknownNameError(f"{option} (of {name})", value, CHOICES[option])
+    if "frame" in chosen:
+        robot.model.frame(chosen["frame"])
+    if "frames" in chosen:
+        chosen["frames"] = (chosen["frames"],) if isinstance(chosen["frames"], str) else tuple(chosen["frames"])
+        for frame in chosen["frames"]:
+            robot.model.frame(frame)
+    if "known" in chosen:
+        chosen["known"] = tuple(bool(k) for k in chosen["known"])
+        if len(chosen["known"]) != len(robot.joint_names):
+            raise OptionError(f"{name}: known needs one truth value per joint, {len(robot.joint_names)} in all")
+    _check_possible(robot, name, chosen)
+    return chosen
+
+
+def _hint(robot: Robot, option: str) -> str:
+    if option in ("frame", "frames"):
+        own = [f.name for f in robot.model.frames if f.name not in robot.body_names]
+        return f", such as {(own or robot.body_names)[-1]!r}"
+    return ""
+
+
+def _check_possible(robot: Robot, name: str, options: dict[str, Any]) -> None:
+    """Refuse what has no answer on this robot, as its methods do."""
+    if robot.nv == 0:
+        raise ModelError(f"robot {robot.name!r} has no moving joints: there is nothing to compute")
+    if name == "floating_base_inverse_dynamics" and not robot.is_floating:
+        raise ModelError(f"robot {robot.name!r} has no floating base; load it with floating_base=True")
+    if name in NEED_INERTIA:
+        robot._check_pivots()
+    if name == "floating_base_inverse_dynamics":
+        robot._check_pivots(held=range(1, len(robot.joint_names)))
+    if name == "hybrid_dynamics":
+        robot._check_pivots(held=[i for i, motion in enumerate(options["known"]) if motion])
+    by_elimination = options.get("method") in ("articulated_body", "udu")
+    if by_elimination and robot.model.has_followers and robot._singular_joint(robot.model.independent) is not None:
+        options["method"] = "composite_body"  # only held to its leader does a massless follower have a motion
+
+
+def trace_algorithm(robot: Robot, name: str, options: Mapping[str, Any], wrenches: bool = False) -> Traced:
+    """The graph of an algorithm; with ``wrenches`` six more inputs per body, its moment and force."""
+    loaded = each_body(robot.model) if wrenches and find(name).loads else ()
+    try:
+        return Compiler(robot.model).trace(name, options, loaded)
+    except ZeroDivisionError:
+        raise _singular(robot, name) from None
+
+
+def _singular(robot: Robot, name: str) -> SingularError:
+    hint = "has every moving body mass?"
+    if name == "operational_space_inertia":
+        hint = "its frames cannot move freely in all directions; use inverse=True, or fewer frames"
+    return SingularError(f"{name} of robot {robot.name!r} divides by zero: {hint}")
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What :func:`codegen` wrote.
+
+    Attributes
+    ----------
+    source, header, test : Path
+    functions : dict of str to Count
+        The C functions and what each call of one costs.
+    """
+
+    source: Path
+    header: Path
+    test: Path
+    functions: dict[str, Count]
+
+    @property
+    def files(self) -> tuple[Path, Path, Path]:
+        """Source, header and test program."""
+        return self.source, self.header, self.test
+
+
+def codegen(
+    robot: Robot,
+    directory: str | os.PathLike[str] = ".",
+    algorithms: Iterable[Request] | Request = ("inverse_dynamics", "forward_dynamics"),
+    *,
+    prefix: str | None = None,
+    precision: str = "double",
+    own_math: bool = False,
+    fma: bool = False,
+    wrenches: bool = False,
+    reentrant: bool = False,
+    states: int = 4,
+) -> Exported:
+    """Write algorithms as C99 that allocates nothing: ``prefix.c``, ``prefix.h`` and ``prefix_test.c``.
+
+    Parameters
+    ----------
+    robot : Robot
+    directory : path-like
+        Made if it is not there. Files of the same names are replaced, each wholly or not at all.
+    algorithms : sequence
+        Names, or pairs of a name and its options: ``["mass_matrix", ("jacobian", {"frame": "tool"})]``.
+    prefix : str
+        In front of all names; by default the robot's name in small letters.
+    precision : {"double", "single"}
+        The type of all numbers: ``double`` or ``float``.
+    own_math : bool
+        Bring sine, cosine and square root along, so that not even math.h is needed.
+    fma : bool
+        Use C99's ``fma`` wherever a product is added; worth it only where the processor has it.
+    wrenches : bool
+        Let dynamics take external forces: one more argument, moment and force of every body
+        in its own axes at its own origin.
+    reentrant : bool
+        Keep temporaries on the stack instead of in static memory, so that a function may run
+        twice at the same time.
+    states : int
+        Random states in the test program, with results computed by the reference.
+
+    Returns
+    -------
+    Exported
+
+    Raises
+    ------
+    UnknownNameError, OptionError
+        If an algorithm, one of its options or the prefix cannot be.
+    OutputError
+        If the files cannot be written.
+    """
+    if precision not in PRECISIONS:
+        raise UnknownNameError("precision", precision, PRECISIONS)
+    if fma and own_math:
+        raise OptionError("fma comes from math.h, which own_math=True does without; choose one of them")
+    if states < 1:
+        raise OptionError(f"the test program needs at least one state, not {states}")
+    name = c.identifier(robot.name.lower(), "robot") if prefix is None else prefix
+    if not isinstance(name, str) or not c.is_identifier(name):
+        raise OptionError(
+            f"prefix {name!r} is no name in C: use letters, digits and underscores, a letter first, no word of C's own"
+        )
+    dialect = c.Dialect(name, precision == "single", own_math)
+    exports = [_Export(robot, dialect, *request, wrenches, fma, states) for request in requests(robot, algorithms)]
+    _name_functions(name, exports)
+    texts = {
+        f"{name}.c": _source(robot, dialect, exports, reentrant),
+        f"{name}.h": _header(robot, dialect, exports),
+        f"{name}_test.c": _test_program(dialect, exports),
+    }
+    folder = Path(directory)
+    _write_all(folder, texts)
+    source, header, test = (folder / file for file in texts)
+    return Exported(source, header, test, {e.c_name: e.cost for e in exports})
+
+
+def requests(robot: Robot, algorithms: Iterable[Request] | Request) -> list[tuple[str, dict[str, Any]]]:
+    """Algorithms that are asked for by name, or with options, each with all its options."""
+    single = isinstance(algorithms, str) or (isinstance(algorithms, tuple) and _is_pair(algorithms))
+    wanted: list[Any] = [algorithms] if single else list(algorithms)
+    found: list[tuple[str, dict[str, Any]]] = []
+    for request in wanted:
+        if not isinstance(request, str) and not (isinstance(request, tuple) and _is_pair(request)):
+            raise OptionError(f"an algorithm is a name, or a pair (name, dict of its options), not {request!r}")
+        name, options = (request, {}) if isinstance(request, str) else request
+        find(name)
+        complete = (name, complete_options(robot, name, options))
+        if complete in found:
+            raise OptionError(f"{name} is asked for twice, with the same options")
+        found.append(complete)
+    if not found:
+        raise OptionError(f"no algorithm chosen; there are {', '.join(ALGORITHMS)}")
+    return found
+
+
+def _is_pair(value: tuple[Any, ...]) -> bool:
+    return len(value) == 2 and isinstance(value[1], Mapping)
+
+
+# ------------------------------------------------------------------ one algorithm
+
+
+class _Export:
+    """One algorithm on its way to C: its graph, its test states and their results."""
+
+    c_name = ""
+
+    def __init__(
+        self,
+        robot: Robot,
+        dialect: c.Dialect,
+        name: str,
+        options: dict[str, Any],
+        wrenches: bool,
+        fma: bool,
+        states: int,
+    ) -> None:
+        self.name, self.options = name, options
+        algorithm = find(name)
+        loaded = wrenches and algorithm.loads
+        self.traced = trace_algorithm(robot, name, options, loaded)
+        self.cost = count(self.traced.graph, self.traced.outputs)
+        names = algorithm.inputs + (("wrenches",) if loaded else ())
+        self.arguments = tuple(zip(names, self.traced.lengths, strict=True))
+        self.shape = algorithm.shape(robot.model, options)
+        self.entries, self.parts = _explained(robot, name, options, dialect.single_precision)
+        self.states = [_random_state(robot, self.arguments, k, dialect.single_precision) for k in range(states)]
+        self.expected = [_reference(robot, algorithm, state, options, loaded) for state in self.states]
+        self.tolerance = self._tolerance(robot, dialect.single_precision)
+        self.graph, self.outputs = self.traced.graph, self.traced.outputs
+        if fma:
+            self.graph, self.outputs = fuse(self.graph, self.outputs)
+
+    @property
+    def summary(self) -> str:
+        """What it computes, from the method of the same name."""
+        from ..robot.robot import Robot
+
+        text = (
+            SUMMARIES.get(self.name)
+            or (getattr(Robot, self.name, None) or find(self.name).function).__doc__
+            or self.name
+        )
+        return text.strip().splitlines()[0].replace("``", "").replace(":meth:", "").replace("`", "")
+
+    @property
+    def function(self) -> c.Function:
+        """As the engine writes it."""
+        result = RESULT_NAMES.get(self.name, "result")
+        return c.Function(self.c_name, self.graph, self.outputs, self.arguments, result)
+
+    def _tolerance(self, robot: Robot, single_precision: bool) -> float:
+        """What the test program may allow: rounding errors are measured in a longer arithmetic."""
+        narrow, wide = (np.float32, np.float64) if single_precision else (np.float64, np.longdouble)
+        g, o = self.traced.graph, self.traced.outputs
+        errors = [0.0]
+        for state, expected in zip(self.states, self.expected, strict=True):
+            flat = np.concatenate(state).tolist()
+            off = np.abs(evaluate(g, o, flat, narrow).astype(wide) - evaluate(g, o, flat, wide))
+            errors.append(float(np.max(off, initial=0.0)) / _size(expected))
+        worst = float(np.max(errors))
+        if not np.isfinite(worst):
+            raise UnsupportedError(
+                f"{self.name} of robot {robot.name!r} overflows; use double precision and usual units"
+            )
+        if worst > WORTHLESS:
+            warnings.warn(
+                f"{self.name} of robot {robot.name!r} is ill-conditioned: rounding errors reach {worst:.1g} of "
+                f"the largest number of a result; {'use double precision' if single_precision else 'do not trust it'}",
+                KinetreeWarning,
+                stacklevel=callers_level(),
+            )
+        return max(TOLERANCE["single" if single_precision else "double"], 16.0 * worst)
+
+
+def _explained(
+    robot: Robot, name: str, options: Mapping[str, Any], single_precision: bool
+) -> tuple[list[Entry], dict[str, int]]:
+    """What the numbers of a mechanism's results are, and where their parts begin."""
+    from ..robot.mechanism import LEAST_QUALITY, LEAST_QUALITY_SINGLE, Mechanism
+
+    if not isinstance(robot, Mechanism):
+        return [], {}
+    least = LEAST_QUALITY_SINGLE if single_precision else LEAST_QUALITY
+    return entries(robot, name, options, least), parts(robot, name, options)
+
+
+def _size(values: np.ndarray) -> float:
+    """The largest magnitude of a result, which errors are relative to."""
+    return float(np.max(np.abs(values), initial=0.0)) or 1.0
+
+
+def _random_state(
+    robot: Robot, arguments: Sequence[tuple[str, int]], seed: int, single_precision: bool
+) -> list[np.ndarray]:
+    """Configurations away from gimbal lock, and random numbers of everyday size for the rest."""
+    rng = np.random.default_rng([seed, 20])
+    state = [
+        _random_configuration(robot, rng) if name in CONFIGURATIONS else rng.uniform(-2.0, 2.0, length)
+        for name, length in arguments
+    ]
+    return [x.astype(np.float32).astype(float) if single_precision else x for x in state]
+
+
+def _random_configuration(robot: Robot, rng: np.random.Generator) -> np.ndarray:
+    for _ in range(200):
+        q = robot.random_configuration(rng)
+        distances = [j.kind.singularity(list(q[j.q_slice])) for j in robot.model.joints if not j.mimic]
+        if all(d is None or d > 0.2 for d in distances):
+            break
+    return q
+
+
+def _reference(
+    robot: Robot, algorithm: Algorithm, state: Sequence[np.ndarray], options: Mapping[str, Any], loaded: bool
+) -> np.ndarray:
+    """Run the algorithm's text on the numbers themselves."""
+    scalars: list[Any] = [split(x) for x in state]
+    if algorithm.loads:
+        six = scalars.pop() if loaded else []
+        forces = [Force.of(six[k : k + 6]) for k in range(0, len(six), 6)]
+        scalars.append(forces or [None] * len(robot.body_names))
+    try:
+        with np.errstate(all="ignore"):
+            result = pack(algorithm.function(robot.model, *scalars, **options), ()).ravel()
+    except ZeroDivisionError:
+        raise _singular(robot, algorithm.name) from None
+    if not np.all(np.isfinite(result)):
+        raise _singular(robot, algorithm.name)
+    return result
+
+
+def _name_functions(prefix: str, exports: Sequence[_Export]) -> None:
+    """Give every export a C name of its own: prefix, algorithm, and the options that are not the default."""
+    taken: set[str] = set()
+    for e in exports:
+        parts = [prefix, e.name]
+        for option, value in e.options.items():
+            if option in CHOSEN_BY_LOOPS or (option in DEFAULTS and value == DEFAULTS[option]):
+                continue
+            parts.append(_word(option, value))
+        e.c_name = _fresh("_".join(parts), taken)
+        taken.add(e.c_name)
+
+
+def _word(option: str, value: Any) -> str:
+    """An option's value as part of a name."""
+    if value is True:
+        return option
+    if option == "known":
+        return "".join("m" if motion else "f" for motion in value)
+    texts = [value] if isinstance(value, str) else [str(v) for v in value]
+    return "_".join(c.identifier(text, "frame") for text in texts)
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    """The name itself, or with the first number that makes it new."""
+    if name not in taken:
+        return name
+    return next(f"{name}_{k}" for k in range(2, len(taken) + 3) if f"{name}_{k}" not in taken)
+
+
+# ------------------------------------------------------------------ the three files
+
+
+def _banner(robot: Robot) -> str:
+    from .. import __version__
+
+    return f"{c.comment(robot.name)}, written by kinetree {__version__}."
+
+
+def _source(robot: Robot, dialect: c.Dialect, exports: Sequence[_Export], reentrant: bool) -> str:
+    functions, needs = [], set()
+    for e in exports:
+        try:
+            text, more = c.write_function(dialect, e.function)
+        except c.ConstantError as problem:
+            raise UnsupportedError(f"{e.name} of robot {robot.name!r}: {problem}; use double precision") from None
+        needs |= more
+        functions.append(text)
+    own = c.own_mathematics(dialect, needs)
+    calls_math = not dialect.own_math and any(f"{f}(" in text for text in functions for f in _math_names(dialect))
+    place = "" if reentrant else " static"
+    parts = [
+        f"/* {_banner(robot)} See {dialect.prefix}.h. */\n",
+        f'#include "{dialect.prefix}.h"\n' + ("\n#include <math.h>\n" if calls_math else ""),
+        "/* Where temporaries live. Static memory keeps the stack small, but then a function must not be entered\n"
+        "   again before it has returned (from an interrupt, from another thread). Compile with\n"
+        f"   -D{dialect.temporary}= to put them on the stack instead, with -D{dialect.temporary}=static to take them\n"
+        "   off it. */\n"
+        f"#ifndef {dialect.temporary}\n#define {dialect.temporary}{place}\n#endif\n",
+        *([own] if own else []),
+        *functions,
+    ]
+    return "\n".join(parts)
+
+
+def _math_names(dialect: c.Dialect) -> list[str]:
+    return [dialect.function(f) for f in ("sin", "cos", "sqrt", "fabs", "atan2", "fma")]
+
+
+def _header(robot: Robot, dialect: c.Dialect, exports: Sequence[_Export]) -> str:
+    upper = dialect.prefix.upper()
+    sizes = [("NQ", robot.nq, "position coordinates"), ("NV", robot.nv, "degrees of freedom")]
+    sizes.append(("BODIES", len(robot.body_names), "moving bodies"))
+    lines = [
+        f"/* {_banner(robot)}",
+        "",
+        "   SI units and radians. Moments before forces, angular velocities before linear ones; quaternions are",
+        "   x, y, z, w and must be of unit length, which is not checked. Matrices are stored row by row. A result",
+        "   must not overlap with an argument. Nothing is allocated and nothing is remembered from call to call.",
+        "",
+        *_layout(robot),
+        "*/",
+        f"#ifndef {upper}_H",
+        f"#define {upper}_H",
+        "",
+        "#ifdef __cplusplus",
+        'extern "C" {',
+        "#endif",
+        "",
+        *(f"#define {upper}_{name} {value} /* {meaning} */" for name, value, meaning in sizes),
+        "",
+        "/* Where the coordinates of a joint begin, in q and in v. */",
+        *_joint_defines(robot, upper),
+        "",
+    ]
+    for e in exports:
+        lines += _declaration(dialect, e)
+    lines += ["#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
+    return "\n".join(lines)
+
+
+def _layout(robot: Robot) -> list[str]:
+    """Which joint owns which entries of q and v."""
+    lines = ["   Joints, with their entries of q and of v (a and tau are laid out like v):"]
+    for joint, body in zip(robot.model.joints, robot.body_names, strict=True):
+        name = c.comment(joint.name)
+        if joint.mimic:
+            m = joint.mimic
+            lines.append(f"     {name}: {m.ratio!r} times {c.comment(m.leader)} plus {m.offset!r}, without entries")
+            continue
+        units = ", ".join(joint.kind.units())
+        lines.append(
+            f"     q[{_span(joint.q_slice)}] ({units}), v[{_span(joint.v_slice)}]: {name}, {joint.kind.name}, "
+            f"carries {c.comment(body)}"
+        )
+    lines.append("   Bodies are numbered like joints, from 0.")
+    return lines
+
+
+def _span(place: slice) -> str:
+    return str(place.start) if place.stop == place.start + 1 else f"{place.start}..{place.stop - 1}"
+
+
+def _joint_defines(robot: Robot, upper: str) -> list[str]:
+    lines, taken = [], set[str]()
+    for joint in robot.model.joints:
+        if joint.mimic:
+            continue
+        name = _fresh(c.identifier(joint.name, "joint").upper(), taken)
+        taken.add(name)
+        lines.append(f"#define {upper}_Q_{name} {joint.q_slice.start}")
+        lines.append(f"#define {upper}_V_{name} {joint.v_slice.start}")
+    return lines
+
+
+def _declaration(dialect: c.Dialect, e: _Export) -> list[str]:
+    told = {k: v for k, v in e.options.items() if k not in CHOSEN_BY_LOOPS}  # those show in the entries
+    chosen = ", ".join(f"{c.comment(k)} = {c.comment(str(v))}" for k, v in told.items())
+    size = max(1, int(np.prod(e.shape)))
+    shape = " x ".join(str(n) for n in e.shape) or "1"
+    macro = f"{e.c_name.upper()}_SIZE"
+    arguments = ", ".join(f"{name}[{length}]" for name, length in e.arguments)
+    notes = {
+        "wrenches": "wrenches: moment and force on each body, in its own axes at its own origin.",
+        "base": "The first six entries of a are not read; the result is the base's acceleration, then joint forces.",
+        "closed": "It holds M a + h = tau + K^T lambda and K a + dK/dt v = 0; what is given must be closed.",
+    }
+    lines = [f"/* {c.comment(e.summary)}" + (f" ({chosen})" if chosen else "")]
+    lines.append(f"   Takes {arguments}; gives {e.function.result}[{macro}], {shape}. Costs {e.cost}.")
+    if e.name == "floating_base_inverse_dynamics":
+        lines.append(f"   {notes['base']}")
+    if e.parts:
+        lines.append(f"   {notes['closed']}")
+    lines += [f"     {e.function.result}[{entry.place}]: {c.comment(entry.meaning)}" for entry in e.entries]
+    if any(name == "wrenches" for name, _ in e.arguments):
+        lines.append(f"   {notes['wrenches']}")
+    if e.tolerance > TOLERANCE["single" if dialect.single_precision else "double"]:
+        lines.append(f"   Rounding errors reach {e.tolerance / 16.0:.1e} of the largest entry on the test states.")
+    lines[-1] += " */"
+    places = [f"#define {e.c_name.upper()}_{part} {first}" for part, first in e.parts.items()]
+    return [*lines, f"#define {macro} {size}", *places, f"{e.function.signature(dialect.real)};", ""]
+
+
+def _test_program(dialect: c.Dialect, exports: Sequence[_Export]) -> str:
+    prefix, libm = dialect.prefix, "" if dialect.own_math else " -lm"
+    lines = [
+        f"/* Compares {prefix}.c with results that kinetree computed; returns 1 if they disagree.",
+        f"   cc -std=c99 -O2 {prefix}.c {prefix}_test.c{libm} -o {prefix}_test && ./{prefix}_test */",
+        f'#include "{prefix}.h"',
+        "",
+        "#include <stdio.h>",
+        "",
+        "static int failures = 0;",
+        "",
+        "/* The largest error relative to the largest expected number; anything that is no number counts as wrong. */",
+        f"static double error_of(const {dialect.real} *result, const double *expected, int size)",
+        "{",
+        "    double largest = 0.0, worst = 0.0;",
+        "    int k;",
+        "    for (k = 0; k < size; ++k) {",
+        "        const double e = expected[k] < 0.0 ? -expected[k] : expected[k];",
+        "        const double difference = (double)result[k] - expected[k];",
+        "        const double d = difference < 0.0 ? -difference : difference;",
+        "        if (e > largest) largest = e;",
+        "        if (!(d <= worst)) worst = d;",
+        "        if (!(d <= 1e300)) return 1e300;",
+        "    }",
+        "    return largest > 0.0 ? worst / largest : worst;",
+        "}",
+        "",
+        "static void report(const char *name, double error, double allowed)",
+        "{",
+        "    const int good = error <= allowed;",
+        '    printf("%-8s %s: largest error %.2e, allowed %.2e\\n", good ? "ok" : "WRONG", name, error, allowed);',
+        "    if (!good) failures = 1;",
+        "}",
+        "",
+    ]
+    for k, e in enumerate(exports):
+        lines += _check(dialect, e, k)
+    calls = [f"    check_{k}();" for k in range(len(exports))]
+    return "\n".join([*lines, "int main(void)", "{", *calls, "    return failures;", "}", ""])
+
+
+def _check(dialect: c.Dialect, e: _Export, number: int) -> list[str]:
+    """One static function that runs one exported function on all states."""
+    macro, count = f"{e.c_name.upper()}_SIZE", len(e.states)
+    lines = [f"static void check_{number}(void)", "{"]
+    for j, (name, length) in enumerate(e.arguments):
+        rows = [", ".join(dialect.number(float(x)) for x in state[j]) for state in e.states]
+        lines += _table(f"static const {dialect.real} {name}[{count}][{length}]", rows)
+    plain = c.Dialect(dialect.prefix)
+    rows = [", ".join(plain.number(float(x)) for x in values) for values in e.expected]
+    lines += _table(f"static const double expected[{count}][{macro}]", rows)
+    arguments = ", ".join([*(f"{name}[k]" for name, _ in e.arguments), "result"])
+    return [
+        *lines,
+        f"    static {dialect.real} result[{macro}];",
+        "    double worst = 0.0;",
+        "    int k;",
+        f"    for (k = 0; k < {count}; ++k) {{",
+        "        double error;",
+        f"        {e.c_name}({arguments});",
+        f"        error = error_of(result, expected[k], {macro});",
+        "        if (error > worst) worst = error;",
+        "    }",
+        f'    report("{e.c_name}", worst, {e.tolerance!r});',
+        "}",
+        "",
+    ]
+
+
+def _table(declaration: str, rows: Sequence[str]) -> list[str]:
+    return [f"    {declaration} = {{", *(f"        {{{row}}}," for row in rows), "    };"]
+
+
+# ------------------------------------------------------------------ writing
+
+
+def _write_all(folder: Path, texts: Mapping[str, str]) -> None:
+    """Write all files beside their places first, then move them there, so that nobody sees half of one."""
+    waiting = {folder / f".{name}.{os.getpid()}.part": folder / name for name in texts}
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"cannot write C into {str(folder)!r}: that is a file; name a folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for beside, text in zip(waiting, texts.values(), strict=True):
+            beside.write_text(text, encoding="ascii", newline="\n")
+        for beside, target in waiting.items():
+            os.replace(beside, target)
+    except OSError as problem:
+        raise OutputError(f"cannot write C into {str(folder)!r}: {problem.strerror or problem}") from None
+    finally:
+        for beside in waiting:
+            with contextlib.suppress(OSError):
+                beside.unlink(missing_ok=True)

@@ -1,0 +1,149 @@
+"""The algorithms on other scalars: JAX arrays, CasADi symbols, SymPy symbols.
+
+Each of the three libraries is an extra of kinetree and is imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...errors import UnknownNameError
+from ...robot.robot import Robot
+from .parameters import Parametric, with_parameters
+from .programs import Call, as_parametric, check_loops, library
+
+if TYPE_CHECKING:
+    from .on_sympy import Equations, Expression
+
+__all__ = ["BACKENDS", "Parametric", "equations", "expression", "function", "with_parameters"]
+
+BACKENDS = ("jax", "casadi", "sympy")
+
+
+def function(robot: Robot | Parametric, name: str, backend: str, *, wrenches: bool = False, **options: Any) -> Any:
+    """An algorithm as a function of another library's arrays or symbols.
+
+    Parameters
+    ----------
+    robot : Robot or Parametric
+        A robot, or one with parameters from :func:`with_parameters`.
+    name : str
+        A name out of ``kinetree.algorithms.table.ALGORITHMS``: the methods of :class:`kinetree.Robot`.
+    backend : {"jax", "casadi", "sympy"}
+    wrenches : bool
+        Let dynamics take external forces: one more input of shape (bodies, 6), moment and
+        force on every body in its own axes at its own origin.
+    **options
+        Of the algorithm, such as ``frame="tool"``.  With ``"sympy"`` also those of
+        :func:`expression`.
+
+    Returns
+    -------
+    callable
+        ``"jax"``: a function of arrays ``f(q, v, a)`` under ``jax.jit``; leading axes are the
+        batch and broadcast; it can be mapped, differentiated and compiled into larger
+        functions.  It computes in double precision, for which JAX's 64-bit mode must be on,
+        or in single precision for a robot of single precision.
+    casadi.Function
+        ``"casadi"``: with named inputs (q, v, a) and outputs (tau), made of SX.  Symbols
+        among the parameters are further inputs under their own names.
+    Expression
+        ``"sympy"``: see :func:`expression`.
+
+    Raises
+    ------
+    UnsupportedError
+        If the library is not installed, or if a joint's own function cannot be run on symbols.
+    UnknownNameError, OptionError
+        If there is no such algorithm, backend or option.
+
+    Notes
+    -----
+    States are not checked: whether a quaternion has unit length is not known before there
+    are numbers.
+    """
+    if backend == "sympy":
+        return expression(robot, name, wrenches=wrenches, **options)
+    if backend not in BACKENDS:
+        raise UnknownNameError("backend", backend, BACKENDS)
+    library(backend)
+    call = Call.of(robot, name, options, wrenches)
+    if backend == "jax":
+        from .on_jax import jax_function
+
+        return jax_function(call)
+    from .on_casadi import casadi_function
+
+    return casadi_function(call)
+
+
+def expression(
+    robot: Robot | Parametric,
+    name: str,
+    *,
+    symbols: Any = None,
+    numbers: Any = "exact",
+    simplify: Any = True,
+    wrenches: bool = False,
+    **options: Any,
+) -> Expression:
+    """What an algorithm computes, as SymPy expressions.
+
+    Parameters
+    ----------
+    robot : Robot or Parametric
+    name : str
+        As in :func:`function`.
+    symbols : mapping of input name to sequence of symbols
+        By default q1, q2, ... for ``q``, and so on, all real.
+    numbers : "exact", "float" or callable
+        Numbers as fractions of what their decimals say (0.1 is 1/10; only fractions of more
+        than twelve digits are written as decimals); as decimals; or as a function of yours
+        makes them out of floats, such as ``sympy.nsimplify``.
+    simplify : bool or callable
+        Bring every entry into a short form, leave it as it comes, or apply a function of
+        yours such as ``sympy.simplify``.
+    wrenches, **options
+        As in :func:`function`.
+
+    Returns
+    -------
+    Expression
+        With ``value``, ``inputs`` and ``latex()``; called with sequences it puts them in.
+    """
+    library("sympy")
+    from . import on_sympy
+
+    style = on_sympy.Style.of(numbers, simplify)
+    return on_sympy.expression(Call.of(robot, name, options, wrenches), symbols, style)
+
+
+def equations(
+    robot: Robot | Parametric, *, symbols: Any = None, numbers: Any = "exact", simplify: Any = True
+) -> Equations:
+    """A robot's equations of motion as SymPy expressions, simplified, and as LaTeX.
+
+    Parameters
+    ----------
+    robot, symbols, numbers, simplify
+        As in :func:`expression`.
+
+    Returns
+    -------
+    Equations
+        With ``mass_matrix``, ``coriolis``, ``gravity``, ``tau`` and more, and ``latex()``.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> from kinetree import symbolic
+    >>> robot = kt.Builder().body("bob", "base", kt.Revolute("y"), mass=2, com=(0, 0, -0.5)).build()
+    >>> symbolic.equations(robot).gravity
+    Matrix([[981*sin(q1)/100]])
+    """
+    library("sympy")
+    from . import on_sympy
+
+    subject = as_parametric(robot)
+    check_loops(subject.robot, "equations")
+    return on_sympy.Equations(subject, symbols, on_sympy.Style.of(numbers, simplify))

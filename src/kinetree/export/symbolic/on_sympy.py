@@ -1,0 +1,276 @@
+"""Algorithms as SymPy expressions, and a robot's equations of motion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import sympy as sp
+from sympy.core.parameters import distribute
+
+from ...errors import OptionError, UnknownNameError
+from ...model.tree import Model
+from .exact import Exact, Number, as_written
+from .parameters import Parametric
+from .programs import Call
+from .tidy import postorder, tidy
+
+NUMBERS = ("exact", "float")
+
+LONGEST = 10**12
+"""Fractions of larger numbers are written as decimals."""
+
+Symbols = Mapping[str, Sequence[Any]]
+
+
+# ------------------------------------------------------------------ how numbers are read and written
+
+
+@dataclass(frozen=True)
+class Style:
+    """How numbers are taken and shown, and how results are simplified."""
+
+    number: Number
+    decimals: bool
+    simplify: Callable[[Any], Any] | None
+
+    @classmethod
+    def of(cls, numbers: Any, simplify: Any) -> Style:
+        """Check the options."""
+        if not callable(numbers) and numbers not in NUMBERS:
+            raise UnknownNameError("way to write numbers", numbers, NUMBERS)
+        number = (lambda x: sp.sympify(numbers(x))) if callable(numbers) else as_written
+        return cls(number, numbers == "float", simplify if callable(simplify) else tidy if simplify else None)
+
+    def scalar(self, x: Any) -> Exact:
+        """Anything as a scalar for the recursions."""
+        return Exact(self.number(x) if isinstance(x, (int, float)) else sp.sympify(x), self.number)
+
+    def finished(self, x: Any) -> Any:
+        """A result as it is shown."""
+        e = x.expression if isinstance(x, Exact) else self.number(float(x))
+        if self.simplify is not None:
+            e = self.simplify(e)
+        shown: dict[Any, Any] = {}
+        for part in postorder(e, lambda x: x.args):
+            if part in (sp.zoo, sp.nan):
+                raise ZeroDivisionError
+            if part.is_Rational and self._is_long(part):
+                shown[part] = sp.Float(part)
+            elif any(shown[x] is not x for x in part.args):
+                shown[part] = part.func(*(shown[x] for x in part.args))
+            else:
+                shown[part] = part
+        return shown[e]
+
+    def _is_long(self, r: Any) -> bool:
+        if self.decimals and r.q > 2:  # halves stay: they are exponents of roots, too
+            return True
+        return bool(max(abs(r.p), r.q) > LONGEST)
+
+
+# ------------------------------------------------------------------ symbols
+
+
+def default_symbols(letter: str, count: int) -> tuple[Any, ...]:
+    """q1, q2, ..., real."""
+    return tuple(sp.Symbol(f"{letter}{k + 1}", real=True) for k in range(count))
+
+
+def chosen_symbols(name: str, count: int, symbols: Symbols | None) -> tuple[Any, ...]:
+    """The user's symbols for one input, or ours."""
+    if symbols is None or name not in symbols:
+        return default_symbols({"wrenches": "w"}.get(name, name), count)
+    own = tuple(sp.sympify(x) for x in symbols[name])
+    if len(own) != count:
+        raise OptionError(f"{count} symbols are needed for {name}, got {len(own)}")
+    return own
+
+
+def check_symbols(symbols: Symbols | None, names: Iterable[str]) -> None:
+    """Symbols are for inputs that there are."""
+    if symbols is not None and not isinstance(symbols, Mapping):
+        raise OptionError("symbols must map input names to sequences of symbols, such as {'q': (alpha, beta)}")
+    for name in symbols or ():
+        if name not in names:
+            raise UnknownNameError("input to have symbols", name, names)
+
+
+def latex_names(model: Model, symbols: Mapping[str, Sequence[Any]]) -> dict[Any, str]:
+    """How coordinates and their rates are written: v as a dotted q where it is the rate of q."""
+    names: dict[Any, str] = {}
+    for joint in model.joints if "q" in symbols else ():
+        if joint.mimic or joint.kind.quaternion is not None:
+            continue
+        for k in range(joint.nv):
+            q = symbols["q"][joint.q_slice.start + k]
+            letter, _, index = sp.latex(q).partition("_")
+            for name, accent in (("v", r"\dot"), ("a", r"\ddot")):
+                if name in symbols:
+                    names[symbols[name][joint.v_slice.start + k]] = f"{accent}{{{letter}}}" + (
+                        "_" + index if index else ""
+                    )
+    return {symbol: text for symbol, text in names.items() if isinstance(symbol, sp.Symbol)}
+
+
+# ------------------------------------------------------------------ one algorithm
+
+
+@dataclass(frozen=True)
+class Expression:
+    """What an algorithm computes, as SymPy expressions.
+
+    Attributes
+    ----------
+    name : str
+        Of the algorithm.
+    inputs : dict of str to tuple of symbols
+    value : sympy.Expr, sympy.ImmutableMatrix (vectors are columns) or sympy.ImmutableDenseNDimArray
+    """
+
+    name: str
+    inputs: dict[str, tuple[Any, ...]]
+    value: Any
+    names: Mapping[Any, str]
+    """How symbols are written in LaTeX."""
+
+    def __call__(self, *vectors: Sequence[Any]) -> Any:
+        """The value with other numbers or symbols put in, one sequence per input."""
+        table: dict[Any, Any] = {}
+        for (name, symbols), vector in zip(self.inputs.items(), vectors, strict=True):
+            if len(vector) != len(symbols):
+                raise OptionError(f"{name} needs {len(symbols)} entries, got {len(vector)}")
+            table.update(zip(symbols, map(sp.sympify, vector), strict=True))
+        return self.value.subs(table, simultaneous=True)
+
+    def latex(self) -> str:
+        """The value in LaTeX."""
+        return str(sp.latex(self.value, symbol_names=dict(self.names)))
+
+    def _repr_latex_(self) -> str:
+        return f"$\\displaystyle {self.latex()}$"
+
+
+def expression(call: Call, symbols: Symbols | None, style: Style) -> Expression:
+    """Run an algorithm on symbols."""
+    check_symbols(symbols, call.inputs)
+    inputs = {name: chosen_symbols(name, math.prod(shape), symbols) for name, shape in call.inputs.items()}
+    tree = call.subject.tree(style.scalar, everything=True)
+    with distribute(False):  # 2 (x + y) stays a product, so that sums do not grow
+        nested = call.run(tree, [[style.scalar(x) for x in own] for own in inputs.values()])
+    try:
+        value = _shaped(nested, call.shape, style)
+    except ZeroDivisionError:
+        raise call.singular() from None
+    return Expression(call.name, inputs, value, latex_names(call.subject.robot.model, inputs))
+
+
+def _shaped(nested: Any, shape: tuple[int, ...], style: Style) -> Any:
+    """A scalar, a column, a matrix or an array."""
+    if not shape:
+        return style.finished(nested)
+    leaves = [style.finished(x) for x in _leaves(nested)]
+    if len(shape) <= 2:
+        return sp.ImmutableMatrix(*(*shape, 1)[:2], leaves)
+    return sp.ImmutableDenseNDimArray(leaves, shape)
+
+
+def _leaves(nested: Any) -> Iterable[Any]:
+    if isinstance(nested, list):
+        for x in nested:
+            yield from _leaves(x)
+    else:
+        yield nested
+
+
+# ------------------------------------------------------------------ equations of motion
+
+
+class Equations:
+    """The equations of motion M(q) a + c(q, v) + g(q) = tau; each part is derived when it is asked for.
+
+    Attributes
+    ----------
+    q, v, a : tuple of symbols
+    """
+
+    def __init__(self, subject: Parametric, symbols: Symbols | None, style: Style) -> None:
+        model = subject.robot.model
+        check_symbols(symbols, ("q", "v", "a"))
+        self.subject, self._style = subject, style
+        self.q = chosen_symbols("q", model.nq, symbols)
+        self.v = chosen_symbols("v", model.nv, symbols)
+        self.a = chosen_symbols("a", model.nv, symbols)
+
+    def _derive(self, name: str, subject: Parametric | None = None) -> Any:
+        own = {"q": self.q, "v": self.v, "a": self.a}
+        call = Call.of(subject or self.subject, name, {}, False)
+        return expression(call, {n: own[n] for n in call.inputs}, self._style).value
+
+    @cached_property
+    def mass_matrix(self) -> Any:
+        """M(q), nv x nv."""
+        return self._derive("mass_matrix")
+
+    @cached_property
+    def coriolis(self) -> Any:
+        """c(q, v): forces at zero acceleration without gravity, a column."""
+        s = self.subject
+        return self._derive("bias_force", Parametric(s.robot, s.bodies, s.joints, s.frames, (0.0, 0.0, 0.0)))
+
+    @cached_property
+    def coriolis_matrix(self) -> Any:
+        """C(q, v) with C v = c and M' - 2 C skew-symmetric."""
+        return self._derive("coriolis_matrix")
+
+    @cached_property
+    def gravity(self) -> Any:
+        """g(q): forces that hold the robot still, a column."""
+        return self._derive("gravity_force")
+
+    @cached_property
+    def bias(self) -> Any:
+        """c(q, v) + g(q), a column."""
+        return self._derive("bias_force")
+
+    @cached_property
+    def tau(self) -> Any:
+        """Joint forces for the motion, a column."""
+        return self._derive("inverse_dynamics")
+
+    @cached_property
+    def kinetic_energy(self) -> Any:
+        """Kinetic energy."""
+        return self._derive("kinetic_energy")
+
+    @cached_property
+    def potential_energy(self) -> Any:
+        """Potential energy of gravity, zero at the world's origin."""
+        return self._derive("potential_energy")
+
+    def latex(self) -> str:
+        """The equations as an ``align*`` environment, entry by entry; needs the package amsmath."""
+        names = latex_names(self.subject.robot.model, {"q": self.q, "v": self.v, "a": self.a})
+
+        def text(e: Any) -> str:
+            return str(sp.latex(e, symbol_names=names))
+
+        n = len(self.v)
+        comma = "," if n > 9 else ""
+        lines = [r"M(q)\, \ddot{q} + c(q, \dot{q}) + g(q) &= \tau"]
+        for i in range(1, n + 1):
+            for j in range(i, n + 1):
+                left = f"M_{{{i}{comma}{j}}}" + (f" = M_{{{j}{comma}{i}}}" if i != j else "")
+                lines.append(f"{left} &= {text(self.mass_matrix[i - 1, j - 1])}")
+        for letter, column in (("c", self.coriolis), ("g", self.gravity)):
+            lines += [f"{letter}_{{{i + 1}}} &= {text(x)}" for i, x in enumerate(column)]
+        return "\\begin{align*}\n" + " \\\\\n".join(lines) + "\n\\end{align*}"
+
+    def _repr_latex_(self) -> str:
+        return self.latex()
+
+    def __repr__(self) -> str:
+        return f"<Equations of {self.subject.name!r}: {len(self.v)} degrees of freedom>"

@@ -1,0 +1,173 @@
+"""Algorithms as graphs that are run again, operation by operation, on the scalars of another library."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ...algorithms.table import LOOP_ALGORITHMS, find
+from ...engine.graph import CONST, DIV, INPUT
+from ...engine.kernel import Traced, trace
+from ...errors import ModelError, SingularError, UnsupportedError
+from ...robot.robot import Robot
+from ...spatial import Force, Scalar
+from ...spatial.arrays import flatten
+from ..c_code import complete_options
+from .parameters import Parametric
+
+Shape = tuple[int, ...]
+
+EXTRAS = {"jax": "jax", "casadi": "casadi", "sympy": "symbolic"}
+"""Which extra of kinetree brings which library."""
+
+RESULTS: dict[str, tuple[str, ...]] = {
+    "inverse_dynamics": ("tau",),
+    "bias_force": ("tau",),
+    "gravity_force": ("tau",),
+    "forward_dynamics": ("a",),
+    "inverse_dynamics_derivatives": ("dtau_dq", "dtau_dv", "dtau_da"),
+    "forward_dynamics_derivatives": ("da_dq", "da_dv", "da_dtau"),
+}
+"""What to call results; others are called after their algorithm."""
+
+
+OPENED = frozenset({
+    "inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "floating_base_inverse_dynamics", "joint_wrenches",
+    "inverse_mass_matrix", "operational_space_inertia", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+    "equations",
+})  # fmt: skip
+"""What closed loops change."""
+
+
+def library(name: str) -> Any:
+    """A library that is an extra, or an error that says how to get it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as problem:
+        raise UnsupportedError(
+            f"this needs the package {name!r}: pip install 'kinetree[{EXTRAS[name]}]' ({problem})"
+        ) from problem
+
+
+def check_loops(robot: Robot, name: str) -> None:
+    """The forces of closed loops are in none of the tree's algorithms, and without loops there are no gaps."""
+    if robot.model.loops and name in OPENED:
+        raise UnsupportedError(
+            f"{name} of robot {robot.name!r} on symbols would leave out the forces of its closed loops; that of the "
+            "opened tree can be had with the robot's .tree"
+        )
+    if not robot.model.loops and name in LOOP_ALGORITHMS:
+        raise ModelError(f"robot {robot.name!r} has no closed loops, so it has no {name}")
+
+
+def as_parametric(robot: Robot | Parametric) -> Parametric:
+    """A robot without parameters is one with none."""
+    return robot if isinstance(robot, Parametric) else Parametric(robot)
+
+
+@dataclass(frozen=True)
+class Call:
+    """One algorithm of one robot, options checked: what goes in and what comes out."""
+
+    subject: Parametric
+    name: str
+    options: dict[str, Any]
+    loaded: bool
+    """Whether the wrenches on all bodies are the last input."""
+
+    @classmethod
+    def of(cls, robot: Robot | Parametric, name: str, options: Mapping[str, Any], wrenches: bool) -> Call:
+        """Check everything."""
+        subject = as_parametric(robot)
+        algorithm = find(name)
+        if wrenches and not algorithm.loads:
+            raise UnsupportedError(f"{name} does not take external wrenches")
+        check_loops(subject.robot, name)
+        checker = subject.stand_in if subject.scalars else subject.robot
+        return cls(subject, name, complete_options(checker, name, options), wrenches)
+
+    @property
+    def inputs(self) -> dict[str, Shape]:
+        """Shape of every input, batch left out."""
+        model = self.subject.robot.model
+        algorithm = find(self.name)
+        shapes: dict[str, Shape] = {n: (k,) for n, k in zip(algorithm.inputs, algorithm.lengths(model), strict=True)}
+        return shapes | ({"wrenches": (len(model.bodies), 6)} if self.loaded else {})
+
+    @property
+    def shape(self) -> Shape:
+        """Shape of the result, batch left out."""
+        return find(self.name).shape(self.subject.robot.model, self.options)
+
+    def singular(self) -> SingularError:
+        """The error for a division by zero."""
+        return SingularError(f"{self.name} of robot {self.subject.name!r} divides by zero; has every moving body mass?")
+
+    def run(self, tree: Any, vectors: Sequence[Sequence[Scalar]]) -> Any:
+        """The algorithm's text on any scalars; wrenches come as one flat vector."""
+        algorithm = find(self.name)
+        try:
+            if not algorithm.loads:
+                return flatten(algorithm.function(tree, *vectors, **self.options))
+            loads: list[Force | None] = [None] * len(tree.bodies)
+            if self.loaded:
+                *vectors, six = vectors
+                loads = [Force.of(six[6 * i : 6 * i + 6]) for i in range(len(loads))]
+            return flatten(algorithm.function(tree, *vectors, loads, **self.options))
+        except ZeroDivisionError:
+            raise self.singular() from None
+        except (TypeError, ModelError) as problem:
+            reason = problem.__cause__ if isinstance(problem, ModelError) else problem
+            if not isinstance(reason, TypeError):  # a joint's own function that asks a symbol for its value
+                raise
+            raise UnsupportedError(
+                f"{self.name} of robot {self.subject.name!r} cannot be run on symbols: {reason}. A joint's own "
+                "function must be made of + - * / and kinetree's sin, cos, sqrt and arctan2, without branches"
+            ) from problem
+
+
+@dataclass(frozen=True)
+class Program:
+    """A call as a graph; its parameters come after its inputs."""
+
+    call: Call
+    traced: Traced
+
+    @classmethod
+    def of(cls, call: Call) -> Program:
+        """Trace."""
+        parameters = call.subject.scalars
+        lengths = [math.prod(shape) for shape in call.inputs.values()]
+
+        def compute(*vectors: Sequence[Scalar]) -> Any:
+            *state, nodes = vectors
+            known = {id(x): node for x, node in zip(parameters, nodes, strict=True)}
+            return call.run(call.subject.tree(lambda x: known.get(id(x), x)), state)
+
+        traced = trace(compute, [*lengths, len(parameters)], lambda nested: nested)
+        if _divides_by_zero(traced):
+            raise call.singular()
+        return cls(call, traced)
+
+    def replay(self, operations: Mapping[str, Callable[..., Any]], scalars: Sequence[Any]) -> list[Any]:
+        """Results, one after the other, for all inputs and parameters one after the other."""
+        graph, values = self.traced.graph, dict[int, Any]()
+        for i in graph.reachable(self.traced.outputs):
+            kind = graph.kinds[i]
+            if kind == CONST:
+                values[i] = graph.values[i]
+            elif kind == INPUT:
+                values[i] = scalars[int(graph.values[i])]
+            else:
+                values[i] = operations[kind](*(values[a] for a in graph.args[i]))
+        return [values[o] for o in self.traced.outputs]
+
+
+def _divides_by_zero(traced: Traced) -> bool:
+    """Whether some divisor is zero whatever the inputs are."""
+    graph = traced.graph
+    divisors = (graph.args[i][1] for i in graph.reachable(traced.outputs) if graph.kinds[i] == DIV)
+    return any(graph.is_const(d) and graph.values[d] == 0.0 for d in divisors)

@@ -1,0 +1,71 @@
+"""Former names of modules: what pages of release 0.1 imported keeps working for one release, with a warning."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+NOW_AT = {
+    "kinetree.catalogue": "kinetree.algorithms.table",
+    "kinetree.codegen": "kinetree.export.c_code",
+    "kinetree.cost": "kinetree.export.cost",
+    "kinetree.load": "kinetree.robot.load",
+    "kinetree.mechanism": "kinetree.robot.mechanism",
+    "kinetree.published": "kinetree.export.published",
+    "kinetree.symbolic": "kinetree.export.symbolic",
+    "kinetree.wrenches": "kinetree.run.wrenches",
+    "kinetree.loops.platform": "kinetree.robot.platform.platform",
+    "kinetree.simulation.complementarity": "kinetree.contact.complementarity",
+    "kinetree.simulation.contact": "kinetree.contact",
+    "kinetree.simulation.control": "kinetree.control",
+    "kinetree.simulation.controller": "kinetree.control.base",
+    "kinetree.simulation.ground": "kinetree.contact.ground",
+    "kinetree.simulation.impact": "kinetree.contact.impact",
+    "kinetree.simulation.inverse_kinematics": "kinetree.motion.inverse_kinematics",
+    "kinetree.simulation.legs": "kinetree.motion.walking.legs",
+    "kinetree.simulation.record": "kinetree.simulation.records.record",
+    "kinetree.simulation.stops": "kinetree.contact.stops",
+    "kinetree.simulation.surfaces": "kinetree.contact.surfaces",
+    "kinetree.simulation.trajectories": "kinetree.motion.trajectories",
+    "kinetree.simulation.walking": "kinetree.motion.walking.gaits",
+    "kinetree.simulation.zero_moment_point": "kinetree.motion.walking.zero_moment_point",
+}
+"""Where each is now; the names go with release 0.3."""
+
+
+class _Alias(Loader):
+    """Gives the module of today under the name it had."""
+
+    def __init__(self, today: str) -> None:
+        self.today = today
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return import_module(self.today)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing: the module of today has run already."""
+
+
+class FormerNames(MetaPathFinder):
+    """Finds modules by the names they had, and warns."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Answer for the names of the table only, as Python asks every finder for every module."""
+        today = NOW_AT.get(fullname)
+        if today is None:
+            return None
+        warnings.warn(f"{fullname} is now {today}; the former name goes with release 0.3", DeprecationWarning, 2)
+        return ModuleSpec(fullname, _Alias(today))
+
+
+def install() -> None:
+    """Have Python ask for former names, after everything else has been asked."""
+    if not any(isinstance(finder, FormerNames) for finder in sys.meta_path):
+        sys.meta_path.append(FormerNames())

@@ -1,0 +1,1 @@
+"""Files and the terminal: whole files, tables, progress."""

@@ -1,0 +1,1 @@
+"""Read and write tables of numbers: CSV, NPZ, Parquet."""

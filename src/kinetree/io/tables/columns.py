@@ -1,0 +1,190 @@
+"""Which column of a table of motions holds what: by the names in its first line, or in plain order."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ...errors import FileFormatError
+
+Wanted = Mapping[str, Sequence[str]]
+"""Quantities that are needed, such as ``q``, with the names of their entries."""
+
+TIME = re.compile(r"(t|time)(\s*[\[(]s[\])])?", re.IGNORECASE)
+UNIT = re.compile(r"\s+\[[^\[\]]*\]$")
+"""A unit at the end of a name, as studies write it: ``q elbow [rad]``."""
+
+WORD = re.compile(r"\.([qwv]?[xyz]|qw)$")
+"""What tells the entries of joints with quaternions apart: ``base.qw``, ``base.z``, ``base.wx``."""
+
+WORDS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "actuator"}
+"""What studies call the quantities in their tables."""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where things are.
+
+    Attributes
+    ----------
+    names : tuple of str
+        What to call each column of the file in messages.
+    time : int or None
+        The column of times.
+    quantities : mapping from str to tuple of int
+        The columns of ``q``, ``v``, ...
+    remark : str
+        What the user should know: columns that are not used, names that were not understood.
+    fewer : bool
+        Whether these are the fewer columns that do as well.
+    """
+
+    names: tuple[str, ...]
+    time: int | None
+    quantities: Mapping[str, tuple[int, ...]]
+    remark: str = ""
+    fewer: bool = False
+
+    @property
+    def used(self) -> list[int]:
+        """All columns that are needed."""
+        own = {k for columns in self.quantities.values() for k in columns}
+        return sorted(own if self.time is None else own | {self.time})
+
+
+def layout(file: str, header: Sequence[str] | None, count: int, wanted: Wanted, fewer: Wanted | None = None) -> Layout:
+    """Find the columns of quantities.
+
+    Parameters
+    ----------
+    file : str
+        For messages.
+    header : sequence of str or None
+        Names of the columns, if the file has any.
+    count : int
+        Number of columns.
+    wanted : mapping from str to sequence of str
+        Quantities in their plain order, with the name of each of their entries.
+    fewer : mapping from str to sequence of str, optional
+        Some of these, from which the others follow.
+    """
+    if header is None:
+        return _in_order(file, tuple(f"column {k + 1}" for k in range(count)), None, wanted, fewer)
+    names = tuple(name.strip() for name in header)
+    _refuse_twins(file, names)
+    found = {key: _named(names, key, labels) for key, labels in wanted.items()}
+    if not any(any(k is not None for k in own) for own in found.values()):
+        return _in_order(file, names, _time(names), wanted, fewer)
+    if fewer is not None and _are_just(found, wanted, fewer):
+        return replace(layout(file, header, count, fewer), fewer=True)
+    _refuse_missing(file, names, found, wanted, fewer)
+    quantities = {key: tuple(k for k in own if k is not None) for key, own in found.items()}
+    unnamed = Layout(names, _time(names), quantities)
+    left = [names[k] for k in range(count) if k not in unnamed.used]
+    remark = f"columns not used: {_some(left)}" if left else ""
+    return Layout(names, unnamed.time, quantities, remark)
+
+
+def _are_just(found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted) -> bool:
+    """Whether the fewer columns are there, and none of the others."""
+    return all(
+        (k is not None) == (label in fewer[key])
+        for key, own in found.items()
+        for k, label in zip(own, wanted[key], strict=True)
+    )  # fmt: skip
+
+
+def _time(names: Sequence[str]) -> int | None:
+    return next((k for k, name in enumerate(names) if TIME.fullmatch(name)), None)
+
+
+def _named(names: Sequence[str], key: str, labels: Sequence[str]) -> list[int | None]:
+    """The column of every entry: by the joint's name, or else numbered from zero or from one."""
+    places = {UNIT.sub("", name): k for k, name in enumerate(names)}
+    best: list[int | None] = [None] * len(labels)
+    for spelling in _spellings(key, labels):
+        own = [next((places[s] for s in forms if s in places), None) for forms in spelling]
+        if sum(k is not None for k in own) > sum(k is not None for k in best):
+            best = own
+    return best
+
+
+def _spellings(key: str, labels: Sequence[str]) -> Iterator[list[tuple[str, ...]]]:
+    for own in (labels, _counted(labels)):
+        yield [(f"{key}_{x}", f"{key}:{x}", f"{key} {x}", f"{WORDS.get(key, key)} {x}") for x in own]
+    for first in (0, 1):
+        numbers = range(first, first + len(labels))
+        yield [(f"{key}{k}", f"{key}_{k}", f"{key}[{k}]") for k in numbers]
+
+
+def _counted(labels: Sequence[str]) -> list[str]:
+    """Entries of quaternions, positions and their rates by number: ``base.qx``, ... as ``base[0]``, ..."""
+    seen: dict[str, int] = {}
+    found = []
+    for label in labels:
+        joint, word, _ = WORD.split(label, maxsplit=1) if WORD.search(label) else (label, "", "")
+        found.append(f"{joint}[{seen.get(joint, 0)}]" if word else label)
+        seen[joint] = seen.get(joint, 0) + 1
+    return found
+
+
+def _in_order(
+    file: str, names: tuple[str, ...], time: int | None, wanted: Wanted, fewer: Wanted | None = None
+) -> Layout:
+    """Perhaps time, then one quantity after the other."""
+    needed = sum(len(labels) for labels in wanted.values())
+    if fewer is not None and len(names) < needed:
+        try:
+            return replace(_in_order(file, names, time, fewer), fewer=True)
+        except FileFormatError:
+            pass  # the error about all columns tells of the fewer ones, too
+    order = ", ".join(f"{len(labels)} of {key}" for key, labels in wanted.items())
+    if time is None and len(names) == needed + 1:
+        time = 0
+    rest = [k for k in range(len(names)) if k != time]
+    if len(rest) != needed:
+        example = next(f"{key}_{labels[0]}" for key, labels in wanted.items() if labels)
+        raise FileFormatError(
+            f"{len(names)} columns, but {needed} are needed ({order}), or {needed + 1} with time first; or name the "
+            f"columns in the first line, such as {example!r}{_or_fewer(fewer)}",
+            file,
+            1,
+        )
+    quantities, first = {}, 0
+    for key, labels in wanted.items():
+        quantities[key] = tuple(rest[first : first + len(labels)])
+        first += len(labels)
+    known = "time, " if time is not None else ""
+    return Layout(names, time, quantities, f"columns are taken in their order: {known}{order}")
+
+
+def _refuse_twins(file: str, names: Sequence[str]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise FileFormatError(f"two columns are named {name!r}", file, 1)
+
+
+def _refuse_missing(
+    file: str, names: Sequence[str], found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted | None
+) -> None:
+    missing = [
+        f"{key}_{label}"
+        for key, own in found.items()
+        for k, label in zip(own, wanted[key], strict=True)
+        if k is None
+    ]  # fmt: skip
+    if missing:
+        what = "1 column is" if len(missing) == 1 else f"{len(missing)} columns are"
+        raise FileFormatError(f"{what} missing: {_some(missing)}; there are {_some(names)}{_or_fewer(fewer)}", file, 1)
+
+
+def _or_fewer(fewer: Wanted | None) -> str:
+    if fewer is None:
+        return ""
+    listed = _some([f"{key}_{label}" for key, labels in fewer.items() for label in labels])
+    return f"; or give only {listed} and none of the other joints, which then follow"
+
+
+def _some(names: Sequence[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f", ... ({len(names)} in all)" if len(names) > most else "")

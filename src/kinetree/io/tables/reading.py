@@ -1,0 +1,346 @@
+"""Tables of motions read in parts: ``.csv``, ``.parquet`` and ``.npz``, every fault with its file and row."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...errors import FileFormatError, MissingFileError, OptionError
+from .columns import Layout, Wanted, layout
+
+Array = np.ndarray
+FORMATS = (".csv", ".parquet", ".npz")
+BLOCK = 4_000_000
+"""Bytes of a part of a CSV file."""
+ROWS = 65_536
+"""Rows of a part of the other files."""
+RECORD_MARK = b"# kinetree record "
+"""How the first line of a record saved as CSV begins."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of a table: times, if there are any, and an array per quantity."""
+
+    time: Array | None
+    arrays: tuple[Array, ...]
+
+    def __len__(self) -> int:
+        return len(self.arrays[0])
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows that have not been read yet."""
+
+    read: Callable[[], Rows]
+    fault: Callable[[int, str], FileFormatError]
+    """Of one of its rows, counted from zero."""
+    share: float
+    """Of the whole file."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A table that can be read in parts, in order."""
+
+    parts: Callable[[], Iterator[Part]]
+    has_time: bool
+    remark: str = ""
+    fewer: bool = False
+    """Whether it holds the fewer columns that do as well."""
+
+
+def pyarrow() -> Any:
+    """The package pyarrow, or None where it is not installed."""
+    try:
+        import pyarrow.csv
+        import pyarrow.parquet
+    except ImportError:
+        return None
+    return pyarrow
+
+
+def need_pyarrow() -> Any:
+    """The package pyarrow, or an error that says how to get it."""
+    found = pyarrow()
+    if found is None:
+        raise OptionError("Parquet files need the package pyarrow: pip install 'kinetree[parquet]'")
+    return found
+
+
+def format_of(path: Path) -> str:
+    """By the ending of a file's name."""
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
+        raise OptionError(f"tables are {', '.join(FORMATS)} files, not {suffix or 'without ending'!r}: {path}")
+    return suffix
+
+
+def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None) -> Source:
+    """Look at the head of a file; its rows are read when its parts are.
+
+    Parameters
+    ----------
+    path : Path
+    wanted : mapping
+        Quantities with the names of their entries.
+    fewer : mapping, optional
+        Some of these entries, with which alone a table does as well.
+    """
+    kind = format_of(path)
+    if not path.exists():
+        raise MissingFileError(f"there is no file {str(path)!r}")
+    if not path.is_file():
+        raise FileFormatError("this is no file", str(path))
+    table: type[CsvTable | ParquetTable | NpzTable]
+    table = {".csv": CsvTable, ".parquet": ParquetTable, ".npz": NpzTable}[kind]  # type: ignore[assignment]
+    return table(path, wanted, fewer).source()
+
+
+# ------------------------------------------------------------------ CSV
+
+
+class CsvTable:
+    """Comma-separated values; semicolons and tabs are understood, too.
+
+    Every line is a row.  An empty one is a fault (a lost sample, perhaps) but for those at the end of the file.
+    """
+
+    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None) -> None:
+        self.path, self.file = path, str(path)
+        with path.open("rb") as stream:
+            first = stream.readline()
+            self.skipped = 1 if first.startswith(RECORD_MARK) else 0
+            if self.skipped:
+                first = stream.readline()
+        text = self._decode(first, 1 + self.skipped).lstrip("\ufeff")
+        if not text.strip():
+            raise FileFormatError("the file is empty, or its first line is", self.file, 1 + self.skipped)
+        self.delimiter = max(",;\t", key=text.count)
+        cells = next(csv.reader([text], delimiter=self.delimiter))
+        numbers = [_is_number(cell) for cell in cells]
+        if any(numbers) and not all(numbers):
+            odd = cells[numbers.index(False)]
+            raise FileFormatError(
+                f"the first line must be names or numbers, and not both: {odd.strip()!r} is no number",
+                self.file,
+                1 + self.skipped,
+            )
+        self.has_header = not any(numbers)
+        self.layout = layout(self.file, cells if self.has_header else None, len(cells), wanted, fewer)
+        self.count = len(cells)
+
+    def source(self) -> Source:
+        """Ready to be read."""
+        return Source(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
+
+    def parts(self) -> Iterator[Part]:
+        """Blocks of whole lines."""
+        size = max(1, self.path.stat().st_size)
+        line, empty = 1, 0
+        with self.path.open("rb") as stream:
+            for _ in range(self.skipped + self.has_header):
+                stream.readline()
+                line += 1
+            while block := stream.read(BLOCK) + stream.readline():
+                rows = block.rstrip(b"\r\n")
+                if rows:
+                    yield self._part(rows, line, len(block) / size, empty)
+                if block.count(b"\n", len(rows)) > bool(rows):
+                    empty = empty or line + rows.count(b"\n") + bool(rows)
+                line += block.count(b"\n")
+
+    def _part(self, block: bytes, line: int, share: float, empty: int) -> Part:
+        """Some lines; ``empty`` is the number of an empty one at the end of those before, if there is one."""
+
+        def fault(row: int, message: str) -> FileFormatError:
+            return FileFormatError(message, self.file, line + row)
+
+        return Part(lambda: self._read(block, line, empty), fault, share)
+
+    def _refuse_empty(self, line: int) -> NoReturn:
+        raise FileFormatError("the line is empty; only at the end of the file may lines be so", self.file, line)
+
+    def _read(self, block: bytes, line: int, empty: int) -> Rows:
+        if empty:
+            self._refuse_empty(empty)
+        columns = self._quickly(block)
+        if columns is None:  # not installed, or something is wrong: the slow reader says what and where
+            columns = self._carefully(block, line)
+        own = {key: np.stack([columns[k] for k in ks], axis=1) for key, ks in self.layout.quantities.items()}
+        time = None if self.layout.time is None else columns[self.layout.time]
+        return Rows(time, tuple(own.values()))
+
+    def _quickly(self, block: bytes) -> dict[int, Array] | None:
+        found = pyarrow()
+        if found is None:
+            return None
+        names = [str(k) for k in range(self.count)]
+        needed = [str(k) for k in self.layout.used]
+        kind = found.csv
+        try:
+            table = kind.read_csv(
+                found.py_buffer(block),
+                read_options=kind.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names),
+                parse_options=kind.ParseOptions(delimiter=self.delimiter, ignore_empty_lines=False),
+                convert_options=kind.ConvertOptions(
+                    column_types=dict.fromkeys(needed, found.float64()), null_values=[], include_columns=needed
+                ),
+            )
+        except found.ArrowInvalid:
+            return None
+        return {int(name): table.column(name).to_numpy() for name in needed}
+
+    def _carefully(self, block: bytes, line: int) -> dict[int, Array]:
+        reader = csv.reader(io.StringIO(self._decode(block, line)), delimiter=self.delimiter)
+        used = self.layout.used
+        rows = []
+        while (cells := next(reader, None)) is not None:
+            here = line + reader.line_num - 1
+            if not any(cell.strip() for cell in cells) and len(cells) < 2:
+                self._refuse_empty(here)
+            if len(cells) != self.count:
+                raise FileFormatError(f"{len(cells)} columns, where the first line has {self.count}", self.file, here)
+            rows.append([self._number(cells[k], k, here) for k in used])
+        table = np.array(rows, dtype=float).reshape(len(rows), len(used))
+        return {k: table[:, i] for i, k in enumerate(used)}
+
+    def _number(self, cell: str, column: int, line: int) -> float:
+        name = self.layout.names[column]
+        if not cell.strip():
+            raise FileFormatError(f"the value of {name!r} is missing", self.file, line)
+        if not _is_number(cell):
+            raise FileFormatError(f"{name!r} must be a number, not {cell.strip()!r}", self.file, line)
+        return float(cell)
+
+    def _decode(self, data: bytes, line: int) -> str:
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as problem:
+            here = line + data[: problem.start].count(b"\n")
+            raise FileFormatError("the file is not text in UTF-8", self.file, here) from None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return "_" not in cell
+
+
+# ------------------------------------------------------------------ Parquet
+
+
+class ParquetTable:
+    """Columns by name."""
+
+    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None) -> None:
+        arrow = need_pyarrow()
+        self.path, self.file = path, str(path)
+        try:
+            self.schema = arrow.parquet.read_schema(path)
+        except (arrow.ArrowInvalid, OSError) as problem:
+            raise FileFormatError(f"this is no Parquet file ({problem})", self.file) from None
+        names = list(self.schema.names)
+        self.layout: Layout = layout(self.file, names, len(names), wanted, fewer)
+        for k in self.layout.used:
+            kind = self.schema.types[k]
+            if not (arrow.types.is_floating(kind) or arrow.types.is_integer(kind)):
+                raise FileFormatError(f"column {names[k]!r} holds {kind}, not numbers", self.file)
+
+    def source(self) -> Source:
+        """Ready to be read."""
+        return Source(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
+
+    def parts(self) -> Iterator[Part]:
+        """Batches of rows."""
+        names = [self.schema.names[k] for k in self.layout.used]
+        with need_pyarrow().parquet.ParquetFile(self.path) as file:
+            total, first = max(1, file.metadata.num_rows), 0
+            for batch in file.iter_batches(ROWS, columns=names):
+                yield self._part(batch, first, batch.num_rows / total)
+                first += batch.num_rows
+
+    def _part(self, batch: Any, first: int, share: float) -> Part:
+        def fault(row: int, message: str) -> FileFormatError:
+            return FileFormatError(f"row {first + row + 1}: {message}", self.file)
+
+        def column(k: int) -> Array:
+            values = batch.column(self.schema.names[k])
+            if values.null_count:
+                empty = int(np.argmax(np.asarray(values.is_null())))
+                raise fault(empty, f"the value of {self.schema.names[k]!r} is missing")
+            return np.asarray(values, dtype=float)
+
+        def read() -> Rows:
+            own = [np.stack([column(k) for k in ks], axis=1) for ks in self.layout.quantities.values()]
+            return Rows(None if self.layout.time is None else column(self.layout.time), tuple(own))
+
+        return Part(read, fault, share)
+
+
+# ------------------------------------------------------------------ npz
+
+
+class NpzTable:
+    """Arrays by name, rows first; a record saved as ``.npz`` is one."""
+
+    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None) -> None:
+        self.path, self.file = path, str(path)
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                self.arrays = {name: file[name] for name in file.files if name in (*wanted, "time")}
+        except Exception as problem:
+            raise FileFormatError(f"this is no file of NumPy arrays ({problem})", self.file) from None
+        self.fewer = fewer is not None and self._fit(fewer) and not self._fit(wanted)
+        self.wanted = fewer if self.fewer and fewer is not None else wanted
+        rows = None
+        for key, labels in self.wanted.items():
+            self._check(key, len(labels))
+            rows = len(self.arrays[key]) if rows is None else rows
+            if len(self.arrays[key]) != rows:
+                self._fail(f"array {key!r} has {len(self.arrays[key])} rows and the first one {rows}")
+        if "time" in self.arrays and self.arrays["time"].shape != (rows,):
+            self._fail(f"array 'time' has shape {self.arrays['time'].shape}, not ({rows},)")
+        self.rows = rows or 0
+
+    def _fit(self, wanted: Wanted) -> bool:
+        return all(self.arrays[k].shape[1:] == (len(labels),) for k, labels in wanted.items() if k in self.arrays)
+
+    def _check(self, key: str, width: int) -> None:
+        if key not in self.arrays:
+            self._fail(f"there is no array {key!r}; needed are {', '.join(self.wanted)}, and perhaps time")
+        array = self.arrays[key]
+        if array.dtype.kind not in "fiu" or array.ndim != 2 or array.shape[1] != width:
+            self._fail(f"array {key!r} must be numbers of shape (rows, {width}), not {array.dtype} {array.shape}")
+
+    def _fail(self, message: str) -> NoReturn:
+        raise FileFormatError(message, self.file)
+
+    def source(self) -> Source:
+        """Ready to be read."""
+        return Source(self.parts, "time" in self.arrays, fewer=self.fewer)
+
+    def parts(self) -> Iterator[Part]:
+        """Slices of the arrays."""
+        for first in range(0, self.rows, ROWS):
+            yield self._part(first, min(ROWS, self.rows - first))
+
+    def _part(self, first: int, count: int) -> Part:
+        def fault(row: int, message: str) -> FileFormatError:
+            return FileFormatError(f"row {first + row + 1}: {message}", self.file)
+
+        def read() -> Rows:
+            own = tuple(np.asarray(self.arrays[key][first : first + count], dtype=float) for key in self.wanted)
+            time = self.arrays.get("time")
+            return Rows(None if time is None else np.asarray(time[first : first + count], dtype=float), own)
+
+        return Part(read, fault, count / self.rows)

@@ -1,0 +1,147 @@
+"""Tables written part by part, beside their place, and put there when whole."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..whole_files import beside
+from .reading import format_of, need_pyarrow, pyarrow
+
+Array = np.ndarray
+
+
+class Sink:
+    """Where rows go.
+
+    Parameters
+    ----------
+    key : str
+        What the numbers are, such as ``tau``.
+    labels : sequence of str
+        A name for each of them.
+    has_time : bool
+        Whether a column of times comes first.
+    """
+
+    def __init__(self, beside: Path, key: str, labels: Sequence[str], has_time: bool) -> None:
+        self.beside, self.key = beside, key
+        self.names = [*(["time"] if has_time else []), *(f"{key}_{label}" for label in labels)]
+        self.open()
+
+    def open(self) -> None:
+        """Begin."""
+
+    def encode(self, time: Array | None, values: Array) -> Any:
+        """Rows in the form that is written; called by several threads at once."""
+        raise NotImplementedError
+
+    def write(self, encoded: Any) -> None:
+        """Append what :meth:`encode` made; called in the order of the rows."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Finish the file."""
+
+    def columns(self, time: Array | None, values: Array) -> dict[str, Array]:
+        """By name."""
+        own = [*([] if time is None else [time]), *(np.ascontiguousarray(x) for x in values.T)]
+        return dict(zip(self.names, own, strict=True))
+
+
+class CsvSink(Sink):
+    """Numbers with as many digits as it takes to read them back to the last bit."""
+
+    def open(self) -> None:
+        """Write the names."""
+        self.stream = self.beside.open("wb")
+        header = io.StringIO()
+        csv.writer(header, lineterminator="\n").writerow(self.names)
+        self.stream.write(header.getvalue().encode())
+
+    def encode(self, time: Array | None, values: Array) -> Any:
+        """Lines of text."""
+        columns = self.columns(time, values)
+        found = pyarrow()
+        if found is None:
+            rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+            return "".join(",".join(map(repr, row)) + "\n" for row in rows).encode()
+        stream = found.BufferOutputStream()
+        table = found.table({str(k): column for k, column in enumerate(columns.values())})
+        found.csv.write_csv(table, stream, found.csv.WriteOptions(include_header=False))
+        return stream.getvalue()
+
+    def write(self, encoded: Any) -> None:
+        """Append lines."""
+        self.stream.write(encoded)
+
+    def close(self) -> None:
+        """All is on the disk."""
+        self.stream.close()
+
+
+class ParquetSink(Sink):
+    """A group of rows per part."""
+
+    def open(self) -> None:
+        """Say what the columns are."""
+        arrow = need_pyarrow()
+        self.schema = arrow.schema([(name, arrow.float64()) for name in self.names])
+        self.writer = arrow.parquet.ParquetWriter(self.beside, self.schema)
+
+    def encode(self, time: Array | None, values: Array) -> Any:
+        """A table of Arrow."""
+        return need_pyarrow().table(self.columns(time, values), schema=self.schema)
+
+    def write(self, encoded: Any) -> None:
+        """A group of rows."""
+        self.writer.write_table(encoded)
+
+    def close(self) -> None:
+        """With the footer the file is whole."""
+        self.writer.close()
+
+
+class NpzSink(Sink):
+    """All rows at once, at the end."""
+
+    def open(self) -> None:
+        """Nothing yet."""
+        self.parts: list[tuple[Array | None, Array]] = []
+
+    def encode(self, time: Array | None, values: Array) -> tuple[Array | None, Array]:
+        """As they are."""
+        return time, values
+
+    def write(self, encoded: tuple[Array | None, Array]) -> None:
+        """Keep."""
+        self.parts.append(encoded)
+
+    def close(self) -> None:
+        """Write time, if there is any, and the numbers under their key."""
+        arrays: dict[str, Any] = {self.key: np.concatenate([values for _, values in self.parts])} if self.parts else {}
+        times = [time for time, _ in self.parts if time is not None]
+        if times:
+            arrays["time"] = np.concatenate(times)
+        with self.beside.open("wb") as stream:
+            np.savez(stream, **arrays)
+
+
+SINKS: dict[str, type[Sink]] = {".csv": CsvSink, ".parquet": ParquetSink, ".npz": NpzSink}
+
+
+@contextmanager
+def new_table(path: Path, key: str, labels: Sequence[str], has_time: bool) -> Iterator[Sink]:
+    """A table that appears in its place when the block ends well, and not at all otherwise."""
+    with beside(path) as place:
+        sink = SINKS[format_of(path)](place, key, labels, has_time)
+        try:
+            yield sink
+        finally:
+            sink.close()

@@ -1,0 +1,147 @@
+"""The small systems of equations of a subsystem-level recursion, for batches of states (B, ...)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...errors import SingularError
+from ...model.tree import Model
+from ..rank import RELATIVE_TOLERANCE
+from .order import Step
+
+Array = np.ndarray
+
+Place = Callable[[int], str]
+"""Names the state of a batch that went wrong, from the lane it is computed in."""
+
+CONDITION_LIMIT = 1e13
+"""Equations worse conditioned than this have no solution worth having."""
+
+
+class Cut(NamedTuple):
+    """The multipliers of a loop joint that do anything."""
+
+    name: str
+    rows: Array
+    """Its rows of K."""
+    rank: int
+    chosen: Array | None
+    """Those of the rows that do something, where they are independent; else all are mixed."""
+    dofs: frozenset[int]
+    """Degrees of freedom it touches."""
+
+
+def find_cuts(model: Model, sample: Array) -> list[Cut]:
+    """The loop joints of a mechanism, with what they do at some states (S, nc, nv)."""
+    found, used = [], 0
+    for loop in model.loops:
+        rows = np.arange(used, used + loop.count)
+        used += loop.count
+        part = sample[:, rows, :]
+        largest = np.abs(part).max(axis=(1, 2), initial=0.0)
+        seen = np.abs(part) > RELATIVE_TOLERANCE * largest[:, None, None]
+        rank = generic_rank(part)
+        active = rows[seen.any(axis=(0, 2))]
+        dofs = frozenset(np.flatnonzero(seen.any(axis=(0, 1))).tolist())
+        found.append(Cut(loop.name, rows, rank, active if len(active) == rank else None, dofs))
+    return found
+
+
+def generic_rank(matrices: Array) -> int:
+    """Rank of a stack of matrices nearly everywhere: the largest that is found."""
+    if 0 in matrices.shape:
+        return 0
+    values = np.linalg.svd(matrices, compute_uv=False)
+    return int((values > RELATIVE_TOLERANCE * values[:, :1]).sum(axis=1).max())
+
+
+class Effective(NamedTuple):
+    """What is left of a cut's constraints: ``matrix`` (B, rank, nv), and the way back to the multipliers."""
+
+    matrix: Array
+    back: Array | None
+
+
+def effective(cut: Cut, k: Array) -> Effective:
+    """As many constraints of a cut as are independent."""
+    if cut.chosen is not None:
+        return Effective(k[:, cut.chosen, :], None)
+    # an orthonormal basis of the forces that do something; multipliers along it are of minimum norm
+    u, s, vt = np.linalg.svd(k[:, cut.rows, :], full_matrices=False)
+    r = cut.rank
+    return Effective(s[:, :r, None] * vt[:, :r], u[:, :, :r])
+
+
+def determinate(step: Step, matrix: Array, rest: Array, weights: Array, place: Place) -> tuple[Array, Array]:
+    """As many equations as unknowns (001 eq. 42)."""
+    f = square(matrix, step.dofs, step.actuated)
+    n = len(step.dofs)
+    sides = np.concatenate([rest[:, :, None], np.broadcast_to(np.eye(n), f.shape)], axis=2)
+    try:
+        solved = np.linalg.solve(f, sides)
+        condition = np.abs(solved[:, :, 1:]).sum(axis=1).max(axis=1) * np.abs(f).sum(axis=1).max(axis=1)
+    except np.linalg.LinAlgError:
+        condition = np.linalg.cond(f, 1)
+    bad = ~(condition < CONDITION_LIMIT)
+    if bad.any():
+        raise _singular(step, place, int(np.argmax(bad)))
+    na = len(step.actuated)
+    return solved[:, :na, 0], solved[:, na:, 0]
+
+
+def smallest(step: Step, matrix: Array, rest: Array, weights: Array, place: Place) -> tuple[Array, Array]:
+    """More unknowns than equations: the smallest torques first, then the smallest multipliers.
+
+    Along the freedoms N of the subsystems (K N = 0) loop forces do no work, so that
+    N^T tau = N^T tau_tree holds for the torques alone (004 eq. 10.40).
+    """
+    r = step.rank
+    u, s, vt = np.linalg.svd(matrix, full_matrices=True)
+    freedoms = vt[:, r:, :]
+    own = [step.dofs.index(k) for k in step.actuated]
+    scale = 1.0 / np.sqrt(weights)
+    reach = freedoms[:, :, own] * scale
+    ur, sr, vr = np.linalg.svd(reach, full_matrices=False)
+    bad = _falls(s, r) | _falls(sr, freedoms.shape[1])
+    if bad.any():
+        raise _singular(step, place, int(np.argmax(bad)))
+    work = np.einsum("bfi,bi->bf", freedoms, rest)
+    torques = scale * np.einsum("bfa,bf,bgf,bg->ba", vr, 1.0 / sr, ur, work)
+    left = rest.copy()
+    left[:, own] -= torques
+    forces = np.einsum("bcr,br,bri,bi->bc", u[:, :, :r], 1.0 / s[:, :r], vt[:, :r], left)
+    return torques, forces
+
+
+def _falls(values: Array, rank: int) -> Array:
+    """Which of a stack of singular values do not reach a rank."""
+    if rank == 0:
+        return np.zeros(len(values), dtype=bool)
+    return ~(values[:, rank - 1] > RELATIVE_TOLERANCE * values[:, 0])
+
+
+def _singular(step: Step, place: Place, lane: int) -> SingularError:
+    together = " + ".join(step.subsystems)
+    return SingularError(
+        f"the equations of subsystem {together} (joints {', '.join(step.joints)}) are singular{place(lane)}: "
+        f"the {'multipliers of ' + ', '.join(step.cuts) if step.cuts else 'torques'} are not determined. "
+        "Move away from the singular configuration, or actuate another joint"
+    )
+
+
+def columns(effective: Sequence[Array], dofs: Sequence[int], count: int | None = None) -> Array:
+    """Constraint rows of several cuts, restricted to some degrees of freedom: (B, unknowns, equations)."""
+    if not effective:
+        return np.zeros((1 if count is None else count, 0, len(dofs)))
+    return np.concatenate([e[:, :, list(dofs)] for e in effective], axis=1)
+
+
+def square(matrix: Array, dofs: Sequence[int], actuated: Sequence[int]) -> Array:
+    """The matrix F = [J_a^T J^T] of 000 eq. 8.4, of some subsystems."""
+    select = np.zeros((len(matrix), len(dofs), len(actuated)))
+    for column, k in enumerate(actuated):
+        select[:, list(dofs).index(k), column] = 1.0
+    return np.concatenate([select, np.swapaxes(matrix, 1, 2)], axis=2)

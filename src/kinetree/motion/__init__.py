@@ -1,0 +1,1 @@
+"""Motions that are wanted: trajectories, gaits, inverse kinematics."""

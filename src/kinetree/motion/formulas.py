@@ -1,0 +1,469 @@
+"""Trajectories given by one formula: from one position to another, or going on for ever."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms import kinematics
+from ..errors import OptionError, ShapeError, UnknownNameError
+from ..model.joints import Spherical
+from ..spatial.arrays import split
+from ..spatial.scalar import Scalar, sin, where
+from ..spatial.taylor import Jet, as_jet
+from .piecewise import hermite
+from .trajectory import Motion, Trajectory, alike, seconds, vector
+
+
+@dataclass(frozen=True, eq=False)
+class Timed(Trajectory):
+    """Trajectories that begin at a time and last a while: those below have a field ``duration``.
+
+    Parameters
+    ----------
+    begin : float
+        When it starts.
+    """
+
+    begin: float = field(default=0.0, kw_only=True)
+
+    if TYPE_CHECKING:  # a field of its own here would come before those of the trajectories
+
+        @property
+        def duration(self) -> float:
+            """In seconds."""
+
+    @property
+    def start(self) -> float:
+        """When it starts."""
+        return self.begin
+
+    @property
+    def end(self) -> float:
+        """When it arrives."""
+        return self.begin + self.duration
+
+
+# ---------------------------------------------------------------- from one position to another
+
+
+def cycloid(u: Scalar) -> Scalar:
+    """From 0 to 1 while u does, with velocity and acceleration zero at both ends (000 L1879)."""
+    return u - sin(u * (2.0 * math.pi)) / (2.0 * math.pi)
+
+
+def cubic(u: Scalar) -> Scalar:
+    """From 0 to 1 with velocity zero at both ends."""
+    return u * u * (3.0 - 2.0 * u)
+
+
+def quintic(u: Scalar) -> Scalar:
+    """From 0 to 1 with velocity and acceleration zero at both ends."""
+    return u * u * u * (10.0 - u * (15.0 - 6.0 * u))
+
+
+def trapezoid(u: Scalar, ramp: float = 0.25) -> Scalar:
+    """From 0 to 1: constant acceleration for the part ``ramp``, constant speed, constant deceleration."""
+    peak = 1.0 / (1.0 - ramp)
+    left = 1.0 - u
+    middle = peak * (u - 0.5 * ramp)
+    early = where(u < ramp, (0.5 * peak / ramp) * (u * u), middle)
+    return where(left < ramp, 1.0 - (0.5 * peak / ramp) * (left * left), early)
+
+
+PROFILES: dict[str, Callable[[Scalar], Scalar]] = {
+    "cycloid": cycloid,
+    "cubic": cubic,
+    "quintic": quintic,
+    "trapezoid": trapezoid,
+}
+"""Ways of going from 0 to 1 in unit time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Move(Timed):
+    """From ``q0`` to ``q1`` on a straight line in joint space, all joints together.
+
+    Parameters
+    ----------
+    q0, q1 : array_like, shape (n,)
+        May have a batch in front: one move for each.
+    duration : float
+        In seconds.
+    begin : float
+        When it starts.
+    """
+
+    q0: ArrayLike
+    q1: ArrayLike
+    duration: float
+
+    def __post_init__(self) -> None:
+        first = vector(self.q0, "q0")
+        object.__setattr__(self, "q0", first)
+        object.__setattr__(self, "q1", alike(first, self.q1, "q1"))
+        object.__setattr__(self, "duration", seconds(self.duration))
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        return int(np.shape(self.q0)[-1])
+
+    def profile(self, u: Scalar) -> Scalar:
+        """How far it is, from 0 to 1, when the part ``u`` of the time has passed."""
+        raise NotImplementedError
+
+    def position(self, t: Scalar) -> list[Scalar]:
+        """Positions over any scalar."""
+        q0, q1 = np.asarray(self.q0), np.asarray(self.q1)
+        s = self.profile((t - self.begin) / self.duration)
+        return [a + s * d for a, d in zip(split(q0), split(q1 - q0), strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Cycloid(Move):
+    """The sources' standard move: q0 + (q1 - q0) (u - sin(2 pi u) / (2 pi)), u = t / duration (000 L1879)."""
+
+    def profile(self, u: Scalar) -> Scalar:
+        """How far it is."""
+        return cycloid(u)
+
+
+@dataclass(frozen=True, eq=False)
+class Trapezoidal(Move):
+    """Constant acceleration, constant speed, constant deceleration.
+
+    Parameters
+    ----------
+    ramp : float
+        Part of the time spent accelerating, and again decelerating: above 0, at most 0.5.
+    """
+
+    ramp: float = 0.25
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0.0 < self.ramp <= 0.5:
+            raise OptionError(f"ramp is a part of the time above 0 and at most 0.5, not {self.ramp!r}")
+
+    def profile(self, u: Scalar) -> Scalar:
+        """How far it is."""
+        return trapezoid(u, self.ramp)
+
+    @classmethod
+    def within(
+        cls, q0: ArrayLike, q1: ArrayLike, speed: ArrayLike, acceleration: ArrayLike, **options: Any
+    ) -> Trapezoidal:
+        """The quickest such move that keeps every joint within its speed and acceleration.
+
+        Examples
+        --------
+        >>> Trapezoidal.within([0.0], [1.0], speed=0.5, acceleration=1.0).duration
+        2.5
+        """
+        first = vector(q0, "q0")
+        distance = np.abs(alike(first, q1, "q1") - first)
+        if first.ndim != 1 or not np.any(distance > 0):
+            raise OptionError("within needs one q0 and one q1 that differ; use Constant to stay")
+        limits = [alike(first, x, name) for x, name in ((speed, "speed"), (acceleration, "acceleration"))]
+        if any(np.any(x <= 0) for x in limits):
+            raise OptionError("speed and acceleration must be positive")
+        moving = distance > 0
+        rate, growth = (float(np.min(x[moving] / distance[moving])) for x in limits)
+        ramp = min(rate / growth, math.sqrt(1.0 / growth))  # a short move never reaches its speed
+        duration = ramp + 1.0 / (growth * ramp)
+        return cls(first, q1, duration, min(ramp / duration, 0.5), **options)
+
+
+@dataclass(frozen=True, eq=False)
+class Cubic(Move):
+    """A cubic polynomial between positions, with given velocities at both ends."""
+
+    v0: ArrayLike = 0.0
+    v1: ArrayLike = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("v0", "v1"):
+            object.__setattr__(self, name, alike(np.asarray(self.q0), getattr(self, name), name))
+
+    def _ends(self) -> list[np.ndarray]:
+        return [np.stack([np.asarray(a), np.asarray(b)]) for a, b in ((self.q0, self.q1), (self.v0, self.v1))]
+
+    @cached_property
+    def _coefficients(self) -> np.ndarray:
+        shape = np.broadcast_shapes(*(x.shape for x in self._ends()))
+        tables = [np.broadcast_to(x, shape).reshape(2, -1) for x in self._ends()]
+        made = hermite(np.array([0.0, self.duration]), tables)[0]
+        return made.reshape(len(made), *shape[1:])
+
+    def position(self, t: Scalar) -> list[Scalar]:
+        """Positions over any scalar."""
+        s = t - self.begin
+        columns = [split(c) for c in self._coefficients]
+        values = columns[-1]
+        for lower in reversed(columns[:-1]):
+            values = [x * s + c for x, c in zip(values, lower, strict=True)]
+        return values
+
+
+@dataclass(frozen=True, eq=False)
+class Quintic(Cubic):
+    """A quintic polynomial between positions, with given velocities and accelerations at both ends."""
+
+    a0: ArrayLike = 0.0
+    a1: ArrayLike = 0.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("a0", "a1"):
+            object.__setattr__(self, name, alike(np.asarray(self.q0), getattr(self, name), name))
+
+    def _ends(self) -> list[np.ndarray]:
+        return [*super()._ends(), np.stack([np.asarray(self.a0), np.asarray(self.a1)])]
+
+
+@dataclass(frozen=True, eq=False)
+class Between(Timed):
+    """From one configuration of a robot to another, quaternion joints included.
+
+    Every joint moves along the constant velocity that leads there (a rotation about one
+    axis, a screw for a free body), so that v and a are exact multiples of it.
+
+    Parameters
+    ----------
+    robot : Robot or Model
+    q0, q1 : array_like, shape (nq,)
+    duration : float
+    profile : {"quintic", "cycloid", "cubic", "trapezoid"}
+    """
+
+    robot: Any
+    q0: ArrayLike
+    q1: ArrayLike
+    duration: float
+    profile: str = "quintic"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "robot", getattr(self.robot, "model", self.robot))
+        for name in ("q0", "q1"):
+            numbers = vector(getattr(self, name), name)
+            if numbers.shape[-1] != self.robot.nq:
+                raise ShapeError(f"{name} must have {self.robot.nq} = nq entries, got shape {numbers.shape}")
+            object.__setattr__(self, name, numbers)
+        object.__setattr__(self, "duration", seconds(self.duration))
+        if self.profile not in PROFILES:
+            raise UnknownNameError("profile", self.profile, PROFILES)
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        return int(self.robot.nv)
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return int(self.robot.nq)
+
+    def motion(self, t: Jet) -> Motion:
+        """Positions, velocities and accelerations over any scalar."""
+        s = as_jet(PROFILES[self.profile]((t - self.begin) / self.duration))
+        q0 = split(np.asarray(self.q0))
+        way = kinematics.difference(self.robot, q0, split(np.asarray(self.q1)))
+        q = kinematics.integrate(self.robot, q0, [d * s.value for d in way])
+        return q, [d * s.first for d in way], [d * s.second for d in way]
+
+
+@dataclass(frozen=True, eq=False)
+class Rotation(Timed):
+    """From one orientation to another about one axis: a quaternion, with angular velocities in body axes.
+
+    Parameters
+    ----------
+    q0, q1 : array_like, shape (4,)
+        Unit quaternions x, y, z, w; of the two ways round the shorter is taken.
+    duration : float
+    profile : {"quintic", "cycloid", "cubic", "trapezoid"}
+    """
+
+    q0: ArrayLike
+    q1: ArrayLike
+    duration: float
+    profile: str = "quintic"
+    nq: ClassVar[int] = 4  # type: ignore[misc]
+    n: ClassVar[int] = 3  # type: ignore[misc]
+
+    def __post_init__(self) -> None:
+        for name in ("q0", "q1"):
+            numbers = vector(getattr(self, name), name)
+            if numbers.shape[-1] != 4 or not np.allclose(np.linalg.norm(numbers, axis=-1), 1.0, atol=1e-9):
+                raise OptionError(f"{name} must be a unit quaternion x, y, z, w, got {numbers.tolist()}")
+            object.__setattr__(self, name, numbers)
+        object.__setattr__(self, "duration", seconds(self.duration))
+        if self.profile not in PROFILES:
+            raise UnknownNameError("profile", self.profile, PROFILES)
+
+    def motion(self, t: Jet) -> Motion:
+        """Quaternion, angular velocity and acceleration over any scalar."""
+        s = as_jet(PROFILES[self.profile]((t - self.begin) / self.duration))
+        q0 = split(np.asarray(self.q0))
+        way = Spherical().difference(q0, split(np.asarray(self.q1)))
+        q = Spherical().integrate(q0, [d * s.value for d in way])
+        return q, [d * s.first for d in way], [d * s.second for d in way]
+
+
+# ---------------------------------------------------------------- without an end
+
+
+@dataclass(frozen=True, eq=False)
+class Constant(Trajectory):
+    """Staying where it is, for ever or for a while.
+
+    Parameters
+    ----------
+    q : array_like, shape (n,)
+    duration : float
+        Infinite by default; a pause between other trajectories has an end.
+    """
+
+    q: ArrayLike
+    duration: float = math.inf
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "q", vector(self.q, "q"))
+        if self.duration != math.inf:
+            object.__setattr__(self, "duration", seconds(self.duration))
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        return int(np.shape(self.q)[-1])
+
+    @property
+    def start(self) -> float:
+        """Zero for a pause; otherwise it has always been there."""
+        return -math.inf if self.duration == math.inf else 0.0
+
+    @property
+    def end(self) -> float:
+        """When it ends."""
+        return self.duration
+
+    def position(self, t: Scalar) -> list[Scalar]:
+        """Positions over any scalar."""
+        return [x + 0.0 * t for x in split(np.asarray(self.q))]
+
+
+@dataclass(frozen=True, eq=False)
+class ConstantSpeed(Timed):
+    """q0 + speed t, as the sources turn a crank (000 table 10.4).
+
+    Parameters
+    ----------
+    q0, speed : array_like, shape (n,)
+    duration : float
+        Infinite by default.
+    """
+
+    q0: ArrayLike
+    speed: ArrayLike
+    duration: float = math.inf
+
+    def __post_init__(self) -> None:
+        first = vector(self.q0, "q0")
+        object.__setattr__(self, "q0", first)
+        object.__setattr__(self, "speed", alike(first, self.speed, "speed"))
+        if self.duration != math.inf:
+            object.__setattr__(self, "duration", seconds(self.duration))
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        return int(np.shape(self.q0)[-1])
+
+    def position(self, t: Scalar) -> list[Scalar]:
+        """Positions over any scalar."""
+        s = t - self.begin
+        return [a + s * b for a, b in zip(split(np.asarray(self.q0)), split(np.asarray(self.speed)), strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Sine(Trajectory):
+    """center + amplitude sin(2 pi frequency t + phase); one number stands for all joints."""
+
+    center: ArrayLike
+    amplitude: ArrayLike
+    frequency: ArrayLike
+    phase: ArrayLike = 0.0
+
+    def __post_init__(self) -> None:
+        first = vector(self.center, "center")
+        object.__setattr__(self, "center", first)
+        for name in ("amplitude", "frequency", "phase"):
+            object.__setattr__(self, name, alike(first, getattr(self, name), name))
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        return int(np.shape(self.center)[-1])
+
+    @property
+    def start(self) -> float:
+        """It has always been swinging."""
+        return -math.inf
+
+    def position(self, t: Scalar) -> list[Scalar]:
+        """Positions over any scalar."""
+        columns = (split(np.asarray(x)) for x in (self.center, self.amplitude, self.frequency, self.phase))
+        return [c + a * sin(t * (2.0 * math.pi * f) + p) for c, a, f, p in zip(*columns, strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class Function(Trajectory):
+    """Any formula: ``position(t)`` written with kinetree's sin, cos, sqrt, where over any scalar.
+
+    Its derivatives are found exactly, without being written down.
+
+    Parameters
+    ----------
+    formula : callable
+        ``formula(t)`` returns a list of n scalars.
+    begin, until : float
+        The span of time.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> swing = Function(lambda t: [0.3 * kt.sin(2 * t), t * t])
+    >>> swing(0.0)[1]
+    array([0.6, 0. ])
+    """
+
+    formula: Callable[[Scalar], Sequence[Scalar]]
+    begin: float = 0.0
+    until: float = math.inf
+
+    @cached_property
+    def n(self) -> int:  # type: ignore[override]
+        """Number of degrees of freedom."""
+        return len(list(self.formula(Jet(self.begin if math.isfinite(self.begin) else 0.0, 1.0))))
+
+    @property
+    def start(self) -> float:
+        """First moment it knows."""
+        return self.begin
+
+    @property
+    def end(self) -> float:
+        """Last moment it knows."""
+        return self.until
+
+    def position(self, t: Scalar) -> list[Scalar]:
+        """Positions over any scalar."""
+        return list(self.formula(t))

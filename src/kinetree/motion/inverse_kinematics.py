@@ -1,0 +1,428 @@
+"""Inverse kinematics of any frame: damped least squares with joint limits, for one pose or a batch.
+
+All poses of a batch are stepped together (:mod:`.damped_steps`), a few steps per call of the machine code; poses
+that are reached leave the batch, those that are not start again from elsewhere.  What is found for a pose does
+not depend on the others: the further starts are the same for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError, UnsupportedError
+from ..model.limits import limits_in_words, range_left
+from ..robot.robot import Robot, _check_threads
+from ..spatial import Matrix3
+from ..spatial.arrays import as_array
+from .levenberg_marquardt import MOST_DAMPING, Aim, Lanes, Stepper, quaternion_of, stepper
+
+Array = np.ndarray
+
+WHAT = ("pose", "position", "orientation")
+"""What of a frame is to be reached."""
+
+FIRST_ROUND, ROUND = 4, 8
+"""Steps before the first look at which poses are reached, and between any two others."""
+
+LEAST_PROGRESS = 0.99
+"""An attempt whose error has not shrunk to this part of its square within a round is given up for another."""
+
+FAR = 1e6
+"""Goals beyond this many metres are first sought at this distance: the steps towards them would be turns by the
+million, and what is nearest to one is nearest to the other but for a millionth of the robot's size."""
+
+FARTHEST = 1e150
+"""Squares of more metres than this are no numbers any more: no further goal is reached."""
+
+TOGETHER = 256
+"""Few poses that were missed make several further attempts at once, up to so many lanes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What inverse kinematics found.
+
+    Attributes
+    ----------
+    q : ndarray, shape (..., nq)
+        Configurations, within the joint limits: a joint goes no further than those that mimic it can follow.
+    reached : ndarray of bool, shape (...)
+        Whether every frame is where it was asked to be.
+    position_error : ndarray, shape (..., frames)
+        Distance from the goal in metres; zero where the position did not matter.
+    angle_error : ndarray, shape (..., frames)
+        Angle from the goal in radians; zero where the orientation did not matter.
+    iterations : ndarray of int, shape (...)
+        Steps taken, those of all attempts together.
+    """
+
+    q: Array
+    reached: Array
+    position_error: Array
+    angle_error: Array
+    iterations: Array
+
+
+@dataclass(frozen=True)
+class _Goal:
+    """One frame's target; None for what does not matter."""
+
+    frame: str
+    position: Array | None
+    rotation: Array | None
+
+    @property
+    def aim(self) -> Aim:
+        """What has to match."""
+        return Aim(self.frame, self.rotation is not None, self.position is not None)
+
+    def numbers(self, batch: tuple[int, ...]) -> list[Array]:
+        """Quaternion and position, what there is of them, for each of a batch."""
+        parts = [] if self.rotation is None else [_quaternions(self.rotation)]
+        parts += [] if self.position is None else [self.position]
+        return [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in parts]
+
+
+def _quaternions(matrices: Array) -> Array:
+    """Unit quaternions of rotation matrices."""
+    with np.errstate(invalid="ignore"):  # NaN and infinity go their way
+        found = np.stack(quaternion_of(_entries(matrices)), axis=-1)
+    return found / np.linalg.norm(found, axis=-1, keepdims=True)
+
+
+def _entries(matrices: Array) -> Matrix3:
+    """A batch of matrices as one matrix of batches."""
+    return Matrix3.of([[matrices[..., i, j] for j in range(3)] for i in range(3)])
+
+
+def inverse_kinematics(
+    robot: Robot,
+    frame: str | Sequence[str],
+    pose: Any,
+    q_guess: ArrayLike | None = None,
+    *,
+    what: str | Sequence[str] = "pose",
+    joints: Sequence[str] | None = None,
+    tolerance: float = 1e-9,
+    iterations: int = 200,
+    attempts: int = 30,
+    rng: np.random.Generator | int = 0,
+    must_reach: bool = True,
+    threads: int = 1,
+) -> Solution:
+    """Configurations that bring frames to poses.
+
+    Parameters
+    ----------
+    robot : Robot
+        Without closed loops; :meth:`kinetree.Mechanism.platform` is for those.
+    frame : str or sequence of str
+        One body or frame, or several at once.
+    pose : array_like, shape (..., 4, 4), (..., 3) for a position, (..., 3, 3) for an orientation
+        Where to, in the world; one for each of several frames.
+    q_guess : array_like, shape (..., nq), optional
+        Where to start; the solution found is one nearby.  By default the neutral configuration, or the
+        middle of the limits where that lies outside of them.  The limits of a joint that mimics another bind
+        that one, through ratio and offset.
+    what : {"pose", "position", "orientation"} or one for each frame
+        What has to match.
+    joints : sequence of str, optional
+        Joints that may move; all by default, a floating base among them.  Those that move none of the frames
+        stay where the guess has them.
+    tolerance : float
+        In metres and radians.
+    iterations : int
+        Steps per attempt; an attempt that makes no progress ends sooner.
+    attempts : int
+        Where the guess leads nowhere, so many starts in all are tried, the others at random within the limits.
+        Where none of them leads there either, the nearest of what they found is brought as near as it gets, with
+        as many steps again.
+    rng : Generator or int
+        For the starts at random, which are the same for all poses: the same seed gives the same answer for a pose
+        whatever else is in the batch.
+    must_reach : bool
+        Raise an error if a pose is not reached; otherwise look at ``reached``.
+    threads : int
+        That share the batch.
+
+    Returns
+    -------
+    Solution
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> b = kt.Builder("two links")
+    >>> _ = b.body("upper", "base", kt.Revolute("y"), mass=1.0)
+    >>> _ = b.body("lower", "upper", kt.Revolute("y"), position=(1, 0, 0), mass=1.0)
+    >>> robot = b.frame("tip", "lower", (1, 0, 0)).build()
+    >>> found = kt.inverse_kinematics(robot, "tip", [1.0, 0.0, -1.0], [0.3, 0.3], what="position")
+    >>> abs(robot.pose(found.q, "tip")[:3, 3] - [1, 0, -1]).max() < 1e-9
+    np.True_
+    """
+    if robot.model.loops:
+        raise UnsupportedError(
+            f"robot {robot.name!r} has closed loops, which inverse_kinematics does not keep closed: "
+            "use robot.platform(frame).inverse(pose, guess)"
+        )
+    goals, batch = _goals(robot, frame, pose, what)
+    _check_numbers(tolerance, iterations, attempts)
+    _check_threads(threads)
+    steps = stepper(robot, tuple(goal.aim for goal in goals), _moving(robot, joints))
+    start = _start(robot, q_guess, steps)
+    batch = _common_batch(batch, start.shape[:-1])
+    first = np.broadcast_to(start, (*batch, robot.nq)).reshape(-1, robot.nq)
+    numbers = np.concatenate([x for goal in goals for x in goal.numbers(batch)], axis=-1)
+    best = _Search(steps, numbers, tolerance, iterations, threads).found(first, attempts, rng)
+    per_frame = (*batch, len(goals))
+    solution = Solution(
+        np.array(best.q).reshape(*batch, robot.nq), best.reached(tolerance).reshape(batch),
+        np.array(best.distance).reshape(per_frame), np.array(best.angle).reshape(per_frame),
+        best.steps.astype(int).reshape(batch),
+    )  # fmt: skip
+    if must_reach:
+        _refuse(solution, [goal.frame for goal in goals], attempts)
+    return solution
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Attempts for the goals of a batch, (count, n)."""
+
+    step: Stepper
+    goals: Array
+    tolerance: float
+    iterations: int
+    threads: int
+
+    def found(self, first: Array, attempts: int, rng: np.random.Generator | int) -> Lanes:
+        """What comes nearest to each goal, whatever its distance; NaN where goal or guess is not a number."""
+        starts = cache(lambda: Robot(self.step.law.tree).random_configuration(rng, attempts - 1))
+        best = self.step.begin(np.array(first))
+        known = np.isfinite(first).all(axis=-1) & np.isfinite(self.goals).all(axis=-1)
+        best.q[~known], best.angle[~known], best.distance[~known] = np.nan, np.nan, np.nan
+        near, far = np.flatnonzero(known & (self._farthest <= FAR)), np.flatnonzero(known & (self._farthest > FAR))
+        best[near] = self._only(near).best(first[near], attempts, starts)
+        if len(far):
+            started = self._only(far)._within(FAR).best(first[far], attempts, starts)
+            best[far] = self._only(far)._within(FARTHEST).best(started.q, attempts, starts)
+            best.steps[far] += started.steps
+            beyond = far[self._farthest[far] > FARTHEST]
+            best.distance[beyond] = self._only(beyond)._distances(best.q[beyond])
+        return best
+
+    def best(self, first: Array, attempts: int, starts: Callable[[], Array]) -> Lanes:
+        """What comes nearest to each goal: from the guess, else from further starts."""
+        best = self._attempt(first, np.arange(len(first)), patient=attempts == 1)
+        if attempts > 1 and len(lanes := self._missing(best)):
+            left = starts()
+            while len(left) and len(lanes):
+                several = max(1, TOGETHER // len(lanes))
+                self._start_again(best, first, left[:several], lanes)
+                left, lanes = left[several:], self._missing(best)
+            # the nearest of what was found is brought as near as it gets
+            _improve(best, lanes, self._attempt(best.q[lanes], lanes, patient=True))
+        return best
+
+    @cached_property
+    def _farthest(self) -> Array:
+        """The largest coordinate of a lane's positions."""
+        places = [np.abs(self.goals[:, place]).max(axis=-1) for place in self.step.places]
+        return np.max([np.zeros(len(self.goals)), *places], axis=0)
+
+    def _only(self, lanes: Array) -> _Search:
+        return replace(self, goals=self.goals[lanes])
+
+    def _within(self, distance: float) -> _Search:
+        """The same search with the positions of a lane drawn in together, so that none is farther than that."""
+        goals, share = np.array(self.goals), np.minimum(1.0, distance / np.maximum(self._farthest, distance))
+        for place in self.step.places:
+            goals[:, place] *= share[:, None]
+        return replace(self, goals=goals)
+
+    def _distances(self, q: Array) -> Array:
+        """From each frame to its goal, where squares are no numbers any more."""
+        tree, places, found = self.step.law.tree, iter(self.step.places), []
+        for aim in self.step.law.aims:
+            if aim.position:
+                at = Robot(tree, backend="reference").pose(q, aim.frame)[:, :3, 3]
+                found.append(np.hypot.reduce(self.goals[:, next(places)] - at, axis=-1))
+            else:
+                found.append(np.zeros(len(q)))
+        return np.stack(found, axis=-1)
+
+    def _missing(self, best: Lanes) -> Array:
+        return np.flatnonzero(~best.reached(self.tolerance))
+
+    def _start_again(self, best: Lanes, first: Array, starts: Array, lanes: Array) -> None:
+        """Several attempts at once for some lanes, with the outcome of one after the other."""
+        q = np.where(self.step.moving, starts[:, None], first[lanes])
+        found = self._attempt(q.reshape(-1, q.shape[-1]), np.tile(lanes, len(starts)), patient=False)
+        for part in np.split(np.arange(len(found)), len(starts)):
+            waiting = ~best[lanes].reached(self.tolerance)
+            _improve(best, lanes[waiting], found[part[waiting]])
+
+    def _attempt(self, q: Array, which: Array, patient: bool) -> Lanes:
+        """Step some lanes until each is there or stuck; the patient go on as long as there is any progress."""
+        result = self.step.begin(q)
+        lanes, goals, here = result, self.goals[which], np.arange(len(q))
+        left, several = self.iterations, FIRST_ROUND
+        while left > 0 and len(here):
+            before = lanes.size
+            lanes = self.step(lanes, goals, self.tolerance, min(several, left), self.threads)
+            left, several = left - several, ROUND
+            on = ~lanes.reached(self.tolerance) & (lanes.damping < MOST_DAMPING)
+            on &= np.isfinite(lanes.size) if patient else lanes.size < LEAST_PROGRESS * before
+            lanes.state[np.isnan(lanes.size), self.step.nq + 2 :] = np.inf  # from here on nothing is known
+            result[here] = lanes
+            lanes, goals, here = lanes[on], goals[on], here[on]
+        return result
+
+
+def _improve(best: Lanes, which: Array, other: Lanes) -> None:
+    """Take over what another attempt for some lanes did better; its steps count in any case."""
+    other.steps[:] += best.steps[which]
+    best.steps[which] = other.steps
+    better = other.size < best.size[which]
+    best[which[better]] = other[better]
+
+
+# ---------------------------------------------------------------- arguments
+
+
+def _goals(robot: Robot, frame: Any, pose: Any, what: Any) -> tuple[list[_Goal], tuple[int, ...]]:
+    frames = [frame] if isinstance(frame, str) else _listed(frame, "frame", "a name or a list of names")
+    poses = [pose] if isinstance(frame, str) else _listed(pose, "pose", "a list, one for each of the frames")
+    kinds = [what] * len(frames) if isinstance(what, str) else _listed(what, "what", f"one of {WHAT} or a list of them")
+    if not frames:
+        raise OptionError("inverse kinematics needs at least one frame")
+    if not len(frames) == len(poses) == len(kinds):
+        raise ShapeError(f"{len(frames)} frames need as many poses and kinds, got {len(poses)} and {len(kinds)}")
+    goals = [_goal(robot, *three) for three in zip(frames, poses, kinds, strict=True)]
+    shapes = [x.shape[:-k] for g in goals for x, k in ((g.position, 1), (g.rotation, 2)) if x is not None]
+    try:
+        return goals, np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError(f"the batches of the poses do not fit together: {', '.join(map(str, shapes))}") from None
+
+
+def _listed(value: Any, name: str, meaning: str) -> list[Any]:
+    """The items of an argument that may be a list."""
+    try:
+        return list(value)
+    except TypeError:
+        raise OptionError(f"{name} must be {meaning}, not {value!r}") from None
+
+
+def _common_batch(poses: tuple[int, ...], guesses: tuple[int, ...]) -> tuple[int, ...]:
+    try:
+        return np.broadcast_shapes(poses, guesses)
+    except ValueError:
+        raise ShapeError(f"batches do not fit together: pose: {poses}, q_guess: {guesses}") from None
+
+
+def _real(array: Array, name: str) -> Array:
+    """The same array, which must not be complex: a search has no derivative along imaginary steps."""
+    if np.iscomplexobj(array):
+        raise ShapeError(f"{name} has complex numbers in it: inverse kinematics takes real ones")
+    return array
+
+
+def _goal(robot: Robot, frame: str, pose: Any, what: str) -> _Goal:
+    robot.model.frame(frame)
+    if what not in WHAT:
+        raise UnknownNameError("kind of goal", what, WHAT)
+    array = _real(as_array(pose, (), f"the {what} of {frame!r}"), f"the {what} of {frame!r}")
+    position: Array | None = None
+    rotation: Array | None = None
+    if array.shape[-2:] == (4, 4):
+        position, rotation = array[..., :3, 3], array[..., :3, :3]
+    elif what == "position":
+        position = as_array(array, (3,), f"the position of {frame!r}", "or a 4x4 matrix")
+    elif what == "orientation":
+        rotation = as_array(array, (3, 3), f"the orientation of {frame!r}", "or a 4x4 matrix")
+    else:
+        raise ShapeError(
+            f"the pose of {frame!r} must have shape (..., 4, 4), got {array.shape}; or say what='position'"
+        )
+    if rotation is not None:
+        _check_rotation(rotation, frame)
+    return _Goal(frame, None if what == "orientation" else position, None if what == "position" else rotation)
+
+
+def _check_rotation(rotation: Array, frame: str) -> None:
+    x, y, z = _entries(rotation[np.isfinite(rotation).all(axis=(-1, -2))]).rows
+    lengths, angles = [row.dot(row) for row in (x, y, z)], [x.dot(y), y.dot(z), z.dot(x)]
+    off = [np.any(np.abs(n - 1.0) > 1e-5) for n in lengths] + [np.any(np.abs(c) > 1e-6) for c in angles]
+    if any(off) or np.any(x.cross(y).dot(z) < 0.0):
+        raise StateError(f"the orientation asked of {frame!r} is not a rotation matrix: its rows must be orthonormal")
+
+
+def _check_numbers(tolerance: float, iterations: int, attempts: int) -> None:
+    if not isinstance(tolerance, (int, float, np.integer, np.floating)) or not tolerance > 0:
+        raise OptionError(f"tolerance must be positive, not {tolerance!r}")
+    for name, value in (("iterations", iterations), ("attempts", attempts)):
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+            raise OptionError(f"{name} must be a whole number from 1, not {value!r}")
+
+
+def _moving(robot: Robot, joints: Sequence[str] | None) -> frozenset[int]:
+    """Degrees of freedom that may move."""
+    if joints is None:
+        return frozenset(range(robot.nv))
+    if isinstance(joints, str):
+        raise OptionError(f"joints must be a list of names, such as [{joints!r}]")
+    places = [robot.joint(name).v_slice for name in _listed(joints, "joints", "a list of names")]
+    return frozenset(k for place in places for k in range(place.start, place.stop))
+
+
+def _start(robot: Robot, guess: ArrayLike | None, steps: Stepper) -> Array:
+    low, high = steps.low, steps.high
+    if guess is None:
+        start = robot.neutral()
+        outside = (start < low) | (start > high)
+        start[outside] = 0.5 * (np.maximum(low, -np.pi) + np.minimum(high, np.pi))[outside]
+        return np.clip(start, low, high)
+    start = _real(robot._q(guess, "q_guess"), "q_guess")
+    outside = (start < low - 1e-12) | (start > high + 1e-12)
+    if np.any(outside):
+        k = int(np.argwhere(outside)[0][-1])
+        raise StateError(
+            f"q_guess: joint {robot.q_names[k]!r} is outside its limits, {low[k]:g} to {high[k]:g}"
+            f"{_because(robot, k)}: start within them"
+        )
+    return np.clip(start, low, high)
+
+
+def _because(robot: Robot, k: int) -> str:
+    """For messages: the followers that leave a coordinate less than its own limits do."""
+    leader = next(j for j in robot.model.joints if j.nq and k in range(robot.nq)[j.q_slice])
+    if leader.nq != 1:
+        return ""
+    left = range_left(robot.model, leader)
+    followers = dict.fromkeys(name for name in (left.lower_of, left.upper_of) if name != leader.name)
+    words = " and ".join(limits_in_words(robot.model.joint(name)) for name in followers)
+    return f" ({words})" if words else ""
+
+
+def _refuse(solution: Solution, frames: list[str], attempts: int) -> None:
+    known = np.isfinite(solution.q).all(axis=-1)
+    missed = ~solution.reached & known
+    if not np.any(missed):
+        return
+    index = tuple(int(i) for i in np.argwhere(missed)[0])
+    distance, angle = solution.position_error[index], solution.angle_error[index]
+    worst = int(np.argmax(np.maximum(distance, angle)))
+    place = f", batch index {index[0] if len(index) == 1 else index}" if index else ""
+    others = f" ({int(missed.sum())} of {missed.size} were missed)" if missed.size > 1 else ""
+    raise UnreachableError(
+        f"frame {frames[worst]!r}{place} was not reached: {distance[worst]:.3g} m and {angle[worst]:.3g} rad remain "
+        f"after {int(solution.iterations[index])} steps in up to {attempts} attempts{others}; it may be out of "
+        "reach or against joint limits: give another q_guess, more attempts, or must_reach=False and look at .reached"
+    )

@@ -1,0 +1,131 @@
+"""Time in pieces, over any scalar: tables whose rows hold for a while, polynomials, periods."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import OptionError, ShapeError
+from ..spatial.arrays import split
+from ..spatial.scalar import Scalar, arctan2, cos, sin, where
+from ..spatial.taylor import Jet, value_of
+
+
+def is_concrete(t: Any) -> bool:
+    """Whether a scalar is a number or an array of numbers, which can be looked at now."""
+    return isinstance(t, (int, float, np.ndarray, np.generic))
+
+
+def lookup(knots: np.ndarray, rows: np.ndarray, t: Scalar) -> list[Scalar]:
+    """The row whose interval holds ``t``; the first one before all knots, the last one after.
+
+    Parameters
+    ----------
+    knots : ndarray, shape (K + 1,)
+        Row i holds from ``knots[i]`` up to but not including ``knots[i + 1]``.
+    rows : ndarray, shape (K, m)
+    t : scalar
+        Numbers are looked up by bisection; a traced time becomes a tree of selections.
+    """
+    now = value_of(t)
+    if is_concrete(now):
+        return split(rows[np.searchsorted(knots[1:-1], now, side="right")])
+
+    def choose(first: int, last: int) -> list[Scalar]:
+        if first == last:
+            return [float(x) for x in rows[first]]
+        middle = (first + last + 1) // 2
+        early, late = choose(first, middle - 1), choose(middle, last)
+        before = now < float(knots[middle])
+        return [where(before, a, b) for a, b in zip(early, late, strict=True)]
+
+    return choose(0, len(rows) - 1)
+
+
+def since(t: Jet, period: float) -> Jet:
+    """The time since the last whole period, from 0 to ``period``; it runs on as ``t`` does.
+
+    A traced time has no floor; its angle on a circle of one turn per period says the same,
+    to rounding (just before a whole period rounding may tell its end from the next one's begin).
+    """
+    if is_concrete(t.value):
+        return Jet(t.value - period * np.floor(t.value / period), t.first, t.second)
+    turn = t.value * (2.0 * math.pi / period)
+    part = arctan2(sin(turn), cos(turn)) / (2.0 * math.pi)
+    return Jet(where(part < 0.0, part + 1.0, part) * period, t.first, t.second)
+
+
+def polynomials(knots: np.ndarray, coefficients: np.ndarray, t: Scalar) -> list[Scalar]:
+    """Values at ``t`` of n polynomials per interval.
+
+    Parameters
+    ----------
+    knots : ndarray, shape (K + 1,)
+    coefficients : ndarray, shape (K, degree + 1, n)
+        Of rising powers of the time since the interval's first knot.
+    """
+    count, terms, n = coefficients.shape
+    table = np.concatenate([knots[:count, None], coefficients.reshape(count, terms * n)], axis=1)
+    first, *c = lookup(knots, table, t)
+    s = t - first
+    values = c[(terms - 1) * n :]
+    for power in range(terms - 2, -1, -1):
+        values = [s * x + c[power * n + k] for k, x in enumerate(values)]
+    return values
+
+
+def check_times(times: Any, least: int = 2) -> np.ndarray:
+    """Rising, finite times; anything else is an error that names the entry."""
+    knots = np.asarray(times, dtype=float)
+    if knots.ndim != 1 or len(knots) < least:
+        raise ShapeError(f"times must be a list of at least {least} numbers, got shape {knots.shape}")
+    if not np.all(np.isfinite(knots)):
+        raise OptionError(f"times[{int(np.argmin(np.isfinite(knots)))}] is not a finite number")
+    steps = np.diff(knots)
+    if np.any(steps <= 0):
+        k = int(np.argmax(steps <= 0))
+        raise OptionError(
+            f"times must rise from entry to entry: times[{k + 1}] = {knots[k + 1]:g} follows {knots[k]:g}"
+        )
+    return knots
+
+
+def check_table(values: Any, count: int, name: str) -> np.ndarray:
+    """One row of finite numbers per time; a plain list counts as one column."""
+    table = np.asarray(values, dtype=float)
+    if table.ndim == 1:
+        table = table[:, None]
+    if table.ndim != 2 or len(table) != count:
+        raise ShapeError(f"{name} must have one row per time, {count} of them, got shape {np.shape(values)}")
+    bad = ~np.isfinite(table)
+    if np.any(bad):
+        row, column = (int(i) for i in np.argwhere(bad)[0])
+        raise OptionError(f"{name}[{row}, {column}] is not a finite number")
+    return table
+
+
+def hermite(knots: np.ndarray, derivatives: Sequence[np.ndarray]) -> np.ndarray:
+    """Coefficients of the polynomials that meet value, slope (and curvature) at both ends of every interval.
+
+    One table of derivatives gives straight lines, two cubics, three quintics.
+    """
+    h = np.diff(knots)[:, None]
+    p, q = derivatives[0][:-1], derivatives[0][1:]
+    if len(derivatives) == 1:
+        return np.stack([p, (q - p) / h], axis=1)
+    u, w = derivatives[1][:-1], derivatives[1][1:]
+    if len(derivatives) == 2:
+        return np.stack([p, u, (3 * (q - p) / h - 2 * u - w) / h, (u + w - 2 * (q - p) / h) / h**2], axis=1)
+    a, b = derivatives[2][:-1], derivatives[2][1:]
+    # what remains to be reached after the parabola p + u s + a s^2/2, with its slope and curvature
+    gap = (q - p - u * h - 0.5 * a * h**2) / h**3
+    slope = (w - u - a * h) / h**2
+    bend = (b - a) / h
+    return np.stack(
+        [p, u, 0.5 * a, 10 * gap - 4 * slope + 0.5 * bend, (-15 * gap + 7 * slope - bend) / h,
+         (6 * gap - 3 * slope + 0.5 * bend) / h**2],
+        axis=1,
+    )  # fmt: skip

@@ -1,0 +1,39 @@
+"""Motions over time, with exact first and second derivatives.
+
+Each trajectory is one formula for the position, written over any scalar; velocity and
+acceleration come from running it on :class:`~kinetree.spatial.taylor.Jet`.  So the same
+text serves one time, an array of times, and machine code.
+
+Examples
+--------
+>>> from kinetree.simulation import trajectories
+>>> move = trajectories.Cycloid([0.0, 0.0], [1.0, -0.5], duration=2.0)
+>>> q, v, a = move(1.0)
+>>> q
+array([ 0.5 , -0.25])
+"""
+
+from __future__ import annotations
+
+from .combine import Joined, Repeated, Stacked
+from .formulas import (
+    PROFILES,
+    Between,
+    Constant,
+    ConstantSpeed,
+    Cubic,
+    Cycloid,
+    Function,
+    Move,
+    Quintic,
+    Rotation,
+    Sine,
+    Trapezoidal,
+)
+from .splines import Piecewise, sampled, spline
+from .trajectory import Trajectory
+
+__all__ = [
+    "PROFILES", "Between", "Constant", "ConstantSpeed", "Cubic", "Cycloid", "Function", "Joined", "Move", "Piecewise",
+    "Quintic", "Repeated", "Rotation", "Sine", "Stacked", "Trajectory", "Trapezoidal", "sampled", "spline",
+]  # fmt: skip

@@ -1,0 +1,165 @@
+"""What every trajectory answers, and what it says outside its span of time."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import OptionError, ShapeError, TrajectoryError, UnsupportedError
+from ..spatial.arrays import pack
+from ..spatial.scalar import Scalar, where
+from ..spatial.taylor import Jet, as_jet
+from .piecewise import is_concrete
+
+if TYPE_CHECKING:
+    from .combine import Joined
+
+Motion = tuple[list[Scalar], list[Scalar], list[Scalar]]
+"""Positions, velocities and accelerations."""
+
+SLACK = 1e-9
+"""How far (relative to its length) a trajectory may be asked beyond its end: rounding of times added up."""
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """Base of all trajectories; a new one gives :meth:`position` and its span of time.
+
+    Parameters
+    ----------
+    hold : bool
+        Asked before its start or after its end a trajectory raises an error; with
+        ``hold=True`` it stays at its first or last position, at rest.
+    """
+
+    hold: bool = field(default=False, kw_only=True)
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        raise NotImplementedError
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates: as many, but for quaternions."""
+        return self.n
+
+    @property
+    def start(self) -> float:
+        """First moment it knows."""
+        return 0.0
+
+    @property
+    def end(self) -> float:
+        """Last moment it knows; may be infinite."""
+        return math.inf
+
+    def position(self, t: Scalar) -> list[Scalar]:
+        """Positions at a time between start and end, over any scalar."""
+        raise NotImplementedError
+
+    def motion(self, t: Jet) -> Motion:
+        """Positions, velocities and accelerations at a time between start and end."""
+        q = [as_jet(x) for x in self.position(t)]
+        return [x.value for x in q], [x.first for x in q], [x.second for x in q]
+
+    def at(self, t: Scalar) -> Motion:
+        """Positions, velocities and accelerations as lists of scalars, over any scalar.
+
+        Outside its span a trajectory without ``hold`` raises an error for numbers, and is NaN
+        where ``t`` is not known yet (in machine code).
+        """
+        if not is_concrete(t) and self._batched():
+            raise UnsupportedError(
+                f"this {type(self).__name__} holds a batch of motions, which cannot be compiled: give it one"
+            )
+        return self.motion(self._moment(t))
+
+    def __call__(self, t: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Positions, velocities and accelerations at times of any shape: arrays (..., n)."""
+        times = np.asarray(t, dtype=float)
+        with np.errstate(all="ignore"):
+            q, v, a = self.at(times if times.ndim else float(times))
+        batch = np.broadcast_shapes(times.shape, *(np.shape(x) for x in (*q, *v, *a)))
+        return pack(q, batch), pack(v, batch), pack(a, batch)
+
+    def held(self) -> Self:
+        """The same trajectory, staying at rest before its start and after its end."""
+        return replace(self, hold=True)
+
+    def then(self, *following: Trajectory) -> Joined:
+        """Followed by others, see :class:`~kinetree.motion.combine.Joined`."""
+        from .combine import Joined
+
+        return Joined((self, *following))
+
+    def _batched(self) -> bool:
+        """Whether its numbers have a batch in front."""
+        found = [getattr(self, f.name) for f in fields(self)]
+        return any(isinstance(x, np.ndarray) and x.ndim > 1 for x in found)
+
+    def _moment(self, t: Scalar) -> Jet:
+        """The time as a jet, kept within the span or refused outside it."""
+        jet = Jet(t, 1.0)
+        start, end = self.start, self.end
+        if self.hold:
+            return clipped(jet, start, end)
+        slack = SLACK * max([1.0, *(abs(x) for x in (start, end) if math.isfinite(x))])
+        if is_concrete(t):
+            self._refuse(np.asarray(t), slack)
+            return jet
+        nowhere = Jet(math.nan, math.nan, math.nan)
+        if math.isfinite(start):
+            jet = where(jet < start - slack, nowhere, jet)
+        return where(jet > end + slack, nowhere, jet) if math.isfinite(end) else jet
+
+    def _refuse(self, times: np.ndarray, slack: float) -> None:
+        for outside, word, bound in (
+            (times > self.end + slack, "ends at", self.end),
+            (times < self.start - slack, "starts at", self.start),
+        ):
+            if np.any(outside):
+                asked = float(times[outside].flat[0])
+                raise TrajectoryError(
+                    f"this {type(self).__name__} {word} t = {bound:.10g} s and was asked for t = {asked:.10g} s; "
+                    "make it longer, or use .held() to let it rest there",
+                    asked,
+                )
+
+
+def clipped(t: Jet, start: float, end: float) -> Jet:
+    """The time kept within a span; outside it stands still."""
+    if math.isfinite(start):
+        t = where(t < start, start, t)
+    return where(t > end, end, t) if math.isfinite(end) else t
+
+
+def vector(value: ArrayLike, name: str) -> np.ndarray:
+    """Finite numbers, one per degree of freedom, possibly with a batch in front."""
+    try:
+        numbers = np.atleast_1d(np.asarray(value, dtype=float))
+    except (TypeError, ValueError):
+        raise ShapeError(f"{name} must be numbers, got {value!r}") from None
+    if not np.all(np.isfinite(numbers)):
+        raise OptionError(f"{name} has an entry that is not a finite number: {numbers.tolist()}")
+    return numbers
+
+
+def alike(first: np.ndarray, value: ArrayLike, name: str) -> np.ndarray:
+    """A vector that fits ``first``; one number stands for all."""
+    numbers = vector(value, name)
+    wanted = (1, first.shape[-1]) if np.ndim(value) != 1 else first.shape[-1:]
+    if numbers.shape[-1] not in wanted:
+        raise ShapeError(f"{name} has {numbers.shape[-1]} entries, and the first vector has {first.shape[-1]}")
+    return np.broadcast_to(numbers, np.broadcast_shapes(numbers.shape, first.shape))
+
+
+def seconds(value: float, name: str = "duration") -> float:
+    """A positive, finite time, or an error."""
+    if not (isinstance(value, (int, float, np.number)) and 0 < value < math.inf):
+        raise OptionError(f"{name} must be a positive number of seconds, not {value!r}")
+    return float(value)

@@ -1,0 +1,1 @@
+"""Walking: geometry of legs, gaits, the zero-moment point."""

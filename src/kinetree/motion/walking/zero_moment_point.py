@@ -1,0 +1,66 @@
+"""The zero moment point: where the ground's reaction must act for a motion to be possible."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...errors import OptionError, SingularError
+from ...robot.robot import Robot
+
+Array = np.ndarray
+
+
+def zero_moment_point(robot: Robot, q: ArrayLike, v: ArrayLike, a: ArrayLike, height: float = 0.0) -> Array:
+    """Point of the ground about which gravity and inertia forces have no horizontal moment (000 eq. B.1).
+
+    The balance of moments gives +i_xx w'_x in the second line of B.1, which prints a minus.
+    It is found from the momentum of the whole robot, so products of inertia are included.
+
+    Parameters
+    ----------
+    robot : Robot
+    q, v, a : array_like
+        A motion, the base's included.
+    height : float
+        Of the ground, measured upwards (against gravity) from the world's origin.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        In world coordinates.  NaN where the ground would have to carry nothing or to pull.
+    """
+    gravity = robot.gravity
+    size = float(np.linalg.norm(gravity))
+    if size == 0.0:
+        raise SingularError("without gravity there is no ground reaction, so no zero moment point")
+    up = -gravity / size
+    rate = robot.momentum_rate(q, v, a)
+    force = rate[..., 3:] - robot.mass * gravity  # what the ground must supply
+    place = height * up
+    moment = rate[..., :3] + np.cross(robot.center_of_mass(q) - place, force)
+    carried = force @ up
+    with np.errstate(all="ignore"):
+        point = place + np.cross(up, moment) / carried[..., None]
+    return np.where(carried[..., None] > 0.0, point, np.nan)
+
+
+def support_margin(point: ArrayLike, corners: ArrayLike) -> Array:
+    """How far a point is inside the convex hull of the supporting feet; negative outside.
+
+    Parameters
+    ----------
+    point : array_like, shape (..., 2) or more
+        The first two coordinates count.
+    corners : array_like, shape (k, 2) or more
+        Points of the feet on the ground, at least three that span an area.
+    """
+    from scipy.spatial import ConvexHull, QhullError  # slow to import, and few need it
+
+    places = np.asarray(corners, dtype=float)[:, :2]
+    try:
+        hull = ConvexHull(places)
+    except (QhullError, ValueError):
+        raise OptionError(f"{len(places)} points do not span an area to stand on") from None
+    outside = np.asarray(point, dtype=float)[..., :2] @ hull.equations[:, :2].T + hull.equations[:, 2]
+    return -outside.max(axis=-1)

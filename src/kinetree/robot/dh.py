@@ -1,0 +1,66 @@
+"""Robots from Denavit-Hartenberg tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..model import dh
+from ..model.dh import DHRow, KhalilRow
+from .robot import Robot
+
+__all__ = ["DHRow", "KhalilRow", "from_dh"]
+
+
+def from_dh(
+    table: Sequence[DHRow | KhalilRow | Mapping[str, Any]],
+    convention: str = "modified",
+    *,
+    name: str = "robot",
+    base: str = "base",
+    gravity: Sequence[float] = (0.0, 0.0, -9.81),
+    degrees: bool = False,
+    floating_base: bool = False,
+    strict: bool = True,
+) -> Robot:
+    """Make a robot from a Denavit-Hartenberg table.
+
+    Parameters
+    ----------
+    table : sequence of DHRow, KhalilRow or mappings
+        One row per frame, parents before children.  Rows are numbered from 1 and named
+        ``link1``, ``link2``, ... (joints ``joint1``, ...) unless they say otherwise.
+        Fixed rows are welded to their parent; their frames keep their names.
+    convention : {"modified", "standard", "khalil"}
+        Pose of a row's frame in its parent's:
+        ``Rx(alpha) Tx(a) Rz(theta) Tz(d)`` for modified,
+        ``Rz(theta) Tz(d) Tx(a) Rx(alpha)`` for standard (the frame sits at the far end of the link), and
+        ``Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r)`` for Khalil's parameters.
+    name, base : str
+        Of the robot, and of what it stands on.
+    gravity : sequence of 3 floats
+        Acceleration of free fall in the base frame.
+    degrees : bool
+        Whether ``alpha``, ``theta`` and ``gamma`` are in degrees; then 90 is exactly a quarter
+        turn.  Joint coordinates and limits are in radians always.
+    floating_base : bool
+        Put the base, and what is welded to it, on a free joint.
+    strict : bool
+        Whether physically impossible inertias are errors (default) or warnings; measured
+        tables, such as those of the PUMA 560, can break the triangle inequality.
+
+    Returns
+    -------
+    Robot
+
+    Examples
+    --------
+    A planar arm of two links of 1 m, seen from above:
+
+    >>> import kinetree as kt
+    >>> arm = kt.from_dh([{"mass": 1, "com": (0.5, 0, 0)}, {"a": 1.0, "mass": 1, "com": (0.5, 0, 0)}])
+    >>> arm.joint_names
+    ['joint1', 'joint2']
+    """
+    builder = dh.build(table, convention, name=name, base=base, gravity=gravity, degrees=degrees, strict=strict)
+    return Robot(builder.model(floating_base=floating_base))

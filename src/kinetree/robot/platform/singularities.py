@@ -1,0 +1,275 @@
+"""Singular configurations of parallel manipulators, by Gosselin and Angeles' types.
+
+All motions that the loops allow at a configuration are ``v = N y``.  They turn the
+actuators by ``A y`` and move the platform by ``E y``.  What A, E and both of them map to
+zero says what is special about the configuration:
+
+*inverse* (type 1)
+    actuators move while the platform stands still, and the platform loses a freedom;
+*forward* (type 2)
+    the platform moves while the actuators are held: it gains a freedom nobody controls;
+*constraint*
+    the loops themselves allow more motions than they do nearby;
+*passive*
+    neither actuators nor platform move, but a leg does.
+
+Type 3 is an inverse and a forward singularity at once.  Everything is compared with what
+the mechanism does nearby, so that a rod free to spin about itself is not called singular.
+
+Ranks need one unit: angles are multiplied by a length, the size of the platform.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from ...loops import rank
+
+Array = np.ndarray
+
+
+class Maps(NamedTuple):
+    """A mechanism's first-order motions at a configuration, all in metres (see the module's text)."""
+
+    constraints: Array
+    """K, (nc, nv)."""
+    actuators: Array
+    """Selector of the actuated rates, (na, nv)."""
+    platform: Array
+    """Jacobian of the platform frame, (6, nv); only its last three rows where orientation does not matter."""
+
+
+class Counts(NamedTuple):
+    """How many motions there are of each sort."""
+
+    freedoms: int
+    """Allowed by the loops."""
+    held: int
+    """... with the actuators held."""
+    still: int
+    """... with the platform standing still."""
+    idle: int
+    """... with both."""
+
+    @property
+    def platform(self) -> int:
+        """Freedoms of the platform."""
+        return self.freedoms - self.still
+
+
+class Analysis(NamedTuple):
+    """The motions at one configuration: counts, singular values and bases in v (columns)."""
+
+    counts: Counts
+    values: dict[str, Array]
+    allowed: Array
+    held: Array
+    still: Array
+    idle: Array
+
+
+def analyse(maps: Maps, tolerance: float) -> Analysis:
+    """Count motions of each sort; singular values below ``tolerance`` are zero."""
+    size = float(np.linalg.norm(maps.constraints, 2)) if maps.constraints.size else 1.0
+    loops = _values(maps.constraints) / (size or 1.0)
+    n = _null(maps.constraints, tolerance * size)
+    a, e = maps.actuators @ n, maps.platform @ n
+    held, still, idle = (n @ _null(m, tolerance) for m in (a, e, np.concatenate([a, e])))
+    counts = Counts(n.shape[1], held.shape[1], still.shape[1], idle.shape[1])
+    values = {"constraint": loops, **_sines(a, e)}
+    return Analysis(counts, values, n, held, still, idle)
+
+
+def _sines(a: Array, e: Array) -> dict[str, Array]:
+    """How much of each motion is the actuators' and how much the platform's: sines and cosines.
+
+    Motions that move neither are left out; the others are scaled so that the actuators' and
+    the platform's parts together have unit length.
+    """
+    u, s, _ = np.linalg.svd(np.concatenate([a, e]), full_matrices=False)
+    u = u[:, s > 1e-12 * s[:1]] if len(s) else u
+    return {"forward": _values(u[: len(a)]), "inverse": _values(u[len(a) :])}
+
+
+def _values(matrix: Array) -> Array:
+    return np.asarray(np.linalg.svd(matrix, compute_uv=False)) if matrix.size else np.zeros(0)
+
+
+def _null(matrix: Array, tolerance: float) -> Array:
+    """Orthonormal columns that a matrix maps to zero."""
+    if not matrix.size:
+        return np.eye(matrix.shape[1])
+    _, s, vt = np.linalg.svd(matrix, full_matrices=True)
+    return np.asarray(vt[int((s > tolerance).sum()) :].T)
+
+
+def common(nearby: list[Counts]) -> Counts:
+    """What is usual: the smallest counts found nearby."""
+    return Counts(*(min(getattr(c, name) for c in nearby) for name in Counts._fields))
+
+
+@dataclass(frozen=True)
+class Singularity:
+    """What a configuration is; prints as a report.
+
+    Attributes
+    ----------
+    kinds : tuple of str
+        Of ``"inverse"``, ``"forward"``, ``"constraint"`` and ``"passive"``; empty where all is well.
+    lost : ndarray, shape (k, 6)
+        Twists that the platform has nearby but not here.
+    gained : ndarray, shape (k, 6)
+        Twists of the platform with the actuators held.
+    gained_motions : ndarray, shape (k, nv)
+        The motions of all joints that go with them.
+    idle_motions : ndarray, shape (k, nv)
+        Motions of actuators that leave the platform where it is.
+    passive_motions : ndarray, shape (k, nv)
+        Motions that leave actuators and platform where they are.
+    margins : dict
+        Distance from each kind, between 0 at it and 1.  ``inverse`` and ``forward`` are sines: the least share
+        that the platform, or the actuators, have in any motion of both.  ``constraint`` is the least singular
+        value of the loops' constraints that should not vanish, relative to the largest.
+    freedoms, usual_freedoms : int
+        Motions the loops allow here and nearby.
+    platform_freedoms, usual_platform_freedoms : int
+        Freedoms of the platform here and nearby.
+    length : float
+        What angles were multiplied with.
+
+    Twists are angular velocity, then velocity of the platform frame's origin, along world axes; of
+    unit length when the angular part is multiplied by ``length``.
+    """
+
+    kinds: tuple[str, ...]
+    lost: Array
+    gained: Array
+    gained_motions: Array
+    idle_motions: Array
+    passive_motions: Array
+    margins: dict[str, float]
+    freedoms: int
+    usual_freedoms: int
+    platform_freedoms: int
+    usual_platform_freedoms: int
+    length: float
+
+    @property
+    def singular(self) -> bool:
+        """Whether the configuration is singular in any way."""
+        return bool(self.kinds)
+
+    @property
+    def type(self) -> int:
+        """Gosselin and Angeles' type: 1, 2 or 3; 0 for none of them."""
+        return ("inverse" in self.kinds) + 2 * ("forward" in self.kinds)
+
+    @property
+    def distance(self) -> float:
+        """The smallest of the margins: how far the nearest singularity is, from 0 at it to 1."""
+        return min(self.margins.values())
+
+    def __str__(self) -> str:
+        margins = ", ".join(f"{kind} {value:.3g}" for kind, value in self.margins.items())
+        if not self.singular:
+            loose = f", {len(self.gained)} of them not held by the actuators" if len(self.gained) else ""
+            return f"not singular: {_freedoms(self.platform_freedoms)} of the platform{loose}; margins: {margins}"
+        lines = [f"singular ({', '.join(self.kinds)})" + (f", type {self.type}" if self.type else "")]
+        if "constraint" in self.kinds:
+            lines.append(f"the loops allow {self.freedoms} motions here and {self.usual_freedoms} nearby")
+        lines += [f"lost: the platform cannot move along {_twist(t)}" for t in self.lost]
+        lines += [f"gained: with the actuators held the platform can move along {_twist(t)}" for t in self.gained]
+        if len(self.idle_motions):
+            lines.append("actuators can move while the platform stands still")
+        if "passive" in self.kinds:
+            lines.append("a leg can move while actuators and platform stand still")
+        return "\n".join([*lines, f"margins: {margins}"])
+
+
+def _freedoms(count: int) -> str:
+    return f"{count} freedom" + "s" * (count != 1)
+
+
+def _twist(t: Array) -> str:
+    w, v = (", ".join(f"{x + 0.0:.4g}" for x in np.where(np.abs(p) < 1e-9, 0.0, p)) for p in (t[:3], t[3:]))
+    return f"rotation ({w}), translation ({v})"
+
+
+def classify(here: Analysis, usual: Counts, maps: Maps, nearby: list[Analysis], near_maps: list[Maps]) -> Report:
+    """Compare a configuration with its neighbours."""
+    c = here.counts
+    kinds = {
+        "inverse": c.still - c.idle > usual.still - usual.idle,
+        "forward": c.held - c.idle > usual.held - usual.idle,
+        "constraint": c.freedoms > usual.freedoms,
+        "passive": c.idle > usual.idle,
+    }
+    gained = _beside(here.held, here.idle)
+    idle = _beside(here.still, here.idle)
+    missing = usual.platform - c.platform
+    outputs = len(maps.platform)
+    lost = _lost(maps, here, nearby, near_maps, usual.platform, missing) if missing > 0 else np.zeros((0, outputs))
+    distances = {
+        "inverse": float(_at(here.values["inverse"], usual.platform)),
+        "forward": float(_at(here.values["forward"], usual.freedoms - usual.held)),
+        "constraint": float(_at(here.values["constraint"], maps.constraints.shape[1] - usual.freedoms)),
+    }
+    return Report(tuple(k for k, found in kinds.items() if found), lost, gained, idle, here.idle, distances)
+
+
+class Report(NamedTuple):
+    """The outcome, still in metres."""
+
+    kinds: tuple[str, ...]
+    lost: Array
+    gained: Array
+    still: Array
+    idle: Array
+    margins: dict[str, float]
+
+
+def margins(maps: Maps, usual: Counts) -> dict[str, Array]:
+    """Distances from the kinds of singularity for a batch of configurations; see :class:`Singularity`."""
+    r = maps.constraints.shape[-1] - usual.freedoms
+    _, s, vt, _ = rank.decompose(maps.constraints)
+    n = np.swapaxes(vt[..., r:, :], -1, -2)
+    both = np.concatenate([maps.actuators @ n, maps.platform @ n], axis=-2)
+    u = rank.decompose(both)[0][..., : usual.freedoms - usual.idle]
+    count = maps.actuators.shape[-2]
+    hole = np.where(np.isfinite(both).all(axis=(-1, -2)), 0.0, np.nan)
+    whole = np.broadcast_to(s[..., :1], s.shape) if r else s
+    return {
+        "inverse": _at(rank.decompose(u[..., count:, :])[1], usual.platform) + hole,
+        "forward": _at(rank.decompose(u[..., :count, :])[1], usual.freedoms - usual.held) + hole,
+        "constraint": _at(s / np.where(whole == 0.0, 1.0, whole), r) + hole,
+    }
+
+
+def _at(values: Array, place: int) -> Array:
+    """The singular value that a singularity would make vanish; with nothing to lose, 1."""
+    if place <= 0:
+        return np.ones(values.shape[:-1])
+    return np.asarray(values[..., place - 1] if place <= values.shape[-1] else np.zeros(values.shape[:-1]))
+
+
+def _beside(space: Array, inner: Array) -> Array:
+    """Orthonormal columns of a space that are perpendicular to a part of it."""
+    left = space - inner @ (inner.T @ space)
+    u, s, _ = np.linalg.svd(left, full_matrices=False)
+    return np.asarray(u[:, s > 0.5])  # these singular values are 0 or 1
+
+
+def _lost(maps: Maps, here: Analysis, nearby: list[Analysis], near_maps: list[Maps], usual: int, count: int) -> Array:
+    """Twists that the platform has all around but not here."""
+    outputs = len(maps.platform)
+    around = np.zeros((outputs, outputs))
+    for analysis, near in zip(nearby, near_maps, strict=True):
+        u = np.linalg.svd(near.platform @ analysis.allowed)[0][:, :usual]
+        around += u @ u.T
+    present = np.linalg.svd(maps.platform @ here.allowed)[0][:, : here.counts.platform]
+    outside = np.eye(outputs) - present @ present.T
+    _, vectors = np.linalg.eigh(outside @ around @ outside)
+    return np.asarray(vectors[:, ::-1][:, :count].T)

@@ -1,0 +1,1 @@
+"""From an algorithm and arrays to numbers: checking, tracing, compiling, running."""

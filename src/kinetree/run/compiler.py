@@ -1,0 +1,566 @@
+"""A robot's algorithms as machine code: traced once, compiled when first used, kept on disk."""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.passes import each, positions, total
+from ..algorithms.table import CONFIGURATIONS, PRODUCTS, TABLES, Algorithm, find
+from ..engine import cache, machine
+from ..engine.columns import SymmetricKernel
+from ..engine.eliminated import EliminatedKernel
+from ..engine.entry import Entry, available
+from ..engine.graph import TooLong
+from ..engine.implicit import Equation, ImplicitKernel
+from ..engine.kernel import Kernel, RolledKernel, Traced, trace
+from ..engine.making import MAKING, made_once
+from ..engine.sandwich import SandwichKernel
+from ..engine.separable import Branches, SeparableKernel
+from ..errors import CompileError, KinetreeWarning, OptionError, SingularError, callers_level
+from ..io.progress import in_steps
+from ..model.hinges import expand_in_order
+from ..model.joints import Custom
+from ..model.tree import BASE, Link, Model
+from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Transform, Vec3, ldl, ldl_inverse, where
+from ..spatial.arrays import flatten, pack, split
+from .large_trees.schedule import roll
+from .wrenches import NOTHING, Attachment, Given, each_body, on_bodies, poses_at
+
+LARGEST_UNROLLED = 110
+"""Bodies up to which a robot becomes straight-line code; larger ones become loops."""
+
+LONGEST_CODE = 300_000
+"""Nodes of a graph that becomes straight-line code; about twenty seconds of compiling."""
+
+ROLLED = (
+    "inverse_dynamics", "forward_dynamics", "bias_force", "gravity_force", "joint_wrenches", "kinetic_energy",
+    "potential_energy", "center_of_mass", "center_of_mass_velocity", "momentum", "momentum_rate",
+    "centroidal_momentum_drift", "centroidal_momentum_matrix", "centroidal_momentum_matrix_rate", "integrate",
+    "difference", "configuration_rate",
+)  # fmt: skip
+"""Algorithms that can be loops."""
+
+FRAMED = ("pose", "velocity", "acceleration", "jacobian", "jacobian_rate")
+"""Algorithms of one frame: only the bodies that carry it count."""
+
+MOST_FRAMES = 64
+"""Loops of frames that are kept of a large tree."""
+
+MOST_FORMS = 8
+"""Ways of giving wrenches that an algorithm has code of its own for; any others become forces on all bodies first."""
+
+LOOPS = frozenset(
+    (*ROLLED, *FRAMED, *PRODUCTS, *TABLES, "joint_subspaces", "hybrid_dynamics", "forward_dynamics_derivatives",
+     "operational_space_inertia", "mass_matrix_factors")
+)  # fmt: skip
+"""All that large trees have loops for."""
+
+USUAL_METHOD = "articulated_body"
+"""Of forward dynamics; the others are made of matrices and cannot be loops."""
+
+QUATERNION_TOLERANCE = 1e-6
+"""How far a quaternion's length may be from one before it is refused."""
+
+SINGULARITY_TOLERANCE = 1e-3
+"""How near to gimbal lock (in radians, nearly) an Euler-angle joint may come before a warning."""
+
+CHEAPER_HINGED = ("inverse_dynamics", "forward_dynamics", "bias_force")
+"""Algorithms that take fewer operations when a joint of several turns is treated as hinges in a row.
+
+Counted per universal joint: inverse dynamics 118 multiplications instead of 128, forward
+dynamics 321 instead of 431; per Euler-angle ball joint 140 instead of 167, 395 instead of 623.
+"""
+
+DIRECT = (
+    "inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_mass_matrix", "coriolis_matrix",
+    "bias_force", "gravity_force", "kinetic_energy", "potential_energy", "center_of_mass", "integrate",
+    "configuration_rate", "closed_inverse_dynamics", "closed_forward_dynamics",
+)  # fmt: skip
+"""Methods whose plain form (arrays in, no options) is called without going through Python."""
+
+WITH_OPTIONS = (
+    "pose", "velocity", "acceleration", "jacobian", "jacobian_rate", "momentum", "centroidal_momentum_matrix",
+    "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
+)  # fmt: skip
+"""Methods that look at their options (which frame, which axes) or take a result apart, and go straight in between."""
+
+
+def check_cpu(cpu: str | None) -> str:
+    """What code is to be made for, if that can run here; empty for the usual processor."""
+    if cpu is not None and not isinstance(cpu, str):
+        raise OptionError(f"cpu must be the name of a processor, such as 'native', not {cpu!r}")
+    asked, origin = (cpu, "") if cpu else (os.environ.get("KINETREE_CPU", ""), " (KINETREE_CPU in the environment)")
+    try:
+        if asked.strip():
+            machine.target(asked)
+    except machine.UnknownTarget as problem:
+        raise OptionError(f"the processor that code is to be made for{origin}: {problem}") from None
+    except Exception:  # no machine code at all: :func:`supported` says why
+        pass
+    return cpu or ""
+
+
+def _usual_machine() -> machine.Machine:
+    """What code is made for; a wrong name in the environment does not concern robots that have one of their own."""
+    try:
+        return machine.host()
+    except machine.UnknownTarget:
+        return machine.target(machine.NATIVE)
+
+
+@lru_cache(maxsize=1)
+def supported() -> bool:
+    """Whether machine code can be made here; warns once if not."""
+    try:
+        if (here := _usual_machine()).supported:
+            return True
+        reason = f"the processor ({here.cpu}) has no vectors that kinetree knows"
+    except Exception as problem:
+        reason = f"llvmlite cannot be used ({problem})"
+    warnings.warn(f"{reason}; the slower reference is used instead", KinetreeWarning, stacklevel=callers_level())
+    return False
+
+
+@lru_cache(maxsize=1)
+def _fingerprint() -> str:
+    """Changes whenever the algorithms do, so that stale code is never used."""
+    root, rooms = Path(__file__).parents[1], ("algorithms", "engine", "model", "run", "spatial")
+    files = sorted(p for room in rooms for p in (root / room).rglob("*.py"))
+    return cache.digest(*(p.read_bytes() for p in files))
+
+
+class Compiler:
+    """Kernels of one model, made on demand.
+
+    Parameters
+    ----------
+    tree : Model
+    single_precision : bool
+        Compute in float32.
+    cpu : str
+        What code is made for; the usual processor if empty.
+    """
+
+    def __init__(self, tree: Model, single_precision: bool = False, cpu: str = "") -> None:
+        self.tree = tree
+        self.single_precision = single_precision
+        self.cpu = cpu
+        self._kernels: dict[tuple[Any, ...], Kernel] = {}
+        self._too_long: set[tuple[str, str]] = set()
+
+    @made_once
+    def target(self) -> machine.Machine:
+        """What code is made for."""
+        return machine.target(self.cpu)
+
+    @made_once
+    def _model_key(self) -> str | None:
+        if any(isinstance(j.kind, Custom) for j in self.tree.joints):
+            return None  # a user's function has no name that a file could be found by
+        return cache.digest(repr(self.tree), _fingerprint())
+
+    def kernel(
+        self, name: str, options: Mapping[str, Any] | None = None, attachments: tuple[Attachment, ...] = ()
+    ) -> Kernel:
+        """The kernel of an algorithm; with ``attachments`` it takes one more vector, the numbers of the wrenches."""
+        key = _key(name, options, attachments)
+        kernel = self._kernels.get(key)
+        if kernel is None:
+            with MAKING:
+                kernel = self._kernels.get(key) or self._make(find(name), dict(key[1]), attachments)
+                if self.rolled and name in FRAMED:
+                    self._forget_frames()
+                self._kernels[key] = kernel
+        return kernel
+
+    def _forget_frames(self) -> None:
+        """Keep few of the loops of frames: each has a schedule and a work area as long as the path to its frame."""
+        framed = [key for key in self._kernels if key[0] in FRAMED]
+        for key in framed[: 1 - MOST_FRAMES]:
+            del self._kernels[key]
+
+    def _make(self, algorithm: Algorithm, options: Mapping[str, Any], attachments: tuple[Attachment, ...]) -> Kernel:
+        lengths = self._lengths(algorithm, attachments)
+        shape = algorithm.shape(self.tree, options)
+        if self._loops(algorithm.name, options):
+            if attachments not in ((), each_body(self.tree)):
+                raise TooLong  # another thread gave the straight-line code up since our loads were gathered
+            return self._make_rolled(algorithm, options, lengths, shape, bool(attachments))
+        key = None
+        if self._model_key is not None:
+            key = cache.digest(self._model_key, algorithm.name, repr(options), repr(attachments))
+        return Kernel(
+            f"{algorithm.name} of {self.tree.name!r}",
+            lambda: self.trace(algorithm.name, options, attachments, LONGEST_CODE),
+            lengths,
+            shape,
+            key,
+            algorithm.inputs + (("wrenches",) if attachments else ()),
+            self.single_precision,
+            target=self.target,
+        )
+
+    def _lengths(self, algorithm: Algorithm, attachments: Sequence[Attachment]) -> tuple[int, ...]:
+        """How many numbers each argument has."""
+        return algorithm.lengths(self.tree) + ((sum(a.size for a in attachments),) if attachments else ())
+
+    @made_once
+    def _hinged(self) -> tuple[Model, list[int]]:
+        """The tree with Cardan and Euler-angle joints as hinges in a row, and where each body went."""
+        return expand_in_order(self.tree)
+
+    @made_once
+    def rolled(self) -> bool:
+        """Whether this tree is too large to be unrolled."""
+        return len(self.tree.bodies) > LARGEST_UNROLLED
+
+    def _loops(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
+        """Whether an algorithm is not to become straight-line code."""
+        large = self.rolled
+        if large and options and name in FRAMED:
+            large = len(self.tree.support(self.tree.frame(options["frame"]).body)) > LARGEST_UNROLLED
+        return large or (name, _method(options)) in self._too_long
+
+    def handles(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
+        """Whether there is machine code for an algorithm: for large trees only for those that can be rolled."""
+        if not self._loops(name, options):
+            return True
+        return name in LOOPS and _method(options) == USUAL_METHOD and not self.tree.has_followers
+
+    def _make_rolled(
+        self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...],
+        loaded: bool,
+    ) -> Kernel:  # fmt: skip
+        if algorithm.name in PRODUCTS:
+            return self._by_columns(algorithm, lengths, shape)
+        if algorithm.name in TABLES:
+            return self._by_table(algorithm, lengths, shape, loaded)
+        if algorithm.name == "forward_dynamics_derivatives":
+            return self._by_solving(algorithm, lengths, shape, loaded)
+        if algorithm.name == "operational_space_inertia":
+            return self._felt_at_frames(algorithm, options, lengths, shape)
+        if algorithm.name == "mass_matrix_factors":
+            whole = self._by_columns(find("mass_matrix"), lengths, (self.tree.nv, self.tree.nv))
+            called = self._called(algorithm, lengths, shape)
+            return EliminatedKernel(**called, matrix=whole, parents=self.tree.dof_parents)
+        layouts = ["q" if name in CONFIGURATIONS else "v" for name in algorithm.inputs] + (["wrench"] if loaded else [])
+
+        return RolledKernel(
+            f"{algorithm.name} of {self.tree.name!r}",
+            lambda: self.trace(algorithm.name, options),
+            lengths,
+            shape,
+            None,
+            algorithm.inputs,
+            self.single_precision,
+            target=self.target,
+            schedule=lambda: roll(algorithm.function, self.tree, layouts, dict(options)),
+        )
+
+    def _called(self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...]) -> dict[str, Any]:
+        """What a kernel made of others has in common with them."""
+        return {
+            "name": f"{algorithm.name} of {self.tree.name!r}",
+            "source": lambda: self.trace(algorithm.name),
+            "lengths": lengths,
+            "shape": shape,
+            "argument_names": algorithm.inputs,
+            "single_precision": self.single_precision,
+            "target": self.target,
+        }
+
+    def _by_columns(self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...]) -> SymmetricKernel:
+        product = self._make_rolled(PRODUCTS[algorithm.name], {}, (*lengths, self.tree.nv), shape[:1], False)
+        return SymmetricKernel(**self._called(algorithm, lengths, shape), product=product)
+
+    def _by_table(
+        self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...], loaded: bool
+    ) -> SeparableKernel:
+        filling, factors = TABLES[algorithm.name]
+        table = self._make_rolled(filling, {}, lengths, filling.shape(self.tree, {}), loaded)
+        rotors = np.array([x for link in self.tree.links for x in link.armature])
+        return SeparableKernel(
+            **self._called(algorithm, lengths, shape),
+            table=table,
+            factors=factors[: math.prod(shape[:-2])],
+            branches=_branches(self.tree),
+            symmetric={2: rotors} if shape[:-2] == (3,) else {},
+        )
+
+    def _by_solving(
+        self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...], loaded: bool
+    ) -> ImplicitKernel:
+        forward, slopes, inverse = map(
+            find, ("forward_dynamics", "inverse_dynamics_derivatives", "inverse_mass_matrix")
+        )
+        by_columns = self._by_columns(inverse, lengths[:1], shape[1:])
+        assert by_columns.product is not None
+        equation = Equation(
+            solution=self._make_rolled(forward, {}, lengths, shape[-1:], loaded),
+            slopes=self._by_table(slopes, lengths, (2, *shape[1:]), loaded),
+            inverse=by_columns,
+            product=by_columns.product,
+            place=2,
+        )
+        return ImplicitKernel(**self._called(algorithm, lengths, shape), equation=equation)
+
+    def _felt_at_frames(
+        self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...]
+    ) -> SandwichKernel:
+        nv, jacobian = self.tree.nv, find("jacobian")
+        rows = [{"frame": frame, "axes": options["axes"]} for frame in options["frames"]]
+        return SandwichKernel(
+            **self._called(algorithm, lengths, shape),
+            rows=[self._make(jacobian, one, ()) for one in rows],
+            product=self._by_columns(find("inverse_mass_matrix"), lengths, (nv, nv)).product,
+            finish=None if options["inverse"] else _inverses,
+        )
+
+    def give_up(self, name: str, options: Mapping[str, Any] | None = None) -> None:
+        """Do without straight-line code of an algorithm, which would be too long; say so if nothing is as fast.
+
+        Its other methods keep theirs, which may well be shorter.
+        """
+        method = _method(options)
+        form = (name, method)
+        with MAKING:
+            if form in self._too_long:
+                return
+            self._too_long.add(form)
+            self._kernels = {key: k for key, k in self._kernels.items() if (key[0], _method(dict(key[1]))) != form}
+        if not self.handles(name, options):
+            by = "" if method == USUAL_METHOD else f" by {method!r}"
+            warnings.warn(
+                f"{name} of {self.tree.name!r}{by} would be more than {LONGEST_CODE:,} operations, too many to "
+                "compile: the slower reference is used instead. Batches make up for much of that; "
+                "with_backend('reference') does the same without this warning",
+                KinetreeWarning,
+                stacklevel=callers_level(),
+            )
+
+    def trace(
+        self,
+        name: str,
+        options: Mapping[str, Any] | None = None,
+        attachments: tuple[Attachment, ...] = (),
+        most_nodes: float = math.inf,
+    ) -> Traced:
+        """The graph of an algorithm."""
+        algorithm = find(name)
+        lengths = self._lengths(algorithm, attachments)
+
+        tree, place = self._hinged if name in CHEAPER_HINGED else (self.tree, list(range(len(self.tree.bodies))))
+
+        def compute(*vectors: Sequence[Scalar]) -> Any:
+            if not algorithm.loads:
+                return algorithm.function(tree, *vectors, **(options or {}))
+            state = vectors[: len(algorithm.inputs)]
+            loads: list[Force | None] = [None] * len(tree.bodies)
+            if attachments:
+                pose = poses_at(self.tree, state[algorithm.inputs.index("q")])
+                for body, force in enumerate(on_bodies(self.tree, attachments, vectors[-1], pose)):
+                    loads[place[body]] = force
+            return algorithm.function(tree, *state, loads, **(options or {}))
+
+        return trace(compute, lengths, flatten, most_nodes)
+
+    @made_once
+    def guard(self) -> Kernel | None:
+        """A small kernel of q that is positive where a quaternion is not of unit length or gimbal lock is near."""
+        if not any(j.kind.quaternion or _has_gimbal(j.kind) for j in self.tree.joints if not j.mimic):
+            return None
+        key = None if self._model_key is None else cache.digest(self._model_key, "guard")
+        name, lengths, one = f"the check of configurations of {self.tree.name!r}", (self.tree.nq,), (1,)
+
+        def source() -> Traced:
+            return trace(lambda q: _doubts(self.tree, q), lengths, flatten)
+
+        if not self.rolled:
+            # a NaN elsewhere must not hide a bad quaternion
+            return Kernel(
+                name, source, lengths, one, key, ("q",), self.single_precision, spread_nan=False, target=self.target,
+                is_guard=True,
+            )  # fmt: skip
+        return RolledKernel(
+            name, source, lengths, one, None, ("q",), self.single_precision, target=self.target,
+            schedule=lambda: roll(_doubts, self.tree, ["q"], {}),
+        )  # fmt: skip
+
+    def suspects(self, q: np.ndarray) -> bool:
+        """Whether a closer look is due: a quaternion may not be of unit length, gimbal lock may be near."""
+        if self.rolled and self.tree.has_followers:
+            return True
+        return self.guard is not None and bool(np.any(_run(self.guard, q) > 0.0))
+
+    def entry(
+        self, name: str, options: Mapping[str, Any] | None, fallback: Callable[..., Any], doc: str,
+        attachments: tuple[Attachment, ...] = (),
+    ) -> Entry | None:  # fmt: skip
+        """A built-in function for the plain form of an algorithm; None where that cannot be."""
+        if name not in DIRECT + WITH_OPTIONS or self.single_precision or not available():
+            return None
+        if attachments and not self._turns(name, options, attachments):
+            return None
+        if self.rolled or self._loops(name, options):  # the check of large configurations is a loop, too
+            return None
+        kernel = self.kernel(name, options, attachments)
+        try:
+            return Entry.make(kernel, fallback, name, doc, self.guard)
+        except machine.CompilationError as problem:
+            raise CompileError(f"compiling the entry point of {kernel.name} failed: {problem}") from None
+
+    def __call__(
+        self, name: str, options: Mapping[str, Any] | None, arrays: Sequence[np.ndarray], given: Given,
+        out: np.ndarray | None, threads: int,
+    ) -> np.ndarray:  # fmt: skip
+        """Evaluate; raises :class:`TooLong` if the code would be that and there is no other."""
+        attachments, numbers = given.attachments, given.numbers
+        if numbers is not None and not self._turns(name, options, attachments):
+            attachments, numbers = each_body(self.tree), self._on_all_bodies(given, arrays[0])
+        vectors = arrays if numbers is None else [*arrays, numbers]
+        try:
+            return _run(self.kernel(name, options, attachments), *vectors, out=out, threads=threads)
+        except TooLong:
+            self.give_up(name, options)
+            if not self.handles(name, options):
+                raise
+            return self(name, options, arrays, given, out, threads)
+
+    def _turns(self, name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...]) -> bool:
+        """Whether machine code takes wrenches as they are given.
+
+        A loop treats all bodies alike; and wrenches that come and go (contacts, say) have ever new forms.
+        """
+        if self._loops(name, options):
+            return False
+        key = _key(name, options, attachments)
+        if key in self._kernels or attachments == each_body(self.tree):
+            return True
+        return sum(bool(k[2]) and k[:2] == key[:2] for k in list(self._kernels)) < MOST_FORMS
+
+    def _on_all_bodies(self, given: Given, q: np.ndarray) -> np.ndarray:
+        """Six numbers for every body, (..., 6 bodies)."""
+        assert given.numbers is not None
+        if given.attachments == each_body(self.tree):
+            return given.numbers
+        forces = on_bodies(self.tree, given.attachments, split(given.numbers), self.poses_at(q))
+        batch = np.broadcast_shapes(q.shape[:-1], given.numbers.shape[:-1])
+        rows = np.zeros((*batch, len(forces), 6))
+        for body, force in enumerate(forces):
+            if force is not None:
+                rows[..., body, :] = pack(force, batch)
+        return rows.reshape(*batch, 6 * len(forces))
+
+    def poses_at(self, q: np.ndarray) -> Callable[[str], Transform]:
+        """Poses of frames at a configuration, by machine code where there is any."""
+        by_recursion = poses_at(self.tree, split(q))
+
+        def pose(name: str) -> Transform:
+            options = {"frame": name}
+            if self.handles("pose", options):
+                with suppress(TooLong):
+                    return _as_transform(self("pose", options, [q], NOTHING, None, 1))
+            return by_recursion(name)
+
+        return pose
+
+
+def _as_transform(pose: np.ndarray) -> Transform:
+    """Homogeneous matrices (..., 4, 4) as a transform over arrays."""
+    x, y, z = (Vec3(*split(pose[..., i, :3])) for i in range(3))
+    return Transform([MatrixRotation(Matrix3(x, y, z))], Vec3(*split(pose[..., :3, 3])))
+
+
+def _key(name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...]) -> tuple[Any, ...]:
+    """What a kernel is found by."""
+    return name, tuple(sorted((options or {}).items())), attachments
+
+
+def _method(options: Mapping[str, Any] | None) -> str:
+    """Which of its methods an algorithm is to use, where it has several."""
+    return str((options or {}).get("method", USUAL_METHOD))
+
+
+def _run(kernel: Kernel, *arrays: np.ndarray, out: np.ndarray | None = None, threads: int = 1) -> np.ndarray:
+    """Call a kernel; show that it is being compiled if that takes long."""
+    if not kernel.is_ready(any(a.ndim > 1 for a in arrays)):
+        return in_steps([(kernel.name, lambda: _run_ready(kernel, arrays, out, threads))], show=True)[0]
+    return _run_ready(kernel, arrays, out, threads)
+
+
+def _run_ready(kernel: Kernel, arrays: Sequence[np.ndarray], out: np.ndarray | None, threads: int) -> np.ndarray:
+    try:
+        return kernel(*arrays, out=out, threads=threads)
+    except machine.CompilationError as problem:
+        raise CompileError(str(problem)) from None
+
+
+def _inverses(matrices: np.ndarray) -> np.ndarray:
+    """Of symmetric matrices, by the text that straight-line code is made from."""
+    rows = [[matrices[..., i, k] for k in range(matrices.shape[-1])] for i in range(matrices.shape[-2])]
+    return pack(ldl_inverse(ldl(rows)), matrices.shape[:-2])
+
+
+def _branches(tree: Model) -> Branches:
+    """Where in a walk that goes down each branch before the next the bodies of each freedom's branch are."""
+    first, last, todo = [0] * len(tree.links), [0] * len(tree.links), list(reversed(tree.roots))
+    for place in range(len(tree.links)):
+        body = todo.pop()
+        first[body] = last[body] = place
+        todo += reversed(tree.children[body])
+    for body in reversed(range(len(tree.links))):
+        if tree.parents[body] != BASE:
+            last[tree.parents[body]] = max(last[tree.parents[body]], last[body])
+    body_of = np.array([link.index for link in tree.links for _ in range(link.kind.nv)], dtype=int)
+    own = np.array([k for link in tree.links for k in range(link.kind.nv)], dtype=int)
+    return Branches(np.array(first)[body_of], np.array(last)[body_of], own)
+
+
+def _has_gimbal(kind: Any) -> bool:
+    return kind.singularity([0.3] * kind.nq) is not None
+
+
+def _doubts(tree: Model, q: Sequence[Scalar]) -> list[Scalar]:
+    """Positive where a quaternion is not of unit length or gimbal lock is near, else zero."""
+
+    def of_joint(link: Link, q: Sequence[Scalar]) -> Scalar:
+        doubt: Scalar = 0.0
+        if link.follows:
+            return doubt
+        if link.kind.quaternion is not None:
+            x, y, z, w = q[link.kind.quaternion]
+            # |n^2 - 1| = |n - 1| |n + 1|: a little stricter than the limit, Python decides
+            doubt = _if_positive(abs(x * x + y * y + z * z + w * w - 1.0) - 1.9 * QUATERNION_TOLERANCE)
+        distance = link.kind.singularity(q)
+        return doubt if distance is None else doubt + _if_positive(SINGULARITY_TOLERANCE - distance)
+
+    return [total(tree, each(tree, of_joint, positions(tree, q)), 0.0)]
+
+
+def _if_positive(x: Scalar) -> Scalar:
+    """X, or zero; NaN counts as zero, so that it never hides another joint."""
+    return where(x > 0.0, x, 0.0)
+
+
+def prepare(kernel: Kernel, single: bool, batch: bool) -> None:
+    """Compile a kernel's forms now."""
+    try:
+        if single:
+            _ = kernel.single_address
+        if batch:
+            _ = kernel.lanes_address
+    except machine.CompilationError as problem:
+        raise CompileError(str(problem)) from None
+    except ZeroDivisionError:
+        raise SingularError(
+            f"{kernel.name} divides by zero: has every moving body mass, can every frame move in all directions?"
+        ) from None

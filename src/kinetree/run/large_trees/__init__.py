@@ -1,0 +1,1 @@
+"""Run one recursion as a loop over many bodies, from the same text as for few."""

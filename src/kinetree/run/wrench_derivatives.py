@@ -1,0 +1,78 @@
+"""What external wrenches along world axes, or at points of the world, add to derivatives.
+
+Seen from the body such a wrench changes when the body moves: with the frame's velocity
+(w, u) in its own axes, force and moment along world axes turn by f' = f x w, m' = m x w,
+and a point of the world moves by p' = p x w - u.  The moment about the frame's origin is
+m + p x f, so its change is m' + p' x f + p x f'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..spatial.arrays import as_array
+
+Array = np.ndarray
+
+
+def world_stiffness(robot: Any, q: Any, wrenches: Iterable[tuple[str, Any]]) -> Array | float:
+    """The sum of J^T dF/dq over wrenches that the world holds, where F = (moment, force) in body axes.
+
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like
+    wrenches : iterable of (frame, Wrench)
+
+    Returns
+    -------
+    ndarray, shape (..., nv, nv), or 0.0 where there are no such wrenches
+        What is to be subtracted from the derivative of inverse dynamics.
+    """
+    total: Array | float = 0.0
+    for frame, wrench in wrenches:
+        jacobian = robot.jacobian(q, frame)
+        pose = robot.pose(q, frame)
+        with np.errstate(all="ignore"):  # NaN and infinity pass without a word
+            change = _change(wrench, frame, pose[..., :3, :3], pose[..., :3, 3])
+            total = total + np.swapaxes(jacobian, -1, -2) @ change @ jacobian
+    return total
+
+
+def _change(wrench: Any, frame: str, rotation: Array, origin: Array) -> Array:
+    """How moment and force in a frame's axes change with its velocity: a matrix (..., 6, 6)."""
+    force, moment, point = (
+        as_array(getattr(wrench, p), (3,), f"{p} on {frame!r}") for p in ("force", "moment", "point")
+    )
+    turns, stays = wrench.axes == "world", wrench.point_axes == "world"
+    to_body = np.swapaxes(rotation, -1, -2)
+    if turns:
+        force, moment = _turned(to_body, force), _turned(to_body, moment)
+    if stays:
+        point = _turned(to_body, point - origin)
+    f, m, p = _cross(force), _cross(moment), _cross(point)
+    by_w, by_u = np.zeros_like(m + p @ f), np.zeros_like(f)
+    if turns:
+        by_w = by_w + m + p @ f
+    if stays:
+        by_w, by_u = by_w - f @ p, f
+    shape = np.broadcast_shapes(by_w.shape[:-2], f.shape[:-2], rotation.shape[:-2])
+    change = np.zeros((*shape, 6, 6), dtype=np.result_type(by_w, f))
+    change[..., :3, :3], change[..., :3, 3:] = by_w, by_u
+    if turns:
+        change[..., 3:, :3] = f
+    return change
+
+
+def _turned(rotation: Array, vector: Array) -> Array:
+    return np.asarray((rotation @ vector[..., None])[..., 0])
+
+
+def _cross(a: Array) -> Array:
+    """The matrix of a x."""
+    x, y, z = a[..., 0], a[..., 1], a[..., 2]
+    o = np.zeros_like(x)
+    return np.stack([np.stack(r, axis=-1) for r in ((o, -z, y), (z, o, -x), (-y, x, o))], axis=-2)

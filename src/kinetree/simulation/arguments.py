@@ -1,0 +1,207 @@
+"""What a user gives to a simulation, checked before it starts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..engine.graph import Graph, inputs
+from ..errors import OptionError, StateError, UnsupportedError
+from ..robot.robot import Robot
+from ..run.program import can_compile
+from ..spatial.arrays import as_array, batch_shape
+from .integrators.methods import FIXED, VARIATIONAL
+from .system import System
+
+Array = np.ndarray
+
+LONGEST_LAW = 20_000
+"""Operations of a controller's law beyond which compiling it takes longer than it saves."""
+
+CLOSED = 1e-6
+"""How far loops may be open at the beginning, in metres, radians and their rates."""
+
+
+def time_span(time: Any) -> tuple[float, float]:
+    """From when until when."""
+    pair = np.asarray(time, dtype=float).ravel()
+    begin, end = (0.0, float(pair[0])) if pair.size == 1 else tuple(map(float, pair)) if pair.size == 2 else (0.0, -1.0)
+    if not (np.isfinite(begin) and np.isfinite(end) and end >= begin):
+        raise OptionError(f"time must be how long to simulate, or (from, until), in seconds; not {time!r}")
+    return begin, end
+
+
+def check_numbers(
+    integrator: str, rtol: float, atol: float, step: float | None, largest_step: float, friction_speed: float
+) -> None:
+    """Refuse tolerances and steps that cannot be."""
+    for name, value in (
+        ("rtol", rtol),
+        ("atol", atol),
+        ("largest_step", largest_step),
+        ("friction_speed", friction_speed),
+    ):
+        if not value > 0.0:
+            raise OptionError(f"{name} must be positive, not {value!r}")
+    fixed = integrator in FIXED or integrator == VARIATIONAL
+    if fixed and (step is None or not (step > 0.0 and np.isfinite(step))):
+        got = "" if step is None else f"; got {step!r}"
+        raise OptionError(f"integrator {integrator!r} needs a step in seconds, such as step=1e-3{got}")
+    if not fixed and step is not None:
+        raise OptionError(
+            f"integrator {integrator!r} chooses its own steps: it takes no step=..., but rtol=..., atol=... and "
+            "largest_step=..."
+        )
+
+
+def check_integrator(robot: Robot, integrator: str) -> None:
+    """Refuse what an integrator cannot do."""
+    model = robot.model
+    if integrator == VARIATIONAL and (model.loops or model.has_followers):
+        raise UnsupportedError(
+            "the variational integrator is for trees without loops and mimicking joints: use integrator='rk4'"
+        )
+
+
+def law_and_function(given: Any) -> tuple[Any, Callable[..., Any] | None]:
+    """A controller with a law; or a stand-in that asks nothing, and the function to ask."""
+    if given is None:
+        return None, None
+    if isinstance(given, type):
+        raise OptionError(f"the controller is the class {given.__name__} itself: make one, {given.__name__}(...)")
+    function: Callable[..., Any] | None = getattr(given, "python_function", None)
+    if function is not None:
+        return None, function
+    if hasattr(given, "law"):
+        return given, None
+    if callable(given):
+        return None, given
+    raise OptionError(f"a controller has a law, or is a function of (t, q, v), not {given!r}")
+
+
+def force_elements(given: Any) -> tuple[Any, ...]:
+    """What pushes on the robot, as a tuple."""
+    listed = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    for element in listed:
+        if isinstance(element, type) or not hasattr(element, "loads"):
+            rigid = "; rigid contacts are for kinetree.simulate_rigid" if hasattr(element, "restitution") else ""
+            raise OptionError(f"ground must be force elements, such as a Ground or JointStops, not {element!r}{rigid}")
+    return listed
+
+
+def is_too_long(robot: Robot, law: Any) -> bool:
+    """Whether a law is better left in Python: a table of a thousand rows becomes a thousand selections."""
+    tree = robot.model
+    begin = getattr(law, "initial_states", None)
+    if not can_compile(robot) or (begin is not None and len(begin(tree))) or not callable(law):
+        return False
+    graph = Graph()
+    t, q, v = (inputs(graph, n, first) for n, first in ((1, 0), (tree.nq, 1), (tree.nv, 1 + tree.nq)))
+    try:
+        law.law(tree, t[0], q, v, [])
+    except Exception:  # whatever is wrong with it shows when it is used
+        return False
+    return len(graph) > LONGEST_LAW
+
+
+def initial_state(robot: Robot, q0: Any, v0: Any, called: tuple[str, str] = ("q0", "v0")) -> tuple[Array, Array]:
+    """Check where the motion starts; ``called`` are its names in messages."""
+    first, second = called
+    q = robot.neutral() if q0 is None else robot._q(q0, first)
+    v = np.zeros(robot.nv) if v0 is None else as_array(v0, (robot.nv,), second, f"{robot.nv} = nv")
+    batch_shape(**{first: (q, 1), second: (v, 1)})
+    for array, what, names in ((q, first, robot.q_names), (v, second, robot.v_names)):
+        if np.iscomplexobj(array):
+            raise StateError(f"{what} is complex")
+        bad = ~np.isfinite(array)
+        if array.ndim == 1 and bad.any():
+            name = names[int(np.argmax(bad))]
+            raise StateError(f"{what} is {array[np.argmax(bad)]} at joint {name!r}: a motion cannot start there")
+    if robot.model.loops and q0 is None:
+        _check_closed_as_drawn(robot, q, first)
+    if robot.model.loops:
+        _check_closed(robot, q, v, called)
+    return q, v
+
+
+def _check_closed_as_drawn(robot: Any, q: Array, called: str) -> None:
+    """Ask for a start where the neutral configuration is none."""
+    gap = float(np.max(np.abs(robot.loop_gaps(q)), initial=0.0))
+    if gap > CLOSED:
+        raise StateError(
+            f"{called} is needed: the neutral configuration of {robot.name!r} leaves its loops open by {gap:.3g} (m, "
+            f"rad). Start from {called}=robot.assembled(), or, of a system of the gallery, from "
+            "kinetree.gallery.start(name)"
+        )
+
+
+def _check_closed(robot: Any, q: Array, v: Array, called: tuple[str, str]) -> None:
+    """Refuse states in which loops are open or being torn open; lanes that are no numbers say nothing."""
+    gaps = np.nan_to_num(np.abs(robot.loop_gaps(q)), nan=0.0)
+    gap = float(np.max(gaps, initial=0.0))
+    if gap > CLOSED:
+        lane, worst = _largest(gaps)
+        name = robot.constraint_names[worst]
+        raise StateError(
+            f"{called[0]} leaves loops open by {gap:.3g} (m, rad){lane} at joint {name!r}: start from "
+            f"robot.project({', '.join(called)}), or where that is too far off from robot.assembled()"
+        )
+    shape = (*np.broadcast_shapes(q.shape[:-1], v.shape[:-1]), -1)
+    states, rates = (np.broadcast_to(x, (*shape[:-1], x.shape[-1])) for x in (q, v))
+    known = np.isfinite(states).all(axis=-1) & np.isfinite(rates).all(axis=-1)
+    off = np.zeros(rates.shape)
+    if known.any():
+        off[known] = np.abs(robot.project(states[known], rates[known])[1] - rates[known])
+    size = np.max(np.where(known[..., None], np.abs(rates), 0.0), axis=-1, initial=0.0)
+    if np.any(off.max(axis=-1, initial=0.0) > CLOSED * (1.0 + size)):
+        lane, worst = _largest(off / (1.0 + size)[..., None])
+        raise StateError(
+            f"{called[1]} tears loops open, at joint {robot.v_names[worst]!r} by {off.max():.3g}{lane}: start from "
+            f"robot.project({', '.join(called)})"
+        )
+
+
+def _largest(values: Array) -> tuple[str, int]:
+    """Where the largest of (..., n) numbers is: in words which state of a batch, and its place on the last axis."""
+    *lane, place = map(int, np.unravel_index(int(np.argmax(values)), values.shape))
+    return (f" in state {tuple(lane)}" if lane else ""), place
+
+
+def common_batch(system: System, q: Array, v: Array) -> tuple[int, ...]:
+    """Shape of the batch of states and parameters; empty for one simulation."""
+    shapes = [("q0", q.shape[:-1]), ("v0", v.shape[:-1])]
+    shapes += [(_owned(system, name), x.shape[:-1]) for name, x in system.parameters.items()]
+    try:
+        return np.broadcast_shapes(*(shape for _, shape in shapes))
+    except ValueError:
+        listed = ", ".join(f"{name} {shape}" for name, shape in shapes if shape)
+        raise OptionError(
+            f"the batches of simulations differ: {listed}. A batch comes first; behind it q0, v0 and gains have an "
+            "axis for the joints, numbers of a ground have none"
+        ) from None
+
+
+def _owned(system: System, parameter: str) -> str:
+    """The name of a parameter with what it belongs to: ``kp of PD``, ``bodies.upper.mass``."""
+    number, _, name = parameter.partition(".")
+    if not number.isdigit():
+        return ".".join(parameter.split("\t")[1:])
+    return f"{name.rpartition('.')[2]} of {type(system.parts[int(number)]).__name__}"
+
+
+def output_times(output: Any, begin: float, end: float) -> Array | None:
+    """Times of the samples; None for every step."""
+    if output is None:
+        return None
+    if isinstance(output, (int, np.integer)) and not isinstance(output, bool):
+        if output < 2:
+            raise OptionError(f"output must be at least two samples, or times; not {output!r}")
+        return np.linspace(begin, end, int(output))
+    times = np.asarray(output, dtype=float)
+    if times.ndim != 1 or not np.isfinite(times).all() or np.any(np.diff(times) <= 0.0):
+        raise OptionError("output must be a number of samples or increasing times")
+    if times.size and (times[0] < begin or times[-1] > end):
+        raise OptionError(f"output times must lie between {begin:g} and {end:g} s, the time that is simulated")
+    return times

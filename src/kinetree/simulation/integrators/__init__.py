@@ -1,0 +1,1 @@
+"""Integrators: fixed step, variational, adaptive, and the way over change points."""

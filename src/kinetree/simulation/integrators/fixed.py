@@ -1,0 +1,352 @@
+"""Whole steps of fixed-step integrators on arrays: in machine code where everything can be traced, else as written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...algorithms import constrained
+from ...engine import machine
+from ...engine.kernel import Traced
+from ...engine.repeated import RepeatedKernel, Stages, trace_stages
+from ...errors import CompileError
+from ...robot.mechanism import LEAST_QUALITY, Mechanism
+from ...run.program import has_machine_code, once
+from ...spatial import Scalar, where
+from ...spatial.arrays import pack, split
+from ..equation import Equation, State
+from ..projection import UNCLOSED, close
+from ..system import Scalars
+from . import variational
+from .looped import Looped
+from .methods import FIXED, VARIATIONAL, Step
+from .variational import UNSOLVED, Dynamics, Guess, Pushed, Written, acting, refine
+from .vectorised import ByKind
+
+OneStep = Callable[[float, State, float], State]
+"""(t, state, h) to the state at t + h."""
+
+ManySteps = Callable[[float, State, float, int], State]
+"""(t, state, h, n) to the state n steps of h later."""
+
+SETTLED = 1e-11
+"""A round that changes velocities by less than this part of them, and not by less than the last, only rounds."""
+
+MEMORY = 5
+"""Earlier rounds that those of a large tree remember: its many ways to swing are taken in one by one."""
+
+PATIENCE = 50
+"""Rounds of solving a variational step where they can end early."""
+
+NEARLY_SOLVED = 1e-2
+"""A last change of the mean velocity (rad/s, m/s, of all joints together) from which more rounds get to the end."""
+
+PATIENT = "variational, patiently"
+"""The step that long chains sometimes need."""
+
+Ask = Callable[[list[Scalar]], list[Scalar]]
+
+
+class NoConvergence(ArithmeticError):
+    """The equations of an implicit step were not solved; ``left`` is what the last round still changed."""
+
+    def __init__(self, left: float) -> None:
+        super().__init__(left)
+        self.left = left
+
+
+def _solved(state: State, change: np.ndarray) -> State:
+    """A state whose step was solved; of a batch, the lanes where it was not become NaN and leave the others alone."""
+    lost = np.asarray(change > UNSOLVED)
+    if not lost.any():
+        return state
+    if lost.ndim == 0:
+        raise NoConvergence(float(change))
+    q, v, z = (np.where(lost[..., None], np.nan, x) for x in state)
+    return q, v, z
+
+
+def _never() -> Traced:
+    raise AssertionError("made of stages, not of one graph")
+
+
+class Steps:
+    """Steps of one equation of motion, made when first asked for.
+
+    Parameters
+    ----------
+    equation : Equation
+    """
+
+    def __init__(self, equation: Equation) -> None:
+        self.equation = equation
+        self._kernels: dict[str, RepeatedKernel] = {}
+        self._steps: dict[str, OneStep] = {}
+
+    def many(self, integrator: str) -> ManySteps:
+        """Many steps in machine code."""
+        if integrator not in self._kernels:
+            self._kernels[integrator] = self._step_kernel(integrator)
+        kernel = self._kernels[integrator]
+        nq, nv, nz = self.equation.tree.nq, self.equation.tree.nv, self.equation.system.nz
+        watched = [np.ones(1)] if self.equation.rows else [np.zeros(1)] if integrator == VARIATIONAL else []
+
+        def advance(t: float, state: State, h: float, n: int) -> State:
+            numbers = [np.array([x], dtype=float) for x in (t, h, n)]
+            parameters = [self.equation.numbers] if self.equation.numbers.shape[-1] else []
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
+            parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (*state, *watched)]
+            try:
+                out = kernel(*numbers, np.concatenate(parts, axis=-1), *parameters, threads=self.equation.threads)
+            except machine.CompilationError as problem:
+                raise CompileError(str(problem)) from None
+            if self.equation.rows and np.any(out[..., -1] < LEAST_QUALITY):
+                return self._by_rank(integrator)(t, state, h, n)
+            new = out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv : nq + nv + nz]
+            return _solved(new, out[..., -1]) if integrator == VARIATIONAL else new
+
+        return advance
+
+    def _by_rank(self, integrator: str) -> ManySteps:
+        """Steps of a mechanism near a singular configuration, where the prepared choice of constraints fails."""
+        one, robot = self._step_as_written(integrator), self.equation.robot
+        assert isinstance(robot, Mechanism)
+
+        def advance(t: float, state: State, h: float, n: int) -> State:
+            for k in range(n):
+                q, v, z = one(t + k * h, state, h)
+                state = (*robot.project(q, v), z)
+            return state
+
+        return advance
+
+    def _step_kernel(self, integrator: str) -> RepeatedKernel:
+        if integrator == VARIATIONAL:
+            stages = self._variational_stages()
+        elif self.equation.rows:
+            stages = self._closed_stages(FIXED[integrator], self.equation.rows)
+        else:
+            stages = self._stages(FIXED[integrator])
+        name, names = f"{integrator} steps of {self.equation.robot.name!r}", ("t", "h", "n", "state", "parameters")
+
+        def make(key: str, target: machine.Machine) -> RepeatedKernel:
+            return RepeatedKernel(
+                name, _never, stages.lengths, (stages.n_state,), key, names, target=target, stages=lambda: stages
+            )  # fmt: skip
+
+        kernel: RepeatedKernel = once("repeated" + stages.content(), self.equation.robot.cpu, make)
+        return kernel
+
+    def _stages(self, formula: Step) -> Stages:
+        """A step of an explicit formula, which asks for accelerations."""
+        tree, nv = self.equation.tree, self.equation.tree.nv
+        n = tree.nq + nv + self.equation.system.nz
+
+        def advance(ask: Ask, t: Scalar, state: Scalars, h: Scalar, p: Scalars) -> list[Scalar]:
+            def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+                answer = ask([t, *q, *v, *z])
+                return answer[:nv], answer[nv:]
+
+            new = formula(tree, rate, t, *self.equation.parts(state), h)
+            return [x for part in new for x in part]
+
+        def rate(question: Scalars, p: Scalars) -> list[Scalar]:
+            a, z_rate = self.equation.with_numbers(p).rate(question[0], *self.equation.parts(question[1:]))
+            return a + z_rate
+
+        return trace_stages(advance, rate, n, 1 + n, self.equation.numbers.shape[-1], nv + self.equation.system.nz)
+
+    def _closed_stages(self, formula: Step, rows: tuple[int, ...]) -> Stages:
+        """The same for a mechanism, closed again after the step.
+
+        Its last state is the least quality of the choice of constraints that was met, zero where that did not close it.
+        """
+        tree, nv, nz = self.equation.tree, self.equation.tree.nv, self.equation.system.nz
+        n = tree.nq + nv + nz + 1
+
+        def advance(ask: Ask, t: Scalar, state: Scalars, h: Scalar, p: Scalars) -> list[Scalar]:
+            least = state[-1]
+
+            def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+                nonlocal least
+                answer = ask([t, *q, *v, *z])
+                least = where(answer[-1] < least, answer[-1], least)
+                return answer[:nv], answer[nv:-1]
+
+            q, v, z = formula(tree, rate, t, *self.equation.parts(state), h)
+            q, v, left = close(tree, q, v, rows)
+            least = where(left > UNCLOSED * UNCLOSED, 0.0, least)
+            return [*q, *v, *z, least]
+
+        def rate(question: Scalars, p: Scalars) -> list[Scalar]:
+            system = self.equation.with_numbers(p)
+            q, v, z = self.equation.parts(question[1:])
+            acting = system.acting(question[0], q, v, z)
+            a, _, quality, _ = constrained.forward_dynamics(
+                tree, q, v, acting.total, tree.gravity, acting.loads, rows
+            )  # fmt: skip
+            return [*a, *acting.z_rate, *(system.powers(q, v, acting) if system.works else []), quality]
+
+        return trace_stages(advance, rate, n, n, self.equation.numbers.shape[-1], nv + nz + 1)
+
+    def _variational_stages(self) -> Stages:
+        """A variational step, which asks for better guesses; its last state is the worst that was left unsolved."""
+        tree, nv, nz = self.equation.tree, self.equation.tree.nv, self.equation.system.nz
+        lengths = [1, tree.nq, nv, nz, nv, nz, 1]
+        ends = np.cumsum(lengths).tolist()
+
+        def advance(ask: Ask, t: Scalar, state: Scalars, h: Scalar, p: Scalars) -> list[Scalar]:
+            def question(t: Scalar, *rest: Any) -> Guess:
+                *vectors, h = rest
+                answer = ask([t, *(x for vector in vectors for x in vector), h])
+                return Guess(
+                    answer[:nv], answer[nv : nv + nz], answer[nv + nz : 2 * nv + nz], answer[2 * nv + nz :]
+                )  # fmt: skip
+
+            dynamics = Written(self.equation.with_numbers(p).tree)
+            q, v, z, change = variational.advance(dynamics, question, t, *self.equation.parts(state), h)
+            return [*q, *v, *z, where(change > state[-1], change, state[-1])]
+
+        def rate(question: Scalars, p: Scalars) -> list[Scalar]:
+            t, q, m, z, u, zm, h = (question[b - n : b] for n, b in zip(lengths, ends, strict=True))
+            system = self.equation.with_numbers(p)
+            guess = refine(Written(system.tree), acting(system), t[0], q, m, z, u, zm, h[0])
+            return [x for part in guess for x in part]
+
+        n = tree.nq + nv + nz + 1
+        return trace_stages(advance, rate, n, ends[-1], self.equation.numbers.shape[-1], 2 * (nv + nz))
+
+    def one(self, integrator: str) -> OneStep:
+        """One step."""
+        if integrator not in self._steps:
+            self._steps[integrator] = self._make_step(integrator)
+        return self._steps[integrator]
+
+    def _make_step(self, integrator: str) -> OneStep:
+        if self.equation.traceable:
+            many = self.many(integrator)
+            quick: OneStep = lambda t, state, h: many(t, state, h, 1)  # noqa: E731
+            return self._or_patiently(quick) if integrator == VARIATIONAL else quick
+        if integrator != VARIATIONAL:
+            return self._step_as_written(integrator)
+        in_loops = self.equation.large and has_machine_code(self.equation.robot)
+        return self._variational_step_of_large() if in_loops else self._variational_step()
+
+    def _or_patiently(self, quick: OneStep) -> OneStep:
+        """A variational step in machine code or, where its few rounds do not solve it, with as many as it takes."""
+
+        def step(t: float, state: State, h: float) -> State:
+            try:
+                return quick(t, state, h)
+            except NoConvergence as problem:
+                if not problem.left < NEARLY_SOLVED:
+                    raise  # with so large a step there may be several solutions
+                if PATIENT not in self._steps:
+                    self._steps[PATIENT] = self._variational_step(MEMORY)
+                return self._steps[PATIENT](t, state, h)
+
+        return step
+
+    def _step_as_written(self, integrator: str) -> OneStep:
+        """The integrator's text on arrays, rates from wherever they come."""
+        advance, kinds = FIXED[integrator], ByKind(self.equation.tree)
+
+        def step(t: float, state: State, h: float) -> State:
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
+
+            def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+                asked = kinds.join_q(q, batch), kinds.join_v(v, batch), pack(list(z), batch)
+                a, z_rate = self.equation.accelerations(t, *asked)
+                return kinds.split_v(a), split(z_rate)
+
+            with np.errstate(all="ignore"):
+                begin = kinds.split_q(state[0]), kinds.split_v(state[1]), split(state[2])
+                q, v, z = advance(kinds.tree, rate, t, *begin, h)
+            return kinds.join_q(q, batch), kinds.join_v(v, batch), pack(z, batch)
+
+        return step
+
+    def _variational_step(self, memory: int = 1) -> OneStep:
+        """The variational integrator's text on arrays, with rounds until rounding is all that changes."""
+        nv, nz = self.equation.tree.nv, self.equation.system.nz
+
+        def law(
+            t: Scalars, h: Scalars, q: Scalars, v: Scalars, z: Scalars, m: Scalars, zm: Scalars, p: Scalars,
+            tau: Scalars,
+        ) -> list[Scalar]:  # fmt: skip
+            system = self.equation.with_numbers(p)
+            guess = refine(Written(system.tree), acting(system, tau or None), t[0], q, m, z, v, zm, h[0])
+            return [x for part in guess for x in part]
+
+        program = self.equation.program("variational step", law, h=1, m=nv, zm=nz)
+
+        def step(t: float, state: State, h: float) -> State:
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
+
+            def ask(t: Scalar, *rest: Any) -> Guess:
+                q, m, z, u, zm = (pack(list(x), batch) for x in rest[:-1])
+                given = {"t": np.array([t]), "h": np.array([h]), "q": q, "v": u, "z": z, "m": m, "zm": zm}
+                asked = {}
+                if self.equation.function is not None:
+                    asked = self.equation.asked(t + 0.5 * h, self.equation.robot.integrate(q, 0.5 * h * u), u)
+                g = program({**given, "p": self.equation.numbers, **asked}, self.equation.threads)
+                parts = (g[..., :nv], g[..., nv : nv + nz], g[..., nv + nz : 2 * nv + nz], g[..., 2 * nv + nz :])
+                return Guess(*(split(x) for x in parts))
+
+            with np.errstate(all="ignore"):
+                dynamics = Written(self.equation.with_numbers(split(self.equation.numbers)).tree)
+                q, v, z = (split(x) for x in state)
+                q, v, z, change = variational.advance(dynamics, ask, t, q, v, z, h, PATIENCE, _enough(dynamics), memory)
+            return _solved((pack(q, batch), pack(v, batch), pack(z, batch)), np.broadcast_to(change, batch))
+
+        return step
+
+    def _variational_step_of_large(self) -> OneStep:
+        """The same text for a large tree: its own motion in loops of machine code, joints of a kind all at once."""
+        kinds = ByKind(self.equation.tree)
+        dynamics = Looped(kinds, self.equation.tree, self.equation.threads, self.equation.robot.cpu)
+
+        def step(t: float, state: State, h: float) -> State:
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
+
+            def acts(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Pushed:
+                asked = kinds.join_q(q, batch), kinds.join_v(v, batch), pack([x[..., 0] for x in z], batch)
+                tau, loads, z_rate = self.equation.forces(self.equation._named(t, *asked))
+                return Pushed(kinds.split_v(tau), loads, _columns(z_rate))
+
+            def ask(*question: Any) -> Guess:
+                return refine(dynamics, acts, *question)
+
+            with np.errstate(all="ignore"):
+                begin = kinds.split_q(state[0]), kinds.split_v(state[1]), _columns(state[2])
+                # far from the solution a long chain throws what is off about, so begin as near as is cheap
+                first = kinds.split_v(state[1] + 0.5 * h * self.equation.accelerations(t, *state)[0])
+                q, v, z, change = variational.advance(
+                    dynamics, ask, t, *begin, h, PATIENCE, _enough(dynamics), MEMORY, first
+                )
+            new = kinds.join_q(q, batch), kinds.join_v(v, batch), pack([x[..., 0] for x in z], batch)
+            # many joints together round by more than a few
+            return _solved(new, np.broadcast_to((change / (1.0 + dynamics.total([abs(x) for x in v])))[..., 0], batch))
+
+        return step
+
+
+def _columns(z: np.ndarray) -> list[Scalar]:
+    """Further states as scalars beside those of joints by kind, which have an axis for the joints."""
+    return [z[..., k : k + 1] for k in range(z.shape[-1])]
+
+
+def _enough(dynamics: Dynamics) -> Callable[[Scalar, Scalars], bool]:
+    """Whether rounding is all that changes: next to nothing does, or little, and that not less than a round ago."""
+    before: Any = np.inf
+
+    def enough(change: Scalar, u: Scalars) -> bool:
+        nonlocal before
+        part = np.asarray(change / (1.0 + dynamics.total([abs(x) for x in u])))
+        done = (part <= 1e-15) | ((part <= SETTLED) & (part >= 0.5 * before)) | np.isnan(part)
+        before = part
+        return bool(np.all(done))
+
+    return enough

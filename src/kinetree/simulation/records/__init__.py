@@ -1,0 +1,1 @@
+"""What a simulation leaves behind: motion, energies, events; files and plots of them."""

@@ -1,0 +1,235 @@
+"""What a simulation leaves behind."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...algorithms import kinematics
+from ...errors import OptionError
+from ...model.describe import counted
+from ...robot.robot import Robot
+from ...spatial.arrays import pack, split
+from ..events import Occurrence
+from ..integrators.methods import dexp_inverse
+from .energy import Energies
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Array = np.ndarray
+
+FIELDS = ("q", "v", "a", "tau", "friction", "contact_forces", "constraint_forces", "z")
+"""Arrays of a record beside time and energies."""
+
+COMPLETE, FAILED = "complete", "failed"
+"""How a run ended: as was asked, or with an error."""
+
+DOUBTFUL = 0.01
+"""An energy balance that is off by more is told whenever a record is printed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """Samples of a motion and of the forces in it; time comes first in every array, then the batch if there is one.
+
+    Attributes
+    ----------
+    time : ndarray, shape (T,)
+    q, v, a : ndarray, shapes (T, ..., nq), (T, ..., nv), (T, ..., nv)
+    tau : ndarray, shape (T, ..., nv)
+        Forces of the actuators.
+    friction : ndarray, shape (T, ..., nv)
+        Forces of joint friction, against the motion.
+    contact_forces : ndarray, shape (T, ..., points, 3)
+        On the robot, along world axes; where they act is in ``info["contact_spots"]``.
+    constraint_forces : ndarray, shape (T, ..., constraints)
+        That keep loops closed; their names are in ``info["constraint_names"]``.
+    z : ndarray, shape (T, ..., n)
+        States of controller and force elements.
+    energy : Energies
+        See :class:`kinetree.simulation.records.energy.Energies`.
+    events : tuple of Occurrence
+    robot : Robot or None
+        What was simulated; None for a loaded record unless it was given again.
+    status : str
+        ``"complete"``, ``"stopped by <event>"``, ``"interrupted"`` or ``"failed"``.
+    info : dict
+        Names, integrator, numbers of steps and of evaluations.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> b = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1))
+    >>> record = kt.simulate(b.build(), [0.1], time=1.0, output=11)
+    >>> record[5:].time[0]
+    np.float64(0.5)
+    """
+
+    time: Array
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    friction: Array
+    contact_forces: Array
+    constraint_forces: Array
+    z: Array
+    energy: Energies
+    events: tuple[Occurrence, ...] = ()
+    robot: Robot | None = field(default=None, compare=False)
+    status: str = COMPLETE
+    info: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def __repr__(self) -> str:
+        span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "nothing"
+        batch = f", batch {self.batch}" if self.batch else ""
+        lost = int(np.count_nonzero(self.lost))
+        if self.batch and lost:
+            batch += f" of which {lost} lost (NaN)"
+        off = self.energy.relative_error
+        doubt = f", energy off by {100 * off:.3g} %" if off > DOUBTFUL else ""
+        return (
+            f"<Record of {self.info.get('robot', '?')!r}: {span}, {counted(len(self), 'sample', 'samples')}{batch}, "
+            f"{counted(len(self.events), 'event', 'events')}, {self.status}{doubt}>"
+        )
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """Shape of the batch."""
+        return self.q.shape[1:-1]
+
+    @property
+    def lost(self) -> Array:
+        """Which simulations of the batch became NaN or infinite on the way, most often by too large a step."""
+        finite = np.isfinite(self.q).all(axis=-1) & np.isfinite(self.v).all(axis=-1)
+        return np.asarray(~finite.all(axis=0))
+
+    def __getitem__(self, where: slice | Array) -> Record:
+        """Some of the samples; a slice or a mask over time, or one index."""
+        if isinstance(where, (int, np.integer)):
+            if not -len(self) <= where < len(self):
+                raise IndexError(f"the record has {len(self)} samples, there is no sample {where}")
+            where = slice(where, None if where == -1 else where + 1)
+        arrays = {name: getattr(self, name)[where] for name in FIELDS}
+        time = self.time[where]
+        kept = tuple(e for e in self.events if len(time) and time[0] <= e.time <= time[-1])
+        return replace(self, time=time, energy=self.energy[where], events=kept, **arrays)
+
+    def lane(self, index: int | tuple[int, ...]) -> Record:
+        """One simulation out of a batch."""
+        if not self.batch:
+            raise OptionError("this record has no batch to choose from")
+        at = (slice(None), *(index if isinstance(index, tuple) else (index,)))
+        return replace(self, energy=self.energy[at], **{name: getattr(self, name)[at] for name in FIELDS})
+
+    def at(self, t: ArrayLike) -> Record:
+        """The record at other times, between its samples.
+
+        Positions and velocities follow cubic polynomials that match the samples' rates (on the
+        manifold for quaternion joints); everything else is interpolated linearly.
+
+        Parameters
+        ----------
+        t : float or array_like
+            Within the record.
+        """
+        times = np.atleast_1d(np.asarray(t, dtype=float))
+        if not len(self) or np.any(~((times >= self.time[0]) & (times <= self.time[-1]))):
+            span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "nothing"
+            raise OptionError(f"the record covers {span}: t = {t!r} is outside of it")
+        if len(self) == 1:
+            return self[np.zeros(len(times), dtype=int)]
+        k = np.clip(np.searchsorted(self.time, times, side="right") - 1, 0, len(self) - 2)
+        h = self.time[k + 1] - self.time[k]
+        s = np.where(h > 0, (times - self.time[k]) / np.where(h > 0, h, 1.0), 1.0)
+
+        def linear(x: Array) -> Array:
+            weight = s.reshape(-1, *(1,) * (x.ndim - 1))
+            return (1 - weight) * x[k] + weight * x[k + 1]
+
+        arrays: dict[str, Any] = {name: linear(getattr(self, name)) for name in FIELDS}
+        arrays["q"], arrays["v"] = self._between(k, h, s)
+        energy = Energies(**{name: linear(x) for name, x in self.energy.as_dict().items()})
+        return replace(self, time=times, energy=energy, events=(), **arrays)
+
+    def _between(self, k: Array, h: Array, s: Array) -> tuple[Array, Array]:
+        if self.robot is None:
+            raise OptionError("at() moves along the robot's joints: load the record with load(path, robot=...)")
+        shape = (-1, *(1,) * (self.q.ndim - 1))
+        h, s = h.reshape(shape), s.reshape(shape)
+        q0, q1, v0, v1 = self.q[k], self.q[k + 1], self.v[k], self.v[k + 1]
+        whole = self.robot.difference(q0, q1)
+        tree, batch = self.robot.model, whole.shape[:-1]
+        end_rate = pack(dexp_inverse(tree, split(whole), split(h * v1)), batch)
+        u = _cubic(s, np.zeros_like(whole), whole, h * v0, end_rate)
+        q = pack(kinematics.integrate(tree, split(q0), split(u)), batch)
+        return q, _cubic(s, v0, v1, h * self.a[k], h * self.a[k + 1])
+
+    # ------------------------------------------------------------------ names
+
+    @property
+    def q_names(self) -> list[str]:
+        """One name per entry of q."""
+        return list(self.info.get("q_names") or [f"q[{k}]" for k in range(self.q.shape[-1])])
+
+    @property
+    def v_names(self) -> list[str]:
+        """One name per entry of v."""
+        return list(self.info.get("v_names") or [f"v[{k}]" for k in range(self.v.shape[-1])])
+
+    # ------------------------------------------------------------------ pictures and files
+
+    def plot(self, what: str | tuple[str, ...] = (), path: str | os.PathLike[str] | None = None) -> Figure:
+        """Draw motion, torques, energy and reactions over time.
+
+        Parameters
+        ----------
+        what : str or tuple of str
+            Some of ``"motion"``, ``"velocities"``, ``"torques"``, ``"energy"``, ``"reactions"``; by default all
+            that there is something to show of.
+        path : path, optional
+            Where to save the picture.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+        """
+        from .plot import plot
+
+        return plot(self, what, path)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to ``.npz``, ``.csv`` or ``.parquet``, wholly or not at all."""
+        from . import files
+
+        files.save(self, Path(path))
+
+    @staticmethod
+    def load(path: str | os.PathLike[str], robot: Robot | None = None) -> Record:
+        """Read a record back.
+
+        Parameters
+        ----------
+        path : path
+            Written by :meth:`save`.
+        robot : Robot, optional
+            What was simulated; :meth:`at` needs it.  One with other joints is refused.
+        """
+        from . import files
+
+        return files.load(Path(path), robot)
+
+
+def _cubic(s: Array, x0: Array, x1: Array, r0: Array, r1: Array) -> Array:
+    """Hermite's polynomial on the unit interval with given ends and rates."""
+    rest = x1 - x0
+    return x0 + s * (r0 + s * (3 * rest - 2 * r0 - r1 + s * (r0 + r1 - 2 * rest)))

@@ -1,0 +1,365 @@
+"""One simulation under way: steps, events, samples, and what to say when it cannot go on."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import (
+    KinetreeError,
+    KinetreeWarning,
+    OptionError,
+    ShapeError,
+    SingularityWarning,
+    UnknownNameError,
+    callers_level,
+)
+from ..robot.robot import Robot
+from .arguments import initial_state
+from .equation import Array, Equation, Observed, State
+from .events import Event, Occurrence, crosses, locate
+from .failure import Fault, blaming
+from .integrators.adaptive import FixedStepper, ScipyStepper, Stepper, is_motion
+from .integrators.methods import ADAPTIVE
+from .progress import Progress
+from .records.energy import Energies
+from .records.record import COMPLETE, FAILED, Record
+
+SAME_INSTANT = 1e-9
+"""Part of a step within which an event that was found is not found again."""
+
+
+class Numbers(NamedTuple):
+    """Tolerances and steps."""
+
+    rtol: float
+    atol: float
+    step: float | None
+    largest_step: float
+
+
+def known_until(span: tuple[float, float], begin: float, end: float) -> tuple[float, Fault | None]:
+    """How far the controller knows what to do, and what to say there if that is too early."""
+    start, stop = span
+    slack = 1e-9 * max(1.0, abs(end))
+    if start > begin + slack:
+        raise OptionError(
+            f"the controller's trajectory starts at {start:g} s, after the simulation at {begin:g} s: let it hold "
+            "its first position before that, trajectory.held()"
+        )
+    if stop >= end - slack:
+        return end, None
+    if stop <= begin:
+        raise OptionError(
+            f"the controller's trajectory ends at {stop:g} s, before the simulation begins at {begin:g} s"
+        )
+    message = (
+        f"the controller's trajectory ends here, but the simulation was to go on until {end:g} s: simulate no longer, "
+        "or let it hold its last position, trajectory.held() (of a TorqueTable: hold=True)"
+    )
+    return stop, Fault(message, stop)
+
+
+class Run:
+    """One simulation under way."""
+
+    def __init__(
+        self, equation: Equation, integrator: str, begin: float, end: float, numbers: Numbers,
+        events: tuple[Event, ...], wanted: Array | None, span: tuple[float, float] = (-np.inf, np.inf),
+    ) -> None:  # fmt: skip
+        self.equation, self.robot = equation, equation.robot
+        self.integrator, self.begin, self.end = integrator, begin, end
+        self.numbers = numbers
+        self.events = events
+        self.wanted, self.span = wanted, span
+        self.times: list[float] = []
+        self.states: list[State] = []
+        self.happened: list[Occurrence] = []
+        self.n_steps = 0
+        self.n_calls = equation.n_calls
+
+    def __call__(self, state: State, progress: bool) -> Record:
+        """Run to the end, or as far as it goes."""
+        reach, ending = known_until(self.span, self.begin, self.end)
+        try:
+            status = self._through(state, reach, ending, progress)
+        except Fault as fault:
+            raise fault.error(self._reached, self._record(FAILED)) from fault.__cause__
+        except UnknownNameError:
+            raise  # a slip in what was set up, not in how it moves
+        except KinetreeError as problem:
+            raise Fault(str(problem)).error(self._reached, self._record(FAILED)) from problem
+        return self._record(status)
+
+    def _through(self, state: State, reach: float, ending: Fault | None, progress: bool) -> str:
+        """Run; how it ended."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("once", SingularityWarning)
+                stopped = self._go(state, reach, progress)
+        except KeyboardInterrupt:
+            told = f"interrupted: the record ends at t = {self._reached:g} s"
+            warnings.warn(told, KinetreeWarning, stacklevel=callers_level())
+            return "interrupted"
+        if stopped is not None:
+            return f"stopped by {stopped}"
+        if ending is not None:
+            raise ending
+        return COMPLETE
+
+    @property
+    def _reached(self) -> float:
+        """The time of the last sample."""
+        return self.times[-1] if self.times else self.begin
+
+    def _stepper(self, state: State, reach: float) -> Stepper:
+        n = self.numbers
+        if self.integrator in ADAPTIVE:
+            return ScipyStepper(
+                self.equation, self.integrator, self.begin, state, reach, n.rtol, n.atol, n.largest_step
+            )  # fmt: skip
+        assert n.step is not None
+        return FixedStepper(self.equation, self.integrator, self.begin, state, reach, n.step)
+
+    def _go(self, state: State, reach: float, progress: bool) -> str | None:
+        """Step until the end; the name of the event that stopped it, if one did."""
+        self._next = 0
+        self._sample_start(state)
+        if self.begin == reach:
+            return None
+        before = self.begin, state
+        self._check(*before, before)
+        if self.equation.function is not None:
+            self.equation.ask(self.begin, state[0], state[1])
+        stepper = self._stepper(state, reach)
+        values = [self._value(e, self.begin, state) for e in self.events]
+        with Progress(self.begin, self.end, progress) as bar:
+            while stepper.t < reach:
+                before = stepper.t, stepper.state
+                if self.events or self.wanted is None or self._next == len(self.wanted):
+                    stepper.step()
+                else:
+                    stepper.leap(float(self.wanted[self._next]))
+                self.n_steps = stepper.n_steps
+                self._check(stepper.t, stepper.state, before)
+                if not self._pass_events(stepper, values):
+                    return self.happened[-1].name
+                self._sample(stepper, stepper.t, stepper.state)
+                bar.show(stepper.t)
+        return None
+
+    # ------------------------------------------------------------------ events
+
+    def _value(self, event: Event, t: float, state: State) -> float:
+        with blaming(f"event {event.name!r}", t):
+            value = event.function(t, state[0].copy(), state[1].copy())  # whatever it does to them
+        if isinstance(value, (bool, np.bool_)):
+            told = f"event {event.name!r} returned {value}, which does not pass through zero: return a number that does"
+            raise Fault(told, t)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise Fault(f"event {event.name!r} returned {value!r}, which is no number", t) from None
+        if np.isnan(number):
+            raise Fault(f"event {event.name!r} returned NaN, whose passing through zero cannot be seen", t)
+        return number
+
+    def _pass_events(self, stepper: Stepper, values: list[float]) -> bool:
+        """Note the events in the last step, in order; false if one of them ends the simulation."""
+        since, over = stepper.t_old, dict[int, float]()
+        while self.events and (found := self._first_event(stepper, values, since)) is not None:
+            since, which = found
+            state = stepper.state_at(since)
+            self._sample(stepper, since, state)
+            soon = SAME_INSTANT * (stepper.t - stepper.t_old)
+            just_after = min(since + soon, stepper.t)
+            due, jumped = self._due(which, values, just_after, stepper.state_at(just_after), over), False
+            for k in due:
+                event = self.events[k]
+                self.happened.append(Occurrence(since, event.name, k, state[0].copy(), state[1].copy()))
+                if event.terminal:
+                    if jumped or self.times[-1:] != [since]:
+                        self._keep(since, state)
+                    return False
+                if event.reset is not None:
+                    state, jumped = self._reset(event, since, state), True
+            over |= dict.fromkeys(due, since)
+            values[:] = [self._value(e, since, state) for e in self.events]
+            for k, moment in over.items():
+                if since - moment <= soon:
+                    values[k] = 0.0  # this one is over, whatever side rounding puts it on
+            if jumped:
+                if self.wanted is None:
+                    self._keep(since, state)
+                stepper.restart(since, state)
+                break
+        return True
+
+    def _due(self, which: int, values: list[float], t: float, state: State, over: dict[int, float]) -> list[int]:
+        """The event found just before a time, and others that have passed zero by then; those that end the run last.
+
+        At the very time that was found rounding decides which side of zero functions are on, even if they are the same.
+        """
+        now = [self._value(e, t, state) for e in self.events]
+        also = (k for k, e in enumerate(self.events) if k not in over and crosses(e, values[k], now[k]))
+        return sorted({which, *also}, key=lambda k: (self.events[k].terminal, k))
+
+    def _first_event(self, stepper: Stepper, values: list[float], since: float) -> tuple[float, int] | None:
+        """The earliest event in the rest of the last step; brings the functions' values to its end if there is none."""
+        inner = np.linspace(stepper.t_old, stepper.t, stepper.interior + 2)[1:-1]
+        before, previous = since, list(values)
+        for t in [*inner[inner > since].tolist(), stepper.t]:
+            state = stepper.state if t == stepper.t else stepper.state_at(t)
+            now = [self._value(e, t, state) for e in self.events]
+            passed = [k for k, e in enumerate(self.events) if crosses(e, previous[k], now[k])]
+            if passed:
+                return min((self._locate(stepper, self.events[k], before, t), k) for k in passed)
+            before, previous = t, now
+        values[:] = previous
+        return None
+
+    def _locate(self, stepper: Stepper, event: Event, low: float, high: float) -> float:
+        return locate(lambda t: self._value(event, t, stepper.state_at(t)), low, high)
+
+    def _reset(self, event: Event, t: float, state: State) -> State:
+        assert event.reset is not None
+        with blaming(f"the reset of event {event.name!r}", t):
+            after = event.reset(t, state[0].copy(), state[1].copy())
+        try:
+            q, v = after
+            if q is None or v is None:
+                raise TypeError("q and v are wanted, one of them is None")
+            q, v = initial_state(self.robot, q, v, called=("q", "v"))
+            if q.ndim > 1 or v.ndim > 1:
+                raise ShapeError(f"one q and one v are wanted, got shapes {q.shape} and {v.shape}")
+            return q, v, state[2]
+        except (TypeError, ValueError, KinetreeError) as problem:
+            raise Fault(f"the reset of event {event.name!r} returned no state: {problem}", t) from None
+
+    # ------------------------------------------------------------------ samples
+
+    def _sample_start(self, state: State) -> None:
+        if self.wanted is None or (len(self.wanted) and self.wanted[0] == self.begin):
+            self._keep(self.begin, state)
+            self._next = 1
+
+    def _sample(self, stepper: Stepper, until: float, state: State) -> None:
+        if self.wanted is None:
+            if not self.times or self.times[-1] < until:
+                self._keep(until, state)
+            return
+        first, self._next = self._next, max(self._next, int(np.searchsorted(self.wanted, until, side="right")))
+        times = self.wanted[first : self._next].tolist()
+        within = [t for t in times if t != until]
+        for t, between in zip(within, stepper.states_at(within), strict=True):
+            self._keep(t, between)
+        for t in times[len(within) :]:
+            self._keep(t, state)
+
+    def _keep(self, t: float, state: State) -> None:
+        self.times.append(t)
+        self.states.append(state)
+
+    def _check(self, t: float, state: State, before: tuple[float, State]) -> None:
+        """Stop when the motion has no bound, and say why."""
+        if not is_motion(state):
+            raise self._why(t, state, *before)
+
+    def _why(self, t: float, state: State, since: float, before: State) -> Fault:
+        """What went wrong in the step from ``since`` on: a controller that was lost at one of its stages, or growth."""
+        names = self.robot.v_names
+        lost = self.equation.lost_control_within(since, before, t)
+        if lost is not None:
+            return lost
+        speed = np.abs(state[1])
+        name = names[int(np.argmax(np.where(np.isfinite(speed), speed, np.inf)))] if names else None
+        if self.integrator in ADAPTIVE:
+            return Fault("the motion grows without bound", t, name)
+        return Fault(
+            f"the motion grows without bound: a step of {self.numbers.step:g} s is too large for {self.integrator} to "
+            "be stable here; take a smaller step, or an integrator for stiff problems, integrator='radau'",
+            t,
+            name,
+        )
+
+    def _record(self, status: str) -> Record:
+        equation = self.equation
+        widths = (self.robot.nq, self.robot.nv, equation.system.nz)
+        q, v, z = (np.array([s[k] for s in self.states]).reshape(len(self.states), n) for k, n in enumerate(widths))
+        info = {"steps": self.n_steps, "evaluations": equation.n_calls - self.n_calls}
+        return make_record(
+            equation, np.array(self.times), q, v, z, tuple(self.happened), status, self.integrator, info
+        )  # fmt: skip
+
+
+def make_record(
+    equation: Equation, t: Array, q: Array, v: Array, z: Array, events: tuple[Occurrence, ...], status: str,
+    integrator: str, info: dict[str, Any],
+) -> Record:  # fmt: skip
+    """Work out forces and energies at the samples; where that fails NaN, and an error unless there is one."""
+    robot = equation.robot
+    try:
+        seen = _forgiven(equation, t, q, v, z) if status == FAILED else equation.observe(t, q, v, z)
+    except (Fault, KinetreeError) as problem:
+        fault = problem if isinstance(problem, Fault) else Fault(str(problem))
+        record = make_record(equation, t, q, v, z, events, FAILED, integrator, info)
+        raise fault.error(float(t[-1]), record) from (problem.__cause__ if fault is problem else problem)
+    n = z.shape[-1] - equation.n_works
+    works = [z[..., n + k] for k in range(3)] if equation.n_works else _unknown_works(equation, z.shape[:-1])
+    contact = seen.contact_forces.reshape(*q.shape[:-1], seen.contact_forces.shape[-1] // 3, 3)
+    info = info | {
+        "robot": robot.name, "integrator": integrator, "q_names": robot.q_names, "v_names": robot.v_names,
+        "q_units": _q_units(robot), "v_units": _v_units(robot),
+        "contact_spots": info.get("contact_spots", []) + _contact_spots(equation.system.elements),
+        "constraint_names": list(getattr(robot, "constraint_names", ())),
+    }  # fmt: skip
+    energy = Energies(seen.kinetic, seen.potential, *works)
+    return Record(
+        t, q, v, seen.a, seen.tau, seen.friction, contact, seen.constraint_forces, z[..., :n], energy, events, robot,
+        status, info,
+    )  # fmt: skip
+
+
+def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
+    """Works that were not integrated: zero of what does not act, otherwise not known."""
+    system = equation.system
+    rubs = system.friction and any(np.any(x) for x in system.tree.effective_friction)
+    acts = (system.controller is not None or equation.function is not None, rubs, bool(system.elements))
+    return [np.full(shape, np.nan if acting else 0.0) for acting in acts]
+
+
+def _contact_spots(elements: tuple[Any, ...]) -> list[list[Any]]:
+    """Frame and point in it of every contact force, in the order of the record."""
+    touching = [e for e in elements if hasattr(e, "contact_forces") and hasattr(e, "spots")]
+    return [[spot.frame, list(spot.point)] for element in touching for spot in element.spots]
+
+
+def _forgiven(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Observed:
+    """What can be observed; NaN where the controller or a force element fails, which a failed run is about."""
+    try:
+        return equation.observe(t, q, v, z, forgiving=True)
+    except (Fault, KinetreeError):
+        pass
+    if len(t) > 1:
+        middle = len(t) // 2
+        halves = (_forgiven(equation, *(x[k] for x in (t, q, v, z))) for k in (slice(middle), slice(middle, None)))
+        return Observed(*(np.concatenate(both) for both in zip(*halves, strict=True)))
+    n_contact = 3 * len(_contact_spots(equation.system.elements))
+    n_constraint = getattr(equation.robot, "n_constraints", 0)
+    vector, (contact, constraint) = v * np.nan, (np.full((*v.shape[:-1], n), np.nan) for n in (n_contact, n_constraint))
+    number = np.full(v.shape[:-1], np.nan)
+    return Observed(vector, vector, vector, contact, constraint, number, number)
+
+
+def _q_units(robot: Robot) -> list[str]:
+    return [u for j in robot.model.joints if not j.mimic for u in j.kind.units()]
+
+
+def _v_units(robot: Robot) -> list[str]:
+    found: list[str] = []
+    for j in robot.model.joints:
+        if not j.mimic:
+            found += (["rad"] * 3 + ["m"] * 3)[: j.kind.nv] if j.kind.quaternion is not None else list(j.kind.units())
+    return found

@@ -1,0 +1,93 @@
+"""Batches of simulations: the same robot many times over, stepped together with a fixed step.
+
+The equation of motion, controller, ground and integrator are one traced law; its machine
+code takes many steps at a time for as many simulations as a vector has lanes, so that the
+states hardly leave the processor between two samples.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from ..errors import KinetreeError, KinetreeWarning, UnknownNameError
+from .equation import Array, Equation, State
+from .failure import Fault
+from .integrators.adaptive import projection
+from .integrators.fixed import ManySteps
+from .progress import Progress
+from .records.record import COMPLETE
+
+STEPS_PER_CALL = 2_000_000
+"""Steps of all simulations together between two looks at the keyboard and the progress bar."""
+
+
+def run_batch(
+    equation: Equation, integrator: str, state: State, begin: float, end: float, step: float, times: Array,
+    progress: bool,
+) -> tuple[tuple[Array, Array, Array, Array], str, Fault | None]:  # fmt: skip
+    """Step a batch through time; samples (t, q, v, z) with time first, how it ended, and what went wrong."""
+    grid = _Grid(begin, end, step)
+    taken: list[State] = []
+    status = COMPLETE
+    fault: Fault | None = None
+    batch = state[0].shape[:-1]
+    largest = max(1, STEPS_PER_CALL // max(1, int(np.prod(batch))))
+    at = 0
+    advance = None
+    try:
+        advance = _many_steps(equation, integrator)
+        with Progress(begin, end, progress) as bar:
+            for t in times.tolist():
+                whole, rest = grid.before(t)
+                while at < whole:
+                    n = min(largest, whole - at)
+                    state = advance(grid.time(at), state, step, n)
+                    at += n
+                    bar.show(grid.time(at))
+                taken.append(advance(grid.time(at), state, rest, 1) if rest else state)
+    except KeyboardInterrupt:
+        status = "interrupted"
+        warnings.warn(f"interrupted: the record ends at t = {grid.time(at):g} s", KinetreeWarning, stacklevel=3)
+    except Fault as problem:
+        fault = problem
+        fault.time = grid.time(at) if np.isnan(fault.time) else fault.time
+    except KinetreeError as problem:
+        if advance is None or isinstance(problem, UnknownNameError):
+            raise  # a law or a robot that cannot be stepped at all
+        fault = Fault(str(problem), grid.time(at))
+        fault.__cause__ = problem
+    widths = [x.shape[-1] for x in state]
+    q, v, z = (np.array([s[k] for s in taken]).reshape(len(taken), *batch, n) for k, n in enumerate(widths))
+    return (times[: len(taken)], q, v, z), status, fault
+
+
+class _Grid:
+    """Times of steps: begin + k step, exactly."""
+
+    def __init__(self, begin: float, end: float, step: float) -> None:
+        self.begin, self.step = begin, step
+
+    def time(self, k: int) -> float:
+        return self.begin + k * self.step
+
+    def before(self, t: float) -> tuple[int, float]:
+        """Whole steps before a time, and what remains of it; nothing remains within rounding of the time."""
+        k = int(np.floor((t - self.begin) / self.step + 1e-9))
+        rest = t - self.time(k)
+        return k, (rest if rest > 1e-9 * self.step else 0.0)
+
+
+def _many_steps(equation: Equation, integrator: str) -> ManySteps:
+    if equation.traceable:
+        return equation.steps.many(integrator)
+    one, close = equation.steps.one(integrator), projection(equation)
+
+    def advance(t: float, state: State, h: float, n: int) -> State:
+        with np.errstate(all="ignore"):
+            for k in range(n):
+                state = close(one(t + k * h, state, h))
+        return state
+
+    return advance

@@ -1,0 +1,261 @@
+"""The equation of motion of a robot with everything that acts on it, over any scalar.
+
+The state is (q, v, z).  ``z`` holds, in this order, the states of the controller (the
+integral of a PID, say), those of every force element, and three works done on the robot:
+by the actuators, by joint friction and by the force elements.  Integrating the works
+beside the motion is what the sources do (000 appendix C, eq. C.2-C.3), so that
+
+    kinetic + potential - actuators - friction - ground = constant
+
+can be checked as sharply as the integrator computes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algorithms import energy
+from ..algorithms.table import find
+from ..control.motors import motorless, refuse_motorless
+from ..errors import ShapeError
+from ..model.tree import Model
+from ..robot.robot import Robot
+from ..spatial import Force, Scalar, sqrt
+from .batch_parameters import varied_tree
+from .failure import blaming
+
+Scalars = Sequence[Scalar]
+Loads = list[Force | None]
+
+WORKS = ("actuators", "friction", "ground")
+"""What does work on the robot, in the order of the last entries of z."""
+
+
+class Acting(NamedTuple):
+    """What acts on a robot at one instant."""
+
+    tau: list[Scalar]
+    """Of the actuators."""
+
+    friction: list[Scalar]
+    """Of the joints' friction, against the motion."""
+
+    pushed: list[Scalar]
+    """Joint forces of the force elements, such as stops."""
+
+    loads: Loads
+    """Wrenches of the force elements on the bodies, in body coordinates."""
+
+    z_rate: list[Scalar]
+    """Rates of the controller's and the elements' states."""
+
+    @property
+    def total(self) -> list[Scalar]:
+        """All joint forces together."""
+        return [t + f + p for t, f, p in zip(self.tau, self.friction, self.pushed, strict=True)]
+
+
+def friction_force(tree: Model, v: Scalars, speed: float) -> list[Scalar]:
+    """Joint friction as it acts on the robot, smooth enough to integrate.
+
+    Viscous as in the model; Coulomb friction is ``friction v / sqrt(v^2 + speed^2)``, which
+    has all derivatives, 71 % of its full size at ``speed`` and 99.5 % at ten times that.
+    """
+    damping, coulomb = tree.effective_friction
+    force: list[Scalar] = []
+    for d, c, rate in zip(damping.tolist(), coulomb.tolist(), v, strict=True):
+        f: Scalar = 0.0
+        if d:
+            f = f - d * rate
+        if c:
+            f = f - c * rate / sqrt(rate * rate + speed * speed)
+        force.append(f)
+    return force
+
+
+@dataclass(frozen=True)
+class System:
+    """A robot, its controller and the force elements around it.
+
+    Parameters
+    ----------
+    robot : Robot
+    controller : controller or None
+        See :mod:`kinetree.control`; None lets the robot go.
+    elements : tuple of force elements
+        Ground, stops, springs: see :mod:`kinetree.contact.ground`.
+    friction : bool
+        Whether the joints' damping and friction act.
+    friction_speed : float
+        Where smooth Coulomb friction reaches 71 % of its size.
+    works : bool
+        Whether the works are integrated beside the motion.
+    varied : mapping of str to ndarray
+        Numbers of the robot that vary over a batch, see :mod:`kinetree.simulation.batch_parameters`.
+    model : Model, optional
+        The mechanism with other scalars put in.
+    """
+
+    robot: Robot
+    controller: Any = None
+    elements: tuple[Any, ...] = ()
+    friction: bool = True
+    friction_speed: float = 1e-2
+    works: bool = True
+    varied: Mapping[str, np.ndarray] = field(default_factory=dict)
+    model: Model | None = None
+
+    @property
+    def tree(self) -> Model:
+        """The mechanism as plain data."""
+        return self.model or self.robot.model
+
+    @cached_property
+    def parts(self) -> list[Any]:
+        """Everything that may have states and parameters."""
+        return ([] if self.controller is None else [self.controller]) + list(self.elements)
+
+    @cached_property
+    def initial_states(self) -> list[np.ndarray]:
+        """The states that each part begins with."""
+        return [_states(part, self.tree) for part in self.parts]
+
+    @cached_property
+    def slices(self) -> list[slice]:
+        """Where each part's states are in z."""
+        ends = np.cumsum([0] + [len(s) for s in self.initial_states])
+        return [slice(int(a), int(b)) for a, b in pairwise(ends)]
+
+    @cached_property
+    def nz(self) -> int:
+        """Length of z."""
+        return sum(len(s) for s in self.initial_states) + (len(WORKS) if self.works else 0)
+
+    @cached_property
+    def motorless(self) -> dict[int, str]:
+        """Places in v, and joints, where a controller can do nothing."""
+        return motorless(self.robot.model)
+
+    def initial_z(self) -> np.ndarray:
+        """What z is at the beginning."""
+        return np.concatenate([*self.initial_states, np.zeros(len(WORKS) if self.works else 0)])
+
+    # ------------------------------------------------------------------ numbers that may vary over a batch
+
+    @cached_property
+    def parameters(self) -> dict[str, np.ndarray]:
+        """Numbers of all parts, each (..., n): gains, stiffnesses, ..."""
+        found: dict[str, np.ndarray] = dict(self.varied)
+        for k, part in enumerate(self.parts):
+            named = part.parameters(self.tree) if hasattr(part, "parameters") else {}
+            found |= {f"{k}.{name}": np.atleast_1d(np.asarray(value, float)) for name, value in named.items()}
+        return found
+
+    def with_parameters(self, numbers: Mapping[str, Scalars]) -> System:
+        """The same system with other numbers, of any scalar, put into its parts."""
+        if not numbers:
+            return self
+        parts = []
+        for k, part in enumerate(self.parts):
+            own = {n.partition(".")[2]: x for n, x in numbers.items() if n.partition(".")[0] == str(k)}
+            parts.append(part.with_parameters(own) if own else part)
+        first = 0 if self.controller is None else 1
+        own = {name: numbers[name] for name in self.varied}
+        made = replace(
+            self,
+            controller=parts[0] if first else None,
+            elements=tuple(parts[first:]),
+            model=varied_tree(self.robot, own) if own else None,
+        )
+        made.__dict__["initial_states"] = self.initial_states
+        made.__dict__["method"] = self.method
+        made.__dict__["motorless"] = self.motorless
+        return made
+
+    # ------------------------------------------------------------------ the law
+
+    def acting(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None) -> Acting:
+        """What acts on the robot; ``tau`` replaces what the controller would say."""
+        tree = self.tree
+        forces: list[Scalar] = [0.0] * tree.nv
+        z_rate: list[Scalar] = []
+        parts = list(zip(self.parts, self.slices, strict=True))
+        if self.controller is not None:
+            controller, where = parts.pop(0)
+            if tau is None:
+                with blaming("the controller's law", t, even_ours=False):
+                    forces, rate = controller.law(tree, t, q, v, z[where])
+                z_rate += list(rate)
+                if len(forces) != tree.nv:
+                    names = ", ".join(self.robot.v_names[:6]) + (", ..." if tree.nv > 6 else "")
+                    raise ShapeError(f"the controller returned {len(forces)} forces instead of {tree.nv} ({names})")
+                refuse_motorless(self.motorless, forces, t)
+        if tau is not None:
+            forces = list(tau)
+        loads: Loads = [None] * len(tree.bodies)
+        pushed: list[Scalar] = [0.0] * tree.nv
+        for element, where in parts:
+            with blaming(f"force element {type(element).__name__}", t, even_ours=False):
+                on_bodies, on_joints, rate = element.loads(tree, t, q, v, z[where])
+            z_rate += list(rate)
+            if on_bodies is not None:
+                loads = [_sum(a, b) for a, b in zip(loads, on_bodies, strict=True)]
+            if on_joints is not None:
+                pushed = [a + b for a, b in zip(pushed, on_joints, strict=True)]
+        friction = friction_force(tree, v, self.friction_speed) if self.friction else [0.0] * tree.nv
+        return Acting(list(forces), friction, pushed, loads, z_rate)
+
+    def powers(self, q: Scalars, v: Scalars, acting: Acting) -> list[Scalar]:
+        """Power of actuators, friction and force elements (000 eq. C.2-C.3)."""
+        none: Loads = [None] * len(acting.loads)
+        pairs = ((acting.tau, none), (acting.friction, none), (acting.pushed, acting.loads))
+        return [energy.power(self.tree, q, v, tau, loads) for tau, loads in pairs]
+
+    def rate(
+        self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None
+    ) -> tuple[list[Scalar], list[Scalar]]:
+        """Accelerations and the rate of z."""
+        acting = self.acting(t, q, v, z, tau)
+        a = find("forward_dynamics").function(self.tree, q, v, acting.total, acting.loads, method=self.method)
+        return a, acting.z_rate + (self.powers(q, v, acting) if self.works else [])
+
+    @cached_property
+    def method(self) -> str:
+        """How accelerations are found: massless followers only have a motion when held to their leaders."""
+        robot = self.robot
+        robot._check_pivots()
+        if robot.model.has_followers and robot._singular_joint(robot.model.independent) is not None:
+            return "composite_body"
+        return "articulated_body"
+
+    def energies(self, q: Scalars, v: Scalars) -> list[Scalar]:
+        """Kinetic and potential energy."""
+        tree = self.tree
+        return [energy.kinetic_energy(tree, q, v), energy.potential_energy(tree, q, tree.gravity)]
+
+    def contact_forces(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar]:
+        """Of all contact points of all elements, along world axes, three numbers each."""
+        found: list[Scalar] = []
+        first = len(self.parts) - len(self.elements)
+        for element, where in zip(self.elements, self.slices[first:], strict=True):
+            if hasattr(element, "contact_forces"):
+                for force in element.contact_forces(self.tree, t, q, v, z[where]):
+                    found += list(force)
+        return found
+
+
+def _states(part: Any, tree: Model) -> np.ndarray:
+    begin: Callable[[Model], Any] | None = getattr(part, "initial_states", None)
+    return np.zeros(0) if begin is None else np.atleast_1d(np.asarray(begin(tree), float))
+
+
+def _sum(a: Force | None, b: Force | None) -> Force | None:
+    if a is None or b is None:
+        return b if a is None else a
+    return a + b

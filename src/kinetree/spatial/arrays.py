@@ -1,0 +1,123 @@
+"""The border between NumPy arrays, as users hold them, and scalars, as the recursions want them.
+
+Leading axes are the batch; a scalar of a batch is an array over those axes.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError
+from . import Force, Matrix3, Motion, Scalar, Transform, Vec3
+
+Shape = tuple[int, ...]
+
+
+def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarray:
+    """A float array whose last axes are ``last``; anything else is an error that names the argument."""
+    # numpy.ma takes 20 ms to import, and without it nobody can have a masked array
+    if "numpy.ma" in sys.modules and np.ma.is_masked(value):
+        raise ShapeError(f"{name} has masked entries; fill them or leave those states out")
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "fc":
+            if array.dtype.kind not in "iub":
+                raise TypeError(f"its dtype is {array.dtype}; convert it with astype(float)")
+            array = array.astype(float)
+    except (TypeError, ValueError) as problem:
+        raise ShapeError(f"{name} cannot be read as an array of numbers: {_reason(value, problem)}") from None
+    if array.dtype.kind == "f" and array.dtype != np.float64:
+        array = array.astype(float)
+    if array.ndim < len(last) or array.shape[array.ndim - len(last) :] != last:
+        expected = ", ".join(["..."] + [str(n) for n in last])
+        extra = f" ({meaning})" if meaning else ""
+        raise ShapeError(f"{name} must have shape ({expected}){extra}, got {array.shape}")
+    return array
+
+
+def _reason(value: Any, problem: Exception) -> str:
+    """Why something is no array of numbers, in words for somebody who does not know NumPy's."""
+    if "inhomogeneous" in str(problem):
+        return "its rows have different lengths"
+    item = value
+    while isinstance(item, (list, tuple, np.ndarray)) and np.size(item):
+        item = item.item(0) if isinstance(item, np.ndarray) else item[0]
+    if item is None or isinstance(item, (str, bytes)):
+        return "there is None in it" if item is None else f"there is text in it, {item!r}"
+    library = type(item).__module__.partition(".")[0].removesuffix("lib")
+    if library in ("jax", "casadi", "sympy"):
+        return f"there are symbols of {library} in it; kinetree.symbolic.function(robot, name, {library!r}) takes those"
+    return str(problem)
+
+
+def batch_shape(**arrays: tuple[np.ndarray, int]) -> Shape:
+    """Common batch of several arrays, each with its number of trailing axes."""
+    shapes = {name: a.shape[: a.ndim - trailing] for name, (a, trailing) in arrays.items()}
+    try:
+        return np.broadcast_shapes(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name}: {shape}" for name, shape in shapes.items())
+        raise ShapeError(f"batches do not fit together: {listed}") from None
+
+
+def overlaps_itself(array: np.ndarray) -> bool:
+    """Whether entries may share memory, as those of ``as_strided`` arrays can."""
+    if array.flags.forc or not array.size:
+        return False
+    reached = array.itemsize
+    for stride, count in sorted(
+        (abs(stride), n) for stride, n in zip(array.strides, array.shape, strict=True) if n > 1
+    ):
+        if stride < reached:
+            return True
+        reached = stride * (count - 1) + reached
+    return False
+
+
+def split(array: np.ndarray) -> list[Scalar]:
+    """One scalar per entry of the last axis."""
+    if array.ndim == 1:
+        return list(array)
+    return list(np.ascontiguousarray(np.moveaxis(array, -1, 0)))
+
+
+def flatten(value: Any) -> Any:
+    """Nested lists of scalars from what an algorithm returns."""
+    if isinstance(value, (Motion, Force, Vec3)):
+        return list(value)
+    if isinstance(value, Transform):
+        return value.homogeneous()
+    if isinstance(value, Matrix3):
+        return value.to_rows()
+    if isinstance(value, (list, tuple)):
+        return [flatten(x) for x in value]
+    return value
+
+
+def pack(value: Any, batch: Shape) -> np.ndarray:
+    """An array with the batch in front from nested lists of scalars."""
+    nested = flatten(value)
+    shape = _shape(nested)
+    leaves = list(_leaves(nested))
+    dtype = complex if any(np.iscomplexobj(x) for x in leaves) else float
+    if not batch:
+        return np.array(leaves, dtype=dtype).reshape(shape)
+    result = np.empty((*batch, len(leaves)), dtype=dtype)
+    for k, leaf in enumerate(leaves):
+        result[..., k] = leaf
+    return result.reshape((*batch, *shape))
+
+
+def _shape(nested: Any) -> Shape:
+    return (len(nested), *(_shape(nested[0]) if nested else ())) if isinstance(nested, list) else ()
+
+
+def _leaves(nested: Any) -> Any:
+    if isinstance(nested, list):
+        for x in nested:
+            yield from _leaves(x)
+    else:
+        yield nested

@@ -1,0 +1,190 @@
+"""Pictures and films without a browser window."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import subprocess
+import tempfile
+import time as clock
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from ..errors import OptionError, OutputError
+from ..io.whole_files import beside
+from . import browser as chromium
+from .panel import LAST_FOLDER
+
+Array = np.ndarray
+
+PICTURES = (".png", ".jpg", ".jpeg")
+FILMS = (".mp4", ".webm", ".gif")
+LARGEST = 4096
+CODECS = {
+    ".mp4": ("-c:v", "libx264", "-crf", "20", "-pix_fmt", "yuv420p", "-movflags", "+faststart"),
+    ".webm": ("-c:v", "libvpx-vp9", "-crf", "30", "-b:v", "0", "-pix_fmt", "yuv420p"),
+    ".gif": ("-filter_complex", "split[a][b];[a]palettegen[p];[b][p]paletteuse", "-loop", "0"),
+}
+"""How ffmpeg makes each kind of film: colours that every player knows; for GIF, the best 256."""
+
+HIDE_NOTICES = """document.querySelectorAll('[class*="Notification-root"]').forEach(e => e.style.display = "none")"""
+
+
+class Camera:
+    """A headless browser that is connected to a viewer's server.
+
+    Parameters
+    ----------
+    server : viser.ViserServer
+    url : str
+        The server's page.
+    """
+
+    def __init__(self, server: Any, url: str) -> None:
+        self.server = server
+        before = set(server.get_clients())
+        # left to itself the page draws fewer pixels while the machine is busy: pictures would differ in sharpness
+        self.browser = chromium.Browser(f"{url}/?fixedDpr=1", (640, 480))
+        try:
+            self.client = self._joined(before)
+            self._settle()
+        except BaseException:
+            self.browser.close()
+            raise
+
+    def _joined(self, before: set[int]) -> Any:
+        """The browser as the server knows it."""
+        given_up = clock.monotonic() + chromium.PATIENCE
+        while clock.monotonic() < given_up:
+            self.browser.check_alive()
+            new = [client for number, client in self.server.get_clients().items() if number not in before]
+            if new:
+                return new[0]
+            clock.sleep(0.02)
+        raise chromium.BrowserError(f"the browser did not show the page within {chromium.PATIENCE:g} s")
+
+    def _settle(self) -> None:
+        """Wait until the page has drawn everything.
+
+        Messages arrive in the order they were sent: once the panel's last folder is there, so are all
+        meshes.  What is drawn is complete when pictures stay alike.
+        """
+        given_up, alike, last = clock.monotonic() + chromium.PATIENCE, 0, np.zeros(0)
+        while not self.browser.evaluate(f"document.body.innerText.includes({LAST_FOLDER!r})"):
+            if clock.monotonic() > given_up:
+                raise chromium.BrowserError(f"the page was not complete within {chromium.PATIENCE:g} s")
+            clock.sleep(0.05)
+        while alike < 2 and clock.monotonic() < given_up:
+            now = self.picture((160, 120))
+            alike, last = alike + 1 if np.array_equal(now, last) else 0, now
+
+    def picture(self, size: tuple[int, int], *, film: bool = False) -> Array:
+        """What the camera sees, on white; (height, width, 3) bytes, not exact but sooner there if for a film."""
+        width, height = size
+        transport = "jpeg" if film else "png"
+        try:
+            image = self.client.get_render(height, width, transport_format=transport, timeout=chromium.PATIENCE)
+        except (RuntimeError, TimeoutError) as problem:
+            self.browser.check_alive()
+            raise chromium.BrowserError(f"the browser drew nothing ({problem})") from None
+        if film:
+            return np.asarray(image)
+        share = image[..., 3:].astype(float) / 255.0
+        return np.asarray(np.round(image[..., :3] * share + 255.0 * (1.0 - share)), dtype=np.uint8)
+
+    def page(self, size: tuple[int, int]) -> Array:
+        """The whole page with its controls; (height, width, 3) bytes."""
+        import imageio.v3 as imageio
+
+        self.browser.evaluate(HIDE_NOTICES)
+        return np.asarray(imageio.imread(io.BytesIO(self.browser.page_picture(size))))[..., :3]
+
+    def close(self) -> None:
+        """End the browser."""
+        self.browser.close()
+
+
+def check_size(size: Any, even: bool = False) -> tuple[int, int]:
+    """Width and height in pixels, or an error."""
+    try:
+        width, height = (int(x) for x in size)
+    except (TypeError, ValueError):
+        raise OptionError(f"size is width and height in pixels, such as (1280, 800), not {size!r}") from None
+    if not (16 <= width <= LARGEST and 16 <= height <= LARGEST):
+        raise OptionError(f"width and height must be from 16 to {LARGEST} pixels, not {width} and {height}")
+    if even and (width % 2 or height % 2):
+        raise OptionError(f"films have an even number of pixels each way, not {width} by {height}")
+    return width, height
+
+
+def check_path(path: str | os.PathLike[str], endings: tuple[str, ...], what: str) -> Path:
+    """A path with one of the endings and in a folder that is there, before anything is drawn."""
+    chosen = Path(path)
+    if chosen.suffix.lower() not in endings:
+        raise OptionError(f"{what} are written as {', '.join(endings)}, not as {chosen.name!r}")
+    if not chosen.parent.is_dir():
+        raise OutputError(f"{chosen} cannot be written: there is no folder {str(chosen.parent)!r}")
+    return chosen
+
+
+def write_picture(path: Path, image: Array) -> None:
+    """Write a picture, wholly or not at all."""
+    import imageio.v3 as imageio
+
+    with beside(path) as name:
+        imageio.imwrite(name, image)
+
+
+class Film:
+    """Pictures on their way into a film; ended and waited for, whatever happens.
+
+    Parameters
+    ----------
+    path : Path
+        ``.mp4``, ``.webm`` or ``.gif``.
+    fps : float
+        Pictures per second.
+    size : (int, int)
+        Width and height of every picture.
+    """
+
+    def __init__(self, path: Path, fps: float, size: tuple[int, int]) -> None:
+        try:
+            from imageio_ffmpeg import get_ffmpeg_exe  # type: ignore[import-untyped]
+        except ImportError:
+            raise OptionError("films need the package imageio-ffmpeg: pip install 'kinetree[view]'") from None
+        given = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{size[0]}x{size[1]}", "-r", f"{fps:g}", "-i", "-"]
+        made = CODECS[path.suffix.lower()]
+        self.said = tempfile.TemporaryFile()  # noqa: SIM115  # closed when the film is
+        self.process = subprocess.Popen(
+            [get_ffmpeg_exe(), "-y", "-loglevel", "error", *given, "-an", *made, str(path)],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=self.said,
+        )  # fmt: skip
+
+    def __enter__(self) -> Film:
+        return self
+
+    def __exit__(self, problem: object, *_: object) -> None:
+        if problem is not None:
+            self.process.kill()
+        with contextlib.suppress(BrokenPipeError):
+            self._pipe.close()
+        code = self.process.wait()
+        self.said.seek(0)
+        words = self.said.read().decode(errors="replace").strip()
+        self.said.close()
+        if problem is None and code != 0:
+            raise OutputError(f"the film could not be made (ffmpeg ended with code {code}): {words}")
+
+    @property
+    def _pipe(self) -> IO[bytes]:
+        assert self.process.stdin is not None
+        return self.process.stdin
+
+    def add(self, image: Array) -> None:
+        """One more picture, (height, width, 3) bytes."""
+        with contextlib.suppress(BrokenPipeError):  # reported at the end, with what ffmpeg says
+            self._pipe.write(np.ascontiguousarray(image, dtype=np.uint8).tobytes())

@@ -1,0 +1,212 @@
+"""A motion made ready to be shown: where every body is at every sample."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from ..algorithms import kinematics
+from ..errors import OptionError
+from ..model.tree import BASE, Model
+from ..robot.robot import Robot
+from ..simulation.records.record import Record
+from ..simulation.records.whose import require_joints_of
+from ..spatial.arrays import pack, split
+
+Array = np.ndarray
+
+FINEST = 1.0 / 60.0
+"""Records with samples farther apart than this many seconds are filled in between."""
+
+MOST_SAMPLES = 20_000
+
+
+@dataclass(frozen=True)
+class Poses:
+    """Positions (..., bodies, 3) and quaternions w, x, y, z (..., bodies, 4) of all bodies in the world."""
+
+    position: Array
+    wxyz: Array
+
+    @classmethod
+    def of(cls, model: Model, q: Array) -> Poses:
+        """From configurations, (..., nq)."""
+        batch = q.shape[:-1]
+        posed = kinematics.poses(model, split(q))
+        if not posed:
+            return cls(np.zeros((*batch, 0, 3)), np.zeros((*batch, 0, 4)))
+        matrices = np.stack([pack(p.pose, batch) for p in posed], -3)
+        return cls(matrices[..., :3, 3], quaternions(matrices[..., :3, :3]))
+
+    def __getitem__(self, where: Any) -> Poses:
+        return Poses(self.position[where], self.wxyz[where])
+
+    def point(self, body: int, local: Array) -> Array:
+        """A point of a body in the world, (..., 3)."""
+        if body == BASE:
+            return np.broadcast_to(local, (*self.position.shape[:-2], 3))
+        return self.position[..., body, :] + rotate(self.wxyz[..., body, :], local)
+
+    def mixed(self, other: Poses, share: float) -> Poses:
+        """Between this and another: positions on a line, rotations along the shortest arc or nearly so."""
+        sign = np.where(np.sum(self.wxyz * other.wxyz, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
+        wxyz = (1.0 - share) * self.wxyz + share * sign * other.wxyz
+        position = (1.0 - share) * self.position + share * other.position
+        return Poses(position, wxyz / np.linalg.norm(wxyz, axis=-1, keepdims=True))
+
+
+def quaternions(matrices: Array) -> Array:
+    """Quaternions w, x, y, z of rotation matrices; NaN where a matrix has any."""
+    flat = matrices.reshape(-1, 3, 3)
+    result = np.full((len(flat), 4), np.nan)
+    good = np.isfinite(flat).all(axis=(1, 2))
+    if good.any():
+        result[good] = Rotation.from_matrix(flat[good]).as_quat()[:, [3, 0, 1, 2]]
+    return result.reshape(*matrices.shape[:-2], 4)
+
+
+def rotate(wxyz: Array, v: Array) -> Array:
+    """A vector turned by quaternions."""
+    w, u = wxyz[..., :1], wxyz[..., 1:]
+    return v + 2.0 * np.cross(u, np.cross(u, v) + w * v)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A point of a body."""
+
+    body: int
+    point: Array
+
+    @classmethod
+    def of(cls, model: Model, frame: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> Place:
+        """From a frame's name and a point in that frame."""
+        at = model.frame(frame)
+        return cls(at.body, at.pose.rotation @ np.array(point, dtype=float) + at.pose.position)
+
+
+@dataclass(frozen=True)
+class Track:
+    """A motion, body by body.
+
+    Attributes
+    ----------
+    time : ndarray (T,)
+    q : ndarray (T, nq)
+    poses : Poses
+        With time first.
+    energy : dict from str to ndarray (T,)
+        Curves to plot.
+    forces : ndarray (T, points, 3)
+        Contact forces on the robot, along world axes.
+    spots : tuple of Place
+        Where they act; as many as there are points, or none if that is not known.
+    """
+
+    time: Array
+    q: Array
+    poses: Poses
+    energy: dict[str, Array] = field(default_factory=dict)
+    forces: Array = field(default_factory=lambda: np.zeros((0, 0, 3)))
+    spots: tuple[Place, ...] = ()
+
+    @classmethod
+    def of_states(cls, robot: Robot, time: Array, q: Array, v: Array | None = None) -> Track:
+        """From samples of a motion; with velocities, energies are worked out."""
+        energy = {}
+        if v is not None and robot.mass > 0.0:
+            kinetic, potential = robot.kinetic_energy(q, v), robot.potential_energy(q)
+            energy = {"kinetic": kinetic, "potential": potential, "sum": kinetic + potential}
+        return cls(time, q, Poses.of(robot.model, q), energy)
+
+    @classmethod
+    def of_record(cls, robot: Robot, record: Record, contacts: Any = None) -> Track:
+        """From a simulation.
+
+        Parameters
+        ----------
+        robot : Robot
+        record : Record
+        contacts : optional
+            Where the record's contact forces act, see :func:`contact_places`.
+        """
+        _check(robot, record)
+        record = _dense(robot, record)
+        energy = {"kinetic": record.energy.kinetic, "potential": record.energy.potential}
+        energy["sum"] = record.energy.mechanical
+        for name, curve in record.energy.as_dict().items():
+            if name not in energy and np.any(curve != 0.0):
+                energy[f"work of {name}"] = curve
+        spots = contact_places(robot.model, contacts, record)
+        return cls(record.time, record.q, Poses.of(robot.model, record.q), energy, record.contact_forces, spots)
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def index(self, t: float) -> int:
+        """The last sample that is not after ``t``."""
+        return int(np.clip(np.searchsorted(self.time, t, side="right") - 1, 0, len(self) - 1))
+
+    def at(self, t: float) -> Poses:
+        """Where the bodies are at a time, also between samples."""
+        k = self.index(t)
+        if k == len(self) - 1 or t <= self.time[k]:
+            return self.poses[k]
+        share = (t - self.time[k]) / (self.time[k + 1] - self.time[k])
+        return self.poses[k].mixed(self.poses[k + 1], float(share))
+
+
+def contact_places(model: Model, contacts: Any, record: Record) -> tuple[Place, ...]:
+    """Where a record's contact forces act.
+
+    Parameters
+    ----------
+    model : Model
+    contacts
+        A ground, contacts, spots or names of frames, or a list of these, in the order they were
+        simulated with; None takes what the record says, which may be nothing.
+    record : Record
+    """
+    count = record.contact_forces.shape[-2]
+    if contacts is None:
+        named = record.info.get("contact_spots", [])
+        return tuple(Place.of(model, frame, point) for frame, point in named) if len(named) == count else ()
+    places = []
+    for item in contacts if isinstance(contacts, (list, tuple)) else [contacts]:
+        for spot in getattr(item, "spots", None) or getattr(item, "contacts", None) or [item]:
+            frame = getattr(spot, "frame", spot)
+            places.append(Place.of(model, frame, getattr(spot, "point", (0.0, 0.0, 0.0))))
+    if len(places) != count:
+        raise OptionError(
+            f"the record has {count} contact forces, but contacts= names {len(places)} places: give those that were "
+            "simulated with, in the same order"
+        )
+    return tuple(places)
+
+
+def _check(robot: Robot, record: Record) -> None:
+    if record.batch:
+        raise OptionError(
+            f"the record has a batch of {record.batch} simulations; choose one to look at: record.lane(0)"
+        )
+    if not len(record):
+        raise OptionError("the record is empty: there is nothing to play")
+    require_joints_of(robot, record, by_name=False)
+    steps = np.diff(record.time)
+    if not np.all(steps >= 0.0):
+        raise OptionError(f"the record's time goes back after sample {int(np.argmax(~(steps >= 0.0)))}")
+
+
+def _dense(robot: Robot, record: Record) -> Record:
+    """As many samples as the eye needs: not fewer than sixty a second, not more than memory bears."""
+    if len(record) > MOST_SAMPLES:
+        return record[np.linspace(0, len(record) - 1, MOST_SAMPLES).round().astype(int)]
+    if len(record) > 1 and np.diff(record.time).max() > FINEST and np.isfinite(record.q).all():
+        span = record.time[-1] - record.time[0]
+        count = min(MOST_SAMPLES, int(np.ceil(span / FINEST)) + 1)
+        return replace(record, robot=robot).at(np.linspace(record.time[0], record.time[-1], count))
+    return record
