@@ -26,6 +26,7 @@ from ..contact.slow_sliding import FAST, Pace, direction_of_sliding
 from ..errors import KinetreeError, KinetreeWarning, OptionError, SingularityWarning, UnknownNameError
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
+from ..run.failure import Fault
 from .arguments import (
     check_numbers,
     common_batch,
@@ -37,7 +38,6 @@ from .arguments import (
 )
 from .equation import Equation
 from .events import Occurrence
-from .failure import Fault
 from .progress import Progress
 from .records.record import COMPLETE, Record
 from .run import known_until, make_record

@@ -12,8 +12,8 @@ import warnings
 import numpy as np
 
 from ..errors import KinetreeError, KinetreeWarning, UnknownNameError
+from ..run.failure import Fault
 from .equation import Array, Equation, State
-from .failure import Fault
 from .integrators.adaptive import projection
 from .integrators.fixed import ManySteps
 from .progress import Progress
