@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError, OutputError
+from ..version import VERSION
 from .study import Drawing, Fact, Outcome, Result, Table
 from .style import RC
 
@@ -72,12 +73,10 @@ def _terminal_verdict(fact: Fact) -> str:
 
 def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
     """Everything but the numbers themselves."""
-    from .. import __version__
-
     study = result.study
     return {
         "kind": MARK,
-        "version": __version__,
+        "version": VERSION,
         "name": study.name,
         "title": study.title,
         "source": study.source,
