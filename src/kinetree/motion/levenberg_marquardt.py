@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algorithms import jacobian, kinematics
-from ..engine import machine
-from ..engine.kernel import Traced
-from ..engine.repeated import RepeatedKernel, Stages, trace_stages
+from ..engine.kernels.kernel import Traced
+from ..engine.kernels.step_kernel import RepeatedKernel, Stages, trace_stages
+from ..engine.llvm import host
 from ..errors import CompileError
 from ..model.limits import bounded_by_followers
 from ..model.tree import Model
@@ -356,7 +356,7 @@ class Stepper:
         def run(state: Array, parameters: Array, n: int, threads: int) -> Array:
             try:
                 return kernel(unused, unused, np.array([float(n)]), state, parameters, threads=threads)
-            except machine.CompilationError as problem:
+            except host.CompilationError as problem:
                 raise CompileError(str(problem)) from None
 
         return run
@@ -370,7 +370,7 @@ class Stepper:
 
 
 def _kernel(name: str, stages: Stages, cpu: str) -> RepeatedKernel:
-    def make(key: str, target: machine.Machine) -> RepeatedKernel:
+    def make(key: str, target: host.Machine) -> RepeatedKernel:
         names = ("t", "h", "n", "state", "goals")
         return RepeatedKernel(
             name, _never, stages.lengths, (stages.n_state,), key, names, target=target, stages=lambda: stages

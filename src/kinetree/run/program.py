@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ..engine import cache, machine
-from ..engine.kernel import Kernel, Traced, trace
-from ..engine.making import MAKING
+from ..engine import cache
+from ..engine.kernels.kernel import Kernel, Traced, trace
+from ..engine.llvm import host
+from ..engine.once import MAKING
 from ..errors import CompileError
 from ..robot.robot import Robot
 from ..spatial.arrays import pack, split
@@ -46,18 +47,18 @@ def kernel_of(name: str, traced: Traced, argument_names: tuple[str, ...], cpu: s
     graph = traced.graph
     content = repr((graph.kinds, graph.args, graph.values, traced.outputs))
 
-    def make(key: str, target: machine.Machine) -> Kernel:
+    def make(key: str, target: host.Machine) -> Kernel:
         return Kernel(name, lambda: traced, traced.lengths, traced.shape, key, argument_names, target=target)
 
     return once(content, cpu, make)
 
 
-def once(content: str, cpu: str, make: Callable[[str, machine.Machine], Any]) -> Any:
+def once(content: str, cpu: str, make: Callable[[str, host.Machine], Any]) -> Any:
     """A kernel with this content: one made before, or a new one.
 
     ``make`` gets the key that it is kept on disk under, and what it is made for.
     """
-    key, target = cache.digest(_fingerprint(), content), machine.target(cpu)
+    key, target = cache.digest(_fingerprint(), content), host.target(cpu)
     with MAKING:  # another thread may be about to drop this very kernel, or to make the same one
         made = _MADE.get((key, target.key))
         if made is None:
@@ -123,7 +124,7 @@ class Program:
                     fast = self._local.fast = _OneState(self.kernel)
                 return fast(arrays)
             return self.kernel(*arrays, threads=threads)
-        except machine.CompilationError as problem:
+        except host.CompilationError as problem:
             raise CompileError(str(problem)) from None
 
     def _as_written(self, vectors: Mapping[str, Array]) -> Array:

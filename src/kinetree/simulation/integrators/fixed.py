@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import constrained
-from ...engine import machine
-from ...engine.kernel import Traced
-from ...engine.repeated import RepeatedKernel, Stages, trace_stages
+from ...engine.kernels.kernel import Traced
+from ...engine.kernels.step_kernel import RepeatedKernel, Stages, trace_stages
+from ...engine.llvm import host
 from ...errors import CompileError
 from ...robot.mechanism import LEAST_QUALITY, Mechanism
 from ...run.program import has_machine_code, once
@@ -100,7 +100,7 @@ class Steps:
             parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (*state, *watched)]
             try:
                 out = kernel(*numbers, np.concatenate(parts, axis=-1), *parameters, threads=self.equation.threads)
-            except machine.CompilationError as problem:
+            except host.CompilationError as problem:
                 raise CompileError(str(problem)) from None
             if self.equation.rows and np.any(out[..., -1] < LEAST_QUALITY):
                 return self._by_rank(integrator)(t, state, h, n)
@@ -131,7 +131,7 @@ class Steps:
             stages = self._stages(FIXED[integrator])
         name, names = f"{integrator} steps of {self.equation.robot.name!r}", ("t", "h", "n", "state", "parameters")
 
-        def make(key: str, target: machine.Machine) -> RepeatedKernel:
+        def make(key: str, target: host.Machine) -> RepeatedKernel:
             return RepeatedKernel(
                 name, _never, stages.lengths, (stages.n_state,), key, names, target=target, stages=lambda: stages
             )  # fmt: skip

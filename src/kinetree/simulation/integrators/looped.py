@@ -10,8 +10,8 @@ import numpy as np
 
 from ...algorithms import newton_euler
 from ...algorithms.joint_momenta import momenta
-from ...engine import machine
-from ...engine.kernel import RolledKernel, trace
+from ...engine.kernels.kernel import RolledKernel, trace
+from ...engine.llvm import host
 from ...errors import CompileError
 from ...model.tree import Model
 from ...run.large_trees.schedule import roll
@@ -73,7 +73,7 @@ class Looped:
     def _run(self, kernel: RolledKernel, *arrays: Array) -> Array:
         try:
             return kernel(*arrays, threads=self.threads)
-        except machine.CompilationError as problem:
+        except host.CompilationError as problem:
             raise CompileError(str(problem)) from None
 
     # ------------------------------------------------------------------ kernels, made when first asked for
@@ -102,7 +102,7 @@ class Looped:
         lengths = tuple(sizes[layout] for layout in layouts)
         return RolledKernel(
             f"{name} of {tree.name!r}", lambda: trace(lambda *v: function(tree, *v), lengths, flatten), lengths, shape,
-            None, layouts, target=machine.target(self.cpu), schedule=lambda: roll(function, tree, layouts, {}),
+            None, layouts, target=host.target(self.cpu), schedule=lambda: roll(function, tree, layouts, {}),
         )  # fmt: skip
 
 
