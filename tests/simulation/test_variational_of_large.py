@@ -12,9 +12,9 @@ from kinetree.contact import stops
 from kinetree.contact.ground import HuntCrossley
 from kinetree.control import laws
 from kinetree.motion import trajectories
+from kinetree.simulation.equation import unrolls
 from kinetree.simulation.integrators.looped import Looped
 from kinetree.simulation.integrators.vectorised import ByKind
-from kinetree.simulation.equation import unrolls
 from kinetree.spatial.arrays import split
 
 QUIET = {"progress": False, "integrator": "variational"}

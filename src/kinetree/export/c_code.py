@@ -34,6 +34,7 @@ from ..run.compiler import Compiler
 from ..run.wrenches import each_body
 from ..spatial import Force
 from ..spatial.arrays import pack, split
+from ..version import VERSION
 from .result_names import SUMMARIES, Entry, entries, parts
 
 if TYPE_CHECKING:
@@ -442,9 +443,8 @@ def _fresh(name: str, taken: set[str]) -> str:
 
 
 def _banner(robot: Robot) -> str:
-    from .. import __version__
 
-    return f"{c.comment(robot.name)}, written by kinetree {__version__}."
+    return f"{c.comment(robot.name)}, written by kinetree {VERSION}."
 
 
 def _source(robot: Robot, dialect: c.Dialect, exports: Sequence[_Export], reentrant: bool) -> str:

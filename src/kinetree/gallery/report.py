@@ -16,6 +16,7 @@ import numpy as np
 
 from ..errors import OptionError, OutputError
 from ..io.whole_files import folder_beside
+from ..version import VERSION
 from .study import Drawing, Fact, Outcome, Result, Table
 from .style import RC
 
@@ -71,12 +72,10 @@ def _terminal_verdict(fact: Fact) -> str:
 
 def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
     """Everything but the numbers themselves."""
-    from .. import __version__
-
     study = result.study
     return {
         "kind": MARK,
-        "version": __version__,
+        "version": VERSION,
         "name": study.name,
         "title": study.title,
         "source": study.source,

@@ -23,7 +23,7 @@ from kinetree.gallery import Fact, Outcome, Study
 from kinetree.gallery.report import _legend
 from kinetree.gallery.user_study import read, starter
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 HOLDS = Fact("holds", 1.0, 1.0)
 FAILS = Fact("fails", 1.0, 2.0)
 KNOWN = Fact("misprint", 1.0, 2.0, reason="the source is wrong")
