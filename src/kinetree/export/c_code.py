@@ -518,7 +518,7 @@ def _layout(robot: Robot) -> list[str]:
             m = joint.mimic
             lines.append(f"     {name}: {m.ratio!r} times {c.comment(m.leader)} plus {m.offset!r}, without entries")
             continue
-        units = ", ".join(joint.kind.units())
+        units = ", ".join(joint.kind.q_units)
         lines.append(
             f"     q[{_span(joint.q_slice)}] ({units}), v[{_span(joint.v_slice)}]: {name}, {joint.kind.name}, "
             f"carries {c.comment(body)}"

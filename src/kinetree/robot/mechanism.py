@@ -155,11 +155,15 @@ class Mechanism(Robot):
         """The joints that close loops."""
         return [loop.name for loop in self.model.loops]
 
-    @cached_property
+    @property
     def constraint_names(self) -> tuple[str, ...]:
         """One name per constraint: the loop joint and the direction it holds."""
-        somewhere = Transform((), Vec3(1.0, 0.0, 0.0))  # where no joint is turned over and no rod is a point
-        return tuple(f"{loop.name}: {c.label}" for loop in self.model.loops for c in loop.kind.constraints(somewhere))
+        return self.model.constraint_names
+
+    @property
+    def constraint_units(self) -> tuple[str, ...]:
+        """Unit of each constraint's gap: ``"m"`` where a force keeps it, ``"rad"`` where a moment does."""
+        return self.model.constraint_units
 
     @property
     def n_constraints(self) -> int:
@@ -388,10 +392,9 @@ class Mechanism(Robot):
         # half a turn off counts as infinitely far, and gaps beside it may not be numbers
         off = np.where(np.isnan(gaps), 0.0, np.abs(gaps))
         worst = int(off.argmax())
-        name = self.constraint_names[worst]
-        if "moment" in name:
-            return name, float(2.0 * np.arctan(0.5 * off[worst])), "rad"
-        return name, float(off[worst]), "m"
+        name, unit = self.constraint_names[worst], self.constraint_units[worst]
+        # gaps of directions are twice the tangent of half the angle
+        return name, float(2.0 * np.arctan(0.5 * off[worst]) if unit == "rad" else off[worst]), unit
 
     def project(self, q: ArrayLike, v: ArrayLike | None = None, fixed: Sequence[str] | None = None) -> Any:
         """The nearest closed configuration; with ``v``, also the nearest velocity the loops allow (in energy).

@@ -64,7 +64,7 @@ class Plan:
         self.model = model
         self.actuated = _flags(actuated, model.nv)
         sample = _thinned(as_array(K, (model.n_constraints, model.nv), "K"))
-        self._names = [j.name + label for j in model.joints if not j.mimic for label in j.kind.v_labels]
+        self._names = model.v_names
         self._cuts = find_cuts(model, sample)
         self._effective = [effective(cut, sample).matrix for cut in self._cuts]
         parts, outside = subsystems(model)
