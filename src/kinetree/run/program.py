@@ -20,11 +20,12 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..engine import cache, machine
+from ..engine import cache
 from ..engine.graph import Graph, Node, inputs
-from ..engine.kernel import Kernel, RolledKernel, Traced, trace
-from ..engine.making import MAKING
-from ..engine.repeated import RepeatedKernel, trace_stages
+from ..engine.kernels.kernel import Kernel, RolledKernel, Traced, trace
+from ..engine.kernels.step_kernel import RepeatedKernel, trace_stages
+from ..engine.llvm import host
+from ..engine.once import MAKING
 from ..errors import CompileError
 from ..model.tree import Model
 from ..spatial import Scalar
@@ -92,12 +93,12 @@ def count_operations(law: Callable[..., Any], lengths: Sequence[int]) -> int:
     return len(graph)
 
 
-def _once(content: str, cpu: str, make: Callable[[str, machine.Machine], Any]) -> Any:
+def _once(content: str, cpu: str, make: Callable[[str, host.Machine], Any]) -> Any:
     """Return the kernel with this content: one made before, or a new one.
 
     ``make`` gets the key that it is kept on disk under, and what it is made for.
     """
-    key, target = cache.digest(_fingerprint(), content), machine.target(cpu)
+    key, target = cache.digest(_fingerprint(), content), host.target(cpu)
     with MAKING:  # another thread may be about to drop this very kernel, or to make the same one
         made = _MADE.get((key, target.key))
         if made is None:
@@ -110,7 +111,7 @@ def _once(content: str, cpu: str, make: Callable[[str, machine.Machine], Any]) -
 def _run(kernel: Kernel, *arrays: Array, threads: int) -> Array:
     try:
         return kernel(*arrays, threads=threads)
-    except machine.CompilationError as problem:
+    except host.CompilationError as problem:
         raise CompileError(str(problem)) from None
 
 
@@ -158,7 +159,7 @@ class Program:
     def _make(self, traced: Traced, names: tuple[str, ...], cpu: str) -> Kernel:
         graph = traced.graph
 
-        def make(key: str, target: machine.Machine) -> Kernel:
+        def make(key: str, target: host.Machine) -> Kernel:
             return Kernel(self.name, lambda: traced, traced.lengths, traced.shape, key, names, target=target)
 
         kernel: Kernel = _once(repr((graph.kinds, graph.args, graph.values, traced.outputs)), cpu, make)
@@ -178,7 +179,7 @@ class Program:
         if fast is None:
             try:
                 fast = self._local.fast = _OneState(self.kernel)
-            except machine.CompilationError as problem:
+            except host.CompilationError as problem:
                 raise CompileError(str(problem)) from None
         return fast(arrays)
 
@@ -217,7 +218,7 @@ class Sizes(NamedTuple):
 
 
 class StepProgram:
-    """Many steps of a law in machine code; see :mod:`kinetree.engine.repeated`.
+    """Many steps of a law in machine code; see :mod:`kinetree.engine.kernels.step_kernel`.
 
     Parameters
     ----------
@@ -239,7 +240,7 @@ class StepProgram:
         stages = trace_stages(advance, rate, *sizes)
         names = ("t", "h", "n", "state", "parameters")
 
-        def make(key: str, target: machine.Machine) -> RepeatedKernel:
+        def make(key: str, target: host.Machine) -> RepeatedKernel:
             return RepeatedKernel(
                 name, _of_no_graph, stages.lengths, (stages.n_state,), key, names, target=target, stages=lambda: stages
             )  # fmt: skip
@@ -286,7 +287,7 @@ class TreeProgram:
         lengths = tuple(sizes[layout] for layout in layouts)
         self.kernel = RolledKernel(
             f"{name} of {tree.name!r}", lambda: trace(lambda *v: function(tree, *v), lengths, flatten), lengths, shape,
-            None, layouts, target=machine.target(cpu), schedule=lambda: roll(function, tree, layouts, {}),
+            None, layouts, target=host.target(cpu), schedule=lambda: roll(function, tree, layouts, {}),
         )  # fmt: skip
 
     def __call__(self, *arrays: Array) -> Array:
