@@ -33,9 +33,8 @@ from ..spatial import Motion, Scalar, Vec3
 from ..spatial.arrays import as_array
 from ..spatial.dual import Dual
 from .complementarity import METHODS, NoSolutionError
-from .friction_pyramid import polygon_reach
+from .friction import direction_of_sliding, polygon_reach
 from .problem import ContactProblem, named
-from .slow_sliding import direction_of_sliding
 from .surfaces import Ball, Grid, HeightField, Plane, Spot, Triple, touch
 
 __all__ = [

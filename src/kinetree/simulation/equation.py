@@ -160,7 +160,7 @@ class Equation:
         try:
             if self.by_robot:
                 return self._rates_by_robot(t, q, v, z)
-            out = self._rate(self._named(t, q, v, z), self.threads)
+            out = self._rate(self.named(t, q, v, z), self.threads)
         except Fault as fault:
             fault.time = t if np.isnan(fault.time) else fault.time
             raise
@@ -174,7 +174,7 @@ class Equation:
 
     def _rates_by_robot(self, t: float, q: Array, v: Array, z: Array) -> State:
         unit = self.robot.normalize(q)
-        tau, loads, z_rate = self.forces(self._named(t, unit, v, z))
+        tau, loads, z_rate = self.forces(self.named(t, unit, v, z))
         a = self._accelerate(unit, v, tau, loads)
         moving = self.robot.configuration_rate(unit, v) * _lengths(self.robot, q)
         return moving, a, z_rate
@@ -187,7 +187,8 @@ class Equation:
         loads = found[..., nv : nv + 6 * nb].reshape(*found.shape[:-1], nb, 6)
         return found[..., :nv], loads, found[..., nv + 6 * nb :]
 
-    def _named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
+    def named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
+        """Return the vectors of a state by the names that laws take them by."""
         return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers, **self.asked(t, q, v)}
 
     def asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,8 +63,23 @@ def known_until(span: tuple[float, float], begin: float, end: float) -> tuple[fl
     return stop, Fault(message, stop)
 
 
+@contextmanager
+def warning_once() -> Iterator[None]:
+    """Warn of singular configurations once in a run, not at every step near one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("once", SingularityWarning)
+        yield
+
+
+def interrupted(reached: float) -> str:
+    """Warn that a run was stopped from the keyboard; return the status of its record."""
+    message = f"interrupted: the record ends at t = {reached:g} s"
+    warnings.warn(message, KinetreeWarning, stacklevel=callers_level())
+    return "interrupted"
+
+
 class Run:
-    """One simulation under way."""
+    """One simulation of a tree or a mechanism under way, with compliant ground or none."""
 
     def __init__(
         self, equation: Equation, integrator: str, begin: float, end: float, numbers: Numbers,
@@ -95,13 +112,10 @@ class Run:
     def _through(self, state: State, reach: float, ending: Fault | None, progress: bool) -> str:
         """Run; how it ended."""
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("once", SingularityWarning)
+            with warning_once():
                 stopped = self._go(state, reach, progress)
         except KeyboardInterrupt:
-            told = f"interrupted: the record ends at t = {self._reached:g} s"
-            warnings.warn(told, KinetreeWarning, stacklevel=callers_level())
-            return "interrupted"
+            return interrupted(self._reached)
         if stopped is not None:
             return f"stopped by {stopped}"
         if ending is not None:

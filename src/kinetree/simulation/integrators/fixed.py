@@ -295,7 +295,7 @@ class Steps:
 
             def acts(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Pushed:
                 asked = kinds.join_q(q, batch), kinds.join_v(v, batch), pack([x[..., 0] for x in z], batch)
-                tau, loads, z_rate = self.equation.forces(self.equation._named(t, *asked))
+                tau, loads, z_rate = self.equation.forces(self.equation.named(t, *asked))
                 return Pushed(kinds.split_v(tau), loads, _columns(z_rate))
 
             def ask(*question: Any) -> Guess:
