@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import FileFormatError, MissingFileError, OptionError, UnsupportedError
 from ...io.whole_files import beside
-from ...robot.robot import Robot
 from ..events import Occurrence
 from .energy import NAMES, Energies
-from .record import FIELDS, Record
-from .whose import require_joints_of
+
+if TYPE_CHECKING:
+    from .record import Record
 
 Array = np.ndarray
+
+FIELDS = ("q", "v", "a", "tau", "friction", "contact_forces", "constraint_forces", "z")
+"""Arrays of a record beside time and energies."""
 
 FORMATS = (".npz", ".csv", ".parquet")
 VERSION = 1
@@ -25,7 +29,7 @@ _MARK = "# kinetree record "
 
 
 def save(record: Record, path: Path) -> None:
-    """Write beside, then rename."""
+    """Write a record, wholly or not at all."""
     if path.suffix not in FORMATS:
         raise OptionError(f"records are saved as {', '.join(FORMATS)}, not {path.suffix or 'without ending'!r}: {path}")
     if path.suffix != ".npz" and record.batch:
@@ -38,19 +42,15 @@ def save(record: Record, path: Path) -> None:
         place.write_bytes(content)
 
 
-def load(path: Path, robot: Robot | None) -> Record:
-    """Read what :func:`save` wrote."""
+def load(path: Path, make: Callable[[Mapping[str, Any]], Record]) -> Record:
+    """Read what :func:`save` wrote; ``make`` gets the fields of a record by name, and what it refuses is no record."""
     if path.suffix not in FORMATS:
         raise OptionError(f"records are {', '.join(FORMATS)} files, not {path.suffix or 'without ending'!r}: {path}")
     if not path.is_file():
         raise MissingFileError(f"there is no record {path}")
     try:
         read = {".npz": _from_npz, ".csv": _from_csv, ".parquet": _from_parquet}[path.suffix]
-        about, arrays = read(path)
-        record = _assemble(about, arrays, robot)
-        if robot is not None:
-            require_joints_of(robot, record)
-        return record
+        return make(_fields(*read(path)))
     except (OptionError, FileFormatError):
         raise
     except Exception as problem:
@@ -74,7 +74,7 @@ def _energies(record: Record) -> dict[str, Array]:
     return {f"energy:{name}": x for name, x in record.energy.as_dict().items()}
 
 
-def _assemble(text: str, arrays: dict[str, Array], robot: Robot | None) -> Record:
+def _fields(text: str, arrays: dict[str, Array]) -> dict[str, Any]:
     about = json.loads(text)
     if about["version"] != VERSION:
         raise ValueError(f"version {about['version']} is not known")
@@ -82,10 +82,8 @@ def _assemble(text: str, arrays: dict[str, Array], robot: Robot | None) -> Recor
         Occurrence(e["time"], e["name"], e["index"], np.array(e["q"]), np.array(e["v"])) for e in about["events"]
     )
     energy = Energies(**{name: arrays[f"energy:{name}"] for name in NAMES})
-    parts = {name: arrays[name] for name in FIELDS}
-    return Record(
-        arrays["time"], **parts, energy=energy, events=events, robot=robot, status=about["status"], info=about["info"]
-    )
+    found = {"energy": energy, "events": events, "status": about["status"], "info": about["info"]}
+    return {name: arrays[name] for name in ("time", *FIELDS)} | found
 
 
 # ------------------------------------------------------------------ npz
