@@ -15,7 +15,7 @@ from ..errors import KinetreeError
 from ..model.tree import Model
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
-from ..run.program import Program, can_compile, has_machine_code, unrolls
+from ..run.program import LawProgram, can_compile, has_machine_code, unrolls
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import split
 from .system import WORKS, Acting, Scalars, System
@@ -112,7 +112,9 @@ class Equation:
             first += value.shape[-1]
         return self.system.with_parameters(named)
 
-    def program(self, name: str, law: Callable[..., list[Any]], beside_loops: bool = False, **lengths: int) -> Program:
+    def program(
+        self, name: str, law: Callable[..., list[Any]], beside_loops: bool = False, **lengths: int
+    ) -> LawProgram:
         """A law of the usual vectors (t, q, v, z, p, tau) and of further ones, on arrays.
 
         Large trees move in loops of machine code; a law ``beside_loops`` leaves that motion aside and can be
@@ -123,13 +125,13 @@ class Equation:
         given = {"tau": tree.nv} if self.function is not None else {"tau": 0}
         title, sizes = f"{name} of {self.robot.name!r}", usual | given | lengths
         if self.large and beside_loops:
-            return Program(title, law, sizes, has_machine_code(self.robot), LONGEST_AROUND_LOOPS, self.robot.cpu)
-        return Program(title, law, sizes, self.compiled, cpu=self.robot.cpu)
+            return LawProgram(title, law, sizes, has_machine_code(self.robot), LONGEST_AROUND_LOOPS, self.robot.cpu)
+        return LawProgram(title, law, sizes, self.compiled, cpu=self.robot.cpu)
 
     # ------------------------------------------------------------------ rates
 
     @cached_property
-    def _rate(self) -> Program:
+    def _rate(self) -> LawProgram:
         """q, v, z to their rates; quaternions may be of any length, which the rate is proportional to."""
 
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
@@ -142,7 +144,7 @@ class Equation:
         return self.program("rates", law)
 
     @cached_property
-    def _forces(self) -> Program:
+    def _forces(self) -> LawProgram:
         """For robots whose accelerations are found by their own method: what acts on them."""
 
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
@@ -282,7 +284,7 @@ class Equation:
     # ------------------------------------------------------------------ for the record
 
     @cached_property
-    def _observe(self) -> Program:
+    def _observe(self) -> LawProgram:
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
             system = self.with_numbers(p)
             acting: Acting = system.acting(t[0], q, v, z, tau or None)
