@@ -12,9 +12,9 @@ from collections.abc import Callable
 from ..algorithms import constrained, kinematics
 from ..robot.mechanism import LEAST_QUALITY
 from ..spatial import Scalar
-from .equation import Array, Equation, State, unit_quaternions
+from .equation import Array, Equation, unit_quaternions
 from .projection import MOST_ROWS
-from .system import Scalars
+from .system import Scalars, State
 
 Rates = Callable[[float, Array, Array, Array], State]
 """(t, q, v, z) to the rates of q, v and z."""

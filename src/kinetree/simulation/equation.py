@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,13 +18,10 @@ from ..run.failure import Fault, blaming
 from ..run.program import LawProgram, can_compile, has_machine_code, unrolls
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import split
-from .system import WORKS, Acting, Scalars, System
-
-if TYPE_CHECKING:
-    from .integrators.fixed import Steps
+from .integrators.fixed import Steps
+from .system import WORKS, Acting, DynamicSystem, Scalars, State
 
 Array = np.ndarray
-State = tuple[Array, Array, Array]
 
 NOTHING = np.zeros(0)
 
@@ -72,14 +69,14 @@ class Equation:
 
     Parameters
     ----------
-    system : System
+    system : DynamicSystem
     function : callable, optional
         A controller ``f(t, q, v) -> tau`` in plain Python, asked outside of the machine code.
     threads : int
         For batches.
     """
 
-    def __init__(self, system: System, function: Callable[..., Any] | None = None, threads: int = 1) -> None:
+    def __init__(self, system: DynamicSystem, function: Callable[..., Any] | None = None, threads: int = 1) -> None:
         self.system, self.function, self.threads = system, function, threads
         self.robot, self.tree = system.robot, system.tree
         self.compiled = can_compile(self.robot)
@@ -103,7 +100,7 @@ class Equation:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in values))
         return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in values], axis=-1)
 
-    def with_numbers(self, p: Scalars) -> System:
+    def with_numbers(self, p: Scalars) -> DynamicSystem:
         """The system with parameters of any scalar put in."""
         named: dict[str, Scalars] = {}
         first = 0
@@ -258,8 +255,6 @@ class Equation:
     @cached_property
     def steps(self) -> Steps:
         """Steps of fixed length."""
-        from .integrators.fixed import Steps
-
         return Steps(self)
 
     @property

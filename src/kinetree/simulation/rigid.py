@@ -39,7 +39,7 @@ from .events import Occurrence
 from .records.record import COMPLETE, Record
 from .rigid_phase import DRIFT, RigidPhase
 from .run import interrupted, known_until, make_record, warning_once
-from .system import System
+from .system import DynamicSystem
 
 Array = np.ndarray
 
@@ -116,7 +116,7 @@ def simulate_rigid(
     law, function = law_and_function(controller)
     elements = force_elements(ground)
     q, v = initial_state(robot, q0, v0)
-    system = System(robot, law, elements, friction, friction_speed, True)
+    system = DynamicSystem(robot, law, elements, friction, friction_speed, True)
     if common_batch(system, q, v):
         raise OptionError("rigid contact is simulated one robot at a time; batches need compliant ground")
     reach, ending = known_until(getattr(controller, "span", (-np.inf, np.inf)), begin, end)

@@ -19,14 +19,16 @@ from ..errors import (
     callers_level,
 )
 from ..io.progress import TimeBar
+from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
 from .arguments import initial_state
-from .equation import Array, Equation, Observed, State
+from .equation import Array, Equation, Observed
 from .events import Event, Occurrence, crosses, locate
 from .integrators.adaptive import FixedStepper, ScipyStepper, Stepper, is_motion
 from .integrators.methods import ADAPTIVE
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
+from .system import State
 
 SAME_INSTANT = 1e-9
 """Part of a step within which an event that was found is not found again."""
@@ -326,7 +328,7 @@ def make_record(
         "robot": robot.name, "integrator": integrator, "q_names": robot.q_names, "v_names": robot.v_names,
         "q_units": robot.q_units, "v_units": robot.v_units,
         "contact_spots": info.get("contact_spots", []) + _contact_spots(equation.system.elements),
-        "constraint_names": list(getattr(robot, "constraint_names", ())),
+        "constraint_names": list(robot.constraint_names) if isinstance(robot, Mechanism) else [],
     }  # fmt: skip
     energy = Energies(seen.kinetic, seen.potential, *works)
     return Record(
@@ -360,7 +362,7 @@ def _forgiven(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Obs
         halves = (_forgiven(equation, *(x[k] for x in (t, q, v, z))) for k in (slice(middle), slice(middle, None)))
         return Observed(*(np.concatenate(both) for both in zip(*halves, strict=True)))
     n_contact = 3 * len(_contact_spots(equation.system.elements))
-    n_constraint = getattr(equation.robot, "n_constraints", 0)
+    n_constraint = equation.robot.n_constraints if isinstance(equation.robot, Mechanism) else 0
     vector, (contact, constraint) = v * np.nan, (np.full((*v.shape[:-1], n), np.nan) for n in (n_contact, n_constraint))
     number = np.full(v.shape[:-1], np.nan)
     return Observed(vector, vector, vector, contact, constraint, number, number)

@@ -12,11 +12,12 @@ import numpy as np
 from ..errors import KinetreeError, UnknownNameError
 from ..io.progress import TimeBar
 from ..run.failure import Fault
-from .equation import Array, Equation, State
+from .equation import Array, Equation
 from .integrators.adaptive import projection
 from .integrators.fixed import ManySteps
 from .records.record import COMPLETE
 from .run import interrupted
+from .system import State
 
 STEPS_PER_CALL = 2_000_000
 """Steps of all simulations together between two looks at the keyboard and the progress bar."""

@@ -16,8 +16,9 @@ import numpy as np
 from ...errors import ClosureError, OptionError, UnsupportedError
 from ...run.failure import Fault
 from ..closed_rates import rates_of
-from ..equation import Array, Equation, State
+from ..equation import Array, Equation
 from ..projection import nearest_state, projector
+from ..system import State
 from .change_points import TELLING, Path, Way, agree, times_before, ways_over
 from .fixed import NoConvergence
 
