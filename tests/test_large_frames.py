@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import KINDS, random_state, random_tree
-from kinetree.engine.kernels.kernel import RolledKernel
+from kinetree.engine.kernels.loop_kernel import RolledKernel
 from kinetree.run import compiler
 from test_large_matrices import pinocchio_model
 from test_rolled import chain

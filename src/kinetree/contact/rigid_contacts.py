@@ -23,7 +23,8 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.jacobian import frame_columns
 from ..algorithms.kinematics import configuration_rate, poses, twists
-from ..engine.kernels.kernel import Kernel, trace
+from ..engine.kernels.kernel import Kernel
+from ..engine.trace import trace
 from ..errors import ModelError, OptionError, ShapeError, StateError, UnknownNameError
 from ..model.tree import BASE, Model
 from ..robot.mechanism import Mechanism

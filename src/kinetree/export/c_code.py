@@ -19,7 +19,7 @@ from ..engine import c_source
 from ..engine.count import Count, count
 from ..engine.fuse import fuse
 from ..engine.interpret import evaluate
-from ..engine.kernels.kernel import Traced
+from ..engine.trace import Traced
 from ..errors import (
     KinetreeWarning,
     ModelError,

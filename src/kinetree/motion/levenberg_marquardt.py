@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algorithms import jacobian, kinematics
-from ..engine.kernels.kernel import Traced
-from ..engine.kernels.step_kernel import RepeatedKernel, Stages, trace_stages
+from ..engine.kernels.step_kernel import Stages, StepKernel, trace_stages
 from ..engine.llvm import host
+from ..engine.trace import Traced
 from ..errors import CompileError
 from ..model.limits import bounded_by_followers
 from ..model.tree import Model
@@ -369,14 +369,14 @@ class Stepper:
             return pack(scalars, (len(state),))
 
 
-def _kernel(name: str, stages: Stages, cpu: str) -> RepeatedKernel:
-    def make(key: str, target: host.Machine) -> RepeatedKernel:
+def _kernel(name: str, stages: Stages, cpu: str) -> StepKernel:
+    def make(key: str, target: host.Machine) -> StepKernel:
         names = ("t", "h", "n", "state", "goals")
-        return RepeatedKernel(
+        return StepKernel(
             name, _never, stages.lengths, (stages.n_state,), key, names, target=target, stages=lambda: stages
         )  # fmt: skip
 
-    kernel: RepeatedKernel = once("repeated" + stages.content(), cpu, make)
+    kernel: StepKernel = once("repeated" + stages.content(), cpu, make)
     return kernel
 
 

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from ..engine import cache
-from ..engine.kernels.kernel import Kernel, Traced, trace
+from ..engine.kernels.kernel import Kernel
 from ..engine.llvm import host
 from ..engine.once import MAKING
+from ..engine.trace import Traced, trace
 from ..errors import CompileError
 from ..robot.robot import Robot
 from ..spatial.arrays import pack, split

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import constrained
-from ...engine.kernels.kernel import Traced
-from ...engine.kernels.step_kernel import RepeatedKernel, Stages, trace_stages
+from ...engine.kernels.step_kernel import Stages, StepKernel, trace_stages
 from ...engine.llvm import host
+from ...engine.trace import Traced
 from ...errors import CompileError
 from ...robot.mechanism import LEAST_QUALITY, Mechanism
 from ...run.program import has_machine_code, once
@@ -82,7 +82,7 @@ class Steps:
 
     def __init__(self, equation: Equation) -> None:
         self.equation = equation
-        self._kernels: dict[str, RepeatedKernel] = {}
+        self._kernels: dict[str, StepKernel] = {}
         self._steps: dict[str, OneStep] = {}
 
     def many(self, integrator: str) -> ManySteps:
@@ -122,7 +122,7 @@ class Steps:
 
         return advance
 
-    def _step_kernel(self, integrator: str) -> RepeatedKernel:
+    def _step_kernel(self, integrator: str) -> StepKernel:
         if integrator == VARIATIONAL:
             stages = self._variational_stages()
         elif self.equation.rows:
@@ -131,12 +131,12 @@ class Steps:
             stages = self._stages(FIXED[integrator])
         name, names = f"{integrator} steps of {self.equation.robot.name!r}", ("t", "h", "n", "state", "parameters")
 
-        def make(key: str, target: host.Machine) -> RepeatedKernel:
-            return RepeatedKernel(
+        def make(key: str, target: host.Machine) -> StepKernel:
+            return StepKernel(
                 name, _never, stages.lengths, (stages.n_state,), key, names, target=target, stages=lambda: stages
             )  # fmt: skip
 
-        kernel: RepeatedKernel = once("repeated" + stages.content(), self.equation.robot.cpu, make)
+        kernel: StepKernel = once("repeated" + stages.content(), self.equation.robot.cpu, make)
         return kernel
 
     def _stages(self, formula: Step) -> Stages:

@@ -10,8 +10,9 @@ import numpy as np
 
 from ...algorithms import newton_euler
 from ...algorithms.joint_momenta import momenta
-from ...engine.kernels.kernel import RolledKernel, trace
+from ...engine.kernels.loop_kernel import RolledKernel
 from ...engine.llvm import host
+from ...engine.trace import trace
 from ...errors import CompileError
 from ...model.tree import Model
 from ...run.large_trees.schedule import roll
