@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import os
 import warnings
@@ -30,10 +29,12 @@ from ..errors import (
     UnsupportedError,
     callers_level,
 )
+from ..io.whole_files import all_beside
 from ..run.compiler import Compiler
 from ..run.wrenches import each_body
 from ..spatial import Force
 from ..spatial.arrays import pack, split
+from ..version import VERSION
 from .result_names import SUMMARIES, Entry, entries, parts
 
 if TYPE_CHECKING:
@@ -442,9 +443,7 @@ def _fresh(name: str, taken: set[str]) -> str:
 
 
 def _banner(robot: Robot) -> str:
-    from .. import __version__
-
-    return f"{c_source.comment(robot.name)}, written by kinetree {__version__}."
+    return f"{c_source.comment(robot.name)}, written by kinetree {VERSION}."
 
 
 def _source(robot: Robot, dialect: c_source.Dialect, exports: Sequence[_Export], reentrant: bool) -> str:
@@ -520,7 +519,7 @@ def _layout(robot: Robot) -> list[str]:
                 f"     {name}: {m.ratio!r} times {c_source.comment(m.leader)} plus {m.offset!r}, without entries"
             )
             continue
-        units = ", ".join(joint.kind.units())
+        units = ", ".join(joint.kind.q_units)
         lines.append(
             f"     q[{_span(joint.q_slice)}] ({units}), v[{_span(joint.v_slice)}]: {name}, {joint.kind.name}, "
             f"carries {c_source.comment(body)}"
@@ -650,19 +649,14 @@ def _table(declaration: str, rows: Sequence[str]) -> list[str]:
 
 
 def _write_all(folder: Path, texts: Mapping[str, str]) -> None:
-    """Write all files beside their places first, then move them there, so that nobody sees half of one."""
-    waiting = {folder / f".{name}.{os.getpid()}.part": folder / name for name in texts}
+    """Write all files, or none of them."""
+    refusal = f"cannot write C into {str(folder)!r}"
     if folder.exists() and not folder.is_dir():
-        raise OutputError(f"cannot write C into {str(folder)!r}: that is a file; name a folder")
+        raise OutputError(f"{refusal}: that is a file; name a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for beside, text in zip(waiting, texts.values(), strict=True):
-            beside.write_text(text, encoding="ascii", newline="\n")
-        for beside, target in waiting.items():
-            os.replace(beside, target)
     except OSError as problem:
-        raise OutputError(f"cannot write C into {str(folder)!r}: {problem.strerror or problem}") from None
-    finally:
-        for beside in waiting:
-            with contextlib.suppress(OSError):
-                beside.unlink(missing_ok=True)
+        raise OutputError(f"{refusal}: {problem.strerror or problem}") from None
+    with all_beside([folder / name for name in texts], refusal) as places:
+        for place, text in zip(places, texts.values(), strict=True):
+            place.write_text(text, encoding="ascii", newline="\n")

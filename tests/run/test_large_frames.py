@@ -5,11 +5,10 @@ import pytest
 
 import kinetree as kt
 from helpers.compare import assert_close
+from helpers.large_trees import chain, pinocchio_model
 from helpers.robots import KINDS, random_state, random_tree
 from kinetree.engine.kernels.loop_kernel import RolledKernel
 from kinetree.run import compiler
-from test_large_matrices import pinocchio_model
-from test_rolled import chain
 
 AXES = ("body", "world", "aligned")
 

@@ -5,10 +5,10 @@ import pytest
 
 import kinetree as kt
 from helpers.compare import assert_close
+from helpers.large_trees import chain, pinocchio_model, separate
 from helpers.robots import KINDS, random_state, random_tree
 from kinetree.algorithms.table import TABLES, find
 from kinetree.run import compiler
-from test_rolled import chain, separate
 
 MATRICES = (*TABLES, "forward_dynamics_derivatives")
 
@@ -111,18 +111,6 @@ def test_pinocchio_judges_a_long_chain():
         assert_close(found, judge, 1e-8)
     matrix = robot.coriolis_matrix(q, v)
     assert_close(matrix, pinocchio.computeCoriolisMatrix(model, data, q, v), 1e-12)
-
-
-def pinocchio_model(pinocchio, robot):
-    model, last = pinocchio.Model(), 0
-    joints = (pinocchio.JointModelRX, pinocchio.JointModelRY, pinocchio.JointModelRZ)
-    for i, (joint, body) in enumerate(zip(robot.model.joints, robot.model.bodies, strict=True)):
-        place = pinocchio.SE3(np.eye(3), np.array(joint.placement.position))
-        last = model.addJoint(last, joints[i % 3](), place, joint.name)
-        mass = body.mass_properties
-        inertia = pinocchio.Inertia(mass.mass, np.array(mass.com), mass.inertia_matrix)
-        model.appendBodyToJoint(last, inertia, pinocchio.SE3.Identity())
-    return model
 
 
 def test_the_coriolis_matrix_of_a_long_chain():

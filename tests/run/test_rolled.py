@@ -5,6 +5,7 @@ import pytest
 
 import kinetree as kt
 from helpers.compare import assert_close
+from helpers.large_trees import chain, separate
 from helpers.robots import KINDS, random_state, random_tree
 from kinetree.algorithms.table import PRODUCTS, find
 from kinetree.run import compiler
@@ -18,19 +19,6 @@ LOADED = ("inverse_dynamics", "forward_dynamics", "bias_force", "joint_wrenches"
 @pytest.fixture
 def always_rolled(monkeypatch):
     monkeypatch.setattr(compiler, "LARGEST_UNROLLED", 0)
-
-
-def chain(n, **options):
-    """A chain of links that differ in size, on hinges about x, y, z in turn."""
-    rng = np.random.default_rng(0)
-    builder = kt.Builder(f"chain of {n}")
-    for i in range(n):
-        size = rng.uniform(0.9, 1.1)
-        builder.body(
-            f"l{i}", f"l{i - 1}" if i else "base", kt.Revolute("xyz"[i % 3]), position=(0.1 * size, 0, 0),
-            mass_properties=kt.MassProperties.of(0.5 * size, (0.05, 0.01, 0), (0.001, 0.002, 0.002)),
-        )  # fmt: skip
-    return builder.build()
 
 
 def compare(robot, n=13):
@@ -103,18 +91,6 @@ def test_matrices_by_columns(seed, name, always_rolled):
     assert np.isnan(room[..., 1::2]).all()
     if name == "mass_matrix":
         assert not np.any(found[..., separate(robot)])
-
-
-def separate(robot):
-    """Pairs of freedoms of which none carries the other."""
-    parents = robot.model.dof_parents
-    related = np.eye(robot.nv, dtype=bool)
-    for k in range(robot.nv):
-        carrier = parents[k]
-        while carrier >= 0:
-            related[k, carrier] = related[carrier, k] = True
-            carrier = parents[carrier]
-    return ~related
 
 
 def test_matrices_of_a_long_chain():

@@ -16,12 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import ModelError, ShapeError
-from .builder import ModelBuilder
-from .joints import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES, Revolute
-from .joints.euler import is_symmetric
-from .mass import MassProperties
-from .pose import Pose
+from kinetree.errors import ModelError, ShapeError
+from kinetree.model.builder import ModelBuilder
+from kinetree.model.joints import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES, Revolute
+from kinetree.model.joints.euler import is_symmetric
+from kinetree.model.mass import MassProperties
+from kinetree.model.pose import Pose
 
 SEQUENCES = THREE_AXIS_SEQUENCES + TWO_AXIS_SEQUENCES
 """The twelve sequences of ball joints and the six of universal joints."""

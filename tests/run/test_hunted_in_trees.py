@@ -23,7 +23,7 @@ def state(robot, n=()):
 def run(program, **environment):
     """Run a program by itself; its last line is the answer. A crash or a hang fails."""
     settings = {k: v for k, v in {**os.environ, "KINETREE_BACKEND": "compiled", **environment}.items() if v is not None}
-    folder = os.path.dirname(__file__)
+    folder = os.path.dirname(os.path.dirname(__file__))
     text = f"import sys; sys.path.insert(0, {folder!r})\n" + textwrap.dedent(program)
     done = subprocess.run(
         [sys.executable, "-c", text], env=settings, capture_output=True, text=True, timeout=60, check=False

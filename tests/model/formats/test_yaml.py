@@ -419,7 +419,7 @@ def test_ten_thousand_bodies_load_in_seconds(tmp_path):
 
 
 def test_the_example_in_the_documentation(tmp_path):
-    page = (Path(__file__).resolve().parent.parent / "docs" / "file-formats.md").read_text()
+    page = (Path(__file__).resolve().parents[3] / "docs" / "file-formats.md").read_text()
     (text,) = [block.split("```")[0] for block in page.split("```yaml\n")[1:] if "slew" in block.split("```")[0]]
     VALIDATOR.validate(yaml.safe_load(text.replace("1e-3", "1.0e-3")))
     robot = kt.load(write(tmp_path, text))

@@ -9,7 +9,7 @@ import pytest
 
 import kinetree as kt
 from helpers.robots import random_mass, random_pose
-from kinetree.model import euler_rows
+from judges import euler_rows
 from kinetree.model.joints import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES
 
 ALL = euler_rows.SEQUENCES

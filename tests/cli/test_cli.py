@@ -13,7 +13,7 @@ from helpers.cli import invoke
 from helpers.gcc import compile_c
 from kinetree.export.cost import cost
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 
 URDF = """\
 <robot name="two-link">

@@ -18,7 +18,7 @@ pyarrow = pytest.importorskip("pyarrow")
 import pyarrow.csv as arrow_csv  # noqa: E402
 import pyarrow.parquet as parquet  # noqa: E402
 
-EXAMPLE = Path(__file__).parent.parent / "examples" / "kuka_kr5.urdf"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kuka_kr5.urdf"
 ROWS = 50
 WORDS = {"q": "position", "v": "velocity", "a": "acceleration"}
 

@@ -8,7 +8,7 @@ import pytest
 
 import kinetree as kt
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 import hooks  # noqa: E402
 import studies  # noqa: E402
