@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import kinetree as kt
 from kinetree.engine import cache
 from kinetree.engine.fuse import fuse
 from kinetree.engine.graph import Graph, Node, inputs, outputs
@@ -433,7 +434,7 @@ def test_damaged_code_is_compiled_again_with_a_warning(folder):
     (file,) = code_files(folder)
     whole = file.read_bytes()
     file.write_bytes(whole[:-5])
-    with pytest.warns(cache.CacheWarning, match="damaged"):
+    with pytest.warns(kt.CacheWarning, match="damaged"):
         assert kernel(double, 1, key="k")(np.array([4.0]))[0] == 8.0
     assert file.read_bytes() == whole
 
@@ -443,7 +444,7 @@ def test_a_cache_that_cannot_be_written_does_not_stop_anything(tmp_path, monkeyp
     blocked.write_text("not a folder")
     monkeypatch.setenv("KINETREE_CACHE", str(blocked / "cache"))
     monkeypatch.setattr(cache, "_warned", False)
-    with pytest.warns(cache.CacheWarning, match="cannot be"):
+    with pytest.warns(kt.CacheWarning, match="cannot be"):
         assert kernel(double, 1, key="k")(np.array([4.0]))[0] == 8.0
 
 

@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 
+import kinetree as kt
 from kinetree.engine import cache
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.llvm import host
@@ -342,7 +343,7 @@ def test_damaged_files_are_never_run(folder, damage):
         changed = bytearray(whole)
         changed[len(whole) // 2 if "code" in damage else 20] ^= 4
     file.write_bytes(changed)
-    with pytest.warns(cache.CacheWarning, match="damaged"):
+    with pytest.warns(kt.CacheWarning, match="damaged"):
         assert kernel(key="k")(np.ones(2))[0] == 2.0
     assert file.read_bytes() == whole
 
@@ -365,5 +366,5 @@ def test_a_disk_that_becomes_read_only_while_code_is_written(folder, monkeypatch
 
     for what in ("replace", "unlink"):
         monkeypatch.setattr(os, what, refuse)
-    with pytest.warns(cache.CacheWarning, match="cannot be written .*Read-only"):
+    with pytest.warns(kt.CacheWarning, match="cannot be written .*Read-only"):
         assert kernel(key="k")(np.ones(2))[0] == 2.0
