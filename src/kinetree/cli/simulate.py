@@ -132,12 +132,10 @@ def simulate(
     from ..motion import trajectories
     from ..simulation import simulate as run
     from ..simulation.integrators.methods import FIXED, VARIATIONAL
-    from ..simulation.records.files import FORMATS
+    from ..simulation.records.files import record_format
 
-    if output is not None and output.suffix not in FORMATS:
-        raise OptionError(
-            f"records are saved as {', '.join(FORMATS)}, not {output.suffix or 'without ending'!r}: {output}"
-        )
+    if output is not None:
+        record_format(output)
     for place in (output, plot):
         if place is not None and not place.absolute().parent.is_dir():
             raise OutputError(f"{place} cannot be written: there is no directory {str(place.parent)!r}")
