@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError, OutputError
+from ..errors import Message, OptionError, OutputError, Setting
 from ..io.plain_json import json_text
 from ..io.tables.formats import pyarrow
 from ..io.tables.writing import csv_text, write_parquet
@@ -242,9 +242,8 @@ def _need_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise OptionError(
-            "pictures need the package matplotlib: pip install 'kinetree[plot]'; or write with pictures=False"
-        ) from None
+        needed = "pictures need the package matplotlib: pip install 'kinetree[plot]'; or write with "
+        raise OptionError(Message(needed, Setting("pictures", False))) from None
 
 
 def columns(prefix: str, names: list[str], array: np.ndarray, units: list[str] | str) -> Iterator[tuple[str, Any]]:
