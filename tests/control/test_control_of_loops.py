@@ -12,7 +12,8 @@ from helpers.mechanisms import CLOSING, closed_state, four_bar, spatial, two_loo
 from kinetree import control as laws
 from kinetree.control import of_loops
 from kinetree.control.joints import driven_joints
-from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.trace import trace
 from kinetree.errors import OptionError, SimulationError, SingularError, UnknownNameError, UnsupportedError
 from kinetree.motion import trajectories
 

@@ -20,7 +20,7 @@ from scipy.integrate import DOP853, RK45, Radau
 from ..contact.friction import Pace
 from ..contact.impact import RULES, impact
 from ..contact.rigid_contacts import Contact, RigidContacts
-from ..errors import KinetreeError, OptionError, UnknownNameError
+from ..errors import KinetreeError, OptionError, UnknownNameError, message_of
 from ..io.progress import TimeBar
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
@@ -213,7 +213,7 @@ class RigidRun:
             try:
                 message = solver.step()
             except KinetreeError as problem:
-                raise Fault(str(problem), t0) from problem
+                raise Fault(message_of(problem), t0) from problem
             if solver.status == "failed":
                 lost = self.equation.lost_control_after(float(solver.t), self.phase.split(solver.y), self.end)
                 raise lost or Fault(f"the integrator cannot go on: {message}", solver.t, self._fastest(solver))
@@ -278,7 +278,7 @@ class RigidRun:
             near = np.flatnonzero(touching & (now.state.velocity[:, 0] <= rigid.speed_tolerance))
             found = rigid.solve(now.state, now.mobility, near)
         except KinetreeError as problem:
-            raise Fault(str(problem), t) from problem
+            raise Fault(message_of(problem), t) from problem
         previous, self.phase.mode = self.phase.mode, self.phase.modes(now, found, near)
         self.pace = Pace()
         for k in range(len(rigid.contacts)):

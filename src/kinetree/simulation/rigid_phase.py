@@ -17,7 +17,7 @@ from scipy.optimize import brentq
 from ..contact.complementarity import NoSolutionError
 from ..contact.friction import FAST, direction_of_sliding
 from ..contact.rigid_contacts import ContactForces, ContactState, Mobility, RigidContacts
-from ..errors import KinetreeError
+from ..errors import KinetreeError, message_of
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault
 from .equation import Equation
@@ -206,7 +206,7 @@ class RigidPhase:
         try:
             found = self.contacts.solve(now.state, now.mobility, closed, sliding)
         except NoSolutionError as problem:
-            raise Fault(str(problem), now.time) from problem
+            raise Fault(message_of(problem), now.time) from problem
         rates = now.state.jacobian @ found.acceleration + now.state.bias
         still = self.still(now, closed)
         lasts = np.all(np.abs(rates[closed, 0]) <= still) and np.all(np.abs(rates[sticking, 1:]) <= still)
@@ -249,7 +249,7 @@ class RigidPhase:
             if not lasts(late):
                 found.append(_bisect(lasts, t0, late))
         except KinetreeError as problem:
-            raise Fault(str(problem), late) from problem
+            raise Fault(message_of(problem), late) from problem
         for k in self.mode.sliding:
 
             def speed(t: float, k: int = k) -> float:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import KinetreeError, UnknownNameError
+from ..errors import KinetreeError, UnknownNameError, message_of
 from ..io.progress import TimeBar
 from ..run.failure import Fault
 from .equation import Array, Equation
@@ -55,7 +55,7 @@ def run_batch(
     except KinetreeError as problem:
         if advance is None or isinstance(problem, UnknownNameError):
             raise  # a law or a robot that cannot be stepped at all
-        fault = Fault(str(problem), grid.time(at))
+        fault = Fault(message_of(problem), grid.time(at))
         fault.__cause__ = problem
     widths = [x.shape[-1] for x in state]
     q, v, z = (np.array([s[k] for s in taken]).reshape(len(taken), *batch, n) for k, n in enumerate(widths))

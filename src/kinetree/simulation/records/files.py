@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import io
+import csv
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import FileFormatError, MissingFileError, OptionError, UnsupportedError
+from ...io.tables.formats import FORMATS, RECORD_MARK, format_of, need_pyarrow
+from ...io.tables.reading import csv_numbers
+from ...io.tables.writing import csv_text, write_parquet
 from ...io.whole_files import beside
 from ..events import Occurrence
 from .energy import NAMES, Energies
@@ -23,33 +26,33 @@ Array = np.ndarray
 FIELDS = ("q", "v", "a", "tau", "friction", "contact_forces", "constraint_forces", "z")
 """Arrays of a record beside time and energies."""
 
-FORMATS = (".npz", ".csv", ".parquet")
 VERSION = 1
-_MARK = "# kinetree record "
 
 
 def save(record: Record, path: Path) -> None:
     """Write a record, wholly or not at all."""
-    if path.suffix not in FORMATS:
-        raise OptionError(f"records are saved as {', '.join(FORMATS)}, not {path.suffix or 'without ending'!r}: {path}")
-    if path.suffix != ".npz" and record.batch:
+    kind = record_format(path)
+    if kind != ".npz" and record.batch:
         raise UnsupportedError(
             f"{path.suffix} is a table of one simulation and this record has a batch of {record.batch}: save it as "
             ".npz, or one simulation of it, record.lane(index)"
         )
-    content = {".npz": _to_npz, ".csv": _to_csv, ".parquet": _to_parquet}[path.suffix](record)
     with beside(path) as place:
-        place.write_bytes(content)
+        {".npz": _to_npz, ".csv": _to_csv, ".parquet": _to_parquet}[kind](record, place)
+
+
+def record_format(path: Path) -> str:
+    """Return the kind of file that a record is to be saved as; refuse what it cannot be."""
+    return format_of(path, f"records are saved as {', '.join(FORMATS)}")
 
 
 def load(path: Path, make: Callable[[Mapping[str, Any]], Record]) -> Record:
     """Read what :func:`save` wrote; ``make`` gets the fields of a record by name, and what it refuses is no record."""
-    if path.suffix not in FORMATS:
-        raise OptionError(f"records are {', '.join(FORMATS)} files, not {path.suffix or 'without ending'!r}: {path}")
+    kind = format_of(path, f"records are {', '.join(FORMATS)} files")
     if not path.is_file():
         raise MissingFileError(f"there is no record {path}")
     try:
-        read = {".npz": _from_npz, ".csv": _from_csv, ".parquet": _from_parquet}[path.suffix]
+        read = {".npz": _from_npz, ".csv": _from_csv, ".parquet": _from_parquet}[kind]
         return make(_fields(*read(path)))
     except (OptionError, FileFormatError):
         raise
@@ -89,11 +92,10 @@ def _fields(text: str, arrays: dict[str, Array]) -> dict[str, Any]:
 # ------------------------------------------------------------------ npz
 
 
-def _to_npz(record: Record) -> bytes:
+def _to_npz(record: Record, path: Path) -> None:
     arrays = {name: getattr(record, name) for name in ("time", *FIELDS)} | _energies(record)
-    stream = io.BytesIO()
-    np.savez_compressed(stream, about=np.array(_about(record)), **arrays)
-    return stream.getvalue()
+    with path.open("wb") as stream:
+        np.savez_compressed(stream, about=np.array(_about(record)), **arrays)
 
 
 def _from_npz(path: Path) -> tuple[str, dict[str, Array]]:
@@ -133,52 +135,33 @@ def _from_columns(about: str, names: list[str], table: Array) -> dict[str, Array
     return arrays | {f"energy:{name}": table[:, names.index(f"energy:{name}")] for name in NAMES}
 
 
-def _to_csv(record: Record) -> bytes:
-    columns = _columns(record)
-    stream = io.StringIO()
-    stream.write(f"{_MARK}{_about(record)}\n")
-    stream.write(",".join(_quoted(name) for name in columns) + "\n")
-    np.savetxt(stream, np.column_stack(list(columns.values())), fmt="%.17g", delimiter=",")
-    return stream.getvalue().encode()
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n') else name
+def _to_csv(record: Record, path: Path) -> None:
+    path.write_text(csv_text(_columns(record), f"{RECORD_MARK}{_about(record)}"), encoding="utf-8", newline="\n")
 
 
 def _from_csv(path: Path) -> tuple[str, dict[str, Array]]:
-    import csv
-
-    with path.open(newline="") as file:
-        first = file.readline()
-        if not first.startswith(_MARK):
+    with path.open("rb") as file:
+        first = file.readline().decode("utf-8")
+        if not first.startswith(RECORD_MARK):
             raise ValueError("the first line does not say that it is one")
-        names = next(csv.reader([file.readline()]))
-        rows = [[float(x) for x in line.split(",")] for line in file]
-    table = np.array(rows).reshape(len(rows), len(names))
-    about = first[len(_MARK) :]
+        names = next(csv.reader([file.readline().decode("utf-8")]))
+        lines = file.read()
+    columns = csv_numbers(lines, len(names), range(len(names)))
+    if columns is None:
+        rows = [[float(x) for x in line.split(b",")] for line in lines.splitlines()]
+        table = np.array(rows).reshape(len(rows), len(names))
+    else:
+        table = np.column_stack(list(columns.values()))
+    about = first[len(RECORD_MARK) :]
     return about, _from_columns(about, names, table)
 
 
-def _pyarrow() -> Any:
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise OptionError("Parquet files need the package pyarrow: pip install 'kinetree[parquet]'") from None
-    return pyarrow
-
-
-def _to_parquet(record: Record) -> bytes:
-    pyarrow = _pyarrow()
-    table = pyarrow.table(_columns(record)).replace_schema_metadata({"kinetree": _about(record)})
-    stream = io.BytesIO()
-    pyarrow.parquet.write_table(table, stream)
-    return stream.getvalue()
+def _to_parquet(record: Record, path: Path) -> None:
+    write_parquet(path, _columns(record), {"kinetree": _about(record)})
 
 
 def _from_parquet(path: Path) -> tuple[str, dict[str, Array]]:
-    pyarrow = _pyarrow()
-    table = pyarrow.parquet.read_table(path)
+    table = need_pyarrow().parquet.read_table(path)
     about = table.schema.metadata[b"kinetree"].decode()
     columns = [table.column(k).to_numpy() for k in range(table.num_columns)]
     return about, _from_columns(about, table.column_names, np.column_stack(columns))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...algorithms import kinematics
-from ...errors import OptionError
+from ...errors import Message, OptionError, Setting
 from ...model.describe import counted
 from ...robot.robot import Robot
 from ...spatial.arrays import pack, split
@@ -263,7 +263,7 @@ def require_joints_of(robot: Robot, record: Record, by_name: bool = True) -> Non
     if count == robot.nq:
         k = next(k for k, (a, b) in enumerate(zip(given, own, strict=True)) if a != b)
         sizes = f"coordinate {k} is of joint {given[k]!r} in the record, and of {own[k]!r} in robot {robot.name!r}"
-    raise OptionError(f"{sizes}: {_difference(given, own, record)}")
+    raise OptionError(Message(f"{sizes}: ", _difference(given, own, record)))
 
 
 def _difference(given: list[str], own: list[str], record: Record) -> str:
@@ -271,11 +271,13 @@ def _difference(given: list[str], own: list[str], record: Record) -> str:
     more, fewer = ([name for name in dict.fromkeys(a) if name not in b] for a, b in ((given, own), (own, given)))
     same = [name for name in given if name not in more] == [name for name in own if name not in fewer]
     if same and len(more) == 1 and not fewer and given[:7] == more * 7:
-        return f"it was simulated on a floating base, joint {more[0]!r}; load the robot with floating_base=True"
+        floating = f"it was simulated on a floating base, joint {more[0]!r}; load the robot with "
+        return Message(floating, Setting("floating_base", True))
     if same and len(fewer) == 1 and not more and own[:7] == fewer * 7:
-        return "it was simulated on a fixed base; load the robot without floating_base=True"
+        return Message("it was simulated on a fixed base; load the robot without ", Setting("floating_base", True))
     if given and same and any(name in own for name in given) and bool(more) != bool(fewer):
         joints = ", ".join(map(repr, more or fewer))
         where = "only in the record" if more else "not in the record"
-        return f"{joints} {where}; load the robot as it was simulated (which joints follow others says mimic=...)"
+        follow = "load the robot as it was simulated (which joints follow others says "
+        return Message(f"{joints} {where}; {follow}", Setting("mimic", ...), ")")
     return f"it is of another robot ({record.info.get('robot', 'unnamed')!r})"
