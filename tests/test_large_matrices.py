@@ -6,10 +6,11 @@ import pytest
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import KINDS, random_state, random_tree
-from kinetree.algorithms.table import TABLES, find
+from kinetree.algorithms.table import ALGORITHMS, find
 from kinetree.run import compiler
 from test_rolled import chain, separate
 
+TABLES = [a.name for a in ALGORITHMS.values() if a.large and a.large.by == "table"]
 MATRICES = (*TABLES, "forward_dynamics_derivatives")
 
 
