@@ -34,11 +34,12 @@ from ..loops import closing, coordinates, rank
 from ..loops.mobility import Mobility, singular_directions
 from ..model.describe import counted
 from ..model.tree import Model
+from ..run.checks import check_out
 from ..run.compiler import Compiler
 from ..run.wrenches import Wrenches, gather
 from ..spatial import Force
 from ..spatial.arrays import as_array, batch_shape, pack, split
-from .robot import Array, Robot, _check_out
+from .robot import Array, Robot
 
 if TYPE_CHECKING:
     from ..engine.count import Count
@@ -289,11 +290,11 @@ class Mechanism(Robot):
 
     def loop_gaps(self, q: ArrayLike) -> Array:
         """How far each constraint is from being met: metres or radians, (..., constraints)."""
-        return self._exact._run("loop_gaps", q=q)
+        return self._exact.evaluator.run("loop_gaps", q=q)
 
     def loop_jacobian(self, q: ArrayLike) -> Array:
         """The matrix K of ``K v = 0``, (..., constraints, nv)."""
-        entries = self._exact._run("loop_jacobian_entries", q=q)
+        entries = self._exact.evaluator.run("loop_jacobian_entries", q=q)
         k = np.zeros((*entries.shape[:-1], self.n_constraints * self.nv), dtype=entries.dtype)
         k[..., self._places] = entries
         return k.reshape(*entries.shape[:-1], self.n_constraints, self.nv)
@@ -305,7 +306,7 @@ class Mechanism(Robot):
 
     def loop_drift(self, q: ArrayLike, v: ArrayLike) -> Array:
         """``dK/dt v``, so that accelerations obey ``K a + drift = 0``."""
-        return self._exact._run("loop_drift", q=q, v=v)
+        return self._exact.evaluator.run("loop_drift", q=q, v=v)
 
     def closure_error(self, q: ArrayLike) -> Array:
         """The largest gap of each state."""
@@ -338,7 +339,7 @@ class Mechanism(Robot):
         """
         if not tolerance > 0.0:
             raise OptionError(f"tolerance must be positive, not {tolerance!r}: rounding leaves gaps of some 1e-16")
-        q, free = self._held(np.array(self._q(q_guess, "q_guess"), dtype=float), fixed)
+        q, free = self._held(np.array(self.evaluator.states.configuration(q_guess, "q_guess"), dtype=float), fixed)
         batch = q.shape[:-1]
         guesses = q.reshape(-1, self.nq)
         result = closing.close(guesses, free, self.loop_gaps, self.loop_jacobian, self._moved, tolerance)
@@ -490,7 +491,7 @@ class Mechanism(Robot):
         )  # fmt: skip
 
     def _closed_q(self, q: ArrayLike, tolerance: float = TOLERANCE) -> Array:
-        array = self._q(q, "q")
+        array = self.evaluator.states.configuration(q)
         self._refuse_open(array, self.closure_error(array), self._granted(tolerance))
         return array
 
@@ -608,7 +609,7 @@ class Mechanism(Robot):
         """In the robot's precision, where the caller wants it."""
         if out is None:
             return result if self.precision == "double" else result.astype(np.float32, copy=False)
-        _check_out(out, result.shape)
+        check_out(out, result.shape)
         out[...] = result
         return out
 
@@ -616,7 +617,7 @@ class Mechanism(Robot):
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float, threads: int
     ) -> Array | None:
         """One pass with the coordinates chosen beforehand; None where that cannot be."""
-        state, v, a = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
+        state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         known = self._structure or self._known(self._closed_q(state, tolerance))
         if known.independent != self._motors:
             return None
@@ -637,7 +638,7 @@ class Mechanism(Robot):
         None where a pivot is exactly zero and the reference, which leaves out zeros, stops at it.
         """
         try:
-            return self._run(name, options, wrenches=wrenches, threads=threads, **state)
+            return self.evaluator.run(name, options, wrenches=wrenches, threads=threads, **state)
         except ZeroDivisionError:
             return None
 
@@ -693,7 +694,7 @@ class Mechanism(Robot):
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any, tolerance: float
     ) -> tuple[Array, Array, SolutionOrder | None]:
         """Actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
-        state, v, a = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
+        state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         tau = self._exact.tree.inverse_dynamics(state, v, a, wrenches, friction=friction)
         k = self.loop_jacobian(state)
         gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
@@ -806,7 +807,7 @@ class Mechanism(Robot):
         if method not in INVERSE_METHODS:
             raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
         tau, multipliers, order = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance)
-        state = self._q(q, "q")
+        state = self.evaluator.states.configuration(q)
         own, world, on_bodies = self._loop_wrenches(state, multipliers)
         outside = self._body_loads(wrenches, state)
         reactions = self._exact.tree.joint_wrenches(state, v, a, on_bodies + outside)
@@ -831,7 +832,7 @@ class Mechanism(Robot):
     def _body_loads(self, wrenches: Wrenches, q: Array) -> Array:
         with np.errstate(all="ignore"):
             given = gather(self.model, wrenches)
-            loads = self._loads(given, q)
+            loads = self.evaluator.loads(given, q)
             batch = batch_shape(q=(q, 1), **({} if given.numbers is None else {"wrenches": (given.numbers, 1)}))
             return pack([[0.0] * 6 if f is None else list(f) for f in loads], batch)
 
@@ -886,11 +887,15 @@ class Mechanism(Robot):
         tolerance: float, threads: int = 1,
     ) -> tuple[Array, Array | None]:  # fmt: skip
         """Accelerations, and multipliers where they come with the method."""
-        state, v, tau = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(tau, (self.nv,), "tau")
+        state, v, tau = (
+            self.evaluator.states.configuration(q),
+            as_array(v, (self.nv,), "v"),
+            as_array(tau, (self.nv,), "tau"),
+        )
         if friction:
             tau = tau - self.friction_force(v)
         known = self._structure or self._known(self._closed_q(state, tolerance))
-        if method == "elimination" and self.tree._singular_joint(self.tree.model) is None:
+        if method == "elimination" and self.tree.evaluator.singular_joint() is None:
             options = {"rows": known.rows, "stabilisation": gains}
             whole = self._at_once("closed_forward_dynamics", options, wrenches, threads, q=state, v=v, tau=tau)
             if whole is not None:
@@ -1015,8 +1020,8 @@ class Mechanism(Robot):
         forces = self.constraint_forces(q, v, a, wrenches)
         if not bearings_only:
             return forces.joint_wrenches
-        on_bodies = self._loop_wrenches(self._q(q, "q"), forces.multipliers)[2]
-        loads = on_bodies + self._body_loads(wrenches, self._q(q, "q"))
+        on_bodies = self._loop_wrenches(self.evaluator.states.configuration(q), forces.multipliers)[2]
+        loads = on_bodies + self._body_loads(wrenches, self.evaluator.states.configuration(q))
         return self._exact.tree.joint_wrenches(q, v, a, loads, bearings_only=True)
 
 

@@ -2,9 +2,9 @@
 
 A built-in function is made whose C entry point (generated here, against CPython's
 vectorcall convention) accepts plain float64 arrays, one state or a batch of them, and
-perhaps ``out=`` and ``threads=``, calls the machine code and returns.  Anything else (lists, batches with
-more axes, other types, a state that the guard does not like) goes to an ordinary Python
-function.
+perhaps ``out=`` and ``threads=``, calls the machine code and returns.  Anything else goes to ordinary Python
+functions: one for other values (lists, batches with more axes, other types, a state that the guard does not like),
+one for other arguments.
 
 Everything the entry point needs lies in a ``bytes`` object that is the built-in's
 ``self``: addresses, sizes, and the Python objects it compares with.
@@ -49,8 +49,8 @@ _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 # Layout of the context, in 8-byte words.
 _FIELDS = (
     "single", "lanes", "guard_single", "guard_lanes", "drive", "places", "scratch_bytes", "tile_bytes", "second",
-    "out_length", "array_type", "float64", "fallback", "vectorcall", "new_array", "release", "retake", "out_name",
-    "threads_name", "int_type", "as_long", "crew", "gather", "run", "round",
+    "out_length", "array_type", "float64", "fallback", "refused", "vectorcall", "new_array", "release", "retake",
+    "out_name", "threads_name", "int_type", "as_long", "crew", "gather", "run", "round",
     "inputs", "ndim", *(f"dim{k}" for k in range(MAX_DIMS)), *(f"length{k}" for k in range(MAX_INPUTS)),
 )  # fmt: skip
 _AT = {name: _BYTES_DATA + 8 * k for k, name in enumerate(_FIELDS)}
@@ -127,9 +127,9 @@ class _Assembly:
     def compare(self, how: str, kind: str, a: str, b: str | int) -> str:
         return self.op(f"icmp {how} {kind} {a}, {b}")
 
-    def need(self, condition: str, label: str) -> None:
-        """Go on only if the condition holds; otherwise this call is unusual."""
-        self.branch(condition, label, "unusual")
+    def need(self, condition: str, label: str, otherwise: str = "refused") -> None:
+        """Go on only if the condition holds; otherwise Python takes what is not understood."""
+        self.branch(condition, label, otherwise)
         self.label(label)
 
     def is_float_array(self, array: str, mark: str, flags: int) -> None:
@@ -144,11 +144,11 @@ def _read_arguments(s: _Assembly) -> str:
     n = s.field("inputs", "i64")
     s.do("store i64 1, ptr %threads")
     s.do("store ptr null, ptr %given")
-    s.need(s.compare("eq", "i64", "%nargs", n), "enough")
+    s.need(s.compare("eq", "i64", "%nargs", n), "enough", "unusual")
     s.branch(s.compare("eq", "ptr", "%kwnames", "null"), "inputs", "with_keywords")
     s.label("with_keywords")
     keywords = s.word("%kwnames", _TUPLE_SIZE, "i64")
-    s.need(s.compare("ule", "i64", keywords, 2), "few_keywords")
+    s.need(s.compare("ule", "i64", keywords, 2), "few_keywords", "unusual")
     for k in range(2):
         s.branch(s.compare("sgt", "i64", keywords, k), f"keyword{k}", "inputs")
         s.label(f"keyword{k}")
@@ -160,7 +160,7 @@ def _read_arguments(s: _Assembly) -> str:
         s.do(f"store ptr {value}, ptr %given")
         s.do(f"br label %known{k}")
         s.label(f"not_out{k}")
-        s.need(s.compare("eq", "ptr", name, s.field("threads_name")), f"named_threads{k}")
+        s.need(s.compare("eq", "ptr", name, s.field("threads_name")), f"named_threads{k}", "unusual")
         s.need(s.compare("eq", "ptr", s.word(value, _TYPE), s.field("int_type")), f"whole{k}")
         number = s.op(f"call i64 {s.field('as_long')}(ptr {value}, ptr %overflow)")  # too large: -1
         s.do(f"store i64 {number}, ptr %threads")
@@ -350,7 +350,7 @@ def _run_batch(s: _Assembly, result: str) -> None:
     s.do(f"ret ptr {result}")
     s.label("doubtful")  # drop our reference and let Python decide
     s.do(f"call void @Py_DecRef(ptr {result})")
-    s.do("br label %unusual")
+    s.do("br label %refused")
 
 
 def _work_area(s: _Assembly, size: str) -> tuple[str, str]:
@@ -401,8 +401,9 @@ def entry_module() -> str:
     _run_batch(s, result)
     s.label("failed")
     s.do("ret ptr null")
-    s.label("unusual")
-    s.do(f"ret ptr {_call_python(s)}")
+    for label, function in (("unusual", "fallback"), ("refused", "refused")):
+        s.label(label)
+        s.do(f"ret ptr {_call_python(s, function)}")
     job_words = len(JOB_WORDS) + 3 * MAX_INPUTS
     return "\n".join(
         [
@@ -430,8 +431,8 @@ def entry_module() -> str:
     )
 
 
-def _call_python(s: _Assembly) -> str:
-    return s.op(f"call ptr {s.field('vectorcall')}(ptr {s.field('fallback')}, ptr %args, i64 %nargs, ptr %kwnames)")
+def _call_python(s: _Assembly, function: str) -> str:
+    return s.op(f"call ptr {s.field('vectorcall')}(ptr {s.field(function)}, ptr %args, i64 %nargs, ptr %kwnames)")
 
 
 @once
@@ -447,12 +448,6 @@ class _MethodDef(ctypes.Structure):
 
 
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
-
-
-@once
-def _definition(name: str, doc: str) -> _MethodDef:
-    """CPython keeps a pointer to this for as long as the function lives, so it lives for ever."""
-    return _MethodDef(name.encode(), _entry()[0], _FASTCALL_KEYWORDS, doc.encode())
 
 
 @lru_cache(maxsize=1)
@@ -471,11 +466,16 @@ def _numpy_new_array() -> int:
 class _Context(bytes):
     """The built-in's ``self``: numbers for the entry point, and what must live as long as it does."""
 
+    fallback: Callable[..., Any]
     keep: tuple[Any, ...] = ()
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Before there is machine code, calls end here; see :class:`Entry`."""
+        return self.fallback(*arguments, **options)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickling a built-in pickles its ``self`` and a name: give the object whose method it stands for."""
-        return _itself, (self.keep[-1].__self__,)
+        return _itself, (self.fallback.__self__,)  # type: ignore[attr-defined]
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return self.__reduce__()
@@ -507,24 +507,64 @@ _DTYPE = np.dtype(np.float64)
 class Entry:
     """A built-in function for plain arrays, with an ordinary one for everything else.
 
-    The two forms, one state and batch, are switched on separately, so that neither is
-    compiled before it is needed; until then calls of that form go to the fallback.
+    The function is there from the start, and is as fast for those who kept it before there was machine code as for
+    those who ask for it later: its C function is at first CPython's own ``PyObject_Vectorcall``, which has the same
+    arguments and calls the context, hence the fallback; :meth:`attach` puts the entry point in its place.  Then the two
+    forms, one state and batch, are switched on separately, so that neither is compiled before it is needed; until then
+    calls of that form go to the fallback.
+
+    Parameters
+    ----------
+    fallback : callable
+        It must accept the same arguments; ``out`` and ``threads`` are known if the fallback knows them.
+    name : str
+    doc : str, optional
+        The fallback's if left out.
+    refused : callable, optional
+        What takes calls of the form that machine code knows (as many positional arguments as it has inputs, no options
+        but ``out`` and ``threads``) if it does not understand the values; the fallback if left out.
     """
 
-    def __init__(self, function: Any, context: _Context, kernel: Kernel, guard: Kernel | None) -> None:
-        self.function, self._context = function, context
-        self._kernel, self._guard = kernel, guard
+    def __init__(
+        self,
+        fallback: Callable[..., Any],
+        name: str,
+        doc: str | None = None,
+        refused: Callable[..., Any] | None = None,
+    ) -> None:
+        self._context = _Context(8 * len(_FIELDS))
+        self._context.fallback = fallback
+        self._fallback, self._refused = fallback, refused or fallback
+        self._kernel: Kernel | None = None
+        self._guard: Kernel | None = None
+        text = _documentation(name, fallback.__doc__ or "" if doc is None else doc, fallback)
+        waiting = host.python_function("PyObject_Vectorcall")
+        # CPython keeps a pointer to this: the context, which the function holds, keeps it alive
+        self._definition = _MethodDef(name.encode(), waiting, _FASTCALL_KEYWORDS, text.encode())
+        self._context.keep = (self._definition,)
+        make = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+        self.function: Callable[..., Any] = make(ctypes.addressof(self._definition), self._context, None)
 
     @classmethod
     def make(
         cls, kernel: Kernel, fallback: Callable[..., Any], name: str, doc: str = "", guard: Kernel | None = None
     ) -> Entry | None:
-        """Make the function; None if the kernel is not of a form that the entry point knows.
+        """Make the function with its kernel; None if that is not of a form that the entry point knows."""
+        entry = cls(fallback, name, doc)
+        return entry if entry.attach(kernel, guard) else None
 
-        The fallback must accept the same arguments; ``out`` is known if the fallback knows it.
-        """
+    @property
+    def attached(self) -> bool:
+        """Whether there is a kernel to call."""
+        return self._kernel is not None
+
+    def attach(self, kernel: Kernel, guard: Kernel | None = None) -> bool:
+        """Let the function call a kernel; return False if that is not of a form that the entry point knows."""
         if len(kernel.lengths) > MAX_INPUTS or len(kernel.shape) > MAX_DIMS or kernel.single_precision:
-            return None
+            return False
+        if self.attached:
+            return True
         values = {
             "drive": driver_address(kernel.target),
             "tile_bytes": kernel.tile_bytes,
@@ -532,13 +572,14 @@ class Entry:
             "out_length": kernel.size,
             "array_type": id(np.ndarray),
             "float64": id(_DTYPE),
-            "fallback": id(fallback),
+            "fallback": id(self._fallback),
+            "refused": id(self._refused),
             "vectorcall": host.python_function("PyObject_Vectorcall"),
             "new_array": _numpy_new_array(),
             "release": host.python_function("PyEval_SaveThread"),
             "retake": host.python_function("PyEval_RestoreThread"),
-            "out_name": id(_OUT) if _takes(fallback, "out") else 0,
-            "threads_name": id(_THREADS) if _takes(fallback, "threads") else 0,
+            "out_name": id(_OUT) if _takes(self._fallback, "out") else 0,
+            "threads_name": id(_THREADS) if _takes(self._fallback, "threads") else 0,
             "int_type": id(int),
             "as_long": host.python_function("PyLong_AsLongLongAndOverflow"),
             "crew": crew().address,
@@ -550,25 +591,27 @@ class Entry:
             **{f"dim{k}": n for k, n in enumerate(kernel.shape)},
             **{f"length{k}": n for k, n in enumerate(kernel.lengths)},
         }
-        context = _Context(struct.pack(f"<{len(_FIELDS)}q", *(values.get(f, 0) for f in _FIELDS)))
-        context.keep = (kernel, guard, fallback)
-        make = ctypes.pythonapi.PyCFunction_NewEx
-        make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-        definition = _definition(name, _documentation(name, doc, fallback))
-        function = make(ctypes.addressof(definition), context, None)
-        return cls(function, context, kernel, guard)
+        entry_point = _entry()[0]
+        for name, value in values.items():
+            self._set(name, value)
+        self._context.keep = (self._definition, kernel, guard, self._refused)
+        self._kernel, self._guard = kernel, guard
+        self._definition.function = entry_point  # last: from here on it is called
+        return True
 
     def _set(self, name: str, value: int) -> None:
         ctypes.c_int64.from_address(id(self._context) + _AT[name]).value = value
 
     def enable_single(self) -> None:
         """Compile the form for one state and let calls go to it."""
+        assert self._kernel is not None
         if self._guard:
             self._set("guard_single", self._guard.single_address)
         self._set("single", self._kernel.single_address)
 
     def enable_batch(self) -> None:
         """Compile the form for batches and let calls go to it."""
+        assert self._kernel is not None
         if self._guard:
             self._set("guard_lanes", self._guard.lanes_address)
         self._set("lanes", self._kernel.lanes_address)
