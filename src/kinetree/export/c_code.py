@@ -16,11 +16,13 @@ from ..engine import c_source
 from ..engine.count import Count, count
 from ..engine.fuse import fuse
 from ..engine.interpret import evaluate
-from ..engine.kernels.kernel import Traced
+from ..engine.trace import Traced
 from ..errors import (
     KinetreeWarning,
+    Message,
     OptionError,
     OutputError,
+    Setting,
     SingularError,
     UnknownNameError,
     UnsupportedError,
@@ -138,7 +140,8 @@ def codegen(
     if precision not in PRECISIONS:
         raise UnknownNameError("precision", precision, PRECISIONS)
     if fma and own_math:
-        raise OptionError("fma comes from math.h, which own_math=True does without; choose one of them")
+        does_without = Setting("own_math", True)
+        raise OptionError(Message("fma comes from math.h, which ", does_without, " does without; choose one of them"))
     if states < 1:
         raise OptionError(f"the test program needs at least one state, not {states}")
     name = c_source.identifier(robot.name.lower(), "robot") if prefix is None else prefix

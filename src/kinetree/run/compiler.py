@@ -20,12 +20,14 @@ from ..engine.columns import SymmetricKernel
 from ..engine.eliminated import EliminatedKernel
 from ..engine.graph import TooLong
 from ..engine.implicit import Equation, ImplicitKernel
-from ..engine.kernels.kernel import Kernel, RolledKernel, Traced, trace
+from ..engine.kernels.direct_call import DirectCall, available
+from ..engine.kernels.kernel import Kernel
+from ..engine.kernels.loop_kernel import RolledKernel
 from ..engine.llvm import host
-from ..engine.llvm.vectorcall import Entry, available
 from ..engine.once import MAKING, made_once
 from ..engine.sandwich import SandwichKernel
 from ..engine.separable import Branches, SeparableKernel
+from ..engine.trace import Traced, trace
 from ..errors import CompileError, KinetreeWarning, OptionError, SingularError, callers_level
 from ..io.progress import in_steps
 from ..model.hinges import expand_in_order
@@ -367,7 +369,7 @@ class Compiler:
         return self.guard is not None and bool(np.any(_run(self.guard, q) > 0.0))
 
     def attach(
-        self, entry: Entry, name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...] = ()
+        self, entry: DirectCall, name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...] = ()
     ) -> bool:
         """Give an entry point the kernel of an algorithm; return False where that cannot be."""
         if self.single_precision or not available():

@@ -17,7 +17,7 @@ import numpy as np
 from ..algorithms import pivots
 from ..algorithms.table import find
 from ..engine.graph import TooLong
-from ..engine.llvm.vectorcall import Entry, available
+from ..engine.kernels.direct_call import DirectCall, available
 from ..io.progress import in_steps
 from ..model.tree import Model
 from ..spatial import Force
@@ -44,8 +44,8 @@ class Evaluator:
 
     def __init__(self, model: Model, backend: str = "compiled", precision: str = "double", cpu: str = "") -> None:
         self.model, self.backend, self.precision, self.cpu = model, backend, precision, cpu
-        self._entries: dict[Key, tuple[Entry, tuple[str, ...]] | None] = {}
-        self._methods: dict[str, Entry] = {}
+        self._entries: dict[Key, tuple[DirectCall, tuple[str, ...]] | None] = {}
+        self._methods: dict[str, DirectCall] = {}
         self._singular: dict[frozenset[int], int | None] = {}
         self._chosen_methods: dict[str, str] = {}
 
@@ -162,7 +162,7 @@ class Evaluator:
         # values that machine code refuses go where all is checked, past the method, which found at the first call that
         # the robot has an answer
         inputs, options = find(name).inputs, find(name).defaults
-        entry = Entry(method, name, refused=self._through_python(name, options, ()))
+        entry = DirectCall(method, name, refused=self._through_python(name, options, ()))
         key = (name, tuple(options.values()), ())
         if self._entries.get(key) is not None and self._attach(entry, name, options, ()):
             self._entries[key] = entry, inputs
@@ -183,7 +183,7 @@ class Evaluator:
         entry = self._methods.get(name) if plain else None
         entries = self._entries
         if key not in entries or (entries[key] is not None and entry is not None and not entry.attached):
-            entry = entry or Entry(self._through_python(name, options, attachments), name)
+            entry = entry or DirectCall(self._through_python(name, options, attachments), name)
             fits = self._attach(entry, name, options, attachments)
             entries[key] = (entry, algorithm.inputs) if fits else None
         found = entries[key]
@@ -192,7 +192,9 @@ class Evaluator:
         elif found is not None:
             found[0].enable_single()
 
-    def _attach(self, entry: Entry, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...]) -> bool:
+    def _attach(
+        self, entry: DirectCall, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...]
+    ) -> bool:
         """Give an entry point the machine code of its form; return whether there is any that it can call."""
         return self.compiler is not None and self.compiler.attach(entry, name, options, attachments)
 
