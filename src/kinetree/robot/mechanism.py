@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms import constraints, kinematics
+from ..algorithms import constrained, constraints, kinematics
 from ..algorithms.table import ALGORITHMS
-from ..engine.count import count
 from ..errors import (
     ClosureError,
     OptionError,
@@ -35,15 +34,14 @@ from ..loops.mobility import Mobility, singular_directions
 from ..model.describe import counted
 from ..model.tree import Model
 from ..run.checks import check_out
-from ..run.compiler import Compiler
 from ..run.wrenches import Wrenches, gather
 from ..spatial import Force
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from .robot import Array, Robot
 
 if TYPE_CHECKING:
-    from ..engine.count import Count
     from ..export.c_code import Exported
+    from ..export.cost import Count
     from ..loops.subsystems.order import SolutionOrder
     from .platform.platform import Platform
 
@@ -56,13 +54,13 @@ CLOSED = 1e-10
 BAUMGARTE = (10.0, 10.0)
 """Default stabilisation: gaps decay as exp(-10 t), critically damped."""
 
-LEAST_QUALITY = 1e-8
+LEAST_QUALITY = constrained.LEAST_QUALITY
 """Where the prepared choice of coordinates serves worse than this (a squared sine), the general method steps in."""
 
 SINGLE_TOLERANCE = 1e-4
 """In single precision states closer to closed than this are taken: rounding alone opens loops by some 1e-6."""
 
-LEAST_QUALITY_SINGLE = 1e-3
+LEAST_QUALITY_SINGLE = constrained.LEAST_QUALITY_SINGLE
 """As :data:`LEAST_QUALITY`, in single precision."""
 
 NOISE = 1e-12
@@ -239,9 +237,10 @@ class Mechanism(Robot):
             return self.tree.cost(name, **options)
         if options:
             raise OptionError(f"{name} of a mechanism is counted without options, got {', '.join(options)}")
+        from ..export.cost import count_algorithm
+
         whole, prepared = self._whole_algorithm(name)
-        traced = Compiler(self.model).trace(whole, prepared)
-        return count(traced.graph, traced.outputs[: self.nv + len(prepared["rows"])])
+        return count_algorithm(self.model, whole, prepared, self.nv + len(prepared["rows"]))
 
     def codegen(self, directory: Any = ".", algorithms: Sequence[Any] = (), **options: Any) -> Exported:
         """Write algorithms as C; see :meth:`Robot.codegen`.

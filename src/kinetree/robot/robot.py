@@ -38,8 +38,8 @@ from ..run.wrenches import Wrench, Wrenches, each_wrench
 from ..spatial.arrays import as_array, batch_shape
 
 if TYPE_CHECKING:
-    from ..engine.count import Count
     from ..export.c_code import Exported
+    from ..export.cost import Count
     from ..export.symbolic.on_sympy import Equations
     from ..loops.signatures import LoopMethods
 else:
