@@ -173,6 +173,11 @@ class Evaluator:
         """Whether there may be entry points of machine code."""
         return self.backend == "compiled" and self.precision == "double" and available()
 
+    @property
+    def entry_points(self) -> list[Key]:
+        """Forms of calls (algorithm, values of its options, places of wrenches) that go straight to machine code."""
+        return [key for key, found in self._entries.items() if found is not None]
+
     def _go_direct(self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...], batch: bool) -> None:
         """After a first call through Python, let calls of this form go straight to machine code."""
         algorithm = find(name)
