@@ -9,34 +9,26 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import OptionError, OutputError
-from .study import Drawing, Fact, Outcome, Result, Table
-from .style import RC
+from .plots import RC
+from .sources import cited
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
+
+    from .study import Drawing, Fact, Outcome, Result, Table
 
 MARK = "kinetree study"
 """In ``summary.json``: by it, an earlier result that may be replaced is known."""
 
 PICTURES = (".png", ".svg")
-
-SOURCES = {
-    "000": "the book *Dynamics of Tree-Type Robotic Systems*, on which the program ReDySim rests",
-    "001": "a paper on recursive dynamics of serial, parallel and closed-chain systems by the DeNOC matrices",
-    "002": "the book *Robot Dynamics Algorithms*",
-    "003": "a paper on the unified dynamics of a biped",
-    "004": "Khalil and Dombre's chapter 10, robots with complex structures",
-}
-"""What the sources' numbers stand for."""
-
 
 # ------------------------------------------------------------------ terminal
 
@@ -72,12 +64,10 @@ def _terminal_verdict(fact: Fact) -> str:
 
 def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
     """Everything but the numbers themselves."""
-    from .. import __version__
-
     study = result.study
     return {
         "kind": MARK,
-        "version": __version__,
+        "version": version("kinetree"),
         "name": study.name,
         "title": study.title,
         "source": study.source,
@@ -117,11 +107,10 @@ def markdown(result: Result) -> str:
 
 def _legend(text: str) -> list[str]:
     """What the numbers of sources in a text stand for."""
-    numbers = set(re.findall(r"(?<![\d.,])\d{3}(?![\d.,]*\d)", text))  # 001, but not that in 0.001
-    cited = [f"- {code}: {title}." for code, title in SOURCES.items() if code in numbers]
+    lines = [f"- {code}: {title}." for code, title in cited(text).items()]
     if re.search(r"\bnotes(, | on chapters )\d", text):
-        cited.append("- notes: numbers derived from the sources' formulas and data by independent scripts.")
-    return ["## Sources", "", "L and a number is a line of the source's text.", "", *cited, ""] if cited else []
+        lines.append("- notes: numbers derived from the sources' formulas and data by independent scripts.")
+    return ["## Sources", "", "L and a number is a line of the source's text.", "", *lines, ""] if lines else []
 
 
 def _count(result: Result) -> str:
@@ -292,10 +281,3 @@ def _need_matplotlib() -> None:
         raise OptionError(
             "pictures need the package matplotlib: pip install 'kinetree[plot]'; or write with pictures=False"
         ) from None
-
-
-def columns(prefix: str, names: list[str], array: np.ndarray, units: list[str] | str) -> Iterator[tuple[str, Any]]:
-    """Columns of a table from an array of one row per sample, named ``prefix name [unit]``."""
-    each = [units] * len(names) if isinstance(units, str) else units
-    for name, unit, column in zip(names, each, np.asarray(array).T, strict=True):
-        yield f"{prefix} {name} [{unit}]", column

@@ -23,6 +23,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError, UnknownNameError
+from . import report
+from .systems import about, model_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -206,15 +208,11 @@ class Study:
     @classmethod
     def of(cls, system: str, analyses: Mapping[str, Analysis]) -> Study:
         """The study of a system of the gallery, which says what it is and what was assumed."""
-        from . import about
-
         known = about(system)
         return cls(system, known.title, known.source, analyses, known.assumed, system)
 
     def model_text(self) -> str | None:
         """The model file, if the study is about one system."""
-        from . import model_text
-
         return None if self.system is None else model_text(self.system)
 
     def run(
@@ -290,21 +288,15 @@ class Result:
 
     def table(self) -> RichTable:
         """Facts, stated beside measured, for a terminal."""
-        from .report import terminal_table
-
-        return terminal_table(self)
+        return report.terminal_table(self)
 
     def as_dict(self) -> dict[str, Any]:
         """The summary for JSON."""
-        from .report import summary
-
-        return summary(self)
+        return report.summary(self)
 
     def markdown(self) -> str:
         """The summary for people, readable on its own; pictures are named as :meth:`write` names them."""
-        from .report import markdown
-
-        return markdown(self)
+        return report.markdown(self)
 
     def write(self, folder: str | os.PathLike[str], pictures: bool = True) -> Path:
         """Write everything into a folder: plots, data, summaries, the model.
@@ -323,6 +315,4 @@ class Result:
         Path
             The folder.
         """
-        from .report import write
-
-        return write(self, Path(folder), pictures)
+        return report.write(self, Path(folder), pictures)

@@ -35,7 +35,7 @@ from ..model.describe import counted
 from ..model.tree import Model
 from ..run.compiler import Compiler
 from ..run.wrenches import Wrenches, gather
-from ..spatial import Force, Transform, Vec3
+from ..spatial import Force
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from .robot import Array, Robot, _check_out
 
