@@ -56,7 +56,7 @@ def test_names_of_folders_are_no_names():
 def test_loading_a_system_imports_no_room_above_the_robot():
     loaded = modules_after("import kinetree; kinetree.gallery.load('four-bar')")
     rooms = {name.split(".")[1] for name in loaded if "." in name}
-    assert not rooms & {"control", "contact", "motion", "simulation", "view", "cli"}
+    assert not rooms & {"export", "control", "contact", "motion", "simulation", "view", "cli"}
     assert not {name for name in loaded if name.startswith("kinetree.gallery.systems.four_bar.")}
 
 
