@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ...export.cost import CHAINS, cost
+from ...export.cost import CHAINS, Variables, cost
 from ...export.published import (
     FLOATING_FORWARD,
     FLOATING_INVERSE,
@@ -29,7 +29,7 @@ from ...model.joints import Free
 from ...model.mass import MassProperties
 from ...model.pose import Pose
 from ...robot.robot import Builder, Robot
-from ..plots import Curve, Grid
+from ..plots import Curve, PlotGrid
 from ..study import Fact, Outcome
 
 BOOK = "tree-type systems (000)"
@@ -45,15 +45,6 @@ LARGEST = 36
 
 HIGHEST = 24.0
 """Of the pictures, in thousands; what costs more leaves them at the top."""
-
-
-class Variables(NamedTuple):
-    """Joint variables in joints of one, two and three freedoms."""
-
-    n1: int = 0
-    n2: int = 0
-    n3: int = 0
-
 
 GRIPPER, INDUSTRIAL, BIPED = Variables(4), Variables(6), Variables(2, 4, 6)
 
@@ -230,7 +221,7 @@ def _slopes(book: Published, source: str) -> Fact:
 def _figure(
     rows: Sequence[Published], algorithm: str, floating: bool, caption: str, quick: bool,
     value: Callable[[Published, Variables], float],
-) -> tuple[Grid, dict[str, list[object]]]:  # fmt: skip
+) -> tuple[PlotGrid, dict[str, list[object]]]:  # fmt: skip
     """The four drawings, and the numbers in them."""
     drawings = []
     table: dict[str, list[object]] = {"joints": [], "n": [], **{row.author: [] for row in rows}}
@@ -249,7 +240,7 @@ def _figure(
         own = [1e-3 * float(sum(counted(algorithm, kinds, floating))) for kinds in some]
         curves.append(Curve("kinetree, counted", own, [sum(variables(k)) for k in some], stated=True))
         drawings.append(curves)
-    grid = Grid(list(FORMS), drawings, "joint variables n", "thousand M + A", caption, HIGHEST)
+    grid = PlotGrid(list(FORMS), drawings, "joint variables n", "thousand M + A", caption, HIGHEST)
     return grid, table
 
 
