@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -11,12 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from ..errors import KinetreeWarning, UnknownNameError
+from ..io.json_values import plain
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -74,19 +73,6 @@ def warnings_as_lines() -> Iterator[None]:
 def print_json(data: Any) -> None:
     """For scripts."""
     sys.stdout.write(json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def plain(value: Any) -> Any:
-    """Numbers JSON does not have become null; everything else what JSON has."""
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if isinstance(value, (str, int, bool, type(None))) else str(value)
 
 
 # ------------------------------------------------------------------ robots

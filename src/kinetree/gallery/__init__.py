@@ -25,7 +25,8 @@ from pkgutil import iter_modules
 from ..errors import UnknownNameError
 from . import comparisons, systems
 from .study import Fact, Outcome, Result, Study
-from .system import About, Motion, States
+from .system import About, States
+from .system import PrescribedMotion as Motion
 from .systems import about, load, model_text, motion, start
 from .systems.four_bar_chain import four_bar_chain, four_bar_chain_leaning
 

@@ -70,7 +70,7 @@ class Curve(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Panel:
+class PlotPanel:
     """One set of axes.
 
     Parameters
@@ -95,7 +95,7 @@ class Curves:
     ----------
     x : array_like
         Of all curves that have none of their own.
-    panels : sequence of Panel
+    panels : sequence of PlotPanel
     caption : str
         What is to be seen.
     x_label : str
@@ -105,7 +105,7 @@ class Curves:
     """
 
     x: ArrayLike
-    panels: Sequence[Panel]
+    panels: Sequence[PlotPanel]
     caption: str = ""
     x_label: str = "time [s]"
     log_x: bool = False
@@ -190,7 +190,7 @@ def legends(figure: Figure, axes: Sequence[Axes]) -> None:
 
 
 @dataclass(frozen=True)
-class Grid:
+class PlotGrid:
     """Four drawings of curves two by two, with one legend below: the sources' figures (a) to (d).
 
     Parameters

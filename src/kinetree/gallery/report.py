@@ -150,7 +150,7 @@ def _section(name: str, outcome: Outcome, seconds: float) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Writer:
+class _FolderWriter:
     """Makes the files of a result in a folder nobody sees yet."""
 
     result: Result
@@ -225,7 +225,7 @@ def write(result: Result, folder: Path, pictures: bool = True) -> Path:
     _refuse_foreign(folder)
     try:
         with folder_beside(folder) as made:
-            _Writer(result, made).all(pictures)
+            _FolderWriter(result, made).all(pictures)
     except OSError as problem:
         raise OutputError(f"the results of {result.study.name!r} cannot be written to {folder}: {problem}") from None
     return folder

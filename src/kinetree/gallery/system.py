@@ -26,7 +26,7 @@ class States(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Motion:
+class PrescribedMotion:
     """A prescribed motion of a system: the actuated joints are driven, all others follow.
 
     Called with times, a motion gives positions, velocities and accelerations of the driven
@@ -124,7 +124,7 @@ class About:
 
 
 @dataclass(frozen=True)
-class System:
+class GallerySystem:
     """An entry of the gallery.
 
     Attributes

@@ -11,7 +11,7 @@ from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...simulation.records.record import Record
 from ...simulation.simulate import simulate
-from ..plots import Curve, Curves, Panel
+from ..plots import Curve, Curves, PlotPanel
 from ..study import Analysis, Drawing, Fact, Outcome
 from ..systems import load, start
 from .joint_curves import MOTIONS, panels
@@ -111,13 +111,13 @@ def fall_figures(robot: Robot, record: Record) -> dict[str, Drawing]:
     potential = energy.potential - energy.potential[0]
     if isinstance(robot, Mechanism):
         error, gap = np.maximum(np.abs(energy.error), 1e-16), np.maximum(robot.closure_error(record.q), 1e-16)
-        left = Panel("residual", [Curve("energy [J]", error), Curve("closure [m, rad]", gap)], log=True)
+        left = PlotPanel("residual", [Curve("energy [J]", error), Curve("closure [m, rad]", gap)], log=True)
         below = "the error of their sum and the largest gap of the loops"
     else:
-        left = Panel("drift [J]", [Curve("of the sum", np.maximum(np.abs(energy.error), 1e-18))], log=True)
+        left = PlotPanel("drift [J]", [Curve("of the sum", np.maximum(np.abs(energy.error), 1e-18))], log=True)
         below = "how far their sum drifts"
     energies = [
-        Panel("energy [J]", [Curve("kinetic", energy.kinetic), Curve("potential", potential),
+        PlotPanel("energy [J]", [Curve("kinetic", energy.kinetic), Curve("potential", potential),
                              Curve("sum", energy.kinetic + potential)]),
         left,
     ]  # fmt: skip

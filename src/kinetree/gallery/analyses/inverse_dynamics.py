@@ -10,7 +10,7 @@ import numpy as np
 from ...model.units import FORCE_OF
 from ...robot.mechanism import Mechanism
 from ..drawings import OBLIQUE, PLANE, Sketch, outlines
-from ..plots import Curve, Curves, Panel
+from ..plots import Curve, Curves, PlotPanel
 from ..study import Analysis, Drawing, Fact, Outcome, Table
 from .joint_curves import FORCES, MOTIONS, columns, frame_paths, motion_table, panels, short
 from .prescribed import Prescribed, PrescribedMechanism, prescribed
@@ -169,7 +169,7 @@ def _mechanism_figures(along: PrescribedMechanism) -> dict[str, Drawing]:
         "torques": Curves(t, forced, "What the actuators do for this motion."),
         "multipliers": Curves(t, _multiplier_panels(along), "Forces and moments at the cut joints."),
         "reactions": Curves(
-            t, [Panel("reaction [N]", _reaction_sizes(along))],
+            t, [PlotPanel("reaction [N]", _reaction_sizes(along))],
             f"Size of the force in every joint; {', '.join(short(n) for n in mechanism.loop_names)} cut.",
         ),
     }  # fmt: skip
@@ -182,7 +182,7 @@ def _is_planar(mechanism: Mechanism, q: Array) -> bool:
     return bool(level) and bool(np.all(np.concatenate(outlines(mechanism))[:, 2] == 0.0))
 
 
-def _multiplier_panels(along: PrescribedMechanism) -> list[Panel]:
+def _multiplier_panels(along: PrescribedMechanism) -> list[PlotPanel]:
     forces, units = along.forces, along.mechanism.constraint_units
     size = np.abs(forces.multipliers).max()
     seen = np.abs(forces.multipliers).max(axis=0) > 1e-9 * size
@@ -194,7 +194,7 @@ def _multiplier_panels(along: PrescribedMechanism) -> list[Panel]:
             if seen[k] and units[k] == unit
         ]
         if curves:
-            made.append(Panel(label, curves))
+            made.append(PlotPanel(label, curves))
     return made
 
 

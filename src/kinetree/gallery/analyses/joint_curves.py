@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...robot.robot import Robot
-from ..plots import Curve, Panel
+from ..plots import Curve, PlotPanel
 from ..system import States
 
 Array = np.ndarray
@@ -48,7 +48,7 @@ def motion_table(robot: Robot, time: Array, states: States) -> dict[str, Array]:
 
 def panels(
     robot: Robot, array: Array, labels: Mapping[str, str], only: Iterable[int] | None = None, most: int | None = 6
-) -> list[Panel]:
+) -> list[PlotPanel]:
     """Return curves of one column per degree of freedom, or coordinate, those of one unit together.
 
     Parameters
@@ -69,7 +69,7 @@ def panels(
         chosen = [k for k in wanted if units[k] == unit]
         rows = 0 if not chosen else 1 if most is None else -(-len(chosen) // most)
         for part in np.array_split(chosen, rows) if rows else []:
-            made.append(Panel(label, [Curve(short(names[k]), array[:, k]) for k in part]))
+            made.append(PlotPanel(label, [Curve(short(names[k]), array[:, k]) for k in part]))
     return made
 
 

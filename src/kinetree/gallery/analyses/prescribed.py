@@ -11,7 +11,7 @@ import numpy as np
 
 from ...robot.mechanism import ConstraintForces, Mechanism
 from ...robot.robot import Robot
-from ..system import Motion, States
+from ..system import PrescribedMotion, States
 from ..systems import load, motion
 
 Array = np.ndarray
@@ -60,7 +60,7 @@ class Prescribed:
         return load(self.name)
 
     @cached_property
-    def motion(self) -> Motion:
+    def motion(self) -> PrescribedMotion:
         """Its motion."""
         return motion(self.name)
 

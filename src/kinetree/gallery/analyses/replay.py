@@ -9,7 +9,7 @@ import numpy as np
 
 from ...simulation.records.record import Record
 from ...simulation.simulate import simulate
-from ..plots import Curve, Curves, Panel
+from ..plots import Curve, Curves, PlotPanel
 from ..study import Analysis, Fact, Outcome
 from .free_fall import balance
 from .joint_curves import short
@@ -53,9 +53,9 @@ def replay(
         labels = sorted({"position [m]" if units[k] == "m" else "angle [rad]" for k in along.driven})
         q, back = along.motion(record.time).q, _driven_positions(along, record)
         panels = [
-            Panel(labels[0] if len(labels) == 1 else "position [rad, m]",
+            PlotPanel(labels[0] if len(labels) == 1 else "position [rad, m]",
                   [c for k, n in enumerate(names) for c in _compared(short(n), record.time, q[:, k], back[:, k], k)]),
-            Panel("error [rad, m]" if "m" in units else "error [rad]", [Curve("largest", np.maximum(error, 1e-16))],
+            PlotPanel("error [rad, m]" if "m" in units else "error [rad]", [Curve("largest", np.maximum(error, 1e-16))],
                   log=True),
         ]  # fmt: skip
         caption = "Replayed without control (lines) and prescribed (circles); below, the largest error of any joint."

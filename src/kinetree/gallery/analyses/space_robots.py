@@ -14,7 +14,7 @@ from ...simulation.simulate import simulate
 from ...spatial.arrays import pack, split
 from ...spatial.scalar import Scalar, sin
 from ..drawings import OBLIQUE, PLANE, Sketch
-from ..plots import Curve, Curves, Panel
+from ..plots import Curve, Curves, PlotPanel
 from ..study import Analysis, Drawing, Fact, Outcome, Study
 from ..systems import load, motion
 from ..systems.space_robots import DURATION
@@ -97,7 +97,7 @@ def _figures(name: str, robot: Robot, time: Array, q: Array, tau: Array) -> dict
     places = [Curve(axis, q[:, 3 + k]) for k, axis in enumerate("xyz")]
     return {
         "system": Sketch(robot, q[some], frame_paths(robot, q), "At the start and (faint) on the way.", view, 4.2),
-        "satellite": Curves(time, [Panel("angle [degrees]", angles), Panel("position [m]", places)],
+        "satellite": Curves(time, [PlotPanel("angle [degrees]", angles), PlotPanel("position [m]", places)],
                             "The satellite gives way to the arm."),
         "torques": Curves(time, turned, "Torques of the arm's joints."),
     }  # fmt: skip
@@ -119,7 +119,7 @@ def forward(name: str, end: Sequence[float]) -> Analysis:
             Fact("kinetic energy is the motors' work; largest difference", 1e-8,
                  float(np.abs(record.energy.error).max()), "J", relation="<"),
         ]  # fmt: skip
-        curves = [Panel("error [rad]", [Curve("joints", np.maximum(error, 1e-16))], log=True)]
+        curves = [PlotPanel("error [rad]", [Curve("joints", np.maximum(error, 1e-16))], log=True)]
         figures = {"error": Curves(record.time, curves, "Largest error of a joint without feedback.")}
         return Outcome(facts, {}, {"record": record}, figures)
 
@@ -160,8 +160,8 @@ def momentum(name: str) -> Analysis:
                  float(np.abs(record.energy.error).max()), "J", relation="<"),
         ]  # fmt: skip
         drawn = [
-            Panel("angular momentum [N m s]", [Curve(axis, spin[:, k]) for k, axis in enumerate("xyz")]),
-            Panel("momentum [N s]", [Curve(axis, push[:, k]) for k, axis in enumerate("xyz")]),
+            PlotPanel("angular momentum [N m s]", [Curve(axis, spin[:, k]) for k, axis in enumerate("xyz")]),
+            PlotPanel("momentum [N s]", [Curve(axis, push[:, k]) for k, axis in enumerate("xyz")]),
         ]
         figures = {"momentum": Curves(record.time, drawn, "About the mass centre, along axes that do not turn.")}
         remark = "Initial velocities and the motors' torques are random and damped; nothing acts from outside."

@@ -15,7 +15,7 @@ from ...simulation.records.record import Record
 from ...simulation.simulate import simulate
 from ...spatial.arrays import pack, split
 from ..drawings import SIDE, Sketch
-from ..plots import Curve, Curves, Panel
+from ..plots import Curve, Curves, PlotPanel
 from ..study import Analysis, Fact, Outcome, Study
 from ..systems.walking_machine import Walker, walker
 from .joint_curves import columns, panels, short
@@ -289,7 +289,7 @@ def _inverse_figures(along: OnGround) -> dict[str, Any]:
     feet = along.foot_forces
     named = [f"foot {k + 1}" for k in range(feet.shape[1])]
     reactions = [
-        Panel(f"{word} [N]", [Curve(name, feet[:, k, i]) for k, name in enumerate(named)])
+        PlotPanel(f"{word} [N]", [Curve(name, feet[:, k, i]) for k, name in enumerate(named)])
         for word, i in (("upwards", 2), ("forward", 0))
     ]
     return {
@@ -301,14 +301,14 @@ def _inverse_figures(along: OnGround) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def trunk_panels(m: Walker, q: Array) -> list[Panel]:
+def trunk_panels(m: Walker, q: Array) -> list[PlotPanel]:
     """Position and angles of the trunk."""
     trunk = Trunk.of(m, q)
     names = ["about y"] if m.planar_base else ["about y", "about x", "about z"]
     return [
-        Panel("forward [m]", [Curve("forward", trunk.forward)]),
-        Panel("height [m]", [Curve("height", trunk.height)]),
-        Panel("angle [degrees]", [Curve(name, trunk.angles[:, k]) for k, name in enumerate(names)]),
+        PlotPanel("forward [m]", [Curve("forward", trunk.forward)]),
+        PlotPanel("height [m]", [Curve("height", trunk.height)]),
+        PlotPanel("angle [degrees]", [Curve(name, trunk.angles[:, k]) for k, name in enumerate(names)]),
     ]
 
 
@@ -344,7 +344,7 @@ def open_loop(name: str, said: Statements, steps: float) -> Analysis:
             for (rtol, _), error, record in zip(tolerances, errors, records, strict=True)
         ]
         caption = "Largest error of a joint without feedback: errors of integration grow until the machine falls."
-        figures = {"error": Curves(records[1].time, [Panel("error [rad]", curves, log=True)], caption)}
+        figures = {"error": Curves(records[1].time, [PlotPanel("error [rad]", curves, log=True)], caption)}
         return Outcome(facts, {}, {"record": records[1]}, figures)
 
     return run
@@ -416,7 +416,9 @@ def _controlled(
     figures = {
         "trunk": Curves(record.time, trunk_panels(m, record.q), f"The trunk under {words} control."),
         "joints": Curves(record.time, _joint_panels(m, record), "Joints (lines) and the desired motion (circles)."),
-        "energy": Curves(record.time, [Panel("energy [J]", parts)], "Where the energy goes; the total is constant."),
+        "energy": Curves(
+            record.time, [PlotPanel("energy [J]", parts)], "Where the energy goes; the total is constant."
+        ),
     }
     return Outcome(facts, {}, {"record": record}, figures, [remark])
 
@@ -450,7 +452,7 @@ def disturbed(name: str, said: Statements) -> Analysis:
         ]  # fmt: skip
         curves = [Curve(key, error) for key, error in errors.items()]
         caption = f"Root mean square of the joints' errors, from {OFF:g} rad at the start."
-        figures = {"error": Curves(records["feedforward"].time, [Panel("error [rad]", curves)], caption)}
+        figures = {"error": Curves(records["feedforward"].time, [PlotPanel("error [rad]", curves)], caption)}
         kept = {key.replace(" ", "-"): record for key, record in records.items()}
         return Outcome(facts, {}, kept, figures)
 
@@ -507,7 +509,7 @@ DUST = 0.01
 """Metres."""
 
 
-def _joint_panels(m: Walker, record: Record) -> list[Panel]:
+def _joint_panels(m: Walker, record: Record) -> list[PlotPanel]:
     """The first leg of each group, with the desired motion at some instants."""
     n, robot = m.base_freedoms, m.robot
     desired = m.walk(record.time)[0]
@@ -517,7 +519,7 @@ def _joint_panels(m: Walker, record: Record) -> list[Panel]:
         chosen = range(first, first + len(leg.coordinates))
         curves = [Curve(short(robot.v_names[n + k]), record.q[:, n + k]) for k in chosen]
         circles = [Curve("desired", desired[some, k], record.time[some], stated=True) for k in chosen]
-        made.append(Panel("angle [rad]", [*curves, *circles[:1], *[c._replace(name="_") for c in circles[1:]]]))
+        made.append(PlotPanel("angle [rad]", [*curves, *circles[:1], *[c._replace(name="_") for c in circles[1:]]]))
         first += len(leg.coordinates)
     return made
 

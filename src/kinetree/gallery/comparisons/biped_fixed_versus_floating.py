@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..analyses.walking import OnGround, fed_forward, machine
-from ..plots import Curve, Curves, Panel
+from ..plots import Curve, Curves, PlotPanel
 from ..study import Fact, Outcome, Study
 from ..systems import load, motion
 from ..systems.biped_spatial_fixed.study import NAME, PERIOD, Array
@@ -59,7 +59,7 @@ def compare(quick: bool) -> Outcome:
     ]  # fmt: skip
     names = load(NAME).v_names
     shown = [
-        Panel(f"{name} [N m]", [c for k in range(part.start, part.stop) for c in (
+        PlotPanel(f"{name} [N m]", [c for k in range(part.start, part.stop) for c in (
             Curve(f"{AXES[k]}, fixed", fixed[during, k]),
             Curve(f"{AXES[k]}, floating", floating[during, k], compared=True),
         )])

@@ -16,7 +16,7 @@ from ...errors import UnknownNameError
 from ...model.tree import Model
 from ...robot.load import load as load_file
 from ...robot.robot import Robot
-from ..system import About, Motion, System
+from ..system import About, GallerySystem, PrescribedMotion
 
 NAMES = (
     "four-bar", "four-bar-table-8-1", "robotic-leg", "3-rrr", "five-bar", "carpet-scraper", "sr400", "slider-crank",
@@ -38,9 +38,9 @@ def part(name: str, which: str) -> ModuleType:
     return import_module(f".{folder(name)}.{which}", __name__)
 
 
-def system(name: str) -> System:
+def system(name: str) -> GallerySystem:
     """Return what the gallery knows of a system beside its model."""
-    found: System = part(name, "system").SYSTEM
+    found: GallerySystem = part(name, "system").SYSTEM
     return found
 
 
@@ -78,10 +78,10 @@ def about(name: str) -> About:
     return system(name).about
 
 
-def motion(name: str) -> Motion:
+def motion(name: str) -> PrescribedMotion:
     """Return a system's prescribed motion: its source's, or one of ours where the source has none."""
     found = system(name)
-    return Motion(found.driven, found.span, found.motion, _model(name), found.assembled)
+    return PrescribedMotion(found.driven, found.span, found.motion, _model(name), found.assembled)
 
 
 def start(name: str, which: str = "motion") -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...spatial.scalar import Scalar
-from ..system import About, System
+from ..system import About, GallerySystem
 from .motion_laws import cycloid
 
 DURATION = 10.0
@@ -23,10 +23,10 @@ def reaching(end: Sequence[float], t: Scalar) -> list[Scalar]:
     return [0.0] * 6 + cycloid(t, DURATION, [0.0] * len(end), end)
 
 
-def space_system(name: str, title: str, joints: tuple[str, ...], end: tuple[float, ...]) -> System:
+def space_system(name: str, title: str, joints: tuple[str, ...], end: tuple[float, ...]) -> GallerySystem:
     """Return the system of a satellite whose arm reaches from zero to ``end``."""
     listed = ", ".join(f"{x:g}" for x in end)
-    return System(
+    return GallerySystem(
         About(name, title, "an example of ReDySim; data ours", OURS),
         joints,
         (0.0, DURATION),

@@ -16,7 +16,7 @@ from ...motion.walking import gaits
 from ...robot.robot import Robot
 from ...spatial.scalar import Scalar
 from ...spatial.taylor import Jet, as_jet
-from ..system import About, System
+from ..system import About, GallerySystem
 from . import load, part
 
 Gains = tuple[float, float]
@@ -142,11 +142,11 @@ GAIT = (
 
 def walking_system(
     machine: Walker, legs: Sequence[str], joints: Sequence[str], title: str, source: str, *assumed: str
-) -> System:
+) -> GallerySystem:
     """Return the system of a walking machine whose legs all have joints of the same names."""
     gait = machine.walk.gait
     words = f"legs walk two steps of {gait.stride:g} m in {gait.period:g} s each, the trunk upright on its path"
-    return System(
+    return GallerySystem(
         About(machine.name, title, source, (*assumed, GROUND, GAIT)),
         tuple(f"{leg}_{joint}" for leg in legs for joint in joints),
         (0.0, 2.0 * gait.period),

@@ -17,7 +17,7 @@ from ...robot.robot import Robot
 from .. import simulation_setup
 from ..system import States
 from ..systems import motion
-from .plan import Closed
+from .plan import ClosedMotion
 
 Array = np.ndarray
 
@@ -100,7 +100,7 @@ class MotionReader(NodeReader):
     def states_of(self, made: trajectories.Trajectory) -> Callable[[Array], States]:
         """Of all joints."""
         if isinstance(self.robot, Mechanism):
-            return Closed(self.robot, made, self.q)
+            return ClosedMotion(self.robot, made, self.q)
         return lambda times: States(*made(times))
 
     def trajectory(self, kind: str, fields: dict[str, Node], node: Node) -> tuple[trajectories.Trajectory, float]:

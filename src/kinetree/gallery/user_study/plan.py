@@ -16,7 +16,7 @@ from ...robot.robot import Robot
 from ...simulation.records.plot import panels
 from ...simulation.records.record import Record
 from ...simulation.simulate import simulate
-from ..plots import Curve, Curves, Panel
+from ..plots import Curve, Curves, PlotPanel
 from ..study import Fact, Outcome
 from ..system import States
 
@@ -27,7 +27,7 @@ QUICK = 0.25
 
 
 @dataclass(frozen=True)
-class Plan:
+class StudyPlan:
     """A study's file, understood.
 
     Attributes
@@ -93,8 +93,8 @@ class Plan:
     def _figures(self, time: Array, motion: States, tau: Array) -> dict[str, Any]:
         robot = self.robot
 
-        def panel(label: str, names: Sequence[str], values: Array) -> Panel:
-            return Panel(label, [Curve(name, column) for name, column in zip(names, values.T, strict=True)])
+        def panel(label: str, names: Sequence[str], values: Array) -> PlotPanel:
+            return PlotPanel(label, [Curve(name, column) for name, column in zip(names, values.T, strict=True)])
 
         moving = [panel("position [rad, m]", robot.q_names, motion.q), panel("velocity [1/s]", robot.v_names, motion.v)]
         forces = [panel("force [N m, N]", robot.v_names, tau)]
@@ -114,7 +114,7 @@ class Plan:
         record = simulate(self.robot, self.q, self.v, progress=False, **around, **options)
         drawn = panels(record)
         figures = {
-            part: Curves(record.time, [Panel(label, [Curve(*c) for c in curves]) for label, curves in drawn[part]])
+            part: Curves(record.time, [PlotPanel(label, [Curve(*c) for c in curves]) for label, curves in drawn[part]])
             for part in self.plots
             if any(curves for _, curves in drawn.get(part, []))
         }
@@ -174,7 +174,7 @@ def _summary(record: Record) -> str:
 
 
 @dataclass(frozen=True)
-class Closed:
+class ClosedMotion:
     """The motion of all joints of a mechanism whose driven joints follow a trajectory.
 
     Parameters

@@ -29,7 +29,7 @@ from ...simulation.records.plot import PANELS
 from .. import simulation_setup, systems
 from ..study import Study
 from .motion import MotionReader
-from .plan import Plan
+from .plan import StudyPlan
 
 Array = np.ndarray
 
@@ -84,7 +84,7 @@ def read(path: str | os.PathLike[str]) -> UserStudy:
         raise MissingFileError(f"there is no study file {str(place)!r}; 'kinetree new' writes one") from None
     except IsADirectoryError:
         raise FileFormatError("this is a directory, not a study file", str(place)) from None
-    return _Reader(Source(place, data)).study()
+    return _StudyReader(Source(place, data)).study()
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class UserStudy(Study):
         return None if self.robot is None else yaml.write(self.robot.model)
 
 
-class _Reader(MotionReader):
+class _StudyReader(MotionReader):
     """Goes through the nodes of a file, in the order in which one part needs the other."""
 
     def __init__(self, source: Source) -> None:
@@ -138,7 +138,7 @@ class _Reader(MotionReader):
 
     # ---------------------------------------------------------------- the plan
 
-    def plan(self) -> Plan:
+    def plan(self) -> StudyPlan:
         """Everything that is computed with."""
         self.robot, self.system = self.read_robot(self.top["robot"])
         self.q, self.v = self.read_start()
@@ -147,7 +147,7 @@ class _Reader(MotionReader):
         simulation = self.read_simulation(span)
         samples, plots = self.read_outputs()
         controller, expected = self.read_controller(desired, elements), self.read_expect(simulation, desired)
-        return Plan(
+        return StudyPlan(
             self.robot, self.q, self.v, desired, states, span, samples, controller, elements, simulation, plots,
             expected,
         )  # fmt: skip
@@ -279,11 +279,11 @@ class _Reader(MotionReader):
     def read_outputs(self) -> tuple[int, tuple[str, ...]]:
         """How many samples of the motion, and what to draw of the simulation."""
         if "outputs" not in self.top:
-            return Plan.samples, tuple(Plan.plots)
+            return StudyPlan.samples, tuple(StudyPlan.plots)
         fields = self.fields(self.top["outputs"], "outputs", OUTPUT_KEYS)
-        samples = self.whole(fields["samples"], "samples") if "samples" in fields else Plan.samples
+        samples = self.whole(fields["samples"], "samples") if "samples" in fields else StudyPlan.samples
         if "plots" not in fields:
-            return samples, tuple(Plan.plots)
+            return samples, tuple(StudyPlan.plots)
         plots = []
         for item in self.items(fields["plots"], "plots"):
             plots.append(self.text(item, "part of a plot"))

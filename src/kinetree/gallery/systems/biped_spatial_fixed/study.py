@@ -13,7 +13,7 @@ from ...analyses.inverse_dynamics import inverse
 from ...analyses.joint_curves import panels
 from ...analyses.prescribed import Prescribed
 from ...drawings import OBLIQUE
-from ...plots import Curve, Curves, Panel
+from ...plots import Curve, Curves, PlotPanel
 from ...study import Fact, Outcome, Study
 from .. import load, motion
 from .system import single_support
@@ -90,7 +90,7 @@ def forced(quick: bool) -> Outcome:
     ]  # fmt: skip
     curves = [Curve("26 rows", np.maximum(error, 1e-14)), Curve("exact torques", np.maximum(_error(exact), 1e-14))]
     figures = {
-        "error": Curves(replayed.time, [Panel("error [rad]", curves, log=True)], "Largest error of a joint."),
+        "error": Curves(replayed.time, [PlotPanel("error [rad]", curves, log=True)], "Largest error of a joint."),
         "motion": Curves(
             replayed.time, panels(robot, replayed.q, {"rad": "angle [rad]"}), "Joints, driven by the torque table."
         ),
@@ -124,7 +124,9 @@ def computed_torque(quick: bool) -> Outcome:
     ]  # fmt: skip
     remark = f"kp = {KP:g}, kd = {KD:g} (the authors' program); all joints start {off:g} rad off the desired motion."
     curves = [Curve("joints", np.abs(error).max(axis=1)), Curve("formula", law[::5], record.time[::5], stated=True)]
-    figures = {"error": Curves(record.time, [Panel("error [rad]", curves)], "The error of every joint, and the law.")}
+    figures = {
+        "error": Curves(record.time, [PlotPanel("error [rad]", curves)], "The error of every joint, and the law.")
+    }
     return Outcome(facts, {}, {"record": record}, figures, [remark])
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ....spatial.scalar import Scalar
 from ....spatial.taylor import Jet, as_jet
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..biped_spatial.system import machine
 
 REVERSED_LEG = (5, 4, 3, 2, 1, 0)
@@ -35,7 +35,7 @@ def single_support(t: Scalar) -> list[Scalar]:
     return q if isinstance(t, Jet) else [as_jet(x).value for x in q]
 
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "biped-spatial-fixed",
         "spatial biped on one foot: 12 degrees of freedom",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...analyses.walking import TOUCHING, OnGround, Statements, Trunk, fed_forward, feedforward, inverse, machine
-from ...plots import Curve, Curves, Panel
+from ...plots import Curve, Curves, PlotPanel
 from ...study import Fact, Outcome, Study
 
 NAME = "biped-unified"
@@ -59,7 +59,7 @@ def energy(quick: bool) -> Outcome:
         Curve("ground", -e.ground), Curve("total", e.total - e.potential[0]),
     ]  # fmt: skip
     table = {"time [s]": record.time} | {f"{c.name} [J]": np.asarray(c.y) for c in parts}
-    figures = {"energy": Curves(record.time, [Panel("energy [J]", parts)], "As in figure 10 of 003.")}
+    figures = {"energy": Curves(record.time, [PlotPanel("energy [J]", parts)], "As in figure 10 of 003.")}
     return Outcome(facts, {"energy": table}, {}, figures)
 
 

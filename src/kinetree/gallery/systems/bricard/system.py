@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....spatial.scalar import Scalar, arctan2, sin, sqrt
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..motion_laws import there_and_back
 
 DURATION = 2.0
@@ -22,7 +22,7 @@ def close(first: Scalar) -> list[Scalar]:
     return [first, second, first, -second, -first]
 
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "bricard",
         "Bricard's mechanism: five bars and six hinges, one freedom where Gruebler counts none",

@@ -13,7 +13,7 @@ from ....simulation.simulate import simulate
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
 from ...drawings import PLANE
-from ...plots import Curve, Curves, Panel
+from ...plots import Curve, Curves, PlotPanel
 from ...study import Fact, Outcome, Study
 from .system import chain
 
@@ -46,7 +46,7 @@ def falls_of_all_kinds(quick: bool) -> Outcome:
     ]  # fmt: skip
     curves = [Curve(f"link {k + 1}", planar[1][:, k]) for k in range(links)]
     figures = {
-        "motion": Curves(records[1].time, [Panel("angle [rad]", curves)], "Four links with hinges, let go level.")
+        "motion": Curves(records[1].time, [PlotPanel("angle [rad]", curves)], "Four links with hinges, let go level.")
     }
     return Outcome(facts, {}, {KINDS[k].replace(" ", "-"): record for k, record in records.items()}, figures)
 
@@ -75,8 +75,8 @@ def cost_against_n(quick: bool) -> Outcome:
                  source="000 L1699 (order n)", reason="depends on the machine and on what else it does")
         )  # fmt: skip
     timed = {"links [1]": list(lengths)} | {f"{k} [s]": v for k, v in seconds.items()}
-    panels = [Panel("operations [1]", curves)]
-    times = [Panel("seconds per call [s]", [Curve(k, v) for k, v in seconds.items()], log=True)]
+    panels = [PlotPanel("operations [1]", curves)]
+    times = [PlotPanel("seconds per call [s]", [Curve(k, v) for k, v in seconds.items()], log=True)]
     figures = {
         "operations": Curves(COUNTED, panels, "Multiplications and additions of one evaluation.", "links [1]"),
         "time": Curves(lengths, times, f"Time of one state out of {BATCH}, on one thread.", "links [1]", log_x=True),

@@ -8,7 +8,7 @@ from ....errors import OptionError
 from ....model.joints import EulerSpherical, JointKind, Revolute, Universal
 from ....model.mass import MassProperties
 from ....robot.robot import Builder, Robot
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..motion_laws import DEGREE, there_and_back
 
 LENGTH, MASS, THICKNESS = 0.03, 0.05, 0.01
@@ -61,7 +61,7 @@ def chain(links: int = 20, freedoms: int = 1) -> Robot:
     return builder.build()
 
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "chain",
         "chain of 20 links, and of any other length",

@@ -7,7 +7,7 @@ import math
 from ....spatial import Vec3
 from ....spatial.exponential import quaternion_product
 from ....spatial.scalar import Scalar, arctan2, cos, sin, sqrt
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..motion_laws import there_and_back
 from ..planar_geometry import Point, dyad, near
 from ..spatial_geometry import axis_quaternion, seen_from
@@ -50,7 +50,7 @@ def along_the_motion(t: Scalar) -> list[Scalar]:
     return close(Vec3(RADIUS * cos(turn), RADIUS * sin(turn), HEIGHT - there_and_back(t, DURATION, 0.08)))
 
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "delta",
         "spatial delta robot with two parallel rods per arm",

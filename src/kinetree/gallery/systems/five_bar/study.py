@@ -18,7 +18,7 @@ from ...analyses.loops import groups, point, sizes
 from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import replay, replayed, tracking_error
 from ...drawings import Sketch
-from ...plots import Curve, Curves, Panel
+from ...plots import Curve, Curves, PlotPanel
 from ...study import Fact, Outcome, Study
 from .. import load, start
 
@@ -148,8 +148,8 @@ def _figures(platform: Platform, record: Record, beyond: Record) -> dict[str, An
         "margin": Curves(
             beyond.time,
             [
-                Panel("distance from singularity", [Curve("margin, 0 is singular", margin)]),
-                Panel("angle [rad]", [Curve(f"arm {k + 1}", beyond.q[:, 2 * k]) for k in range(2)]),
+                PlotPanel("distance from singularity", [Curve("margin, 0 is singular", margin)]),
+                PlotPanel("angle [rad]", [Curve(f"arm {k + 1}", beyond.q[:, 2 * k]) for k in range(2)]),
             ],
             f"The margin vanishes at {end:.3f} s, where the source stops; multipliers carry the motion on.",
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....spatial.scalar import Scalar
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..motion_laws import DEGREE, cycloid
 from ..planar_geometry import Point, dyad, near, polar
 
@@ -29,7 +29,7 @@ def along_the_trajectory(t: Scalar) -> list[Scalar]:
     return close(*cycloid(t, DURATION, (30.0 * DEGREE, 30.0 * DEGREE), (90.0 * DEGREE, 70.3 * DEGREE)))
 
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "five-bar",
         "five-bar planar parallel manipulator",

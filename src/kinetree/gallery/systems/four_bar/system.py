@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..four_bar_linkage import ONE_TURN, book_motion
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "four-bar",
         "four-bar mechanism, crank and rocker",

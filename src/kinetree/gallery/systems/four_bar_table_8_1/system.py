@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..four_bar_linkage import ONE_TURN, book_motion
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "four-bar-table-8-1",
         "four-bar mechanism with the coupler as long as Table 8.1 says",

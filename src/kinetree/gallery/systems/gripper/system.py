@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..motion_laws import DEGREE, cycloid
 
 START = tuple(x * DEGREE for x in (0.0, 0.0, 0.0, 90.0))
 
 END = tuple(x * DEGREE for x in (60.0, 80.0, 80.0, 120.0))
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "gripper",
         "robotic gripper: a palm, a finger of two links and a thumb",

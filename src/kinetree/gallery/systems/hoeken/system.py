@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ....spatial.scalar import Scalar
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..four_bar_linkage import BarLengths, directions
 from ..planar_geometry import Point, near
 
@@ -18,7 +18,7 @@ def close_hoeken(crank: Scalar) -> list[Scalar]:
     return [crank, near(rocker, 1.5), near(coupler - rocker, 1.5)]
 
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "hoeken",
         "Hoeken's straight-line linkage",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..motion_laws import DEGREE, cycloid
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "kuka-kr5",
         "KUKA KR5 Arc: an industrial arm with six hinges",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..arms_of_001 import READING, SIX
 from ..motion_laws import cycloid
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "puma",
         "PUMA: an arm with six hinges",

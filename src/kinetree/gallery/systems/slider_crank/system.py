@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ....spatial.scalar import Scalar, arctan2, cos, sin, sqrt
-from ...system import About, System
+from ...system import About, GallerySystem
 
 CRANK, ROD = 0.1, 0.3
 
@@ -17,7 +17,7 @@ def close(crank: Scalar) -> list[Scalar]:
     return [crank, arctan2(-high, reach) - crank, CRANK * cos(crank) + reach]
 
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "slider-crank",
         "slider-crank mechanism",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..motion_laws import there_and_back
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "spatial-double-pendulum",
         "spatial double pendulum: a ball joint, then a hinge",

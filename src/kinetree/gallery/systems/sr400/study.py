@@ -16,7 +16,7 @@ from ...analyses.inverse_dynamics import inverse
 from ...analyses.loops import sizes
 from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import replay
-from ...plots import Bars, Curve, Curves, Panel
+from ...plots import Bars, Curve, Curves, PlotPanel
 from ...study import Fact, Outcome, Study
 from .. import load
 from .system import close
@@ -129,7 +129,7 @@ def _parameters(quick: bool) -> Outcome:
     )
     shown = {"parameter": names, "length of column": length, "singular value": values}
     figure = Curves(
-        np.arange(1, len(values) + 1), [Panel("singular value", [Curve("", np.maximum(values, 1e-17))], log=True)],
+        np.arange(1, len(values) + 1), [PlotPanel("singular value", [Curve("", np.maximum(values, 1e-17))], log=True)],
         f"Singular values of the energy's columns: {base} count, the others are rounding.", "number",
     )  # fmt: skip
     return Outcome(facts, {"columns": shown}, {}, {"rank": figure}, [remark])

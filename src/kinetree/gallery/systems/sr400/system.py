@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ....spatial.scalar import Scalar
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..motion_laws import cycloid
 
 START = (0.0, -math.pi / 2.0, 0.0, 0.0, 0.0, -math.pi)
@@ -22,7 +22,7 @@ def close(t1: Scalar, t2: Scalar, t4: Scalar, t5: Scalar, t6: Scalar, t7: Scalar
     return [t1, t2, t3, t4, t5, t6, t7, t8]
 
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "sr400",
         "Acma SR400: six axes, the third driven through a parallelogram",

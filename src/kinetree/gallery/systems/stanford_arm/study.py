@@ -12,7 +12,7 @@ from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.prescribed import Prescribed
 from ...analyses.printed_tables import Row, as_printed, from_table
-from ...plots import Curve, Curves, Panel
+from ...plots import Curve, Curves, PlotPanel
 from ...study import Fact, Outcome, Study
 
 TABLE_4 = (  # 001 L368-395
@@ -58,7 +58,7 @@ def other_reading(quick: bool) -> Outcome:
         Fact("torque of joint 2 changes by more than", 0.5, float(largest[1]), "N m", relation=">"),
     ]  # fmt: skip
     panels = [
-        Panel(f"joint {k + 1} [{'N' if k == 2 else 'N m'}]",
+        PlotPanel(f"joint {k + 1} [{'N' if k == 2 else 'N m'}]",
               [Curve("as 001 defines r", along.tau[:, k]), Curve("r as mass centre", other[:, k])])
         for k in range(6)
     ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..arms_of_001 import READING, SIX
 from ..motion_laws import cycloid
 
@@ -12,7 +12,7 @@ START = (0.0, math.pi / 2.0, 0.0, 0.0, 0.0, 0.0)
 
 END = (math.pi / 3.0, math.pi / 3.0, 0.1, math.pi / 3.0, math.pi / 3.0, math.pi / 3.0)
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "stanford-arm",
         "Stanford arm: five hinges and a slide",

@@ -7,7 +7,7 @@ import math
 from ....spatial import Vec3
 from ....spatial.exponential import Quaternion, quaternion_product
 from ....spatial.scalar import Scalar, arctan2, sin, sqrt
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..motion_laws import there_and_back
 from ..spatial_geometry import axis_quaternion, ring, seen_from, turned
 
@@ -42,7 +42,7 @@ def along_the_motion(t: Scalar) -> list[Scalar]:
     return close(middle, quaternion_product(tilt, axis_quaternion((0, 0, 1), there_and_back(t, DURATION, 0.3))))
 
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "stewart-platform",
         "Stewart platform with universal-prismatic-spherical legs",

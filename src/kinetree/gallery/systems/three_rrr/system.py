@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ....spatial.scalar import Scalar, cos, sin
-from ...system import About, System
+from ...system import About, GallerySystem
 from ..planar_geometry import Point, dyad, near, polar
 
 ARM, FOREARM, SIDE = 0.4, 0.6, 0.4
@@ -52,7 +52,7 @@ def free_fall() -> list[Scalar]:
     return close(corner, first + second + third, (1, 1, 1), FREE_FALL)
 
 
-SYSTEM = System(
+SYSTEM = GallerySystem(
     About(
         "3-rrr",
         "planar 3-RRR parallel manipulator",
