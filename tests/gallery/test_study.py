@@ -14,7 +14,7 @@ from rich.console import Console
 import kinetree as kt
 from kinetree.gallery import Fact, Outcome, Study, studies, study
 from kinetree.gallery.plots import Curve, Curves, PlotGrid, PlotPanel
-from kinetree.gallery.report import csv_text
+from kinetree.io.tables.writing import csv_text
 
 
 @pytest.fixture(autouse=True)

@@ -16,8 +16,8 @@ import pytest
 
 import kinetree as kt
 from kinetree.engine import cache
-from kinetree.engine.kernels.kernel import trace
 from kinetree.engine.llvm import host
+from kinetree.engine.trace import trace
 from kinetree.io import progress
 from kinetree.run import compiler
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +14,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from ..errors import KinetreeWarning, UnknownNameError
-from ..io.json_values import plain
+from ..io.plain_json import json_text
+from .wording import Write, worded
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -54,12 +54,18 @@ def complain(colour: str, word: str, message: str) -> None:
 
 
 @contextmanager
-def warnings_as_lines() -> Iterator[None]:
-    """Show our warnings in yellow, one line each, without the place in the code."""
+def warnings_as_lines(write: Callable[[], Write]) -> Iterator[None]:
+    """Show our warnings in yellow, one line each, without the place in the code.
+
+    Parameters
+    ----------
+    write : callable
+        Makes, when there is a warning, the function that writes the settings it speaks of.
+    """
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if issubclass(category, KinetreeWarning):
-            complain("yellow", "warning", str(message))
+        if isinstance(message, KinetreeWarning):
+            complain("yellow", "warning", worded(message, write()))
         else:
             usual(message, category, *place, **more)
 
@@ -71,8 +77,8 @@ def warnings_as_lines() -> Iterator[None]:
 
 
 def print_json(data: Any) -> None:
-    """For scripts."""
-    sys.stdout.write(json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
+    """Print an answer for scripts."""
+    sys.stdout.write(json_text(data))
 
 
 # ------------------------------------------------------------------ robots

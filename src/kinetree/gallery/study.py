@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError, UnknownNameError
-from ..io.json_values import plain
+from ..io.plain_json import plain
 from . import report
 from .systems import about, model_text
 

@@ -1,15 +1,21 @@
-"""Values as JSON has them."""
+"""Results as JSON: arrays as lists, and null for numbers that JSON does not have."""
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
 import numpy as np
 
 
+def json_text(data: Any) -> str:
+    """Write data as JSON, indented, with a line end."""
+    return json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def plain(value: Any) -> Any:
-    """Return a value made of what JSON has: numbers that it does not have become null, what it does not know text."""
+    """Return what JSON has instead of a value: null for numbers that are not finite, text for what is not known."""
     if isinstance(value, dict):
         return {str(k): plain(v) for k, v in value.items()}
     if isinstance(value, (list, tuple)):
