@@ -215,7 +215,7 @@ def __dir__() -> list[str]:
 def _tables() -> dict[str, Any]:
     """Read the file of published counts."""
     text = resources.files(__package__).joinpath("published.yaml").read_text(encoding="utf-8")
-    read = yaml.safe_load(text)
+    read = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # the one in C is ten times faster
     formulas = {name: tuple(_row(row) for row in rows) for name, rows in read["formulas"].items()}
     return {
         **formulas,

@@ -89,7 +89,7 @@ class Sketch:
             axis.plot(*ground, "^", color="#3c444c", markersize=7, zorder=4)
 
     def _slides(self, poses: Sequence[Array]) -> list[tuple[Array, Array]]:
-        """For every body, from where its joint sits on the parent to its own origin: apart where joints slide."""
+        """Return, for every body, where its joint sits on the parent and its own origin: apart where joints slide."""
         ends = []
         for joint, pose in zip(self.robot.model.joints, poses, strict=True):
             if joint.kind.name in FLOATING:

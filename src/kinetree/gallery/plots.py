@@ -142,12 +142,12 @@ def _place(curves: Sequence[Curve], curve: Curve) -> int:
 
 
 def line(k: int) -> dict[str, Any]:
-    """Colour and dashes of the k-th line."""
+    """Return colour and dashes of the k-th line."""
     return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k // len(COLOURS) % len(DASHES)]}
 
 
 def rows(figure: Figure, count: int, share_x: bool = False, height: float = 2.1) -> list[Axes]:
-    """Axes below one another, in the common width."""
+    """Make axes below one another, in the common width."""
     figure.set_size_inches(WIDTH, height * count + 0.55)
     axes: Any = figure.subplots(count, 1, sharex=share_x, squeeze=False)[:, 0]
     return list(axes)
@@ -157,7 +157,7 @@ SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def logarithmic(axis: Axes) -> None:
-    """A logarithmic vertical axis; its labels are plain text, which is drawn much faster than formulas."""
+    """Make the vertical axis logarithmic, its labels plain text, which is drawn much faster than formulas."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     axis.set_yscale("log")
@@ -177,7 +177,7 @@ MOST_BESIDE = 8
 
 
 def legends(figure: Figure, axes: Sequence[Axes]) -> None:
-    """Where they hide nothing; one name alone needs none where the axis says it."""
+    """Put legends where they hide nothing; one name alone needs none where the axis says it."""
     counts = [len(axis.get_legend_handles_labels()[1]) for axis in axes]
     if len(axes) == 1 and counts[0] > MOST_BESIDE:
         width, height = figure.get_size_inches()

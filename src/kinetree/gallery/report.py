@@ -32,7 +32,7 @@ PICTURES = (".png", ".svg")
 
 
 def terminal_table(result: Result) -> RichTable:
-    """Facts, one per row."""
+    """Return the facts as a table, one per row."""
     from rich.markup import escape
     from rich.table import Table as Rich
 
@@ -61,7 +61,7 @@ def _terminal_verdict(fact: Fact) -> str:
 
 
 def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
-    """Everything but the numbers themselves."""
+    """Return everything but the numbers themselves."""
     study = result.study
     return {
         "kind": MARK,
@@ -90,7 +90,7 @@ def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
 
 
 def markdown(result: Result) -> str:
-    """A page that can be read on its own."""
+    """Return a page that can be read on its own."""
     study = result.study
     lines = [f"# {study.title[:1].upper()}{study.title[1:]}", "", f"Study `{study.name}`. Source: {study.source}.", ""]
     lines += [_count(result), ""]
@@ -104,7 +104,7 @@ def markdown(result: Result) -> str:
 
 
 def _legend(text: str) -> list[str]:
-    """What the numbers of sources in a text stand for."""
+    """Return what the numbers of sources in a text stand for."""
     lines = [f"- {code}: {title}." for code, title in cited(text).items()]
     if re.search(r"\bnotes(, | on chapters )\d", text):
         lines.append("- notes: numbers derived from the sources' formulas and data by independent scripts.")
@@ -156,7 +156,7 @@ class _FolderWriter:
     folder: Path
 
     def all(self, pictures: bool) -> None:
-        """Every file; the summaries last."""
+        """Write every file, the summaries last."""
         for analysis, outcome in self.result.outcomes.items():
             for name, table in outcome.tables.items():
                 self._table(f"{analysis}-{name}", table)
@@ -208,7 +208,7 @@ def write(result: Result, folder: Path, pictures: bool = True) -> Path:
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Only an empty folder or an earlier result is replaced."""
+    """Refuse to replace anything but an empty folder or an earlier result."""
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -218,10 +218,10 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def _is_result(folder: Path) -> bool:
-    """Whether all that is in a folder was written by us."""
+    """Say whether all that is in a folder was written by us."""
     try:
-        told = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-        return told["kind"] == MARK and {f.name for f in folder.iterdir()} <= set(told["files"])
+        found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        return found["kind"] == MARK and {f.name for f in folder.iterdir()} <= set(found["files"])
     except (OSError, ValueError, KeyError, TypeError):
         return False
 

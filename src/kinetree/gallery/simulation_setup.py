@@ -33,7 +33,7 @@ KP = 100.0
 
 
 def configuration(robot: Robot, given: Given = None, system: str | None = None, what: str = "configuration") -> Array:
-    """A configuration, loops closed.
+    """Make a configuration, loops closed.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def configuration(robot: Robot, given: Given = None, system: str | None = None, 
 
 
 def _drawn(robot: Robot, system: str | None) -> Array:
-    """Where a robot is if nobody says otherwise."""
+    """Return where a robot is if nobody says otherwise."""
     if system is not None:
         q = start(system)
         if len(q) == robot.nq:  # not so on a floating base that was asked for
@@ -88,7 +88,7 @@ def _with_joints(robot: Robot, q: Array, given: Mapping[str, Any], what: str) ->
 
 
 def _put(robot: Robot, state: Array, given: Mapping[str, Any], which: str, what: str) -> Array:
-    """A state with the entries of some joints (``base``), or single ones of them (``base.z``), replaced."""
+    """Return a state with the entries of some joints (``base``), or single ones of them (``base.z``), replaced."""
     names, state, owners = robot.q_names if which == "q" else robot.v_names, state.copy(), dict[int, str]()
     for name, value in given.items():
         place = _single(robot, name, which)
@@ -106,7 +106,7 @@ def _put(robot: Robot, state: Array, given: Mapping[str, Any], which: str, what:
 
 
 def _single(robot: Robot, name: str, which: str) -> int | None:
-    """Where a single entry of a joint is (``base.z``, or ``base[6]``); None for what is no such name."""
+    """Return where a single entry of a joint is (``base.z``, or ``base[6]``), or None if the name is none of one."""
     if name not in robot.joint_names:
         with suppress(UnknownNameError):
             return robot.entry_index(name, which)
@@ -114,7 +114,7 @@ def _single(robot: Robot, name: str, which: str) -> int | None:
 
 
 def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity") -> Array:
-    """Velocities that the loops allow.
+    """Make velocities that the loops allow.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def _refuse_torn(robot: Robot, q: Array, v: Array, what: str) -> Array:
 
 
 def of_joint(robot: Robot, name: str, value: Any, which: str, what: str) -> Array:
-    """The coordinates or velocities of one joint, as many as it has."""
+    """Return the coordinates or velocities of one joint, as many as it has."""
     joint = robot.joint(name)
     count = joint.nq if which == "q" else joint.nv
     example = [] if count == 1 else _example(robot, name, which, what)
@@ -164,7 +164,7 @@ def of_joint(robot: Robot, name: str, value: Any, which: str, what: str) -> Arra
 
 
 def _example(robot: Robot, name: str, which: str, what: str) -> list[str]:
-    """How to give the numbers of a joint with several, as the command line or a file has them, or one of them."""
+    """Show how to give a joint's several numbers, or one of them, on the command line or in a file."""
     joint = robot.joint(name)
     own, names = (joint.q_slice, robot.q_names) if which == "q" else (joint.v_slice, robot.v_names)
     usual = [f"{x:g}" for x in (joint.kind.neutral() if which == "q" else [0.0] * joint.nv)]
@@ -186,7 +186,7 @@ def _counted(given: Any, count: int, what: str, names: Sequence[str]) -> Array:
 
 
 def stay(robot: Robot, q: Array) -> trajectories.Trajectory:
-    """A desired motion that is none."""
+    """Return a desired motion that stays where it is."""
     return trajectories.Between(robot, q, q, 1.0).held()
 
 
@@ -194,7 +194,7 @@ def controller(
     kind: str, robot: Robot, desired: trajectories.Trajectory, *, kp: Any = None, kd: Any = None, ki: Any = 0.0,
     senses: Sequence[Any] = (), begin: tuple[Array, Array] | None = None, limited: bool = False,
 ) -> Any:  # fmt: skip
-    """A controller by name, or None.
+    """Make a controller by name, or None.
 
     Parameters
     ----------
@@ -237,7 +237,7 @@ def compliant_ground(
     robot: Robot, spots: Sequence[Any], *, stiffness: float = 1e5, dissipation: float = 0.5, exponent: float = 1.5,
     friction: float = 0.7, sliding_damping: float = 1000.0, height: float = 0.0, slope: float = 0.0,
 ) -> Ground:  # fmt: skip
-    """Level or sloping ground that some frames of a robot can touch.
+    """Make level or sloping ground that some frames of a robot can touch.
 
     Parameters
     ----------

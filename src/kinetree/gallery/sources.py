@@ -15,7 +15,7 @@ SOURCES = {
 
 
 def cited(*texts: str) -> dict[str, str]:
-    """Those of the sources whose numbers occur in some texts.
+    """Return those of the sources whose numbers occur in some texts.
 
     Examples
     --------

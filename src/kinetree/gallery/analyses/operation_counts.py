@@ -121,7 +121,7 @@ TABLE_7_7 = [
 
 
 def mixed_chain(kinds: Sequence[str], floating: bool = False) -> Robot:
-    """A chain of joints of these kinds in which nothing is zero that need not be, on the ground or on a free body."""
+    """Make a chain of such joints in which nothing is zero that need not be, on the ground or on a free body."""
     inertia = (0.8125, 0.9375, 0.6875, 0.03125, 0.046875, 0.078125)
     link = MassProperties.of(2.0, (0.0625, 0.15625, 0.21875), inertia, about="origin")
     place = Pose.of(rpy=(0.75, 0.0, 0.0)) @ Pose.of((0.4375, 0.0, 0.59375))
@@ -136,14 +136,14 @@ def mixed_chain(kinds: Sequence[str], floating: bool = False) -> Robot:
 
 
 def counted(algorithm: str, kinds: Sequence[str], floating: bool) -> MA:
-    """Operations of an algorithm on such a chain."""
+    """Count the operations of an algorithm on such a chain."""
     options = {"method": "articulated_body"} if algorithm == "forward_dynamics" else {}
     got = cost(mixed_chain(kinds, floating), algorithm, **options)
     return MA(got.multiplications + got.divisions, got.additions)
 
 
 def variables(kinds: Sequence[str]) -> Variables:
-    """How many joint variables there are in joints of each sort."""
+    """Return how many joint variables there are in joints of each sort."""
     numbers = [0, 0, 0]
     for kind in kinds:
         freedoms = CHAINS[kind].nv
@@ -170,13 +170,13 @@ def _steps(table: StepTable, per_joint: Sequence[str], source: str, reason: str 
 
 
 def _sizes(form: Sequence[str], first: int, last: int = LARGEST) -> list[list[str]]:
-    """Chains of a form with between ``first`` and ``last`` joint variables."""
+    """Return chains of a form with between ``first`` and ``last`` joint variables."""
     per_round = sum(CHAINS[kind].nv for kind in form)
     return [list(form) * k for k in range(-(-first // per_round), last // per_round + 1)]
 
 
 def worst_ratio(book: Published, others: Sequence[Published], form: Sequence[str], first: int) -> float:
-    """The book's operations over the least of the others', where that is largest."""
+    """Return the book's operations over the least of the others', where that is largest."""
     ratios = []
     for kinds in _sizes(form, first):
         n = variables(kinds)
@@ -211,7 +211,7 @@ def _ours(algorithm: str, floating: bool, published: Callable[[Variables], int],
 
 
 def _slopes(book: Published, source: str) -> Fact:
-    """Operations per joint variable, which fall the more freedoms a joint has."""
+    """Return operations per joint variable, which fall the more freedoms a joint has."""
     each = [float(sum(book(*n)) - sum(book(0, 0, 0))) / 60 for n in ((60, 0, 0), (0, 60, 0), (0, 0, 60))]
     falling = "falling" if each[0] > each[1] > each[2] else "not falling"
     return Fact("the more joints have several freedoms, the larger the gain: M + A per variable of 1-, 2- and 3-DOF "
@@ -222,7 +222,7 @@ def _figure(
     rows: Sequence[Published], algorithm: str, floating: bool, caption: str, quick: bool,
     value: Callable[[Published, Variables], float],
 ) -> tuple[PlotGrid, dict[str, list[object]]]:  # fmt: skip
-    """The four drawings, and the numbers in them."""
+    """Return the four drawings, and the numbers in them."""
     drawings = []
     table: dict[str, list[object]] = {"joints": [], "n": [], **{row.author: [] for row in rows}}
     for title, form in FORMS.items():
@@ -268,7 +268,7 @@ def fixed_inverse(quick: bool) -> Outcome:
 
 
 def _with_bias(row: Published, n: Variables) -> float:
-    """Forward dynamics with the bias force: published without it, it takes the book's inverse dynamics more."""
+    """Return forward dynamics with the bias force: published without it, it takes the book's inverse dynamics more."""
     return _total(row, n) + (_total(INVERSE[0], n) if row.without_bias else 0.0)
 
 
@@ -287,7 +287,7 @@ LATER = {
 
 
 def crossing(row: Published, cubic: Published, additions: bool) -> int:
-    """The smallest number of joints from which an O(n) algorithm takes less than an O(n^3) one."""
+    """Return the smallest number of joints from which an O(n) algorithm takes less than an O(n^3) one."""
     for n in range(3, 200):
         ours, theirs = row(n), cubic(n)
         if ours[0] < theirs[0] and (not additions or ours[1] < theirs[1]):

@@ -10,14 +10,14 @@ from .prescribed import NINE_POINTS, PrescribedMechanism
 
 
 def smallest_margin(along: PrescribedMechanism, frame: str, orientation: bool) -> float:
-    """The smallest distance from a singularity along the motion, 0 at one and 1 far away."""
+    """Return the smallest distance from a singularity along the motion, 0 at one and 1 far away."""
     platform = Platform(along.mechanism, frame, orientation=orientation)
     margins = platform.margins(along.states.q[:: max(1, len(along.states.q) // 40)])
     return float(min(np.min(values) for values in margins.values()))
 
 
 def unbalanced_force(along: PrescribedMechanism) -> np.ndarray:
-    """Forces of the ground on the feet less weight and rate of momentum, which must vanish; in weights."""
+    """Return forces of the ground on the feet less weight and rate of momentum, which must vanish; in weights."""
     mechanism, motion = along.mechanism, along.motion
     h = 1e-3
     t = np.linspace(motion.span[0] + 4 * h, motion.span[1] - 4 * h, 21)

@@ -40,7 +40,7 @@ def _moved(name: str, end: Sequence[float]) -> tuple[Robot, laws.Feedforward, Re
 
 
 def inverse(name: str, end: Sequence[float]) -> Analysis:
-    """The arm moves as prescribed; where the satellite goes, and which torques that takes."""
+    """Return the analysis: the arm moves as prescribed; where the satellite goes, and which torques that takes."""
 
     def run(quick: bool) -> Outcome:
         robot, law, record = _moved(name, end)
@@ -104,7 +104,7 @@ def _figures(name: str, robot: Robot, time: Array, q: Array, tau: Array) -> dict
 
 
 def forward(name: str, end: Sequence[float]) -> Analysis:
-    """Forward dynamics with these torques: the motion comes back."""
+    """Return the analysis: forward dynamics with these torques gives the motion back."""
 
     def run(quick: bool) -> Outcome:
         _, _, record = _moved(name, end)
@@ -127,7 +127,7 @@ def forward(name: str, end: Sequence[float]) -> Analysis:
 
 
 def momentum(name: str) -> Analysis:
-    """It drifts and tumbles while the motors do as they like: momentum is kept all the same."""
+    """Return the analysis: whatever the motors do while it drifts and tumbles, momentum is kept."""
 
     def run(quick: bool) -> Outcome:
         robot = load(name).with_backend("compiled")

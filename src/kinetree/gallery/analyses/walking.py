@@ -64,13 +64,13 @@ class Statements:
     angle_rounding: float = 0.5
 
     def source(self, what: str) -> str:
-        """Where it is said."""
+        """Return where something is said."""
         return self.sources.get(what, "000 chapter 7")
 
 
 @cache
 def machine(name: str) -> Walker:
-    """One machine per name, so that what is compiled is kept."""
+    """Return one machine per name, so that what is compiled is kept."""
     return walker(name)
 
 
@@ -97,7 +97,7 @@ def walked(
 
 @cache
 def fed_forward(name: str, seconds: float) -> Record:
-    """Under feedforward control with the source's gains; its states are the inverse dynamics along the way."""
+    """Let it walk under feedforward control with the source's gains; its states are the inverse dynamics on the way."""
     return walked(name, machine(name).feedforward(), seconds, _samples(seconds))
 
 
@@ -159,7 +159,7 @@ class OnGround:
         return _by_foot(self.machine, self.spot_forces)
 
     def touchdown(self) -> float:
-        """When the first swinging foot lands in the first step."""
+        """Return when the first swinging foot lands in the first step."""
         return first_touch(self.machine, self.time, self.foot_forces)
 
 
@@ -169,7 +169,7 @@ def _by_foot(m: Walker, forces: Array) -> Array:
 
 
 def first_touch(m: Walker, time: Array, feet: Array) -> float:
-    """When the first foot that swings in the first step lands."""
+    """Return when the first foot that swings in the first step lands."""
     period = m.walk.gait.period
     swinging = [k for k, leg in enumerate(m.walk.legs) if leg.group == 1]
     late = (time > 0.3 * period) & (time <= period)
@@ -186,7 +186,7 @@ class Trunk:
 
     @classmethod
     def of(cls, m: Walker, q: Array) -> Trunk:
-        """From all coordinates."""
+        """Take the trunk's motion out of all coordinates."""
         if m.planar_base:  # angle, z, x
             return cls(q[:, 2], q[:, 1], np.degrees(q[:, :1]))
         return cls(q[:, 3], q[:, 5], np.degrees(q[:, :3]))
@@ -206,7 +206,7 @@ Claims = Callable[[OnGround], Sequence[Fact]]
 
 
 def inverse(name: str, said: Statements, claims: Claims | None = None) -> Analysis:
-    """Inverse dynamics of one step on firm ground."""
+    """Return the analysis: inverse dynamics of one step on firm ground."""
 
     def run(quick: bool) -> Outcome:
         period = machine(name).walk.gait.period
@@ -250,7 +250,7 @@ def _step_facts(along: OnGround, said: Statements) -> list[Fact]:
 
 
 def _ground_facts(along: OnGround) -> list[Fact]:
-    """What must be true on any ground."""
+    """Return what must be true on any ground."""
     robot, feet = along.machine.robot, along.foot_forces
     jerk = float(np.abs(along.record.q - along.q).max())
     torque = np.abs(along.tau[:, : along.machine.base_freedoms]).max()
@@ -302,7 +302,7 @@ def _inverse_figures(along: OnGround) -> dict[str, Any]:
 
 
 def trunk_panels(m: Walker, q: Array) -> list[PlotPanel]:
-    """Position and angles of the trunk."""
+    """Return position and angles of the trunk."""
     trunk = Trunk.of(m, q)
     names = ["about y"] if m.planar_base else ["about y", "about x", "about z"]
     return [
@@ -313,7 +313,7 @@ def trunk_panels(m: Walker, q: Array) -> list[PlotPanel]:
 
 
 def open_loop(name: str, said: Statements, steps: float) -> Analysis:
-    """Forward dynamics with the torques of inverse dynamics and nothing else (000 chapter 7).
+    """Return the analysis: the torques of inverse dynamics drive it and nothing else does (000 chapter 7).
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ def open_loop(name: str, said: Statements, steps: float) -> Analysis:
 
 
 def joint_error(m: Walker, record: Record) -> Array:
-    """The largest error of any joint at each sample."""
+    """Return the largest error of any joint at each sample."""
     return np.asarray(np.abs(record.q[:, m.base_freedoms :] - m.walk(record.time)[0]).max(axis=-1))
 
 
@@ -361,7 +361,7 @@ def _left(record: Record, error: Array) -> float:
 
 
 def feedforward(name: str, said: Statements, **limits: float) -> Analysis:
-    """Walking under feedforward control (000 section 9.2)."""
+    """Return the analysis: walking under feedforward control (000 section 9.2)."""
 
     def run(quick: bool) -> Outcome:
         m = machine(name)
@@ -372,7 +372,7 @@ def feedforward(name: str, said: Statements, **limits: float) -> Analysis:
 
 
 def computed_torque(name: str, said: Statements, **limits: float) -> Analysis:
-    """Walking under computed-torque control (000 section 9.1)."""
+    """Return the analysis: walking under computed-torque control (000 section 9.1)."""
 
     def run(quick: bool) -> Outcome:
         m = machine(name)
@@ -428,7 +428,7 @@ OFF = 0.02
 
 
 def disturbed(name: str, said: Statements) -> Analysis:
-    """One step from joints that are off the desired motion, under both kinds of control."""
+    """Return the analysis: a step from joints off the desired motion, under both kinds of control."""
 
     def run(quick: bool) -> Outcome:
         m = machine(name)
@@ -460,7 +460,7 @@ def disturbed(name: str, said: Statements) -> Analysis:
 
 
 def _better(said: Statements, first: float, second: float) -> Fact:
-    """What 000 L3142 says of feedforward and computed torque."""
+    """Compare feedforward and computed torque as 000 L3142 does."""
     reason = (
         "the book judges by eye, from runs that start on the desired motion, where both follow to the integrator's "
         f"tolerance. From {OFF:g} rad off, errors over a step are {first:.2g} and {second:.2g} rad: feedforward is as "
@@ -475,7 +475,7 @@ def _better(said: Statements, first: float, second: float) -> Fact:
 
 
 def _law_difference(m: Walker, record: Record, off: Array) -> float:
-    """Of the joints' errors from the solution of e'' + kd e' + kp e = 0 that starts with e' = 0."""
+    """Return how far joints' errors are from the solution of e'' + kd e' + kp e = 0 that starts with e' = 0."""
     kp, kd = m.computed_torque_gains
     t, half = record.time, 0.5 * kd
     root = np.sqrt(complex(half * half - kp)) if half * half != kp else None
@@ -488,7 +488,7 @@ def _law_difference(m: Walker, record: Record, off: Array) -> float:
 
 
 def dusty_ground(name: str, said: Statements) -> Analysis:
-    """One step on dusty ground (000 eq. D.6)."""
+    """Return the analysis: one step on dusty ground (000 eq. D.6)."""
 
     def run(quick: bool) -> Outcome:
         m = machine(name)
@@ -510,7 +510,7 @@ DUST = 0.01
 
 
 def _joint_panels(m: Walker, record: Record) -> list[PlotPanel]:
-    """The first leg of each group, with the desired motion at some instants."""
+    """Return the first leg of each group, with the desired motion at some instants."""
     n, robot = m.base_freedoms, m.robot
     desired = m.walk(record.time)[0]
     some = np.linspace(0, len(record.time) - 1, 25).astype(int)
@@ -531,7 +531,7 @@ def initial_speed(along: OnGround, stated: float, place: str) -> Fact:
 
 
 def landing_jump(along: OnGround) -> float:
-    """The largest change of a torque between neighbouring samples about touchdown."""
+    """Return the largest change of a torque between neighbouring samples about touchdown."""
     near = np.abs(along.time - along.touchdown()) < 0.02
     return float(np.abs(np.diff(along.tau, axis=0))[near[1:]].max())
 

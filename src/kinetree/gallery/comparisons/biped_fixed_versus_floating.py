@@ -13,7 +13,7 @@ from ..systems.biped_spatial_fixed.system import upwards
 
 
 def _torques() -> tuple[Array, Array, Array, float]:
-    """Times, torques on the fixed foot, torques on the floating base seen alike, and when the foot lands."""
+    """Return times, torques on the fixed foot, torques on the floating base seen alike, and when the foot lands."""
     record = fed_forward("biped-spatial", PERIOD)
     floating = OnGround("biped-spatial", record)
     time = floating.time
@@ -36,7 +36,7 @@ JOINTS = {
 
 
 def compare(quick: bool) -> Outcome:
-    """The same step with the foot bolted down, and on the ground."""
+    """Compare the torques of one step with the foot bolted down and on the ground."""
     time, fixed, floating, landing = _torques()
     during = (time > 0.05) & (time < landing - 0.005)
     off = {}

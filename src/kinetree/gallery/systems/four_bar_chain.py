@@ -16,7 +16,7 @@ BAR = 1.0 / 12.0
 
 
 def four_bar_chain(cells: int) -> Robot:
-    """A row of four-bar cells, each sharing a rod with the next: one freedom, whatever the length.
+    """Make a row of four-bar cells, each sharing a rod with the next: one freedom, whatever the length.
 
     Rods stand upright on the ground 1 m apart, one more than there are cells; a coupler joins
     the top of each rod to that of the next.  All ``2 cells + 1`` bars are slender, 1 m long and
@@ -57,7 +57,7 @@ def four_bar_chain(cells: int) -> Robot:
 
 
 def four_bar_chain_leaning(cells: int, lean: ArrayLike) -> np.ndarray:
-    """The chain's coordinates when all rods lean by an angle and all couplers are level.
+    """Return the chain's coordinates when all rods lean by an angle and all couplers are level.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ BOOK = BarLengths(0.038, 0.1152, 0.1152, Point(-0.0895, 0.0))
 
 
 def close_book(crank: Scalar) -> list[Scalar]:
-    """Crank, rocker and coupler angle: the elbow above the base, as ``al2`` of 000 Table 10.5.
+    """Return crank, rocker and coupler angle: the elbow above the base, as ``al2`` of 000 Table 10.5.
 
     The book's coupler angle is ``2 pi + al3 - theta2`` (000 L3485), within half a turn of 4.
     """
@@ -34,7 +34,7 @@ def close_book(crank: Scalar) -> list[Scalar]:
 
 
 def directions(bars: BarLengths, crank: Scalar, side: int) -> tuple[Scalar, Scalar]:
-    """Directions of the rocker from its pivot, and of the coupler from the rocker to the crank."""
+    """Return directions of the rocker from its pivot, and of the coupler from the rocker to the crank."""
     pin = polar(bars.crank, crank)
     elbow = dyad(bars.pivot, pin, bars.rocker, bars.coupler, side)
     return elbow.minus(bars.pivot).angle, pin.minus(elbow).angle

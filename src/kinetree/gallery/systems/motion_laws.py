@@ -11,12 +11,12 @@ DEGREE = math.pi / 180.0
 
 
 def cycloid(t: Scalar, duration: float, start: Sequence[float], end: Sequence[float]) -> list[Scalar]:
-    """From rest to rest without jerk at the ends (001 eq. 22a, 000 L1875)."""
+    """Go from rest to rest without jerk at the ends (001 eq. 22a, 000 L1875)."""
     turn = 2.0 * math.pi / duration
     share = t / duration - sin(turn * t) / (2.0 * math.pi)
     return [a + (b - a) * share for a, b in zip(start, end, strict=True)]
 
 
 def there_and_back(t: Scalar, duration: float, reach: float) -> Scalar:
-    """From zero to ``reach`` and back, at rest at both ends."""
+    """Go from zero to ``reach`` and back, at rest at both ends."""
     return 0.5 * reach * (1.0 - cos(2.0 * math.pi / duration * t))

@@ -21,11 +21,11 @@ class Point(NamedTuple):
     y: Scalar
 
     def plus(self, other: Point) -> Point:
-        """The sum of two vectors."""
+        """Return the sum of two vectors."""
         return Point(self.x + other.x, self.y + other.y)
 
     def minus(self, other: Point) -> Point:
-        """The vector from the other point to this one."""
+        """Return the vector from the other point to this one."""
         return Point(self.x - other.x, self.y - other.y)
 
     @property
@@ -35,12 +35,12 @@ class Point(NamedTuple):
 
 
 def polar(length: float, angle: Scalar) -> Point:
-    """The vector of this length and direction."""
+    """Return the vector of this length and direction."""
     return Point(length * cos(angle), length * sin(angle))
 
 
 def dyad(start: Point, end: Point, first: Scalar, second: Scalar, side: int) -> Point:
-    """Where two bars meet that hang on two given points: the elbow of a dyad.
+    """Return where two bars meet that hang on two given points: the elbow of a dyad.
 
     Parameters
     ----------
@@ -64,6 +64,6 @@ def dyad(start: Point, end: Point, first: Scalar, second: Scalar, side: int) -> 
 
 
 def near(angle: Scalar, reference: float) -> Scalar:
-    """The same direction, said by the angle within half a turn of the reference."""
+    """Return the angle of the same direction that is within half a turn of the reference."""
     turns = np.round((reference - value_of(angle)) / (2.0 * math.pi))
     return angle + 2.0 * math.pi * turns

@@ -79,7 +79,7 @@ class Walker:
         return 3 if self.planar_base else 6
 
     def planned(self, t: Scalar) -> list[Scalar]:
-        """All coordinates as they are meant to be: legs by the walk, the trunk upright on its path."""
+        """Return all coordinates as they are meant to be: legs by the walk, the trunk upright on its path."""
         time = as_jet(t)
         x, y, z = (Jet(*parts) for parts in zip(*self.walk.trunk(self.trunk_above_hip).motion(time), strict=True))
         trunk = [0.0, z, x] if self.planar_base else [*PLANNED_BASE, x, y, z]
@@ -87,22 +87,22 @@ class Walker:
         return q if isinstance(t, Jet) else [as_jet(c).value for c in q]
 
     def start(self) -> tuple[np.ndarray, np.ndarray]:
-        """Position and velocity at the beginning of a step, on the desired motion."""
+        """Return position and velocity at the beginning of a step, on the desired motion."""
         q = [as_jet(x) for x in self.planned(Jet(0.0, 1.0, 0.0))]
         return np.array([float(x.value) for x in q]), np.array([float(x.first) for x in q])
 
     def base_start(self) -> tuple[np.ndarray, np.ndarray]:
-        """The part of :meth:`start` that has no motors."""
+        """Return the part of :meth:`start` that has no motors."""
         q, v = self.start()
         return q[: self.base_freedoms], v[: self.base_freedoms]
 
     def computed_torque(self, **options: Any) -> laws.ComputedTorque:
-        """000 section 9.1.2 with the sources' gains."""
+        """Return the controller of 000 section 9.1.2 with the sources' gains."""
         kp, kd = self.computed_torque_gains
         return laws.ComputedTorque(self.walk, kp, kd, senses=[self.ground], **options)
 
     def feedforward(self, kp: float | None = None, kd: float | None = None) -> laws.Feedforward:
-        """000 section 9.2 with the sources' gains, or others."""
+        """Return the controller of 000 section 9.2 with the sources' gains, or others."""
         stiff, damped = self.feedforward_gains
         gains = (stiff if kp is None else kp, damped if kd is None else kd)
         return laws.Feedforward(self.walk, *gains, senses=[self.ground], begin=self.base_start())

@@ -68,7 +68,7 @@ class MotionReader(NodeReader):
             raise self.error(str(problem), node) from None
 
     def given(self, node: Node | None) -> Any:
-        """Numbers, numbers by joint, or a word."""
+        """Return numbers, numbers by joint, or a word."""
         if node is None:
             return None
         if isinstance(node, Table):
@@ -82,7 +82,7 @@ class MotionReader(NodeReader):
     def read_motion(
         self, node: Node | None
     ) -> tuple[trajectories.Trajectory | None, Callable[[Array], States] | None, float]:
-        """The desired motion, the motion of all joints, and how long it takes."""
+        """Read the desired motion, the motion of all joints, and how long it takes."""
         if node is None:
             return None, None, 0.0
         if not isinstance(node, Table) or "kind" not in node.entries:
@@ -98,13 +98,13 @@ class MotionReader(NodeReader):
             return made.held() if np.isfinite(made.end) else made, self.states_of(made), span
 
     def states_of(self, made: trajectories.Trajectory) -> Callable[[Array], States]:
-        """Of all joints."""
+        """Return the motion of all joints."""
         if isinstance(self.robot, Mechanism):
             return ClosedMotion(self.robot, made, self.q)
         return lambda times: States(*made(times))
 
     def trajectory(self, kind: str, fields: dict[str, Node], node: Node) -> tuple[trajectories.Trajectory, float]:
-        """Of all coordinates, or in a mechanism of those of the driven joints."""
+        """Make the trajectory of all coordinates or, in a mechanism, of those of the driven joints."""
         if kind == "spline":
             return self.spline(fields, node)
         if "duration" not in fields:
@@ -131,7 +131,7 @@ class MotionReader(NodeReader):
         return trajectories.Sine(center, *swing), span
 
     def configured(self, fields: dict[str, Node], key: str) -> Array:
-        """A configuration; where the robot starts if it is not given."""
+        """Read a configuration: where the robot starts if it is not given."""
         if key not in fields:
             return self.q
         with self.at(fields[key]):
@@ -153,7 +153,7 @@ class MotionReader(NodeReader):
         return list(self.robot.model.joints)
 
     def coordinates(self, q: Array) -> Array:
-        """Of the joints that a motion is about."""
+        """Return the coordinates of the joints that a motion is about."""
         if not isinstance(self.robot, Mechanism) and self.robot.nq != self.robot.nv:
             raise OptionError(
                 f"the robot has quaternions, which this kind of motion cannot move: use one of {', '.join(MOVES)}"
@@ -161,7 +161,7 @@ class MotionReader(NodeReader):
         return np.concatenate([q[joint.q_slice] for joint in self.moving])
 
     def entries(self, fields: dict[str, Node], key: str, default: float | None) -> Array:
-        """A number per coordinate of the motion: one for all, a list, or by joint, zero for the others."""
+        """Read a number per coordinate of the motion: one for all, a list, or by joint, zero for the others."""
         count = sum(joint.nv for joint in self.moving)
         if key not in fields:
             if default is None:
@@ -182,7 +182,7 @@ class MotionReader(NodeReader):
             return np.concatenate([values[joint.v_slice] for joint in self.moving])
 
     def spline(self, fields: dict[str, Node], node: Node) -> tuple[trajectories.Trajectory, float]:
-        """A smooth curve through points, at rest at both ends."""
+        """Make a smooth curve through points, at rest at both ends."""
         for key in ("times", "points"):
             if key not in fields:
                 raise self.error(f"a spline needs {key!r}", node)
@@ -197,7 +197,7 @@ class MotionReader(NodeReader):
         return trajectories.spline(times, points), times[-1]
 
     def gallery_motion(self, node: Node) -> tuple[trajectories.Trajectory, Callable[[Array], States], float]:
-        """The motion that a system of the gallery comes with."""
+        """Return the motion that a system of the gallery comes with."""
         if self.system is None:
             raise self.error("a motion of kind 'gallery' is for robots of the gallery", node)
         own = motion(self.system)

@@ -68,7 +68,7 @@ class StudyPlan:
     # ---------------------------------------------------------------- inverse dynamics
 
     def inverse(self, quick: bool) -> Outcome:
-        """Joint forces along the motion; forward dynamics must give the accelerations back."""
+        """Compute joint forces along the motion; forward dynamics must give the accelerations back."""
         assert self.states is not None
         time = np.linspace(0.0, self.span, max(2, int(self.samples * QUICK) if quick else self.samples))
         motion = self.states(time)
@@ -81,7 +81,7 @@ class StudyPlan:
         return Outcome(facts, {"motion": self._table(time, motion, tau)}, figures=self._figures(time, motion, tau))
 
     def _table(self, time: Array, motion: States, tau: Array) -> dict[str, Array]:
-        """Columns that ``kinetree id`` and ``fd`` understand."""
+        """Make columns that ``kinetree id`` and ``fd`` understand."""
         robot, table = self.robot, {"time": time}
         for key, names, values in (
             ("q", robot.q_names, motion.q), ("v", robot.v_names, motion.v), ("a", robot.v_names, motion.a),

@@ -1,6 +1,6 @@
 """Studies of the user's own: a YAML file says what robot moves how, and what is expected.
 
-``kinetree new`` writes :data:`STARTER`, ``kinetree run`` runs it; every fault is told with its line.
+``kinetree new`` writes :func:`starter`, ``kinetree run`` runs it; every fault is reported with its line.
 """
 
 from __future__ import annotations
@@ -60,12 +60,12 @@ NAME = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]*")
 
 
 def starter() -> str:
-    """A commented file to begin with."""
+    """Return a commented file to begin with."""
     return resources.files(__package__).joinpath("starter.yaml").read_text(encoding="utf-8")
 
 
 def read(path: str | os.PathLike[str]) -> UserStudy:
-    """A study from a file.
+    """Read a study from a file.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class UserStudy(Study):
     robot: Robot | None = None
 
     def model_text(self) -> str | None:
-        """The robot in kinetree's format, if that can express it."""
+        """Return the robot in kinetree's format, if that can express it."""
         return None if self.robot is None else yaml.write(self.robot.model)
 
 
@@ -114,7 +114,7 @@ class _StudyReader(MotionReader):
         self.top = self.fields(root, "the study", TOP_KEYS, required=("robot",))
 
     def study(self) -> UserStudy:
-        """All of it."""
+        """Read all of it."""
         name = self.word("name", self.path.stem)
         if not NAME.fullmatch(name):
             where = self.top.get("name", self.root)
@@ -133,13 +133,13 @@ class _StudyReader(MotionReader):
         return UserStudy(name, title, f"your file {self.path.name}", analyses, robot=plan.robot)
 
     def word(self, key: str, default: str) -> str:
-        """A text of the top level."""
+        """Read a text of the top level."""
         return self.text(self.top[key], key) if key in self.top else default
 
     # ---------------------------------------------------------------- the plan
 
     def plan(self) -> StudyPlan:
-        """Everything that is computed with."""
+        """Make everything that is computed with."""
         self.robot, self.system = self.read_robot(self.top["robot"])
         self.q, self.v = self.read_start()
         desired, states, span = self.read_motion(self.top.get("motion"))
@@ -153,7 +153,7 @@ class _StudyReader(MotionReader):
         )  # fmt: skip
 
     def read_robot(self, node: Node) -> tuple[Robot, str | None]:
-        """A name of the gallery, a file, or either with options."""
+        """Load the robot: a name of the gallery, a file, or either with options."""
         if isinstance(node, Scalar):
             fields: dict[str, Node] = {"name" if node.text in systems.NAMES else "file": node}
         else:
@@ -179,11 +179,11 @@ class _StudyReader(MotionReader):
             return load(self.beside(file), **options), None
 
     def beside(self, file: str) -> Path:
-        """Paths are seen from the study's file."""
+        """Return a path as seen from the study's file."""
         return self.path.parent / file
 
     def read_start(self) -> tuple[Array, Array]:
-        """Where it is and how fast."""
+        """Read where it is and how fast."""
         fields = self.fields(self.top["start"], "start", ("q", "v")) if "start" in self.top else {}
         where = self.top.get("start", self.top["robot"])
         with self.at(fields.get("q", where)):
@@ -194,7 +194,7 @@ class _StudyReader(MotionReader):
     # ---------------------------------------------------------------- what acts on it
 
     def read_controller(self, desired: trajectories.Trajectory | None, elements: Sequence[Any]) -> Any:
-        """A controller that follows the motion, or that holds the start."""
+        """Make a controller that follows the motion, or that holds the start."""
         if "controller" not in self.top:
             return None
         node = self.top["controller"]
@@ -212,7 +212,7 @@ class _StudyReader(MotionReader):
             )  # fmt: skip
 
     def read_elements(self) -> list[Any]:
-        """Ground and stops."""
+        """Make ground and stops."""
         found: list[Any] = []
         if "ground" in self.top:
             node = self.top["ground"]
@@ -225,13 +225,13 @@ class _StudyReader(MotionReader):
         return found
 
     def spots(self, node: Node) -> list[Any]:
-        """Names of frames, or points on them; or 'all'."""
+        """Read names of frames, or points on them; or 'all'."""
         if isinstance(node, Scalar):
             return [self.text(node, "spots")]
         return [self.spot(item) for item in self.items(node, "spots")]
 
     def spot(self, node: Node) -> Any:
-        """One of them."""
+        """Read one of them."""
         if isinstance(node, Scalar):
             return self.text(node, "a spot")
         fields = self.fields(node, "a spot", ("frame", "point", "radius"), required=("frame",))
@@ -243,7 +243,7 @@ class _StudyReader(MotionReader):
     # ---------------------------------------------------------------- simulation, outputs, expectations
 
     def read_simulation(self, span: float) -> dict[str, Any]:
-        """Options of :func:`kinetree.simulate`."""
+        """Read options of :func:`kinetree.simulate`."""
         if "simulation" not in self.top:
             for key in ("controller", "ground", "stops"):
                 if key in self.top:
@@ -270,14 +270,14 @@ class _StudyReader(MotionReader):
         return options
 
     def whole(self, node: Node, what: str) -> int:
-        """A number of samples."""
+        """Read a number of samples."""
         value = self.number(node, what)
         if value != int(value) or value < 2:
             raise self.error(f"{what} must be a whole number, two at least, not {value:g}", node)
         return int(value)
 
     def read_outputs(self) -> tuple[int, tuple[str, ...]]:
-        """How many samples of the motion, and what to draw of the simulation."""
+        """Read how many samples of the motion there are, and what to draw of the simulation."""
         if "outputs" not in self.top:
             return StudyPlan.samples, tuple(StudyPlan.plots)
         fields = self.fields(self.top["outputs"], "outputs", OUTPUT_KEYS)
@@ -292,7 +292,7 @@ class _StudyReader(MotionReader):
         return samples, tuple(plots)
 
     def read_expect(self, simulation: dict[str, Any], desired: Any) -> dict[str, float | bool]:
-        """What the user wants to hold."""
+        """Read what the user wants to hold."""
         if "expect" not in self.top:
             return {}
         fields = self.fields(self.top["expect"], "expect", EXPECT_KEYS)

@@ -26,7 +26,7 @@ REACTIONS = (
 
 
 def _largest_jump(along: OnGround) -> float:
-    """Of a torque between neighbouring samples, after the machine has settled on the ground and before touchdown."""
+    """Return the largest jump of a torque between neighbouring samples, from when it stands firm to touchdown."""
     quiet = (along.time > 0.1) & (along.time < along.touchdown() - 0.01)
     return float(np.abs(np.diff(along.tau[quiet], axis=0)).max())
 

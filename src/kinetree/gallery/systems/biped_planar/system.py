@@ -8,7 +8,7 @@ from ..walking_machine import BOTH, Walker, walking_system
 
 
 def machine() -> Walker:
-    """000 section 7.2.1: 12 degrees of freedom, legs in the plane of x and z, two spots per foot."""
+    """Make the machine of 000 section 7.2.1: legs in the plane of x and z, two spots per foot."""
     spots = [s for side in BOTH for s in line(f"{side}_foot", 0.15)]
     walk = gaits.biped(legs.PLANAR_BIPED, 0.5, 0.5)
     return Walker("biped-planar", walk, spots, "planar-biped", 0.25, (49.0, 14.0), (49.0, 7.0))

@@ -11,7 +11,7 @@ FOOT_WIDTH = 0.08
 
 
 def machine() -> Walker:
-    """000 section 7.2.2: hips are ball joints, ankles universal, four spots per foot."""
+    """Make the machine of 000 section 7.2.2: hips are ball joints, ankles universal, four spots per foot."""
     spots = [s for side in BOTH for s in rectangle(f"{side}_foot", 0.15, FOOT_WIDTH)]
     angles = ("zero", "-roll", "-hip", "knee", "-ankle", "roll")
     walk = gaits.biped(legs.SPATIAL_BIPED, 0.5, 0.5, hip_width=0.1, coordinates=angles)

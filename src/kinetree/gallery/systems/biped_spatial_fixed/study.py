@@ -64,7 +64,7 @@ def _error(record: Record) -> Array:
 
 
 def forced(quick: bool) -> Outcome:
-    """The torques of inverse dynamics drive it, without feedback."""
+    """Let the torques of inverse dynamics drive it, without feedback."""
     robot, desired, q, v, end = _system()
     exact = simulate(
         robot, q, v, time=end, controller=laws.Feedforward(desired, 0.0, 0.0), rtol=1e-10, atol=1e-12, output=501,
@@ -104,7 +104,7 @@ def forced(quick: bool) -> Outcome:
 
 
 def computed_torque(quick: bool) -> Outcome:
-    """Feedback by computed torque: an error at the start dies out as the formula says."""
+    """Control it by computed torque: an error at the start dies out as the formula says."""
     robot, desired, q, v, end = _system()
     off = 0.05
     record = simulate(

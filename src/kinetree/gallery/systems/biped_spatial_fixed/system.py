@@ -17,7 +17,7 @@ SAME_SIGN = 3
 
 
 def upwards(leg: Sequence[Scalar]) -> list[Scalar]:
-    """A leg's coordinates (hip z, x, y, knee, ankle y, x) walked from the foot to the trunk.
+    """Return a leg's coordinates (hip z, x, y, knee, ankle y, x) walked from the foot to the trunk.
 
     A joint seen from its other body undoes its elementary turns in the opposite order.
     Forces on these coordinates change likewise.
@@ -29,7 +29,7 @@ _WALK = machine().walk
 
 
 def single_support(t: Scalar) -> list[Scalar]:
-    """Both legs during the first step, in which the left one stands."""
+    """Return both legs during the first step, in which the left one stands."""
     angles = _WALK.position(as_jet(t))
     q = [*upwards(angles[:6]), *angles[6:]]
     return q if isinstance(t, Jet) else [as_jet(x).value for x in q]

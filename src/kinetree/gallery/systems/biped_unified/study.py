@@ -42,7 +42,7 @@ def _facts(along: OnGround) -> list[Fact]:
 
 
 def energy(quick: bool) -> Outcome:
-    """Where the energy goes while it walks (003 figure 10)."""
+    """Show where the energy goes while it walks (003 figure 10)."""
     record = fed_forward(NAME, machine(NAME).walk.gait.period if quick else SECONDS)
     e = record.energy
     spent = float(np.abs(e.actuators).max())

@@ -8,7 +8,7 @@ from ..walking_machine import BOTH, Walker, walking_system
 
 
 def machine() -> Walker:
-    """003: the same machine with a base that only moves in the plane, and another gait."""
+    """Make the machine of 003: the planar biped with a base that only moves in the plane, and another gait."""
     spots = [s for side in BOTH for s in line(f"{side}_foot", 0.15)]
     walk = gaits.biped(legs.UNIFIED_BIPED, 0.5, 0.5)
     return Walker("biped-unified", walk, spots, "planar-biped", 0.25, (170.0, 30.0), (170.0, 30.0), planar_base=True)

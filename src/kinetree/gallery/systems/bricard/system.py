@@ -10,7 +10,7 @@ DURATION = 2.0
 
 
 def close(first: Scalar) -> list[Scalar]:
-    """All five angles from the first, above -30 degrees; at zero the bars lie on edges of a cube.
+    """Return all five angles from the first, above -30 degrees; at zero the bars lie on edges of a cube.
 
     Every other angle is the same but for its sign: with c the cosine of the angle between two
     bars and d that of the next two, c + d + c d = 0 (the trihedral linkage with equal bars).

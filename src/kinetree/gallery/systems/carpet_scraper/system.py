@@ -16,7 +16,7 @@ BOOM_TO_BAR, BAR = 0.096, 0.239
 
 
 def close(crank: Scalar) -> list[Scalar]:
-    """All seven angles, in the order crank, rocker, coupler, boom, upper bar, arm, lower bar."""
+    """Return all seven angles, in the order crank, rocker, coupler, boom, upper bar, arm, lower bar."""
     pin = polar(CRANK, crank)
     middle = dyad(ROCKER_PIVOT, pin, ROCKER, HALF_COUPLER, side=1)
     rocker, coupler = middle.minus(ROCKER_PIVOT).angle, pin.minus(middle).angle

@@ -27,7 +27,7 @@ BATCH = 512
 
 
 def falls_of_all_kinds(quick: bool) -> Outcome:
-    """Chains with one, two and three freedoms per joint fall; those that can only swing in the plane agree."""
+    """Let chains with one, two and three freedoms per joint fall; those that only swing in the plane agree."""
     links = 4
     records = {}
     for freedoms in KINDS:
@@ -52,7 +52,7 @@ def falls_of_all_kinds(quick: bool) -> Outcome:
 
 
 def cost_against_n(quick: bool) -> Outcome:
-    """Operations and time against the number of links."""
+    """Measure operations and time against the number of links."""
     facts, table, curves = [], {}, []
     for name, label in (("inverse_dynamics", "inverse"), ("forward_dynamics", "forward")):
         for freedoms, words in KINDS.items():
@@ -87,7 +87,7 @@ def cost_against_n(quick: bool) -> Outcome:
 
 
 def _seconds(robot: Robot, label: str) -> float:
-    """Of one state in a batch, the best of some."""
+    """Return the seconds of one state in a batch, the best of some."""
     fast = robot.with_backend("compiled")
     q, v, x = np.random.default_rng(1).uniform(-1.0, 1.0, (3, BATCH, robot.nv))
     call: Callable[..., np.ndarray] = fast.inverse_dynamics if label == "inverse" else fast.forward_dynamics

@@ -19,7 +19,7 @@ JOINTS: dict[int, JointKind] = {1: Revolute("z"), 2: Universal("ZY"), 3: EulerSp
 
 
 def chain(links: int = 20, freedoms: int = 1) -> Robot:
-    """A hanging chain: a row of equal links, its joints hinges, universal or ball joints.
+    """Make a hanging chain: a row of equal links, its joints hinges, universal or ball joints.
 
     Links are those of the system ``chain``: 0.03 m, 0.05 kg, along x at zero; gravity along -y.
     A ball joint is three turns, about z, y and x (000 chapter 3).

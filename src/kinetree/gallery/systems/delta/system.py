@@ -22,7 +22,7 @@ RADIUS, HEIGHT, DURATION = 0.12, -0.55, 2.0
 
 
 def close(middle: Vec3) -> list[Scalar]:
-    """All coordinates from the platform's position: an arm and two pairs of rod angles per leg.
+    """Return all coordinates from the platform's position: an arm and two pairs of rod angles per leg.
 
     The platform's quaternion, on its ball joint with the first rod, comes after the first leg's first rod.
     """
@@ -45,7 +45,7 @@ def close(middle: Vec3) -> list[Scalar]:
 
 
 def along_the_motion(t: Scalar) -> list[Scalar]:
-    """Once round a level circle while dipping and coming up again."""
+    """Go once round a level circle while dipping and coming up again."""
     turn = 2.0 * math.pi / DURATION * t
     return close(Vec3(RADIUS * cos(turn), RADIUS * sin(turn), HEIGHT - there_and_back(t, DURATION, 0.08)))
 

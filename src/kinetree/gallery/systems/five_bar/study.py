@@ -51,7 +51,7 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
 
 
 def _virtual_work(mechanism: Mechanism, q: np.ndarray, h: float = 1e-5) -> np.ndarray:
-    """Change of the potential energy with each arm's angle, by differences."""
+    """Return change of the potential energy with each arm's angle, by differences."""
     columns = []
     for name in ("arm_1_joint", "arm_2_joint"):
         joint, other = mechanism.joint(name), {"arm_1_joint": "arm_2_joint", "arm_2_joint": "arm_1_joint"}[name]
@@ -63,12 +63,12 @@ def _virtual_work(mechanism: Mechanism, q: np.ndarray, h: float = 1e-5) -> np.nd
 
 
 def _in_line(_: float, q: np.ndarray, v: np.ndarray) -> float:
-    """Sine of the angle between the forearms."""
+    """Return sine of the angle between the forearms."""
     return float(np.sin(q[0] + q[1] - q[2] - q[3]))
 
 
 def _fall(quick: bool) -> Outcome:
-    """Until the forearms are in line."""
+    """Let it fall until the forearms are in line."""
     mechanism = load("five-bar")
     assert isinstance(mechanism, Mechanism)
     platform = Platform(mechanism, "tip", orientation=False)
@@ -99,7 +99,7 @@ def _fall(quick: bool) -> Outcome:
 
 
 def _singular(platform: Platform, q: np.ndarray) -> list[Fact]:
-    """What is special about the position it stops in."""
+    """Show what is special about the position it stops in."""
     sight = platform.singularities(q, tolerance=1e-4)
     away = platform.singularities(start("five-bar", "free-fall"), tolerance=1e-4)
     return [
@@ -119,7 +119,7 @@ def _phi(platform: Platform, q: np.ndarray) -> str:
 
 
 def _unstable(along: PrescribedMechanism, records: dict[str, Record]) -> list[Fact]:
-    """All 20 s at once."""
+    """Replay all 20 s at once."""
     whole = replayed(along, rtol=1e-9, atol=1e-11)
     error = tracking_error(along, whole)
     until = whole.time[np.argmax(error > 1e-3)] if error.max() > 1e-3 else whole.time[-1]

@@ -17,7 +17,7 @@ FREE_FALL = (80.0 * DEGREE, 70.0 * DEGREE)
 
 
 def close(first: Scalar, second: Scalar) -> list[Scalar]:
-    """Arm and forearm of leg 1, arm and forearm of leg 2; the tip below the elbows."""
+    """Return arm and forearm of leg 1, arm and forearm of leg 2; the tip below the elbows."""
     elbows = polar(ARMS[0], first), Point(BASE, 0.0).plus(polar(ARMS[1], second))
     tip = dyad(*elbows, *FOREARMS, side=-1)
     forearms = [tip.minus(elbow).angle for elbow in elbows]
@@ -25,7 +25,7 @@ def close(first: Scalar, second: Scalar) -> list[Scalar]:
 
 
 def along_the_trajectory(t: Scalar) -> list[Scalar]:
-    """Both arms by the cycloid of 001 eq. 22a and 35."""
+    """Move both arms by the cycloid of 001 eq. 22a and 35."""
     return close(*cycloid(t, DURATION, (30.0 * DEGREE, 30.0 * DEGREE), (90.0 * DEGREE, 70.3 * DEGREE)))
 
 

@@ -108,7 +108,7 @@ def _stated(name: str) -> Callable[[PrescribedMechanism], Sequence[Fact]]:
 
 
 def _printed_gap(sign: float) -> float:
-    """How far Table 10.5's angles leave the loop open with the crank at 0."""
+    """Return how far Table 10.5's angles leave the loop open with the crank at 0."""
     b1, b2, b3, pivot = BOOK
     p, q = b1 - pivot.x, 0.0 - pivot.y
     x, y = q / b1, p / b1
@@ -120,7 +120,7 @@ def _printed_gap(sign: float) -> float:
 
 
 def book_accelerations(tree: Robot) -> Accelerations:
-    """Accelerations as the book has them: multipliers first, with its own Jacobian (000 eq. 8.6-8.7, Table 10.9).
+    """Make accelerations as the book has them: multipliers first, with its Jacobian (000 eq. 8.6-8.7, Table 10.9).
 
     The loop is written in world axes; angles are those of Table 10.5, absolute a1, a2 and a3.
     """
@@ -141,7 +141,7 @@ def book_accelerations(tree: Robot) -> Accelerations:
 
 
 def _replays(along: PrescribedMechanism, records: dict[str, Record]) -> list[Fact]:
-    """The book's own way: direct integration of its equations at its tolerances, from exact and from printed states."""
+    """Replay the book's way: its equations at its tolerances, directly, from exact and from printed states."""
     begin, law = along.motion.states(0.0), book_accelerations(along.mechanism.tree)
     exact = directly(along, begin.q, begin.v, 1e-5, 1e-7, law)
     facts = [

@@ -100,7 +100,7 @@ MATRICES = (
 
 
 def matrices(quick: bool) -> Outcome:
-    """Chapters 4 and 5 on the gripper: sizes and zeros of the DeNOC matrices, mass matrix, its modular factors."""
+    """Check chapters 4 and 5 on the gripper: sizes and zeros of the DeNOC matrices, mass matrix, modular factors."""
     robot = load("gripper")
     middle = motion("gripper").states(0.5).q
     parts = [["palm"], ["finger", "finger_tip"], ["thumb"]]
@@ -131,7 +131,7 @@ def matrices(quick: bool) -> Outcome:
 
 
 def _modular_factors(m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """U and D of I = U D U^T over the modules, by block elimination from the last (000 eq. 5.22-5.32)."""
+    """Return U and D of I = U D U^T over the modules, by block elimination from the last (000 eq. 5.22-5.32)."""
     blocks = (slice(0, 1), slice(1, 3), slice(3, 4))
     u, d, rest = np.eye(4), np.zeros((4, 4)), m.copy()
     for here in reversed(blocks):

@@ -13,7 +13,7 @@ HIPS = tuple((x, y) for x in (0.6, 0.0, -0.6) for y in (0.25, -0.25))
 
 
 def machine() -> Walker:
-    """000 section 7.4: all hinges, tripod gait, one spot per foot."""
+    """Make the machine of 000 section 7.4: all hinges, tripod gait, one spot per foot."""
     walk = gaits.tripod(legs.HEXAPOD, 0.3, 0.3, HIPS, coordinates=("hip", "knee"))
     spots = [Spot(f"{name}_tip") for name in LEGS]
     return Walker("hexapod", walk, spots, "hexapod", 0.0, (49.0, 14.0), (49.0, 14.0))

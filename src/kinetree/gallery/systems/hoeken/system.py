@@ -13,7 +13,7 @@ BARS = BarLengths(0.1, 0.25, 0.25, Point(0.2, 0.0))
 
 
 def close_hoeken(crank: Scalar) -> list[Scalar]:
-    """Crank, rocker and coupler angle: the elbow above the base."""
+    """Return crank, rocker and coupler angle: the elbow above the base."""
     rocker, coupler = directions(BARS, crank, side=-1)
     return [crank, near(rocker, 1.5), near(coupler - rocker, 1.5)]
 

@@ -13,7 +13,7 @@ HIPS = ((0.5, 0.25), (0.5, -0.25), (-0.5, 0.25), (-0.5, -0.25))
 
 
 def machine() -> Walker:
-    """000 section 7.3: universal hips, trotting, one spot per foot."""
+    """Make the machine of 000 section 7.3: universal hips, trotting, one spot per foot."""
     walk = gaits.trot(legs.QUADRUPED, 0.3, 0.3, HIPS, coordinates=("-roll", "-hip", "knee"))
     spots = [Spot(f"{name}_tip") for name in LEGS]
     return Walker("quadruped", walk, spots, "quadruped", 0.0, (49.0, 14.0), (49.0, 14.0))

@@ -49,7 +49,7 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
 
 
 def _straight(along: PrescribedMechanism) -> Fact:
-    """How straight the straight part of the foot's path is, over the half turn about its middle."""
+    """Return how straight the straight part of the foot's path is, over the half turn about its middle."""
     span = along.motion.span
     middle = 0.5 * (span[0] + span[1])
     t = np.linspace(middle - 0.25 * (span[1] - span[0]), middle + 0.25 * (span[1] - span[0]), 201)

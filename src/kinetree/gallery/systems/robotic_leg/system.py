@@ -16,7 +16,7 @@ THIGH_TO_BAR, UPPER_BAR = 0.05, 0.075
 
 
 def close(crank: Scalar) -> list[Scalar]:
-    """All seven angles, in the order crank, rocker, coupler, thigh, upper bar, shank, lower bar."""
+    """Return all seven angles, in the order crank, rocker, coupler, thigh, upper bar, shank, lower bar."""
     pin = polar(CRANK, crank)
     middle = dyad(ROCKER_PIVOT, pin, ROCKER, HALF_COUPLER, side=1)
     rocker, coupler = middle.minus(ROCKER_PIVOT).angle, pin.minus(middle).angle

@@ -11,7 +11,7 @@ CRANK, ROD = 0.1, 0.3
 
 
 def close(crank: Scalar) -> list[Scalar]:
-    """Crank angle, rod angle relative to the crank, position of the slider."""
+    """Return crank angle, rod angle relative to the crank, position of the slider."""
     high = CRANK * sin(crank)
     reach = sqrt(ROD * ROD - high * high)
     return [crank, arctan2(-high, reach) - crank, CRANK * cos(crank) + reach]

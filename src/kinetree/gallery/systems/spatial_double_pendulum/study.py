@@ -13,7 +13,7 @@ from .. import load, motion
 
 
 def _keeps(robot: Robot, record: Record) -> list[Fact]:
-    """Gravity has no moment about the vertical through the shoulder."""
+    """Check that gravity has no moment about the vertical through the shoulder."""
     upright = robot.momentum(record.q, record.v, about="origin")[:, 2]
     return [
         Fact("angular momentum about the vertical through the shoulder stays zero; largest", 1e-9,
@@ -22,7 +22,7 @@ def _keeps(robot: Robot, record: Record) -> list[Fact]:
 
 
 def structure(quick: bool) -> Outcome:
-    """Sizes of the DeNOC matrices: a ball joint is three turns, two of them with massless links (000 section 4.1)."""
+    """Check sizes of the DeNOC matrices: a ball joint is three turns, two with massless links (000 section 4.1)."""
     robot = load("spatial-double-pendulum")
     single = robot.with_single_joints()
     q, v, a = motion("spatial-double-pendulum").states(0.7)

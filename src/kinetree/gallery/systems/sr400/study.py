@@ -64,7 +64,7 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
 
 
 def energy_columns(mechanism: Mechanism, q: Array, v: Array) -> tuple[list[str], Array]:
-    """Energy per unit of each inertial parameter, less what it is in the first state.
+    """Return energy per unit of each inertial parameter, less what it is in the first state.
 
     A parameter acts on the motion through its column, and only through how it varies (004 section 10.3).
 
@@ -94,7 +94,7 @@ def energy_columns(mechanism: Mechanism, q: Array, v: Array) -> tuple[list[str],
 
 
 def _random_states(count: int) -> tuple[Array, Array]:
-    """Closed states anywhere; the first at rest."""
+    """Return closed states anywhere, the first at rest."""
     rng = np.random.default_rng(0)
     angles, rates = rng.uniform(-np.pi, np.pi, (6, count)), rng.standard_normal((6, count))
     rates[:, 0] = 0.0
@@ -170,7 +170,7 @@ def _counts(quick: bool) -> Outcome:
 
 
 def _count(mechanism: Mechanism, mass: MassProperties) -> tuple[int, int]:
-    """Inverse dynamics of the tree with other masses, and what closing the loop adds."""
+    """Count inverse dynamics of the tree with other masses, and what closing the loop adds."""
     model = mechanism.tree.model
     bodies = tuple(replace(body, mass_properties=mass) for body in model.bodies)
     counted = cost(Robot(replace(model, bodies=bodies)), "inverse_dynamics")

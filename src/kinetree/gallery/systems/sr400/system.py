@@ -16,7 +16,7 @@ DURATION = 2.0
 
 
 def close(t1: Scalar, t2: Scalar, t4: Scalar, t5: Scalar, t6: Scalar, t7: Scalar) -> list[Scalar]:
-    """All eight angles from the six active ones (004 example 7.1, quoted in example 10.1)."""
+    """Return all eight angles from the six active ones (004 example 7.1, quoted in example 10.1)."""
     t3 = math.pi / 2.0 - t2 + t7
     t8 = t2 - t7
     return [t1, t2, t3, t4, t5, t6, t7, t8]

@@ -48,7 +48,7 @@ def _falling(robot: Robot, record: Record) -> list[Fact]:
 
 
 def other_reading(quick: bool) -> Outcome:
-    """What would change if the table's r were the mass centre itself."""
+    """Show what would change if the table's r were the center of mass itself."""
     along = Prescribed("stanford-arm", 101 if quick else 401)
     other = from_table(TABLE_4, sign=1.0).inverse_dynamics(*along.states)
     largest = np.abs(other - along.tau).max(axis=0)

@@ -21,7 +21,7 @@ TILT_AXIS = (0.6, 0.8, 0.0)
 
 
 def close(middle: Vec3, heading: Quaternion) -> list[Scalar]:
-    """All coordinates from the platform's pose: two angles and a length per leg, a quaternion on top of the first."""
+    """Return all coordinates from the platform's pose: two angles and a length per leg, a quaternion on the first."""
     q: list[Scalar] = []
     for foot, head in zip(FEET, HEADS, strict=True):
         leg = middle + turned(heading, head) - Vec3(*foot)
@@ -35,7 +35,7 @@ def close(middle: Vec3, heading: Quaternion) -> list[Scalar]:
 
 
 def along_the_motion(t: Scalar) -> list[Scalar]:
-    """Up and back, sideways, tilting about a level axis and turning about the vertical."""
+    """Go up and back, sideways, tilting about a level axis and turning about the vertical."""
     wave = sin(2.0 * math.pi / DURATION * t)
     middle = Vec3(0.08 * wave, -0.05 * wave, HEIGHT + there_and_back(t, DURATION, 0.1))
     tilt = axis_quaternion(TILT_AXIS, 0.2 * wave)

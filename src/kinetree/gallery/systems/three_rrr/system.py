@@ -21,7 +21,7 @@ FREE_FALL = (1.0472, -0.8727, 3.7525, 1.3090, 2.9322, 4.1888, 5.7596)
 
 
 def close(corner: Point, heading: Scalar, elbows: tuple[int, int, int], guess: tuple[float, ...]) -> list[Scalar]:
-    """All seven angles from the platform's first corner and heading; each within half a turn of its guess.
+    """Return all seven angles from the platform's first corner and heading; each within half a turn of its guess.
 
     ``elbows`` says on which side of the way from pivot to corner each elbow lies: 1 is left.
     """
@@ -39,14 +39,14 @@ def close(corner: Point, heading: Scalar, elbows: tuple[int, int, int], guess: t
 
 
 def on_the_circle(t: Scalar) -> list[Scalar]:
-    """The platform's middle goes round a circle, its heading stays 0; elbows to the left (sin(theta2) < 0)."""
+    """Move the platform's middle round a circle, heading 0; elbows to the left (sin(theta2) < 0)."""
     middle = Point(CENTRE.x + RADIUS * cos(SPEED * t), CENTRE.y + RADIUS * sin(SPEED * t))
     corner = Point(middle.x - SIDE / 2.0, middle.y - SIDE / 2.0 * math.tan(math.pi / 6.0))
     return close(corner, 0.0 * t, (1, 1, 1), (2.0, -2.3, 0.3, -1.3, 0.1, -1.6, 0.5))
 
 
 def free_fall() -> list[Scalar]:
-    """Table 8.4 made to fit: the first leg and the platform as printed, the other legs closed on the base."""
+    """Fit Table 8.4: the first leg and the platform as printed, the other legs closed on the base."""
     first, second, third = FREE_FALL[:3]
     corner = polar(ARM, first).plus(polar(FOREARM, first + second))
     return close(corner, first + second + third, (1, 1, 1), FREE_FALL)
