@@ -141,7 +141,7 @@ def test_leaks_of_energy_are_noticed(monkeypatch):
 def planar_bars(t: float, x: np.ndarray, torque) -> np.ndarray:
     """The four-bar as three free bars in the plane with four pins: nine coordinates, eight constraints.
 
-    Bars are (x, y, angle) of their mass centres; nothing of kinetree is used.
+    Bars are (x, y, angle) of their mass centers; nothing of kinetree is used.
     """
     lengths, masses = np.array([0.038, 0.1152, 0.1152]), np.array([1.5, 3.0, 5.0])
     q, v = x[:9].reshape(3, 3), x[9:].reshape(3, 3)

@@ -179,7 +179,7 @@ def test_arms_of_001_against_pinocchio(name, table):
 
 
 def test_kuka_against_pinocchio():
-    """Modified rows of Table 6.6, with the mass centres of the notes."""
+    """Modified rows of Table 6.6, with the mass centers of the notes."""
     places = [about_x(alpha) * shift(x=a) * shift(z=b) for a, alpha, b, *_ in TABLE_6_6]
     x = (0.104667, 0.267012, 0.087677, -0.000033, 0, 0)
     y = (0.005077, 0, -0.034263, 0.007634, 0.032618, 0)

@@ -16,7 +16,7 @@ Vector = tuple[float, float, float]
 
 
 class Row(NamedTuple):
-    """One link of Tables 3 and 4: a, b, alpha; mass; r; inertia about the mass centre, all in frame i + 1."""
+    """One link of Tables 3 and 4: a, b, alpha; mass; r; inertia about the mass center, all in frame i + 1."""
 
     a: float
     b: float

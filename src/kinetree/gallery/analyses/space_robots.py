@@ -58,7 +58,7 @@ def inverse(name: str, end: Sequence[float]) -> Analysis:
             Fact("momentum stays zero, so at every moment the satellite's velocity follows from the arm's; largest "
                  "difference from v_0 = -M_00^-1 M_0a v_a", 1e-9, float(np.abs(coasting - v[:, :BASE]).max()),
                  "rad/s, m/s", relation="<"),
-            Fact("the common mass centre stays where it is; it moves by", 1e-9, float(np.abs(com - com[0]).max()), "m",
+            Fact("the common mass center stays where it is; it moves by", 1e-9, float(np.abs(com - com[0]).max()), "m",
                  relation="<"),
             Fact("satellite and arm are at rest at the end; largest rate", 1e-9, float(np.abs(v[-1]).max()),
                  "rad/s, m/s", relation="<"),
@@ -66,7 +66,7 @@ def inverse(name: str, end: Sequence[float]) -> Analysis:
                  relation=">"),
         ]  # fmt: skip
         if name == "space-3-link":
-            facts.append(Fact("arm and satellite stay in the plane; largest height of a mass centre", 1e-12,
+            facts.append(Fact("arm and satellite stay in the plane; largest height of a mass center", 1e-12,
                               float(np.abs(robot.pose(q, "hand")[:, 2, 3]).max()), "m", relation="<"))  # fmt: skip
         return Outcome(facts, _tables(robot, time, q, tau), {}, _figures(name, robot, time, q, tau), [_remark(name, q)])
 
@@ -151,10 +151,10 @@ def momentum(name: str) -> Analysis:
         line = robot.center_of_mass(record.q)
         straight = line[0] + record.time[:, None] * robot.center_of_mass_velocity(record.q[0], record.v[0])
         facts = [
-            Fact("angular momentum about the mass centre is kept; largest relative change", 1e-8, float(kept[0]), "",
+            Fact("angular momentum about the mass center is kept; largest relative change", 1e-8, float(kept[0]), "",
                  relation="<"),
             Fact("linear momentum is kept; largest relative change", 1e-8, float(kept[1]), "", relation="<"),
-            Fact("the mass centre moves straight and evenly; largest distance from that line", 1e-8,
+            Fact("the mass center moves straight and evenly; largest distance from that line", 1e-8,
                  float(np.abs(line - straight).max()), "m", relation="<"),
             Fact("kinetic energy is the motors' work; largest difference", 1e-8,
                  float(np.abs(record.energy.error).max()), "J", relation="<"),
@@ -163,7 +163,7 @@ def momentum(name: str) -> Analysis:
             PlotPanel("angular momentum [N m s]", [Curve(axis, spin[:, k]) for k, axis in enumerate("xyz")]),
             PlotPanel("momentum [N s]", [Curve(axis, push[:, k]) for k, axis in enumerate("xyz")]),
         ]
-        figures = {"momentum": Curves(record.time, drawn, "About the mass centre, along axes that do not turn.")}
+        figures = {"momentum": Curves(record.time, drawn, "About the mass center, along axes that do not turn.")}
         remark = "Initial velocities and the motors' torques are random and damped; nothing acts from outside."
         return Outcome(facts, {}, {"record": record}, figures, [remark])
 

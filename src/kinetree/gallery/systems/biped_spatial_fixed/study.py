@@ -48,7 +48,7 @@ def _facts(along: Prescribed) -> list[Fact]:
         Fact("swinging foot forward at start and end", (-0.3, 0.3), foot[[0, -1], 0, 3], "m", 1e-9,
              source="000 L1960"),
         Fact("swinging foot, greatest height", 0.1, float(foot[:, 2, 3].max()), "m", 1e-6, source="000 L1960"),
-        Fact("torques of the swinging ankle vanish with the foot's mass centre below it; largest", 0.01,
+        Fact("torques of the swinging ankle vanish with the foot's mass center below it; largest", 0.01,
              float(np.abs(along.tau[:, 10:]).max()), "N m", relation="<"),
     ]  # fmt: skip
 

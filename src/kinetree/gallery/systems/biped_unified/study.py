@@ -27,7 +27,7 @@ def _facts(along: OnGround) -> list[Fact]:
     held, knee = (np.abs(along.tau[down, k]) for k in (ankles[0], ankles[0] - 1))
     swinging = float(np.abs(along.tau[:, ankles[1]])[up[:, 1] <= TOUCHING].max())
     return [
-        Fact("height of the trunk's mass centre at the start, y_c", 1.23, float(Trunk.of(m, along.q).height[0]), "m",
+        Fact("height of the trunk's mass center at the start, y_c", 1.23, float(Trunk.of(m, along.q).height[0]), "m",
              1e-12, source="003 section 4"),
         Fact("stride", 0.2, m.walk.gait.stride, "m", 1e-12, source="003 section 4"),
         Fact("torque of the ankle while its foot is on the ground; largest", 0.0, float(held.max()), "N m", 0.1,

@@ -21,6 +21,6 @@ SYSTEM = walking_system(
     "biped of 003: the planar biped with a base that moves in its plane, 9 degrees of freedom",
     "003 section 4",
     "003 gives no ground data: those of 000's planar biped, which has the same links. The trunk is a slender rod.",
-    "The pendulum is reckoned with the trunk's mass centre at y_c = 1.23 m; the hip is 0.25 m below it (003 eq. 23).",
+    "The pendulum is reckoned with the trunk's mass center at y_c = 1.23 m; the hip is 0.25 m below it (003 eq. 23).",
     "The stride of 0.2 m is how far a foot lands ahead of the other; the hip starts 0.1 m behind the standing foot.",
 )

@@ -44,7 +44,7 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
 
 
 def _about_origins(along: PrescribedMechanism) -> list[float]:
-    """Return moments of inertia about link origins, from those about mass centres."""
+    """Return moments of inertia about link origins, from those about mass centers."""
     made = []
     for name in INERTIAS:
         body = along.mechanism.body(name).mass_properties

@@ -41,8 +41,8 @@ SYSTEM = GallerySystem(
         "carpet scraper: Hoeken linkage and pantograph, seven links and three loops",
         "001 section 4.4, Table 5",
         (
-            "Mass centres are not in Table 5. Its inertias about link origins are m L^2 / 3 of uniform bars (m L^2 / "
-            "12 for the coupler, whose origin is its middle), so mass centres are put mid-length; the arm 2^0 "
+            "Mass centers are not in Table 5. Its inertias about link origins are m L^2 / 3 of uniform bars (m L^2 / "
+            "12 for the coupler, whose origin is its middle), so mass centers are put mid-length; the arm 2^0 "
             "follows from its 2.449 kg m^2 with 10.5 kg: 0.8365 m, which is 3.5 times 0.239 m, the pantograph's "
             "ratio.",
             "On which sides the elbows lie is in a lost figure. Rocker and coupler meet above the base, as in "

@@ -15,7 +15,7 @@ SYSTEM = GallerySystem(
             "closure of Table 10.5 has it. Torque and multipliers do not depend on it, energy does.",
             "Table 10.5 prints a minus before the root of al2, which does not close the loop; a plus does, and gives "
             "the initial state of Table 10.8.",
-            "The coupler is the half bar of 0.1152 m with its mass centre in the middle, as Table 10.3 has it; "
+            "The coupler is the half bar of 0.1152 m with its mass center in the middle, as Table 10.3 has it; "
             "four-bar-table-8-1 is the whole bar.",
         ),
     ),

@@ -13,7 +13,7 @@ SYSTEM = GallerySystem(
         (
             "Table 8.1 gives the coupler 0.2304 m, Table 10.3 only 0.1152 m: it is taken as a bar of 0.2304 m with "
             "the rocker at its middle and the crank at one end (Hoeken's form, as in the robotic leg), its mass "
-            "centre on the joint with the rocker.",
+            "center on the joint with the rocker.",
         ),
     ),
     ("crank_joint",),

@@ -11,8 +11,8 @@ SYSTEM = GallerySystem(
         "KUKA KR5 Arc: an industrial arm with six hinges",
         "000 section 6.2.2, Table 6.6",
         (
-            "Mass centres, direction of gravity and duration are not in the book. As in the authors' program: gravity "
-            "along -z, 1 s, mass centres as in the model file; its inertias have more digits than Table 6.6, which "
+            "Mass centers, direction of gravity and duration are not in the book. As in the authors' program: gravity "
+            "along -z, 1 s, mass centers as in the model file; its inertias have more digits than Table 6.6, which "
             "cuts them off.",
         ),
     ),

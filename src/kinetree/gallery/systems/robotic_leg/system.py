@@ -44,7 +44,7 @@ SYSTEM = GallerySystem(
             "Pivots and attachments are in a lost figure. Those of ReDySim's own example close all loops and give "
             "the Jacobian the zeros of eq. 8.11: crank at (0, 0), rocker at (0.050, 0), thigh at (0.070, -0.030) m; "
             "upper bar 0.050 m along the thigh, shank at its end, lower bar 0.075 m along the shank.",
-            "Mass centres: the coupler's on its joint with the rocker, all others mid-length; slender bars. Gravity "
+            "Mass centers: the coupler's on its joint with the rocker, all others mid-length; slender bars. Gravity "
             "along -y.",
         ),
     ),

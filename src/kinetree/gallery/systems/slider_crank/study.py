@@ -25,7 +25,7 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
         Fact("the slider's stroke is twice the crank", 0.2, float(np.ptp(q[:, 2])), "m", 1e-9),
         Fact("place and rate of the slider in closed form; largest difference", 1e-12,
              float(max(np.abs(q[:, 2] - place).max(), np.abs(v[:, 2] - rate).max())), "m, m/s", relation="<"),
-        Fact("in the dead centres nothing but the weight of crank and half the rod turns the crank, at constant speed",
+        Fact("in the dead centers nothing but the weight of crank and half the rod turns the crank, at constant speed",
              (weight, -weight), middle, "N m", 1e-9),
     ]  # fmt: skip
 

@@ -37,7 +37,7 @@ GENERAL = MassProperties.of(
 """All ten numbers different from zero."""
 
 SYMMETRIC = MassProperties.of(2.0, (0.0625, 0.0, 0.0), (0.8125, 0.9375, 0.6875, 0.0, 0.0, 0.0))
-"""Axes of symmetry along the link's: no products of inertia, mass centre on the x axis."""
+"""Axes of symmetry along the link's: no products of inertia, mass center on the x axis."""
 
 
 def _stated(along: PrescribedMechanism) -> list[Fact]:
@@ -152,8 +152,8 @@ def _counts(quick: bool) -> Outcome:
     remark = (
         "Counted is the code that runs: constants folded, zeros skipped, what occurs twice computed once, with the "
         "three additions that turn the tree's torques into the mechanism's. The source's two rows with base parameters "
-        "(304M 326A and 243M 118A) have no counterpart, since a model here has masses and mass centres, not grouped "
-        "parameters. Which symmetry the source assumes is not said; ours is a link whose mass centre lies on x and "
+        "(304M 326A and 243M 118A) have no counterpart, since a model here has masses and mass centers, not grouped "
+        "parameters. Which symmetry the source assumes is not said; ours is a link whose mass center lies on x and "
         "whose products of inertia vanish."
     )
     rows = {

@@ -59,17 +59,17 @@ def other_reading(quick: bool) -> Outcome:
     ]  # fmt: skip
     panels = [
         PlotPanel(f"joint {k + 1} [{'N' if k == 2 else 'N m'}]",
-              [Curve("as 001 defines r", along.tau[:, k]), Curve("r as mass centre", other[:, k])])
+              [Curve("as 001 defines r", along.tau[:, k]), Curve("r as mass center", other[:, k])])
         for k in range(6)
     ]  # fmt: skip
     table = {"time [s]": along.time}
     for k in range(6):
         unit = "N" if k == 2 else "N m"
         table[f"joint {k + 1}, as 001 defines r [{unit}]"] = along.tau[:, k]
-        table[f"joint {k + 1}, r as mass centre [{unit}]"] = other[:, k]
+        table[f"joint {k + 1}, r as mass center [{unit}]"] = other[:, k]
     remark = (
-        "001 gives r_i as the vector from the mass centre to joint i + 1 and says that its torques equal those of "
-        "Cyril (1988), whose curves are lost with the figure. For the PUMA this reading puts every mass centre inside "
+        "001 gives r_i as the vector from the mass center to joint i + 1 and says that its torques equal those of "
+        "Cyril (1988), whose curves are lost with the figure. For the PUMA this reading puts every mass center inside "
         f"its link; for this arm it does not. The largest changes: {', '.join(f'{x:.3g}' for x in largest)} N m (N)."
     )
     return Outcome(facts, {"torques": table}, {}, {"torques": Curves(along.time, panels, "Both readings.")}, [remark])

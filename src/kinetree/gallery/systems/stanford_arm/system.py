@@ -19,8 +19,8 @@ SYSTEM = GallerySystem(
         "001 section 2.5.2, Table 4",
         (
             READING,
-            "Here that puts the mass centre of link 4 0.1 m beyond its end and that of the hand 0.2 m behind the "
-            "wrist; with r_i as the mass centre itself both would look more natural. We keep to what 001 says; the "
+            "Here that puts the mass center of link 4 0.1 m beyond its end and that of the hand 0.2 m behind the "
+            "wrist; with r_i as the mass center itself both would look more natural. We keep to what 001 says; the "
             "study shows what the other reading would change.",
             "Gravity along -z_1, which 001 does not say; so the slide hangs horizontally at the start of the motion.",
             "Free fall starts from the initial values of Table 4(a), all zero, where the slide points straight down.",

@@ -14,7 +14,7 @@ SIXTY = math.pi / 3.0
 
 PIVOTS = (Point(0.0, 0.0), Point(1.0, 0.0), Point(0.5, math.sin(SIXTY)))
 
-CENTRE, RADIUS, SPEED = Point(0.5, math.sin(SIXTY) / 3.0), math.sin(SIXTY) / 8.0, 4.0
+CENTER, RADIUS, SPEED = Point(0.5, math.sin(SIXTY) / 3.0), math.sin(SIXTY) / 8.0, 4.0
 
 FREE_FALL = (1.0472, -0.8727, 3.7525, 1.3090, 2.9322, 4.1888, 5.7596)
 """Table 8.4: whole degrees, which miss the base's corners by some 17 mm."""
@@ -40,7 +40,7 @@ def close(corner: Point, heading: Scalar, elbows: tuple[int, int, int], guess: t
 
 def on_the_circle(t: Scalar) -> list[Scalar]:
     """Move the platform's middle round a circle, heading 0; elbows to the left (sin(theta2) < 0)."""
-    middle = Point(CENTRE.x + RADIUS * cos(SPEED * t), CENTRE.y + RADIUS * sin(SPEED * t))
+    middle = Point(CENTER.x + RADIUS * cos(SPEED * t), CENTER.y + RADIUS * sin(SPEED * t))
     corner = Point(middle.x - SIDE / 2.0, middle.y - SIDE / 2.0 * math.tan(math.pi / 6.0))
     return close(corner, 0.0 * t, (1, 1, 1), (2.0, -2.3, 0.3, -1.3, 0.1, -1.6, 0.5))
 
