@@ -71,7 +71,7 @@ def codegen(
 
 
 def _requests(robot: Robot, names: Sequence[str], frames: Sequence[str], axes: str, method: str) -> list[Any]:
-    """Algorithms with the options of the command line that they take; one per frame where frames matter."""
+    """List the algorithms with the options that they take; one per frame where frames matter."""
     from ..algorithms.table import find
     from ..export.c_code import DEFAULTS, option_names
     from ..robot.mechanism import Mechanism

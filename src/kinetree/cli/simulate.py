@@ -32,7 +32,7 @@ Text = str | None
 
 
 def _words(kind: str) -> Any:
-    """Completion out of a fixed list, looked up when it is needed."""
+    """Complete words out of a fixed list, looked up when it is needed."""
 
     def complete(incomplete: str) -> list[str]:
         from ..gallery.setup import CONTROLLERS
@@ -204,7 +204,7 @@ def _or(value: float | None, usual: float) -> float:
 
 
 def read_values(text: str | None, option: str) -> Any:
-    """Numbers, numbers by joint (``elbow=0.3``; several with colons, ``ball=0:0:0:1``), or a word."""
+    """Read numbers, numbers by joint (``elbow=0.3``; several with colons, ``ball=0:0:0:1``), or a word."""
     if text is None:
         return None
     parts = [part for part in text.replace(",", " ").split() if part]
@@ -233,7 +233,7 @@ def _number(text: str, option: str) -> float:
 
 
 def _gain(robot: Robot, text: str | None, option: str) -> Any:
-    """One number, or one per motor."""
+    """Read a gain: one number, or one per motor."""
     from ..control.base import driven_joints
 
     values = read_values(text, option)
@@ -283,15 +283,15 @@ def _summary(record: Record) -> dict[str, Any]:
 
 def _show(robot: Robot, record: Record) -> None:
     console = make_console()
-    told = _summary(record)
+    summary = _summary(record)
     console.print(
-        f"{escape(robot.name)}: {record.time[-1]:g} s simulated by {told['integrator']}, {len(record)} samples, "
+        f"{escape(robot.name)}: {record.time[-1]:g} s simulated by {summary['integrator']}, {len(record)} samples, "
         f"{record.status}",
         soft_wrap=True,
     )
     console.print(_states(record))
     console.print(_energies(record))
-    error, relative = told["energy_error"], told["energy_relative_error"]
+    error, relative = summary["energy_error"], summary["energy_relative_error"]
     console.print(
         f"energy balance off by at most {error:.2g} J, {relative:.1g} of the energy exchanged", soft_wrap=True
     )

@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 
 
 def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarray:
-    """A float array whose last axes are ``last``; anything else is an error that names the argument."""
+    """Make a float array whose last axes are ``last``; anything else is an error that names the argument."""
     # numpy.ma takes 20 ms to import, and without it nobody can have a masked array
     if "numpy.ma" in sys.modules and np.ma.is_masked(value):
         raise ShapeError(f"{name} has masked entries; fill them or leave those states out")
@@ -39,7 +39,7 @@ def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarra
 
 
 def _reason(value: Any, problem: Exception) -> str:
-    """Why something is no array of numbers, in words for somebody who does not know NumPy's."""
+    """Say why something is no array of numbers, in words for somebody who does not know NumPy's."""
     if "inhomogeneous" in str(problem):
         return "its rows have different lengths"
     item = value
@@ -54,7 +54,7 @@ def _reason(value: Any, problem: Exception) -> str:
 
 
 def batch_shape(**arrays: tuple[np.ndarray, int]) -> Shape:
-    """Common batch of several arrays, each with its number of trailing axes."""
+    """Find the common batch of several arrays, each with its number of trailing axes."""
     shapes = {name: a.shape[: a.ndim - trailing] for name, (a, trailing) in arrays.items()}
     try:
         return np.broadcast_shapes(*shapes.values())
@@ -64,7 +64,7 @@ def batch_shape(**arrays: tuple[np.ndarray, int]) -> Shape:
 
 
 def overlaps_itself(array: np.ndarray) -> bool:
-    """Whether entries may share memory, as those of ``as_strided`` arrays can."""
+    """Tell whether entries may share memory, as those of ``as_strided`` arrays can."""
     if array.flags.forc or not array.size:
         return False
     reached = array.itemsize
@@ -78,14 +78,14 @@ def overlaps_itself(array: np.ndarray) -> bool:
 
 
 def split(array: np.ndarray) -> list[Scalar]:
-    """One scalar per entry of the last axis."""
+    """Split an array into one scalar per entry of the last axis."""
     if array.ndim == 1:
         return list(array)
     return list(np.ascontiguousarray(np.moveaxis(array, -1, 0)))
 
 
 def flatten(value: Any) -> Any:
-    """Nested lists of scalars from what an algorithm returns."""
+    """Make nested lists of scalars of what an algorithm returns."""
     if isinstance(value, (Motion, Force, Vec3)):
         return list(value)
     if isinstance(value, Transform):
@@ -98,7 +98,7 @@ def flatten(value: Any) -> Any:
 
 
 def pack(value: Any, batch: Shape) -> np.ndarray:
-    """An array with the batch in front from nested lists of scalars."""
+    """Make an array with the batch in front of nested lists of scalars."""
     nested = flatten(value)
     shape = _shape(nested)
     leaves = list(_leaves(nested))

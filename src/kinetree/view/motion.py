@@ -34,7 +34,7 @@ class Poses:
 
     @classmethod
     def of(cls, model: Model, q: Array) -> Poses:
-        """From configurations, (..., nq)."""
+        """Compute the poses of configurations, (..., nq)."""
         batch = q.shape[:-1]
         posed = kinematics.poses(model, split(q))
         if not posed:
@@ -46,13 +46,13 @@ class Poses:
         return Poses(self.position[where], self.wxyz[where])
 
     def point(self, body: int, local: Array) -> Array:
-        """A point of a body in the world, (..., 3)."""
+        """Compute a point of a body in the world, (..., 3)."""
         if body == BASE:
             return np.broadcast_to(local, (*self.position.shape[:-2], 3))
         return self.position[..., body, :] + rotate(self.wxyz[..., body, :], local)
 
     def mixed(self, other: Poses, share: float) -> Poses:
-        """Between this and another: positions on a line, rotations along the shortest arc or nearly so."""
+        """Mix this with another: positions on a line, rotations along the shortest arc or nearly so."""
         sign = np.where(np.sum(self.wxyz * other.wxyz, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
         wxyz = (1.0 - share) * self.wxyz + share * sign * other.wxyz
         position = (1.0 - share) * self.position + share * other.position
@@ -70,7 +70,7 @@ def quaternions(matrices: Array) -> Array:
 
 
 def rotate(wxyz: Array, v: Array) -> Array:
-    """A vector turned by quaternions."""
+    """Turn a vector by quaternions."""
     w, u = wxyz[..., :1], wxyz[..., 1:]
     return v + 2.0 * np.cross(u, np.cross(u, v) + w * v)
 
@@ -84,7 +84,7 @@ class Place:
 
     @classmethod
     def of(cls, model: Model, frame: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> Place:
-        """From a frame's name and a point in that frame."""
+        """Make one from a frame's name and a point in that frame."""
         at = model.frame(frame)
         return cls(at.body, at.pose.rotation @ np.array(point, dtype=float) + at.pose.position)
 
@@ -116,7 +116,7 @@ class Track:
 
     @classmethod
     def of_states(cls, robot: Robot, time: Array, q: Array, v: Array | None = None) -> Track:
-        """From samples of a motion; with velocities, energies are worked out."""
+        """Make one from samples of a motion; with velocities, energies are worked out."""
         energy = {}
         if v is not None and robot.mass > 0.0:
             kinetic, potential = robot.kinetic_energy(q, v), robot.potential_energy(q)
@@ -125,7 +125,7 @@ class Track:
 
     @classmethod
     def of_record(cls, robot: Robot, record: Record, contacts: Any = None) -> Track:
-        """From a simulation.
+        """Make one from a simulation.
 
         Parameters
         ----------
@@ -148,11 +148,11 @@ class Track:
         return len(self.time)
 
     def index(self, t: float) -> int:
-        """The last sample that is not after ``t``."""
+        """Find the last sample that is not after ``t``."""
         return int(np.clip(np.searchsorted(self.time, t, side="right") - 1, 0, len(self) - 1))
 
     def at(self, t: float) -> Poses:
-        """Where the bodies are at a time, also between samples."""
+        """Return where the bodies are at a time, also between samples."""
         k = self.index(t)
         if k == len(self) - 1 or t <= self.time[k]:
             return self.poses[k]
@@ -161,7 +161,7 @@ class Track:
 
 
 def contact_places(model: Model, contacts: Any, record: Record) -> tuple[Place, ...]:
-    """Where a record's contact forces act.
+    """Find where a record's contact forces act.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def _check(robot: Robot, record: Record) -> None:
 
 
 def _dense(robot: Robot, record: Record) -> Record:
-    """As many samples as the eye needs: not fewer than sixty a second, not more than memory bears."""
+    """Take as many samples as the eye needs: not fewer than sixty a second, not more than memory bears."""
     if len(record) > MOST_SAMPLES:
         return record[np.linspace(0, len(record) - 1, MOST_SAMPLES).round().astype(int)]
     if len(record) > 1 and np.diff(record.time).max() > FINEST and np.isfinite(record.q).all():

@@ -27,7 +27,7 @@ MOST_SHADED = 20_000
 
 @dataclass(frozen=True)
 class Part:
-    """Triangles of one colour; None where the shape has none of its own."""
+    """Triangles of one color; None where the shape has none of its own."""
 
     vertices: Array
     faces: Array
@@ -37,7 +37,7 @@ class Part:
 
 
 def triangles(shape: Shape) -> list[Part]:
-    """A shape as triangles, in its own coordinates.
+    """Divide a shape into triangles, in its own coordinates.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def triangles(shape: Shape) -> list[Part]:
 
 
 def _part(mesh: Any, color: Color | None) -> Part:
-    """A mesh with its corners split where edges are to be seen."""
+    """Split the corners of a mesh where edges are to be seen."""
     from trimesh import graph
 
     if len(mesh.faces) > MOST_SHADED:
@@ -79,7 +79,7 @@ def _part(mesh: Any, color: Color | None) -> Part:
 
 
 def _outward(faces: Array, scale: tuple[float, float, float]) -> Array:
-    """A mirrored mesh is turned inside out; the order of the corners turns it back."""
+    """Turn a mirrored mesh, which is inside out, back by the order of its corners."""
     return faces[:, ::-1] if np.prod(scale) < 0 else faces
 
 
@@ -107,7 +107,7 @@ def _parts(loaded: Any) -> Iterator[Part]:
 
 
 def _merged(parts: list[Part]) -> Iterator[Part]:
-    """One part per colour: fewer things to draw."""
+    """Merge parts of one color: fewer things to draw."""
     for color, flat in dict.fromkeys((p.color, p.flat) for p in parts):
         same = [p for p in parts if (p.color, p.flat) == (color, flat)]
         starts = np.cumsum([0, *(len(p.vertices) for p in same)])
@@ -116,7 +116,7 @@ def _merged(parts: list[Part]) -> Iterator[Part]:
 
 
 def _color(visual: Any) -> Color | None:
-    """The colour a mesh brings along: of its material, of its texture on average, or of its faces."""
+    """Return the color a mesh brings along: of its material, of its texture on average, or of its faces."""
     if not visual.defined:
         return None
     material = getattr(visual, "material", None)

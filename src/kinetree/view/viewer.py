@@ -127,7 +127,7 @@ class Viewer:
 
     @property
     def url(self) -> str:
-        """Address of the page."""
+        """Return the address of the page."""
         host = self.server.get_host()
         return f"http://{'localhost' if host == '0.0.0.0' else host}:{self.server.get_port()}"
 
@@ -141,13 +141,13 @@ class Viewer:
         return f"<Viewer of {self.robot.name!r} at {self.url}>"
 
     def _all_poses(self) -> Poses:
-        """Some fifty poses over the motion, for camera and ground."""
+        """Return some fifty poses over the motion, for camera and ground."""
         if self.track is None:
             return Poses.of(self.robot.model, self.start[None])
         return self.track.poses[:: max(1, len(self.track) // 50)]
 
     def _standing(self, q: Array) -> Array:
-        """The same configuration with the floating base so high that the robot stands on the ground."""
+        """Lift the floating base of a configuration so high that the robot stands on the ground."""
         lowest = float((self.scene.points(Poses.of(self.robot.model, q)) @ self.scene.up).min())
         root = self.robot.model.joints[self.robot.model.roots[0]]
         lifted = q.copy()
@@ -184,7 +184,7 @@ class Viewer:
             self._refresh()
 
     def reset(self) -> None:
-        """Back to the beginning."""
+        """Go back to the beginning."""
         if self.player is None:
             self.show(self.start)
         else:
@@ -357,7 +357,7 @@ class Viewer:
         return len(times)
 
     def camera(self) -> capture.Camera:
-        """The headless browser, started when it is first needed."""
+        """Return the headless browser, started when it is first needed."""
         if self._camera is None:
             self._camera = capture.Camera(self.server, self.url)
         return self._camera
@@ -384,7 +384,7 @@ class Viewer:
 
 
 def start_server(host: str, port: int, label: str) -> viser.ViserServer:
-    """A viser server that keeps quiet."""
+    """Start a viser server that keeps quiet."""
     try:
         import viser
     except ImportError:
@@ -400,7 +400,7 @@ def start_server(host: str, port: int, label: str) -> viser.ViserServer:
 
 
 def starting_configuration(robot: Robot) -> Array:
-    """A configuration to begin with: closed, and within limits."""
+    """Find a configuration to begin with: closed, and within limits."""
     if isinstance(robot, Mechanism):
         return robot.assembled()
     q = robot.neutral()
@@ -412,7 +412,7 @@ def starting_configuration(robot: Robot) -> Array:
 
 
 def extent(robot: Robot, poses: Poses) -> float:
-    """Diagonal of the box around a robot's joints and centres of mass; its largest body if these are one point."""
+    """Compute the diagonal of the box around joints and centers of mass; of the largest body if these are one point."""
     points = [poses.point(body, p) for body, local in skeleton.landmarks(robot.model) for p in local]
     finite = np.array([p for p in points if np.isfinite(p).all()]).reshape(-1, 3)
     size = float(np.linalg.norm(np.ptp(finite, axis=0))) if len(finite) else 0.0
@@ -423,7 +423,7 @@ def extent(robot: Robot, poses: Poses) -> float:
 def appearance(
     robot: Robot, size: float, file: str | os.PathLike[str] | None, package_dirs: Sequence[str | os.PathLike[str]]
 ) -> tuple[list[geometry.Look], list[str]]:
-    """Shapes from the file where it has any, and from joints and inertia where it has none."""
+    """Take shapes from the file where it has any, and from joints and inertia where it has none."""
     looks: list[geometry.Look] = []
     problems: list[str] = []
     kind = geometry.format_of(Path(file)) if file is not None else ""
