@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ClosureError, FileFormatError
 from ..io.tables.columns import Wanted
-from ..io.tables.reading import Part, Rows, Source
+from ..io.tables.reading import OpenTable, Part, Rows
 
 if TYPE_CHECKING:
     from ..robot.mechanism import Mechanism
@@ -48,12 +48,12 @@ def motors(mechanism: Mechanism) -> list[int]:
     return [k for j in driven for k in range(j.v_slice.start, j.v_slice.stop)]
 
 
-def followed(source: Source, mechanism: Mechanism, start: Array) -> Source:
+def followed(source: OpenTable, mechanism: Mechanism, start: Array) -> OpenTable:
     """Fill in the positions of all joints; velocities and the rest stay those of the independent ones.
 
     Parameters
     ----------
-    source : Source
+    source : OpenTable
         With the columns that :func:`fewer_columns` names.
     mechanism : Mechanism
     start : ndarray (nq,)
@@ -67,7 +67,7 @@ def followed(source: Source, mechanism: Mechanism, start: Array) -> Source:
             whole = Rows(rows.time, (branch.along(rows.arrays[0], part.fault), *rows.arrays[1:]))
             yield Part(lambda whole=whole: whole, part.fault, part.share)  # type: ignore[misc]
 
-    return Source(parts, source.has_time, source.remark)
+    return OpenTable(parts, source.has_time, source.remark)
 
 
 def following(law: Law, mechanism: Mechanism, key: str) -> Law:

@@ -17,7 +17,7 @@ SPACE_OF_ANALYSES, SHORTEST_TITLE = 32, 20
 
 
 @dataclass(frozen=True)
-class Entry:
+class ListEntry:
     """A line of the list."""
 
     name: str
@@ -37,7 +37,7 @@ class Entry:
         return "ReDySim" if "ReDySim" in self.source else "other"
 
 
-def entries() -> list[Entry]:
+def entries() -> list[ListEntry]:
     """List all systems and studies, those of one name together."""
     from .. import gallery
 
@@ -47,7 +47,9 @@ def entries() -> list[Entry]:
     for name in dict.fromkeys([*systems, *studies]):
         study = studies.get(name)
         about = study if study is not None else gallery.about(name)
-        found.append(Entry(name, about.title, about.source, name in systems, tuple(study.analyses) if study else ()))
+        found.append(
+            ListEntry(name, about.title, about.source, name in systems, tuple(study.analyses) if study else ())
+        )
     return found
 
 

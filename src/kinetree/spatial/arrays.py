@@ -6,12 +6,15 @@ Leading axes are the batch; a scalar of a batch is an array over those axes.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ShapeError
 from . import Force, Matrix3, Motion, Scalar, Transform, Vec3
+from .rotation import quaternion_of
 
 Shape = tuple[int, ...]
 
@@ -101,12 +104,12 @@ def pack(value: Any, batch: Shape) -> np.ndarray:
     """Make an array with the batch in front of nested lists of scalars."""
     nested = flatten(value)
     shape = _shape(nested)
-    leaves = list(_leaves(nested))
-    dtype = complex if any(np.iscomplexobj(x) for x in leaves) else float
+    scalars = list(leaves(nested))
+    dtype = complex if any(np.iscomplexobj(x) for x in scalars) else float
     if not batch:
-        return np.array(leaves, dtype=dtype).reshape(shape)
-    result = np.empty((*batch, len(leaves)), dtype=dtype)
-    for k, leaf in enumerate(leaves):
+        return np.array(scalars, dtype=dtype).reshape(shape)
+    result = np.empty((*batch, len(scalars)), dtype=dtype)
+    for k, leaf in enumerate(scalars):
         result[..., k] = leaf
     return result.reshape((*batch, *shape))
 
@@ -115,9 +118,26 @@ def _shape(nested: Any) -> Shape:
     return (len(nested), *(_shape(nested[0]) if nested else ())) if isinstance(nested, list) else ()
 
 
-def _leaves(nested: Any) -> Any:
+def leaves(nested: Any) -> Iterator[Any]:
+    """Yield the scalars of nested lists."""
     if isinstance(nested, list):
         for x in nested:
-            yield from _leaves(x)
+            yield from leaves(x)
     else:
         yield nested
+
+
+def cross_matrix(a: ArrayLike) -> np.ndarray:
+    """Make the matrices (..., 3, 3) of vectors (..., 3) with ``cross_matrix(a) @ b = a x b`` (000 L1316)."""
+    numbers = np.asarray(a)
+    x, y, z = numbers[..., 0], numbers[..., 1], numbers[..., 2]
+    o = np.zeros_like(x)
+    return np.stack([np.stack(row, axis=-1) for row in ((o, -z, y), (z, o, -x), (-y, x, o))], axis=-2)
+
+
+def quaternions_of(matrices: np.ndarray) -> np.ndarray:
+    """Find the unit quaternions x, y, z, w (..., 4) of rotation matrices (..., 3, 3); NaN where a matrix has any."""
+    entries = Matrix3.of([[matrices[..., i, j] for j in range(3)] for i in range(3)])
+    with np.errstate(invalid="ignore"):  # NaN and infinity go their way
+        found = np.stack(quaternion_of(entries), axis=-1)
+        return np.asarray(found / np.linalg.norm(found, axis=-1, keepdims=True))

@@ -167,3 +167,19 @@ def axis_turn(axis: Vec3, angle: Scalar) -> Rotation:
         if tuple(axis) == tuple(-unit):
             return AxisRotation(index, scalar.cos(angle), -scalar.sin(angle))
     return MatrixRotation.about(axis, angle)
+
+
+def quaternion_of(matrix: Matrix3) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    """Find the unit quaternion (x, y, z, w) of a rotation matrix, by its largest component so that nothing cancels."""
+    (a, b, c), (d, e, f), (g, h, i) = matrix.rows
+    # Four times the quaternion times one of its components, for each of them.
+    by_w, by_x = (h - f, c - g, d - b, 1.0 + a + e + i), (1.0 + a - e - i, b + d, c + g, h - f)
+    by_y, by_z = (b + d, 1.0 - a + e - i, f + h, c - g), (c + g, f + h, 1.0 - a - e + i, d - b)
+    best, most = by_w, by_w[3]
+    for product, square in ((by_x, by_x[0]), (by_y, by_y[1]), (by_z, by_z[2])):
+        larger = most < square
+        best = tuple(scalar.where(larger, new, old) for new, old in zip(product, best, strict=True))  # type: ignore[assignment]
+        most = scalar.where(larger, square, most)
+    scale = 0.5 / scalar.sqrt(most)
+    x, y, z, w = best
+    return x * scale, y * scale, z * scale, w * scale

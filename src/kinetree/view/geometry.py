@@ -133,11 +133,11 @@ def read_visuals(path: Path, model: Model, package_dirs: Sequence[Path] = ()) ->
     package_dirs : sequence of Path
         Folders that hold ROS packages, for ``package://`` addresses.
     """
-    reader = _Reader(path, model, package_dirs)
+    reader = _UrdfLooks(path, model, package_dirs)
     return list(reader.looks()), reader.problems
 
 
-class _Reader:
+class _UrdfLooks:
     """Goes through the visuals of one URDF file; what is wrong with one does not keep the others from being drawn."""
 
     def __init__(self, path: Path, model: Model, package_dirs: Sequence[Path]) -> None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from ..algorithms import kinematics
 from ..errors import OptionError
@@ -15,7 +14,7 @@ from ..model.tree import BASE, Model
 from ..robot.robot import Robot
 from ..simulation.records.record import Record
 from ..simulation.records.whose import require_joints_of
-from ..spatial.arrays import pack, split
+from ..spatial.arrays import pack, quaternions_of, split
 
 Array = np.ndarray
 
@@ -60,13 +59,8 @@ class Poses:
 
 
 def quaternions(matrices: Array) -> Array:
-    """Quaternions w, x, y, z of rotation matrices; NaN where a matrix has any."""
-    flat = matrices.reshape(-1, 3, 3)
-    result = np.full((len(flat), 4), np.nan)
-    good = np.isfinite(flat).all(axis=(1, 2))
-    if good.any():
-        result[good] = Rotation.from_matrix(flat[good]).as_quat()[:, [3, 0, 1, 2]]
-    return result.reshape(*matrices.shape[:-2], 4)
+    """Find the quaternions w, x, y, z of rotation matrices; NaN where a matrix has any."""
+    return quaternions_of(matrices)[..., [3, 0, 1, 2]]
 
 
 def rotate(wxyz: Array, v: Array) -> Array:
@@ -76,14 +70,14 @@ def rotate(wxyz: Array, v: Array) -> Array:
 
 
 @dataclass(frozen=True)
-class Place:
+class BodyPoint:
     """A point of a body."""
 
     body: int
     point: Array
 
     @classmethod
-    def of(cls, model: Model, frame: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> Place:
+    def of(cls, model: Model, frame: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> BodyPoint:
         """Make one from a frame's name and a point in that frame."""
         at = model.frame(frame)
         return cls(at.body, at.pose.rotation @ np.array(point, dtype=float) + at.pose.position)
@@ -103,7 +97,7 @@ class Track:
         Curves to plot.
     forces : ndarray (T, points, 3)
         Contact forces on the robot, along world axes.
-    spots : tuple of Place
+    spots : tuple of BodyPoint
         Where they act; as many as there are points, or none if that is not known.
     """
 
@@ -112,7 +106,7 @@ class Track:
     poses: Poses
     energy: dict[str, Array] = field(default_factory=dict)
     forces: Array = field(default_factory=lambda: np.zeros((0, 0, 3)))
-    spots: tuple[Place, ...] = ()
+    spots: tuple[BodyPoint, ...] = ()
 
     @classmethod
     def of_states(cls, robot: Robot, time: Array, q: Array, v: Array | None = None) -> Track:
@@ -160,7 +154,7 @@ class Track:
         return self.poses[k].mixed(self.poses[k + 1], float(share))
 
 
-def contact_places(model: Model, contacts: Any, record: Record) -> tuple[Place, ...]:
+def contact_places(model: Model, contacts: Any, record: Record) -> tuple[BodyPoint, ...]:
     """Find where a record's contact forces act.
 
     Parameters
@@ -174,12 +168,12 @@ def contact_places(model: Model, contacts: Any, record: Record) -> tuple[Place, 
     count = record.contact_forces.shape[-2]
     if contacts is None:
         named = record.info.get("contact_spots", [])
-        return tuple(Place.of(model, frame, point) for frame, point in named) if len(named) == count else ()
+        return tuple(BodyPoint.of(model, frame, point) for frame, point in named) if len(named) == count else ()
     places = []
     for item in contacts if isinstance(contacts, (list, tuple)) else [contacts]:
         for spot in getattr(item, "spots", None) or getattr(item, "contacts", None) or [item]:
             frame = getattr(spot, "frame", spot)
-            places.append(Place.of(model, frame, getattr(spot, "point", (0.0, 0.0, 0.0))))
+            places.append(BodyPoint.of(model, frame, getattr(spot, "point", (0.0, 0.0, 0.0))))
     if len(places) != count:
         raise OptionError(
             f"the record has {count} contact forces, but contacts= names {len(places)} places: give those that were "

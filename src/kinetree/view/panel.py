@@ -24,7 +24,7 @@ LAST_FOLDER = "Joints"
 CURVE_COLORS = ("#d1495b", "#3070b3", "#222222", "#2e8b57", "#b07aa1", "#e6953b")
 
 
-class Panel:
+class ControlPanel:
     """Everything a user can press and drag.
 
     Attributes

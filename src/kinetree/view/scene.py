@@ -13,8 +13,8 @@ from ..model.pose import Pose
 from ..model.tree import BASE, Model
 from . import skeleton
 from .geometry import Color, Look
-from .motion import Place, Poses, quaternions, rotate
-from .triangles import Part, triangles
+from .motion import BodyPoint, Poses, quaternions, rotate
+from .triangles import ColoredMesh, triangles
 
 if TYPE_CHECKING:
     import viser
@@ -218,15 +218,19 @@ class Scene:
 _DIAGONAL = np.array([0.62, -0.62, 0.48])
 
 
-def connectors(model: Model) -> Iterator[tuple[Place, Place, Bytes]]:
+def connectors(model: Model) -> Iterator[tuple[BodyPoint, BodyPoint, Bytes]]:
     """List lines that join bodies which slide along one another, and the two sides of every loop joint."""
     for i, joint in enumerate(model.joints):
         if _slides(joint.kind) and joint.kind.nv != 6 and not (joint.parent == BASE and _slides(joint.kind) >= 2):
-            yield Place(joint.parent, joint.placement.position), Place(i, np.zeros(3)), _bytes(skeleton.JOINT_COLOR)
+            yield (
+                BodyPoint(joint.parent, joint.placement.position),
+                BodyPoint(i, np.zeros(3)),
+                _bytes(skeleton.JOINT_COLOR),
+            )
     for loop in model.loops:
         yield (
-            Place(loop.predecessor, loop.placement.position),
-            Place(loop.successor, loop.seat.position),
+            BodyPoint(loop.predecessor, loop.placement.position),
+            BodyPoint(loop.successor, loop.seat.position),
             _bytes(skeleton.LOOP_COLOR),
         )
 
@@ -276,7 +280,7 @@ def _node_names(model: Model) -> list[str]:
     return [f"{i} {body.name.replace('/', '_')}" for i, body in enumerate(model.bodies)]
 
 
-def _corners(part: Part, pose: Pose) -> Array:
+def _corners(part: ColoredMesh, pose: Pose) -> Array:
     """Return the corners of the box around a part, in body coordinates."""
     low, high = part.vertices.min(axis=0), part.vertices.max(axis=0)
     box = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])

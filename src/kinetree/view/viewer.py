@@ -24,8 +24,8 @@ from ..robot.robot import Robot
 from ..spatial.arrays import as_array
 from . import capture, geometry, skeleton
 from .mjcf_geometry import read_geoms
-from .motion import Place, Poses, Track
-from .panel import Panel
+from .motion import BodyPoint, Poses, Track
+from .panel import ControlPanel
 from .player import Player
 from .scene import Scene
 from .sliders import moved_closed
@@ -96,7 +96,7 @@ class Viewer:
             self.start = starting_configuration(robot) if q is None else as_array(q, (robot.nq,), "q").copy()
         if self.start.ndim != 1:
             raise OptionError(f"q must be one configuration of {robot.nq} numbers, not an array {self.start.shape}")
-        self._trails = {name: Place.of(robot.model, name) for name in trails}
+        self._trails = {name: BodyPoint.of(robot.model, name) for name in trails}
         self._lock = threading.RLock()
         self._camera: capture.Camera | None = None
         self._closed = threading.Event()
@@ -119,7 +119,7 @@ class Viewer:
                 self.player = Player(float(track.time[0]), float(track.time[-1]), self._show_time, self._playing)
                 self.player.repeat = True
                 self._largest_force = float(np.nanmax(np.linalg.norm(track.forces, axis=-1), initial=0.0))
-            self.panel = Panel(self)
+            self.panel = ControlPanel(self)
             self.reset()
         except BaseException:
             self.server.stop()
@@ -265,7 +265,7 @@ class Viewer:
 
     def add_trail(self, frame: str) -> None:
         """Draw the path of a body or frame."""
-        self._trails[frame] = Place.of(self.robot.model, frame)
+        self._trails[frame] = BodyPoint.of(self.robot.model, frame)
         if self.player is not None:
             self._show_time(self.player.time)
 

@@ -45,7 +45,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Source:
+class OpenTable:
     """A table that can be read in parts, in order."""
 
     parts: Callable[[], Iterator[Part]]
@@ -55,7 +55,7 @@ class Source:
     """Whether it holds the fewer columns that do as well."""
 
 
-def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None) -> Source:
+def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None) -> OpenTable:
     """Look at the head of a file; its rows are read when its parts are.
 
     Parameters
@@ -109,9 +109,9 @@ class CsvTable:
         self.layout = layout(self.file, cells if self.has_header else None, len(cells), wanted, fewer)
         self.count = len(cells)
 
-    def source(self) -> Source:
+    def source(self) -> OpenTable:
         """Return the table, ready to be read."""
-        return Source(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
+        return OpenTable(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
 
     def parts(self) -> Iterator[Part]:
         """Yield blocks of whole lines."""
@@ -243,9 +243,9 @@ class ParquetTable:
             if not (arrow.types.is_floating(kind) or arrow.types.is_integer(kind)):
                 raise FileFormatError(f"column {names[k]!r} holds {kind}, not numbers", self.file)
 
-    def source(self) -> Source:
+    def source(self) -> OpenTable:
         """Return the table, ready to be read."""
-        return Source(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
+        return OpenTable(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
 
     def parts(self) -> Iterator[Part]:
         """Yield batches of rows."""
@@ -312,9 +312,9 @@ class NpzTable:
     def _fail(self, message: str) -> NoReturn:
         raise FileFormatError(message, self.file)
 
-    def source(self) -> Source:
+    def source(self) -> OpenTable:
         """Return the table, ready to be read."""
-        return Source(self.parts, "time" in self.arrays, fewer=self.fewer)
+        return OpenTable(self.parts, "time" in self.arrays, fewer=self.fewer)
 
     def parts(self) -> Iterator[Part]:
         """Yield slices of the arrays."""
