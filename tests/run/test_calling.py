@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine import cache, machine
-from kinetree.engine.kernel import trace
+from kinetree.engine import cache
+from kinetree.engine.llvm import host
+from kinetree.engine.trace import trace
 from kinetree.io import progress
 from kinetree.run import compiler
 
@@ -96,7 +97,7 @@ def test_whatever_fails_to_compile_is_our_error_with_advice(failing, monkeypatch
     monkeypatch.setenv("KINETREE_CACHE", "off")
     program = (
         "import numpy as np, kinetree as kt\n"
-        "from kinetree.engine import machine\n"
+        "from kinetree.engine.llvm import host as machine\n"
         "robot = kt.Builder('ball').body('bob', 'base', kt.Spherical(), mass=1.0, com=(0, 0, -0.5)).build()\n"
         "real, asked = machine.assemble, []\n"
         "def assemble(text, target):\n"
@@ -120,8 +121,8 @@ def test_the_advice_survives_pickling_once():
 
 
 def test_a_processor_without_vectors_warns_where_the_user_called(monkeypatch):
-    here = dataclasses.replace(machine.host(), lanes=0)
-    monkeypatch.setattr(machine, "host", lambda: here)
+    here = dataclasses.replace(host.host(), lanes=0)
+    monkeypatch.setattr(host, "host", lambda: here)
     compiler.supported.cache_clear()
     try:
         with pytest.warns(kt.KinetreeWarning, match="no vectors that.*reference is used") as caught:
@@ -156,7 +157,7 @@ def nothing_more_is_compiled(monkeypatch):
     def refuse(*text):
         raise AssertionError("something was compiled after all")
 
-    monkeypatch.setattr(machine, "assemble", refuse)
+    monkeypatch.setattr(host, "assemble", refuse)
     monkeypatch.setenv("KINETREE_CACHE", "off")
 
 

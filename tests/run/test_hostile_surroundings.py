@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine import machine
+from kinetree.engine.llvm import host
 
 REFUSING = """
 import ctypes, sys, warnings
@@ -32,7 +32,7 @@ print(*(f"{w.category.__name__}: {w.message}" for w in seen), sep="\\n")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="done with Linux's own means")
-@pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
+@pytest.mark.skipif(not host.host().supported, reason="no machine code here")
 def test_where_code_may_not_be_made_the_reference_is_used_with_one_warning():
     found = subprocess.run([sys.executable, "-c", REFUSING], capture_output=True, text=True, timeout=60, check=False)
     assert found.returncode == 0, found.stderr
@@ -44,7 +44,7 @@ def test_where_code_may_not_be_made_the_reference_is_used_with_one_warning():
     assert line.endswith("the slower reference is used instead")
 
 
-@pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
+@pytest.mark.skipif(not host.host().supported, reason="no machine code here")
 def test_code_that_cannot_be_loaded_is_our_error_with_the_name_of_the_algorithm(monkeypatch):
     def fail(*args):
         raise RuntimeError("no room for code\nand a page of LLVM")
@@ -52,7 +52,7 @@ def test_code_that_cannot_be_loaded_is_our_error_with_the_name_of_the_algorithm(
     builder = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=2, com=(0, 0, -0.5))
     robot = builder.build().with_backend("compiled")
     with monkeypatch.context() as broken:
-        broken.setattr(machine, "_linker", fail)
+        broken.setattr(host, "_linker", fail)
         for call in (
             lambda: robot.gravity_force([0.3]),
             lambda: robot.gravity_force(np.ones((9, 1)), threads=2),

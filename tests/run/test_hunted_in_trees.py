@@ -13,7 +13,7 @@ import pytest
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import arm, floating_pair, random_state
-from kinetree.engine.making import once
+from kinetree.engine.once import once
 
 
 def state(robot, n=()):

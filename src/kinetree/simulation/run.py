@@ -20,7 +20,6 @@ from ..errors import (
     message_of,
 )
 from ..io.progress import TimeBar
-from ..robot.robot import Robot
 from .arguments import initial_state
 from .equation import Array, Equation, Observed, State
 from .events import Event, Occurrence, crosses, locate
@@ -317,7 +316,7 @@ def make_record(
     contact = seen.contact_forces.reshape(*q.shape[:-1], seen.contact_forces.shape[-1] // 3, 3)
     info = info | {
         "robot": robot.name, "integrator": integrator, "q_names": robot.q_names, "v_names": robot.v_names,
-        "q_units": _q_units(robot), "v_units": _v_units(robot),
+        "q_units": robot.q_units, "v_units": robot.v_units,
         "contact_spots": info.get("contact_spots", []) + _contact_spots(equation.system.elements),
         "constraint_names": list(getattr(robot, "constraint_names", ())),
     }  # fmt: skip
@@ -357,15 +356,3 @@ def _forgiven(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Obs
     vector, (contact, constraint) = v * np.nan, (np.full((*v.shape[:-1], n), np.nan) for n in (n_contact, n_constraint))
     number = np.full(v.shape[:-1], np.nan)
     return Observed(vector, vector, vector, contact, constraint, number, number)
-
-
-def _q_units(robot: Robot) -> list[str]:
-    return [u for j in robot.model.joints if not j.mimic for u in j.kind.units()]
-
-
-def _v_units(robot: Robot) -> list[str]:
-    found: list[str] = []
-    for j in robot.model.joints:
-        if not j.mimic:
-            found += (["rad"] * 3 + ["m"] * 3)[: j.kind.nv] if j.kind.quaternion is not None else list(j.kind.units())
-    return found

@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
-from . import parcel
+from . import streaming
 from .vectors import Vectors, transpose, transpose_loaded
 
 SYMBOL = "drive"
@@ -23,13 +23,17 @@ RUN = "run"
 CHUNK = 384
 """Numbers per state that are collected in the nearest cache before they are streamed."""
 
-_WORDS = {
+STREAMED_BYTES = 1 << 21
+"""Results larger than this do not fit the nearer caches and are written past them."""
+
+JOB_WORDS = {
     "kernel": "ptr", "guard": "ptr", "out": "ptr", "scratch": "ptr", "out_length": "i64", "start": "i64", "stop": "i64",
     "count": "i64", "context": "ptr", "places": "ptr", "tile_area": "ptr", "scratch_bytes": "i64",
     "second": "i64",
 }  # fmt: skip
+"""Words of a job and what they are, of 8 bytes each."""
 
-JOB_AT = {name: 8 * k for k, name in enumerate(_WORDS)}
+JOB_AT = {name: 8 * k for k, name in enumerate(JOB_WORDS)}
 """Where each word of a job is, in bytes."""
 
 _OWN = ("scratch", "start", "stop", "tile_area")
@@ -60,13 +64,13 @@ def pack_job(
 def _unpack_job() -> list[str]:
     """Name the words of a job that all threads share."""
     lines = []
-    for k, (name, kind) in enumerate(_WORDS.items()):
+    for k, (name, kind) in enumerate(JOB_WORDS.items()):
         if name in _OWN:
             continue
         lines += [f"  %{name}_at = getelementptr i64, ptr %job, i64 {k}", f"  %{name} = load {kind}, ptr %{name}_at"]
     return [
         *lines,
-        f"  %pointers = getelementptr i64, ptr %job, i64 {len(_WORDS)}",
+        f"  %pointers = getelementptr i64, ptr %job, i64 {len(JOB_WORDS)}",
         "  %strides = getelementptr i64, ptr %pointers, i64 %count",
         "  %lengths = getelementptr i64, ptr %strides, i64 %count",
     ]
@@ -168,12 +172,12 @@ def driver_module(vectors: Vectors) -> str:
         "  br i1 %more_tiles, label %tile, label %done",
         "done:",
         "  %answer = phi i64 [ 0, %entry ], [ %doubts_next, %tile_end ]",
-        *([f"  call void @{parcel.DELIVER}(ptr %parcel)"] if v.sends else []),
+        *([f"  call void @{streaming.DELIVER}(ptr %parcel)"] if v.sends else []),
         "  fence seq_cst",
         "  ret i64 %answer",
         "}",
         *_whole_job(),
-        *parcel.parcel_functions(v),
+        *streaming.parcel_functions(v),
         "!0 = !{i32 1}",
         "",
     ]
@@ -412,7 +416,7 @@ def _write_whole(v: Vectors) -> list[str]:
 
 
 # States whose results go out in whole lines are computed in rounds: of lanes times g consecutive states first
-# number 0, g, 2 g, ..., then 1, g + 1, ...; see parcel.  What does not fill a round comes in order.
+# number 0, g, 2 g, ..., then 1, g + 1, ...; see streaming.  What does not fill a round comes in order.
 
 
 def _rounds(v: Vectors) -> list[str]:
@@ -422,7 +426,7 @@ def _rounds(v: Vectors) -> list[str]:
     come in order.
     """
     return [
-        *(parcel.empty_parcel("%parcel") if v.sends else []),
+        *(streaming.empty_parcel("%parcel") if v.sends else []),
         "  %second_area = getelementptr i8, ptr %scratch, i64 %second",
         "  %sends = icmp ne i64 %second, 0",
         "  %streaming = icmp ne ptr %tile_area, null",
@@ -488,7 +492,7 @@ def _write_lines() -> list[str]:
     return [
         "  br i1 %by_lines, label %lines, label %by_chunks",
         "lines:",
-        f"  call void @{parcel.WRITE}(ptr %result, ptr %places, ptr %final, i64 %out_length, i64 %apart)",
+        f"  call void @{streaming.WRITE}(ptr %result, ptr %places, ptr %final, i64 %out_length, i64 %apart)",
         "  br label %tile_end",
         "by_chunks:",
     ]
@@ -498,14 +502,14 @@ def _send_lines() -> list[str]:
     """A tile of a round goes out in whole lines, past the caches or not, at once or with the next tile."""
     arguments = "ptr %parcel, ptr %sender, ptr %result, ptr %places, ptr %final, i64 %out_length, i64 %apart"
     return [
-        f"  call void @{parcel.DELIVER}(ptr %parcel)",
+        f"  call void @{streaming.DELIVER}(ptr %parcel)",
         "  br i1 %by_lines, label %lines, label %by_chunks",
         "lines:",
-        f"  %sender = select i1 %streaming, ptr @{parcel.SEND}, ptr @{parcel.SEND_CACHED}",
-        f"  call void @{parcel.PACK}({arguments})",
+        f"  %sender = select i1 %streaming, ptr @{streaming.SEND}, ptr @{streaming.SEND_CACHED}",
+        f"  call void @{streaming.PACK}({arguments})",
         "  br i1 %sends, label %tile_end, label %deliver",
         "deliver:",
-        f"  call void @{parcel.DELIVER}(ptr %parcel)",
+        f"  call void @{streaming.DELIVER}(ptr %parcel)",
         "  br label %tile_end",
         "by_chunks:",
     ]
@@ -518,7 +522,7 @@ def _whole_job() -> list[str]:
         for name in _OWN
         for line in (
             f"  %{name}_at = getelementptr i8, ptr %job, i64 {JOB_AT[name]}",
-            f"  %{name} = load {_WORDS[name]}, ptr %{name}_at",
+            f"  %{name} = load {JOB_WORDS[name]}, ptr %{name}_at",
         )
     ]
     call = f"  %answer = call i64 @{RUN}(ptr %job, ptr %scratch, i64 %start, i64 %stop, ptr %tile_area)"
