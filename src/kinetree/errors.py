@@ -106,7 +106,7 @@ class KinetreeError(Exception):
 
 
 class ModelError(KinetreeError, ValueError):
-    """A mechanism that cannot be: negative mass, two roots, a joint without an axis, ..."""
+    """A mechanism that is not possible: negative mass, two roots, a joint without an axis, ..."""
 
 
 class FileFormatError(ModelError):
@@ -121,11 +121,11 @@ class FileFormatError(ModelError):
 
 
 class MissingFileError(KinetreeError, FileNotFoundError):
-    """A file that is not there: a record, a table, a study, a robot."""
+    """A file that does not exist: a record, a table, a study, a robot."""
 
 
 class RobotFileNotFoundError(MissingFileError):
-    """A robot file that is not there."""
+    """A robot file that does not exist."""
 
 
 class UnknownNameError(KinetreeError, KeyError):
@@ -153,7 +153,7 @@ class ShapeError(KinetreeError, ValueError):
 
 
 class StateError(KinetreeError, ValueError):
-    """A state that is none: a quaternion that is not of unit length, ..."""
+    """A state that is not valid: a quaternion that is not of unit length, ..."""
 
 
 class SingularError(KinetreeError, ArithmeticError):
@@ -179,7 +179,7 @@ class NoLoopsError(KinetreeError, AttributeError):
 
 
 class OptionError(KinetreeError, ValueError):
-    """An option that is missing or cannot be; says which one and what to give."""
+    """An option that is missing or not possible; says which one and what to give."""
 
 
 class TrajectoryError(KinetreeError, ValueError):

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from ..algorithms.table import find
 from ..errors import OptionError
+from ..robot.mechanism import Mechanism
 from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, print_json
 
 if TYPE_CHECKING:
@@ -72,9 +74,7 @@ def codegen(
 
 def _requests(robot: Robot, names: Sequence[str], frames: Sequence[str], axes: str, method: str) -> list[Any]:
     """List the algorithms with the options that they take; one per frame where frames matter."""
-    from ..algorithms.table import find
     from ..export.c_code import DEFAULTS, option_names
-    from ..robot.mechanism import Mechanism
 
     taken = {option for name in names for option in option_names(find(name))}
     for flag, given, takers in (

@@ -19,6 +19,7 @@ from ..errors import KinetreeError, OptionError
 from ..io.progress import Bar
 from ..io.tables.reading import Part, open_table
 from ..io.tables.writing import Sink, new_table
+from ..robot.mechanism import Mechanism
 from .independent_joints import Law, fewer_columns, followed, following
 from .shared import (
     FloatingBase,
@@ -31,6 +32,7 @@ from .shared import (
     note,
     print_json,
 )
+from .values import read_values
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -118,8 +120,6 @@ def _run(
     robot: Robot, robot_name: str, method: str, wanted: dict[str, list[str]], key: str, motion: Path, output: Path,
     initial: str | None, friction: bool, threads: int, as_json: bool,
 ) -> None:  # fmt: skip
-    from ..robot.mechanism import Mechanism
-
     if threads < 0:
         raise OptionError(f"--threads must be a number of threads, or 0 for one per processor, not {threads}")
     begin = time.perf_counter()
@@ -157,7 +157,6 @@ def _start(robot: Robot, robot_name: str, initial: str | None) -> Array:
     """Find a closed configuration on the branch that is meant."""
     from .. import gallery
     from ..gallery import setup
-    from .simulate import read_values
 
     system = robot_name if robot_name in gallery.names() else None
     return setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from ..errors import KinetreeError
+from ..robot.mechanism import Mechanism
 from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, print_json
 
 if TYPE_CHECKING:
@@ -47,8 +48,6 @@ def info(
 
 def _mobility(robot: Robot) -> Mobility | str | None:
     """Find how a mechanism can move; in words why that is not known; None for trees."""
-    from ..robot.mechanism import Mechanism
-
     if not isinstance(robot, Mechanism):
         return None
     try:

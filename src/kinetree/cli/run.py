@@ -110,7 +110,7 @@ def find_studies(names: Sequence[str]) -> list[Study]:
         elif name in gallery.names():
             raise OptionError(f"{name!r} is a system without a study: look at it with 'kinetree info {name}'")
         else:
-            raise UnknownNameError("study, and no file,", name, ["all", *gallery.studies()])
+            raise UnknownNameError("study or file", name, ["all", *gallery.studies()])
     return list(found.values())
 
 

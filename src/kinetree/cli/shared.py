@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from ..errors import KinetreeWarning, UnknownNameError
 from ..io.plain_json import json_text
+from ..robot.load import load
 from .wording import Write, worded
 
 if TYPE_CHECKING:
@@ -87,14 +88,13 @@ def print_json(data: Any) -> None:
 def load_robot(robot: str | Path, floating_base: bool = False, mimic: str = "follow", strict: bool = False) -> Robot:
     """Load a system of the gallery by its name, or a robot file."""
     from .. import gallery
-    from ..robot.load import load
 
     options: dict[str, Any] = {"floating_base": floating_base, "mimic": mimic, "strict": strict}
     if str(robot) in gallery.names():
         return gallery.load(str(robot), **options)
     path = Path(robot)
     if path.suffix.lower() not in ROBOT_FILES and len(path.parts) < 2 and not path.exists():
-        raise UnknownNameError("robot file, and no system in the gallery,", str(robot), gallery.names())
+        raise UnknownNameError("robot file or system of the gallery", str(robot), gallery.names())
     return load(path, **options)
 
 
