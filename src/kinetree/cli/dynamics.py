@@ -32,6 +32,7 @@ from .shared import (
     note,
     print_json,
 )
+from .values import read_values
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
