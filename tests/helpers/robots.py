@@ -161,3 +161,34 @@ def floating_pair() -> kt.Robot:
     builder.body("head", "trunk", kt.Spherical(), joint_name="neck", position=(0, 0, 0.2), mass_properties=box)
     builder.body("tail", "trunk", kt.Revolute("y"), joint_name="hinge", position=(-0.2, 0, 0), mass_properties=box)
     return builder.frame("nose", "head", (0.1, 0, 0)).build()
+
+
+def two_links(name: str = "arm") -> kt.Robot:
+    """Return an arm of two links in machine code."""
+    builder = kt.Builder(name)
+    builder.body("upper", "base", kt.Revolute("y"), mass=2.0, com=(0, 0, 0.3), inertia=(0.1, 0.1, 0.01))
+    builder.body("lower", "upper", kt.Revolute("x"), position=(0, 0, 0.6), mass=1.0, com=(0, 0, 0.2))
+    return builder.build().with_backend("compiled")
+
+
+def two_links_state(inputs: str, batch: tuple[int, ...] = ()) -> list[np.ndarray]:
+    """Return some of q, v and a of two links, by their letters."""
+    values = np.random.default_rng(3).uniform(-1.0, 1.0, (3, *batch, 2))
+    return [dict(zip("qva", values, strict=True))[name] for name in inputs]
+
+
+def rods(n: int = 2, **data: float) -> kt.Robot:
+    """Return a pendulum of rods of one meter and one kilogram."""
+    b, rod = kt.Builder("pendulum"), kt.MassProperties.rod(1.0, (0, 0, 0), (0, 0, -1))
+    for k in range(n):
+        place = (0, 0, -1) if k else (0, 0, 0)
+        b.body(f"b{k}", f"b{k - 1}" if k else "base", kt.Revolute("y"), position=place, mass_properties=rod, **data)
+    return b.build()
+
+
+def balls(count: int = 1, backend: str = "reference") -> kt.Robot:
+    """Return balls that fall along z, without contact among them."""
+    builder = kt.Builder("balls")
+    for k in range(count):
+        builder.body(f"ball{k}", "base", kt.Prismatic("z"), mass=1.0)
+    return builder.build().with_backend(backend)
