@@ -11,7 +11,7 @@ import ctypes
 import os
 import platform
 
-from kinetree.engine import machine
+from kinetree.engine.llvm import host as machine
 
 os.environ["KINETREE_CACHE"] = "off"  # which may hold the same code for Linux
 llvm, host = machine.binding(), machine.host()

@@ -23,7 +23,7 @@ from kinetree.algorithms.table import find
 from kinetree.engine.differentiate import forward
 from kinetree.engine.graph import inputs, outputs
 from kinetree.engine.interpret import evaluate
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel, trace
 from kinetree.spatial import Force
 from kinetree.spatial.arrays import flatten, pack, split
 

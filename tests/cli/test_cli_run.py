@@ -206,12 +206,12 @@ def test_foreign_files_are_kept(tmp_path, studies):
 
 
 def test_the_bar_counts_analyses(studies):
-    with running._progress(6) as bar:
-        bar.progress.disable = False
+    with running.AnalysisBar(6) as bar:
         for study in ("good", "bad"):
-            studies[study].run(tell=lambda name, study=study: bar.tell(study, name))
-        bar.say("done")
-        assert bar.progress.tasks[0].completed == 4
+            studies[study].run(tell=lambda name, study=study: bar.begin(study, name))
+        assert bar.done == 3  # the last one is still running
+        bar.show(bar.begun, "done")
+        assert bar.done == 4
 
 
 # ---------------------------------------------------------------- completion, help

@@ -13,7 +13,7 @@ import kinetree as kt
 from helpers.robots import random_state, random_tree
 from kinetree.contact import ground as g
 from kinetree.contact.surfaces import touch
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel, trace
 from kinetree.spatial import Vec3
 from kinetree.spatial.arrays import flatten, pack, split
 

@@ -7,7 +7,7 @@ from scipy.integrate import solve_ivp
 import kinetree as kt
 from kinetree.contact.ground import Firm, HuntCrossley
 from kinetree.contact.stops import JointStops
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel, trace
 from kinetree.spatial.arrays import flatten, pack, split
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from helpers.kernels import product
 from kinetree.engine import cache
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel, trace
 
 
 def kernel(function, *lengths, name="test", key=None, single_precision=False, shape=None):
@@ -74,7 +74,7 @@ def test_the_cache_can_be_switched_off(tmp_path, monkeypatch):
 def test_two_processes_may_write_at_once(folder):
     program = (
         "import numpy as np\n"
-        "from kinetree.engine.kernel import Kernel, trace\n"
+        "from kinetree.engine.kernels.kernel import Kernel, trace\n"
         "k = Kernel('t', lambda: trace(lambda x: [x[0] * x[0]], [1], lambda v: v), (1,), (1,), 'shared')\n"
         "assert k(np.array([3.0]))[0] == 9.0\n"
     )

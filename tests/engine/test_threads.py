@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from helpers.kernels import product, run_with_product
-from kinetree.engine import crew as crew_module
-from kinetree.engine import machine
-from kinetree.engine.crew import CHUNKS_PER_THREAD, Crew, the_crew
-from kinetree.engine.driver import JOB_AT, pack_job
-from kinetree.engine.entry import Entry, available
-from kinetree.engine.kernel import Kernel, crew, trace
+from kinetree.engine import threads as crew_module
+from kinetree.engine.kernels.kernel import Kernel, crew, trace
+from kinetree.engine.llvm import host
+from kinetree.engine.llvm.driver import JOB_AT, pack_job
+from kinetree.engine.llvm.vectorcall import Entry, available
+from kinetree.engine.threads import CHUNKS_PER_THREAD, Crew, the_crew
 
-pytestmark = pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
+pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
 several = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")
 
 RUN = ctypes.CFUNCTYPE(
@@ -235,7 +235,7 @@ def test_without_threads_the_caller_does_all_the_work(monkeypatch):
     monkeypatch.setattr(_thread, "start_new_thread", fail)
     monkeypatch.setattr(os, "cpu_count", lambda: 5)
     team = Crew(dict(JOB_AT))
-    monkeypatch.setattr("kinetree.engine.kernel.the_crew", lambda job_at: team)
+    monkeypatch.setattr("kinetree.engine.kernels.kernel.the_crew", lambda job_at: team)
     x = np.random.default_rng(0).standard_normal((500, 2))
     np.testing.assert_array_equal(product()(x, threads=4)[:, 0], x[:, 0] * x[:, 1] * 2.0)
     assert ctypes.c_int64.from_address(team.address + crew_module._AT["size"]).value == 0

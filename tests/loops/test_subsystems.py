@@ -237,7 +237,8 @@ def test_the_mechanism_uses_it():
     q, v, a = motion(mechanism, models.LEG_START, count=3)
     tau = mechanism.inverse_dynamics(q, v, a, method="subsystems")
     assert_close(tau, mechanism.inverse_dynamics(q, v, a), 1e-10)
-    assert mechanism.constraint_forces(q, v, a, method="subsystems").order.startswith("III (4 equations")
+    order = mechanism.constraint_forces(q, v, a, method="subsystems").order
+    assert str(order).startswith("III (4 equations")
 
 
 # ------------------------------------------------------------------ redundancy
@@ -432,3 +433,13 @@ def test_random_mechanisms(seed):
     )  # fmt: skip
     together = [s for step in solution.order.steps for s in step.subsystems]
     assert sorted(together) == sorted(s.name for s in solution.order.subsystems)
+
+
+def test_the_order_in_constraint_forces_has_sizes_and_prints_as_a_sentence():
+    four_bar = kt.gallery.load("four-bar")
+    state = kt.gallery.motion("four-bar").states(0.1)
+    order = four_bar.constraint_forces(*state, method="subsystems").order
+    assert order.sizes == (2, 1)
+    assert "2 equations" in str(order)
+    assert ", then " in str(order)
+    assert four_bar.constraint_forces(*state).order is None

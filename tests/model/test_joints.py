@@ -248,8 +248,8 @@ def test_neutral_is_no_displacement(kind):
 
 @each_kind
 def test_units_and_sizes(kind):
-    assert len(kind.units()) == kind.nq
-    assert set(kind.units()) <= {"rad", "m", "1"}
+    assert len(kind.q_units) == kind.nq
+    assert set(kind.q_units) <= {"rad", "m", "1"}
     assert kind.nq == kind.nv + (kind.quaternion is not None)
     assert REGISTERED[kind.name] is type(kind)
 
@@ -278,7 +278,7 @@ def test_random_honours_a_single_limit(kind, side):
     (lower if side == "lower" else upper)[first:] = 20.0 if side == "lower" else -20.0
     q = kind.random(np.random.default_rng(11), lower, upper, (50,))[:, first:]
     assert np.all(q >= 20.0) if side == "lower" else np.all(q <= -20.0)
-    spans = np.array([2 * np.pi if unit == "rad" else 2.0 for unit in kind.units()[first:]])
+    spans = np.array([2 * np.pi if unit == "rad" else 2.0 for unit in kind.q_units[first:]])
     assert np.all(np.ptp(q, axis=0) <= spans)
     assert np.all(np.ptp(q, axis=0) >= 0.8 * spans)
 
@@ -286,7 +286,7 @@ def test_random_honours_a_single_limit(kind, side):
 @each_kind
 def test_random_spreads_over_a_turn_or_two_metres(kind):
     q = drawn(kind, np.random.default_rng(12), 2000)
-    for k, unit in enumerate(kind.units()):
+    for k, unit in enumerate(kind.q_units):
         half = {"rad": np.pi, "m": 1.0, "1": 1.0}[unit]
         assert -half <= q[:, k].min() < -0.9 * half
         assert 0.9 * half < q[:, k].max() <= half

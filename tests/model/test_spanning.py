@@ -37,7 +37,7 @@ def test_a_reversed_joint_is_the_inverse_with_the_same_coordinates(name):
     rng = np.random.default_rng(1)
     kind = KINDS[name](rng)
     back = reverse(kind)
-    assert (back.nq, back.nv, back.units(), back.neutral()) == (kind.nq, kind.nv, kind.units(), kind.neutral())
+    assert (back.nq, back.nv, back.q_units, back.neutral()) == (kind.nq, kind.nv, kind.q_units, kind.neutral())
     assert back.quaternion == kind.quaternion
     for _ in range(5):
         q, q2 = coordinates(kind, rng), coordinates(kind, rng)

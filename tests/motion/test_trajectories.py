@@ -10,7 +10,7 @@ from scipy.interpolate import BPoly, CubicSpline
 import kinetree as kt
 from helpers.robots import floating_pair
 from kinetree.control import laws
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel, trace
 from kinetree.errors import OptionError, ShapeError, TrajectoryError, UnknownNameError, UnsupportedError
 from kinetree.motion import trajectories
 from kinetree.motion import trajectories as tr

@@ -14,7 +14,8 @@ import pytest
 import kinetree as kt
 from helpers.programs import run_alone
 from helpers.robots import floating_pair, two_links
-from kinetree.engine import cache, machine
+from kinetree.engine import cache
+from kinetree.engine.llvm import host
 from kinetree.run import compiler
 
 
@@ -51,15 +52,15 @@ def test_whatever_fails_to_compile_is_our_error_with_advice(failing, monkeypatch
     monkeypatch.setenv("KINETREE_CACHE", "off")
     program = (
         "import numpy as np, kinetree as kt\n"
-        "from kinetree.engine import machine\n"
+        "from kinetree.engine.llvm import host\n"
         "robot = kt.Builder('ball').body('bob', 'base', kt.Spherical(), mass=1.0, com=(0, 0, -0.5)).build()\n"
-        "real, asked = machine.assemble, []\n"
+        "real, asked = host.assemble, []\n"
         "def assemble(text, target):\n"
         "    asked.append(1)\n"
         f"    if len(asked) == {failing}:\n"
-        "        raise machine.CompilationError('no')\n"
+        "        raise host.CompilationError('no')\n"
         "    return real(text, target)\n"
-        "machine.assemble = assemble\n"
+        "host.assemble = assemble\n"
         "try:\n"
         "    robot.with_backend('compiled').inverse_dynamics(robot.neutral(), np.zeros(3), np.zeros(3))\n"
         "except kt.CompileError as problem:\n"
@@ -75,8 +76,8 @@ def test_the_advice_survives_pickling_once():
 
 
 def test_a_processor_without_vectors_warns_where_the_user_called(monkeypatch):
-    here = dataclasses.replace(machine.host(), lanes=0)
-    monkeypatch.setattr(machine, "host", lambda: here)
+    here = dataclasses.replace(host.host(), lanes=0)
+    monkeypatch.setattr(host, "host", lambda: here)
     compiler.supported.cache_clear()
     try:
         with pytest.warns(kt.KinetreeWarning, match="no vectors that.*reference is used") as caught:
@@ -125,7 +126,7 @@ print(*(f"{w.category.__name__}: {w.message}" for w in seen), sep="\\n")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="done with Linux's own means")
-@pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
+@pytest.mark.skipif(not host.host().supported, reason="no machine code here")
 def test_where_code_may_not_be_made_the_reference_is_used_with_one_warning():
     found = subprocess.run([sys.executable, "-c", REFUSING], capture_output=True, text=True, timeout=60, check=False)
     assert found.returncode == 0, found.stderr
@@ -137,7 +138,7 @@ def test_where_code_may_not_be_made_the_reference_is_used_with_one_warning():
     assert line.endswith("the slower reference is used instead")
 
 
-@pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
+@pytest.mark.skipif(not host.host().supported, reason="no machine code here")
 def test_code_that_cannot_be_loaded_is_our_error_with_the_name_of_the_algorithm(monkeypatch):
     def fail(*args):
         raise RuntimeError("no room for code\nand a page of LLVM")
@@ -145,7 +146,7 @@ def test_code_that_cannot_be_loaded_is_our_error_with_the_name_of_the_algorithm(
     builder = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=2, com=(0, 0, -0.5))
     robot = builder.build().with_backend("compiled")
     with monkeypatch.context() as broken:
-        broken.setattr(machine, "_linker", fail)
+        broken.setattr(host, "_linker", fail)
         for call in (
             lambda: robot.gravity_force([0.3]),
             lambda: robot.gravity_force(np.ones((9, 1)), threads=2),

@@ -18,8 +18,8 @@ import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import KINDS, floating_pair, gripper, random_state, random_tree
 from kinetree.algorithms.table import ALGORITHMS
-from kinetree.engine import machine
-from kinetree.engine.kernel import RolledKernel
+from kinetree.engine.kernels.kernel import RolledKernel
+from kinetree.engine.llvm import host
 from kinetree.run import compiler
 from kinetree.run.compiler import DIRECT
 from kinetree.run.wrenches import each_body
@@ -195,7 +195,7 @@ def test_complex_numbers_go_to_the_reference():
 def test_a_processor_without_vectors_falls_back_with_one_warning():
     program = textwrap.dedent("""
         import warnings, numpy as np
-        from kinetree.engine import machine
+        from kinetree.engine.llvm import host as machine
         machine.host = lambda: machine.Machine("i486", "", 0, "1")
         import kinetree as kt
         robot = kt.Builder("p").body("b", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
@@ -468,7 +468,7 @@ OTHER_PROCESSOR = """
 import sys
 import numpy as np
 import kinetree as kt
-from kinetree.engine import machine
+from kinetree.engine.llvm import host as machine
 from helpers.compare import assert_close
 from helpers.robots import random_state, random_tree
 
@@ -496,14 +496,14 @@ assert robot._compiler.kernel("mass_matrix").target.cpu == sys.argv[1]
 """
 
 
-@pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
-@pytest.mark.parametrize("name", machine.targets()[1:])
+@pytest.mark.skipif(not host.host().supported, reason="no machine code here")
+@pytest.mark.parametrize("name", host.targets()[1:])
 def test_code_for_other_processors(tmp_path, name):
     """What older processors would run, as far as ours can stand in for them: shorter vectors, nothing fused."""
     path = os.pathsep.join(p for p in sys.path if p)
     environment = {**os.environ, "KINETREE_BACKEND": "compiled", "KINETREE_CACHE": str(tmp_path), "PYTHONPATH": path}
     environment["KINETREE_CPU"] = name
-    subprocess.run([sys.executable, "-c", OTHER_PROCESSOR, machine.target(name).cpu], check=True, env=environment)
+    subprocess.run([sys.executable, "-c", OTHER_PROCESSOR, host.target(name).cpu], check=True, env=environment)
     assert list(tmp_path.glob("*.code"))
 
 

@@ -8,7 +8,7 @@ import pytest
 import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import arm, random_state, two_links, two_links_state
-from kinetree.engine import machine
+from kinetree.engine.llvm import host
 
 
 def test_compiling_ahead_of_time_what_needs_options_and_what_has_usual_ones():
@@ -35,7 +35,7 @@ def nothing_more_is_compiled(monkeypatch):
     def refuse(*text):
         raise AssertionError("something was compiled after all")
 
-    monkeypatch.setattr(machine, "assemble", refuse)
+    monkeypatch.setattr(host, "assemble", refuse)
     monkeypatch.setenv("KINETREE_CACHE", "off")
 
 

@@ -16,11 +16,12 @@ import pytest
 
 import kinetree as kt
 from helpers.compare import assert_close
-from kinetree.engine import cache, machine
+from kinetree.engine import cache
 from kinetree.engine.graph import Node
-from kinetree.engine.kernel import STREAMED_BYTES, Kernel, RolledKernel, trace
+from kinetree.engine.kernels.kernel import STREAMED_BYTES, Kernel, RolledKernel, trace
+from kinetree.engine.llvm import host
 
-pytestmark = pytest.mark.skipif(not machine.host().supported, reason="no machine code for this processor")
+pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code for this processor")
 
 LENGTHS = range(1, 18)
 """Batches that fill vectors of two to sixteen numbers, and all that do not."""
@@ -227,7 +228,7 @@ def arithmetic(x):
     return [a * b + c, chosen, -a, abs(b) - c]
 
 
-@pytest.mark.skipif(not getattr(machine.host(), "fused", True), reason="no fused multiply-add on this processor")
+@pytest.mark.skipif(not getattr(host.host(), "fused", True), reason="no fused multiply-add on this processor")
 def test_products_and_sums_are_rounded_once():
     """What the code promises beside NumPy's own arithmetic; zero would say that the product was rounded first."""
     f = kernel(arithmetic, 3)
@@ -247,7 +248,7 @@ def test_tiny_numbers_are_not_flushed_to_zero():
 @pytest.mark.parametrize("single_precision", [False, True])
 def test_lanes_and_rest_of_a_batch(single_precision):
     f = kernel(arithmetic, 3, single_precision=single_precision)
-    lanes = machine.host().lanes * (2 if single_precision else 1)
+    lanes = host.host().lanes * (2 if single_precision else 1)
     assert f.lanes == lanes
     x = np.random.default_rng(3).uniform(-2, 2, (4 * lanes + 1, 3)).astype(f.dtype)
     a, b, c = x.T.astype(float)
@@ -319,7 +320,7 @@ def test_code_is_written_to_disk_and_read_again(tmp_path, monkeypatch):
     def refuse(text):
         raise AssertionError("made again")
 
-    monkeypatch.setattr(machine, "assemble", refuse)
+    monkeypatch.setattr(host, "assemble", refuse)
     again = kernel(arithmetic, 3, key="any")
     assert same_bits(again(x), batch)
     assert same_bits(again(x[0]), one)

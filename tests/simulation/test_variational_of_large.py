@@ -4,6 +4,8 @@ import time
 
 import numpy as np
 import pytest
+from kinetree.simulation.integrators.looped import Looped
+from kinetree.simulation.integrators.vectorised import ByKind
 
 import kinetree as kt
 from helpers.robots import random_tree
@@ -13,8 +15,6 @@ from kinetree.contact.ground import HuntCrossley
 from kinetree.control import laws
 from kinetree.motion import trajectories
 from kinetree.simulation.equation import unrolls
-from kinetree.simulation.integrators.looped import Looped
-from kinetree.simulation.integrators.vectorised import ByKind
 from kinetree.spatial.arrays import split
 
 QUIET = {"progress": False, "integrator": "variational"}

@@ -113,7 +113,7 @@ def _lift(robot: Robot, grounds: Sequence[Any], q: Array) -> tuple[str, int, flo
     if len(tree.roots) != 1:
         return None
     root = tree.joints[tree.roots[0]]
-    if root.kind.units()[-1:] != ("m",):
+    if root.kind.q_units[-1:] != ("m",):
         return None
     place = root.q_slice.stop - 1
 

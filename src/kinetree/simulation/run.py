@@ -16,14 +16,13 @@ from ..errors import (
     UnknownNameError,
     callers_level,
 )
-from ..robot.robot import Robot
+from ..io.progress import TimeBar
 from .arguments import initial_state
 from .equation import Array, Equation, Observed, State
 from .events import Event, Occurrence, crosses, locate
 from .failure import Fault, blaming
 from .integrators.adaptive import FixedStepper, ScipyStepper, Stepper, is_motion
 from .integrators.methods import ADAPTIVE
-from .progress import Progress
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
 
@@ -135,7 +134,7 @@ class Run:
             self.equation.ask(self.begin, state[0], state[1])
         stepper = self._stepper(state, reach)
         values = [self._value(e, self.begin, state) for e in self.events]
-        with Progress(self.begin, self.end, progress) as bar:
+        with TimeBar(self.begin, self.end, progress) as bar:
             while stepper.t < reach:
                 before = stepper.t, stepper.state
                 if self.events or self.wanted is None or self._next == len(self.wanted):
@@ -147,7 +146,7 @@ class Run:
                 if not self._pass_events(stepper, values):
                     return self.happened[-1].name
                 self._sample(stepper, stepper.t, stepper.state)
-                bar.show(stepper.t)
+                bar.show_time(stepper.t)
         return None
 
     # ------------------------------------------------------------------ events
@@ -311,7 +310,7 @@ def make_record(
     contact = seen.contact_forces.reshape(*q.shape[:-1], seen.contact_forces.shape[-1] // 3, 3)
     info = info | {
         "robot": robot.name, "integrator": integrator, "q_names": robot.q_names, "v_names": robot.v_names,
-        "q_units": _q_units(robot), "v_units": _v_units(robot),
+        "q_units": robot.q_units, "v_units": robot.v_units,
         "contact_spots": info.get("contact_spots", []) + _contact_spots(equation.system.elements),
         "constraint_names": list(getattr(robot, "constraint_names", ())),
     }  # fmt: skip
@@ -351,15 +350,3 @@ def _forgiven(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Obs
     vector, (contact, constraint) = v * np.nan, (np.full((*v.shape[:-1], n), np.nan) for n in (n_contact, n_constraint))
     number = np.full(v.shape[:-1], np.nan)
     return Observed(vector, vector, vector, contact, constraint, number, number)
-
-
-def _q_units(robot: Robot) -> list[str]:
-    return [u for j in robot.model.joints if not j.mimic for u in j.kind.units()]
-
-
-def _v_units(robot: Robot) -> list[str]:
-    found: list[str] = []
-    for j in robot.model.joints:
-        if not j.mimic:
-            found += (["rad"] * 3 + ["m"] * 3)[: j.kind.nv] if j.kind.quaternion is not None else list(j.kind.units())
-    return found

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from .making import MAKING, once
+from ..once import MAKING, once
 from .vectors import Vectors
 
 
@@ -39,7 +39,7 @@ class Machine:
     version : str
         Of LLVM.
     fused, masks : bool
-        See :class:`~kinetree.engine.vectors.Vectors`.
+        See :class:`~kinetree.engine.llvm.vectors.Vectors`.
     """
 
     cpu: str

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from .emit import Emitter, inner_function, table_of_places, work_vectors
-from .fuse import prepare
-from .graph import Graph, inputs, outputs
+from ..fuse import prepare
+from ..graph import Graph, inputs, outputs
+from ..llvm.emit import Emitter, inner_function, table_of_places, work_vectors
+from ..llvm.vectors import Vectors
 from .kernel import LoopKernel
-from .vectors import Vectors
 
 TIME, STEP, COUNT, STATE = 0, 1, 2, 3
 """Places of t, h, n and the first state among the inputs."""

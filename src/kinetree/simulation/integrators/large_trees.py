@@ -10,22 +10,18 @@ import numpy as np
 
 from ...algorithms import newton_euler
 from ...algorithms.joint_momenta import momenta
-from ...engine import machine
-from ...engine.kernel import RolledKernel, trace
-from ...errors import CompileError
 from ...model.tree import Model
-from ...run.large_trees.schedule import roll
+from ...run.program import TreeProgram
 from ...spatial import Scalar
-from ...spatial.arrays import flatten
+from .joints_by_kind import ByKind
 from .variational import freed
-from .vectorised import ByKind
 
 Array = np.ndarray
 Scalars = Sequence[Scalar]
 
 
-class Looped:
-    """What a variational step has to know; scalars are arrays (..., joints of a kind).
+class LargeTree:
+    """What a variational step has to know of a large tree; scalars are arrays (..., joints of a kind).
 
     Parameters
     ----------
@@ -48,19 +44,19 @@ class Looped:
 
     def momenta(self, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
         """``M v`` and ``C^T v``."""
-        rows = self._run(self._momenta, *self._joined(q, v))
+        rows = self._momenta(*self._joined(q, v))
         return self.kinds.split_v(rows[..., 0]), self.kinds.split_v(rows[..., 1])
 
     def held(self, q: Scalars, loads: Array | None) -> list[Scalar]:
         """Joint forces that hold the robot still against gravity and loads."""
         (state,) = self._joined(q)
         if loads is None:
-            return self.kinds.split_v(self._run(self._held, state))
-        return self.kinds.split_v(self._run(self._held_with_loads, state, loads.reshape(*loads.shape[:-2], -1)))
+            return self.kinds.split_v(self._held(state))
+        return self.kinds.split_v(self._held_with_loads(state, loads.reshape(*loads.shape[:-2], -1)))
 
     def velocity(self, q: Scalars, m: Scalars) -> list[Scalar]:
         """The velocity that has a momentum."""
-        return self.kinds.split_v(self._run(self._freed, *self._joined(q, m)))
+        return self.kinds.split_v(self._freed(*self._joined(q, m)))
 
     def total(self, values: Scalars) -> Scalar:
         """The sum over all degrees of freedom, (..., 1)."""
@@ -70,40 +66,28 @@ class Looped:
         batch = np.broadcast_shapes(*(np.shape(x)[:-1] for vector in (q, *rates) for x in vector))
         return [self.kinds.join_q(q, batch), *(self.kinds.join_v(v, batch) for v in rates)]
 
-    def _run(self, kernel: RolledKernel, *arrays: Array) -> Array:
-        try:
-            return kernel(*arrays, threads=self.threads)
-        except machine.CompilationError as problem:
-            raise CompileError(str(problem)) from None
-
-    # ------------------------------------------------------------------ kernels, made when first asked for
+    # ------------------------------------------------------------------ programs, made when first asked for
 
     @cached_property
-    def _momenta(self) -> RolledKernel:
-        return self._rolled("momenta", momenta, ("q", "v"), (self.whole.nv, 2))
+    def _momenta(self) -> TreeProgram:
+        return self._program("momenta", momenta, ("q", "v"), (self.whole.nv, 2))
 
     @cached_property
-    def _freed(self) -> RolledKernel:
-        return self._rolled("velocities of momenta", freed, ("q", "v"), (self.whole.nv,))
+    def _freed(self) -> TreeProgram:
+        return self._program("velocities of momenta", freed, ("q", "v"), (self.whole.nv,))
 
     @cached_property
-    def _held(self) -> RolledKernel:
-        return self._rolled("forces at rest", _at_rest, ("q",), (self.whole.nv,))
+    def _held(self) -> TreeProgram:
+        return self._program("forces at rest", _at_rest, ("q",), (self.whole.nv,))
 
     @cached_property
-    def _held_with_loads(self) -> RolledKernel:
-        return self._rolled("forces at rest under loads", _at_rest, ("q", "wrench"), (self.whole.nv,))
+    def _held_with_loads(self) -> TreeProgram:
+        return self._program("forces at rest under loads", _at_rest, ("q", "wrench"), (self.whole.nv,))
 
-    def _rolled(
+    def _program(
         self, name: str, function: Callable[..., Any], layouts: tuple[str, ...], shape: tuple[int, ...]
-    ) -> RolledKernel:
-        tree = self.whole
-        sizes = {"q": tree.nq, "v": tree.nv, "wrench": 6 * len(tree.bodies)}
-        lengths = tuple(sizes[layout] for layout in layouts)
-        return RolledKernel(
-            f"{name} of {tree.name!r}", lambda: trace(lambda *v: function(tree, *v), lengths, flatten), lengths, shape,
-            None, layouts, target=machine.target(self.cpu), schedule=lambda: roll(function, tree, layouts, {}),
-        )  # fmt: skip
+    ) -> TreeProgram:
+        return TreeProgram(name, function, self.whole, layouts, shape, self.threads, self.cpu)
 
 
 def _at_rest(tree: Model, q: Scalars, loads: Any = None) -> list[Scalar]:

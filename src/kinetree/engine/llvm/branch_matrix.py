@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from . import machine
+from ..load_code import ready_text
+from ..once import once
+from . import host
 from .emit import Emitter
-from .making import once
-from .ready import ready_text
 from .vectors import Vectors
 
 _FILL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -114,7 +114,7 @@ def fill_module(n_below: int, n_above: int, vectors: Vectors) -> str:
 
 
 @once
-def _filler(n_below: int, n_above: int, target: machine.Machine, single_precision: bool) -> tuple[Any, Any]:
+def _filler(n_below: int, n_above: int, target: host.Machine, single_precision: bool) -> tuple[Any, Any]:
     text = fill_module(n_below, n_above, target.vectors(single_precision))
     addresses, alive = ready_text("filling of matrices", text, ("fill",), target=target)
     return _FILL(addresses["fill"]), alive
@@ -122,7 +122,7 @@ def _filler(n_below: int, n_above: int, target: machine.Machine, single_precisio
 
 def fill(
     matrix: np.ndarray, below: tuple[np.ndarray, np.ndarray], above: tuple[np.ndarray, np.ndarray],
-    first: np.ndarray, last: np.ndarray, target: machine.Machine | None = None,
+    first: np.ndarray, last: np.ndarray, target: host.Machine | None = None,
 ) -> None:  # fmt: skip
     """Fill ``matrix``, whose rows must be contiguous; ``below`` and ``above`` hold numbers of rows and of columns.
 
@@ -137,7 +137,7 @@ def fill(
     target : Machine, optional
         What the code is made for; the usual machine if left out.
     """
-    n, target, single_precision = len(matrix), target or machine.host(), bool(matrix.dtype == np.float32)
+    n, target, single_precision = len(matrix), target or host.host(), bool(matrix.dtype == np.float32)
     lanes = target.vectors(single_precision).lanes
     padded = -(-n // lanes) * lanes
     right = []

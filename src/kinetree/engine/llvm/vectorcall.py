@@ -22,12 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from . import machine
-from .crew import ASKED
+from ..kernels.kernel import STREAMED_BYTES, Kernel, crew, driver_address, run_address
+from ..load_code import ready_text
+from ..once import once
+from ..threads import ASKED
+from . import host
 from .driver import _WORDS as JOB_WORDS
-from .kernel import STREAMED_BYTES, Kernel, crew, driver_address, run_address
-from .making import once
-from .ready import ready_text
 
 SYMBOL = "enter"
 MAX_INPUTS = 6
@@ -436,7 +436,7 @@ def _call_python(s: _Assembly) -> str:
 
 @once
 def _entry() -> tuple[int, Any]:
-    addresses, alive = ready_text(None, entry_module(), (SYMBOL,), _FROM_PYTHON, machine.target(machine.NATIVE))
+    addresses, alive = ready_text(None, entry_module(), (SYMBOL,), _FROM_PYTHON, host.target(host.NATIVE))
     return addresses[SYMBOL], alive
 
 
@@ -533,14 +533,14 @@ class Entry:
             "array_type": id(np.ndarray),
             "float64": id(_DTYPE),
             "fallback": id(fallback),
-            "vectorcall": machine.python_function("PyObject_Vectorcall"),
+            "vectorcall": host.python_function("PyObject_Vectorcall"),
             "new_array": _numpy_new_array(),
-            "release": machine.python_function("PyEval_SaveThread"),
-            "retake": machine.python_function("PyEval_RestoreThread"),
+            "release": host.python_function("PyEval_SaveThread"),
+            "retake": host.python_function("PyEval_RestoreThread"),
             "out_name": id(_OUT) if _takes(fallback, "out") else 0,
             "threads_name": id(_THREADS) if _takes(fallback, "threads") else 0,
             "int_type": id(int),
-            "as_long": machine.python_function("PyLong_AsLongLongAndOverflow"),
+            "as_long": host.python_function("PyLong_AsLongLongAndOverflow"),
             "crew": crew().address,
             "gather": crew().gather_address,
             "run": run_address(kernel.target),

@@ -11,7 +11,24 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import count
 
-from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
+from ..graph import (
+    ABS,
+    ADD,
+    ATAN2,
+    CONST,
+    COS,
+    DIV,
+    FMA,
+    INPUT,
+    LESS,
+    MUL,
+    NEG,
+    SELECT,
+    SIN,
+    SQRT,
+    SUB,
+    Graph,
+)
 from .registers import operand_of, plan
 from .vectors import LINE, Vectors
 
@@ -355,7 +372,7 @@ SCALARS = Vectors(1)
 
 
 class Sending:
-    """Every few operations a kernel sends lines of the tile before on to memory; see :mod:`.parcel`.
+    """Every few operations a kernel sends lines of the tile before on to memory; see :mod:`.streaming`.
 
     A value whose place is not in the nearest cache when it is stored would have to wait for all lines on
     their way to memory, so that place is fetched some time before.

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-from .graph import COS, INPUT, LESS, NEG, SIN, Graph
+from ..graph import COS, INPUT, LESS, NEG, SIN, Graph
 
 NEVER = 1 << 60
 

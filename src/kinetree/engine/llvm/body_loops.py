@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..fuse import fuse
+from ..graph import Graph
 from .emit import Emitter, emit_body
-from .fuse import fuse
-from .graph import Graph
 from .vectors import Vectors
 
 BASES = ("in", "out", "work", "params")

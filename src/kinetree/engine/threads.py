@@ -17,9 +17,9 @@ import threading
 from functools import lru_cache
 from typing import Any
 
-from .machine import NATIVE, architecture, target
-from .making import once
-from .ready import ready_text
+from .llvm.host import NATIVE, architecture, target
+from .load_code import ready_text
+from .once import once
 
 CHUNKS_PER_THREAD = 16
 """Into how many pieces a batch is cut for each thread that works on it, if they are not too small."""

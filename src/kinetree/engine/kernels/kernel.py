@@ -15,16 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from . import cache, driver, machine, parcel
-from .crew import Crew, the_crew
-from .driver import pack_job
-from .emit import lanes_module, single_module
-from .fuse import prepare
-from .graph import Graph, inputs, outputs
-from .making import made_once, once
-from .ready import ready, ready_text
-from .rolled import rolled_module
-from .vectors import Vectors
+from .. import cache
+from ..fuse import prepare
+from ..graph import Graph, inputs, outputs
+from ..llvm import driver, host, streaming
+from ..llvm.body_loops import rolled_module
+from ..llvm.driver import pack_job
+from ..llvm.emit import lanes_module, single_module
+from ..llvm.vectors import Vectors
+from ..load_code import ready, ready_text
+from ..once import made_once, once
+from ..threads import Crew, the_crew
 
 Shape = tuple[int, ...]
 Trace = Callable[..., Any]
@@ -72,19 +73,19 @@ def _collect(nested: Any, leaves: list[Any]) -> Shape:
 
 
 @once
-def _driver(target: machine.Machine, single_precision: bool) -> tuple[Any, int, Any]:
+def _driver(target: host.Machine, single_precision: bool) -> tuple[Any, int, Any]:
     """The batch loop, the same for all kernels: callable, and the address of its part for several threads."""
     text = driver.driver_module(target.vectors(single_precision))
     addresses, alive = ready_text(None, text, (driver.SYMBOL, driver.RUN), target=target)
     return _DRIVE(addresses[driver.SYMBOL]), addresses[driver.RUN], alive
 
 
-def driver_address(target: machine.Machine) -> int:
+def driver_address(target: host.Machine) -> int:
     """Address of the batch loop for doubles."""
     return int(ctypes.cast(_driver(target, False)[0], ctypes.c_void_p).value or 0)
 
 
-def run_address(target: machine.Machine) -> int:
+def run_address(target: host.Machine) -> int:
     """Address of the batch loop for doubles, of the form that several threads share."""
     return _driver(target, False)[1]
 
@@ -135,7 +136,7 @@ class Kernel:
     argument_names: tuple[str, ...] = ()
     single_precision: bool = False
     spread_nan: bool = True
-    target: machine.Machine = field(default_factory=lambda: machine.host(), repr=False)
+    target: host.Machine = field(default_factory=lambda: host.host(), repr=False)
     is_guard: bool = False
     _alive: list[Any] = field(default_factory=list, repr=False)
     _local: Any = field(default_factory=threading.local, repr=False)
@@ -258,8 +259,8 @@ class Kernel:
         try:
             drive, run, _ = _driver(self.target, self.single_precision)
             team = None if threads == 1 or count < 2 * self.lanes else crew()
-        except machine.CompilationError as problem:
-            raise machine.CompilationError(f"compiling {self.name} failed: {problem}") from None
+        except host.CompilationError as problem:
+            raise host.CompilationError(f"compiling {self.name} failed: {problem}") from None
         target, item = _address(flat), flat.itemsize
         pointers = [_address(a) for a in rows]
         strides = [a.strides[0] // item for a in rows]
@@ -291,7 +292,7 @@ class Kernel:
     @property
     def round(self) -> int:
         """States that belong together: a batch is divided between threads in multiples of these."""
-        return self.lanes * (parcel.apart(self.size, self.vectors.per_line) if self._in_lines else 1)
+        return self.lanes * (streaming.apart(self.size, self.vectors.per_line) if self._in_lines else 1)
 
     @property
     def context_address(self) -> int:

@@ -69,7 +69,7 @@ class Vectors:
 
     @property
     def sends(self) -> bool:
-        """Whether kernels send results on while they compute; see :mod:`.parcel`.
+        """Whether kernels send results on while they compute; see :mod:`.streaming`.
 
         That takes a calling convention in which some vector registers of the caller survive.  There is one that
         works for registers that AVX-512 has and other processors do not.

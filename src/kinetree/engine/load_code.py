@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import cache, machine
+from . import cache
+from .llvm import host
 
 
 def ready(
@@ -14,7 +15,7 @@ def ready(
     text: Callable[[], str],
     symbols: tuple[str, ...],
     from_python: tuple[str, ...] = (),
-    target: machine.Machine | None = None,
+    target: host.Machine | None = None,
 ) -> tuple[dict[str, int], Any]:
     """Addresses of functions and what must be kept alive.
 
@@ -32,23 +33,23 @@ def ready(
         What the code is made for; the usual machine if left out.
     """
     try:
-        target = target or machine.host()
+        target = target or host.host()
         file = None if key is None else cache.digest(key, target.key)
         code = None if file is None else cache.read(file)
         if code is None:
-            code = machine.assemble(text(), target)
+            code = host.assemble(text(), target)
             if file is not None:
                 cache.write(file, code)
-        return machine.load(code, symbols, from_python)
-    except (machine.CompilationError, NotImplementedError) as problem:
+        return host.load(code, symbols, from_python)
+    except (host.CompilationError, NotImplementedError) as problem:
         if what is None:
             raise
-        raise machine.CompilationError(f"compiling {what} failed: {problem}") from None
+        raise host.CompilationError(f"compiling {what} failed: {problem}") from None
 
 
 def ready_text(
     what: str | None, text: str, symbols: tuple[str, ...], from_python: tuple[str, ...] = (),
-    target: machine.Machine | None = None,
+    target: host.Machine | None = None,
 ) -> tuple[dict[str, int], Any]:  # fmt: skip
     """The same for assembly that is quick to write: the text itself is what the code depends on."""
     return ready(what, cache.digest(text), lambda: text, symbols, from_python, target)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from helpers.kernels import product, run_with_product
-from kinetree.engine import machine
+from kinetree.engine.llvm import host
 
-pytestmark = pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
+pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
 
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="done with Linux's own means")
@@ -22,8 +22,8 @@ if ctypes.CDLL(None).prctl(65, 1, 0, 0, 0):  # PR_SET_MDWE: what was written is 
     print("this kernel does not know that")
     sys.exit()
 try:
-    machine.host()
-except machine.CompilationError as problem:
+    host.host()
+except host.CompilationError as problem:
     print(problem)
 """
 
@@ -38,9 +38,9 @@ status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 now = int(status["{counted}"].split()[0]) * 1024
 resource.setrlimit(resource.{limit}, (now + {spare}, now + {spare}))
 try:
-    machine.load(machine.assemble(text))
+    host.load(host.assemble(text))
     print("done")
-except machine.CompilationError as problem:
+except host.CompilationError as problem:
     print(problem)
 """
 
@@ -50,20 +50,20 @@ import resource
 kernel()(x)
 many = Kernel("many", lambda: trace(lambda x: [a * b for a in x for b in x], (36,), list), (36,), (36 * 36,))
 text = many._assembly("single")
-enough = machine._memory_for(text)
-machine._need_memory = lambda size: None  # whether LLVM itself gets along with that
+enough = host._memory_for(text)
+host._need_memory = lambda size: None  # whether LLVM itself gets along with that
 status = dict(line.split(":", 1) for line in open("/proc/self/status"))
 limit = int(status["VmData"].split()[0]) * 1024 + enough
 resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
-machine.load(machine.assemble(text))
+host.load(host.assemble(text))
 print("done")
 """
 
 
 NARROW = """
 import threading
-from kinetree.engine import emit
-from kinetree.engine.entry import Entry
+from kinetree.engine.llvm import emit
+from kinetree.engine.llvm.vectorcall import Entry
 
 emit.LONGEST_BODY, emit.PIECE = 1000, 500
 
@@ -111,18 +111,18 @@ def used():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 def loaded(k):
-    addresses, library = machine.load(machine.assemble(f"define i64 @kernel() {{ ret i64 {k} }}"))
+    addresses, library = host.load(host.assemble(f"define i64 @kernel() {{ ret i64 {k} }}"))
     return ctypes.CFUNCTYPE(ctypes.c_int64)(addresses["kernel"]), library
 
 kept = [loaded(k) for k in range(50)]
-code = machine.assemble("define i64 @kernel() { ret i64 7 }")
+code = host.assemble("define i64 @kernel() { ret i64 7 }")
 
 def load_and_drop(times):
     for k in range(times):
-        machine.load(code)
+        host.load(code)
         if k % 300 == 0:
             kept.append(loaded(len(kept)))
-            cycle = [machine.load(code) for _ in range(3)]
+            cycle = [host.load(code) for _ in range(3)]
             cycle.append(cycle)
 
 load_and_drop(500)
@@ -150,11 +150,11 @@ def test_a_linker_that_fails_is_our_error_and_named(monkeypatch, where):
         raise RuntimeError("no room for code\nand a page of LLVM")
 
     if where == "link":
-        monkeypatch.setattr(machine.binding().JITLibraryBuilder, "link", fail)
+        monkeypatch.setattr(host.binding().JITLibraryBuilder, "link", fail)
     else:
-        monkeypatch.setattr(machine, "_linker", fail)
+        monkeypatch.setattr(host, "_linker", fail)
     for x in (np.ones(2), np.ones((5, 2))):
-        with pytest.raises(machine.CompilationError, match=r"compiling the thing failed: .*no room for code$"):
+        with pytest.raises(host.CompilationError, match=r"compiling the thing failed: .*no room for code$"):
             product("the thing")(x)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Sequence
 
-from . import parcel
+from . import streaming
 from .vectors import Vectors, transpose, transpose_loaded
 
 SYMBOL = "drive"
@@ -168,12 +168,12 @@ def driver_module(vectors: Vectors) -> str:
         "  br i1 %more_tiles, label %tile, label %done",
         "done:",
         "  %answer = phi i64 [ 0, %entry ], [ %doubts_next, %tile_end ]",
-        *([f"  call void @{parcel.DELIVER}(ptr %parcel)"] if v.sends else []),
+        *([f"  call void @{streaming.DELIVER}(ptr %parcel)"] if v.sends else []),
         "  fence seq_cst",
         "  ret i64 %answer",
         "}",
         *_whole_job(),
-        *parcel.parcel_functions(v),
+        *streaming.parcel_functions(v),
         "!0 = !{i32 1}",
         "",
     ]
@@ -412,7 +412,7 @@ def _write_whole(v: Vectors) -> list[str]:
 
 
 # States whose results go out in whole lines are computed in rounds: of lanes times g consecutive states first
-# number 0, g, 2 g, ..., then 1, g + 1, ...; see parcel.  What does not fill a round comes in order.
+# number 0, g, 2 g, ..., then 1, g + 1, ...; see streaming.  What does not fill a round comes in order.
 
 
 def _rounds(v: Vectors) -> list[str]:
@@ -422,7 +422,7 @@ def _rounds(v: Vectors) -> list[str]:
     come in order.
     """
     return [
-        *(parcel.empty_parcel("%parcel") if v.sends else []),
+        *(streaming.empty_parcel("%parcel") if v.sends else []),
         "  %second_area = getelementptr i8, ptr %scratch, i64 %second",
         "  %sends = icmp ne i64 %second, 0",
         "  %streaming = icmp ne ptr %tile_area, null",
@@ -488,7 +488,7 @@ def _write_lines() -> list[str]:
     return [
         "  br i1 %by_lines, label %lines, label %by_chunks",
         "lines:",
-        f"  call void @{parcel.WRITE}(ptr %result, ptr %places, ptr %final, i64 %out_length, i64 %apart)",
+        f"  call void @{streaming.WRITE}(ptr %result, ptr %places, ptr %final, i64 %out_length, i64 %apart)",
         "  br label %tile_end",
         "by_chunks:",
     ]
@@ -498,14 +498,14 @@ def _send_lines() -> list[str]:
     """A tile of a round goes out in whole lines, past the caches or not, at once or with the next tile."""
     arguments = "ptr %parcel, ptr %sender, ptr %result, ptr %places, ptr %final, i64 %out_length, i64 %apart"
     return [
-        f"  call void @{parcel.DELIVER}(ptr %parcel)",
+        f"  call void @{streaming.DELIVER}(ptr %parcel)",
         "  br i1 %by_lines, label %lines, label %by_chunks",
         "lines:",
-        f"  %sender = select i1 %streaming, ptr @{parcel.SEND}, ptr @{parcel.SEND_CACHED}",
-        f"  call void @{parcel.PACK}({arguments})",
+        f"  %sender = select i1 %streaming, ptr @{streaming.SEND}, ptr @{streaming.SEND_CACHED}",
+        f"  call void @{streaming.PACK}({arguments})",
         "  br i1 %sends, label %tile_end, label %deliver",
         "deliver:",
-        f"  call void @{parcel.DELIVER}(ptr %parcel)",
+        f"  call void @{streaming.DELIVER}(ptr %parcel)",
         "  br label %tile_end",
         "by_chunks:",
     ]
