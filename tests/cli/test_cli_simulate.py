@@ -7,12 +7,9 @@ import sys
 
 import numpy as np
 import pytest
-from typer.main import get_command
 
 import kinetree as kt
 from helpers.cli import invoke
-from kinetree.cli.advice import in_file, on_command_line
-from kinetree.cli.app import app
 from kinetree.cli.bench import _best, measure, sample
 from kinetree.cli.beside_pinocchio import beside
 from kinetree.cli.simulate import read_values
@@ -345,25 +342,6 @@ def test_advice_to_take_another_integrator_can_be_followed(tmp_path, pendulum):
     said = invoke(*stiff, "--target", "0", code=1).stderr
     advice = re.search(r"use (--integrator \w+) or bdf", said)
     invoke(*stiff, "--target", "0", *advice[1].split())
-
-
-def test_messages_are_rewritten_only_where_that_is_meant():
-    run, simulate = (get_command(app).commands[name] for name in ("run", "simulate"))
-    assert on_command_line("write with pictures=False", run) == "write with --no-pictures"
-    assert on_command_line("use quick=False", run) == "use no --quick"
-    assert (
-        on_command_line("(step=0.5) or step='a b', step=-1e-3.", simulate)
-        == "(--step 0.5) or --step a b, --step -1e-3."
-    )
-    for untouched in (
-        "load it with load(path, robot=...)", "name some with actuated=[...]", "--initial: not 'step=3'",
-        "method='lemke'", "the steps must be", "rtol is too small",
-    ):  # fmt: skip
-        assert on_command_line(untouched, simulate) == untouched
-    assert on_command_line("use integrator='radau'", None) == "use integrator='radau'"
-    assert in_file("use integrator='radau' or 'bdf', friction=False", ["integrator", "friction"]) == (
-        "use integrator: radau or bdf, friction: false"
-    )
 
 
 @pytest.fixture

@@ -11,7 +11,8 @@ import kinetree as kt
 from helpers.robots import arm, floating_pair, gripper, random_state, random_tree, rods
 from kinetree.control import laws
 from kinetree.control.base import driven_joints, idle_joints
-from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.trace import trace
 from kinetree.errors import ModelError, OptionError, ShapeError, TrajectoryError, UnknownNameError
 from kinetree.motion import trajectories
 from kinetree.spatial import Force, Vec3

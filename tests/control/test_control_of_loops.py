@@ -12,7 +12,8 @@ from helpers.loop_models import compiled_system
 from helpers.mechanisms import CLOSING, closed_state, four_bar, spatial, two_loops
 from kinetree.control import laws, of_loops
 from kinetree.control.base import driven_joints
-from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.trace import trace
 from kinetree.errors import OptionError, SimulationError, SingularError, UnknownNameError, UnsupportedError
 from kinetree.motion import trajectories
 

@@ -9,9 +9,11 @@ import sys
 import numpy as np
 import pytest
 
+import kinetree as kt
 from helpers.kernels import product
 from kinetree.engine import cache
-from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.trace import trace
 
 
 def kernel(function, *lengths, name="test", key=None, single_precision=False, shape=None):
@@ -51,7 +53,7 @@ def test_damaged_code_is_compiled_again_with_a_warning(folder):
     (file,) = code_files(folder)
     whole = file.read_bytes()
     file.write_bytes(whole[:-5])
-    with pytest.warns(cache.CacheWarning, match="damaged"):
+    with pytest.warns(kt.CacheWarning, match="damaged"):
         assert kernel(double, 1, key="k")(np.array([4.0]))[0] == 8.0
     assert file.read_bytes() == whole
 
@@ -61,7 +63,7 @@ def test_a_cache_that_cannot_be_written_does_not_stop_anything(tmp_path, monkeyp
     blocked.write_text("not a folder")
     monkeypatch.setenv("KINETREE_CACHE", str(blocked / "cache"))
     monkeypatch.setattr(cache, "_warned", False)
-    with pytest.warns(cache.CacheWarning, match="cannot be"):
+    with pytest.warns(kt.CacheWarning, match="cannot be"):
         assert kernel(double, 1, key="k")(np.array([4.0]))[0] == 8.0
 
 
@@ -74,7 +76,8 @@ def test_the_cache_can_be_switched_off(tmp_path, monkeypatch):
 def test_two_processes_may_write_at_once(folder):
     program = (
         "import numpy as np\n"
-        "from kinetree.engine.kernels.kernel import Kernel, trace\n"
+        "from kinetree.engine.kernels.kernel import Kernel\n"
+        "from kinetree.engine.trace import trace\n"
         "k = Kernel('t', lambda: trace(lambda x: [x[0] * x[0]], [1], lambda v: v), (1,), (1,), 'shared')\n"
         "assert k(np.array([3.0]))[0] == 9.0\n"
     )
@@ -93,7 +96,7 @@ def test_damaged_files_are_never_run(folder, damage):
         changed = bytearray(whole)
         changed[len(whole) // 2 if "code" in damage else 20] ^= 4
     file.write_bytes(changed)
-    with pytest.warns(cache.CacheWarning, match="damaged"):
+    with pytest.warns(kt.CacheWarning, match="damaged"):
         assert product(key="k")(np.ones(2))[0] == 2.0
     assert file.read_bytes() == whole
 
@@ -116,5 +119,5 @@ def test_a_disk_that_becomes_read_only_while_code_is_written(folder, monkeypatch
 
     for what in ("replace", "unlink"):
         monkeypatch.setattr(os, what, refuse)
-    with pytest.warns(cache.CacheWarning, match="cannot be written .*Read-only"):
+    with pytest.warns(kt.CacheWarning, match="cannot be written .*Read-only"):
         assert product(key="k")(np.ones(2))[0] == 2.0

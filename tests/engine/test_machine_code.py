@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from kinetree.engine.fuse import fuse
 from kinetree.engine.graph import Graph, Node, inputs, outputs
-from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.kernels.direct_call import DirectCall, available
+from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.llvm import host
-from kinetree.engine.llvm.vectorcall import Entry, available
+from kinetree.engine.trace import trace
 
 functions = Node.scalar_functions
 
@@ -295,7 +296,7 @@ def test_entry_point_takes_plain_arrays_and_leaves_the_rest_to_python():
         calls.append((args, options))
         return "python"
 
-    entry = Entry.make(full, fallback, "full", "doc")
+    entry = DirectCall.make(full, fallback, "full", "doc")
     f = entry.function
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((9, 3)), rng.standard_normal((9, 2))
@@ -336,7 +337,7 @@ def test_the_output_may_be_an_input():
     k = kernel(reversing, 3, 1)
     functions_to_try = [k]
     if available():
-        entry = Entry.make(k, k, "reversing")
+        entry = DirectCall.make(k, k, "reversing")
         entry.enable_single()
         entry.enable_batch()
         functions_to_try.append(entry.function)
@@ -361,7 +362,7 @@ def test_the_output_may_be_an_input():
 def test_entry_point_asks_its_guard():
     guard = kernel(lambda x: [x[0] - 2.0], 3)
     f_kernel = kernel(lambda x, y: [x[0] + y[0]], 3, 2)
-    entry = Entry.make(f_kernel, lambda *a, **k: "python", "f", "", guard)
+    entry = DirectCall.make(f_kernel, lambda *a, **k: "python", "f", "", guard)
     entry.enable_single()
     entry.enable_batch()
     x, y = np.ones((50, 3)), np.ones((50, 2))
@@ -376,7 +377,7 @@ def test_entry_point_asks_its_guard():
 
 @needs_entry
 def test_entry_point_in_many_threads_at_once():
-    entry = Entry.make(full, full, "full")
+    entry = DirectCall.make(full, full, "full")
     entry.enable_batch()
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((500, 3)), rng.standard_normal((500, 2))

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from kinetree.engine.graph import Node
-from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.llvm import emit, host
+from kinetree.engine.trace import trace
 
 functions = Node.scalar_functions
 

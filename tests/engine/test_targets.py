@@ -14,8 +14,9 @@ import pytest
 import kinetree as kt
 from kinetree.engine.graph import Node
 from kinetree.engine.kernels import kernel as engine
-from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.llvm import emit, host
+from kinetree.engine.trace import trace
 from kinetree.run import program
 
 pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
@@ -84,7 +85,8 @@ ALL_KINDS = """
 import sys
 import numpy as np
 from kinetree.engine.graph import Node
-from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.trace import trace
 f = Node.scalar_functions
 
 def law(x, y):
@@ -155,7 +157,7 @@ def test_lines_of_any_number_of_lanes(monkeypatch, lanes, single_precision, leng
         pytest.skip("longer than a line")
     usual = host.Machine.vectors
     monkeypatch.setattr(host.Machine, "vectors", lambda self, single=False: replace(usual(self, single), lanes=lanes))
-    monkeypatch.setattr(engine, "_driver", engine._driver.__wrapped__)  # made anew, for this width
+    monkeypatch.setattr(engine, "batch_loop", engine.batch_loop.__wrapped__)  # made anew, for this width
     monkeypatch.setattr(engine, "STREAMED_BYTES", 0)
 
     def function(x):

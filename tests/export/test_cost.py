@@ -10,7 +10,7 @@ import kinetree as kt
 from helpers.robots import arm, floating_pair
 from kinetree.algorithms.newton_euler import turning_matrix, turning_moment
 from kinetree.engine.count import Count, count
-from kinetree.engine.kernels.kernel import trace
+from kinetree.engine.trace import trace
 from kinetree.export import cost as costs
 from kinetree.export import published as p
 from kinetree.export.cost import CHAINS, FITTED, all_costs, cost, fit, general_chain, joint_variables

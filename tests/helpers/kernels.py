@@ -4,7 +4,8 @@ import os
 import subprocess
 import sys
 
-from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.trace import trace
 
 
 def product(name="product", factor=2.0, key=None):
@@ -17,7 +18,8 @@ def run_with_product(program, timeout=60):
     head = (
         "import os, sys, numpy as np\n"
         "from kinetree.engine.llvm import host\n"
-        "from kinetree.engine.kernels.kernel import Kernel, trace\n"
+        "from kinetree.engine.kernels.kernel import Kernel\n"
+        "from kinetree.engine.trace import trace\n"
         "def kernel(name='product', factor=2.0):\n"
         "    return Kernel(name, lambda: trace(lambda x: [x[0] * x[1] * factor], (2,), list), (2,), (1,))\n"
         "x = np.array([[2.0, 3.0]] * 20)\n"

@@ -25,7 +25,12 @@ def shown(monkeypatch, terminal, steps):
 
 
 def test_a_bar_appears_in_the_middle_of_one_long_step(monkeypatch, capsys):
-    text = shown(monkeypatch, True, [("forward_dynamics of 'talos', batches", lambda: time.sleep(0.4))])
+    def until_it_is_there():
+        ends = time.monotonic() + 20.0
+        while "0/1" not in sys.stderr.getvalue() and time.monotonic() < ends:
+            time.sleep(0.02)
+
+    text = shown(monkeypatch, True, [("forward_dynamics of 'talos', batches", until_it_is_there)])
     assert "forward_dynamics of 'talos', batches" in text
     assert "0/1" in text
     assert capsys.readouterr().out == ""

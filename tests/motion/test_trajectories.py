@@ -10,7 +10,8 @@ from scipy.interpolate import BPoly, CubicSpline
 import kinetree as kt
 from helpers.robots import floating_pair
 from kinetree.control import laws
-from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.trace import trace
 from kinetree.errors import OptionError, ShapeError, TrajectoryError, UnknownNameError, UnsupportedError
 from kinetree.motion import trajectories
 from kinetree.motion import trajectories as tr

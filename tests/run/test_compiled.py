@@ -18,7 +18,7 @@ import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import KINDS, floating_pair, gripper, random_state, random_tree
 from kinetree.algorithms.table import ALGORITHMS
-from kinetree.engine.kernels.kernel import RolledKernel
+from kinetree.engine.kernels.loop_kernel import RolledKernel
 from kinetree.engine.llvm import host
 from kinetree.run import compiler
 from kinetree.run.compiler import DIRECT

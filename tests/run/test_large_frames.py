@@ -7,7 +7,7 @@ import kinetree as kt
 from helpers.compare import assert_close
 from helpers.large_trees import chain, pinocchio_model
 from helpers.robots import KINDS, random_state, random_tree
-from kinetree.engine.kernels.kernel import RolledKernel
+from kinetree.engine.kernels.loop_kernel import RolledKernel
 from kinetree.run import compiler
 
 AXES = ("body", "world", "aligned")

@@ -18,8 +18,11 @@ import kinetree as kt
 from helpers.compare import assert_close
 from kinetree.engine import cache
 from kinetree.engine.graph import Node
-from kinetree.engine.kernels.kernel import STREAMED_BYTES, Kernel, RolledKernel, trace
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.kernels.loop_kernel import RolledKernel
 from kinetree.engine.llvm import host
+from kinetree.engine.llvm.driver import STREAMED_BYTES
+from kinetree.engine.trace import trace
 
 pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code for this processor")
 

@@ -19,7 +19,7 @@ from ..errors import KinetreeError, OptionError
 from ..io.progress import Bar
 from ..io.tables.reading import Part, open_table
 from ..io.tables.writing import Sink, new_table
-from .followed import Law, fewer_columns, followed, following
+from .independent_joints import Law, fewer_columns, followed, following
 from .shared import (
     FloatingBase,
     Json,

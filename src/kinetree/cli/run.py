@@ -15,8 +15,8 @@ from rich.table import Table
 
 from ..errors import KinetreeError, OptionError, OutputError, UnknownNameError
 from ..io.progress import Bar
-from .advice import in_file, on_command_line
 from .shared import ERROR, FACT_FAILS, Json, complain, complete_study, make_console, print_json
+from .wording import as_keys, as_options, worded
 
 if TYPE_CHECKING:
     from ..gallery import Result, Study
@@ -167,19 +167,27 @@ class Done:
             self.folders[study.name] = result.write(output / study.name, pictures)
         except Exception as problem:
             bar.begun = before + len(analyses)
-            self.errors[study.name] = self.advised(study, told(problem))
+            self.errors[study.name] = self.describe(study, problem)
             complain("red", "error", f"{study.name}: {self.errors[study.name]}")
             return None
         self.results[study.name] = result
         return result
 
-    def advised(self, study: Study, message: str) -> str:
-        """A message whose advice can be followed: in the study's file, or on the command line."""
+    def describe(self, study: Study, problem: Exception) -> str:
+        """Describe an error in one line, with advice that can be followed in the study's file or on the command line.
+
+        An unforeseen one comes with its kind and the place in the code.
+        """
+        if not isinstance(problem, (KinetreeError, OSError)):
+            place = traceback.extract_tb(problem.__traceback__)[-1]
+            what = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
+            return f"{what} (in {place.name}, {Path(place.filename).name}, line {place.lineno})"
+        write = as_options(self.command)
         if study.name in self.files:
             from ..gallery.user_study import SIMULATION_KEYS
 
-            message = in_file(message, SIMULATION_KEYS)
-        return on_command_line(message, self.command)
+            write = as_keys(SIMULATION_KEYS, write)
+        return worded(problem, write)
 
     @property
     def code(self) -> int:
@@ -192,15 +200,6 @@ class Done:
         """For JSON."""
         studies = [r.as_dict() | {"folder": str(self.folders[name])} for name, r in self.results.items()]
         return {"exit_code": self.code, "studies": studies, "errors": self.errors}
-
-
-def told(problem: Exception) -> str:
-    """An error in one line; an unforeseen one with its kind and the place in the code."""
-    if isinstance(problem, (KinetreeError, OSError)):
-        return str(problem)
-    place = traceback.extract_tb(problem.__traceback__)[-1]
-    what = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
-    return f"{what} (in {place.name}, {Path(place.filename).name}, line {place.lineno})"
 
 
 class AnalysisBar(Bar):

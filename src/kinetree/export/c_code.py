@@ -18,12 +18,14 @@ from ..engine import c_source
 from ..engine.count import Count, count
 from ..engine.fuse import fuse
 from ..engine.interpret import evaluate
-from ..engine.kernels.kernel import Traced
+from ..engine.trace import Traced
 from ..errors import (
     KinetreeWarning,
+    Message,
     ModelError,
     OptionError,
     OutputError,
+    Setting,
     SingularError,
     UnknownNameError,
     UnsupportedError,
@@ -99,7 +101,8 @@ def complete_options(robot: Robot, name: str, options: Mapping[str, Any]) -> dic
     chosen = {option: options.get(option, DEFAULTS.get(option)) for option in known}
     for option, value in chosen.items():
         if option not in options and option not in DEFAULTS:
-            raise OptionError(f"{name} needs to know the {option}: give {option}=...{_hint(robot, option)}")
+            needed = f"{name} needs to know the {option}: give "
+            raise OptionError(Message(needed, Setting(option, ...), _hint(robot, option)))
         if option in CHOICES and value not in CHOICES[option]:
             raise UnknownNameError(f"{option} (of {name})", value, CHOICES[option])
     if "frame" in chosen:
@@ -128,7 +131,8 @@ def _check_possible(robot: Robot, name: str, options: dict[str, Any]) -> None:
     if robot.nv == 0:
         raise ModelError(f"robot {robot.name!r} has no moving joints: there is nothing to compute")
     if name == "floating_base_inverse_dynamics" and not robot.is_floating:
-        raise ModelError(f"robot {robot.name!r} has no floating base; load it with floating_base=True")
+        fixed = f"robot {robot.name!r} has no floating base; load it with "
+        raise ModelError(Message(fixed, Setting("floating_base", True)))
     if name in NEED_INERTIA:
         robot._check_pivots()
     if name == "floating_base_inverse_dynamics":
@@ -231,7 +235,8 @@ def codegen(
     if precision not in PRECISIONS:
         raise UnknownNameError("precision", precision, PRECISIONS)
     if fma and own_math:
-        raise OptionError("fma comes from math.h, which own_math=True does without; choose one of them")
+        does_without = Setting("own_math", True)
+        raise OptionError(Message("fma comes from math.h, which ", does_without, " does without; choose one of them"))
     if states < 1:
         raise OptionError(f"the test program needs at least one state, not {states}")
     name = c_source.identifier(robot.name.lower(), "robot") if prefix is None else prefix

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, TrajectoryError, UnsupportedError
+from ..errors import Message, OptionError, Setting, ShapeError, TrajectoryError, UnsupportedError
 from ..spatial.arrays import pack
 from ..spatial.scalar import Scalar, where
 from ..spatial.taylor import Jet, as_jet
@@ -161,5 +161,5 @@ def alike(first: np.ndarray, value: ArrayLike, name: str) -> np.ndarray:
 def seconds(value: float, name: str = "duration") -> float:
     """A positive, finite time, or an error."""
     if not (isinstance(value, (int, float, np.number)) and 0 < value < math.inf):
-        raise OptionError(f"{name} must be a positive number of seconds, not {value!r}")
+        raise OptionError(Message(Setting(name), f" must be a positive number of seconds, not {value!r}"))
     return float(value)

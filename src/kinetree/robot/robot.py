@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ..algorithms import centroidal, jacobian, pivots
 from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, find
 from ..engine.graph import TooLong
-from ..engine.llvm.vectorcall import Entry
+from ..engine.kernels.direct_call import DirectCall
 from ..errors import (
     ModelError,
     NoLoopsError,
@@ -1197,7 +1197,7 @@ class Robot(LoopMethods):
     def _compute_directly(
         self, key: Any, name: str, options: dict[str, Any], through_python: Callable[..., Any],
         attachments: tuple[Attachment, ...], batch: tuple[int, ...],
-    ) -> Entry | None:  # fmt: skip
+    ) -> DirectCall | None:  # fmt: skip
         """A function that goes straight to machine code, now for this kind of batch, too; None where there is none."""
         assert self._compiler is not None
         entries = self._entries  # asked for once: another thread may just be making them, too
@@ -1223,7 +1223,7 @@ class Robot(LoopMethods):
         return compute
 
     @cached_property
-    def _entries(self) -> dict[Any, Entry | None]:
+    def _entries(self) -> dict[Any, DirectCall | None]:
         return {}
 
     def compile(

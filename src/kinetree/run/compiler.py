@@ -20,12 +20,14 @@ from ..engine.columns import SymmetricKernel
 from ..engine.eliminated import EliminatedKernel
 from ..engine.graph import TooLong
 from ..engine.implicit import Equation, ImplicitKernel
-from ..engine.kernels.kernel import Kernel, RolledKernel, Traced, trace
+from ..engine.kernels.direct_call import DirectCall, available
+from ..engine.kernels.kernel import Kernel
+from ..engine.kernels.loop_kernel import RolledKernel
 from ..engine.llvm import host
-from ..engine.llvm.vectorcall import Entry, available
 from ..engine.once import MAKING, made_once
 from ..engine.sandwich import SandwichKernel
 from ..engine.separable import Branches, SeparableKernel
+from ..engine.trace import Traced, trace
 from ..errors import CompileError, KinetreeWarning, OptionError, SingularError, callers_level
 from ..io.progress import in_steps
 from ..model.hinges import expand_in_order
@@ -405,7 +407,7 @@ class Compiler:
     def entry(
         self, name: str, options: Mapping[str, Any] | None, fallback: Callable[..., Any], doc: str,
         attachments: tuple[Attachment, ...] = (),
-    ) -> Entry | None:  # fmt: skip
+    ) -> DirectCall | None:  # fmt: skip
         """A built-in function for the plain form of an algorithm; None where that cannot be."""
         if name not in DIRECT + WITH_OPTIONS or self.single_precision or not available():
             return None
@@ -415,7 +417,7 @@ class Compiler:
             return None
         kernel = self.kernel(name, options, attachments)
         try:
-            return Entry.make(kernel, fallback, name, doc, self.guard)
+            return DirectCall.make(kernel, fallback, name, doc, self.guard)
         except host.CompilationError as problem:
             raise CompileError(f"compiling the entry point of {kernel.name} failed: {problem}") from None
 

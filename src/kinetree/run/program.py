@@ -22,10 +22,12 @@ import numpy as np
 
 from ..engine import cache
 from ..engine.graph import Graph, Node, inputs
-from ..engine.kernels.kernel import Kernel, RolledKernel, Traced, trace
-from ..engine.kernels.step_kernel import RepeatedKernel, trace_stages
+from ..engine.kernels.kernel import Kernel
+from ..engine.kernels.loop_kernel import RolledKernel
+from ..engine.kernels.step_kernel import StepKernel, trace_stages
 from ..engine.llvm import host
 from ..engine.once import MAKING
+from ..engine.trace import Traced, trace
 from ..errors import CompileError
 from ..model.tree import Model
 from ..spatial import Scalar
@@ -240,12 +242,12 @@ class StepProgram:
         stages = trace_stages(advance, rate, *sizes)
         names = ("t", "h", "n", "state", "parameters")
 
-        def make(key: str, target: host.Machine) -> RepeatedKernel:
-            return RepeatedKernel(
+        def make(key: str, target: host.Machine) -> StepKernel:
+            return StepKernel(
                 name, _of_no_graph, stages.lengths, (stages.n_state,), key, names, target=target, stages=lambda: stages
             )  # fmt: skip
 
-        self.kernel: RepeatedKernel = _once("repeated" + stages.content(), cpu, make)
+        self.kernel: StepKernel = _once("repeated" + stages.content(), cpu, make)
 
     def __call__(self, t: float, state: Array, h: float, n: int, parameters: Array, threads: int = 1) -> Array:
         """Take n steps of h from time t, for one state or a batch; return the state there."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError, StateError, UnsupportedError
+from ..errors import Message, OptionError, Setting, StateError, UnsupportedError
 from ..robot.robot import Robot
 from ..run.program import can_compile, count_operations
 from ..spatial.arrays import as_array, batch_shape
@@ -28,7 +28,9 @@ def time_span(time: Any) -> tuple[float, float]:
     pair = np.asarray(time, dtype=float).ravel()
     begin, end = (0.0, float(pair[0])) if pair.size == 1 else tuple(map(float, pair)) if pair.size == 2 else (0.0, -1.0)
     if not (np.isfinite(begin) and np.isfinite(end) and end >= begin):
-        raise OptionError(f"time must be how long to simulate, or (from, until), in seconds; not {time!r}")
+        raise OptionError(
+            Message(Setting("time"), f" must be how long to simulate, or (from, until), in seconds; not {time!r}")
+        )
     return begin, end
 
 
@@ -43,25 +45,24 @@ def check_numbers(
         ("friction_speed", friction_speed),
     ):
         if not value > 0.0:
-            raise OptionError(f"{name} must be positive, not {value!r}")
+            raise OptionError(Message(Setting(name), f" must be positive, not {value!r}"))
     fixed = integrator in FIXED or integrator == VARIATIONAL
     if fixed and (step is None or not (step > 0.0 and np.isfinite(step))):
         got = "" if step is None else f"; got {step!r}"
-        raise OptionError(f"integrator {integrator!r} needs a step in seconds, such as step=1e-3{got}")
+        needed = f"integrator {integrator!r} needs a step in seconds, such as "
+        raise OptionError(Message(needed, Setting("step", 1e-3), got))
     if not fixed and step is not None:
-        raise OptionError(
-            f"integrator {integrator!r} chooses its own steps: it takes no step=..., but rtol=..., atol=... and "
-            "largest_step=..."
-        )
+        others = Message(Setting("rtol", ...), ", ", Setting("atol", ...), " and ", Setting("largest_step", ...))
+        own = f"integrator {integrator!r} chooses its own steps: it takes no "
+        raise OptionError(Message(own, Setting("step", ...), ", but ", others))
 
 
 def check_integrator(robot: Robot, integrator: str) -> None:
     """Refuse what an integrator cannot do."""
     model = robot.model
     if integrator == VARIATIONAL and (model.loops or model.has_followers):
-        raise UnsupportedError(
-            "the variational integrator is for trees without loops and mimicking joints: use integrator='rk4'"
-        )
+        trees = "the variational integrator is for trees without loops and mimicking joints: use "
+        raise UnsupportedError(Message(trees, Setting("integrator", "rk4")))
 
 
 def law_and_function(given: Any) -> tuple[Any, Callable[..., Any] | None]:

@@ -23,7 +23,7 @@ from ..contact.complementarity import NoSolutionError
 from ..contact.impact import RULES, impact
 from ..contact.rigid_contacts import Contact, ContactForces, ContactState, Mobility, RigidContacts
 from ..contact.slow_sliding import FAST, Pace, direction_of_sliding
-from ..errors import KinetreeError, KinetreeWarning, OptionError, SingularityWarning, UnknownNameError
+from ..errors import KinetreeError, KinetreeWarning, OptionError, SingularityWarning, UnknownNameError, message_of
 from ..io.progress import TimeBar
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
@@ -320,7 +320,7 @@ class RigidRun:
         try:
             found = self.contacts.solve(now.state, now.mobility, closed, sliding)
         except NoSolutionError as problem:
-            raise Fault(str(problem), now.time) from problem
+            raise Fault(message_of(problem), now.time) from problem
         rates = now.state.jacobian @ found.acceleration + now.state.bias
         still = self.still(now, closed)
         lasts = np.all(np.abs(rates[closed, 0]) <= still) and np.all(np.abs(rates[sticking, 1:]) <= still)
@@ -400,7 +400,7 @@ class RigidRun:
             try:
                 message = solver.step()
             except KinetreeError as problem:
-                raise Fault(str(problem), t0) from problem
+                raise Fault(message_of(problem), t0) from problem
             if solver.status == "failed":
                 lost = self.equation.lost_control_after(float(solver.t), self.split(solver.y), self.end)
                 raise lost or Fault(f"the integrator cannot go on: {message}", solver.t, self._fastest(solver))
@@ -466,7 +466,7 @@ class RigidRun:
             if not lasts(late):
                 found.append(_bisect(lasts, t0, late))
         except KinetreeError as problem:
-            raise Fault(str(problem), late) from problem
+            raise Fault(message_of(problem), late) from problem
         for k in self.mode.sliding:
 
             def speed(t: float, k: int = k) -> float:
@@ -521,7 +521,7 @@ class RigidRun:
             near = np.flatnonzero(touching & (now.state.velocity[:, 0] <= rigid.speed_tolerance))
             found = rigid.solve(now.state, now.mobility, near)
         except KinetreeError as problem:
-            raise Fault(str(problem), t) from problem
+            raise Fault(message_of(problem), t) from problem
         previous, self.mode = self.mode, self._modes(now, found, near)
         self.pace = Pace()
         for k in range(len(rigid.contacts)):

@@ -10,11 +10,14 @@ import numpy as np
 from ..errors import (
     KinetreeError,
     KinetreeWarning,
+    Message,
     OptionError,
+    Setting,
     ShapeError,
     SingularityWarning,
     UnknownNameError,
     callers_level,
+    message_of,
 )
 from ..io.progress import TimeBar
 from .arguments import initial_state
@@ -89,7 +92,7 @@ class Run:
         except UnknownNameError:
             raise  # a slip in what was set up, not in how it moves
         except KinetreeError as problem:
-            raise Fault(str(problem)).error(self._reached, self._record(FAILED)) from problem
+            raise Fault(message_of(problem)).error(self._reached, self._record(FAILED)) from problem
         return self._record(status)
 
     def _through(self, state: State, reach: float, ending: Fault | None, progress: bool) -> str:
@@ -277,8 +280,11 @@ class Run:
         if self.integrator in ADAPTIVE:
             return Fault("the motion grows without bound", t, name)
         return Fault(
-            f"the motion grows without bound: a step of {self.numbers.step:g} s is too large for {self.integrator} to "
-            "be stable here; take a smaller step, or an integrator for stiff problems, integrator='radau'",
+            Message(
+                f"the motion grows without bound: a step of {self.numbers.step:g} s is too large for "
+                f"{self.integrator} to be stable here; take a smaller step, or an integrator for stiff problems, ",
+                Setting("integrator", "radau"),
+            ),
             t,
             name,
         )
@@ -302,7 +308,7 @@ def make_record(
     try:
         seen = _forgiven(equation, t, q, v, z) if status == FAILED else equation.observe(t, q, v, z)
     except (Fault, KinetreeError) as problem:
-        fault = problem if isinstance(problem, Fault) else Fault(str(problem))
+        fault = problem if isinstance(problem, Fault) else Fault(message_of(problem))
         record = make_record(equation, t, q, v, z, events, FAILED, integrator, info)
         raise fault.error(float(t[-1]), record) from (problem.__cause__ if fault is problem else problem)
     n = z.shape[-1] - equation.n_works

@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 
-from ..errors import KinetreeError, KinetreeWarning, UnknownNameError
+from ..errors import KinetreeError, KinetreeWarning, UnknownNameError, message_of
 from ..io.progress import TimeBar
 from .equation import Array, Equation, State
 from .failure import Fault
@@ -56,7 +56,7 @@ def run_batch(
     except KinetreeError as problem:
         if advance is None or isinstance(problem, UnknownNameError):
             raise  # a law or a robot that cannot be stepped at all
-        fault = Fault(str(problem), grid.time(at))
+        fault = Fault(message_of(problem), grid.time(at))
         fault.__cause__ = problem
     widths = [x.shape[-1] for x in state]
     q, v, z = (np.array([s[k] for s in taken]).reshape(len(taken), *batch, n) for k, n in enumerate(widths))

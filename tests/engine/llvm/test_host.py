@@ -63,7 +63,7 @@ print("done")
 NARROW = """
 import threading
 from kinetree.engine.llvm import emit
-from kinetree.engine.llvm.vectorcall import Entry
+from kinetree.engine.kernels.direct_call import DirectCall
 
 emit.LONGEST_BODY, emit.PIECE = 1000, 500
 
@@ -82,7 +82,7 @@ n = np.arange(1.0, 2601.0)
 expected = x[:, 1].copy()
 for a in reversed(n):
     expected = expected * 0.5 + (x[:, 0] * a + x[:, 1]) ** 2
-entry = Entry.make(k, k, "remembers")
+entry = DirectCall.make(k, k, "remembers")
 entry.enable_batch()
 threading.stack_size(128 * 1024)
 results = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from ...errors import OptionError
+from ...errors import Message, OptionError, Setting
 from ...robot.robot import Robot
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def require_joints_of(robot: Robot, record: Record, by_name: bool = True) -> Non
     if count == robot.nq:
         k = next(k for k, (a, b) in enumerate(zip(told, own, strict=True)) if a != b)
         sizes = f"coordinate {k} is of joint {told[k]!r} in the record, and of {own[k]!r} in robot {robot.name!r}"
-    raise OptionError(f"{sizes}: {_difference(told, own, record)}")
+    raise OptionError(Message(f"{sizes}: ", _difference(told, own, record)))
 
 
 def _difference(told: list[str], own: list[str], record: Record) -> str:
@@ -42,11 +42,13 @@ def _difference(told: list[str], own: list[str], record: Record) -> str:
     more, fewer = ([name for name in dict.fromkeys(a) if name not in b] for a, b in ((told, own), (own, told)))
     same = [name for name in told if name not in more] == [name for name in own if name not in fewer]
     if same and len(more) == 1 and not fewer and told[:7] == more * 7:
-        return f"it was simulated on a floating base, joint {more[0]!r}; load the robot with floating_base=True"
+        floating = f"it was simulated on a floating base, joint {more[0]!r}; load the robot with "
+        return Message(floating, Setting("floating_base", True))
     if same and len(fewer) == 1 and not more and own[:7] == fewer * 7:
-        return "it was simulated on a fixed base; load the robot without floating_base=True"
+        return Message("it was simulated on a fixed base; load the robot without ", Setting("floating_base", True))
     if told and same and any(name in own for name in told) and bool(more) != bool(fewer):
         joints = ", ".join(map(repr, more or fewer))
         where = "only in the record" if more else "not in the record"
-        return f"{joints} {where}; load the robot as it was simulated (which joints follow others says mimic=...)"
+        follow = "load the robot as it was simulated (which joints follow others says "
+        return Message(f"{joints} {where}; {follow}", Setting("mimic", ...), ")")
     return f"it is of another robot ({record.info.get('robot', 'unnamed')!r})"
