@@ -9,7 +9,7 @@ from scipy.interpolate import BPoly, CubicSpline
 
 import kinetree as kt
 from helpers.robots import floating_pair
-from kinetree.control import laws
+from kinetree import control as laws
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.trace import trace
 from kinetree.errors import OptionError, ShapeError, TrajectoryError, UnknownNameError, UnsupportedError

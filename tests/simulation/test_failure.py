@@ -10,8 +10,8 @@ import pytest
 
 import kinetree as kt
 from helpers.robots import rods
+from kinetree import control as laws
 from kinetree.contact.rigid_contacts import Contact
-from kinetree.control import laws
 from kinetree.simulation.events import Event
 
 G, LENGTH = 9.81, 0.7

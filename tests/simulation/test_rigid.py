@@ -9,9 +9,9 @@ from scipy.spatial.transform import Rotation
 
 import kinetree as kt
 from helpers.robots import balls
+from kinetree import control as laws
 from kinetree.contact.rigid_contacts import Contact, RigidContacts, contacts_at
 from kinetree.contact.surfaces import Ball, Plane, Spot, box
-from kinetree.control import laws
 from kinetree.motion import trajectories
 from kinetree.simulation.rigid import simulate_rigid
 

@@ -17,7 +17,7 @@ from helpers.loop_models import compiled_system
 from helpers.robots import arm
 from judges.mujoco_judge import MujocoJudge, urdf_spec
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
-from kinetree.control import laws
+from kinetree import control as laws
 from kinetree.motion import trajectories
 
 

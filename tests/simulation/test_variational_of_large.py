@@ -7,10 +7,10 @@ import pytest
 
 import kinetree as kt
 from helpers.robots import random_tree
+from kinetree import control as laws
 from kinetree.algorithms.joint_momenta import momenta
 from kinetree.contact import stops
 from kinetree.contact.ground import HuntCrossley
-from kinetree.control import laws
 from kinetree.motion import trajectories
 from kinetree.run.program import unrolls
 from kinetree.simulation.integrators.joints_by_kind import ByKind
