@@ -67,6 +67,7 @@ def random_tree(
     followers: bool = False,
     armature: bool = True,
     gravity: Sequence[float] | None = None,
+    in_turn: bool = False,
 ) -> kt.Robot:
     """A tree of ``n`` bodies ``b0``, ``b1``, ... on joints ``j0``, ``j1``, ..., with frames ``f0``, ``f1``, ...
 
@@ -82,13 +83,18 @@ def random_tree(
         Give some joints rotor inertia behind a gear.
     gravity : three numbers
         Any direction by default.
+    in_turn : bool
+        Take the kinds one after the other instead of any of them.
     """
     g = rng.uniform(-10.0, 10.0, 3) if gravity is None else gravity
     builder = kt.Builder("random tree", gravity=g)
     names = list(kinds or KINDS)
     singles: list[str] = []
     for i in range(n):
-        kind = kt.Free() if floating and i == 0 else KINDS[str(rng.choice(names))](rng)
+        if floating and i == 0:
+            kind: JointKind = kt.Free()
+        else:
+            kind = KINDS[names[i % len(names)] if in_turn else str(rng.choice(names))](rng)
         lowest = 0 if floating else -1
         parent = "base" if i == 0 else int(rng.integers(lowest, i))
         data: dict[str, object] = {}
