@@ -9,6 +9,7 @@ import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import arm, random_state, two_links, two_links_state
 from kinetree.engine.llvm import host
+from kinetree.run.evaluator import Evaluator
 
 
 def test_compiling_ahead_of_time_what_needs_options_and_what_has_usual_ones():
@@ -23,7 +24,7 @@ def test_compiling_ahead_of_time_what_needs_options_and_what_has_usual_ones():
 def test_compiling_a_large_tree_ahead_of_time(monkeypatch):
     monkeypatch.setattr("kinetree.run.compiler.LARGEST_UNROLLED", 2)
     robot = arm().with_backend("compiled")
-    monkeypatch.setattr(robot._compiler, "trace", None)  # nothing may be unrolled
+    monkeypatch.setattr(robot.evaluator.compiler, "trace", None)  # nothing may be unrolled
     robot.compile(progress=False)
     q, v, a = random_state(robot, np.random.default_rng(1), 5)
     assert_close(robot.inverse_dynamics(q, v, a), arm().with_backend("reference").inverse_dynamics(q, v, a), 1e-12)
@@ -58,7 +59,7 @@ def test_what_needs_options_is_compiled_ahead_of_time_and_then_called_straight(n
     expected = [getattr(judge, name)(*state, **options) for state in states]
     robot.compile((name, options))
     nothing_more_is_compiled(monkeypatch)
-    monkeypatch.setattr(kt.Robot, "_run_checked", None)  # not in Python, not even the first time
+    monkeypatch.setattr(Evaluator, "run_checked", None)  # not in Python, not even the first time
     for state, wanted in zip(states, expected, strict=True):
         found = getattr(robot, name)(*state, **options)
         assert np.allclose(found, wanted, rtol=1e-13, atol=1e-13)
@@ -71,7 +72,7 @@ def test_after_compiling_ahead_of_time_not_even_the_first_call_goes_through_pyth
     robot = two_links()
     robot.compile("forward_dynamics")
     nothing_more_is_compiled(monkeypatch)
-    monkeypatch.setattr(kt.Robot, "_run", None)
+    monkeypatch.setattr(Evaluator, "run", None)
     assert robot.forward_dynamics(*np.zeros((3, 2))).shape == (2,)
     assert robot.forward_dynamics(*np.zeros((3, 4, 2))).shape == (4, 2)
 

@@ -13,6 +13,7 @@ import kinetree as kt
 from helpers.compare import assert_close
 from helpers.robots import arm, random_state, two_links, two_links_state
 from kinetree.run import compiler
+from kinetree.run.evaluator import Evaluator
 
 
 def test_complex_wrenches_go_to_the_reference():
@@ -38,7 +39,7 @@ def test_loads_given_in_the_world_are_turned_by_machine_code(batch, monkeypatch)
     assert np.allclose(narrow, expected, rtol=1e-5, atol=1e-5)
     assert np.allclose(robot.inverse_dynamics(*state, loads), expected, rtol=1e-13, atol=1e-13)
     if len(batch) < 2:
-        monkeypatch.setattr(kt.Robot, "_run_checked", None)  # from the second call on nothing is computed in Python
+        monkeypatch.setattr(Evaluator, "run_checked", None)  # from the second call on nothing is computed in Python
     assert np.allclose(robot.inverse_dynamics(*state, loads), expected, rtol=1e-13, atol=1e-13)
     assert np.allclose(robot.inverse_dynamics(*state, others), expected_others, rtol=1e-13, atol=1e-13)
     out = np.empty((*batch, 2))
@@ -58,7 +59,7 @@ def test_wrenches_that_come_and_go_are_not_compiled_without_end(monkeypatch):
             for wrenches in forms:
                 found, expected = (getattr(r, name)(*state, wrenches) for r in (robot, judge))
                 assert np.allclose(found, expected, rtol=1e-12, atol=1e-12)
-            loaded = [key[2] for key in robot._compiler._kernels if key[0] == name and key[2]]
+            loaded = [key[2] for key in robot.evaluator.compiler._kernels if key[0] == name and key[2]]
             assert len(loaded) == 3  # the first two forms, and forces on all bodies
 
 
