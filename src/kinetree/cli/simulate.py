@@ -206,7 +206,7 @@ def _or(value: float | None, usual: float) -> float:
 
 def _gain(robot: Robot, text: str | None, option: str) -> Any:
     """Read a gain: one number, or one per motor."""
-    from ..control.base import driven_joints
+    from ..control.joints import driven_joints
 
     values = read_values(text, option)
     if isinstance(values, (dict, str)):
