@@ -22,10 +22,9 @@ from kinetree.run import compiler
 
 pytest.importorskip("kinetree.run.evaluator", reason="options are fields of the table's rows there")
 
-from kinetree.run.evaluator import Evaluator
-
 from kinetree.algorithms.table import ALGORITHMS, LOOP_ALGORITHMS, Algorithm, Option, find
 from kinetree.engine.llvm import host
+from kinetree.run.evaluator import Evaluator
 
 pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code for this processor")
 
