@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from ...export.cost import CHAINS, Variables, cost
 from ...export.published import (
     FLOATING_FORWARD,
     FLOATING_INVERSE,
@@ -28,6 +27,7 @@ from ...export.published import (
 from ...model.joints import Free
 from ...model.mass import MassProperties
 from ...model.pose import Pose
+from ...robot.chain_costs import CHAINS, Variables, cost
 from ...robot.robot import Builder, Robot
 from ..plots import Curve, PlotGrid
 from ..study import Fact, Outcome
