@@ -27,8 +27,10 @@ from ..run.failure import Fault, blaming
 from .arguments import initial_state
 from .equation import Array, Equation, Observed
 from .events import Event, Occurrence, crosses, locate
-from .integrators.adaptive import FixedStepper, ScipyStepper, Stepper, is_motion
+from .integrators.adaptive import ScipyStepper
+from .integrators.adaptive_of_loops import LoopStepper
 from .integrators.methods import ADAPTIVE
+from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
 from .system import State
@@ -135,7 +137,8 @@ class Run:
     def _stepper(self, state: State, reach: float) -> Stepper:
         n = self.numbers
         if self.integrator in ADAPTIVE:
-            return ScipyStepper(
+            kind = LoopStepper if self.equation.tree.loops else ScipyStepper
+            return kind(
                 self.equation, self.integrator, self.begin, state, reach, n.rtol, n.atol, n.largest_step
             )  # fmt: skip
         assert n.step is not None
