@@ -472,7 +472,7 @@ def test_machine_key_names_the_cpu():
 
 
 def test_failed_compilation_is_reported_with_the_name():
-    k = kernel(lambda x: [Node(x[0].graph, x[0].graph._node("secant", x[0].index))], 1, name="length of something")
+    k = kernel(lambda x: [Node(x[0].graph, x[0].graph.node("secant", x[0].index))], 1, name="length of something")
     with pytest.raises(host.CompilationError, match=r"length of something.*'secant'"):
         k(np.array([1.0]))
 

@@ -234,10 +234,10 @@ def test_a_thread_that_never_begins_is_not_waited_for():
 
 NARROW = """
 import threading
-from kinetree.engine.llvm import emit
+from kinetree.engine.llvm import dividing, emit
 from kinetree.engine.kernels.direct_call import DirectCall
 
-emit.LONGEST_BODY, emit.PIECE = 1000, 500
+emit.LONGEST_BODY, dividing.PIECE = 1000, 500
 
 def remembers(x):
     \"\"\"What is computed first is needed last.\"\"\"
