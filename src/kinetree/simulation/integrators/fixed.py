@@ -17,7 +17,7 @@ from ..projection import close
 from ..system import Scalars, State
 from . import variational
 from .joints_by_kind import ByKind
-from .large_trees import LargeTree
+from .large_trees import LargeTreeDynamics
 from .methods import FIXED, VARIATIONAL, Step
 from .variational import UNSOLVED, Dynamics, Guess, Pushed, Written, acting, refine
 
@@ -290,7 +290,7 @@ class Steps:
     def _variational_step_of_large(self) -> OneStep:
         """The same text for a large tree: its own motion in loops of machine code, joints of a kind all at once."""
         kinds = ByKind(self.equation.tree)
-        dynamics = LargeTree(kinds, self.equation.tree, self.equation.threads, self.equation.robot.cpu)
+        dynamics = LargeTreeDynamics(kinds, self.equation.tree, self.equation.threads, self.equation.robot.cpu)
 
         def step(t: float, state: State, h: float) -> State:
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))

@@ -20,7 +20,7 @@ Array = np.ndarray
 Scalars = Sequence[Scalar]
 
 
-class LargeTree:
+class LargeTreeDynamics:
     """What a variational step has to know of a large tree; scalars are arrays (..., joints of a kind).
 
     Parameters
