@@ -97,7 +97,7 @@ def solve(matrix: ArrayLike, offset: ArrayLike, method: str = "auto") -> Contact
 
 
 def checked(matrix: ArrayLike, offset: ArrayLike) -> tuple[Array, Array]:
-    """C and d as arrays of the right shapes, without NaN and infinity."""
+    """Return C and d as arrays of the right shapes, without NaN and infinity."""
     c, d = np.asarray(matrix, dtype=float), np.asarray(offset, dtype=float)
     if d.ndim != 1 or c.shape != (d.size, d.size):
         raise ShapeError(f"the matrix must be n x n and the offset n numbers, got {c.shape} and {d.shape}")
@@ -107,7 +107,7 @@ def checked(matrix: ArrayLike, offset: ArrayLike) -> tuple[Array, Array]:
 
 
 def _tolerance(c: Array, d: Array) -> float:
-    """What counts as zero: rounding of the largest numbers that are added."""
+    """Return what counts as zero: rounding of the largest numbers that are added."""
     return 1e-10 * max(1e-300, float(np.max(np.abs(d), initial=0.0)))
 
 
@@ -165,13 +165,13 @@ def prune(matrix: ArrayLike, offset: ArrayLike, *, most_negative_first: bool = T
 
 
 def _struck(c: Array, d: Array, i: int) -> tuple[Array, Array]:
-    """The problem that is left when contact i does not push (002 eq. 9.58)."""
+    """Return the problem that is left when contact i does not push (002 eq. 9.58)."""
     rest = np.arange(d.size) != i
     return c[np.ix_(rest, rest)], d[rest]
 
 
 def _eliminated(c: Array, d: Array, i: int) -> tuple[Array, Array]:
-    """The problem that is left when contact i stays closed (002 eq. 9.59, hats restored)."""
+    """Return the problem that is left when contact i stays closed (002 eq. 9.59, hats restored)."""
     rest = np.arange(d.size) != i
     column = c[rest, i] / c[i, i]
     return c[np.ix_(rest, rest)] - np.outer(column, c[i, rest]), d[rest] - column * d[i]
@@ -244,7 +244,7 @@ def lemke(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
 
 
 def _sizes(c: Array) -> Array:
-    """Factors s that bring ``c_ij / (s_i s_j)`` to about one: roots of the diagonal where there is one."""
+    """Return factors s that bring ``c_ij / (s_i s_j)`` to about one: roots of the diagonal where there is one."""
     diagonal = np.abs(np.diagonal(c))
     plain = diagonal > 1e-12 * max(float(np.max(np.abs(c))), 1e-300)
     size = np.where(plain, np.sqrt(diagonal), 1.0)
@@ -255,7 +255,7 @@ def _sizes(c: Array) -> Array:
 
 
 def _complementary_pivots(m: Array, q: Array) -> tuple[Array, int]:
-    """The pivots on ``w - M g - z e = q``; unknowns are numbered w: 0..n-1, g: n..2n-1, z: 2n."""
+    """Pivot on ``w - M g - z e = q``; unknowns are numbered w: 0..n-1, g: n..2n-1, z: 2n."""
     n = q.size
     # Tableau: columns of w (the inverse basis, used for lexicographic ties), g, z and the right side.
     tableau = np.hstack([np.eye(n), -m, -np.ones((n, 1)), q[:, None]])
@@ -302,7 +302,7 @@ def _smallest_ratio(tableau: Array, candidates: Array, entering: int, basis: lis
 
 
 def _polished(c: Array, d: Array, force: Array) -> Array:
-    """One step of iterative refinement on the pushing contacts: pivoting has rounded many times."""
+    """Take one step of iterative refinement on the pushing contacts: pivoting has rounded many times."""
     pushing = np.flatnonzero(force > 0.0)
     if pushing.size == 0:
         return force
@@ -370,7 +370,7 @@ _SOLVERS = {
 
 
 def dependent_contacts(columns: ArrayLike) -> str:
-    """What a minimal set of dependent contact normals means for its contacts (002 L2995-3003).
+    """Return what a minimal set of dependent contact normals means for its contacts (002 L2995-3003).
 
     Parameters
     ----------

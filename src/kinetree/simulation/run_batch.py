@@ -72,7 +72,7 @@ class _Grid:
         return self.begin + k * self.step
 
     def before(self, t: float) -> tuple[int, float]:
-        """Whole steps before a time, and what remains of it; nothing remains within rounding of the time."""
+        """Return whole steps before a time, and what remains of it; nothing remains within rounding of the time."""
         k = int(np.floor((t - self.begin) / self.step + 1e-9))
         rest = t - self.time(k)
         return k, (rest if rest > 1e-9 * self.step else 0.0)

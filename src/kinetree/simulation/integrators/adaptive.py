@@ -75,7 +75,7 @@ class ScipyStepper(Stepper):
             return np.concatenate(self.rates(t, *self._parts(y)))
 
     def _jacobian(self, t: float, y: Array) -> Array:
-        """How the rates change with the state, by differences.
+        """Return how the rates change with the state, by differences.
 
         SciPy's own differences take ten times larger steps after every look along a direction that
         changes nothing (where a robot stands on a plane, say), until these overflow.
@@ -148,7 +148,7 @@ class ScipyStepper(Stepper):
         return f"{self.name} cannot go on ({(complaint or 'failed').rstrip('.')}): the motion or a force has no bound"
 
     def _fastest(self) -> str | None:
-        """The joint whose acceleration is largest, where a problem most likely is."""
+        """Return the joint whose acceleration is largest, where a problem most likely is."""
         with np.errstate(all="ignore"):
             _, a, _ = self.rates(self.t_old, *self.state)
         names = self.equation.robot.v_names

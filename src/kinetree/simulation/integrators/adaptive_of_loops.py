@@ -147,13 +147,13 @@ class LoopStepper(ScipyStepper):
         return True
 
     def _same_motion(self, path: Path) -> bool:
-        """Whether a path leads past where the run is; not if it was found on another branch of the motion."""
+        """Return whether a path leads past where the run is; not if it was found on another branch of the motion."""
         q, _, _ = self._parts(path(np.array(self.t)))
         off = np.abs(q - self._parts(self.solver.y)[0])
         return bool(np.all(off <= 1e3 * (self.options["atol"] + self.options["rtol"] * np.abs(q)) + ELSEWHERE))
 
     def _losing(self, y: Array) -> float:
-        """How fast the loops get nearer to losing a constraint, in what :meth:`_regularity` measures per time.
+        """Return how fast the loops get nearer to losing a constraint, in what :meth:`_regularity` measures per time.
 
         The least singular value of K has a sign if it is measured along directions that stay: it is smooth where it
         vanishes, and its absolute value is not.
@@ -167,7 +167,7 @@ class LoopStepper(ScipyStepper):
         return float((behind - ahead) / (2.0 * apart * sizes[0]))
 
     def _anew(self, times: Array) -> list[tuple[float, Array]]:
-        """The motion at some times up to now, integrated once more and with more digits."""
+        """Return the motion at some times up to now, integrated once more and with more digits."""
         if not len(times):
             return []
         t, y = next((t, y) for t, y in reversed(self.past) if t <= times[0])
@@ -186,7 +186,7 @@ class LoopStepper(ScipyStepper):
         return nodes
 
     def _regularity(self, y: Array | None = None) -> float:
-        """How far the loops are from losing a constraint: zero where they do, at most one."""
+        """Return how far the loops are from losing a constraint: zero where they do, at most one."""
         robot: Any = self.equation.robot
         q = self.state[0] if y is None else self._unit(y)[0]
         sizes, rank = np.linalg.svd(robot.loop_jacobian(q), compute_uv=False), robot._known(self.state[0]).rank
@@ -205,7 +205,7 @@ class LoopStepper(ScipyStepper):
         if self._regularity() < NEARLY_SINGULAR:
             return Message(
                 f"{self.name} cannot go on: the loops of {self.equation.robot.name!r} are at a change point or a dead "
-                "centre, where they lose a constraint and forces no longer decide about the motion; see "
+                "center, where they lose a constraint and forces no longer decide about the motion; see "
                 "robot.mobility(q), or take a fixed step (",
                 Setting("integrator", "rk4"), ", ", Setting("step", ...), "), which may step over it",
             )  # fmt: skip

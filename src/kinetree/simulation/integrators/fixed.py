@@ -124,7 +124,7 @@ class Steps:
         return StepProgram(f"{integrator} steps of {self.equation.robot.name!r}", *laws, self.equation.robot.cpu)
 
     def _laws(self, formula: Step) -> StepLaws:
-        """A step of an explicit formula, which asks for accelerations."""
+        """Return a step of an explicit formula, which asks for accelerations."""
         tree, nv = self.equation.tree, self.equation.tree.nv
         n = tree.nq + nv + self.equation.system.nz
 
@@ -203,7 +203,7 @@ class Steps:
         return advance, rate, Sizes(n, ends[-1], self.equation.numbers.shape[-1], 2 * (nv + nz))
 
     def one(self, integrator: str) -> OneStep:
-        """One step."""
+        """Return one step."""
         if integrator not in self._steps:
             self._steps[integrator] = self._make_step(integrator)
         return self._steps[integrator]
@@ -234,7 +234,7 @@ class Steps:
         return step
 
     def _step_as_written(self, integrator: str) -> OneStep:
-        """The integrator's text on arrays, rates from wherever they come."""
+        """Return the integrator's text on arrays, rates from wherever they come."""
         advance, kinds = FIXED[integrator], ByKind(self.equation.tree)
 
         def step(t: float, state: State, h: float) -> State:
@@ -253,7 +253,7 @@ class Steps:
         return step
 
     def _variational_step(self, memory: int = 1) -> OneStep:
-        """The variational integrator's text on arrays, with rounds until rounding is all that changes."""
+        """Return the variational integrator's text on arrays, with rounds until rounding is all that changes."""
         nv, nz = self.equation.tree.nv, self.equation.system.nz
 
         def law(

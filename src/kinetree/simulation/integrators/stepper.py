@@ -26,7 +26,7 @@ ENDLESS = 1e10
 
 
 def is_motion(state: State) -> bool:
-    """Whether a state is one that a robot can be in."""
+    """Return whether a state is one that a robot can be in."""
     q, v, _ = state
     return bool(np.isfinite(q).all() and np.isfinite(v).all() and np.max(np.abs(v), initial=0.0) < ENDLESS)
 
@@ -50,7 +50,7 @@ class Stepper:
         self.step()
 
     def state_at(self, t: float) -> State:
-        """The state at a time within the last step."""
+        """Return the state at a time within the last step."""
         raise NotImplementedError
 
     def states_at(self, times: list[float]) -> list[State]:
@@ -133,7 +133,7 @@ class FixedStepper(Stepper):
             ) from problem
 
     def state_at(self, t: float) -> State:
-        """The state at a time within the last step."""
+        """Return the state at a time within the last step."""
         if t == self.t:
             return self.state
         return self.old if t == self.t_old else self._from(self.t_old, self.old, t - self.t_old)
@@ -144,7 +144,7 @@ def _as_it_is(state: State) -> State:
 
 
 def projection(equation: Equation) -> Callable[[State], State]:
-    """What brings a state back onto the closed loops; nothing where there are none."""
+    """Return what brings a state back onto the closed loops; nothing where there are none."""
     robot: Any = equation.robot
     if not robot.model.loops:
         return _as_it_is
