@@ -431,7 +431,7 @@ class RigidContacts:
         return np.linalg.norm(along, axis=1) if self.shape == "cone" else polygon_reach(along, self.sides)
 
     def resolution(self, state: ContactState, mobility: Mobility, closed: Array) -> float:
-        """Return the accelerations of spots (m/s^2) that cannot be distinguished from zero: the solver's accuracy, with a margin."""
+        """Return accelerations of spots (m/s^2) that are as good as zero: the solver's accuracy, with a margin."""
         without = state.jacobian[closed] @ mobility.free + state.bias[closed]
         return RESOLUTION[self.shape] * max(1.0, float(np.max(np.abs(without), initial=0.0)))
 

@@ -1,4 +1,4 @@
-"""What a user gives to a simulation, checked before it starts."""
+"""Arguments of a simulation, checked before it starts."""
 
 from __future__ import annotations
 

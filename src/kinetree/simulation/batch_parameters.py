@@ -1,4 +1,4 @@
-"""Numbers of the robot itself that vary over a batch: masses, places of joints, gravity."""
+"""Parameters of the robot itself that vary over a batch of simulations: masses, places of joints, gravity."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The equation of motion on arrays: for one state or a batch, as machine code or as it is written."""
+"""The equation of motion of a system on arrays: for one state or a batch, as machine code or as it is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One simulation under way: steps, events, samples, and what to say when it cannot go on."""
+"""The run loop of one simulation: steps, events, samples, its record, and what to say when it cannot go on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Batches of simulations: the same robot many times over, stepped together with a fixed step.
+"""The run loop of a batch of simulations: one robot many times over, stepped together with a fixed step.
 
 The equation of motion, controller, ground and integrator are one traced law; its machine
 code takes many steps at a time for as many simulations as a vector has lanes, so that the

@@ -71,7 +71,7 @@ class Walk(Trajectory):
 
     Examples
     --------
-    >>> from kinetree.simulation import legs
+    >>> from kinetree import legs
     >>> walk = Walk(legs.PLANAR_BIPED, [Leg(0.5, 0.5, 0), Leg(0.5, 0.5, 1)])
     >>> walk(0.0)[0].round(6)
     array([0.393689, 0.477384, 0.083695, 0.083695, 0.477384, 0.393689])

@@ -1,4 +1,4 @@
-"""Whole steps of fixed-step integrators on arrays: in machine code where everything can be traced, else as written."""
+"""Whole steps of fixed length on arrays: in machine code where everything can be traced, else as written."""
 
 from __future__ import annotations
 
