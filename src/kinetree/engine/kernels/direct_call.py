@@ -46,12 +46,6 @@ class _MethodDef(ctypes.Structure):
 _FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
-@once
-def _definition(name: str, doc: str) -> _MethodDef:
-    """CPython keeps a pointer to this for as long as the function lives, so it lives for ever."""
-    return _MethodDef(name.encode(), _entry_point()[0], _FASTCALL_KEYWORDS, doc.encode())
-
-
 @lru_cache(maxsize=1)
 def _numpy_new_array() -> int:
     """Address of NumPy's ``PyArray_New``: entry 93 of its table of C functions."""
@@ -68,11 +62,16 @@ def _numpy_new_array() -> int:
 class _Context(bytes):
     """The built-in's ``self``: numbers for the entry point, and what must live as long as it does."""
 
+    fallback: Callable[..., Any]
     keep: tuple[Any, ...] = ()
 
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Take calls as long as there is no machine code; see :class:`DirectCall`."""
+        return self.fallback(*arguments, **options)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickling a built-in pickles its ``self`` and a name: give the object whose method it stands for."""
-        return _itself, (self.keep[-1].__self__,)
+        """Give the object whose method the built-in stands for: pickling that pickles its ``self`` and a name."""
+        return _itself, (self.fallback.__self__,)  # type: ignore[attr-defined]
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
         return self.__reduce__()
@@ -102,66 +101,99 @@ _DTYPE = np.dtype(np.float64)
 
 
 class DirectCall:
-    """A built-in function for plain arrays, with an ordinary one for everything else.
+    """A built-in function for plain arrays, with ordinary ones for everything else.
 
-    The two forms, one state and batch, are switched on separately, so that nothing is
-    compiled before it is needed; until then calls of that form go to the fallback.
+    The function is there from the start, and is as fast for those who kept it before there was machine code as for
+    those who ask for it later: its C function is at first CPython's own ``PyObject_Vectorcall``, which has the same
+    arguments and calls the context, hence the fallback; :meth:`attach` puts the entry point in its place.  Then the two
+    forms, one state and batch, are switched on separately, so that nothing is compiled before it is needed; until then
+    calls of that form go to the fallback.
+
+    Parameters
+    ----------
+    fallback : callable
+        It must accept the same arguments; ``out`` and ``threads`` are known if the fallback knows them.
+    name : str
+    doc : str, optional
+        The fallback's if left out.
+    refused : callable, optional
+        What takes calls of the form that machine code knows (as many positional arguments as it has inputs, no options
+        but ``out`` and ``threads``) if it does not understand the values; the fallback if left out.
 
     Attributes
     ----------
     function : built-in function
-        Takes the kernel's arrays, and ``out=`` and ``threads=`` if the fallback does.
     """
 
-    def __init__(self, function: Any, context: _Context, kernel: Kernel, guard: Kernel | None) -> None:
-        self.function, self._context = function, context
-        self._kernel, self._guard = kernel, guard
+    def __init__(
+        self,
+        fallback: Callable[..., Any],
+        name: str,
+        doc: str | None = None,
+        refused: Callable[..., Any] | None = None,
+    ) -> None:
+        self._context = _Context(8 * len(CONTEXT))
+        self._context.fallback = fallback
+        self._fallback, self._refused = fallback, refused or fallback
+        self._kernel: Kernel | None = None
+        self._guard: Kernel | None = None
+        text = _documentation(name, fallback.__doc__ or "" if doc is None else doc, fallback)
+        waiting = host.python_function("PyObject_Vectorcall")
+        # CPython keeps a pointer to this: the context, which the function holds, keeps it alive
+        self._definition = _MethodDef(name.encode(), waiting, _FASTCALL_KEYWORDS, text.encode())
+        self._context.keep = (self._definition,)
+        make = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+        self.function: Callable[..., Any] = make(ctypes.addressof(self._definition), self._context, None)
 
     @classmethod
     def make(
         cls, kernel: Kernel, fallback: Callable[..., Any], name: str, doc: str = "", guard: Kernel | None = None
     ) -> DirectCall | None:
-        """Make the function, with both forms off; None if the kernel is not of a form that the entry point knows.
+        """Make the function with its kernel; None if that is not of a form that the entry point knows."""
+        call = cls(fallback, name, doc)
+        return call if call.attach(kernel, guard) else None
 
-        Parameters
-        ----------
-        kernel : Kernel
-            What is computed, of doubles.
-        fallback : callable
-            Gets all other calls with their arguments, and all calls of a form that is off.
-        name, doc : str
-            Of the function.
-        guard : Kernel, optional
-            Takes the first of the inputs; states on which its verdict is positive go to the fallback.
+    @property
+    def attached(self) -> bool:
+        """Whether there is a kernel to call."""
+        return self._kernel is not None
+
+    def attach(self, kernel: Kernel, guard: Kernel | None = None) -> bool:
+        """Let the function call a kernel of doubles; return False if it is not of a form that the entry point knows.
+
+        A ``guard`` takes the first of the inputs; states on which its verdict is positive are refused.
+        Both forms of the kernel are still off.
         """
         if len(kernel.lengths) > MAX_INPUTS or len(kernel.shape) > MAX_DIMS or kernel.single_precision:
-            return None
-        values = {
-            "pool": thread_pool().address,
-            "out_length": kernel.size,
-            "array_type": id(np.ndarray),
-            "float64": id(_DTYPE),
-            "fallback": id(fallback),
-            "vectorcall": host.python_function("PyObject_Vectorcall"),
-            "new_array": _numpy_new_array(),
-            "release": host.python_function("PyEval_SaveThread"),
-            "retake": host.python_function("PyEval_RestoreThread"),
-            "out_name": id(_OUT) if _takes(fallback, "out") else 0,
-            "threads_name": id(_THREADS) if _takes(fallback, "threads") else 0,
-            "int_type": id(int),
-            "as_long": host.python_function("PyLong_AsLongLongAndOverflow"),
-            "inputs": len(kernel.lengths),
-            "ndim": len(kernel.shape),
+            return False
+        if self.attached:
+            return True
+        entry_point = _entry_point()[0]
+        self._set(
+            pool=thread_pool().address,
+            out_length=kernel.size,
+            array_type=id(np.ndarray),
+            float64=id(_DTYPE),
+            fallback=id(self._fallback),
+            refused=id(self._refused),
+            vectorcall=host.python_function("PyObject_Vectorcall"),
+            new_array=_numpy_new_array(),
+            release=host.python_function("PyEval_SaveThread"),
+            retake=host.python_function("PyEval_RestoreThread"),
+            out_name=id(_OUT) if _takes(self._fallback, "out") else 0,
+            threads_name=id(_THREADS) if _takes(self._fallback, "threads") else 0,
+            int_type=id(int),
+            as_long=host.python_function("PyLong_AsLongLongAndOverflow"),
+            inputs=len(kernel.lengths),
+            ndim=len(kernel.shape),
             **{f"dim{k}": n for k, n in enumerate(kernel.shape)},
             **{f"length{k}": n for k, n in enumerate(kernel.lengths)},
-        }
-        context = _Context(struct.pack(f"<{len(CONTEXT)}q", *(values.get(word, 0) for word in CONTEXT)))
-        context.keep = (kernel, guard, fallback)
-        make = ctypes.pythonapi.PyCFunction_NewEx
-        make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-        definition = _definition(name, _documentation(name, doc, fallback))
-        function = make(ctypes.addressof(definition), context, None)
-        return cls(function, context, kernel, guard)
+        )
+        self._context.keep = (self._definition, kernel, guard, self._refused)
+        self._kernel, self._guard = kernel, guard
+        self._definition.function = entry_point  # last: from here on it is called
+        return True
 
     def _set(self, **words: int) -> None:
         """Fill in words of the context, in this order."""
@@ -170,12 +202,14 @@ class DirectCall:
 
     def enable_single(self) -> None:
         """Compile the form for one state and let calls go to it."""
+        assert self._kernel is not None
         if self._guard:
             self._set(guard_single=self._guard.single_address)
         self._set(single=self._kernel.single_address)
 
     def enable_batch(self) -> None:
         """Compile the form for batches and the loop over them, and let calls go there."""
+        assert self._kernel is not None
         if self._guard:
             self._set(guard_lanes=self._guard.lanes_address)
         kernel, loop = self._kernel, batch_loop(self._kernel.target)

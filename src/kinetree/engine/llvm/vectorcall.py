@@ -1,9 +1,9 @@
 """The C entry point of a built-in function, by which Python calls a kernel without Python code in between.
 
 It follows CPython's vectorcall convention, accepts plain float64 arrays, one state or a batch of them, and
-perhaps ``out=`` and ``threads=``, calls the machine code and returns.  Anything else (lists, batches with
-more axes, other types, a state that the guard does not like) goes to an ordinary Python
-function.
+perhaps ``out=`` and ``threads=``, calls the machine code and returns.  Anything else goes to ordinary Python
+functions: one for other values (lists, batches with more axes, other types, a state that the guard does not like),
+one for other arguments.
 
 Everything the entry point needs lies in a ``bytes`` object that is the built-in's
 ``self``, its *context*: addresses, sizes, and the Python objects it compares with.
@@ -42,8 +42,8 @@ CONTEXT = (
     # the form for batches: where the code is, and what a job of the driver says about every batch
     "lanes", "guard_lanes", "drive", "run", "places", "scratch_bytes", "tile_bytes", "second", "round",
     # both
-    "pool", "out_length", "array_type", "float64", "fallback", "vectorcall", "new_array", "release", "retake",
-    "out_name", "threads_name", "int_type", "as_long",
+    "pool", "out_length", "array_type", "float64", "fallback", "refused", "vectorcall", "new_array", "release",
+    "retake", "out_name", "threads_name", "int_type", "as_long",
     "inputs", "ndim", *(f"dim{k}" for k in range(MAX_DIMS)), *(f"length{k}" for k in range(MAX_INPUTS)),
 )  # fmt: skip
 """Words of the context, of 8 bytes each.  A form is off while its ``single`` or its ``scratch_bytes`` is zero, and its
@@ -113,9 +113,9 @@ class _Assembly:
     def compare(self, how: str, kind: str, a: str, b: str | int) -> str:
         return self.op(f"icmp {how} {kind} {a}, {b}")
 
-    def need(self, condition: str, label: str) -> None:
-        """Go on only if the condition holds; otherwise this call is unusual."""
-        self.branch(condition, label, "unusual")
+    def need(self, condition: str, label: str, otherwise: str = "refused") -> None:
+        """Go on only if the condition holds; otherwise Python takes what is not understood."""
+        self.branch(condition, label, otherwise)
         self.label(label)
 
     def is_float_array(self, array: str, mark: str, flags: int) -> None:
@@ -130,11 +130,11 @@ def _read_arguments(s: _Assembly) -> str:
     n = s.field("inputs", "i64")
     s.do("store i64 1, ptr %threads")
     s.do("store ptr null, ptr %given")
-    s.need(s.compare("eq", "i64", "%nargs", n), "enough")
+    s.need(s.compare("eq", "i64", "%nargs", n), "enough", "unusual")
     s.branch(s.compare("eq", "ptr", "%kwnames", "null"), "inputs", "with_keywords")
     s.label("with_keywords")
     keywords = s.word("%kwnames", _TUPLE_SIZE, "i64")
-    s.need(s.compare("ule", "i64", keywords, 2), "few_keywords")
+    s.need(s.compare("ule", "i64", keywords, 2), "few_keywords", "unusual")
     for k in range(2):
         s.branch(s.compare("sgt", "i64", keywords, k), f"keyword{k}", "inputs")
         s.label(f"keyword{k}")
@@ -146,7 +146,7 @@ def _read_arguments(s: _Assembly) -> str:
         s.do(f"store ptr {value}, ptr %given")
         s.do(f"br label %known{k}")
         s.label(f"not_out{k}")
-        s.need(s.compare("eq", "ptr", name, s.field("threads_name")), f"named_threads{k}")
+        s.need(s.compare("eq", "ptr", name, s.field("threads_name")), f"named_threads{k}", "unusual")
         s.need(s.compare("eq", "ptr", s.word(value, _TYPE), s.field("int_type")), f"whole{k}")
         number = s.op(f"call i64 {s.field('as_long')}(ptr {value}, ptr %overflow)")  # too large: -1
         s.do(f"store i64 {number}, ptr %threads")
@@ -340,7 +340,7 @@ def _run_batch(s: _Assembly, result: str) -> None:
     s.do(f"ret ptr {result}")
     s.label("doubtful")  # drop our reference and let Python decide
     s.do(f"call void @Py_DecRef(ptr {result})")
-    s.do("br label %unusual")
+    s.do("br label %refused")
 
 
 def _work_area(s: _Assembly, size: str) -> tuple[str, str]:
@@ -392,8 +392,9 @@ def entry_module() -> str:
     _run_batch(s, result)
     s.label("failed")
     s.do("ret ptr null")
-    s.label("unusual")
-    s.do(f"ret ptr {_call_python(s)}")
+    for label, function in (("unusual", "fallback"), ("refused", "refused")):
+        s.label(label)
+        s.do(f"ret ptr {_call_python(s, function)}")
     job_words = len(JOB_WORDS) + 3 * MAX_INPUTS
     return "\n".join(
         [
@@ -421,5 +422,5 @@ def entry_module() -> str:
     )
 
 
-def _call_python(s: _Assembly) -> str:
-    return s.op(f"call ptr {s.field('vectorcall')}(ptr {s.field('fallback')}, ptr %args, i64 %nargs, ptr %kwnames)")
+def _call_python(s: _Assembly, function: str) -> str:
+    return s.op(f"call ptr {s.field('vectorcall')}(ptr {s.field(function)}, ptr %args, i64 %nargs, ptr %kwnames)")
