@@ -112,7 +112,7 @@ class Dialect:
 
 
 @dataclass(frozen=True)
-class Function:
+class CFunction:
     """A graph to be written as ``void name(const real *a, ..., real *result)``.
 
     Attributes
@@ -139,10 +139,10 @@ class Function:
         return f"void {self.name}({', '.join([*inputs, f'{real} *{restrict}{self.result}'])})"
 
 
-class _Writer:
+class _BodyWriter:
     """Turns one graph into statements."""
 
-    def __init__(self, dialect: Dialect, function: Function) -> None:
+    def __init__(self, dialect: Dialect, function: CFunction) -> None:
         self.dialect, self.f, self.graph = dialect, function, function.graph
         self.order = self.graph.reachable(function.outputs)
         self.wanted: dict[int, list[int]] = {}
@@ -303,7 +303,7 @@ class _Writer:
         return f"{name}({', '.join(arguments)})"
 
 
-def write_function(dialect: Dialect, function: Function) -> tuple[str, set[str]]:
+def write_function(dialect: Dialect, function: CFunction) -> tuple[str, set[str]]:
     """The definition of a function, and which of our own mathematical functions it calls.
 
     Raises
@@ -311,7 +311,7 @@ def write_function(dialect: Dialect, function: Function) -> tuple[str, set[str]]
     ConstantError
         If a number does not fit into single precision.
     """
-    w = _Writer(dialect, function)
+    w = _BodyWriter(dialect, function)
     w.write()
     body = []
     if w.count:

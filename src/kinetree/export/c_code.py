@@ -328,10 +328,10 @@ class _Export:
         return text.strip().splitlines()[0].replace("``", "").replace(":meth:", "").replace("`", "")
 
     @property
-    def function(self) -> c_source.Function:
+    def function(self) -> c_source.CFunction:
         """As the engine writes it."""
         result = RESULT_NAMES.get(self.name, "result")
-        return c_source.Function(self.c_name, self.graph, self.outputs, self.arguments, result)
+        return c_source.CFunction(self.c_name, self.graph, self.outputs, self.arguments, result)
 
     def _tolerance(self, robot: Robot, single_precision: bool) -> float:
         """What the test program may allow: rounding errors are measured in a longer arithmetic."""
