@@ -39,7 +39,7 @@ class BodyStep:
     """Slot, and whether to add to what is there instead of replacing it."""
 
     def source(self, place: Slot) -> int:
-        """The graph's node for a number at a place."""
+        """Return the graph's node for a number at a place."""
         if place not in self.sources:
             self.sources.append(place)
         return self.graph.input(self.sources.index(place))
@@ -52,7 +52,7 @@ class BodyStep:
 
 
 def rolled_module(steps: Sequence[BodyStep], vectors: Vectors) -> str:
-    """LLVM assembly of ``@step0``, ``@step1``, ... and of ``@kernel(in, out, context)`` that runs a schedule.
+    """Return LLVM assembly of ``@step0``, ``@step1``, ... and of ``@kernel(in, out, context)`` that runs a schedule.
 
     The context holds: number of entries, address of the entries, address of the
     parameters, number of output vectors, words per entry.  The first word of an entry is
@@ -103,7 +103,7 @@ def _emit_step(e: Emitter, step: BodyStep, graph: Graph, outputs: Sequence[int])
     bases: dict[tuple[str, int], str] = {}
 
     def base(place: Slot) -> str:
-        """Address of an area for this entry; offsets are in vectors (in parameters: numbers)."""
+        """Return the address of an area for this entry; offsets are in vectors (in parameters: numbers)."""
         key = (place.base, place.word)
         if key not in bases:
             offset = e.op(f"load i64, ptr {e.op(f'getelementptr i64, ptr %entry, i64 {place.word}')}")

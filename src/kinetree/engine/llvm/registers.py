@@ -62,7 +62,7 @@ def operand_of(graph: Graph, kept: set[int], node: int) -> tuple[int, bool]:
 
 
 def operands(graph: Graph, wanted: set[int], node: int) -> list[int]:
-    """Values that an operation reads: comparisons are made where their outcome is needed."""
+    """Return the values that an operation reads: comparisons are made where their outcome is needed."""
     found: dict[int, None] = {}
     for a in graph.args[node]:
         for b in graph.args[a] if graph.kinds[a] == LESS else (a,):
@@ -155,7 +155,7 @@ LENGTH_OF_A_TURN = 20
 
 
 def _order(graph: Graph, wanted: set[int]) -> list[int]:
-    """Operations as they were written, but for sines and cosines of inputs, which come first, side by side."""
+    """Return operations as they were written, but for sines and cosines of inputs, which come first, side by side."""
     kinds, args = graph.kinds, graph.args
     own = [i for i in range(len(kinds)) if args[i] and kinds[i] != LESS and (kinds[i] != NEG or i in wanted)]
     first = [i for i in own if kinds[i] in (SIN, COS) and kinds[args[i][0]] == INPUT]
