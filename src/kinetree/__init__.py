@@ -61,9 +61,8 @@ if TYPE_CHECKING:
     from .contact import ground, impact, stops
     from .export import c_code as codegen
     from .export import published, symbolic
-    from .motion import trajectories
+    from .motion import trajectories, walking
     from .motion.inverse_kinematics import inverse_kinematics
-    from .motion.walking import gaits as walking
     from .motion.walking import legs
     from .robot import chain_costs as cost
     from .run.functions import compile_function
@@ -182,7 +181,7 @@ _LATER = {
     "symbolic": ".export.symbolic",
     "trajectories": ".motion.trajectories",
     "view": ".view",
-    "walking": ".motion.walking.gaits",
+    "walking": ".motion.walking",
 }
 """Where the public names are that a robot's dynamics can do without: imported when first asked for."""
 

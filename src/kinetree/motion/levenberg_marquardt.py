@@ -111,7 +111,7 @@ class Lanes:
 
 
 @dataclass(frozen=True)
-class Law:
+class DampedStep:
     """The step of a robot towards some aims.
 
     Attributes
@@ -284,18 +284,18 @@ def _within(parts: Scalars, tolerance: Scalar) -> Scalar:
 # ------------------------------------------------------------------ the law on arrays
 
 
-class Stepper:
+class DampedStepper:
     """A law on the lanes of a batch; the robot's backend decides whether as machine code or as it is written.
 
     Parameters
     ----------
-    law : Law
+    law : DampedStep
     compiled : bool
     cpu : str
         What machine code is made for; the usual processor if empty.
     """
 
-    def __init__(self, law: Law, compiled: bool, cpu: str = "") -> None:
+    def __init__(self, law: DampedStep, compiled: bool, cpu: str = "") -> None:
         self.law, self.nq, self.cpu = law, law.tree.nq, cpu
         self.low, self.high = law.tree.joint_vector("lower"), law.tree.joint_vector("upper")
         self._n_state = self.nq + 3 + 2 * len(law.aims)
@@ -359,17 +359,17 @@ class Stepper:
             return pack(scalars, (len(state),))
 
 
-_KNOWN: weakref.WeakKeyDictionary[Robot, dict[tuple[object, ...], Stepper]] = weakref.WeakKeyDictionary()
+_KNOWN: weakref.WeakKeyDictionary[Robot, dict[tuple[object, ...], DampedStepper]] = weakref.WeakKeyDictionary()
 """Steppers of robots that are still around: a controller asks for the same one again and again."""
 
 
-def stepper(robot: Robot, aims: tuple[Aim, ...], columns: frozenset[int]) -> Stepper:
+def stepper(robot: Robot, aims: tuple[Aim, ...], columns: frozenset[int]) -> DampedStepper:
     """The stepper of a robot towards some aims, made once."""
     known = _KNOWN.setdefault(robot, {})
     key = (robot.backend, robot.cpu, aims, columns)
     if key not in known:
         tree = bounded_by_followers(robot.model, _columns_moved(robot.model, aims, columns))
-        known[key] = Stepper(Law(tree, aims, columns), can_compile(robot), robot.cpu)
+        known[key] = DampedStepper(DampedStep(tree, aims, columns), can_compile(robot), robot.cpu)
     return known[key]
 
 

@@ -3,7 +3,7 @@
 The robot's backend decides.  Machine code is found again by the graph it was made from,
 so equal laws are compiled once however often they are set up.
 
-:class:`Program`
+:class:`LawProgram`
     a law of named vectors;
 :class:`StepProgram`
     many steps of a law that asks for rates, which never leave the machine code in between;
@@ -117,7 +117,7 @@ def _run(kernel: Kernel, *arrays: Array, threads: int) -> Array:
         raise CompileError(str(problem)) from None
 
 
-class Program:
+class LawProgram:
     """One law on arrays.
 
     Parameters

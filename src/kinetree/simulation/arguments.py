@@ -12,7 +12,7 @@ from ..robot.robot import Robot
 from ..run.program import can_compile, count_operations
 from ..spatial.arrays import as_array, batch_shape
 from .integrators.methods import FIXED, VARIATIONAL
-from .system import System
+from .system import DynamicSystem
 
 Array = np.ndarray
 
@@ -167,7 +167,7 @@ def _largest(values: Array) -> tuple[str, int]:
     return (f" in state {tuple(lane)}" if lane else ""), place
 
 
-def common_batch(system: System, q: Array, v: Array) -> tuple[int, ...]:
+def common_batch(system: DynamicSystem, q: Array, v: Array) -> tuple[int, ...]:
     """Shape of the batch of states and parameters; empty for one simulation."""
     shapes = [("q0", q.shape[:-1]), ("v0", v.shape[:-1])]
     shapes += [(_owned(system, name), x.shape[:-1]) for name, x in system.parameters.items()]
@@ -181,7 +181,7 @@ def common_batch(system: System, q: Array, v: Array) -> tuple[int, ...]:
         ) from None
 
 
-def _owned(system: System, parameter: str) -> str:
+def _owned(system: DynamicSystem, parameter: str) -> str:
     """The name of a parameter with what it belongs to: ``kp of PD``, ``bodies.upper.mass``."""
     number, _, name = parameter.partition(".")
     if not number.isdigit():

@@ -7,17 +7,17 @@ states hardly leave the processor between two samples.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
-from ..errors import KinetreeError, KinetreeWarning, UnknownNameError, message_of
+from ..errors import KinetreeError, UnknownNameError, message_of
 from ..io.progress import TimeBar
-from .equation import Array, Equation, State
-from .failure import Fault
+from ..run.failure import Fault
+from .equation import Array, Equation
 from .integrators.adaptive import projection
 from .integrators.fixed import ManySteps
 from .records.record import COMPLETE
+from .run import interrupted
+from .system import State
 
 STEPS_PER_CALL = 2_000_000
 """Steps of all simulations together between two looks at the keyboard and the progress bar."""
@@ -48,8 +48,7 @@ def run_batch(
                     bar.show_time(grid.time(at))
                 taken.append(advance(grid.time(at), state, rest, 1) if rest else state)
     except KeyboardInterrupt:
-        status = "interrupted"
-        warnings.warn(f"interrupted: the record ends at t = {grid.time(at):g} s", KinetreeWarning, stacklevel=3)
+        status = interrupted(grid.time(at))
     except Fault as problem:
         fault = problem
         fault.time = grid.time(at) if np.isnan(fault.time) else fault.time

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ClosureError, Message, OptionError, Setting, UnsupportedError
+from ...run.failure import Fault
 from ..closed_rates import rates_of
-from ..equation import Array, Equation, State
-from ..failure import Fault
+from ..equation import Array, Equation
 from ..projection import nearest_state, projector
+from ..system import State
 from .change_points import TELLING, Path, Way, agree, times_before, ways_over
 from .fixed import NoConvergence
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,13 +15,16 @@ from ...io.tables.formats import FORMATS, RECORD_MARK, format_of, need_pyarrow
 from ...io.tables.reading import csv_numbers
 from ...io.tables.writing import csv_text, write_parquet
 from ...io.whole_files import beside
-from ...robot.robot import Robot
 from ..events import Occurrence
 from .energy import NAMES, Energies
-from .record import FIELDS, Record
-from .whose import require_joints_of
+
+if TYPE_CHECKING:
+    from .record import Record
 
 Array = np.ndarray
+
+FIELDS = ("q", "v", "a", "tau", "friction", "contact_forces", "constraint_forces", "z")
+"""Arrays of a record beside time and energies."""
 
 VERSION = 1
 
@@ -41,18 +46,14 @@ def record_format(path: Path) -> str:
     return format_of(path, f"records are saved as {', '.join(FORMATS)}")
 
 
-def load(path: Path, robot: Robot | None) -> Record:
-    """Read what :func:`save` wrote."""
+def load(path: Path, make: Callable[[Mapping[str, Any]], Record]) -> Record:
+    """Read what :func:`save` wrote; ``make`` gets the fields of a record by name, and what it refuses is no record."""
     kind = format_of(path, f"records are {', '.join(FORMATS)} files")
     if not path.is_file():
         raise MissingFileError(f"there is no record {path}")
     try:
         read = {".npz": _from_npz, ".csv": _from_csv, ".parquet": _from_parquet}[kind]
-        about, arrays = read(path)
-        record = _assemble(about, arrays, robot)
-        if robot is not None:
-            require_joints_of(robot, record)
-        return record
+        return make(_fields(*read(path)))
     except (OptionError, FileFormatError):
         raise
     except Exception as problem:
@@ -76,7 +77,7 @@ def _energies(record: Record) -> dict[str, Array]:
     return {f"energy:{name}": x for name, x in record.energy.as_dict().items()}
 
 
-def _assemble(text: str, arrays: dict[str, Array], robot: Robot | None) -> Record:
+def _fields(text: str, arrays: dict[str, Array]) -> dict[str, Any]:
     about = json.loads(text)
     if about["version"] != VERSION:
         raise ValueError(f"version {about['version']} is not known")
@@ -84,10 +85,8 @@ def _assemble(text: str, arrays: dict[str, Array], robot: Robot | None) -> Recor
         Occurrence(e["time"], e["name"], e["index"], np.array(e["q"]), np.array(e["v"])) for e in about["events"]
     )
     energy = Energies(**{name: arrays[f"energy:{name}"] for name in NAMES})
-    parts = {name: arrays[name] for name in FIELDS}
-    return Record(
-        arrays["time"], **parts, energy=energy, events=events, robot=robot, status=about["status"], info=about["info"]
-    )
+    found = {"energy": energy, "events": events, "status": about["status"], "info": about["info"]}
+    return {name: arrays[name] for name in ("time", *FIELDS)} | found
 
 
 # ------------------------------------------------------------------ npz
