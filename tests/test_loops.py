@@ -383,7 +383,7 @@ def test_reduced_equations_give_the_same_motion():
     reduced = np.linalg.solve(robot.reduced_mass_matrix(q), g.T @ tau - robot.reduced_bias_force(q, v))
     np.testing.assert_allclose(robot.accelerations(q, v, reduced), robot.forward_dynamics(q, v, tau), atol=1e-9)
     momentum = robot.reduced_momentum(q, v)
-    assert momentum @ v[list(robot._structure.independent)] == pytest.approx(2 * robot.kinetic_energy(q, v))
+    assert momentum @ v[list(robot.coordinates.independent)] == pytest.approx(2 * robot.kinetic_energy(q, v))
     # accelerations per unit force
     zero = robot.forward_dynamics(q, v, 0 * tau)
     np.testing.assert_allclose(robot.inverse_mass_matrix(q) @ tau + zero, robot.forward_dynamics(q, v, tau), atol=1e-9)
@@ -410,8 +410,8 @@ def test_stabilisation_pulls_gaps_together():
     off = q + np.array([0, 1e-3, 0])
     alpha, beta = 3.0, 5.0
     a = robot.forward_dynamics(off, v, np.zeros(3), stabilisation=(alpha, beta))
-    k = robot.loop_jacobian(off)[list(robot._structure.rows)]
-    rows = list(robot._structure.rows)
+    k = robot.loop_jacobian(off)[list(robot.coordinates.rows)]
+    rows = list(robot.coordinates.rows)
     expected = -robot.loop_drift(off, v) - 2 * alpha * robot.loop_jacobian(off) @ v - beta**2 * robot.loop_gaps(off)
     np.testing.assert_allclose(k @ a, expected[rows], atol=1e-9)
     for method in ("block", "reduced"):

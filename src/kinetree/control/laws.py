@@ -156,7 +156,7 @@ class ComputedTorque(Controller):
 
     def joints(self, tree: Model) -> list[Joint]:
         """The joints whose motion the trajectory tells."""
-        return followed_joints(tree, self.coordinates)
+        return followed_joints(tree, self.coordinates, self.loops)
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Joint forces."""
@@ -166,7 +166,8 @@ class ComputedTorque(Controller):
         alpha = [a + b for a, b in zip(error.acceleration, push, strict=True)]
         loads = sensed(tree, self.senses, t, q, v)
         if tree.loops:
-            return closed_forces_for(tree, q, v, followed, alpha, loads), []
+            loops = self.loops or loops_of(tree)
+            return closed_forces_for(tree, loops, q, v, followed, alpha, loads), []
         _, tau = forces_for(tree, q, v, followed, alpha, loads)
         return spread(tree, followed, gathered(followed, tau)), []
 
@@ -234,7 +235,7 @@ class Feedforward(Controller):
 
     def joints(self, tree: Model) -> list[Joint]:
         """The joints whose motion the trajectory tells."""
-        return followed_joints(tree, self.coordinates)
+        return followed_joints(tree, self.coordinates, self.loops)
 
     def initial_states(self, tree: Model) -> np.ndarray:
         """Positions and velocities of the joints without motor; none where loops say what these are."""
@@ -271,18 +272,18 @@ class Feedforward(Controller):
 
     def _along_loops(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> list[Scalar]:
         """Motor forces along the completed motion, and what the servo adds to them."""
-        followed = self.joints(tree)
-        if sum(j.nv for j in followed) < loops_of(tree).freedoms:
+        loops, followed = self.loops or loops_of(tree), self.joints(tree)
+        if sum(j.nv for j in followed) < loops.freedoms:
             raise UnsupportedError(
                 f"robot {tree.name!r} has closed loops and fewer motors than freedoms, so its desired motion does not "
                 "follow from the trajectory: use ComputedTorque, which looks at where it is"
             )
         error = tracking_error(tree, self.trajectory, t, q, v, followed)
-        planned = completed(tree, q, followed, desired_motion(tree, self.trajectory, t, followed))
+        planned = completed(tree, loops, q, followed, desired_motion(tree, self.trajectory, t, followed))
         loads = sensed(tree, self.senses, t, planned[0], planned[1])
         forces, _ = newton_euler.inverse_dynamics(tree, *planned, tree.gravity, loads)
         push = spread(tree, followed, servo(error.position, error.velocity, self.kp, self.kd))
-        shares = (left_to_motors(tree, at, tau, "Feedforward") for at, tau in ((planned[0], forces), (q, push)))
+        shares = (left_to_motors(tree, loops, at, tau, "Feedforward") for at, tau in ((planned[0], forces), (q, push)))
         return [a + b for a, b in zip(*shares, strict=True)]
 
     def planned(self, tree: Model, t: Scalar, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
@@ -323,7 +324,7 @@ class GravityCompensation(Controller):
         """Joint forces."""
         weight, _ = newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)
         if tree.loops:
-            return left_to_motors(tree, q, weight, "GravityCompensation"), []
+            return left_to_motors(tree, self.loops or loops_of(tree), q, weight, "GravityCompensation"), []
         driven = driven_joints(tree)
         return spread(tree, driven, gathered(driven, weight)), []
 
@@ -355,7 +356,7 @@ class FrictionCompensation(Controller):
         """Joint forces."""
         against = [-f for f in friction_force(tree, v, self.friction_speed)]
         if tree.loops:
-            return left_to_motors(tree, q, against, "FrictionCompensation"), []
+            return left_to_motors(tree, self.loops or loops_of(tree), q, against, "FrictionCompensation"), []
         driven = driven_joints(tree)
         return spread(tree, driven, gathered(driven, against)), []
 
@@ -454,7 +455,8 @@ class OperationalSpace(Controller):
         self, tree: Model, q: Scalars, v: Scalars, rows: Sequence[Scalars], needed: Scalars, drawn: Scalars | None
     ) -> list[Scalar]:
         """The same for a mechanism: it gives way as its loops allow, moves along them, and its motors do it all."""
-        yielding = Yielding(tree, q)
+        loops = self.loops or loops_of(tree)
+        yielding = Yielding(tree, loops, q)
         moving = yielding.at_rest(q, v)
         bias, _ = newton_euler.inverse_dynamics(tree, q, v, moving, tree.gravity)
         if drawn is not None:
@@ -463,7 +465,7 @@ class OperationalSpace(Controller):
         columns = [yielding.to(row) for row in rows]
         compliance = [[dot(row, column) for column in columns] for row in rows]
         left = [x - dot(row, moving) for row, x in zip(rows, needed, strict=True)]
-        forces = left_to_motors(tree, q, self._pushed(rows, compliance, left, bias), "OperationalSpace")
+        forces = left_to_motors(tree, loops, q, self._pushed(rows, compliance, left, bias), "OperationalSpace")
         driven = driven_joints(tree)
         return spread(tree, driven, trusted(gathered(driven, forces), yielding.quality))
 
@@ -587,6 +589,10 @@ class Sum(Controller):
         """Whether one of them does."""
         return any(part.relies_on_loops() for part in self.parts)
 
+    def bound(self, robot: Any) -> Self:
+        """Return the same controllers, each with what it has to know of the robot's loops."""
+        return replace(self, parts=tuple(part.bound(robot) for part in self.parts))
+
     def initial_states(self, tree: Model) -> np.ndarray:
         """States of all parts, one after the other."""
         return np.concatenate([np.zeros(0), *(p.initial_states(tree) for p in self.parts)])
@@ -639,6 +645,10 @@ class Saturated(Controller):
     def relies_on_loops(self) -> bool:
         """Whether the other controller does."""
         return self.controller.relies_on_loops()
+
+    def bound(self, robot: Any) -> Self:
+        """Return the same with what the other controller has to know of the robot's loops."""
+        return replace(self, controller=self.controller.bound(robot))
 
     def initial_states(self, tree: Model) -> np.ndarray:
         """States of the other controller."""

@@ -16,7 +16,6 @@ from ..errors import (
     UnknownNameError,
     callers_level,
 )
-from ..robot.robot import Robot
 from .arguments import initial_state
 from .equation import Array, Equation, Observed, State
 from .events import Event, Occurrence, crosses, locate

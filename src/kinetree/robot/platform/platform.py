@@ -428,7 +428,7 @@ class Platform:
     def _allowed(self, q: Array) -> Array:
         """Motions that the loops allow, (..., nv, freedoms)."""
         k = self.mechanism.loop_jacobian(q)
-        usual = self.mechanism._known(q).rank
+        usual = self.mechanism.coordinates_at(q).rank
         short = (rank.numerical_rank(k, self.mechanism._size) < usual) & np.isfinite(k).all(axis=(-1, -2))
         self._refuse_singular(q, short, "its loops allow more motions than usual")
         return rank.null_space(k, usual)
