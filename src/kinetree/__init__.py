@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from . import former_names
 from .errors import (
     CacheWarning,
     ClosureError,
@@ -53,6 +54,7 @@ from .robot.mechanism import ConstraintForces, Mechanism
 from .robot.robot import Builder, Robot
 from .run.wrenches import Wrench
 from .spatial import arctan2, cos, sin, sqrt, where
+from .version import VERSION
 
 if TYPE_CHECKING:
     from . import contact, control, errors, gallery, simulation
@@ -69,7 +71,9 @@ if TYPE_CHECKING:
     from .simulation.simulate import Simulator, simulate
     from .view import view
 
-__version__ = "0.1.0"
+__version__ = VERSION
+
+former_names.install()
 
 __all__ = [
     "Builder",

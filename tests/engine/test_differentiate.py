@@ -23,7 +23,7 @@ from kinetree.engine.differentiate import (
 )
 from kinetree.engine.fuse import fuse
 from kinetree.engine.graph import KINDS, Graph, Node, inputs, outputs
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel, trace
 from kinetree.errors import UnknownNameError
 
 functions = Node.scalar_functions

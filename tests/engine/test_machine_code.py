@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinetree.engine import cache, machine
-from kinetree.engine.entry import Entry, available
+from kinetree.engine import cache
 from kinetree.engine.fuse import fuse
 from kinetree.engine.graph import Graph, Node, inputs, outputs
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.llvm import host
+from kinetree.engine.llvm.vectorcall import Entry, available
 
 functions = Node.scalar_functions
 
@@ -454,7 +455,7 @@ def test_the_cache_can_be_switched_off(tmp_path, monkeypatch):
 def test_two_processes_may_write_at_once(folder):
     program = (
         "import numpy as np\n"
-        "from kinetree.engine.kernel import Kernel, trace\n"
+        "from kinetree.engine.kernels.kernel import Kernel, trace\n"
         "k = Kernel('t', lambda: trace(lambda x: [x[0] * x[0]], [1], lambda v: v), (1,), (1,), 'shared')\n"
         "assert k(np.array([3.0]))[0] == 9.0\n"
     )
@@ -464,20 +465,20 @@ def test_two_processes_may_write_at_once(folder):
 
 
 def test_machine_key_names_the_cpu():
-    assert machine.host().cpu in machine.host().key
+    assert host.host().cpu in host.host().key
 
 
 def test_failed_compilation_is_reported_with_the_name():
     k = kernel(lambda x: [Node(x[0].graph, x[0].graph._node("secant", x[0].index))], 1, name="length of something")
-    with pytest.raises(machine.CompilationError, match=r"length of something.*'secant'"):
+    with pytest.raises(host.CompilationError, match=r"length of something.*'secant'"):
         k(np.array([1.0]))
 
 
 def test_nonsense_never_reaches_the_code_generator():
-    with pytest.raises(machine.CompilationError):
-        machine.assemble("define void @kernel( {")
-    with pytest.raises(machine.CompilationError):  # well-formed, but a phi in the middle of a block
-        machine.assemble("define i64 @kernel() {\na:\n  fence seq_cst\n  %x = phi i64 []\n  ret i64 %x\n}")
+    with pytest.raises(host.CompilationError):
+        host.assemble("define void @kernel( {")
+    with pytest.raises(host.CompilationError):  # well-formed, but a phi in the middle of a block
+        host.assemble("define i64 @kernel() {\na:\n  fence seq_cst\n  %x = phi i64 []\n  ret i64 %x\n}")
 
 
 def test_wrong_arguments_are_named():
@@ -505,7 +506,7 @@ def test_wrong_arguments_are_named():
 
 CROWDED = """
 import ctypes
-from kinetree.engine import machine
+from kinetree.engine.llvm import host as machine
 
 PAGE, MUCH, NOTHING_RESERVED = 4096, 6 << 30, 0x4022
 libc = ctypes.CDLL(None)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from kinetree.engine.nested import fill
+from kinetree.engine.llvm.branch_matrix import fill
 
 
 def branches(rng, n):

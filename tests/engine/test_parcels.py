@@ -8,14 +8,14 @@ import sys
 import numpy as np
 import pytest
 
-from kinetree.engine import emit, machine
-from kinetree.engine import kernel as engine
-from kinetree.engine.entry import MOST_STACK, Entry, available
 from kinetree.engine.graph import Node
-from kinetree.engine.kernel import Kernel, trace
-from kinetree.engine.repeated import RepeatedKernel, trace_stages
+from kinetree.engine.kernels import kernel as engine
+from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.kernels.step_kernel import RepeatedKernel, trace_stages
+from kinetree.engine.llvm import emit, host
+from kinetree.engine.llvm.vectorcall import MOST_STACK, Entry, available
 
-pytestmark = pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
+pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
 
 MARK = -77.0
 
@@ -230,7 +230,7 @@ def test_long_rows_of_repeated_steps(monkeypatch, states):
 
 FENCED_TABLE = """
 import ctypes, mmap, numpy as np
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel, trace
 
 libc = ctypes.CDLL(None)
 libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
@@ -261,9 +261,9 @@ def test_nothing_is_read_behind_the_table_of_places():
 
 NO_MEMORY = """
 import ctypes, sys, numpy as np
-from kinetree.engine import machine
-from kinetree.engine.entry import MOST_STACK, Entry
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.llvm import host as machine
+from kinetree.engine.llvm.vectorcall import MOST_STACK, Entry
+from kinetree.engine.kernels.kernel import Kernel, trace
 
 refused = []
 nothing = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(lambda size: refused.append(size))
@@ -293,7 +293,7 @@ def test_without_memory_for_the_work_area_python_is_asked():
 @pytest.mark.skipif(not available(), reason="another interpreter layout")
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no way to see how much memory is used")
 def test_work_areas_are_given_back():
-    many = 2 * MOST_STACK // machine.host().vectors().size
+    many = 2 * MOST_STACK // host.host().vectors().size
     kernel, _ = long_computation(many)
     entry = Entry.make(kernel, lambda *given, **options: "python", "long", "")
     entry.enable_batch()
@@ -318,7 +318,7 @@ def test_work_areas_are_given_back():
 @pytest.mark.skipif(not available(), reason="another interpreter layout")
 @pytest.mark.parametrize("on_heap", [False, True])
 def test_work_areas_of_the_entry_point(on_heap):
-    length = 2 * MOST_STACK // machine.host().vectors().size if on_heap else 60
+    length = 2 * MOST_STACK // host.host().vectors().size if on_heap else 60
     kernel, _ = long_computation(length)
     guard = Kernel("guard", lambda: trace(lambda x: [x[0] - 2.0], (5,), list), (5,), (1,), None, (), False, False)
     entry = Entry.make(kernel, lambda *given, **options: "python", "long", "", guard)

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kinetree.engine import emit, machine
 from kinetree.engine.graph import Node
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.llvm import emit, host
 
 functions = Node.scalar_functions
 
@@ -16,9 +16,9 @@ functions = Node.scalar_functions
 @pytest.fixture(params=[16, 32], autouse=True)
 def registers(request, monkeypatch):
     """Kernels for few vector registers say themselves what is kept in them; both ways work on every processor."""
-    usual = machine.Machine.vectors
+    usual = host.Machine.vectors
     monkeypatch.setattr(
-        machine.Machine, "vectors", lambda self, *single: replace(usual(self, *single), registers=request.param)
+        host.Machine, "vectors", lambda self, *single: replace(usual(self, *single), registers=request.param)
     )
     return request.param
 
@@ -87,11 +87,11 @@ def test_long_kernels_compile_in_time_that_grows_with_their_length(registers):
 
     kernel = make(sparse, 3)
     text = kernel._assembly("single")
-    operations = 16_901 * (1 if machine.host().fused else 2)  # what comes behind the last result is left out
+    operations = 16_901 * (1 if host.host().fused else 2)  # what comes behind the last result is left out
     in_a_piece = {16: emit.SHORTEST_PIECE, 32: emit.PIECE}[registers]
     assert text.count("define internal void @piece") == -(-operations // in_a_piece) + 12
     begin = time.process_time()
-    machine.assemble(text)
+    host.assemble(text)
     assert time.process_time() - begin < 6.0
 
 

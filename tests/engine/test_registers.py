@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinetree.engine.graph import CONST, INPUT, LESS, NEG, Graph
-from kinetree.engine.registers import operands, plan
+from kinetree.engine.llvm.registers import operands, plan
 
 
 def random_graph(seed, size, inputs=6):

@@ -9,14 +9,15 @@ import sys
 import numpy as np
 import pytest
 
-from kinetree.engine import cache, machine
-from kinetree.engine import crew as crew_module
-from kinetree.engine.crew import Crew
-from kinetree.engine.driver import JOB_AT
-from kinetree.engine.kernel import Kernel, trace
-from kinetree.engine.making import MAKING, made_once
+from kinetree.engine import cache
+from kinetree.engine import threads as crew_module
+from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.llvm import host
+from kinetree.engine.llvm.driver import JOB_AT
+from kinetree.engine.once import MAKING, made_once
+from kinetree.engine.threads import Crew
 
-pytestmark = pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
+pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="done with Linux's own means")
 
 
@@ -28,8 +29,8 @@ def run(program, timeout=60):
     """Run a program by itself; its text begins with what all need."""
     head = (
         "import os, sys, numpy as np\n"
-        "from kinetree.engine import machine\n"
-        "from kinetree.engine.kernel import Kernel, trace\n"
+        "from kinetree.engine.llvm import host as machine\n"
+        "from kinetree.engine.kernels.kernel import Kernel, trace\n"
         "def kernel(name='product', factor=2.0):\n"
         "    return Kernel(name, lambda: trace(lambda x: [x[0] * x[1] * factor], (2,), list), (2,), (1,))\n"
         "x = np.array([[2.0, 3.0]] * 20)\n"
@@ -69,11 +70,11 @@ def test_a_linker_that_fails_is_our_error_and_named(monkeypatch, where):
         raise RuntimeError("no room for code\nand a page of LLVM")
 
     if where == "link":
-        monkeypatch.setattr(machine.binding().JITLibraryBuilder, "link", fail)
+        monkeypatch.setattr(host.binding().JITLibraryBuilder, "link", fail)
     else:
-        monkeypatch.setattr(machine, "_linker", fail)
+        monkeypatch.setattr(host, "_linker", fail)
     for x in (np.ones(2), np.ones((5, 2))):
-        with pytest.raises(machine.CompilationError, match=r"compiling the thing failed: .*no room for code$"):
+        with pytest.raises(host.CompilationError, match=r"compiling the thing failed: .*no room for code$"):
             kernel("the thing")(x)
 
 
@@ -196,7 +197,7 @@ def test_without_threads_the_caller_does_all_the_work(monkeypatch):
     monkeypatch.setattr(_thread, "start_new_thread", fail)
     monkeypatch.setattr(os, "cpu_count", lambda: 5)
     team = Crew(dict(JOB_AT))
-    monkeypatch.setattr("kinetree.engine.kernel.the_crew", lambda job_at: team)
+    monkeypatch.setattr("kinetree.engine.kernels.kernel.the_crew", lambda job_at: team)
     x = np.random.default_rng(0).standard_normal((500, 2))
     np.testing.assert_array_equal(kernel()(x, threads=4)[:, 0], x[:, 0] * x[:, 1] * 2.0)
     assert ctypes.c_int64.from_address(team.address + crew_module._AT["size"]).value == 0
@@ -233,8 +234,8 @@ def test_a_thread_that_never_begins_is_not_waited_for():
 
 NARROW = """
 import threading
-from kinetree.engine import emit
-from kinetree.engine.entry import Entry
+from kinetree.engine.llvm import emit
+from kinetree.engine.llvm.vectorcall import Entry
 
 emit.LONGEST_BODY, emit.PIECE = 1000, 500
 

@@ -10,13 +10,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from kinetree.engine import machine
-from kinetree.engine.crew import CHUNKS_PER_THREAD, the_crew
-from kinetree.engine.driver import JOB_AT, pack_job
-from kinetree.engine.entry import Entry, available
-from kinetree.engine.kernel import Kernel, crew, trace
+from kinetree.engine.kernels.kernel import Kernel, crew, trace
+from kinetree.engine.llvm import host
+from kinetree.engine.llvm.driver import JOB_AT, pack_job
+from kinetree.engine.llvm.vectorcall import Entry, available
+from kinetree.engine.threads import CHUNKS_PER_THREAD, the_crew
 
-pytestmark = pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
+pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
 several = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")
 
 RUN = ctypes.CFUNCTYPE(

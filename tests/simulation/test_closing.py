@@ -11,9 +11,9 @@ from helpers import loop_models as models
 from kinetree.control import laws
 from kinetree.simulation import projection
 from kinetree.simulation.closed_rates import rates_of
+from kinetree.simulation.equation import Equation
 from kinetree.simulation.integrators import adaptive
 from kinetree.simulation.projection import MOST_ROWS, projector
-from kinetree.simulation.equation import Equation
 from kinetree.simulation.system import System
 
 SYSTEMS = ["four-bar", "five-bar", "3-rrr", "robotic-leg", "carpet-scraper", "sr400", "bricard", "slider-crank"]

@@ -4,6 +4,8 @@ import time
 
 import numpy as np
 import pytest
+from kinetree.simulation.integrators.looped import Looped
+from kinetree.simulation.integrators.vectorised import ByKind
 
 import kinetree as kt
 from helpers.robots import random_tree
@@ -12,8 +14,6 @@ from kinetree.contact import stops
 from kinetree.contact.ground import HuntCrossley
 from kinetree.control import laws
 from kinetree.motion import trajectories
-from kinetree.simulation.integrators.looped import Looped
-from kinetree.simulation.integrators.vectorised import ByKind
 from kinetree.simulation.equation import unrolls
 from kinetree.spatial.arrays import split
 

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperGroup
 
 from ..errors import KinetreeError
+from ..version import VERSION
 from . import bench, codegen, cost, dynamics, info, listing, new, run, simulate, view
 from .advice import on_command_line
 from .shared import ERROR, complain, warnings_as_lines
@@ -53,9 +54,7 @@ GALLERY, LOOK, COMPUTE, EXPORT = "Gallery and studies", "Look", "Compute", "Coun
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from .. import __version__
-
-        sys.stdout.write(f"kinetree {__version__}\n")
+        sys.stdout.write(f"kinetree {VERSION}\n")
         raise typer.Exit
 
 

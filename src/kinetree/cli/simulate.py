@@ -12,6 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import ContactWarning, OptionError, OutputError, SimulationError
+from ..io.whole_files import beside
 from .shared import (
     FloatingBase,
     Json,
@@ -266,15 +267,12 @@ def _write(record: Record, output: Path | None, plot: Path | None) -> list[Path]
 
 
 def draw(record: Record, plot: Path) -> None:
-    """A picture of a record, wholly or not at all."""
-    beside = plot.with_name(f".{plot.stem}.part{plot.suffix}")
+    """Draw a picture of a record, wholly or not at all."""
     try:
-        record.plot(path=beside)
-        beside.replace(plot)
+        with beside(plot) as place:
+            record.plot(path=place)
     except ValueError as problem:  # matplotlib, about the ending
         raise OptionError(f"--plot {plot}: {problem}") from None
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _summary(record: Record) -> dict[str, Any]:

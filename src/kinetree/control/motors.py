@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.graph import Node
 from ..model.tree import Model
+from ..run.program import constant, is_traced
 from ..simulation.failure import Fault
 from ..spatial import Scalar
 from .base import idle_joints
@@ -43,10 +43,9 @@ def asked_too_much(name: str, amount: str, t: Any) -> Fault:
 
 
 def _is_nothing(force: Any) -> bool:
-    if isinstance(force, Node):
-        if not force.graph.is_const(force.index):
-            return False
-        force = force.graph.values[force.index]
+    if is_traced(force):
+        return False
+    force = constant(force)
     if isinstance(force, float):
         return force == 0.0 or math.isnan(force)
     values = np.asarray(force, dtype=float)
@@ -54,6 +53,6 @@ def _is_nothing(force: Any) -> bool:
 
 
 def _shown(force: Any) -> str:
-    if isinstance(force, Node):
-        return f" of {force.graph.values[force.index]:.6g}" if force.graph.is_const(force.index) else ""
-    return "" if np.ndim(force) else f" of {float(force):.6g}"
+    if is_traced(force) or np.ndim(force):
+        return ""
+    return f" of {float(constant(force)):.6g}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .kernel import Kernel
+from .kernels.kernel import Kernel
 
 
 @dataclass

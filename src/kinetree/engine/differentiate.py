@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from ..errors import UnknownNameError
 from .graph import ABS, ADD, ATAN2, COS, DIV, FMA, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
-from .kernel import Traced
+from .kernels.kernel import Traced
 
 MODES = ("auto", "forward", "reverse")
 

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from .composed import ComposedKernel
-from .kernel import Kernel, Shape
+from .kernels.kernel import Kernel, Shape
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .composed import ComposedKernel
-from .kernel import Kernel, Shape
+from .kernels.kernel import Kernel, Shape
 
 COLUMNS = 512
 """Columns that are solved for together, so that little room is needed beside the result."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .composed import ComposedKernel
-from .kernel import Kernel, Shape
+from .kernels.kernel import Kernel, Shape
 
 
 @dataclass

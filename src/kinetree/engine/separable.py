@@ -13,8 +13,8 @@ from typing import Protocol
 import numpy as np
 
 from .composed import ComposedKernel
-from .kernel import Kernel, Shape
-from .nested import fill
+from .kernels.kernel import Kernel, Shape
+from .llvm.branch_matrix import fill
 
 Pair = tuple[slice, slice]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -123,11 +122,8 @@ def _agreement(along: Prescribed) -> list[Fact]:
 def groups(along: Prescribed) -> tuple[int, ...]:
     """Sizes of the systems of equations that the subsystem recursion solves, one after the other."""
     order = along.mechanism.constraint_forces(*along.motion.states(along.time[1:2]), method="subsystems").order
-    return _groups(order)
-
-
-def _groups(order: str) -> tuple[int, ...]:
-    return tuple(int(count) for count in re.findall(r"(\d+) equation", order))
+    assert order is not None
+    return order.sizes
 
 
 def cuts_by_rule(mechanism: Mechanism) -> str:
@@ -165,7 +161,8 @@ def recut(along: Prescribed, cuts: Sequence[str], count: int = 21) -> Recut:
     a_other = other.accelerations(q_other, v_other, accelerations)
     forces = other.constraint_forces(q_other, v_other, a_other, method="subsystems")
     tau = forces.tau[:, [other.joint(name).v_slice.start for name in driven]]
-    return Recut(_groups(forces.order), float(np.abs(tau - along.torque_at(times)).max()))
+    assert forces.order is not None
+    return Recut(forces.order.sizes, float(np.abs(tau - along.torque_at(times)).max()))
 
 
 def _angle(mechanism: Mechanism, q: Array, other: Mechanism, k: int) -> Array:

@@ -7,8 +7,6 @@ import io
 import json
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError, OutputError
+from ..io.whole_files import folder_beside
+from ..version import VERSION
 from .study import Drawing, Fact, Outcome, Result, Table
 from .style import RC
 
@@ -72,12 +72,10 @@ def _terminal_verdict(fact: Fact) -> str:
 
 def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
     """Everything but the numbers themselves."""
-    from .. import __version__
-
     study = result.study
     return {
         "kind": MARK,
-        "version": __version__,
+        "version": VERSION,
         "name": study.name,
         "title": study.title,
         "source": study.source,
@@ -184,9 +182,6 @@ class _Writer:
         self._text("summary.md", self.result.markdown())
         files = sorted([*(f.name for f in self.folder.iterdir()), "summary.json"])
         self._text("summary.json", json.dumps(summary(self.result, files), indent=2, ensure_ascii=False) + "\n")
-        readable = self.folder.stat().st_mode & 0o666
-        for file in self.folder.iterdir():  # records are written for their owner only
-            file.chmod(readable)
 
     def _text(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text, encoding="utf-8")
@@ -239,31 +234,11 @@ def write(result: Result, folder: Path, pictures: bool = True) -> Path:
     folder = Path(os.path.abspath(folder))
     _refuse_foreign(folder)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-        try:
-            made = beside / "new"
-            made.mkdir()
+        with folder_beside(folder) as made:
             _Writer(result, made).all(pictures)
-            _put_in_place(made, folder, beside / "old")
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
     except OSError as problem:
         raise OutputError(f"the results of {result.study.name!r} cannot be written to {folder}: {problem}") from None
     return folder
-
-
-def _put_in_place(made: Path, folder: Path, old: Path) -> None:
-    """Rename; what was there goes back if that fails."""
-    if not folder.exists():
-        os.replace(made, folder)
-        return
-    os.replace(folder, old)
-    try:
-        os.replace(made, folder)
-    except BaseException:
-        os.replace(old, folder)
-        raise
 
 
 def _refuse_foreign(folder: Path) -> None:

@@ -43,6 +43,7 @@ from .robot import Array, Robot, _check_out
 if TYPE_CHECKING:
     from ..engine.count import Count
     from ..export.c_code import Exported
+    from ..loops.subsystems.order import SolutionOrder
     from .platform.platform import Platform
 
 TREE_ONLY = (
@@ -95,8 +96,8 @@ class ConstraintForces:
         The same in world axes, at the joint.
     joint_wrenches : ndarray (..., bodies, 6)
         What each joint of the tree transmits to its body, in body axes at the body's origin.
-    order : str
-        How the equations were solved, for ``method="subsystems"``.
+    order : SolutionOrder or None
+        Which systems of equations were solved one after the other, for ``method="subsystems"``; ``print`` it.
     """
 
     tau: Array
@@ -105,7 +106,7 @@ class ConstraintForces:
     loop_wrenches: Array
     loop_wrenches_world: Array
     joint_wrenches: Array
-    order: str = ""
+    order: SolutionOrder | None = None
 
 
 class Mechanism(Robot):
@@ -730,7 +731,7 @@ class Mechanism(Robot):
 
     def _inverse(
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any, tolerance: float
-    ) -> tuple[Array, Array, str]:
+    ) -> tuple[Array, Array, SolutionOrder | None]:
         """Actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
         state, v, a = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         tau = self._exact.tree.inverse_dynamics(state, v, a, wrenches, friction=friction)
@@ -747,16 +748,17 @@ class Mechanism(Robot):
             raise OptionError("weights must be positive, finite numbers at every actuated joint")
         self._enough_actuators(k, known)
         k = np.broadcast_to(k, (*tau.shape[:-1], *k.shape[-2:]))
+        order: SolutionOrder | None = None
         if method == "subsystems":
             from ..loops.subsystems import recursion
 
             entries = np.where(np.abs(k) < NOISE * self._size, 0.0, k)
             solution = recursion.solve(self.model, tau, entries, self.driven, cost)
-            forces, order = solution.tau, str(solution.order)
+            forces, order = solution.tau, solution.order
         elif method == "f_matrix":
-            forces, order = self._by_f_matrix(tau, k, known, cost), ""
+            forces = self._by_f_matrix(tau, k, known, cost)
         else:
-            forces, order = self._by_null_space(tau, k, known, cost), ""
+            forces = self._by_null_space(tau, k, known, cost)
         left = (tau - forces)[..., None]
         multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size)[..., 0]
         return forces, multipliers, order

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import centroidal, jacobian, pivots
 from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, find
-from ..engine.entry import Entry
 from ..engine.graph import TooLong
+from ..engine.llvm.vectorcall import Entry
 from ..errors import (
     ModelError,
     NoLoopsError,

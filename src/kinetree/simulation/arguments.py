@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.graph import Graph, inputs
 from ..errors import OptionError, StateError, UnsupportedError
 from ..robot.robot import Robot
-from ..run.program import can_compile
+from ..run.program import can_compile, count_operations
 from ..spatial.arrays import as_array, batch_shape
 from .integrators.methods import FIXED, VARIATIONAL
 from .system import System
@@ -97,13 +96,11 @@ def is_too_long(robot: Robot, law: Any) -> bool:
     begin = getattr(law, "initial_states", None)
     if not can_compile(robot) or (begin is not None and len(begin(tree))) or not callable(law):
         return False
-    graph = Graph()
-    t, q, v = (inputs(graph, n, first) for n, first in ((1, 0), (tree.nq, 1), (tree.nv, 1 + tree.nq)))
     try:
-        law.law(tree, t[0], q, v, [])
+        count = count_operations(lambda t, q, v: law.law(tree, t[0], q, v, []), (1, tree.nq, tree.nv))
     except Exception:  # whatever is wrong with it shows when it is used
         return False
-    return len(graph) > LONGEST_LAW
+    return count > LONGEST_LAW
 
 
 def initial_state(robot: Robot, q0: Any, v0: Any, called: tuple[str, str] = ("q0", "v0")) -> tuple[Array, Array]:

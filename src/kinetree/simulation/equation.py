@@ -13,8 +13,7 @@ from ..control.motors import refuse_motorless
 from ..errors import KinetreeError
 from ..model.tree import Model
 from ..robot.mechanism import Mechanism
-from ..run.compiler import LARGEST_UNROLLED
-from ..run.program import Program, can_compile, has_machine_code
+from ..run.program import Program, can_compile, has_machine_code, unrolls
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import split
 from .failure import Fault, blaming
@@ -339,11 +338,6 @@ class Equation:
     def n_works(self) -> int:
         """How many of the last entries of z are works."""
         return len(WORKS) if self.system.works else 0
-
-
-def unrolls(robot: Any) -> bool:
-    """Whether a robot is small enough to become straight-line code."""
-    return len(robot.model.bodies) <= LARGEST_UNROLLED
 
 
 def _lengths(robot: Any, q: Array) -> Array:

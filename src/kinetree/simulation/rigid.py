@@ -24,6 +24,7 @@ from ..contact.impact import RULES, impact
 from ..contact.rigid_contacts import Contact, ContactForces, ContactState, Mobility, RigidContacts
 from ..contact.slow_sliding import FAST, Pace, direction_of_sliding
 from ..errors import KinetreeError, KinetreeWarning, OptionError, SingularityWarning, UnknownNameError
+from ..io.progress import TimeBar
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
 from .arguments import (
@@ -38,7 +39,6 @@ from .arguments import (
 from .equation import Equation
 from .events import Occurrence
 from .failure import Fault
-from .progress import Progress
 from .records.record import COMPLETE, Record
 from .run import known_until, make_record
 from .system import System
@@ -365,7 +365,7 @@ class RigidRun:
         y = self._decide(self.begin, y)
         self._sample(self.begin, y)
         t, first, at_once = self.begin, None, 0
-        with Progress(self.begin, self.end, progress) as bar:
+        with TimeBar(self.begin, self.end, progress) as bar:
             while t < self.end:
                 if not np.isfinite(self.rates(t, y)).all():  # SciPy would look for a first step for ever
                     lost = self.equation.lost_control_after(t, self.split(y), self.end)
@@ -393,7 +393,7 @@ class RigidRun:
                 f"contact {self.contacts.contacts[k].name!r} starts {-gap[k]:.3g} m inside the surface", self.begin
             )
 
-    def _phase(self, solver: Any, bar: Progress) -> tuple[float | None, Array, float | None]:
+    def _phase(self, solver: Any, bar: TimeBar) -> tuple[float | None, Array, float | None]:
         """Step until an event (its time and state), or until states must be set right (None, the state)."""
         while solver.t < self.end:
             t0 = solver.t
@@ -412,7 +412,7 @@ class RigidRun:
             self._samples_between(dense, solver.t if event is None else event)
             if event is not None:
                 return event, self._set_right(dense(event)), None
-            bar.show(solver.t)
+            bar.show_time(solver.t)
             self._remember_directions(solver.y)
             held = self._set_right(solver.y)
             if float(np.max(np.abs(held - solver.y))) > DRIFT or self._changes_pace(solver):

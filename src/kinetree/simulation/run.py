@@ -16,13 +16,13 @@ from ..errors import (
     UnknownNameError,
     callers_level,
 )
+from ..io.progress import TimeBar
 from .arguments import initial_state
 from .equation import Array, Equation, Observed, State
 from .events import Event, Occurrence, crosses, locate
 from .failure import Fault, blaming
 from .integrators.adaptive import FixedStepper, ScipyStepper, Stepper, is_motion
 from .integrators.methods import ADAPTIVE
-from .progress import Progress
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
 
@@ -134,7 +134,7 @@ class Run:
             self.equation.ask(self.begin, state[0], state[1])
         stepper = self._stepper(state, reach)
         values = [self._value(e, self.begin, state) for e in self.events]
-        with Progress(self.begin, self.end, progress) as bar:
+        with TimeBar(self.begin, self.end, progress) as bar:
             while stepper.t < reach:
                 before = stepper.t, stepper.state
                 if self.events or self.wanted is None or self._next == len(self.wanted):
@@ -146,7 +146,7 @@ class Run:
                 if not self._pass_events(stepper, values):
                     return self.happened[-1].name
                 self._sample(stepper, stepper.t, stepper.state)
-                bar.show(stepper.t)
+                bar.show_time(stepper.t)
         return None
 
     # ------------------------------------------------------------------ events

@@ -12,11 +12,11 @@ import warnings
 import numpy as np
 
 from ..errors import KinetreeError, KinetreeWarning, UnknownNameError
+from ..io.progress import TimeBar
 from .equation import Array, Equation, State
 from .failure import Fault
 from .integrators.adaptive import projection
 from .integrators.fixed import ManySteps
-from .progress import Progress
 from .records.record import COMPLETE
 
 STEPS_PER_CALL = 2_000_000
@@ -38,14 +38,14 @@ def run_batch(
     advance = None
     try:
         advance = _many_steps(equation, integrator)
-        with Progress(begin, end, progress) as bar:
+        with TimeBar(begin, end, progress) as bar:
             for t in times.tolist():
                 whole, rest = grid.before(t)
                 while at < whole:
                     n = min(largest, whole - at)
                     state = advance(grid.time(at), state, step, n)
                     at += n
-                    bar.show(grid.time(at))
+                    bar.show_time(grid.time(at))
                 taken.append(advance(grid.time(at), state, rest, 1) if rest else state)
     except KeyboardInterrupt:
         status = "interrupted"

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..contact.start_check import warn_sunken
 from ..errors import OptionError, UnknownNameError, UnsupportedError
 from ..robot.robot import Robot, _check_threads
+from ..run.program import unrolls
 from .arguments import (
     check_integrator,
     check_numbers,
@@ -24,7 +25,7 @@ from .arguments import (
     time_span,
 )
 from .batch_parameters import varied_numbers
-from .equation import Equation, State, unrolls
+from .equation import Equation, State
 from .events import as_events
 from .integrators.methods import ADAPTIVE, FIXED, INTEGRATORS
 from .records.record import FAILED, Record

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelWarning, OptionError, callers_level
+from ..io.progress import Bar
 from ..io.whole_files import beside
 from ..model.tree import BASE, Joint
 from ..robot.mechanism import Mechanism
@@ -338,8 +339,6 @@ class Viewer:
         int
             Number of pictures.
         """
-        from rich.progress import track
-
         player = self._need_player()
         pixels = capture.check_size(size, even=True)
         target = capture.check_path(path, capture.FILMS, "films")
@@ -349,8 +348,10 @@ class Viewer:
         times = np.arange(player.begin, player.end + 1e-9 * (player.end - player.begin), speed / fps)
         player.pause()
         camera = self.camera()
-        with beside(target) as written, capture.Film(written, fps, pixels) as film:
-            for time in track(times, "drawing", transient=True, disable=not progress):
+        bar = Bar(len(times), "drawing", wanted=progress)
+        with beside(target) as written, capture.Film(written, fps, pixels) as film, bar:
+            for k, time in enumerate(times):
+                bar.show(k)
                 player.seek(min(float(time), player.end))
                 film.add(camera.picture(pixels, film=True))
         return len(times)

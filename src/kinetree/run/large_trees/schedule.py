@@ -11,7 +11,7 @@ import numpy as np
 
 from ...algorithms.path import Path
 from ...engine.graph import INPUT
-from ...engine.rolled import Place, Step
+from ...engine.llvm.body_loops import Place, Step
 from ...model.tree import BASE, Link, Model
 from ...spatial.arrays import flatten
 from .tree import (

@@ -1,0 +1,1 @@
+"""Functions of arrays whose machine code is made when they are first called."""
