@@ -8,8 +8,8 @@ from scipy.integrate import solve_ivp
 
 import kinetree as kt
 from helpers.robots import arm, floating_pair, gripper, random_state, random_tree
-from kinetree.control import laws
-from kinetree.control.base import driven_joints, idle_joints
+from kinetree import control as laws
+from kinetree.control.joints import driven_joints, idle_joints
 from kinetree.engine.kernels.kernel import Kernel, trace
 from kinetree.errors import ModelError, OptionError, ShapeError, TrajectoryError, UnknownNameError
 from kinetree.motion import trajectories

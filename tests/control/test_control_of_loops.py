@@ -9,8 +9,9 @@ import pytest
 import kinetree as kt
 from helpers import loop_models as models
 from helpers.mechanisms import CLOSING, closed_state, four_bar, spatial, two_loops
-from kinetree.control import laws, of_loops
-from kinetree.control.base import driven_joints
+from kinetree import control as laws
+from kinetree.control import of_loops
+from kinetree.control.joints import driven_joints
 from kinetree.engine.kernels.kernel import Kernel, trace
 from kinetree.errors import OptionError, SimulationError, SingularError, UnknownNameError, UnsupportedError
 from kinetree.motion import trajectories

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree import control as laws
 from kinetree.contact.rigid_contacts import Contact
-from kinetree.control import laws
 
 BACKENDS = ["reference", "compiled"]
 BATCHED = {"integrator": "rk4", "step": 0.01, "q0": np.full((3, 2), 0.1), "v0": np.full((3, 2), 0.2)}

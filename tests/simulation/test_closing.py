@@ -8,7 +8,7 @@ import pytest
 
 import kinetree as kt
 from helpers import loop_models as models
-from kinetree.control import laws
+from kinetree import control as laws
 from kinetree.simulation import projection
 from kinetree.simulation.closed_rates import rates_of
 from kinetree.simulation.equation import Equation

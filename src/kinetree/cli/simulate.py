@@ -242,7 +242,7 @@ def _number(text: str, option: str) -> float:
 
 def _gain(robot: Robot, text: str | None, option: str) -> Any:
     """One number, or one per motor."""
-    from ..control.base import driven_joints
+    from ..control.joints import driven_joints
 
     values = read_values(text, option)
     if isinstance(values, (dict, str)):

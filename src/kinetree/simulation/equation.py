@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..algorithms import kinematics
-from ..control.motors import refuse_motorless
+from ..control.joints import refuse_motorless
 from ..errors import KinetreeError
 from ..model.tree import Model
 from ..robot.mechanism import Mechanism
+from ..run.failure import Fault, blaming
 from ..run.program import Program, can_compile, has_machine_code, unrolls
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import split
-from .failure import Fault, blaming
 from .system import WORKS, Acting, Scalars, System
 
 if TYPE_CHECKING:

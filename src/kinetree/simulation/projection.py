@@ -22,6 +22,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..algorithms import composite_body, constraints, factorisation, kinematics
+from ..algorithms.constraints import UNCLOSED
 from ..model.tree import Model
 from ..robot.mechanism import LEAST_QUALITY, Mechanism
 from ..run.program import Program
@@ -31,9 +32,6 @@ Array = np.ndarray
 Scalars = Sequence[Scalar]
 Row = TypeVar("Row")
 
-
-UNCLOSED = 1e-9
-"""Loops that are open by more than this, in metres or radians, before the last step back are not closed by it."""
 
 ROUNDS = 2
 

@@ -27,6 +27,7 @@ from ..errors import KinetreeError, KinetreeWarning, OptionError, SingularityWar
 from ..io.progress import TimeBar
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
+from ..run.failure import Fault
 from .arguments import (
     check_numbers,
     common_batch,
@@ -38,7 +39,6 @@ from .arguments import (
 )
 from .equation import Equation
 from .events import Occurrence
-from .failure import Fault
 from .records.record import COMPLETE, Record
 from .run import known_until, make_record
 from .system import System

@@ -17,10 +17,10 @@ from ..errors import (
     callers_level,
 )
 from ..io.progress import TimeBar
+from ..run.failure import Fault, blaming
 from .arguments import initial_state
 from .equation import Array, Equation, Observed, State
 from .events import Event, Occurrence, crosses, locate
-from .failure import Fault, blaming
 from .integrators.adaptive import FixedStepper, ScipyStepper, Stepper, is_motion
 from .integrators.methods import ADAPTIVE
 from .records.energy import Energies

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..errors import KinetreeError, KinetreeWarning, UnknownNameError
 from ..io.progress import TimeBar
+from ..run.failure import Fault
 from .equation import Array, Equation, State
-from .failure import Fault
 from .integrators.adaptive import projection
 from .integrators.fixed import ManySteps
 from .records.record import COMPLETE

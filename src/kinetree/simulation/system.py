@@ -21,14 +21,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms import energy
+from ..algorithms.friction import friction_force
 from ..algorithms.table import find
-from ..control.motors import motorless, refuse_motorless
+from ..control.joints import motorless, refuse_motorless
 from ..errors import ShapeError
 from ..model.tree import Model
 from ..robot.robot import Robot
-from ..spatial import Force, Scalar, sqrt
+from ..run.failure import blaming
+from ..spatial import Force, Scalar
 from .batch_parameters import varied_tree
-from .failure import blaming
 
 Scalars = Sequence[Scalar]
 Loads = list[Force | None]
@@ -59,24 +60,6 @@ class Acting(NamedTuple):
     def total(self) -> list[Scalar]:
         """All joint forces together."""
         return [t + f + p for t, f, p in zip(self.tau, self.friction, self.pushed, strict=True)]
-
-
-def friction_force(tree: Model, v: Scalars, speed: float) -> list[Scalar]:
-    """Joint friction as it acts on the robot, smooth enough to integrate.
-
-    Viscous as in the model; Coulomb friction is ``friction v / sqrt(v^2 + speed^2)``, which
-    has all derivatives, 71 % of its full size at ``speed`` and 99.5 % at ten times that.
-    """
-    damping, coulomb = tree.effective_friction
-    force: list[Scalar] = []
-    for d, c, rate in zip(damping.tolist(), coulomb.tolist(), v, strict=True):
-        f: Scalar = 0.0
-        if d:
-            f = f - d * rate
-        if c:
-            f = f - c * rate / sqrt(rate * rate + speed * speed)
-        force.append(f)
-    return force
 
 
 @dataclass(frozen=True)

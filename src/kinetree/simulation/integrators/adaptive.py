@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import ClosureError, OptionError, UnsupportedError
+from ...run.failure import Fault
 from ..closed_rates import rates_of
 from ..equation import Array, Equation, State
-from ..failure import Fault
 from ..projection import nearest_state, projector
 from .change_points import TELLING, Path, Way, agree, times_before, ways_over
 from .fixed import NoConvergence

@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...algorithms import constrained
+from ...algorithms.constraints import UNCLOSED
 from ...robot.mechanism import LEAST_QUALITY, Mechanism
 from ...run.program import Ask, Sizes, StepProgram, has_machine_code
 from ...spatial import Scalar, where
 from ...spatial.arrays import pack, split
 from ..equation import Equation, State
-from ..projection import UNCLOSED, close
+from ..projection import close
 from ..system import Scalars
 from . import variational
 from .joints_by_kind import ByKind

@@ -1,4 +1,4 @@
-"""What goes wrong inside a run, until there is a record to go with it."""
+"""Faults: what goes wrong while laws run, until there is a record of the simulation to go with it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Fault(Exception):
         self.time, self.joint = time, joint
 
     def error(self, reached: float, record: object) -> SimulationError:
-        """What the user gets to see; to be raised from the fault's cause."""
+        """Return what the user gets to see; to be raised from the fault's cause."""
         return SimulationError(str(self), reached if math.isnan(self.time) else self.time, self.joint, record)
 
 
@@ -50,6 +50,6 @@ def blaming(what: str, t: Any, even_ours: bool = True) -> Iterator[None]:
     except Exception as problem:
         if isinstance(problem, KinetreeError) and not even_ours:
             raise
-        told = f": {problem}" if str(problem) else ""
+        reason = f": {problem}" if str(problem) else ""
         when = float(t) if isinstance(t, (int, float)) else math.nan  # np.float64 is a float
-        raise Fault(f"{what} raised {type(problem).__name__}{told}", when) from problem
+        raise Fault(f"{what} raised {type(problem).__name__}{reason}", when) from problem
