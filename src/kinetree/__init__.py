@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from .motion.inverse_kinematics import inverse_kinematics
     from .motion.walking import gaits as walking
     from .motion.walking import legs
+    from .run.functions import compile_function
     from .simulation.events import Event
     from .simulation.records.record import Record
     from .simulation.rigid import simulate_rigid
@@ -129,6 +130,7 @@ __all__ = [
     "Wrench",
     "arctan2",
     "codegen",
+    "compile_function",
     "contact",
     "control",
     "cos",
@@ -161,6 +163,7 @@ _LATER = {
     "Record": ".simulation.records.record:Record",
     "Simulator": ".simulation.simulate:Simulator",
     "codegen": ".export.c_code",
+    "compile_function": ".run.functions:compile_function",
     "contact": ".contact",
     "control": ".control",
     "cost": ".export.cost",

@@ -20,8 +20,8 @@ from helpers.robots import KINDS, floating_pair, gripper, random_state, random_t
 from kinetree.algorithms.table import ALGORITHMS
 from kinetree.engine.kernels.kernel import RolledKernel
 from kinetree.engine.llvm import host
+from kinetree.robot.robot import _PLAIN
 from kinetree.run import compiler
-from kinetree.run.compiler import DIRECT
 from kinetree.run.wrenches import each_body
 
 CALLS = {
@@ -219,7 +219,7 @@ def test_nan_in_a_coordinate_that_nothing_depends_on():
     assert not np.isnan(force[[0, 2]]).any()
 
 
-@pytest.mark.parametrize("name", [n for n in DIRECT if n in ALGORITHMS])
+@pytest.mark.parametrize("name", _PLAIN)
 def test_built_in_methods_say_what_they_take(name):
     robot = floating_pair().with_backend("compiled")
     method = getattr(robot, name)

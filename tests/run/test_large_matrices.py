@@ -7,9 +7,10 @@ import kinetree as kt
 from helpers.compare import assert_close
 from helpers.large_trees import chain, pinocchio_model, separate
 from helpers.robots import KINDS, random_state, random_tree
-from kinetree.algorithms.table import TABLES, find
+from kinetree.algorithms.table import ALGORITHMS, find
 from kinetree.run import compiler
 
+TABLES = [a.name for a in ALGORITHMS.values() if a.large and a.large.by == "table"]
 MATRICES = (*TABLES, "forward_dynamics_derivatives")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..algorithms import jacobian
-from ..algorithms.table import ALGORITHMS, CONFIGURATIONS, FORWARD_METHODS, Algorithm, find
+from ..algorithms.table import CONFIGURATIONS, Algorithm, find
 from ..engine import c_source
 from ..engine.count import Count, count
 from ..engine.fuse import fuse
@@ -21,7 +19,6 @@ from ..engine.interpret import evaluate
 from ..engine.kernels.kernel import Traced
 from ..errors import (
     KinetreeWarning,
-    ModelError,
     OptionError,
     OutputError,
     SingularError,
@@ -31,113 +28,23 @@ from ..errors import (
 )
 from ..io.whole_files import all_beside
 from ..run.compiler import Compiler
+from ..run.options import Request, requests
 from ..run.wrenches import each_body
 from ..spatial import Force
 from ..spatial.arrays import pack, split
 from ..version import VERSION
-from .result_names import SUMMARIES, Entry, entries, parts
+from .result_names import Entry, entries, parts
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 PRECISIONS = ("double", "single")
 
-DEFAULTS: dict[str, Any] = {
-    "axes": "body", "about": "com", "form": "LTDL", "inverse": False, "classical": False, "method": "articulated_body",
-}  # fmt: skip
-"""Options that need not be given, as in the methods of :class:`kinetree.Robot`."""
-
-CHOSEN_BY_LOOPS = ("rows", "dependent", "stabilisation")
-"""What a mechanism with loops chooses for itself; no part of a function's name."""
-
-CHOICES: dict[str, Sequence[str]] = {
-    "axes": jacobian.FRAMES, "about": ("com", "origin"), "form": ("LTDL", "LTL"), "method": FORWARD_METHODS,
-}  # fmt: skip
-
-NEED_INERTIA = (
-    "forward_dynamics", "inverse_mass_matrix", "mass_matrix_factors", "operational_space_inertia",
-    "forward_dynamics_derivatives",
-)  # fmt: skip
-"""Algorithms that divide by the inertia along every joint."""
-
-RESULT_NAMES = {"inverse_dynamics": "tau", "bias_force": "tau", "gravity_force": "tau", "forward_dynamics": "a"}
-
 TOLERANCE = {"double": 1e-12, "single": 1e-5}
 """How far the test program lets results be off, relative to the largest number of each, where rounding allows it."""
 
 WORTHLESS = 1e-2
 """Rounding errors beyond this part of the largest number of a result are warned of."""
-
-Request = str | tuple[str, Mapping[str, Any]]
-
-
-def needed_options(name: str) -> tuple[str, ...]:
-    """Options of an algorithm that have no default."""
-    return tuple(o for o in option_names(find(name)) if o not in DEFAULTS)
-
-
-def option_names(algorithm: Algorithm) -> tuple[str, ...]:
-    """Options that an algorithm takes."""
-    parameters = inspect.signature(algorithm.function).parameters.values()
-    return tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
-
-
-def complete_options(robot: Robot, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of an algorithm checked, with defaults filled in.
-
-    Raises
-    ------
-    UnknownNameError
-        For an option, a frame or a choice that there is not.
-    OptionError
-        If an option without a default is missing.
-    """
-    known = option_names(find(name))
-    for option in options:
-        if option not in known:
-            raise UnknownNameError(f"option of {name}", option, known)
-    chosen = {option: options.get(option, DEFAULTS.get(option)) for option in known}
-    for option, value in chosen.items():
-        if option not in options and option not in DEFAULTS:
-            raise OptionError(f"{name} needs to know the {option}: give {option}=...{_hint(robot, option)}")
-        if option in CHOICES and value not in CHOICES[option]:
-            raise UnknownNameError(f"{option} (of {name})", value, CHOICES[option])
-    if "frame" in chosen:
-        robot.model.frame(chosen["frame"])
-    if "frames" in chosen:
-        chosen["frames"] = (chosen["frames"],) if isinstance(chosen["frames"], str) else tuple(chosen["frames"])
-        for frame in chosen["frames"]:
-            robot.model.frame(frame)
-    if "known" in chosen:
-        chosen["known"] = tuple(bool(k) for k in chosen["known"])
-        if len(chosen["known"]) != len(robot.joint_names):
-            raise OptionError(f"{name}: known needs one truth value per joint, {len(robot.joint_names)} in all")
-    _check_possible(robot, name, chosen)
-    return chosen
-
-
-def _hint(robot: Robot, option: str) -> str:
-    if option in ("frame", "frames"):
-        own = [f.name for f in robot.model.frames if f.name not in robot.body_names]
-        return f", such as {(own or robot.body_names)[-1]!r}"
-    return ""
-
-
-def _check_possible(robot: Robot, name: str, options: dict[str, Any]) -> None:
-    """Refuse what has no answer on this robot, as its methods do."""
-    if robot.nv == 0:
-        raise ModelError(f"robot {robot.name!r} has no moving joints: there is nothing to compute")
-    if name == "floating_base_inverse_dynamics" and not robot.is_floating:
-        raise ModelError(f"robot {robot.name!r} has no floating base; load it with floating_base=True")
-    if name in NEED_INERTIA:
-        robot._check_pivots()
-    if name == "floating_base_inverse_dynamics":
-        robot._check_pivots(held=range(1, len(robot.joint_names)))
-    if name == "hybrid_dynamics":
-        robot._check_pivots(held=[i for i, motion in enumerate(options["known"]) if motion])
-    by_elimination = options.get("method") in ("articulated_body", "udu")
-    if by_elimination and robot.model.has_followers and robot._singular_joint(robot.model.independent) is not None:
-        options["method"] = "composite_body"  # only held to its leader does a massless follower have a motion
 
 
 def trace_algorithm(robot: Robot, name: str, options: Mapping[str, Any], wrenches: bool = False) -> Traced:
@@ -240,7 +147,9 @@ def codegen(
             f"prefix {name!r} is no name in C: use letters, digits and underscores, a letter first, no word of C's own"
         )
     dialect = c_source.Dialect(name, precision == "single", own_math)
-    exports = [_Export(robot, dialect, *request, wrenches, fma, states) for request in requests(robot, algorithms)]
+    exports = [
+        _Export(robot, dialect, *request, wrenches, fma, states) for request in requests(robot.model, algorithms)
+    ]
     _name_functions(name, exports)
     texts = {
         f"{name}.c": _source(robot, dialect, exports, reentrant),
@@ -251,29 +160,6 @@ def codegen(
     _write_all(folder, texts)
     source, header, test = (folder / file for file in texts)
     return Exported(source, header, test, {e.c_name: e.cost for e in exports})
-
-
-def requests(robot: Robot, algorithms: Iterable[Request] | Request) -> list[tuple[str, dict[str, Any]]]:
-    """Algorithms that are asked for by name, or with options, each with all its options."""
-    single = isinstance(algorithms, str) or (isinstance(algorithms, tuple) and _is_pair(algorithms))
-    wanted: list[Any] = [algorithms] if single else list(algorithms)
-    found: list[tuple[str, dict[str, Any]]] = []
-    for request in wanted:
-        if not isinstance(request, str) and not (isinstance(request, tuple) and _is_pair(request)):
-            raise OptionError(f"an algorithm is a name, or a pair (name, dict of its options), not {request!r}")
-        name, options = (request, {}) if isinstance(request, str) else request
-        find(name)
-        complete = (name, complete_options(robot, name, options))
-        if complete in found:
-            raise OptionError(f"{name} is asked for twice, with the same options")
-        found.append(complete)
-    if not found:
-        raise OptionError(f"no algorithm chosen; there are {', '.join(ALGORITHMS)}")
-    return found
-
-
-def _is_pair(value: tuple[Any, ...]) -> bool:
-    return len(value) == 2 and isinstance(value[1], Mapping)
 
 
 # ------------------------------------------------------------------ one algorithm
@@ -312,21 +198,16 @@ class _Export:
 
     @property
     def summary(self) -> str:
-        """What it computes, from the method of the same name."""
-        from ..robot.robot import Robot
-
-        text = (
-            SUMMARIES.get(self.name)
-            or (getattr(Robot, self.name, None) or find(self.name).function).__doc__
-            or self.name
-        )
-        return text.strip().splitlines()[0].replace("``", "").replace(":meth:", "").replace("`", "")
+        """What it computes."""
+        return find(self.name).summary or self.name
 
     @property
     def function(self) -> c_source.Function:
         """As the engine writes it."""
-        result = RESULT_NAMES.get(self.name, "result")
-        return c_source.Function(self.c_name, self.graph, self.outputs, self.arguments, result)
+        results = find(self.name).results
+        return c_source.Function(
+            self.c_name, self.graph, self.outputs, self.arguments, results[0] if len(results) == 1 else "result"
+        )
 
     def _tolerance(self, robot: Robot, single_precision: bool) -> float:
         """What the test program may allow: rounding errors are measured in a longer arithmetic."""
@@ -414,10 +295,10 @@ def _name_functions(prefix: str, exports: Sequence[_Export]) -> None:
     taken: set[str] = set()
     for e in exports:
         parts = [prefix, e.name]
-        for option, value in e.options.items():
-            if option in CHOSEN_BY_LOOPS or (option in DEFAULTS and value == DEFAULTS[option]):
-                continue
-            parts.append(_word(option, value))
+        for option in find(e.name).options:
+            value = e.options[option.name]
+            if not option.chosen_by_loops and (option.needed or value != option.default):
+                parts.append(_word(option.name, value))
         e.c_name = _fresh("_".join(parts), taken)
         taken.add(e.c_name)
 
@@ -426,9 +307,9 @@ def _word(option: str, value: Any) -> str:
     """An option's value as part of a name."""
     if value is True:
         return option
-    if option == "known":
+    if isinstance(value, tuple) and all(isinstance(v, bool) for v in value):  # which joints are moved as given
         return "".join("m" if motion else "f" for motion in value)
-    texts = [value] if isinstance(value, str) else [str(v) for v in value]
+    texts = [str(v) for v in value] if isinstance(value, (tuple, list)) else [str(value)]
     return "_".join(c_source.identifier(text, "frame") for text in texts)
 
 
@@ -545,8 +426,8 @@ def _joint_defines(robot: Robot, upper: str) -> list[str]:
 
 
 def _declaration(dialect: c_source.Dialect, e: _Export) -> list[str]:
-    told = {k: v for k, v in e.options.items() if k not in CHOSEN_BY_LOOPS}  # those show in the entries
-    chosen = ", ".join(f"{c_source.comment(k)} = {c_source.comment(str(v))}" for k, v in told.items())
+    shown = [o.name for o in find(e.name).options if not o.chosen_by_loops]  # the others show in the entries
+    chosen = ", ".join(f"{c_source.comment(name)} = {c_source.comment(str(e.options[name]))}" for name in shown)
     size = max(1, int(np.prod(e.shape)))
     shape = " x ".join(str(n) for n in e.shape) or "1"
     macro = f"{e.c_name.upper()}_SIZE"
@@ -558,7 +439,7 @@ def _declaration(dialect: c_source.Dialect, e: _Export) -> list[str]:
     }
     lines = [f"/* {c_source.comment(e.summary)}" + (f" ({chosen})" if chosen else "")]
     lines.append(f"   Takes {arguments}; gives {e.function.result}[{macro}], {shape}. Costs {e.cost}.")
-    if e.name == "floating_base_inverse_dynamics":
+    if find(e.name).needs_floating_base:
         lines.append(f"   {notes['base']}")
     if e.parts:
         lines.append(f"   {notes['closed']}")

@@ -8,13 +8,15 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..algorithms.table import ALGORITHMS, find
+from ..algorithms.table import ALGORITHMS, Algorithm, find
 from ..engine.count import Count, count
 from ..errors import KinetreeError, OptionError, UnknownNameError
 from ..model.joints import EulerSpherical, JointKind, Revolute, Universal
 from ..model.mass import MassProperties
 from ..model.pose import Pose
-from .c_code import complete_options, needed_options, trace_algorithm
+from ..model.tree import Model
+from ..run.options import complete_options
+from .c_code import trace_algorithm
 from .published import MA, Formula, Published, rows
 
 if TYPE_CHECKING:
@@ -49,7 +51,7 @@ def cost(robot: Robot, name: str, **options: Any) -> Count:
     3M 1A, 1 sine and cosine
     """
     find(name)
-    traced = trace_algorithm(robot, name, complete_options(robot, name, options))
+    traced = trace_algorithm(robot, name, complete_options(robot.model, name, options))
     return count(traced.graph, traced.outputs)
 
 
@@ -69,21 +71,20 @@ def all_costs(robot: Robot) -> list[Costed]:
     inverse and forward dynamics are counted with its loops closed, everything that does not feel them without, and
     what only its tree has is left out.
     """
-    from ..robot.mechanism import TREE_ONLY, Mechanism
-
-    looped = isinstance(robot, Mechanism)
-    variants, left_out = ({}, TREE_ONLY) if looped else (_VARIANTS, ())
+    looped = bool(robot.model.loops)
     return [
-        _costed(robot, name, {o: _example(robot, o) for o in needed_options(name)} | variant)
-        for name in ALGORITHMS
-        if hasattr(type(robot), name) and name not in left_out
-        for variant in variants.get(name, ({},))
+        _costed(robot, a.name, options)
+        for a in ALGORITHMS.values()
+        if a.is_method and not (looped and a.tree_only)
+        for options in _shown(robot.model, a, looped)
     ]
 
 
-_VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
-    "forward_dynamics": ({"method": "articulated_body"}, {"method": "composite_body"})
-}
+def _shown(model: Model, algorithm: Algorithm, looped: bool) -> list[dict[str, Any]]:
+    """Return the options that an algorithm is counted with: examples of what it needs, some choices side by side."""
+    given = {o.name: o.example(model) for o in algorithm.options if o.needed and o.example is not None}
+    variants = [{o.name: value} for o in algorithm.options for value in o.counted]
+    return [given | variant for variant in ([] if looped else variants) or [{}]]
 
 
 def _costed(robot: Robot, name: str, options: Mapping[str, Any]) -> Costed:
@@ -91,12 +92,6 @@ def _costed(robot: Robot, name: str, options: Mapping[str, Any]) -> Costed:
         return Costed(name, options, robot.cost(name, **options))
     except KinetreeError as problem:
         return Costed(name, options, None, str(problem))
-
-
-def _example(robot: Robot, option: str) -> Any:
-    last = robot.body_names[-1] if robot.body_names else robot.base_name
-    examples = {"frame": last, "frames": (last,), "known": (False,) * len(robot.joint_names)}
-    return examples[option]
 
 
 # ------------------------------------------------------------------ beside what is published

@@ -11,16 +11,6 @@ from ..model.units import FORCE_OF
 if TYPE_CHECKING:
     from ..robot.mechanism import Mechanism
 
-SUMMARIES = {
-    "closed_inverse_dynamics": "Forces of the motors for a motion, with the loops closed.",
-    "closed_forward_dynamics": "Accelerations under joint forces, with the loops closed.",
-    "loop_gaps": "How far each loop constraint is from being met.",
-    "loop_jacobian": "K, with which velocities obey K v = 0: a row per constraint, a column per entry of v.",
-    "loop_jacobian_entries": "The entries of K, with which velocities obey K v = 0, that are not always zero.",
-    "loop_drift": "dK/dt v, with which accelerations obey K a + drift = 0.",
-}
-"""First lines about functions that only mechanisms have."""
-
 
 class Entry(NamedTuple):
     """One number of a result, or some that follow one another."""

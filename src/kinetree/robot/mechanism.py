@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import constraints, kinematics
+from ..algorithms.table import ALGORITHMS
 from ..engine.count import count
 from ..errors import (
     ClosureError,
@@ -45,12 +46,6 @@ if TYPE_CHECKING:
     from ..export.c_code import Exported
     from ..loops.subsystems.order import SolutionOrder
     from .platform.platform import Platform
-
-TREE_ONLY = (
-    "inverse_mass_matrix", "inverse_dynamics_derivatives", "forward_dynamics_derivatives", "hybrid_dynamics",
-    "floating_base_inverse_dynamics", "operational_space_inertia", "joint_wrenches",
-)  # fmt: skip
-"""What means something else once loops are closed."""
 
 TOLERANCE = 1e-6
 """How far a state may be from closed (metres, radians, and their rates relative to 1 + |v|) before it is refused."""
@@ -247,7 +242,7 @@ class Mechanism(Robot):
         Inverse and forward dynamics are counted with the loops closed, multipliers included, in the
         coordinates of :meth:`independent`; everything else is that of the tree, where it means the same.
         """
-        if name in TREE_ONLY:
+        if name in ALGORITHMS and ALGORITHMS[name].tree_only:
             raise self._tree_only(name)
         if name not in ("inverse_dynamics", "forward_dynamics"):
             return self.tree.cost(name, **options)
@@ -275,7 +270,7 @@ class Mechanism(Robot):
                 if own:
                     raise OptionError(f"{name} of a mechanism is written without options, got {', '.join(own)}")
                 chosen.append(self._whole_algorithm(name))
-            elif name in TREE_ONLY:
+            elif name in ALGORITHMS and ALGORITHMS[name].tree_only:
                 raise self._tree_only(name)
             else:
                 chosen.append(item)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import centroidal, jacobian, pivots
-from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, find
+from ..algorithms.table import ALGORITHMS, CONFIGURATIONS, FORWARD_METHODS, find
 from ..engine.graph import TooLong
 from ..engine.llvm.vectorcall import Entry
 from ..errors import (
@@ -37,15 +37,14 @@ from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
 from ..model.tree import BASE, Body, Frame, Joint, Model, check_gravity
 from ..run.compiler import (
-    DIRECT,
     QUATERNION_TOLERANCE,
     SINGULARITY_TOLERANCE,
-    WITH_OPTIONS,
     Compiler,
     check_cpu,
     prepare,
     supported,
 )
+from ..run.options import requests
 from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import NOTHING, Attachment, Given, Wrench, Wrenches, each_wrench, gather, on_bodies, poses_at
 from ..spatial import Force
@@ -63,8 +62,12 @@ Array = np.ndarray
 
 BACKENDS = ("compiled", "reference")
 
-_EVERYDAY = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_force", "gravity_force")
-"""What is compiled ahead of time if nothing else is asked for."""
+_PLAIN = (
+    "inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_mass_matrix", "coriolis_matrix",
+    "bias_force", "gravity_force", "kinetic_energy", "potential_energy", "center_of_mass", "integrate",
+    "configuration_rate",
+)  # fmt: skip
+"""Methods whose plain form (arrays in, no options) is called without going through Python."""
 
 
 class Robot(LoopMethods):
@@ -616,24 +619,24 @@ class Robot(LoopMethods):
         return matrix[..., 3:, :] + np.cross(matrix[..., :3, :], arm[..., :, None], axisa=-2, axisb=-2, axisc=-2)
 
     def center_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """World coordinates of the centre of mass of all moving bodies."""
+        """World coordinates of the center of mass of all moving bodies."""
         self._need_mass()
         return self._run("center_of_mass", out=out, threads=threads, q=q)
 
     def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Velocity of the centre of mass in world axes."""
+        """Velocity of the center of mass in world axes."""
         self._need_mass()
         return self._run("center_of_mass_velocity", q=q, v=v)
 
     def momentum(
         self, q: ArrayLike, v: ArrayLike, about: str = "com", *, out: Array | None = None, threads: int = 1
     ) -> Array:
-        """Angular and linear momentum in world axes, about the centre of mass or the world's origin.
+        """Angular and linear momentum in world axes, about the center of mass or the world's origin.
 
         Parameters
         ----------
         about : {"com", "origin"}
-            A robot without mass has no centre of mass; its momentum about the origin is zero.
+            A robot without mass has no center of mass; its momentum about the origin is zero.
 
         Returns
         -------
@@ -646,12 +649,12 @@ class Robot(LoopMethods):
         return self._run("momentum", {"about": about}, out=out, threads=threads, q=q, v=v)
 
     def momentum_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """Rate of the momentum about the centre of mass: the external force and moment it takes, gravity included."""
+        """Rate of the momentum about the center of mass: the external force and moment it takes, gravity included."""
         self._need_mass()
         return self._run("momentum_rate", q=q, v=v, a=a)
 
     def centroidal_momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """The 6 x nv matrix A with momentum = A v, about the centre of mass."""
+        """The 6 x nv matrix A with momentum = A v, about the center of mass."""
         self._need_mass()
         return self._run("centroidal_momentum_matrix", {}, out=out, threads=threads, q=q)
 
@@ -661,7 +664,7 @@ class Robot(LoopMethods):
         return self._run("centroidal_momentum_matrix_rate", q=q, v=v)
 
     def centroidal_momentum_drift(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Rate of the momentum about the centre of mass when all accelerations are zero: A' v."""
+        """Rate of the momentum about the center of mass when all accelerations are zero: A' v."""
         self._need_mass()
         return self._run("centroidal_momentum_drift", q=q, v=v)
 
@@ -1181,11 +1184,11 @@ class Robot(LoopMethods):
         self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...], batch: tuple[int, ...]
     ) -> None:
         """After a first call through Python, let calls of this form go straight to machine code."""
-        if self._compiler is None or name not in DIRECT + WITH_OPTIONS:
+        if self._compiler is None or not find(name).direct:
             return
         key = (name, tuple(options.values()), attachments)
         self._compute_directly(key, name, options, self._plainly(name, options, attachments), attachments, batch)
-        if name not in DIRECT or attachments or options not in ({}, {"method": "articulated_body"}):
+        if name not in _PLAIN or attachments or options not in ({}, {"method": "articulated_body"}):
             return
         method = getattr(type(self), name)
         if method is not getattr(Robot, name):
@@ -1253,9 +1256,9 @@ class Robot(LoopMethods):
         >>> robot.compile("forward_dynamics", ("jacobian", {"frame": "bob", "axes": "world"}))
         """
         wanted = [self._compiled_form(request) for request in algorithms]
-        for name in () if algorithms else _EVERYDAY:
+        for usual in () if algorithms else (a for a in ALGORITHMS.values() if a.ahead):
             with suppress(ModelError, SingularError):  # a robot without masses has no forward dynamics to compile
-                wanted.append(self._compiled_form(name))
+                wanted.append(self._compiled_form(usual.name))
         compiler = self._compiler
         if compiler is None:
             return
@@ -1269,9 +1272,7 @@ class Robot(LoopMethods):
 
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
         """The algorithm that a method runs, with all its options."""
-        from ..export.c_code import requests
-
-        return requests(self, [request])[0]
+        return requests(self.model, [request])[0]
 
     def _prepare(self, name: str, options: dict[str, Any], batch: bool) -> None:
         """Compile one form of an algorithm, and let calls of that form go straight to it."""
@@ -1356,7 +1357,7 @@ class Robot(LoopMethods):
 
     def _need_mass(self, advice: str = "") -> None:
         if self.mass == 0.0:
-            raise SingularError(f"robot {self.name!r} has no mass, so it has no centre of mass{advice}")
+            raise SingularError(f"robot {self.name!r} has no mass, so it has no center of mass{advice}")
 
     def _check_pivots(self, held: Collection[int] = ()) -> None:
         """Refuse forward dynamics where a joint that is not ``held`` moves nothing that has inertia."""

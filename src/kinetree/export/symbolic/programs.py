@@ -13,33 +13,15 @@ from ...engine.graph import CONST, DIV, INPUT
 from ...engine.kernels.kernel import Traced, trace
 from ...errors import ModelError, SingularError, UnsupportedError
 from ...robot.robot import Robot
+from ...run.options import complete_options
 from ...spatial import Force, Scalar
 from ...spatial.arrays import flatten
-from ..c_code import complete_options
 from .parameters import Parametric
 
 Shape = tuple[int, ...]
 
 EXTRAS = {"jax": "jax", "casadi": "casadi", "sympy": "symbolic"}
 """Which extra of kinetree brings which library."""
-
-RESULTS: dict[str, tuple[str, ...]] = {
-    "inverse_dynamics": ("tau",),
-    "bias_force": ("tau",),
-    "gravity_force": ("tau",),
-    "forward_dynamics": ("a",),
-    "inverse_dynamics_derivatives": ("dtau_dq", "dtau_dv", "dtau_da"),
-    "forward_dynamics_derivatives": ("da_dq", "da_dv", "da_dtau"),
-}
-"""What to call results; others are called after their algorithm."""
-
-
-OPENED = frozenset({
-    "inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "floating_base_inverse_dynamics", "joint_wrenches",
-    "inverse_mass_matrix", "operational_space_inertia", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
-    "equations",
-})  # fmt: skip
-"""What closed loops change."""
 
 
 def library(name: str) -> Any:
@@ -54,7 +36,7 @@ def library(name: str) -> Any:
 
 def check_loops(robot: Robot, name: str) -> None:
     """The forces of closed loops are in none of the tree's algorithms, and without loops there are no gaps."""
-    if robot.model.loops and name in OPENED:
+    if robot.model.loops and (name == "equations" or find(name).changes_with_loops):
         raise UnsupportedError(
             f"{name} of robot {robot.name!r} on symbols would leave out the forces of its closed loops; that of the "
             "opened tree can be had with the robot's .tree"
@@ -87,7 +69,7 @@ class Call:
             raise UnsupportedError(f"{name} does not take external wrenches")
         check_loops(subject.robot, name)
         checker = subject.stand_in if subject.scalars else subject.robot
-        return cls(subject, name, complete_options(checker, name, options), wrenches)
+        return cls(subject, name, complete_options(checker.model, name, options), wrenches)
 
     @property
     def inputs(self) -> dict[str, Shape]:
