@@ -12,6 +12,7 @@ import kinetree as kt
 from helpers.gcc import compile_c
 from helpers.mechanisms import CLOSING, closed_state, four_bar, rod, spatial, two_loops
 from judges import pinocchio_loops
+from kinetree.robot import make
 
 KINDS = pytest.mark.parametrize("kind", CLOSING, ids=lambda k: k.name)
 
@@ -436,7 +437,10 @@ def test_copies_keep_their_choices():
     assert isinstance(again, kt.Mechanism)
     assert again == robot
     assert again.independent() == ["rocker_joint"]
-    assert isinstance(kt.Robot(robot.model), kt.Mechanism)
+    assert isinstance(make(robot.model), kt.Mechanism)
+    assert type(make(robot.tree.model)) is kt.Robot
+    with pytest.raises(kt.ModelError, match=r"has closed loops.*kinetree.Mechanism\(model\).*robot.make\(model\)"):
+        kt.Robot(robot.model)
     assert not isinstance(robot.tree, kt.Mechanism)
     assert "1 loop" in repr(robot)
 

@@ -65,7 +65,7 @@ def loops_of(tree: Model) -> Coordinates:
 
 def refuse_open(robot: Mechanism, q: ArrayLike, tolerance: float | None) -> None:
     """Raise an error where loops are open; forces would be those of another mechanism."""
-    robot._closed_q(q, OPEN * constraints.usual_size(robot.model) if tolerance is None else tolerance)
+    robot.check_closed(q, OPEN * constraints.usual_size(robot.model) if tolerance is None else tolerance)
 
 
 # ---------------------------------------------------------------- which joints

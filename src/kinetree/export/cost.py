@@ -176,7 +176,7 @@ def general_chain(joint: str, joints: int, *, single: bool = False) -> Robot:
     single : bool
         Write each joint as a chain of hinges with massless links between them.
     """
-    from ..robot.robot import Builder
+    from ..robot.builder import Builder
 
     if joint not in CHAINS:
         raise UnknownNameError("kind of general chain", joint, CHAINS)

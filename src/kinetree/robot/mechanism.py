@@ -134,6 +134,8 @@ class Mechanism(Robot):
     1
     """
 
+    closes_loops = True
+
     def __init__(
         self,
         model: Model,
@@ -214,8 +216,6 @@ class Mechanism(Robot):
         return self._with(respan(self.model, cuts, rule))
 
     def _rebuilt(self, model: Model, backend: str, precision: str, cpu: str) -> Robot:
-        if not model.loops:
-            return Robot(model, backend=backend, precision=precision, cpu=cpu)
         return self._again(model, backend=backend, precision=precision, cpu=cpu)
 
     def _again(self, model: Model, **others: Any) -> Mechanism:
@@ -243,7 +243,7 @@ class Mechanism(Robot):
         coordinates of :meth:`independent`; everything else is that of the tree, where it means the same.
         """
         if name in ALGORITHMS and ALGORITHMS[name].tree_only:
-            raise self._tree_only(name)
+            self._need_tree(name)
         if name not in ("inverse_dynamics", "forward_dynamics"):
             return self.tree.cost(name, **options)
         if options:
@@ -271,7 +271,7 @@ class Mechanism(Robot):
                     raise OptionError(f"{name} of a mechanism is written without options, got {', '.join(own)}")
                 chosen.append(self._whole_algorithm(name))
             elif name in ALGORITHMS and ALGORITHMS[name].tree_only:
-                raise self._tree_only(name)
+                self._need_tree(name)
             else:
                 chosen.append(item)
         return c_code.codegen(self, directory, chosen, **options)
@@ -351,7 +351,7 @@ class Mechanism(Robot):
         q, free = self._held(np.array(self._q(q_guess, "q_guess"), dtype=float), fixed)
         batch = q.shape[:-1]
         guesses = q.reshape(-1, self.nq)
-        result = closing.close(guesses, free, self.loop_gaps, self.loop_jacobian, self._moved, tolerance)
+        result = closing.close(guesses, free, self.loop_gaps, self.loop_jacobian, self.moved, tolerance)
         bad = ~result.done & np.isfinite(guesses).all(axis=-1)
         if must_close and bad.any():
             raise ClosureError(self._open_message(result.gaps, bad, batch, fixed))
@@ -379,7 +379,8 @@ class Mechanism(Robot):
             q[..., self.model.joint(name).q_slice] = value
         return q, free
 
-    def _moved(self, q: Array, v: Array) -> Array:
+    def moved(self, q: Array, v: Array) -> Array:
+        """Move configurations along velocities for unit time, whether the loops allow these or not."""
         return self.normalize(self._exact.integrate(q, v))
 
     def _open_message(self, gaps: Array, bad: Array, batch: tuple[int, ...], fixed: Any) -> str:
@@ -409,9 +410,9 @@ class Mechanism(Robot):
         q, or (q, v)
         """
         closed = self.close(q, fixed)
-        return closed if v is None else (closed, self._nearest_velocity(closed, v))
+        return closed if v is None else (closed, self.nearest_velocity(closed, v))
 
-    def _nearest_velocity(self, q: Array, v: ArrayLike, least: float = rank.RELATIVE_TOLERANCE) -> Array:
+    def nearest_velocity(self, q: Array, v: ArrayLike, least: float = rank.RELATIVE_TOLERANCE) -> Array:
         """The nearest velocity, in energy, that loops allow; by constraints weaker than ``least`` it is not changed."""
         v = as_array(v, (self.nv,), "v")
         k = self.loop_jacobian(q)
@@ -481,7 +482,7 @@ class Mechanism(Robot):
         basis = rank.null_space(k, int(rank.numerical_rank(k, self._size)))
         sizes = np.array([0.02, 0.05, 0.1, 0.2, 0.3])
         moves = sizes[:, None] * generator.standard_normal((len(sizes), basis.shape[1])) @ basis.T
-        near = self.close(self._moved(q, moves), must_close=False)
+        near = self.close(self.moved(q, moves), must_close=False)
         return np.asarray(near[np.isfinite(near).all(axis=-1)])
 
     def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200) -> Array:
@@ -505,7 +506,7 @@ class Mechanism(Robot):
         q : array_like, shape (nq,), optional
             A closed configuration; one is searched for when left out.
         """
-        state = self.assembled() if q is None else self._closed_q(q)
+        state = self.assembled() if q is None else self.check_closed(q)
         if state.ndim != 1:
             raise OptionError("mobility looks at one configuration at a time: give q of shape (nq,)")
         if not np.isfinite(state).all():
@@ -519,7 +520,8 @@ class Mechanism(Robot):
             tuple(names[j] for j in known.independent), here < known.rank, opening, tuple(names[j] for j in still),
         )  # fmt: skip
 
-    def _closed_q(self, q: ArrayLike, tolerance: float = TOLERANCE) -> Array:
+    def check_closed(self, q: ArrayLike, tolerance: float = TOLERANCE) -> Array:
+        """Return ``q`` as an array; refuse configurations whose loops are open by more than ``tolerance``."""
         array = self._q(q, "q")
         self._refuse_open(array, self.closure_error(array), self._granted(tolerance))
         return array
@@ -533,12 +535,12 @@ class Mechanism(Robot):
             Refused where it is not closed; the answer does not depend on it.
         """
         if q is not None:
-            self._closed_q(q)
+            self.check_closed(q)
         return [self.v_names[j] for j in self.coordinates.independent]
 
     def basis(self, q: ArrayLike) -> Array:
         """The matrix G of ``v = G v_independent``, (..., nv, freedoms) (004 eq. 10.36)."""
-        state = self._closed_q(q)
+        state = self.check_closed(q)
         known = self.coordinates
         return self._basis(self.loop_jacobian(state), known)
 
@@ -564,14 +566,14 @@ class Mechanism(Robot):
 
     def velocities(self, q: ArrayLike, v_independent: ArrayLike) -> Array:
         """All velocities from the independent ones (in the order of :meth:`independent`)."""
-        state = self._closed_q(q)
+        state = self.check_closed(q)
         known = self.coordinates
         given = as_array(v_independent, (len(known.independent),), "v_independent", "one per independent freedom")
         return np.asarray((self._basis(self.loop_jacobian(state), known) @ given[..., None])[..., 0])
 
     def accelerations(self, q: ArrayLike, v: ArrayLike, a_independent: ArrayLike) -> Array:
         """All accelerations from the independent ones, at a closed state."""
-        state = self._closed_q(q)
+        state = self.check_closed(q)
         known = self.coordinates
         given = as_array(a_independent, (len(known.independent),), "a_independent", "one per independent freedom")
         k, bias = self.loop_jacobian(state), self.loop_drift(state, v)
@@ -1003,45 +1005,17 @@ class Mechanism(Robot):
 
     def reduced_bias_force(self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None) -> Array:
         """Forces on the independent coordinates when their accelerations are zero."""
-        state = self._closed_q(q)
+        state = self.check_closed(q)
         a = self.accelerations(state, v, np.zeros(self.coordinates.freedoms))
         tau = self._exact.tree.inverse_dynamics(state, v, a, wrenches)
         return np.asarray((np.swapaxes(self.basis(state), -1, -2) @ tau[..., None])[..., 0])
 
     def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """Accelerations per unit of each joint force while the loops stay closed; singular, as they must be."""
-        state = self._closed_q(q)
+        state = self.check_closed(q)
         along = rank.motions(self.loop_jacobian(state), self.coordinates_at(state).rank, self._size)
         result = rank.solve_along(*along, self._exact.tree.mass_matrix(state), np.eye(self.nv))
         return self._handed_out(result, out)
-
-    # ---------------------------------------------------------------- what a tree has and a mechanism has not
-
-    def _tree_only(self, name: str) -> UnsupportedError:
-        return UnsupportedError(
-            f"{name} of a mechanism with closed loops is not that of its tree, and not offered here; "
-            f"{self.name}.tree.{name} is the opened tree's"
-        )
-
-    def inverse_dynamics_derivatives(self, *args: Any, **options: Any) -> Any:
-        """Only the opened tree has these: ``mechanism.tree.inverse_dynamics_derivatives``."""
-        raise self._tree_only("inverse_dynamics_derivatives")
-
-    def forward_dynamics_derivatives(self, *args: Any, **options: Any) -> Any:
-        """Only the opened tree has these: ``mechanism.tree.forward_dynamics_derivatives``."""
-        raise self._tree_only("forward_dynamics_derivatives")
-
-    def hybrid_dynamics(self, *args: Any, **options: Any) -> Any:
-        """Only the opened tree has this: ``mechanism.tree.hybrid_dynamics``."""
-        raise self._tree_only("hybrid_dynamics")
-
-    def floating_base_inverse_dynamics(self, *args: Any, **options: Any) -> Any:
-        """Only the opened tree has this: ``mechanism.tree.floating_base_inverse_dynamics``."""
-        raise self._tree_only("floating_base_inverse_dynamics")
-
-    def operational_space_inertia(self, *args: Any, **options: Any) -> Any:
-        """Only the opened tree has this: ``mechanism.tree.operational_space_inertia``."""
-        raise self._tree_only("operational_space_inertia")
 
     def joint_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, bearings_only: bool = False

@@ -18,6 +18,7 @@ import numpy as np
 from ...errors import ModelError, UnknownNameError
 from ...model.mass import MassProperties
 from ...model.tree import Body, Frame, Joint, Model
+from ...robot.make import make
 from ...robot.robot import Robot
 from ...run.large_trees.tree import rebuild
 from ...spatial import AxisRotation, RigidInertia, Scalar, Symmetric3, Transform, Vec3
@@ -97,7 +98,7 @@ class Parametric:
             replace(j, rotor_inertia=(1.0,) * j.kind.nv) if "rotor_inertia" in self.joints.get(j.name, ()) else j
             for j in model.joints
         )
-        return Robot(replace(model, bodies=tuple(bodies), joints=tuple(joints)), backend="reference")
+        return make(replace(model, bodies=tuple(bodies), joints=tuple(joints)), backend="reference")
 
     def tree(self, convert: Convert, *, everything: bool = False) -> Model:
         """The model with the parameters in it, each given to ``convert``; with ``everything`` the robot's numbers, too.

@@ -28,7 +28,8 @@ from ...export.published import (
 from ...model.joints import Free
 from ...model.mass import MassProperties
 from ...model.pose import Pose
-from ...robot.robot import Builder, Robot
+from ...robot.builder import Builder
+from ...robot.robot import Robot
 from ..study import Fact, Outcome, Study
 from ..style import Curve, Grid
 
