@@ -488,8 +488,8 @@ class Mechanism(Robot):
     def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200) -> Array:
         """Some closed configuration, searched from the neutral one and then from random ones."""
         generator = np.random.default_rng(rng)
-        guesses = np.concatenate([self.neutral()[None], self.random_configuration(generator, tries)])
-        for part in np.array_split(guesses, max(1, tries // 20)):
+        guesses = self.random_configuration(generator, tries)
+        for part in (self.neutral()[None], *np.array_split(guesses, max(1, tries // 20))):
             closed = self.close(part, must_close=False)
             good = np.flatnonzero(np.isfinite(closed).all(axis=-1))
             if len(good):
