@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,16 +16,15 @@ from ..algorithms import centroidal, jacobian
 from ..algorithms.table import ALGORITHMS, FORWARD_METHODS
 from ..errors import (
     ModelError,
-    NoLoopsError,
     OptionError,
     ShapeError,
     SingularError,
     StateError,
     UnknownNameError,
+    UnsupportedError,
 )
 from ..model import configurations, denoc_modules, hinges
 from ..model import describe as description
-from ..model.builder import ModelBuilder
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
 from ..model.tree import BASE, Body, Frame, Joint, Model, check_gravity
@@ -36,14 +35,12 @@ from ..run.options import requests
 from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import Wrench, Wrenches, each_wrench
 from ..spatial.arrays import as_array, batch_shape
+from .loop_methods import LoopMethods
 
 if TYPE_CHECKING:
     from ..export.c_code import Exported
     from ..export.cost import Count
     from ..export.symbolic.on_sympy import Equations
-    from ..loops.signatures import LoopMethods
-else:
-    LoopMethods = object
 
 Array = np.ndarray
 
@@ -78,19 +75,19 @@ class Robot(LoopMethods):
     array([0.])
     """
 
-    def __new__(cls, model: Any = None, **options: Any) -> Robot:
-        """A model with closed loops becomes a :class:`kinetree.Mechanism`."""
-        if cls is Robot and isinstance(model, Model) and model.loops:
-            from .mechanism import Mechanism
-
-            return super().__new__(Mechanism)
-        return super().__new__(cls)
+    closes_loops: ClassVar[bool] = False
+    """Whether closed loops stay closed: those of a :class:`kinetree.Mechanism` do."""
 
     def __init__(
         self, model: Model, *, backend: str | None = None, precision: str = "double", cpu: str | None = None
     ) -> None:
         if not isinstance(model, Model):
             raise ModelError(f"a Robot is made from a Model, not {type(model).__name__}; see kinetree.load and Builder")
+        if model.loops and not self.closes_loops:
+            raise ModelError(
+                f"{model.name!r} has closed loops, and a Robot has none: make a kinetree.Mechanism(model), or let "
+                "kinetree.robot.make(model) choose; without its loops it is replace(model, loops=())"
+            )
         self.model = model
         self.backend = backend or os.environ.get("KINETREE_BACKEND") or "compiled"
         self.precision = precision
@@ -101,16 +98,6 @@ class Robot(LoopMethods):
             raise UnknownNameError("precision", precision, ("double", "single"))
         self.cpu = check_cpu(cpu)
         self.evaluator = Evaluator(model, self.backend, precision, self.cpu)
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Only asked for what is not there: methods of mechanisms say what they miss."""
-            from .mechanism import Mechanism
-
-            if not name.startswith("_") and hasattr(Mechanism, name):
-                raise NoLoopsError(self.name, name)
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     # ---------------------------------------------------------------- what it is
 
@@ -729,6 +716,7 @@ class Robot(LoopMethods):
             Rate of the base joint's velocities.
         tau : ndarray, shape (..., nv - 6)
         """
+        self._need_tree("floating_base_inverse_dynamics")
         if not self.is_floating:
             raise ModelError(f"robot {self.name!r} has no floating base; load it with floating_base=True")
         n = self.nv - 6
@@ -844,6 +832,7 @@ class Robot(LoopMethods):
         --------
         ``a, tau = robot.hybrid_dynamics(q, v, a={"shoulder": 1.0}, tau={"elbow": 0.2})``
         """
+        self._need_tree("hybrid_dynamics")
         for word, mapping in (("a", a), ("tau", tau)):
             if mapping is not None and not isinstance(mapping, Mapping):
                 raise OptionError(f"{word} must map joint names to values, such as {{{self.joint_names[0]!r}: 1.0}}")
@@ -914,6 +903,7 @@ class Robot(LoopMethods):
         dtau_dq, dtau_dv, dtau_da : ndarray, shape (..., nv, nv)
             The last one is the mass matrix.
         """
+        self._need_tree("inverse_dynamics_derivatives")
         slope = self._friction_slope(v) if friction else None
         held = self._held_by_the_world(wrenches)
         turning = world_stiffness(self, q, held) if held else None  # first: the output may be written over q
@@ -946,6 +936,7 @@ class Robot(LoopMethods):
         da_dq, da_dv, da_dtau : ndarray, shape (..., nv, nv)
             The last one is the inverse of the mass matrix.
         """
+        self._need_tree("forward_dynamics_derivatives")
         self.evaluator.check_pivots()
         slope = self._friction_slope(v) if friction else None
         if friction:
@@ -1043,6 +1034,7 @@ class Robot(LoopMethods):
         -------
         ndarray, shape (..., 6k, 6k)
         """
+        self._need_tree("operational_space_inertia")
         _check_axes(axes)
         self.evaluator.check_pivots()
         names = (frames,) if isinstance(frames, str) else tuple(frames)
@@ -1141,44 +1133,17 @@ class Robot(LoopMethods):
         """The algorithm that a method runs, with all its options."""
         return requests(self.model, [request])[0]
 
+    def _need_tree(self, name: str) -> None:
+        """Refuse what means something else once loops are closed."""
+        if self.model.loops:
+            raise UnsupportedError(
+                f"{name} of a mechanism with closed loops is not that of its tree, and not offered here; "
+                f"{self.name}.tree.{name} is the opened tree's"
+            )
+
     def _need_mass(self, advice: str = "") -> None:
         if self.mass == 0.0:
             raise SingularError(f"robot {self.name!r} has no mass, so it has no center of mass{advice}")
-
-
-class Builder(ModelBuilder):
-    """Makes a :class:`Robot` link by link; see :meth:`body` and :meth:`frame`.
-
-    Examples
-    --------
-    >>> import kinetree as kt
-    >>> b = kt.Builder("two-link", gravity=(0, -9.81, 0))
-    >>> _ = b.body("upper", "base", kt.Revolute("z"), mass=1.0, com=(0.5, 0, 0))
-    >>> _ = b.body("lower", "upper", kt.Revolute("z"), position=(1, 0, 0), mass=1.0, com=(0.5, 0, 0))
-    >>> b.build().nv
-    2
-    """
-
-    def build(
-        self, *, floating_base: bool = False, cuts: Sequence[str] | None = None, rule: str | None = None
-    ) -> Robot:
-        """Check and freeze.
-
-        Parameters
-        ----------
-        floating_base : bool
-            Put the root body on a free joint instead of holding it fixed.
-        cuts : sequence of str, optional
-            Joints to cut where joints form loops; the loops these leave are cut by the rule.
-        rule : {"minimum_dof", "shortest"}, optional
-            How to choose cuts. Without cuts and rule, joints declared by :meth:`loop` are the cuts.
-        """
-        return Robot(self.model(floating_base=floating_base, cuts=cuts, rule=rule))
-
-    def __repr__(self) -> str:
-        parts = (self._bodies, "body", "bodies"), (self._joints, "joint", "joints"), (self._loops, "loop", "loops")
-        told = [description.counted(len(own), one, many) for own, one, many in parts if own]
-        return f"<Builder {self.name!r}: {', '.join(told) or 'nothing yet'}>"
 
 
 def _part_along(s: Array, f: Array) -> Array:

@@ -27,8 +27,9 @@ from ...export.published import (
 from ...model.joints import Free
 from ...model.mass import MassProperties
 from ...model.pose import Pose
+from ...robot.builder import Builder
 from ...robot.chain_costs import CHAINS, cost
-from ...robot.robot import Builder, Robot
+from ...robot.robot import Robot
 from ..study import Fact, Outcome, Study
 from ..style import Curve, Grid
 
