@@ -113,7 +113,7 @@ def _single(robot: Robot, name: str, which: str) -> int | None:
     """Where a single entry of a joint is (``base.z``, or ``base[6]``); None for what is no such name."""
     if name not in robot.joint_names:
         with suppress(UnknownNameError):
-            return robot._place(name, which)
+            return robot.coordinate_index(name, which)
     return None
 
 
