@@ -15,7 +15,7 @@ import kinetree as kt
 from kinetree.engine.graph import Node
 from kinetree.engine.kernels import kernel as engine
 from kinetree.engine.kernels.kernel import Kernel
-from kinetree.engine.llvm import emit, host
+from kinetree.engine.llvm import body, host
 from kinetree.engine.trace import trace
 from kinetree.run import program
 
@@ -188,7 +188,7 @@ def test_angles_of_one_state_are_turned_together_with_the_same_bits():
 
     x = np.random.default_rng(1).uniform(-10.0, 10.0, (40, 11))
     kernel = Kernel("angles", lambda: trace(law, (11,), list), (11,), (22,))
-    assert f"<{emit.ANGLES_AT_ONCE} x double>" in kernel._assembly("single")
+    assert f"<{body.ANGLES_AT_ONCE} x double>" in kernel._assembly("single")
     whole = kernel(x)
     for k in range(40):
         np.testing.assert_array_equal(kernel(x[k]), whole[k])

@@ -40,7 +40,7 @@ LARGEST_CACHE = 256 << 20
 
 
 def directory() -> Path | None:
-    """Return where compiled code is kept: ``KINETREE_CACHE``, or the user's folder for caches; None if off or unknown."""
+    """Return where compiled code is kept: ``KINETREE_CACHE``, or the user's folder; None if off or unknown."""
     try:
         return _directory()
     except RuntimeError as problem:  # a user without a home, as in containers

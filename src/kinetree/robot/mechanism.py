@@ -146,7 +146,7 @@ class Mechanism(Robot):
         cpu: str | None = None,
     ) -> None:
         super().__init__(model, backend=backend, precision=precision, cpu=cpu)
-        self._wanted = None if independent is None else tuple(self.coordinate_index(n) for n in independent)
+        self._wanted = None if independent is None else tuple(self.entry_index(n) for n in independent)
         self._near = None if near is None else as_array(near, (model.nq,), "near")
         if self._near is not None and self._near.ndim != 1:
             raise ShapeError(f"near must be one configuration, shape ({model.nq},), not {self._near.shape}")

@@ -16,7 +16,9 @@ from dataclasses import dataclass
 
 from ..fuse import prepare
 from ..graph import Graph, inputs, outputs
-from ..llvm.emit import Emitter, inner_function, table_of_places, work_vectors
+from ..llvm.emit import inner_function
+from ..llvm.emitter import Emitter
+from ..llvm.modules import table_of_places, work_vectors
 from ..llvm.vectors import Vectors
 from .loop_kernel import LoopKernel
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..load_code import load_or_compile_text
 from ..once import once
 from . import host
-from .emit import Emitter
+from .emitter import Emitter
 from .vectors import Vectors
 
 _FILL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
