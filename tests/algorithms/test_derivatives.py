@@ -23,7 +23,8 @@ from kinetree.algorithms.table import find
 from kinetree.engine.differentiate import forward
 from kinetree.engine.graph import inputs, outputs
 from kinetree.engine.interpret import evaluate
-from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.trace import trace
 from kinetree.spatial import Force
 from kinetree.spatial.arrays import flatten, pack, split
 

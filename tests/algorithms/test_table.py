@@ -38,9 +38,9 @@ def test_a_row_runs_as_reference_and_as_machine_code(own_row):
     for way in (reference, compiled, compiled):  # the third time without Python
         for scale in (2.0, 0.0):
             wanted = expected * (1.0, scale / 2.0)
-            assert np.allclose(way._run(own_row.name, {"scale": scale}, q=q, v=v), wanted, rtol=1e-12)
-            assert np.allclose(way._run(own_row.name, {"scale": scale}, q=q[0], v=v[0]), wanted[0], rtol=1e-12)
-    single = compiled.with_precision("single")._run(own_row.name, {"scale": 2.0}, q=q, v=v)
+            assert np.allclose(way.evaluator.run(own_row.name, {"scale": scale}, q=q, v=v), wanted, rtol=1e-12)
+            assert np.allclose(way.evaluator.run(own_row.name, {"scale": scale}, q=q[0], v=v[0]), wanted[0], rtol=1e-12)
+    single = compiled.with_precision("single").evaluator.run(own_row.name, {"scale": 2.0}, q=q, v=v)
     assert single.dtype == np.float32
     assert np.allclose(single, expected, rtol=1e-4, atol=1e-4)
 
@@ -50,7 +50,8 @@ def test_a_row_runs_in_loops_on_large_trees(own_row, monkeypatch):
     robot = random_tree(np.random.default_rng(4), 5, ["revolute", "universal"])
     q, v, _ = random_state(robot, np.random.default_rng(0), 5)
     found, expected = (
-        robot.with_backend(way)._run(own_row.name, {"scale": 2.0}, q=q, v=v) for way in ("compiled", "reference")
+        robot.with_backend(way).evaluator.run(own_row.name, {"scale": 2.0}, q=q, v=v)
+        for way in ("compiled", "reference")
     )
     assert np.allclose(found, expected, rtol=1e-12)
 

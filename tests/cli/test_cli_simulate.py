@@ -7,15 +7,12 @@ import sys
 
 import numpy as np
 import pytest
-from typer.main import get_command
 
 import kinetree as kt
 from helpers.cli import invoke
-from kinetree.cli.advice import in_file, on_command_line
-from kinetree.cli.app import app
 from kinetree.cli.bench import _best, measure, sample
 from kinetree.cli.beside_pinocchio import beside
-from kinetree.cli.simulate import read_values
+from kinetree.cli.values import read_values
 from kinetree.cli.view import read_size
 from kinetree.errors import OptionError
 
@@ -347,25 +344,6 @@ def test_advice_to_take_another_integrator_can_be_followed(tmp_path, pendulum):
     invoke(*stiff, "--target", "0", *advice[1].split())
 
 
-def test_messages_are_rewritten_only_where_that_is_meant():
-    run, simulate = (get_command(app).commands[name] for name in ("run", "simulate"))
-    assert on_command_line("write with pictures=False", run) == "write with --no-pictures"
-    assert on_command_line("use quick=False", run) == "use no --quick"
-    assert (
-        on_command_line("(step=0.5) or step='a b', step=-1e-3.", simulate)
-        == "(--step 0.5) or --step a b, --step -1e-3."
-    )
-    for untouched in (
-        "load it with load(path, robot=...)", "name some with actuated=[...]", "--initial: not 'step=3'",
-        "method='lemke'", "the steps must be", "rtol is too small",
-    ):  # fmt: skip
-        assert on_command_line(untouched, simulate) == untouched
-    assert on_command_line("use integrator='radau'", None) == "use integrator='radau'"
-    assert in_file("use integrator='radau' or 'bdf', friction=False", ["integrator", "friction"]) == (
-        "use integrator: radau or bdf, friction: false"
-    )
-
-
 @pytest.fixture
 def hopper(tmp_path):
     b = kt.Builder("hopper").body("trunk", "base", kt.Free(), joint_name="root", mass=4.0, inertia=(0.1, 0.1, 0.05))
@@ -410,3 +388,14 @@ def test_a_start_inside_the_ground_is_told_and_how_to_lift_it(hopper):
     lifted = invoke("simulate", hopper, "--ground", "foot", "--time", 0.01, "--initial", advice)
     assert "warning" not in lifted.stderr
     assert float(advice.partition("=")[2]) == pytest.approx(0.5)
+
+
+def test_view_says_that_the_base_differs(two_arms):
+    folder, _ = two_arms
+    said = invoke(
+        "view", folder / "fixed.yaml", "--floating-base", folder / "fixed.npz", "--screenshot", "x.png", code=1
+    )
+    assert "it was simulated on a fixed base; load the robot without --floating-base" in said.stderr
+    said = invoke("view", folder / "arm.urdf", folder / "floating.npz", "--screenshot", "x.png", code=1)
+    assert "joint 'floating_base'; load the robot with --floating-base" in said.stderr
+    assert "another robot" not in said.stderr

@@ -13,7 +13,8 @@ import kinetree as kt
 from helpers.robots import random_state, random_tree
 from kinetree.contact import ground as g
 from kinetree.contact.surfaces import touch
-from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.trace import trace
 from kinetree.spatial import Vec3
 from kinetree.spatial.arrays import flatten, pack, split
 

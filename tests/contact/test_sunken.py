@@ -48,7 +48,7 @@ def test_the_advice_lifts_it_out(kind, slope):
     gaps = [float(t.gap) for t in on.touches(robot.model, q.tolist(), [0.0] * robot.nv)]
     assert -1e-12 < min(gaps) < 2e-3
     assert find_sunken(robot, [on], q) is None
-    assert f"{name} (q0[{place}]) at {value:g}" in str(found)
+    assert f"{name} (q0[{place}]) at {value:g}" in str(found.warning())
 
 
 def test_no_advice_where_the_base_cannot_be_lifted():

@@ -12,7 +12,7 @@ from kinetree.engine import c_source
 from kinetree.engine.fuse import fuse
 from kinetree.engine.graph import Graph, Node, inputs
 from kinetree.engine.interpret import evaluate
-from kinetree.engine.kernels.kernel import trace
+from kinetree.engine.trace import trace
 
 functions = Node.scalar_functions
 

@@ -14,8 +14,9 @@ import pytest
 import kinetree as kt
 from kinetree.engine.graph import Node
 from kinetree.engine.kernels import kernel as engine
-from kinetree.engine.kernels.kernel import Kernel, trace
-from kinetree.engine.llvm import emit, host
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.llvm import body, host
+from kinetree.engine.trace import trace
 from kinetree.run import program
 
 pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
@@ -68,7 +69,7 @@ def test_a_robot_is_made_for_its_processor_with_all_that_belongs_to_it(name, mon
     assert robot.cpu == name
     assert robot.with_precision("single").cpu == robot.with_gravity((0, 0, -1)).cpu == name
     made_for = host.target(name)
-    assert robot._compiler.kernel("mass_matrix").target == made_for
+    assert robot.evaluator.compiler.kernel("mass_matrix").target == made_for
     monkeypatch.setattr(program, "_MADE", {})
     record = kt.simulate(robot, time=0.02, integrator="rk4", step=1e-3, output=3, progress=False)
     assert {kernel.target for kernel in program._MADE.values()} == {made_for}
@@ -84,7 +85,8 @@ ALL_KINDS = """
 import sys
 import numpy as np
 from kinetree.engine.graph import Node
-from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.trace import trace
 f = Node.scalar_functions
 
 def law(x, y):
@@ -133,7 +135,7 @@ def test_a_guard_leaves_the_inputs_of_its_kernel_alone(name):
             f"b{k}", f"b{k - 1}" if k else "base", kt.Spherical(), position=(0.1, 0, 0), mass=1.0, com=(0.1, 0, 0)
         )
     robot = robot.build().with_backend("compiled", cpu=name)
-    guard = robot._compiler.guard
+    guard = robot.evaluator.compiler.guard
     assert guard.is_guard
     rng = np.random.default_rng(0)
     q = robot.random_configuration(rng, 50)
@@ -155,7 +157,7 @@ def test_lines_of_any_number_of_lanes(monkeypatch, lanes, single_precision, leng
         pytest.skip("longer than a line")
     usual = host.Machine.vectors
     monkeypatch.setattr(host.Machine, "vectors", lambda self, single=False: replace(usual(self, single), lanes=lanes))
-    monkeypatch.setattr(engine, "_driver", engine._driver.__wrapped__)  # made anew, for this width
+    monkeypatch.setattr(engine, "batch_loop", engine.batch_loop.__wrapped__)  # made anew, for this width
     monkeypatch.setattr(engine, "STREAMED_BYTES", 0)
 
     def function(x):
@@ -186,7 +188,7 @@ def test_angles_of_one_state_are_turned_together_with_the_same_bits():
 
     x = np.random.default_rng(1).uniform(-10.0, 10.0, (40, 11))
     kernel = Kernel("angles", lambda: trace(law, (11,), list), (11,), (22,))
-    assert f"<{emit.ANGLES_AT_ONCE} x double>" in kernel._assembly("single")
+    assert f"<{body.ANGLES_AT_ONCE} x double>" in kernel._assembly("single")
     whole = kernel(x)
     for k in range(40):
         np.testing.assert_array_equal(kernel(x[k]), whole[k])
@@ -258,7 +260,7 @@ def test_a_wrong_name_in_the_environment_does_not_concern_robots_with_their_own(
         "os.environ['KINETREE_CPU'] = 'bogus'\n"
         "warnings.simplefilter('error')\n"
         "robot = kt.Robot(model, backend='compiled', cpu='native')\n"
-        "assert robot._compiler is not None\n"
+        "assert robot.evaluator.compiler is not None\n"
         "robot.mass_matrix(np.zeros(robot.nq))\n"
         "robot.mass_matrix(np.zeros((70, robot.nq)), threads=2)\n"
     )

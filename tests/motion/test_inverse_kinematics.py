@@ -16,8 +16,9 @@ from helpers.robots import floating_pair, random_tree
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
 from kinetree.errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError
 from kinetree.motion.inverse_kinematics import inverse_kinematics
-from kinetree.motion.levenberg_marquardt import Law, quaternion_of
+from kinetree.motion.levenberg_marquardt import DampedStep
 from kinetree.spatial import Matrix3
+from kinetree.spatial.rotation import quaternion_of
 
 PARTS = ("q", "reached", "position_error", "angle_error", "iterations")
 
@@ -343,7 +344,7 @@ def test_both_forms_of_the_damped_step(count):
     """More columns than rows or fewer: the same equation, here solved by NumPy."""
     rng = np.random.default_rng(count)
     robot = planar((0.3,) * 9)
-    law = Law(robot.model, (), frozenset(range(9)))
+    law = DampedStep(robot.model, (), frozenset(range(9)))
     j, e, damping = rng.standard_normal((6, count)), rng.standard_normal(6), 0.07
     step = law._damped({k: list(j[:, k]) for k in range(count)}, list(e), damping)
     share = damping * (e @ e) / (1.0 + e @ e) + 1e-12
@@ -398,3 +399,8 @@ def test_quaternions_of_rotations():
 def test_bad_questions_are_refused(arguments, options, error, message):
     with pytest.raises(error, match=message):
         inverse_kinematics(planar(lower=-3.0, upper=3.0), *arguments, **options)
+
+
+def test_inverse_kinematics_does_not_tear_loops_open():
+    with pytest.raises(kt.UnsupportedError, match=r"robot\.platform"):
+        kt.inverse_kinematics(kt.gallery.load("four-bar"), "coupler", [0.0, 0.1, 0.0], what="position")

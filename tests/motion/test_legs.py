@@ -8,7 +8,8 @@ import pytest
 import kinetree as kt
 from helpers.robots import random_state, random_tree
 from helpers.walkers import WALKERS, planar_biped, spatial_biped
-from kinetree.engine.kernels.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.trace import trace
 from kinetree.errors import OptionError, SingularError, UnknownNameError, UnreachableError
 from kinetree.motion.walking import gaits, legs
 from kinetree.motion.walking.zero_moment_point import support_margin, zero_moment_point

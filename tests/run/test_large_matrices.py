@@ -32,7 +32,7 @@ def compare(reference, tolerance=1e-12):
     state = random_state(robot, rng, (3, 2))
     push = {robot.body_names[-1]: rng.standard_normal((2, 6)), robot.body_names[0]: rng.standard_normal(6)}
     for name in MATRICES:
-        assert robot._compiler.handles(name)
+        assert robot.evaluator.compiler.handles(name)
         bound = 100 * tolerance if name.startswith("forward") else tolerance
         expected, found = matrices(reference, name, *state), matrices(robot, name, *state)
         for k in range(found.shape[-3]):

@@ -32,12 +32,12 @@ ROLLED, PRODUCTS = [n for n in made_by("passes") if n != "joint_subspaces"], mad
 
 def compare(robot, n=13):
     rolled, reference = robot.with_backend("compiled"), robot.with_backend("reference")
-    assert rolled._compiler.rolled
+    assert rolled.evaluator.compiler.rolled
     rng = np.random.default_rng(3)
     state = states(robot, rng, n)
     push = {robot.body_names[len(robot.body_names) // 2]: rng.standard_normal((n, 6))}
     for name in ROLLED:
-        assert rolled._compiler.handles(name)
+        assert rolled.evaluator.compiler.handles(name)
         call, judge = getattr(rolled, name), getattr(reference, name)
         given = [state[x] for x in find(name).inputs]
         batch = call(*given)
@@ -144,7 +144,7 @@ def test_algorithms_that_are_not_loops_still_work():
     compiled_robot = robot.with_backend("compiled")
     q, v, a = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 115))
     # other ways to the accelerations are matrices, not loops
-    assert not compiled_robot._compiler.handles("forward_dynamics", {"method": "composite_body"})
+    assert not compiled_robot.evaluator.compiler.handles("forward_dynamics", {"method": "composite_body"})
     solved = compiled_robot.forward_dynamics(q, v, a, method="composite_body")
     assert_close(solved, robot.forward_dynamics(q, v, a), 1e-7)
 

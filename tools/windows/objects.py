@@ -38,7 +38,7 @@ def main(folder: Path, triple: str, relocations: str, code_model: str) -> None:
         (folder / f"{name}.o").write_bytes(target.emit_object(module))
 
     write("driver", driver.driver_module(common.vectors()))
-    write("crew", threads.crew_module(driver.JOB_AT))
+    write("threads", threads.pool_module())
     write("entry", vectorcall.entry_module())
     robot = kt.gallery.load("quadruped").with_backend("compiled")
     states = np.random.default_rng(0).uniform(-1.0, 1.0, (3, STATES, robot.nv))

@@ -1,6 +1,6 @@
-"""The command line; each command is a file of :mod:`kinetree.commands`.
+"""The command line; each command is a file of this folder.
 
-Exit codes: 0 for success, 1 for a robot, a file or a request that cannot be (one red line says
+Exit codes: 0 for success, 1 for a robot, a file or a request that is not possible (one red line says
 why), 2 for a command line that cannot be read, 3 for a study in which a fact that should hold
 does not.
 """
@@ -16,14 +16,14 @@ from typer.core import TyperGroup
 from ..errors import KinetreeError
 from ..version import VERSION
 from . import bench, codegen, cost, dynamics, info, listing, new, run, simulate, view
-from .advice import on_command_line
 from .shared import ERROR, complain, warnings_as_lines
+from .wording import as_options, worded
 
 HELP = """Dynamics of robots and mechanisms: look at a robot, compute with it, let it move, see it.
 
 Wherever a ROBOT is asked for, give a file (URDF, MJCF, YAML) or a name that 'kinetree list' shows.
 
-Exit codes: 0 success; 1 an error, told in one line; 2 a command line that cannot be read; 3 a study in which
+Exit codes: 0 success; 1 an error, reported in one line; 2 a command line that cannot be read; 3 a study in which
 a fact that should hold does not.
 """
 
@@ -34,14 +34,17 @@ class _Group(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
-            with warnings_as_lines():
+            with warnings_as_lines(lambda: as_options(self._asked(ctx))):
                 return super().invoke(ctx)
         except BrokenPipeError:
             raise
         except (KinetreeError, OSError) as problem:
-            asked = self.get_command(ctx, ctx.invoked_subcommand or "")
-            complain("red", "error", on_command_line(str(problem), asked))
+            complain("red", "error", worded(problem, as_options(self._asked(ctx))))
             raise typer.Exit(ERROR) from None
+
+    def _asked(self, ctx: Any) -> Any:
+        """Return the command that is running."""
+        return self.get_command(ctx, ctx.invoked_subcommand or "")
 
 
 app = typer.Typer(
@@ -64,7 +67,7 @@ def main(
         bool, typer.Option("--version", help="Print the version and leave.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Options before the command."""
+    """Take the options before the command."""
 
 
 for panel, name, command in (

@@ -15,8 +15,8 @@ from rich.table import Table
 
 from ..errors import KinetreeError, OptionError, OutputError, UnknownNameError
 from ..io.progress import Bar
-from .advice import in_file, on_command_line
 from .shared import ERROR, FACT_FAILS, Json, complain, complete_study, make_console, print_json
+from .wording import as_keys, as_options, worded
 
 if TYPE_CHECKING:
     from ..gallery import Result, Study
@@ -90,7 +90,7 @@ def run(
 
 
 def find_studies(names: Sequence[str]) -> list[Study]:
-    """Studies of the gallery by name, ``all`` of them, or files of the user's own."""
+    """Find studies of the gallery by name, ``all`` of them, or files of the user's own."""
     from .. import gallery
 
     found: dict[str, Study] = {}
@@ -110,7 +110,7 @@ def find_studies(names: Sequence[str]) -> list[Study]:
         elif name in gallery.names():
             raise OptionError(f"{name!r} is a system without a study: look at it with 'kinetree info {name}'")
         else:
-            raise UnknownNameError("study, and no file,", name, ["all", *gallery.studies()])
+            raise UnknownNameError("study or file", name, ["all", *gallery.studies()])
     return list(found.values())
 
 
@@ -130,7 +130,7 @@ def _refuse_twins(studies: Sequence[Study]) -> None:
 
 
 def choose(studies: Sequence[Study], analyses: Sequence[str] | None) -> dict[str, list[str]]:
-    """The analyses to run of each study; of several studies, those that have one of those asked for."""
+    """Choose the analyses to run of each study; of several studies, those that have one of those asked for."""
     if not analyses:
         return {study.name: list(study.analyses) for study in studies}
     known = list(dict.fromkeys(name for study in studies for name in study.analyses))
@@ -167,40 +167,39 @@ class Done:
             self.folders[study.name] = result.write(output / study.name, pictures)
         except Exception as problem:
             bar.begun = before + len(analyses)
-            self.errors[study.name] = self.advised(study, told(problem))
+            self.errors[study.name] = self.describe(study, problem)
             complain("red", "error", f"{study.name}: {self.errors[study.name]}")
             return None
         self.results[study.name] = result
         return result
 
-    def advised(self, study: Study, message: str) -> str:
-        """A message whose advice can be followed: in the study's file, or on the command line."""
+    def describe(self, study: Study, problem: Exception) -> str:
+        """Describe an error in one line, with advice that can be followed in the study's file or on the command line.
+
+        An unforeseen one comes with its kind and the place in the code.
+        """
+        if not isinstance(problem, (KinetreeError, OSError)):
+            place = traceback.extract_tb(problem.__traceback__)[-1]
+            what = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
+            return f"{what} (in {place.name}, {Path(place.filename).name}, line {place.lineno})"
+        write = as_options(self.command)
         if study.name in self.files:
             from ..gallery.user_study import SIMULATION_KEYS
 
-            message = in_file(message, SIMULATION_KEYS)
-        return on_command_line(message, self.command)
+            write = as_keys(SIMULATION_KEYS, write)
+        return worded(problem, write)
 
     @property
     def code(self) -> int:
-        """The exit code: errors come before facts."""
+        """Return the exit code: errors come before facts."""
         if self.errors:
             return ERROR
         return FACT_FAILS if any(result.faults for result in self.results.values()) else 0
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the results for JSON."""
         studies = [r.as_dict() | {"folder": str(self.folders[name])} for name, r in self.results.items()]
         return {"exit_code": self.code, "studies": studies, "errors": self.errors}
-
-
-def told(problem: Exception) -> str:
-    """An error in one line; an unforeseen one with its kind and the place in the code."""
-    if isinstance(problem, (KinetreeError, OSError)):
-        return str(problem)
-    place = traceback.extract_tb(problem.__traceback__)[-1]
-    what = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
-    return f"{what} (in {place.name}, {Path(place.filename).name}, line {place.lineno})"
 
 
 class AnalysisBar(Bar):
@@ -226,7 +225,7 @@ class AnalysisBar(Bar):
 
 
 def _show(console: Any, result: Result, folder: Path) -> None:
-    """Facts, what was computed, where it is."""
+    """Show facts, what was computed, and where it is."""
     console.print(result.table())
     for name, outcome in result.outcomes.items():
         made = [f"{len(outcome.facts)} facts", *(f"table {t}" for t in outcome.tables)]
@@ -238,7 +237,7 @@ def _show(console: Any, result: Result, folder: Path) -> None:
 
 
 def _overview(done: Done) -> Table:
-    """One line per study."""
+    """Make a table with a line per study."""
     table = Table(title="All studies", title_justify="left")
     table.add_column("study", no_wrap=True)
     for heading in ("facts hold", "known exceptions", "fail", "seconds"):

@@ -28,14 +28,13 @@ from ..errors import ModelError, OptionError, ShapeError, StateError, UnknownNam
 from ..model.tree import BASE, Model
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
-from ..run.program import Program, can_compile
+from ..run.program import LawProgram, can_compile
 from ..spatial import Motion, Scalar, Vec3
 from ..spatial.arrays import as_array
 from ..spatial.dual import Dual
 from .complementarity import METHODS, NoSolutionError
-from .friction_pyramid import polygon_reach
+from .friction import direction_of_sliding, polygon_reach
 from .problem import ContactProblem, named
-from .slow_sliding import direction_of_sliding
 from .surfaces import Ball, Grid, HeightField, Plane, Spot, Triple, touch
 
 __all__ = [
@@ -297,7 +296,7 @@ class RigidContacts:
         self.mu = np.array([c.friction for c in self.contacts])
 
     @cached_property
-    def _rows(self) -> Program:
+    def _rows(self) -> LawProgram:
         """All rows of all contacts one after the other; see :func:`contact_rows`."""
         tree, contacts = self.robot.model, self.contacts
 
@@ -305,7 +304,7 @@ class RigidContacts:
             return [x for row in contact_rows(tree, contacts, q, v) for x in row]
 
         name, lengths = f"contacts of {tree.name!r}", {"q": tree.nq, "v": tree.nv}
-        return Program(name, law, lengths, can_compile(self.robot), cpu=self.robot.cpu)
+        return LawProgram(name, law, lengths, can_compile(self.robot), cpu=self.robot.cpu)
 
     def look(self, q: ArrayLike, v: ArrayLike) -> ContactState:
         """Gaps, directions, velocities and Jacobians at one state."""

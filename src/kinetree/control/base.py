@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError
+from ..errors import Message, OptionError, Setting, ShapeError
 from ..loops.coordinates import Coordinates
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
@@ -43,7 +43,7 @@ def as_gain(value: Gain, count: int, name: str) -> np.ndarray:
     try:
         numbers = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise ShapeError(f"{name} must be numbers, got {value!r}") from None
+        raise ShapeError(Message(Setting(name), f" must be numbers, got {value!r}")) from None
     if np.any(np.isnan(numbers)):
         raise OptionError(f"{name} is not a number")
     if numbers.ndim == 0:
@@ -52,7 +52,8 @@ def as_gain(value: Gain, count: int, name: str) -> np.ndarray:
         n, batch = numbers.shape[-1], numbers.shape
         hint = f"; one for each of {n} simulations are {name}[:, None], shape ({n}, 1)" if len(batch) == 1 else ""
         wanted = "one number" if count == 1 else f"one number or {count}, one per driven degree of freedom"
-        raise ShapeError(f"{name} must be {wanted}, with a batch of simulations in front; got shape {batch}{hint}")
+        given = f" must be {wanted}, with a batch of simulations in front; got shape {batch}{hint}"
+        raise ShapeError(Message(Setting(name), given))
     return np.broadcast_to(numbers, (*numbers.shape[:-1], count))
 
 
@@ -73,7 +74,7 @@ def critical_damping(kp: ArrayLike, ratio: float = 1.0) -> np.ndarray:
     """
     stiffness = np.asarray(kp, dtype=float)
     if np.any(stiffness < 0):
-        raise OptionError("kp must not be negative: a negative stiffness drives the error away")
+        raise OptionError(Message(Setting("kp"), " must not be negative: a negative stiffness drives the error away"))
     return 2.0 * ratio * np.sqrt(stiffness)
 
 

@@ -17,7 +17,7 @@ from heapq import heappop, heappush
 import numpy as np
 
 from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
-from .llvm.emit import ATAN_COEFFICIENTS, COS_COEFFICIENTS, HALF_PI, SIN_COEFFICIENTS, TAN_EIGHTH, TWO_OVER_PI
+from .llvm.mathematics import ATAN_COEFFICIENTS, COS_COEFFICIENTS, HALF_PI, SIN_COEFFICIENTS, TAN_EIGHTH, TWO_OVER_PI
 
 LONGEST_EXPRESSION = 8
 """Operations in one expression; more would be unreadable and gain nothing."""

@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from .composed import ComposedKernel
-from .kernels.kernel import Kernel, Shape
+from .kernels.kernel import Kernel
+from .trace import Shape
 
 BLOCK = 64
 """Rows and columns that are mirrored together, so that both sides stay in the cache."""

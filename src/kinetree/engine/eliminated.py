@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from .composed import ComposedKernel
-from .kernels.kernel import Kernel, Shape
+from .kernels.kernel import Kernel
+from .trace import Shape
 
 
 @dataclass

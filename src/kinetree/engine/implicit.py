@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from .composed import ComposedKernel
-from .kernels.kernel import Kernel, Shape
+from .kernels.kernel import Kernel
+from .trace import Shape
 
 COLUMNS = 512
 """Columns that are solved for together, so that little room is needed beside the result."""

@@ -1,4 +1,4 @@
-"""Code that is ready to be called: from the cache on disk, or made now and kept there."""
+"""Loading of code: from the cache on disk, or compiled now and kept there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import cache
 from .llvm import host
 
 
-def ready(
+def load_or_compile(
     what: str | None,
     key: str | None,
     text: Callable[[], str],
@@ -17,7 +17,7 @@ def ready(
     from_python: tuple[str, ...] = (),
     target: host.Machine | None = None,
 ) -> tuple[dict[str, int], Any]:
-    """Addresses of functions and what must be kept alive.
+    """Return addresses of functions and what must be kept alive.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ def ready(
         raise host.CompilationError(f"compiling {what} failed: {problem}") from None
 
 
-def ready_text(
+def load_or_compile_text(
     what: str | None, text: str, symbols: tuple[str, ...], from_python: tuple[str, ...] = (),
     target: host.Machine | None = None,
 ) -> tuple[dict[str, int], Any]:  # fmt: skip
-    """The same for assembly that is quick to write: the text itself is what the code depends on."""
-    return ready(what, cache.digest(text), lambda: text, symbols, from_python, target)
+    """Do so with assembly that is quick to write: the text itself is what the code depends on."""
+    return load_or_compile(what, cache.digest(text), lambda: text, symbols, from_python, target)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .composed import ComposedKernel
-from .kernels.kernel import Kernel, Shape
+from .kernels.kernel import Kernel
+from .trace import Shape
 
 
 @dataclass

@@ -13,8 +13,9 @@ from typing import Protocol
 import numpy as np
 
 from .composed import ComposedKernel
-from .kernels.kernel import Kernel, Shape
+from .kernels.kernel import Kernel
 from .llvm.branch_matrix import fill
+from .trace import Shape
 
 Pair = tuple[slice, slice]
 

@@ -7,36 +7,39 @@ import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from ..algorithms import constrained
 from ..algorithms.table import CONFIGURATIONS, Algorithm, find
 from ..engine import c_source
 from ..engine.count import Count, count
 from ..engine.fuse import fuse
 from ..engine.interpret import evaluate
-from ..engine.kernels.kernel import Traced
+from ..engine.trace import Traced
 from ..errors import (
     KinetreeWarning,
+    Message,
     OptionError,
     OutputError,
+    Setting,
     SingularError,
     UnknownNameError,
     UnsupportedError,
     callers_level,
 )
 from ..io.whole_files import all_beside
+from ..model import configurations
+from ..model.tree import Model
 from ..run.compiler import Compiler
 from ..run.options import Request, requests
 from ..run.wrenches import each_body
 from ..spatial import Force
 from ..spatial.arrays import pack, split
 from ..version import VERSION
-from .result_names import Entry, entries, parts
-
-if TYPE_CHECKING:
-    from ..robot.robot import Robot
+from .result_names import entries, parts
+from .subject import Modelled, model_of
 
 PRECISIONS = ("double", "single")
 
@@ -47,20 +50,20 @@ WORTHLESS = 1e-2
 """Rounding errors beyond this part of the largest number of a result are warned of."""
 
 
-def trace_algorithm(robot: Robot, name: str, options: Mapping[str, Any], wrenches: bool = False) -> Traced:
-    """The graph of an algorithm; with ``wrenches`` six more inputs per body, its moment and force."""
-    loaded = each_body(robot.model) if wrenches and find(name).loads else ()
+def trace_algorithm(model: Model, name: str, options: Mapping[str, Any], wrenches: bool = False) -> Traced:
+    """Return the graph of an algorithm; with ``wrenches`` six more inputs per body, its moment and force."""
+    loaded = each_body(model) if wrenches and find(name).loads else ()
     try:
-        return Compiler(robot.model).trace(name, options, loaded)
+        return Compiler(model).trace(name, options, loaded)
     except ZeroDivisionError:
-        raise _singular(robot, name) from None
+        raise _singular(model, name) from None
 
 
-def _singular(robot: Robot, name: str) -> SingularError:
+def _singular(model: Model, name: str) -> SingularError:
     hint = "has every moving body mass?"
-    if name == "operational_space_inertia":
+    if "frames" in find(name).option_names:
         hint = "its frames cannot move freely in all directions; use inverse=True, or fewer frames"
-    return SingularError(f"{name} of robot {robot.name!r} divides by zero: {hint}")
+    return SingularError(f"{name} of robot {model.name!r} divides by zero: {hint}")
 
 
 @dataclass(frozen=True)
@@ -86,7 +89,7 @@ class Exported:
 
 
 def codegen(
-    robot: Robot,
+    robot: Modelled | Model,
     directory: str | os.PathLike[str] = ".",
     algorithms: Iterable[Request] | Request = ("inverse_dynamics", "forward_dynamics"),
     *,
@@ -102,7 +105,7 @@ def codegen(
 
     Parameters
     ----------
-    robot : Robot
+    robot : Robot, or its model
     directory : path-like
         Made if it is not there. Files of the same names are replaced, each wholly or not at all.
     algorithms : sequence
@@ -135,25 +138,25 @@ def codegen(
     OutputError
         If the files cannot be written.
     """
+    model = model_of(robot)
     if precision not in PRECISIONS:
         raise UnknownNameError("precision", precision, PRECISIONS)
     if fma and own_math:
-        raise OptionError("fma comes from math.h, which own_math=True does without; choose one of them")
+        does_without = Setting("own_math", True)
+        raise OptionError(Message("fma comes from math.h, which ", does_without, " does without; choose one of them"))
     if states < 1:
         raise OptionError(f"the test program needs at least one state, not {states}")
-    name = c_source.identifier(robot.name.lower(), "robot") if prefix is None else prefix
+    name = c_source.identifier(model.name.lower(), "robot") if prefix is None else prefix
     if not isinstance(name, str) or not c_source.is_identifier(name):
         raise OptionError(
             f"prefix {name!r} is no name in C: use letters, digits and underscores, a letter first, no word of C's own"
         )
     dialect = c_source.Dialect(name, precision == "single", own_math)
-    exports = [
-        _Export(robot, dialect, *request, wrenches, fma, states) for request in requests(robot.model, algorithms)
-    ]
+    exports = [_Export(model, dialect, *request, wrenches, fma, states) for request in requests(model, algorithms)]
     _name_functions(name, exports)
     texts = {
-        f"{name}.c": _source(robot, dialect, exports, reentrant),
-        f"{name}.h": _header(robot, dialect, exports),
+        f"{name}.c": _source(model, dialect, exports, reentrant),
+        f"{name}.h": _header(model, dialect, exports),
         f"{name}_test.c": _test_program(dialect, exports),
     }
     folder = Path(directory)
@@ -172,7 +175,7 @@ class _Export:
 
     def __init__(
         self,
-        robot: Robot,
+        model: Model,
         dialect: c_source.Dialect,
         name: str,
         options: dict[str, Any],
@@ -183,15 +186,17 @@ class _Export:
         self.name, self.options = name, options
         algorithm = find(name)
         loaded = wrenches and algorithm.loads
-        self.traced = trace_algorithm(robot, name, options, loaded)
+        self.traced = trace_algorithm(model, name, options, loaded)
         self.cost = count(self.traced.graph, self.traced.outputs)
         names = algorithm.inputs + (("wrenches",) if loaded else ())
         self.arguments = tuple(zip(names, self.traced.lengths, strict=True))
-        self.shape = algorithm.shape(robot.model, options)
-        self.entries, self.parts = _explained(robot, name, options, dialect.single_precision)
-        self.states = [_random_state(robot, self.arguments, k, dialect.single_precision) for k in range(states)]
-        self.expected = [_reference(robot, algorithm, state, options, loaded) for state in self.states]
-        self.tolerance = self._tolerance(robot, dialect.single_precision)
+        self.shape = algorithm.shape(model, options)
+        least = constrained.LEAST_QUALITY_SINGLE if dialect.single_precision else constrained.LEAST_QUALITY
+        self.entries = entries(model, algorithm, options, least)
+        self.parts = parts(model, algorithm, options)
+        self.states = [_random_state(model, self.arguments, k, dialect.single_precision) for k in range(states)]
+        self.expected = [_reference(model, algorithm, state, options, loaded) for state in self.states]
+        self.tolerance = self._tolerance(model, dialect.single_precision)
         self.graph, self.outputs = self.traced.graph, self.traced.outputs
         if fma:
             self.graph, self.outputs = fuse(self.graph, self.outputs)
@@ -209,7 +214,7 @@ class _Export:
             self.c_name, self.graph, self.outputs, self.arguments, results[0] if len(results) == 1 else "result"
         )
 
-    def _tolerance(self, robot: Robot, single_precision: bool) -> float:
+    def _tolerance(self, model: Model, single_precision: bool) -> float:
         """What the test program may allow: rounding errors are measured in a longer arithmetic."""
         narrow, wide = (np.float32, np.float64) if single_precision else (np.float64, np.longdouble)
         g, o = self.traced.graph, self.traced.outputs
@@ -221,28 +226,16 @@ class _Export:
         worst = float(np.max(errors))
         if not np.isfinite(worst):
             raise UnsupportedError(
-                f"{self.name} of robot {robot.name!r} overflows; use double precision and usual units"
+                f"{self.name} of robot {model.name!r} overflows; use double precision and usual units"
             )
         if worst > WORTHLESS:
             warnings.warn(
-                f"{self.name} of robot {robot.name!r} is ill-conditioned: rounding errors reach {worst:.1g} of "
+                f"{self.name} of robot {model.name!r} is ill-conditioned: rounding errors reach {worst:.1g} of "
                 f"the largest number of a result; {'use double precision' if single_precision else 'do not trust it'}",
                 KinetreeWarning,
                 stacklevel=callers_level(),
             )
         return max(TOLERANCE["single" if single_precision else "double"], 16.0 * worst)
-
-
-def _explained(
-    robot: Robot, name: str, options: Mapping[str, Any], single_precision: bool
-) -> tuple[list[Entry], dict[str, int]]:
-    """What the numbers of a mechanism's results are, and where their parts begin."""
-    from ..robot.mechanism import LEAST_QUALITY, LEAST_QUALITY_SINGLE, Mechanism
-
-    if not isinstance(robot, Mechanism):
-        return [], {}
-    least = LEAST_QUALITY_SINGLE if single_precision else LEAST_QUALITY
-    return entries(robot, name, options, least), parts(robot, name, options)
 
 
 def _size(values: np.ndarray) -> float:
@@ -251,42 +244,42 @@ def _size(values: np.ndarray) -> float:
 
 
 def _random_state(
-    robot: Robot, arguments: Sequence[tuple[str, int]], seed: int, single_precision: bool
+    model: Model, arguments: Sequence[tuple[str, int]], seed: int, single_precision: bool
 ) -> list[np.ndarray]:
     """Configurations away from gimbal lock, and random numbers of everyday size for the rest."""
     rng = np.random.default_rng([seed, 20])
     state = [
-        _random_configuration(robot, rng) if name in CONFIGURATIONS else rng.uniform(-2.0, 2.0, length)
+        _random_configuration(model, rng) if name in CONFIGURATIONS else rng.uniform(-2.0, 2.0, length)
         for name, length in arguments
     ]
     return [x.astype(np.float32).astype(float) if single_precision else x for x in state]
 
 
-def _random_configuration(robot: Robot, rng: np.random.Generator) -> np.ndarray:
+def _random_configuration(model: Model, rng: np.random.Generator) -> np.ndarray:
     for _ in range(200):
-        q = robot.random_configuration(rng)
-        distances = [j.kind.singularity(list(q[j.q_slice])) for j in robot.model.joints if not j.mimic]
+        q = configurations.random(model, rng)
+        distances = [j.kind.singularity(list(q[j.q_slice])) for j in model.joints if not j.mimic]
         if all(d is None or d > 0.2 for d in distances):
             break
     return q
 
 
 def _reference(
-    robot: Robot, algorithm: Algorithm, state: Sequence[np.ndarray], options: Mapping[str, Any], loaded: bool
+    model: Model, algorithm: Algorithm, state: Sequence[np.ndarray], options: Mapping[str, Any], loaded: bool
 ) -> np.ndarray:
     """Run the algorithm's text on the numbers themselves."""
     scalars: list[Any] = [split(x) for x in state]
     if algorithm.loads:
         six = scalars.pop() if loaded else []
         forces = [Force.of(six[k : k + 6]) for k in range(0, len(six), 6)]
-        scalars.append(forces or [None] * len(robot.body_names))
+        scalars.append(forces or [None] * len(model.bodies))
     try:
         with np.errstate(all="ignore"):
-            result = pack(algorithm.function(robot.model, *scalars, **options), ()).ravel()
+            result = pack(algorithm.function(model, *scalars, **options), ()).ravel()
     except ZeroDivisionError:
-        raise _singular(robot, algorithm.name) from None
+        raise _singular(model, algorithm.name) from None
     if not np.all(np.isfinite(result)):
-        raise _singular(robot, algorithm.name)
+        raise _singular(model, algorithm.name)
     return result
 
 
@@ -323,24 +316,24 @@ def _fresh(name: str, taken: set[str]) -> str:
 # ------------------------------------------------------------------ the three files
 
 
-def _banner(robot: Robot) -> str:
-    return f"{c_source.comment(robot.name)}, written by kinetree {VERSION}."
+def _banner(model: Model) -> str:
+    return f"{c_source.comment(model.name)}, written by kinetree {VERSION}."
 
 
-def _source(robot: Robot, dialect: c_source.Dialect, exports: Sequence[_Export], reentrant: bool) -> str:
+def _source(model: Model, dialect: c_source.Dialect, exports: Sequence[_Export], reentrant: bool) -> str:
     functions, needs = [], set()
     for e in exports:
         try:
             text, more = c_source.write_function(dialect, e.function)
         except c_source.ConstantError as problem:
-            raise UnsupportedError(f"{e.name} of robot {robot.name!r}: {problem}; use double precision") from None
+            raise UnsupportedError(f"{e.name} of robot {model.name!r}: {problem}; use double precision") from None
         needs |= more
         functions.append(text)
     own = c_source.own_mathematics(dialect, needs)
     calls_math = not dialect.own_math and any(f"{f}(" in text for text in functions for f in _math_names(dialect))
     place = "" if reentrant else " static"
     parts = [
-        f"/* {_banner(robot)} See {dialect.prefix}.h. */\n",
+        f"/* {_banner(model)} See {dialect.prefix}.h. */\n",
         f'#include "{dialect.prefix}.h"\n' + ("\n#include <math.h>\n" if calls_math else ""),
         "/* Where temporaries live. Static memory keeps the stack small, but then a function must not be entered\n"
         "   again before it has returned (from an interrupt, from another thread). Compile with\n"
@@ -357,18 +350,18 @@ def _math_names(dialect: c_source.Dialect) -> list[str]:
     return [dialect.function(f) for f in ("sin", "cos", "sqrt", "fabs", "atan2", "fma")]
 
 
-def _header(robot: Robot, dialect: c_source.Dialect, exports: Sequence[_Export]) -> str:
+def _header(model: Model, dialect: c_source.Dialect, exports: Sequence[_Export]) -> str:
     upper = dialect.prefix.upper()
-    sizes = [("NQ", robot.nq, "position coordinates"), ("NV", robot.nv, "degrees of freedom")]
-    sizes.append(("BODIES", len(robot.body_names), "moving bodies"))
+    sizes = [("NQ", model.nq, "position coordinates"), ("NV", model.nv, "degrees of freedom")]
+    sizes.append(("BODIES", len(model.bodies), "moving bodies"))
     lines = [
-        f"/* {_banner(robot)}",
+        f"/* {_banner(model)}",
         "",
         "   SI units and radians. Moments before forces, angular velocities before linear ones; quaternions are",
         "   x, y, z, w and must be of unit length, which is not checked. Matrices are stored row by row. A result",
         "   must not overlap with an argument. Nothing is allocated and nothing is remembered from call to call.",
         "",
-        *_layout(robot),
+        *_layout(model),
         "*/",
         f"#ifndef {upper}_H",
         f"#define {upper}_H",
@@ -380,7 +373,7 @@ def _header(robot: Robot, dialect: c_source.Dialect, exports: Sequence[_Export])
         *(f"#define {upper}_{name} {value} /* {meaning} */" for name, value, meaning in sizes),
         "",
         "/* Where the coordinates of a joint begin, in q and in v. */",
-        *_joint_defines(robot, upper),
+        *_joint_defines(model, upper),
         "",
     ]
     for e in exports:
@@ -389,10 +382,10 @@ def _header(robot: Robot, dialect: c_source.Dialect, exports: Sequence[_Export])
     return "\n".join(lines)
 
 
-def _layout(robot: Robot) -> list[str]:
+def _layout(model: Model) -> list[str]:
     """Which joint owns which entries of q and v."""
     lines = ["   Joints, with their entries of q and of v (a and tau are laid out like v):"]
-    for joint, body in zip(robot.model.joints, robot.body_names, strict=True):
+    for joint, body in zip(model.joints, model.bodies, strict=True):
         name = c_source.comment(joint.name)
         if joint.mimic:
             m = joint.mimic
@@ -403,7 +396,7 @@ def _layout(robot: Robot) -> list[str]:
         units = ", ".join(joint.kind.q_units)
         lines.append(
             f"     q[{_span(joint.q_slice)}] ({units}), v[{_span(joint.v_slice)}]: {name}, {joint.kind.name}, "
-            f"carries {c_source.comment(body)}"
+            f"carries {c_source.comment(body.name)}"
         )
     lines.append("   Bodies are numbered like joints, from 0.")
     return lines
@@ -413,9 +406,9 @@ def _span(place: slice) -> str:
     return str(place.start) if place.stop == place.start + 1 else f"{place.start}..{place.stop - 1}"
 
 
-def _joint_defines(robot: Robot, upper: str) -> list[str]:
+def _joint_defines(model: Model, upper: str) -> list[str]:
     lines, taken = [], set[str]()
-    for joint in robot.model.joints:
+    for joint in model.joints:
         if joint.mimic:
             continue
         name = _fresh(c_source.identifier(joint.name, "joint").upper(), taken)

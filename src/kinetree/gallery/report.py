@@ -2,47 +2,37 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from ..errors import OptionError, OutputError
+from ..errors import Message, OptionError, OutputError, Setting
+from ..io.plain_json import json_text
+from ..io.tables.formats import pyarrow
+from ..io.tables.writing import csv_text, write_parquet
 from ..io.whole_files import folder_beside
 from ..version import VERSION
-from .study import Drawing, Fact, Outcome, Result, Table
-from .style import RC
+from .plots import RC
+from .sources import cited
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
+
+    from .study import Drawing, Fact, Outcome, Result, Table
 
 MARK = "kinetree study"
 """In ``summary.json``: by it, an earlier result that may be replaced is known."""
 
 PICTURES = (".png", ".svg")
 
-SOURCES = {
-    "000": "the book *Dynamics of Tree-Type Robotic Systems*, on which the program ReDySim rests",
-    "001": "a paper on recursive dynamics of serial, parallel and closed-chain systems by the DeNOC matrices",
-    "002": "the book *Robot Dynamics Algorithms*",
-    "003": "a paper on the unified dynamics of a biped",
-    "004": "Khalil and Dombre's chapter 10, robots with complex structures",
-}
-"""What the sources' numbers stand for."""
-
-
 # ------------------------------------------------------------------ terminal
 
 
 def terminal_table(result: Result) -> RichTable:
-    """Facts, one per row."""
+    """Return the facts as a table, one per row."""
     from rich.markup import escape
     from rich.table import Table as Rich
 
@@ -71,7 +61,7 @@ def _terminal_verdict(fact: Fact) -> str:
 
 
 def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
-    """Everything but the numbers themselves."""
+    """Return everything but the numbers themselves."""
     study = result.study
     return {
         "kind": MARK,
@@ -100,7 +90,7 @@ def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
 
 
 def markdown(result: Result) -> str:
-    """A page that can be read on its own."""
+    """Return a page that can be read on its own."""
     study = result.study
     lines = [f"# {study.title[:1].upper()}{study.title[1:]}", "", f"Study `{study.name}`. Source: {study.source}.", ""]
     lines += [_count(result), ""]
@@ -114,12 +104,11 @@ def markdown(result: Result) -> str:
 
 
 def _legend(text: str) -> list[str]:
-    """What the numbers of sources in a text stand for."""
-    numbers = set(re.findall(r"(?<![\d.,])\d{3}(?![\d.,]*\d)", text))  # 001, but not that in 0.001
-    cited = [f"- {code}: {title}." for code, title in SOURCES.items() if code in numbers]
+    """Return what the numbers of sources in a text stand for."""
+    lines = [f"- {code}: {title}." for code, title in cited(text).items()]
     if re.search(r"\bnotes(, | on chapters )\d", text):
-        cited.append("- notes: numbers derived from the sources' formulas and data by independent scripts.")
-    return ["## Sources", "", "L and a number is a line of the source's text.", "", *cited, ""] if cited else []
+        lines.append("- notes: numbers derived from the sources' formulas and data by independent scripts.")
+    return ["## Sources", "", "L and a number is a line of the source's text.", "", *lines, ""] if lines else []
 
 
 def _count(result: Result) -> str:
@@ -160,19 +149,19 @@ def _section(name: str, outcome: Outcome, seconds: float) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Writer:
+class _FolderWriter:
     """Makes the files of a result in a folder nobody sees yet."""
 
     result: Result
     folder: Path
 
     def all(self, pictures: bool) -> None:
-        """Every file; the summaries last."""
+        """Write every file, the summaries last."""
         for analysis, outcome in self.result.outcomes.items():
             for name, table in outcome.tables.items():
                 self._table(f"{analysis}-{name}", table)
             for name, record in outcome.records.items():
-                for ending in (".csv", *([".parquet"] if _pyarrow() else [])):
+                for ending in (".csv", *([".parquet"] if pyarrow() else [])):
                     record.save(self.folder / f"{analysis}-{name}{ending}")
             for name, draw in outcome.figures.items() if pictures else ():
                 self._picture(f"{analysis}-{name}", draw)
@@ -181,16 +170,15 @@ class _Writer:
             self._text("model.yaml", model)
         self._text("summary.md", self.result.markdown())
         files = sorted([*(f.name for f in self.folder.iterdir()), "summary.json"])
-        self._text("summary.json", json.dumps(summary(self.result, files), indent=2, ensure_ascii=False) + "\n")
+        self._text("summary.json", json_text(summary(self.result, files)))
 
     def _text(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text, encoding="utf-8")
 
     def _table(self, name: str, table: Table) -> None:
         self._text(f"{name}.csv", csv_text(table))
-        pyarrow = _pyarrow()
-        if pyarrow:
-            pyarrow.parquet.write_table(pyarrow.table(_lists(table)), self.folder / f"{name}.parquet")
+        if pyarrow():
+            write_parquet(self.folder / f"{name}.parquet", table)
 
     def _picture(self, name: str, draw: Drawing) -> None:
         import matplotlib
@@ -205,28 +193,6 @@ class _Writer:
                 figure.set_layout_engine("none")  # type: ignore[arg-type]  # laid out once is enough
 
 
-def csv_text(table: Table) -> str:
-    """A table as comma-separated values, numbers with all their digits."""
-    columns = _lists(table)
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return stream.getvalue()
-
-
-def _lists(table: Table) -> dict[str, list[Any]]:
-    return {name: np.asarray(column).tolist() for name, column in table.items()}
-
-
-def _pyarrow() -> Any:
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        return None
-    return pyarrow
-
-
 def write(result: Result, folder: Path, pictures: bool = True) -> Path:
     """See :meth:`kinetree.gallery.study.Result.write`."""
     if pictures and any(outcome.figures for outcome in result.outcomes.values()):
@@ -235,14 +201,14 @@ def write(result: Result, folder: Path, pictures: bool = True) -> Path:
     _refuse_foreign(folder)
     try:
         with folder_beside(folder) as made:
-            _Writer(result, made).all(pictures)
+            _FolderWriter(result, made).all(pictures)
     except OSError as problem:
         raise OutputError(f"the results of {result.study.name!r} cannot be written to {folder}: {problem}") from None
     return folder
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Only an empty folder or an earlier result is replaced."""
+    """Refuse to replace anything but an empty folder or an earlier result."""
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -252,10 +218,10 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def _is_result(folder: Path) -> bool:
-    """Whether all that is in a folder was written by us."""
+    """Say whether all that is in a folder was written by us."""
     try:
-        told = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-        return told["kind"] == MARK and {f.name for f in folder.iterdir()} <= set(told["files"])
+        found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        return found["kind"] == MARK and {f.name for f in folder.iterdir()} <= set(found["files"])
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
@@ -264,13 +230,5 @@ def _need_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise OptionError(
-            "pictures need the package matplotlib: pip install 'kinetree[plot]'; or write with pictures=False"
-        ) from None
-
-
-def columns(prefix: str, names: list[str], array: np.ndarray, units: list[str] | str) -> Iterator[tuple[str, Any]]:
-    """Columns of a table from an array of one row per sample, named ``prefix name [unit]``."""
-    each = [units] * len(names) if isinstance(units, str) else units
-    for name, unit, column in zip(names, each, np.asarray(array).T, strict=True):
-        yield f"{prefix} {name} [{unit}]", column
+        needed = "pictures need the package matplotlib: pip install 'kinetree[plot]'; or write with "
+        raise OptionError(Message(needed, Setting("pictures", False))) from None

@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike
 from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError, UnsupportedError
 from ..model.limits import limits_in_words, range_left
 from ..robot.make import make
-from ..robot.robot import Robot, _check_threads
+from ..robot.robot import Robot
+from ..run.checks import check_threads
 from ..spatial import Matrix3
-from ..spatial.arrays import as_array
-from .levenberg_marquardt import MOST_DAMPING, Aim, Lanes, Stepper, quaternion_of, stepper
+from ..spatial.arrays import as_array, quaternions_of
+from .levenberg_marquardt import MOST_DAMPING, Aim, DampedStepper, Lanes, stepper
 
 Array = np.ndarray
 
@@ -46,7 +47,7 @@ TOGETHER = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class IKSolution:
     """What inverse kinematics found.
 
     Attributes
@@ -85,16 +86,9 @@ class _Goal:
 
     def numbers(self, batch: tuple[int, ...]) -> list[Array]:
         """Quaternion and position, what there is of them, for each of a batch."""
-        parts = [] if self.rotation is None else [_quaternions(self.rotation)]
+        parts = [] if self.rotation is None else [quaternions_of(self.rotation)]
         parts += [] if self.position is None else [self.position]
         return [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in parts]
-
-
-def _quaternions(matrices: Array) -> Array:
-    """Unit quaternions of rotation matrices."""
-    with np.errstate(invalid="ignore"):  # NaN and infinity go their way
-        found = np.stack(quaternion_of(_entries(matrices)), axis=-1)
-    return found / np.linalg.norm(found, axis=-1, keepdims=True)
 
 
 def _entries(matrices: Array) -> Matrix3:
@@ -116,7 +110,7 @@ def inverse_kinematics(
     rng: np.random.Generator | int = 0,
     must_reach: bool = True,
     threads: int = 1,
-) -> Solution:
+) -> IKSolution:
     """Configurations that bring frames to poses.
 
     Parameters
@@ -154,7 +148,7 @@ def inverse_kinematics(
 
     Returns
     -------
-    Solution
+    IKSolution
 
     Examples
     --------
@@ -174,7 +168,7 @@ def inverse_kinematics(
         )
     goals, batch = _goals(robot, frame, pose, what)
     _check_numbers(tolerance, iterations, attempts)
-    _check_threads(threads)
+    check_threads(threads)
     steps = stepper(robot, tuple(goal.aim for goal in goals), _moving(robot, joints))
     start = _start(robot, q_guess, steps)
     batch = _common_batch(batch, start.shape[:-1])
@@ -182,7 +176,7 @@ def inverse_kinematics(
     numbers = np.concatenate([x for goal in goals for x in goal.numbers(batch)], axis=-1)
     best = _Search(steps, numbers, tolerance, iterations, threads).found(first, attempts, rng)
     per_frame = (*batch, len(goals))
-    solution = Solution(
+    solution = IKSolution(
         np.array(best.q).reshape(*batch, robot.nq), best.reached(tolerance).reshape(batch),
         np.array(best.distance).reshape(per_frame), np.array(best.angle).reshape(per_frame),
         best.steps.astype(int).reshape(batch),
@@ -196,7 +190,7 @@ def inverse_kinematics(
 class _Search:
     """Attempts for the goals of a batch, (count, n)."""
 
-    step: Stepper
+    step: DampedStepper
     goals: Array
     tolerance: float
     iterations: int
@@ -383,14 +377,14 @@ def _moving(robot: Robot, joints: Sequence[str] | None) -> frozenset[int]:
     return frozenset(k for place in places for k in range(place.start, place.stop))
 
 
-def _start(robot: Robot, guess: ArrayLike | None, steps: Stepper) -> Array:
+def _start(robot: Robot, guess: ArrayLike | None, steps: DampedStepper) -> Array:
     low, high = steps.low, steps.high
     if guess is None:
         start = robot.neutral()
         outside = (start < low) | (start > high)
         start[outside] = 0.5 * (np.maximum(low, -np.pi) + np.minimum(high, np.pi))[outside]
         return np.clip(start, low, high)
-    start = _real(robot._q(guess, "q_guess"), "q_guess")
+    start = _real(robot.evaluator.states.configuration(guess, "q_guess"), "q_guess")
     outside = (start < low - 1e-12) | (start > high + 1e-12)
     if np.any(outside):
         k = int(np.argwhere(outside)[0][-1])
@@ -412,7 +406,7 @@ def _because(robot: Robot, k: int) -> str:
     return f" ({words})" if words else ""
 
 
-def _refuse(solution: Solution, frames: list[str], attempts: int) -> None:
+def _refuse(solution: IKSolution, frames: list[str], attempts: int) -> None:
     known = np.isfinite(solution.q).all(axis=-1)
     missed = ~solution.reached & known
     if not np.any(missed):

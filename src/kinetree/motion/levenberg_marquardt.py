@@ -23,9 +23,10 @@ from ..model.limits import bounded_by_followers
 from ..model.tree import Model
 from ..robot.robot import Robot
 from ..run.program import Sizes, StepProgram, can_compile
-from ..spatial import Matrix3, Scalar, Transform, Vec3, dot, ldl, ldl_solve, sqrt, where
+from ..spatial import Scalar, Transform, Vec3, dot, ldl, ldl_solve, sqrt, where
 from ..spatial.arrays import pack, split
-from ..spatial.exponential import Quaternion, quaternion_log, quaternion_product
+from ..spatial.exponential import quaternion_log, quaternion_product
+from ..spatial.rotation import quaternion_of
 
 Array = np.ndarray
 Scalars = Sequence[Scalar]
@@ -111,7 +112,7 @@ class Lanes:
 
 
 @dataclass(frozen=True)
-class Law:
+class DampedStep:
     """The step of a robot towards some aims.
 
     Attributes
@@ -240,22 +241,6 @@ class Law:
         return [_clip(x, low, high) for x, (low, high) in zip(q, limits, strict=True)]
 
 
-def quaternion_of(matrix: Matrix3) -> Quaternion:
-    """Unit quaternion (x, y, z, w) of a rotation matrix, by its largest component so that nothing cancels."""
-    (a, b, c), (d, e, f), (g, h, i) = matrix.rows
-    # Four times the quaternion times one of its components, for each of them.
-    by_w, by_x = (h - f, c - g, d - b, 1.0 + a + e + i), (1.0 + a - e - i, b + d, c + g, h - f)
-    by_y, by_z = (b + d, 1.0 - a + e - i, f + h, c - g), (c + g, f + h, 1.0 - a - e + i, d - b)
-    best, most = by_w, by_w[3]
-    for product, square in ((by_x, by_x[0]), (by_y, by_y[1]), (by_z, by_z[2])):
-        larger = most < square
-        best = tuple(where(larger, new, old) for new, old in zip(product, best, strict=True))  # type: ignore[assignment]
-        most = where(larger, square, most)
-    scale = 0.5 / sqrt(most)
-    x, y, z, w = best
-    return x * scale, y * scale, z * scale, w * scale
-
-
 def _square(a: Scalars) -> Scalar:
     return dot(a, a)
 
@@ -284,18 +269,18 @@ def _within(parts: Scalars, tolerance: Scalar) -> Scalar:
 # ------------------------------------------------------------------ the law on arrays
 
 
-class Stepper:
+class DampedStepper:
     """A law on the lanes of a batch; the robot's backend decides whether as machine code or as it is written.
 
     Parameters
     ----------
-    law : Law
+    law : DampedStep
     compiled : bool
     cpu : str
         What machine code is made for; the usual processor if empty.
     """
 
-    def __init__(self, law: Law, compiled: bool, cpu: str = "") -> None:
+    def __init__(self, law: DampedStep, compiled: bool, cpu: str = "") -> None:
         self.law, self.nq, self.cpu = law, law.tree.nq, cpu
         self.low, self.high = law.tree.joint_vector("lower"), law.tree.joint_vector("upper")
         self._n_state = self.nq + 3 + 2 * len(law.aims)
@@ -359,17 +344,17 @@ class Stepper:
             return pack(scalars, (len(state),))
 
 
-_KNOWN: weakref.WeakKeyDictionary[Robot, dict[tuple[object, ...], Stepper]] = weakref.WeakKeyDictionary()
+_KNOWN: weakref.WeakKeyDictionary[Robot, dict[tuple[object, ...], DampedStepper]] = weakref.WeakKeyDictionary()
 """Steppers of robots that are still around: a controller asks for the same one again and again."""
 
 
-def stepper(robot: Robot, aims: tuple[Aim, ...], columns: frozenset[int]) -> Stepper:
+def stepper(robot: Robot, aims: tuple[Aim, ...], columns: frozenset[int]) -> DampedStepper:
     """The stepper of a robot towards some aims, made once."""
     known = _KNOWN.setdefault(robot, {})
     key = (robot.backend, robot.cpu, aims, columns)
     if key not in known:
         tree = bounded_by_followers(robot.model, _columns_moved(robot.model, aims, columns))
-        known[key] = Stepper(Law(tree, aims, columns), can_compile(robot), robot.cpu)
+        known[key] = DampedStepper(DampedStep(tree, aims, columns), can_compile(robot), robot.cpu)
     return known[key]
 
 

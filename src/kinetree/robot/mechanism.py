@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms import constraints
+from ..algorithms import constrained, constraints
 from ..algorithms.table import ALGORITHMS
-from ..engine.count import count
 from ..errors import (
     ClosureError,
     OptionError,
@@ -37,14 +36,14 @@ from ..loops.dynamics import ConstraintForces
 from ..loops.mobility import Mobility, singular_directions
 from ..model.describe import counted
 from ..model.tree import Model
-from ..run.compiler import Compiler
+from ..run.checks import check_out
 from ..run.wrenches import Wrenches, gather
 from ..spatial.arrays import as_array, batch_shape, pack
-from .robot import Array, Robot, _check_out
+from .robot import Array, Robot
 
 if TYPE_CHECKING:
-    from ..engine.count import Count
     from ..export.c_code import Exported
+    from ..export.cost import Count
     from ..loops.subsystems.order import SolutionOrder
     from .platform.platform import Platform
 
@@ -57,10 +56,10 @@ CLOSED = 1e-10
 ASSEMBLIES = 8
 """So many closed configurations are looked at before coordinates are chosen."""
 
-LEAST_QUALITY = 1e-8
+LEAST_QUALITY = constrained.LEAST_QUALITY
 """Where the prepared choice of coordinates serves worse than this (a squared sine), the general method steps in."""
 
-LEAST_QUALITY_SINGLE = 1e-3
+LEAST_QUALITY_SINGLE = constrained.LEAST_QUALITY_SINGLE
 """As :data:`LEAST_QUALITY`, in single precision."""
 
 INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
@@ -111,7 +110,7 @@ class Mechanism(Robot):
         cpu: str | None = None,
     ) -> None:
         super().__init__(model, backend=backend, precision=precision, cpu=cpu)
-        self._wanted = None if independent is None else tuple(self._place(n) for n in independent)
+        self._wanted = None if independent is None else tuple(self.entry_index(n) for n in independent)
         self._near = None if near is None else as_array(near, (model.nq,), "near")
         if self._near is not None and self._near.ndim != 1:
             raise ShapeError(f"near must be one configuration, shape ({model.nq},), not {self._near.shape}")
@@ -212,9 +211,10 @@ class Mechanism(Robot):
             return self.tree.cost(name, **options)
         if options:
             raise OptionError(f"{name} of a mechanism is counted without options, got {', '.join(options)}")
+        from ..export.cost import count_algorithm
+
         whole, prepared = self._whole_algorithm(name)
-        traced = Compiler(self.model).trace(whole, prepared)
-        return count(traced.graph, traced.outputs[: self.nv + len(prepared["rows"])])
+        return count_algorithm(self.model, whole, prepared, self.nv + len(prepared["rows"]))
 
     def codegen(self, directory: Any = ".", algorithms: Sequence[Any] = (), **options: Any) -> Exported:
         """Write algorithms as C; see :meth:`Robot.codegen`.
@@ -263,11 +263,11 @@ class Mechanism(Robot):
 
     def loop_gaps(self, q: ArrayLike) -> Array:
         """How far each constraint is from being met: metres or radians, (..., constraints)."""
-        return self._exact._run("loop_gaps", q=q)
+        return self._exact.evaluator.run("loop_gaps", q=q)
 
     def loop_jacobian(self, q: ArrayLike) -> Array:
         """The matrix K of ``K v = 0``, (..., constraints, nv)."""
-        entries = self._exact._run("loop_jacobian_entries", q=q)
+        entries = self._exact.evaluator.run("loop_jacobian_entries", q=q)
         k = np.zeros((*entries.shape[:-1], self.n_constraints * self.nv), dtype=entries.dtype)
         k[..., self._places] = entries
         return k.reshape(*entries.shape[:-1], self.n_constraints, self.nv)
@@ -279,7 +279,7 @@ class Mechanism(Robot):
 
     def loop_drift(self, q: ArrayLike, v: ArrayLike) -> Array:
         """``dK/dt v``, so that accelerations obey ``K a + drift = 0``."""
-        return self._exact._run("loop_drift", q=q, v=v)
+        return self._exact.evaluator.run("loop_drift", q=q, v=v)
 
     def closure_error(self, q: ArrayLike) -> Array:
         """The largest gap of each state."""
@@ -312,7 +312,7 @@ class Mechanism(Robot):
         """
         if not tolerance > 0.0:
             raise OptionError(f"tolerance must be positive, not {tolerance!r}: rounding leaves gaps of some 1e-16")
-        q, free = self._held(np.array(self._q(q_guess, "q_guess"), dtype=float), fixed)
+        q, free = self._held(np.array(self.evaluator.states.configuration(q_guess, "q_guess"), dtype=float), fixed)
         batch = q.shape[:-1]
         guesses = q.reshape(-1, self.nq)
         result = closing.close(guesses, free, self.loop_gaps, self.loop_jacobian, self.moved, tolerance)
@@ -483,7 +483,7 @@ class Mechanism(Robot):
 
     def check_closed(self, q: ArrayLike, tolerance: float = TOLERANCE) -> Array:
         """Return ``q`` as an array; refuse configurations whose loops are open by more than ``tolerance``."""
-        array = self._q(q, "q")
+        array = self.evaluator.states.configuration(q)
         self._checks.closed(array, self.closure_error(array), self._checks.granted(tolerance))
         return array
 
@@ -588,7 +588,7 @@ class Mechanism(Robot):
         """In the robot's precision, where the caller wants it."""
         if out is None:
             return result if self.precision == "double" else result.astype(np.float32, copy=False)
-        _check_out(out, result.shape)
+        check_out(out, result.shape)
         out[...] = result
         return out
 
@@ -596,7 +596,7 @@ class Mechanism(Robot):
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float, threads: int
     ) -> Array | None:
         """One pass with the coordinates chosen beforehand; None where that cannot be."""
-        state, v, a = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
+        state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         known = self.coordinates_at(state)
         if known.independent != self._motors:
             return None
@@ -617,7 +617,7 @@ class Mechanism(Robot):
         None where a pivot is exactly zero and the reference, which leaves out zeros, stops at it.
         """
         try:
-            return self._run(name, options, wrenches=wrenches, threads=threads, **state)
+            return self.evaluator.run(name, options, wrenches=wrenches, threads=threads, **state)
         except ZeroDivisionError:
             return None
 
@@ -629,7 +629,7 @@ class Mechanism(Robot):
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any, tolerance: float
     ) -> tuple[Array, Array, SolutionOrder | None]:
         """Actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
-        state, v, a = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
+        state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         tau = self._tree_inverse_dynamics(state, v, a, wrenches)
         if friction:
             tau = tau + self.friction_force(v)
@@ -700,7 +700,7 @@ class Mechanism(Robot):
         if method not in INVERSE_METHODS:
             raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
         tau, multipliers, order = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance)
-        state = self._q(q, "q")
+        state = self.evaluator.states.configuration(q)
         loops = dynamics.loop_wrenches(self.model, state, multipliers)
         reactions = self._tree_joint_wrenches(state, v, a, loops.on_bodies + self._body_loads(wrenches, state), False)
         return ConstraintForces(
@@ -710,7 +710,7 @@ class Mechanism(Robot):
     def _body_loads(self, wrenches: Wrenches, q: Array) -> Array:
         with np.errstate(all="ignore"):
             given = gather(self.model, wrenches)
-            loads = self._loads(given, q)
+            loads = self.evaluator.loads(given, q)
             batch = batch_shape(q=(q, 1), **({} if given.numbers is None else {"wrenches": (given.numbers, 1)}))
             return pack([[0.0] * 6 if f is None else list(f) for f in loads], batch)
 
@@ -765,11 +765,15 @@ class Mechanism(Robot):
         tolerance: float, threads: int = 1,
     ) -> tuple[Array, Array | None]:  # fmt: skip
         """Accelerations, and multipliers where they come with the method."""
-        state, v, tau = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(tau, (self.nv,), "tau")
+        state, v, tau = (
+            self.evaluator.states.configuration(q),
+            as_array(v, (self.nv,), "v"),
+            as_array(tau, (self.nv,), "tau"),
+        )
         if friction:
             tau = tau - self.friction_force(v)
         known = self.coordinates_at(state)
-        if method == "elimination" and self.tree._singular_joint(self.tree.model) is None:
+        if method == "elimination" and self.tree.evaluator.singular_joint() is None:
             options = {"rows": known.rows, "stabilisation": gains}
             whole = self._at_once("closed_forward_dynamics", options, wrenches, threads, q=state, v=v, tau=tau)
             if whole is not None:
@@ -783,7 +787,7 @@ class Mechanism(Robot):
         tolerance: float, known: Coordinates,
     ) -> tuple[Array, Array]:  # fmt: skip
         """By a rank-revealing method, for states in which the coordinates chosen beforehand do not serve."""
-        force = tau - self._exact._run("bias_force", wrenches=wrenches, q=q, v=v)
+        force = tau - self._exact.evaluator.run("bias_force", wrenches=wrenches, q=q, v=v)
         batch = force.shape[:-1]
         m = np.broadcast_to(self._tree_mass_matrix(q), (*batch, self.nv, self.nv))
         k = np.broadcast_to(self.loop_jacobian(q), (*batch, self.n_constraints, self.nv))
@@ -854,17 +858,17 @@ class Mechanism(Robot):
         forces = self.constraint_forces(q, v, a, wrenches)
         if not bearings_only:
             return forces.joint_wrenches
-        state = self._q(q, "q")
+        state = self.evaluator.states.configuration(q)
         loads = dynamics.loop_wrenches(self.model, state, forces.multipliers).on_bodies
         return self._tree_joint_wrenches(state, v, a, loads + self._body_loads(wrenches, state), True)
 
     # ---------------------------------------------------------------- what the spanning tree has, in double precision
 
     def _tree_mass_matrix(self, q: ArrayLike) -> Array:
-        return self._exact._run("mass_matrix", q=q)
+        return self._exact.evaluator.run("mass_matrix", q=q)
 
     def _tree_inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches) -> Array:
-        return self._exact._run("inverse_dynamics", wrenches=wrenches, q=q, v=v, a=a)
+        return self._exact.evaluator.run("inverse_dynamics", wrenches=wrenches, q=q, v=v, a=a)
 
     def _tree_joint_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, loads: Array, bearings_only: bool

@@ -20,12 +20,14 @@ from ..engine.columns import SymmetricKernel
 from ..engine.eliminated import EliminatedKernel
 from ..engine.graph import TooLong
 from ..engine.implicit import Equation, ImplicitKernel
-from ..engine.kernels.kernel import Kernel, RolledKernel, Traced, trace
+from ..engine.kernels.direct_call import DirectCall, available
+from ..engine.kernels.kernel import Kernel
+from ..engine.kernels.loop_kernel import RolledKernel
 from ..engine.llvm import host
-from ..engine.llvm.vectorcall import Entry, available
 from ..engine.once import MAKING, made_once
 from ..engine.sandwich import SandwichKernel
 from ..engine.separable import Branches, SeparableKernel
+from ..engine.trace import Traced, trace
 from ..errors import CompileError, KinetreeWarning, OptionError, SingularError, callers_level
 from ..io.progress import in_steps
 from ..model.hinges import expand_in_order
@@ -33,6 +35,7 @@ from ..model.joints import Custom
 from ..model.tree import BASE, Link, Model
 from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Transform, Vec3, ldl, ldl_inverse, where
 from ..spatial.arrays import flatten, pack, split
+from .checks import QUATERNION_TOLERANCE, SINGULARITY_TOLERANCE
 from .large_trees.schedule import roll
 from .wrenches import NOTHING, Attachment, Given, each_body, on_bodies, poses_at
 
@@ -50,12 +53,6 @@ MOST_FORMS = 8
 
 USUAL_METHOD = FORWARD_METHODS[0]
 """Of forward dynamics."""
-
-QUATERNION_TOLERANCE = 1e-6
-"""How far a quaternion's length may be from one before it is refused."""
-
-SINGULARITY_TOLERANCE = 1e-3
-"""How near to gimbal lock (in radians, nearly) an Euler-angle joint may come before a warning."""
 
 
 def check_cpu(cpu: str | None) -> str:
@@ -95,7 +92,7 @@ def supported() -> bool:
 
 
 @lru_cache(maxsize=1)
-def _fingerprint() -> str:
+def fingerprint() -> str:
     """Changes whenever the algorithms do, so that stale code is never used."""
     root, rooms = Path(__file__).parents[1], ("algorithms", "engine", "model", "run", "spatial")
     files = sorted(p for room in rooms for p in (root / room).rglob("*.py"))
@@ -130,7 +127,7 @@ class Compiler:
     def _model_key(self) -> str | None:
         if any(isinstance(j.kind, Custom) for j in self.tree.joints):
             return None  # a user's function has no name that a file could be found by
-        return cache.digest(repr(self.tree), _fingerprint())
+        return cache.digest(repr(self.tree), fingerprint())
 
     def kernel(
         self, name: str, options: Mapping[str, Any] | None = None, attachments: tuple[Attachment, ...] = ()
@@ -371,20 +368,20 @@ class Compiler:
             return True
         return self.guard is not None and bool(np.any(_run(self.guard, q) > 0.0))
 
-    def entry(
-        self, name: str, options: Mapping[str, Any] | None, fallback: Callable[..., Any], doc: str,
-        attachments: tuple[Attachment, ...] = (),
-    ) -> Entry | None:  # fmt: skip
-        """A built-in function for the plain form of an algorithm; None where that cannot be."""
-        if not find(name).direct or self.single_precision or not available():
-            return None
+    def attach(
+        self, entry: DirectCall, name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...] = ()
+    ) -> bool:
+        """Give an entry point the kernel of an algorithm; return False where that cannot be."""
+        if self.single_precision or not available():
+            return False
         if attachments and not self._turns(name, options, attachments):
-            return None
+            return False
         if self.rolled or self._loops(name, options):  # the check of large configurations is a loop, too
-            return None
+            return False
         kernel = self.kernel(name, options, attachments)
         try:
-            return Entry.make(kernel, fallback, name, doc, self.guard)
+            with MAKING:
+                return entry.attach(kernel, self.guard)
         except host.CompilationError as problem:
             raise CompileError(f"compiling the entry point of {kernel.name} failed: {problem}") from None
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from ..errors import KinetreeError, SimulationError
+from ..errors import KinetreeError, SimulationError, message_of
 
 
 class Fault(Exception):
@@ -27,7 +27,7 @@ class Fault(Exception):
 
     def error(self, reached: float, record: object) -> SimulationError:
         """Return what the user gets to see; to be raised from the fault's cause."""
-        return SimulationError(str(self), reached if math.isnan(self.time) else self.time, self.joint, record)
+        return SimulationError(message_of(self), reached if math.isnan(self.time) else self.time, self.joint, record)
 
 
 @contextmanager

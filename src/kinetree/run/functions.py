@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.differentiate import MODES, differentiate
-from ..engine.kernels.kernel import Kernel, Traced, trace
+from ..engine.kernels.kernel import Kernel
 from ..engine.llvm import host
+from ..engine.trace import Traced, trace
 from ..errors import CompileError, ModelError, ShapeError, UnknownNameError
 from ..spatial.arrays import as_array, flatten
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..algorithms import pivots
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.table import ALGORITHMS, find
-from ..errors import ModelError, OptionError, UnknownNameError
+from ..errors import Message, ModelError, OptionError, Setting, UnknownNameError
 from ..model.tree import Model
 
 Request = str | tuple[str, Mapping[str, Any]]
@@ -39,7 +39,9 @@ def complete_options(model: Model, name: str, options: Mapping[str, Any]) -> dic
     for option in algorithm.options:
         if option.needed and option.name not in options:
             hint = _hint(model) if option.name in ("frame", "frames") else ""
-            raise OptionError(f"{name} needs to know the {option.name}: give {option.name}=...{hint}")
+            raise OptionError(
+                Message(f"{name} needs to know the {option.name}: give ", Setting(option.name, ...), hint)
+            )
     chosen = {o.name: o.read(model, name, options.get(o.name, o.default)) for o in algorithm.options}
     check_possible(model, algorithm, chosen)
     if "method" in chosen:
@@ -58,7 +60,8 @@ def check_possible(model: Model, algorithm: Algorithm, options: Mapping[str, Any
     if model.nv == 0:
         raise ModelError(f"robot {model.name!r} has no moving joints: there is nothing to compute")
     if algorithm.needs_floating_base and not model.is_floating:
-        raise ModelError(f"robot {model.name!r} has no floating base; load it with floating_base=True")
+        fixed = f"robot {model.name!r} has no floating base; load it with "
+        raise ModelError(Message(fixed, Setting("floating_base", True)))
     if algorithm.needs_inertia:
         pivots.check(model, algorithm.held(model, options))
 

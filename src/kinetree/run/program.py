@@ -3,7 +3,7 @@
 The robot's backend decides.  Machine code is found again by the graph it was made from,
 so equal laws are compiled once however often they are set up.
 
-:class:`Program`
+:class:`LawProgram`
     a law of named vectors;
 :class:`StepProgram`
     many steps of a law that asks for rates, which never leave the machine code in between;
@@ -22,15 +22,17 @@ import numpy as np
 
 from ..engine import cache
 from ..engine.graph import Graph, Node, inputs
-from ..engine.kernels.kernel import Kernel, RolledKernel, Traced, trace
-from ..engine.kernels.step_kernel import RepeatedKernel, trace_stages
+from ..engine.kernels.kernel import Kernel
+from ..engine.kernels.loop_kernel import RolledKernel
+from ..engine.kernels.step_kernel import StepKernel, trace_stages
 from ..engine.llvm import host
 from ..engine.once import MAKING
+from ..engine.trace import Traced, trace
 from ..errors import CompileError
 from ..model.tree import Model
 from ..spatial import Scalar
 from ..spatial.arrays import flatten, pack, split
-from .compiler import LARGEST_UNROLLED, _fingerprint, supported
+from .compiler import LARGEST_UNROLLED, fingerprint, supported
 from .large_trees.schedule import roll
 
 Array = np.ndarray
@@ -98,7 +100,7 @@ def _once(content: str, cpu: str, make: Callable[[str, host.Machine], Any]) -> A
 
     ``make`` gets the key that it is kept on disk under, and what it is made for.
     """
-    key, target = cache.digest(_fingerprint(), content), host.target(cpu)
+    key, target = cache.digest(fingerprint(), content), host.target(cpu)
     with MAKING:  # another thread may be about to drop this very kernel, or to make the same one
         made = _MADE.get((key, target.key))
         if made is None:
@@ -115,7 +117,7 @@ def _run(kernel: Kernel, *arrays: Array, threads: int) -> Array:
         raise CompileError(str(problem)) from None
 
 
-class Program:
+class LawProgram:
     """One law on arrays.
 
     Parameters
@@ -240,12 +242,12 @@ class StepProgram:
         stages = trace_stages(advance, rate, *sizes)
         names = ("t", "h", "n", "state", "parameters")
 
-        def make(key: str, target: host.Machine) -> RepeatedKernel:
-            return RepeatedKernel(
+        def make(key: str, target: host.Machine) -> StepKernel:
+            return StepKernel(
                 name, _of_no_graph, stages.lengths, (stages.n_state,), key, names, target=target, stages=lambda: stages
             )  # fmt: skip
 
-        self.kernel: RepeatedKernel = _once("repeated" + stages.content(), cpu, make)
+        self.kernel: StepKernel = _once("repeated" + stages.content(), cpu, make)
 
     def __call__(self, t: float, state: Array, h: float, n: int, parameters: Array, threads: int = 1) -> Array:
         """Take n steps of h from time t, for one state or a batch; return the state there."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,16 +14,13 @@ from ..errors import KinetreeError
 from ..model.tree import Model
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
-from ..run.program import Program, can_compile, has_machine_code, unrolls
+from ..run.program import LawProgram, can_compile, has_machine_code, unrolls
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import split
-from .system import WORKS, Acting, Scalars, System
-
-if TYPE_CHECKING:
-    from .integrators.fixed import Steps
+from .integrators.fixed import Steps
+from .system import WORKS, Acting, DynamicSystem, Scalars, State
 
 Array = np.ndarray
-State = tuple[Array, Array, Array]
 
 NOTHING = np.zeros(0)
 
@@ -71,14 +68,14 @@ class Equation:
 
     Parameters
     ----------
-    system : System
+    system : DynamicSystem
     function : callable, optional
         A controller ``f(t, q, v) -> tau`` in plain Python, asked outside of the machine code.
     threads : int
         For batches.
     """
 
-    def __init__(self, system: System, function: Callable[..., Any] | None = None, threads: int = 1) -> None:
+    def __init__(self, system: DynamicSystem, function: Callable[..., Any] | None = None, threads: int = 1) -> None:
         self.system, self.function, self.threads = system, function, threads
         self.robot, self.tree = system.robot, system.tree
         self.compiled = can_compile(self.robot)
@@ -102,7 +99,7 @@ class Equation:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in values))
         return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in values], axis=-1)
 
-    def with_numbers(self, p: Scalars) -> System:
+    def with_numbers(self, p: Scalars) -> DynamicSystem:
         """The system with parameters of any scalar put in."""
         named: dict[str, Scalars] = {}
         first = 0
@@ -111,7 +108,9 @@ class Equation:
             first += value.shape[-1]
         return self.system.with_parameters(named)
 
-    def program(self, name: str, law: Callable[..., list[Any]], beside_loops: bool = False, **lengths: int) -> Program:
+    def program(
+        self, name: str, law: Callable[..., list[Any]], beside_loops: bool = False, **lengths: int
+    ) -> LawProgram:
         """A law of the usual vectors (t, q, v, z, p, tau) and of further ones, on arrays.
 
         Large trees move in loops of machine code; a law ``beside_loops`` leaves that motion aside and can be
@@ -122,13 +121,13 @@ class Equation:
         given = {"tau": tree.nv} if self.function is not None else {"tau": 0}
         title, sizes = f"{name} of {self.robot.name!r}", usual | given | lengths
         if self.large and beside_loops:
-            return Program(title, law, sizes, has_machine_code(self.robot), LONGEST_AROUND_LOOPS, self.robot.cpu)
-        return Program(title, law, sizes, self.compiled, cpu=self.robot.cpu)
+            return LawProgram(title, law, sizes, has_machine_code(self.robot), LONGEST_AROUND_LOOPS, self.robot.cpu)
+        return LawProgram(title, law, sizes, self.compiled, cpu=self.robot.cpu)
 
     # ------------------------------------------------------------------ rates
 
     @cached_property
-    def _rate(self) -> Program:
+    def _rate(self) -> LawProgram:
         """q, v, z to their rates; quaternions may be of any length, which the rate is proportional to."""
 
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
@@ -141,7 +140,7 @@ class Equation:
         return self.program("rates", law)
 
     @cached_property
-    def _forces(self) -> Program:
+    def _forces(self) -> LawProgram:
         """For robots whose accelerations are found by their own method: what acts on them."""
 
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
@@ -159,7 +158,7 @@ class Equation:
         try:
             if self.by_robot:
                 return self._rates_by_robot(t, q, v, z)
-            out = self._rate(self._named(t, q, v, z), self.threads)
+            out = self._rate(self.named(t, q, v, z), self.threads)
         except Fault as fault:
             fault.time = t if np.isnan(fault.time) else fault.time
             raise
@@ -173,7 +172,7 @@ class Equation:
 
     def _rates_by_robot(self, t: float, q: Array, v: Array, z: Array) -> State:
         unit = self.robot.normalize(q)
-        tau, loads, z_rate = self.forces(self._named(t, unit, v, z))
+        tau, loads, z_rate = self.forces(self.named(t, unit, v, z))
         a = self._accelerate(unit, v, tau, loads)
         moving = self.robot.configuration_rate(unit, v) * _lengths(self.robot, q)
         return moving, a, z_rate
@@ -186,7 +185,8 @@ class Equation:
         loads = found[..., nv : nv + 6 * nb].reshape(*found.shape[:-1], nb, 6)
         return found[..., :nv], loads, found[..., nv + 6 * nb :]
 
-    def _named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
+    def named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
+        """Return the vectors of a state by the names that laws take them by."""
         return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers, **self.asked(t, q, v)}
 
     def asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:
@@ -254,8 +254,6 @@ class Equation:
     @cached_property
     def steps(self) -> Steps:
         """Steps of fixed length."""
-        from .integrators.fixed import Steps
-
         return Steps(self)
 
     @property
@@ -267,7 +265,7 @@ class Equation:
         """Find out at a closed configuration which of a mechanism's constraints are independent."""
         robot = self.robot
         if isinstance(robot, Mechanism) and self.rows is None and unrolls(robot):
-            solid = robot.tree._singular_joint(robot.tree.model) is None
+            solid = robot.tree.evaluator.singular_joint() is None
             self.rows = robot.coordinates_at(np.asarray(q)).rows if solid else ()
 
     def parts(self, x: Scalars) -> tuple[Scalars, Scalars, Scalars]:
@@ -278,7 +276,7 @@ class Equation:
     # ------------------------------------------------------------------ for the record
 
     @cached_property
-    def _observe(self) -> Program:
+    def _observe(self) -> LawProgram:
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
             system = self.with_numbers(p)
             acting: Acting = system.acting(t[0], q, v, z, tau or None)
@@ -342,6 +340,6 @@ class Equation:
 
 def _lengths(robot: Any, q: Array) -> Array:
     """Of the quaternion that each coordinate belongs to, one for others."""
-    scale, places = np.ones_like(q), robot._quaternion_places
+    scale, places = np.ones_like(q), robot.evaluator.states.quaternion_places
     scale[..., places] = np.linalg.norm(q[..., places], axis=-1, keepdims=True)
     return scale

@@ -1,4 +1,4 @@
-"""The equation of motion of a robot with everything that acts on it, over any scalar.
+"""A robot with everything that acts on it, over any scalar: what the equation of motion is made of.
 
 The state is (q, v, z).  ``z`` holds, in this order, the states of the controller (the
 integral of a PID, say), those of every force element, and three works done on the robot:
@@ -32,6 +32,9 @@ from ..spatial import Force, Scalar
 from .batch_parameters import varied_tree
 
 Scalars = Sequence[Scalar]
+State = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""q, v and z as arrays, each with the batch in front."""
+
 Loads = list[Force | None]
 
 WORKS = ("actuators", "friction", "ground")
@@ -63,7 +66,7 @@ class Acting(NamedTuple):
 
 
 @dataclass(frozen=True)
-class System:
+class DynamicSystem:
     """A robot, its controller and the force elements around it.
 
     Parameters
@@ -83,6 +86,8 @@ class System:
         Numbers of the robot that vary over a batch, see :mod:`kinetree.simulation.batch_parameters`.
     model : Model, optional
         The mechanism with other scalars put in.
+    origin : DynamicSystem, optional
+        The system with numbers that this one has other scalars in the place of.
     """
 
     robot: Robot
@@ -93,6 +98,7 @@ class System:
     works: bool = True
     varied: Mapping[str, np.ndarray] = field(default_factory=dict)
     model: Model | None = None
+    origin: DynamicSystem | None = None
 
     @property
     def tree(self) -> Model:
@@ -107,7 +113,7 @@ class System:
     @cached_property
     def initial_states(self) -> list[np.ndarray]:
         """The states that each part begins with."""
-        return [_states(part, self.tree) for part in self.parts]
+        return self.origin.initial_states if self.origin else [_states(part, self.tree) for part in self.parts]
 
     @cached_property
     def slices(self) -> list[slice]:
@@ -123,7 +129,7 @@ class System:
     @cached_property
     def motorless(self) -> dict[int, str]:
         """Places in v, and joints, where a controller can do nothing."""
-        return motorless(self.robot.model)
+        return self.origin.motorless if self.origin else motorless(self.robot.model)
 
     def initial_z(self) -> np.ndarray:
         """What z is at the beginning."""
@@ -140,7 +146,7 @@ class System:
             found |= {f"{k}.{name}": np.atleast_1d(np.asarray(value, float)) for name, value in named.items()}
         return found
 
-    def with_parameters(self, numbers: Mapping[str, Scalars]) -> System:
+    def with_parameters(self, numbers: Mapping[str, Scalars]) -> DynamicSystem:
         """The same system with other numbers, of any scalar, put into its parts."""
         if not numbers:
             return self
@@ -150,16 +156,13 @@ class System:
             parts.append(part.with_parameters(own) if own else part)
         first = 0 if self.controller is None else 1
         own = {name: numbers[name] for name in self.varied}
-        made = replace(
+        return replace(
             self,
             controller=parts[0] if first else None,
             elements=tuple(parts[first:]),
             model=varied_tree(self.robot, own) if own else None,
+            origin=self,
         )
-        made.__dict__["initial_states"] = self.initial_states
-        made.__dict__["method"] = self.method
-        made.__dict__["motorless"] = self.motorless
-        return made
 
     # ------------------------------------------------------------------ the law
 
@@ -211,11 +214,11 @@ class System:
     @cached_property
     def method(self) -> str:
         """How accelerations are found: massless followers only have a motion when held to their leaders."""
-        robot = self.robot
-        robot._check_pivots()
-        if robot.model.has_followers and robot._singular_joint(robot.model.independent) is not None:
-            return "composite_body"
-        return "articulated_body"
+        if self.origin:
+            return self.origin.method
+        evaluator = self.robot.evaluator
+        evaluator.check_pivots()
+        return evaluator.forward_method("articulated_body")
 
     def energies(self, q: Scalars, v: Scalars) -> list[Scalar]:
         """Kinetic and potential energy."""

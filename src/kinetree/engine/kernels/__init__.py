@@ -1,1 +1,6 @@
-"""Functions of arrays whose machine code is made when they are first called."""
+"""Functions of arrays, traced, whose machine code is made when they are first called."""
+
+from ..trace import Traced, trace
+from .kernel import Kernel
+
+__all__ = ["Kernel", "Traced", "trace"]

@@ -11,92 +11,49 @@ import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .. import cache
 from ..fuse import prepare
-from ..graph import Graph, inputs, outputs
 from ..llvm import driver, host, streaming
-from ..llvm.body_loops import rolled_module
-from ..llvm.driver import pack_job
+from ..llvm.driver import STREAMED_BYTES, pack_job
 from ..llvm.emit import lanes_module, single_module
 from ..llvm.vectors import Vectors
-from ..load_code import ready, ready_text
+from ..load_code import load_or_compile, load_or_compile_text
 from ..once import made_once, once
-from ..threads import Crew, the_crew
-
-Shape = tuple[int, ...]
-Trace = Callable[..., Any]
+from ..threads import thread_pool
+from ..trace import Shape, Traced
 
 _POINTER = ctypes.c_void_p
 _DRIVE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)
 
-STREAMED_BYTES = 1 << 21
-"""Results larger than this do not fit the nearer caches and are written past them."""
 
+class BatchLoop(NamedTuple):
+    """The loop over the states of a batch: one for all kernels of a precision."""
 
-@dataclass
-class Traced:
-    """A graph with named vector inputs and an output of some shape."""
-
-    graph: Graph
-    outputs: list[int]
-    lengths: tuple[int, ...]
-    shape: Shape
-
-
-def trace(
-    function: Trace, lengths: Sequence[int], flatten: Callable[[Any], Any], most_nodes: float = math.inf
-) -> Traced:
-    """Run a function on nodes. ``flatten`` turns what it returns into nested lists."""
-    graph = Graph(most_nodes)
-    first, vectors = 0, []
-    for n in lengths:
-        vectors.append(inputs(graph, n, first))
-        first += n
-    nested = flatten(function(*vectors))
-    leaves: list[Any] = []
-    shape = _collect(nested, leaves)
-    return Traced(graph, outputs(graph, leaves), tuple(lengths), shape)
-
-
-def _collect(nested: Any, leaves: list[Any]) -> Shape:
-    if not isinstance(nested, list):
-        leaves.append(nested)
-        return ()
-    inner: Shape = ()
-    for item in nested:
-        inner = _collect(item, leaves)
-    return (len(nested), *inner)
+    call: Callable[[bytes], int]
+    """Computes a job, which :func:`~kinetree.engine.llvm.driver.pack_job` makes."""
+    address: int
+    """Of the same function."""
+    run_address: int
+    """Of the function that computes some states of a job, for several threads."""
+    alive: Any
+    """What must be kept for as long as the code is used."""
 
 
 @once
-def _driver(target: host.Machine, single_precision: bool) -> tuple[Any, int, Any]:
-    """The batch loop, the same for all kernels: callable, and the address of its part for several threads."""
+def batch_loop(target: host.Machine, single_precision: bool = False) -> BatchLoop:
+    """Return the loop over batches for a machine, made when it is first asked for."""
     text = driver.driver_module(target.vectors(single_precision))
-    addresses, alive = ready_text(None, text, (driver.SYMBOL, driver.RUN), target=target)
-    return _DRIVE(addresses[driver.SYMBOL]), addresses[driver.RUN], alive
+    addresses, alive = load_or_compile_text(None, text, (driver.SYMBOL, driver.RUN), target=target)
+    address = addresses[driver.SYMBOL]
+    return BatchLoop(_DRIVE(address), address, addresses[driver.RUN], alive)
 
 
-def driver_address(target: host.Machine) -> int:
-    """Address of the batch loop for doubles."""
-    return int(ctypes.cast(_driver(target, False)[0], ctypes.c_void_p).value or 0)
-
-
-def run_address(target: host.Machine) -> int:
-    """Address of the batch loop for doubles, of the form that several threads share."""
-    return _driver(target, False)[1]
-
-
-def crew() -> Crew:
-    """The threads that help with batches."""
-    return the_crew(tuple(driver.JOB_AT.items()))
-
-
-def _address(array: np.ndarray) -> int:
-    """Where an array's data begin; quicker than ``array.ctypes.data``."""
+def address_of(array: np.ndarray) -> int:
+    """Return where an array's data begin; quicker than ``array.ctypes.data``."""
     return int(array.__array_interface__["data"][0])
 
 
@@ -168,7 +125,7 @@ class Kernel:
         precision = "f32" if self.single_precision else "f64"
         key = None if self.key is None else cache.digest(self.key, form, precision)
         symbols = ("kernel", "places", "work") if form == "lanes" else ("kernel",)
-        addresses, alive = ready(self.name, key, lambda: self._assembly(form), symbols, target=self.target)
+        addresses, alive = load_or_compile(self.name, key, lambda: self._assembly(form), symbols, target=self.target)
         self._alive.append(alive)
         if form == "lanes":
             self._places = addresses["places"]
@@ -240,11 +197,11 @@ class Kernel:
 
     def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
         held: list[np.ndarray] = [np.ascontiguousarray(a, dtype=self.dtype) for a in arrays]
-        table = (ctypes.c_void_p * max(len(held), 1))(*(_address(a) for a in held))
+        table = (ctypes.c_void_p * max(len(held), 1))(*(address_of(a) for a in held))
         target = (
             result if result.flags.c_contiguous and result.dtype == self.dtype else np.empty(self.shape, self.dtype)
         )
-        self._single(ctypes.addressof(table), _address(target))
+        self._single(ctypes.addressof(table), address_of(target))
         if target is not result:
             result[...] = target
 
@@ -257,12 +214,13 @@ class Kernel:
         flat = result if direct else np.empty((count, self.size), dtype=self.dtype)
         rows = [self._rows(a, batch, count) for a in arrays]
         try:
-            drive, run, _ = _driver(self.target, self.single_precision)
-            team = None if threads == 1 or count < 2 * self.lanes else crew()
+            loop = batch_loop(self.target, self.single_precision)
+            pool = None if threads == 1 or count < 2 * self.lanes else thread_pool()
+            workers = 0 if pool is None else pool.start(threads - 1)
         except host.CompilationError as problem:
             raise host.CompilationError(f"compiling {self.name} failed: {problem}") from None
-        target, item = _address(flat), flat.itemsize
-        pointers = [_address(a) for a in rows]
+        target, item = address_of(flat), flat.itemsize
+        pointers = [address_of(a) for a in rows]
         strides = [a.strides[0] // item for a in rows]
         streamed = count * self.size * item > STREAMED_BYTES
 
@@ -272,10 +230,10 @@ class Kernel:
             context=self.context_address, places=self.places_address, scratch_bytes=self.scratch_bytes,
             tile_area=scratch + self.scratch_bytes - self.tile_bytes if streamed else 0, second=self.second_area,
         )  # fmt: skip
-        if team is None:
-            drive(job)
+        if pool is None:
+            loop.call(job)
         else:
-            team.gather(team.address, job, run, team.enlist(threads - 1), self.round)
+            pool.run(job, loop.run_address, workers, self.round)
         if not direct:
             result[...] = flat.reshape(result.shape)
 
@@ -348,7 +306,7 @@ class Kernel:
         area = getattr(self._local, "area", None)
         if area is None:
             area = self._local.area = np.empty(self.scratch_bytes + 64, dtype=np.uint8)
-        return (_address(area) + 63) & ~63
+        return (address_of(area) + 63) & ~63
 
     def _rows(self, a: np.ndarray, batch: Shape, count: int) -> np.ndarray:
         """A view (count, n) with unit inner stride, copying only when there is no such view."""
@@ -368,70 +326,3 @@ class Kernel:
         if rows.strides[0] % rows.itemsize or (n > 1 and rows.strides[-1] != rows.itemsize):
             rows = np.ascontiguousarray(rows)
         return rows
-
-
-@dataclass
-class LoopKernel(Kernel):
-    """A kernel whose machine code is a loop: one state goes through it as a batch of one."""
-
-    def is_ready(self, batch: bool) -> bool:
-        """Whether the one form that there is is at hand."""
-        return super().is_ready(True)
-
-    @property
-    def sends(self) -> bool:
-        """A loop has no place of its own for that."""
-        return False
-
-    @property
-    def single_address(self) -> int:  # type: ignore[override]
-        """The same loop."""
-        return self.lanes_address
-
-    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
-        self._run_batch([np.atleast_2d(a) for a in arrays], (1,), result, 1)
-
-
-@dataclass
-class RolledKernel(LoopKernel):
-    """A kernel that runs a schedule of steps, for what is too long to unroll.
-
-    ``schedule`` returns the steps, one row of offsets per call (step number first), the
-    parameters, and the number of work vectors.
-    """
-
-    schedule: Callable[[], Any] | None = None
-
-    @made_once
-    def _plan(self) -> Any:
-        assert self.schedule is not None
-        return self.schedule()
-
-    @property
-    def work_vectors(self) -> int:
-        """Vectors that the steps keep between them."""
-        return int(self._plan.work_vectors)
-
-    @made_once
-    def lanes_address(self) -> int:
-        """Machine code of the loop, with its schedule filled in."""
-        plan = self._plan
-        text = rolled_module(plan.steps, self.vectors)
-        names = tuple(f"step{k}" for k in range(len(plan.steps)))
-        addresses, alive = ready_text(self.name, text, ("kernel", *names), target=self.target)
-        table = np.array([addresses[name] for name in names], dtype=np.int64)
-        entries = plan.entries.copy()
-        entries[:, 0] = table[entries[:, 0]]
-        params = plan.params.astype(self.dtype)
-        words = (len(entries), _address(entries), _address(params), self.size, entries.shape[1])
-        self._context = np.array(words, dtype=np.int64)
-        places = np.zeros(self.size + self.vectors.per_line, dtype=np.int32)
-        places[: self.size] = np.arange(self.size) * self._vector_bytes
-        self._places = _address(places)
-        self._alive += [alive, entries, params, self._context, places]
-        return addresses["kernel"]
-
-    @property
-    def context_address(self) -> int:
-        """Where the schedule is."""
-        return _address(self._context)

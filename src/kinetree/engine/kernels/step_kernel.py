@@ -16,9 +16,11 @@ from dataclasses import dataclass
 
 from ..fuse import prepare
 from ..graph import Graph, inputs, outputs
-from ..llvm.emit import Emitter, inner_function, table_of_places, work_vectors
+from ..llvm.emit import inner_function
+from ..llvm.emitter import Emitter
+from ..llvm.modules import table_of_places, work_vectors
 from ..llvm.vectors import Vectors
-from .kernel import LoopKernel
+from .loop_kernel import LoopKernel
 
 TIME, STEP, COUNT, STATE = 0, 1, 2, 3
 """Places of t, h, n and the first state among the inputs."""
@@ -86,17 +88,17 @@ def trace_stages(
 
 
 @dataclass
-class RepeatedKernel(LoopKernel):
+class StepKernel(LoopKernel):
     """Machine code of :class:`Stages`; see the head of this file."""
 
     stages: Callable[[], Stages] | None = None
 
     def _assembly(self, form: str) -> str:
         assert self.stages is not None
-        return repeated_module(self.stages(), self.vectors)
+        return step_module(self.stages(), self.vectors)
 
 
-def repeated_module(stages: Stages, vectors: Vectors) -> str:
+def step_module(stages: Stages, vectors: Vectors) -> str:
     """LLVM assembly of the loop and of the functions it calls."""
     e, lanes = Emitter(vectors), vectors.lanes
     n, p, count, asked = stages.n_state, stages.n_parameters, len(stages.questions), stages.n_question

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 from ..fuse import fuse
 from ..graph import Graph
-from .emit import Emitter, emit_body
+from .body import emit_body
+from .emitter import Emitter
 from .vectors import Vectors
 
 BASES = ("in", "out", "work", "params")

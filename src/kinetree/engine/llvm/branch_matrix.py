@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from ..load_code import ready_text
+from ..load_code import load_or_compile_text
 from ..once import once
 from . import host
-from .emit import Emitter
+from .emitter import Emitter
 from .vectors import Vectors
 
 _FILL = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
@@ -116,7 +116,7 @@ def fill_module(n_below: int, n_above: int, vectors: Vectors) -> str:
 @once
 def _filler(n_below: int, n_above: int, target: host.Machine, single_precision: bool) -> tuple[Any, Any]:
     text = fill_module(n_below, n_above, target.vectors(single_precision))
-    addresses, alive = ready_text("filling of matrices", text, ("fill",), target=target)
+    addresses, alive = load_or_compile_text("filling of matrices", text, ("fill",), target=target)
     return _FILL(addresses["fill"]), alive
 
 

@@ -23,13 +23,17 @@ RUN = "run"
 CHUNK = 384
 """Numbers per state that are collected in the nearest cache before they are streamed."""
 
-_WORDS = {
+STREAMED_BYTES = 1 << 21
+"""Results larger than this do not fit the nearer caches and are written past them."""
+
+JOB_WORDS = {
     "kernel": "ptr", "guard": "ptr", "out": "ptr", "scratch": "ptr", "out_length": "i64", "start": "i64", "stop": "i64",
     "count": "i64", "context": "ptr", "places": "ptr", "tile_area": "ptr", "scratch_bytes": "i64",
     "second": "i64",
 }  # fmt: skip
+"""Words of a job and what they are, of 8 bytes each."""
 
-JOB_AT = {name: 8 * k for k, name in enumerate(_WORDS)}
+JOB_AT = {name: 8 * k for k, name in enumerate(JOB_WORDS)}
 """Where each word of a job is, in bytes."""
 
 _OWN = ("scratch", "start", "stop", "tile_area")
@@ -60,13 +64,13 @@ def pack_job(
 def _unpack_job() -> list[str]:
     """Name the words of a job that all threads share."""
     lines = []
-    for k, (name, kind) in enumerate(_WORDS.items()):
+    for k, (name, kind) in enumerate(JOB_WORDS.items()):
         if name in _OWN:
             continue
         lines += [f"  %{name}_at = getelementptr i64, ptr %job, i64 {k}", f"  %{name} = load {kind}, ptr %{name}_at"]
     return [
         *lines,
-        f"  %pointers = getelementptr i64, ptr %job, i64 {len(_WORDS)}",
+        f"  %pointers = getelementptr i64, ptr %job, i64 {len(JOB_WORDS)}",
         "  %strides = getelementptr i64, ptr %pointers, i64 %count",
         "  %lengths = getelementptr i64, ptr %strides, i64 %count",
     ]
@@ -518,7 +522,7 @@ def _whole_job() -> list[str]:
         for name in _OWN
         for line in (
             f"  %{name}_at = getelementptr i8, ptr %job, i64 {JOB_AT[name]}",
-            f"  %{name} = load {_WORDS[name]}, ptr %{name}_at",
+            f"  %{name} = load {JOB_WORDS[name]}, ptr %{name}_at",
         )
     ]
     call = f"  %answer = call i64 @{RUN}(ptr %job, ptr %scratch, i64 %start, i64 %stop, ptr %tile_area)"

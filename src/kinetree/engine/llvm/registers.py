@@ -50,11 +50,15 @@ class Plan:
     size: int
 
 
-def operand_of(graph: Graph, wanted: set[int], node: int) -> int:
-    """The value that an operand comes from: signs are changed on the way, in the operation that reads it."""
-    while graph.kinds[node] == NEG and node not in wanted:
-        node = graph.args[node][0]
-    return node
+def operand_of(graph: Graph, kept: set[int], node: int) -> tuple[int, bool]:
+    """Return the value that an operand comes from, and whether its sign is changed on the way.
+
+    Changes of sign that are not ``kept`` as values are made in the operation that reads them.
+    """
+    negated = False
+    while graph.kinds[node] == NEG and node not in kept:
+        node, negated = graph.args[node][0], not negated
+    return node, negated
 
 
 def operands(graph: Graph, wanted: set[int], node: int) -> list[int]:
@@ -62,7 +66,7 @@ def operands(graph: Graph, wanted: set[int], node: int) -> list[int]:
     found: dict[int, None] = {}
     for a in graph.args[node]:
         for b in graph.args[a] if graph.kinds[a] == LESS else (a,):
-            found[operand_of(graph, wanted, b)] = None
+            found[operand_of(graph, wanted, b)[0]] = None
     return list(found)
 
 

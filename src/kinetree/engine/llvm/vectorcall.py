@@ -1,33 +1,23 @@
-"""Calling a kernel straight from Python, without Python code in between.
+"""The C entry point of a built-in function, by which Python calls a kernel without Python code in between.
 
-A built-in function is made whose C entry point (generated here, against CPython's
-vectorcall convention) accepts plain float64 arrays, one state or a batch of them, and
-perhaps ``out=`` and ``threads=``, calls the machine code and returns.  Anything else (lists, batches with
-more axes, other types, a state that the guard does not like) goes to an ordinary Python
-function.
+It follows CPython's vectorcall convention, accepts plain float64 arrays, one state or a batch of them, and
+perhaps ``out=`` and ``threads=``, calls the machine code and returns.  Anything else goes to ordinary Python
+functions: one for other values (lists, batches with more axes, other types, a state that the guard does not like),
+one for other arguments.
 
 Everything the entry point needs lies in a ``bytes`` object that is the built-in's
-``self``: addresses, sizes, and the Python objects it compares with.
+``self``, its *context*: addresses, sizes, and the Python objects it compares with.
 """
 
 from __future__ import annotations
 
 import ctypes
-import inspect
-import struct
-import sys
-from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
-from ..kernels.kernel import STREAMED_BYTES, Kernel, crew, driver_address, run_address
-from ..load_code import ready_text
-from ..once import once
-from ..threads import ASKED
-from . import host
-from .driver import _WORDS as JOB_WORDS
+from ..threads import ASKED_AT, RUN_SHARED_AT
+from .driver import JOB_WORDS, STREAMED_BYTES
 
 SYMBOL = "enter"
 MAX_INPUTS = 6
@@ -38,7 +28,7 @@ SMALL_BATCH = 32
 MOST_STACK = 1 << 15
 """Bytes of stack that a batch may use; kernels that need more ask for memory.  Some systems give threads 128 KiB."""
 
-_FROM_PYTHON = ("Py_DecRef", "PyMem_RawMalloc", "PyMem_RawFree")
+FROM_PYTHON = ("Py_DecRef", "PyMem_RawMalloc", "PyMem_RawFree")
 """Functions of CPython that the entry point calls by name."""
 
 # Layout of CPython and NumPy objects on 64-bit machines (NumPy's is part of its ABI).
@@ -46,30 +36,26 @@ _TYPE, _BYTES_DATA, _TUPLE_SIZE, _TUPLE_ITEMS = 8, 32, 16, 24
 _DATA, _NDIM, _DIMS, _STRIDES, _DESCR, _FLAGS = 16, 24, 32, 40, 56, 64
 _CONTIGUOUS, _ALIGNED, _WRITEABLE = 0x1, 0x100, 0x400
 
-# Layout of the context, in 8-byte words.
-_FIELDS = (
-    "single", "lanes", "guard_single", "guard_lanes", "drive", "places", "scratch_bytes", "tile_bytes", "second",
-    "out_length", "array_type", "float64", "fallback", "vectorcall", "new_array", "release", "retake", "out_name",
-    "threads_name", "int_type", "as_long", "crew", "gather", "run", "round",
+CONTEXT = (
+    # the form for one state: its machine code, and that of its guard
+    "single", "guard_single",
+    # the form for batches: where the code is, and what a job of the driver says about every batch
+    "lanes", "guard_lanes", "drive", "run", "places", "scratch_bytes", "tile_bytes", "second", "round",
+    # both
+    "pool", "out_length", "array_type", "float64", "fallback", "refused", "vectorcall", "new_array", "release",
+    "retake", "out_name", "threads_name", "int_type", "as_long",
     "inputs", "ndim", *(f"dim{k}" for k in range(MAX_DIMS)), *(f"length{k}" for k in range(MAX_INPUTS)),
 )  # fmt: skip
-_AT = {name: _BYTES_DATA + 8 * k for k, name in enumerate(_FIELDS)}
+"""Words of the context, of 8 bytes each.  A form is off while its ``single`` or its ``scratch_bytes`` is zero, and its
+other words need not be known until then."""
 
-
-def available() -> bool:
-    """Whether this interpreter has the object layout that the entry point relies on."""
-    return (
-        sys.implementation.name == "cpython"
-        and struct.calcsize("P") == 8
-        and not hasattr(sys, "gettotalrefcount")
-        and getattr(sys, "_is_gil_enabled", lambda: True)()
-        and _layout_holds()
-    )
+CONTEXT_AT = {name: _BYTES_DATA + 8 * k for k, name in enumerate(CONTEXT)}
+"""Where each word is behind the beginning of the ``bytes`` object."""
 
 
 @lru_cache(maxsize=1)
-def _layout_holds() -> bool:
-    """Check the assumed offsets on a real array instead of trusting them."""
+def layout_holds() -> bool:
+    """Return whether objects are laid out as assumed above, by looking at a real array and others."""
     a = np.zeros((3, 5))
     base = id(a)
 
@@ -119,7 +105,7 @@ class _Assembly:
         return self.op(f"load {kind}, ptr {self.at(pointer, offset)}")
 
     def field(self, name: str, kind: str = "ptr") -> str:
-        return self.word("%self", _AT[name], kind)
+        return self.word("%self", CONTEXT_AT[name], kind)
 
     def branch(self, condition: str, yes: str, no: str) -> None:
         self.do(f"br i1 {condition}, label %{yes}, label %{no}")
@@ -127,9 +113,9 @@ class _Assembly:
     def compare(self, how: str, kind: str, a: str, b: str | int) -> str:
         return self.op(f"icmp {how} {kind} {a}, {b}")
 
-    def need(self, condition: str, label: str) -> None:
-        """Go on only if the condition holds; otherwise this call is unusual."""
-        self.branch(condition, label, "unusual")
+    def need(self, condition: str, label: str, otherwise: str = "refused") -> None:
+        """Go on only if the condition holds; otherwise Python takes what is not understood."""
+        self.branch(condition, label, otherwise)
         self.label(label)
 
     def is_float_array(self, array: str, mark: str, flags: int) -> None:
@@ -144,11 +130,11 @@ def _read_arguments(s: _Assembly) -> str:
     n = s.field("inputs", "i64")
     s.do("store i64 1, ptr %threads")
     s.do("store ptr null, ptr %given")
-    s.need(s.compare("eq", "i64", "%nargs", n), "enough")
+    s.need(s.compare("eq", "i64", "%nargs", n), "enough", "unusual")
     s.branch(s.compare("eq", "ptr", "%kwnames", "null"), "inputs", "with_keywords")
     s.label("with_keywords")
     keywords = s.word("%kwnames", _TUPLE_SIZE, "i64")
-    s.need(s.compare("ule", "i64", keywords, 2), "few_keywords")
+    s.need(s.compare("ule", "i64", keywords, 2), "few_keywords", "unusual")
     for k in range(2):
         s.branch(s.compare("sgt", "i64", keywords, k), f"keyword{k}", "inputs")
         s.label(f"keyword{k}")
@@ -160,7 +146,7 @@ def _read_arguments(s: _Assembly) -> str:
         s.do(f"store ptr {value}, ptr %given")
         s.do(f"br label %known{k}")
         s.label(f"not_out{k}")
-        s.need(s.compare("eq", "ptr", name, s.field("threads_name")), f"named_threads{k}")
+        s.need(s.compare("eq", "ptr", name, s.field("threads_name")), f"named_threads{k}", "unusual")
         s.need(s.compare("eq", "ptr", s.word(value, _TYPE), s.field("int_type")), f"whole{k}")
         number = s.op(f"call i64 {s.field('as_long')}(ptr {value}, ptr %overflow)")  # too large: -1
         s.do(f"store i64 {number}, ptr %threads")
@@ -170,10 +156,6 @@ def _read_arguments(s: _Assembly) -> str:
     s.label("inputs")
     threads = s.op("load i64, ptr %threads")
     s.need(s.compare("sgt", "i64", threads, 0), "some_threads")
-    # the first time that so many are wanted, Python starts them
-    s.branch(s.compare("eq", "i64", threads, 1), "crewed", "with_crew")
-    s.label("with_crew")
-    s.need(s.compare("sle", "i64", threads, s.op(f"add i64 {s.word(s.field('crew'), ASKED, 'i64')}, 1")), "crewed")
     return s.op("load ptr, ptr %given")
 
 
@@ -295,6 +277,15 @@ def _guard_single(s: _Assembly) -> None:
     s.need(s.op(f"fcmp ule double {s.op('load double, ptr %verdict')}, 0.0"), "allowed")
 
 
+def _ask_for_threads(s: _Assembly) -> None:
+    """Leave it to Python to start workers, the first time that so many are wanted."""
+    threads = s.op("load i64, ptr %threads")
+    s.branch(s.compare("eq", "i64", threads, 1), "allowed_batch", "with_threads")
+    s.label("with_threads")
+    known = s.op(f"add i64 {s.word(s.field('pool'), ASKED_AT, 'i64')}, 1")
+    s.need(s.compare("sle", "i64", threads, known), "allowed_batch")
+
+
 def _run_batch(s: _Assembly, result: str) -> None:
     """Hand the batch to the driver; let go of the interpreter if it takes a while."""
     streamed = _is_streamed(s)
@@ -317,22 +308,21 @@ def _run_batch(s: _Assembly, result: str) -> None:
     pointers = s.at("%job", head)
     strides = s.op(f"getelementptr i64, ptr {pointers}, i64 {n}")
     lengths = s.op(f"getelementptr i64, ptr {strides}, i64 {n}")
-    for to, source in ((pointers, "%pointers"), (strides, "%strides"), (lengths, s.at("%self", _AT["length0"]))):
+    for to, source in ((pointers, "%pointers"), (strides, "%strides"), (lengths, s.at("%self", CONTEXT_AT["length0"]))):
         s.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 {size}, i1 false)")
     drive = s.field("drive")
     s.branch(s.compare("sgt", "i64", values["stop"], SMALL_BATCH), "long", "short")
     s.label("long")
     state = s.op(f"call ptr {s.field('release')}()")
-    helpers = s.op(f"sub i64 {s.op('load i64, ptr %threads')}, 1")
-    s.branch(s.compare("eq", "i64", helpers, 0), "alone", "together")
+    workers = s.op(f"sub i64 {s.op('load i64, ptr %threads')}, 1")
+    s.branch(s.compare("eq", "i64", workers, 0), "alone", "together")
     s.label("alone")
     doubt_alone = s.op(f"call i64 {drive}(ptr %job)")
     s.do("br label %computed")
     s.label("together")
-    unit = s.field("round", "i64")
+    unit, pool = s.field("round", "i64"), s.field("pool")
     doubt_together = s.op(
-        f"call i64 {s.field('gather')}(ptr {s.field('crew')}, ptr %job, ptr {s.field('run')}, "
-        f"i64 {helpers}, i64 {unit})"
+        f"call i64 {s.word(pool, RUN_SHARED_AT)}(ptr {pool}, ptr %job, ptr {s.field('run')}, i64 {workers}, i64 {unit})"
     )
     s.do("br label %computed")
     s.label("computed")
@@ -350,7 +340,7 @@ def _run_batch(s: _Assembly, result: str) -> None:
     s.do(f"ret ptr {result}")
     s.label("doubtful")  # drop our reference and let Python decide
     s.do(f"call void @Py_DecRef(ptr {result})")
-    s.do("br label %unusual")
+    s.do("br label %refused")
 
 
 def _work_area(s: _Assembly, size: str) -> tuple[str, str]:
@@ -387,7 +377,8 @@ def entry_module() -> str:
     single = s.compare("slt", "i64", rows, 0)
     s.branch(single, "ask_single", "ask_batch")
     s.label("ask_batch")
-    s.need(s.compare("sgt", "i64", s.field("scratch_bytes", "i64"), 0), "allowed_batch")
+    s.need(s.compare("sgt", "i64", s.field("scratch_bytes", "i64"), 0), "ready_batch")
+    _ask_for_threads(s)
     s.do("br label %allowed")
     s.label("ask_single")
     s.need(s.compare("ne", "ptr", s.field("single"), "null"), "ready_single")
@@ -401,8 +392,9 @@ def entry_module() -> str:
     _run_batch(s, result)
     s.label("failed")
     s.do("ret ptr null")
-    s.label("unusual")
-    s.do(f"ret ptr {_call_python(s)}")
+    for label, function in (("unusual", "fallback"), ("refused", "refused")):
+        s.label(label)
+        s.do(f"ret ptr {_call_python(s, function)}")
     job_words = len(JOB_WORDS) + 3 * MAX_INPUTS
     return "\n".join(
         [
@@ -430,147 +422,5 @@ def entry_module() -> str:
     )
 
 
-def _call_python(s: _Assembly) -> str:
-    return s.op(f"call ptr {s.field('vectorcall')}(ptr {s.field('fallback')}, ptr %args, i64 %nargs, ptr %kwnames)")
-
-
-@once
-def _entry() -> tuple[int, Any]:
-    addresses, alive = ready_text(None, entry_module(), (SYMBOL,), _FROM_PYTHON, host.target(host.NATIVE))
-    return addresses[SYMBOL], alive
-
-
-class _MethodDef(ctypes.Structure):
-    _fields_ = (
-        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p),
-    )  # fmt: skip
-
-
-_FASTCALL_KEYWORDS = 0x0080 | 0x0002
-
-
-@once
-def _definition(name: str, doc: str) -> _MethodDef:
-    """CPython keeps a pointer to this for as long as the function lives, so it lives for ever."""
-    return _MethodDef(name.encode(), _entry()[0], _FASTCALL_KEYWORDS, doc.encode())
-
-
-@lru_cache(maxsize=1)
-def _numpy_new_array() -> int:
-    """Address of NumPy's ``PyArray_New``: entry 93 of its table of C functions."""
-    try:
-        from numpy._core import _multiarray_umath as core  # type: ignore[attr-defined]
-    except ImportError:  # NumPy 1
-        from numpy.core import _multiarray_umath as core  # type: ignore[no-redef]
-    get = ctypes.pythonapi.PyCapsule_GetPointer
-    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    table = get(core._ARRAY_API, None)
-    return int(ctypes.c_void_p.from_address(table + 93 * 8).value or 0)
-
-
-class _Context(bytes):
-    """The built-in's ``self``: numbers for the entry point, and what must live as long as it does."""
-
-    keep: tuple[Any, ...] = ()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickling a built-in pickles its ``self`` and a name: give the object whose method it stands for."""
-        return _itself, (self.keep[-1].__self__,)
-
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        return self.__reduce__()
-
-
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _takes(function: Callable[..., Any], name: str) -> bool:
-    parameters = inspect.signature(function).parameters.values()
-    return any(p.name == name or p.kind is p.VAR_KEYWORD for p in parameters)
-
-
-def _documentation(name: str, doc: str, function: Callable[..., Any]) -> str:
-    """A docstring from which :func:`inspect.signature` learns the parameters, as CPython's own built-ins have it."""
-    signature = inspect.signature(function)
-    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
-    if not all(p.default is p.empty or isinstance(p.default, (int, float, str, type(None))) for p in plain):
-        return doc  # only literals can be written
-    parameters = ", ".join(["$self", str(inspect.Signature(plain))[1:-1]] if plain else ["$self"])
-    return f"{name}({parameters})\n--\n\n{doc}"
-
-
-_OUT, _THREADS = sys.intern("out"), sys.intern("threads")
-_DTYPE = np.dtype(np.float64)
-
-
-class Entry:
-    """A built-in function for plain arrays, with an ordinary one for everything else.
-
-    The two forms, one state and batch, are switched on separately, so that neither is
-    compiled before it is needed; until then calls of that form go to the fallback.
-    """
-
-    def __init__(self, function: Any, context: _Context, kernel: Kernel, guard: Kernel | None) -> None:
-        self.function, self._context = function, context
-        self._kernel, self._guard = kernel, guard
-
-    @classmethod
-    def make(
-        cls, kernel: Kernel, fallback: Callable[..., Any], name: str, doc: str = "", guard: Kernel | None = None
-    ) -> Entry | None:
-        """Make the function; None if the kernel is not of a form that the entry point knows.
-
-        The fallback must accept the same arguments; ``out`` is known if the fallback knows it.
-        """
-        if len(kernel.lengths) > MAX_INPUTS or len(kernel.shape) > MAX_DIMS or kernel.single_precision:
-            return None
-        values = {
-            "drive": driver_address(kernel.target),
-            "tile_bytes": kernel.tile_bytes,
-            "second": kernel.second_area,
-            "out_length": kernel.size,
-            "array_type": id(np.ndarray),
-            "float64": id(_DTYPE),
-            "fallback": id(fallback),
-            "vectorcall": host.python_function("PyObject_Vectorcall"),
-            "new_array": _numpy_new_array(),
-            "release": host.python_function("PyEval_SaveThread"),
-            "retake": host.python_function("PyEval_RestoreThread"),
-            "out_name": id(_OUT) if _takes(fallback, "out") else 0,
-            "threads_name": id(_THREADS) if _takes(fallback, "threads") else 0,
-            "int_type": id(int),
-            "as_long": host.python_function("PyLong_AsLongLongAndOverflow"),
-            "crew": crew().address,
-            "gather": crew().gather_address,
-            "run": run_address(kernel.target),
-            "round": kernel.round,
-            "inputs": len(kernel.lengths),
-            "ndim": len(kernel.shape),
-            **{f"dim{k}": n for k, n in enumerate(kernel.shape)},
-            **{f"length{k}": n for k, n in enumerate(kernel.lengths)},
-        }
-        context = _Context(struct.pack(f"<{len(_FIELDS)}q", *(values.get(f, 0) for f in _FIELDS)))
-        context.keep = (kernel, guard, fallback)
-        make = ctypes.pythonapi.PyCFunction_NewEx
-        make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
-        definition = _definition(name, _documentation(name, doc, fallback))
-        function = make(ctypes.addressof(definition), context, None)
-        return cls(function, context, kernel, guard)
-
-    def _set(self, name: str, value: int) -> None:
-        ctypes.c_int64.from_address(id(self._context) + _AT[name]).value = value
-
-    def enable_single(self) -> None:
-        """Compile the form for one state and let calls go to it."""
-        if self._guard:
-            self._set("guard_single", self._guard.single_address)
-        self._set("single", self._kernel.single_address)
-
-    def enable_batch(self) -> None:
-        """Compile the form for batches and let calls go to it."""
-        if self._guard:
-            self._set("guard_lanes", self._guard.lanes_address)
-        self._set("lanes", self._kernel.lanes_address)
-        self._set("places", self._kernel.places_address)
-        self._set("scratch_bytes", self._kernel.scratch_bytes)
+def _call_python(s: _Assembly, function: str) -> str:
+    return s.op(f"call ptr {s.field('vectorcall')}(ptr {s.field(function)}, ptr %args, i64 %nargs, ptr %kwnames)")

@@ -91,6 +91,10 @@ class Vectors:
         return f"<{self.lanes} x {element}>" if self.lanes > 1 else element
 
 
+SCALARS = Vectors(1)
+"""Doubles of one state."""
+
+
 def transpose_loaded(vectors: Vectors, sources: list[str], prefix: str) -> tuple[list[str], list[str]]:
     """LLVM assembly that loads a square of numbers and exchanges its rows and columns.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,14 +13,16 @@ from ...robot.mechanism import LEAST_QUALITY, Mechanism
 from ...run.program import Ask, Sizes, StepProgram, has_machine_code
 from ...spatial import Scalar, where
 from ...spatial.arrays import pack, split
-from ..equation import Equation, State
 from ..projection import close
-from ..system import Scalars
+from ..system import Scalars, State
 from . import variational
 from .joints_by_kind import ByKind
 from .large_trees import LargeTree
 from .methods import FIXED, VARIATIONAL, Step
 from .variational import UNSOLVED, Dynamics, Guess, Pushed, Written, acting, refine
+
+if TYPE_CHECKING:
+    from ..equation import Equation
 
 OneStep = Callable[[float, State, float], State]
 """(t, state, h) to the state at t + h."""
@@ -295,7 +297,7 @@ class Steps:
 
             def acts(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Pushed:
                 asked = kinds.join_q(q, batch), kinds.join_v(v, batch), pack([x[..., 0] for x in z], batch)
-                tau, loads, z_rate = self.equation.forces(self.equation._named(t, *asked))
+                tau, loads, z_rate = self.equation.forces(self.equation.named(t, *asked))
                 return Pushed(kinds.split_v(tau), loads, _columns(z_rate))
 
             def ask(*question: Any) -> Guess:
