@@ -15,7 +15,7 @@ from kinetree.simulation import projection
 from kinetree.simulation.closed_rates import rates_of
 from kinetree.simulation.equation import Equation
 from kinetree.simulation.events import Event
-from kinetree.simulation.integrators import adaptive
+from kinetree.simulation.integrators import adaptive, stepper
 from kinetree.simulation.projection import MOST_ROWS, projector
 from kinetree.simulation.system import DynamicSystem
 
@@ -97,7 +97,7 @@ def test_constraints_that_fail_here_are_noticed(monkeypatch):
 def test_a_simulation_is_the_same_with_either(monkeypatch):
     robot, start, _ = made("four-bar")
     fast = kt.simulate(robot, start, time=0.5, progress=False)
-    monkeypatch.setattr(adaptive, "projector", lambda robot, rows: robot.project)
+    monkeypatch.setattr(stepper, "projector", lambda robot, rows: robot.project)
     monkeypatch.setattr(adaptive, "rates_of", lambda equation: equation.rates)
     slow = kt.simulate(robot, start, time=0.5, progress=False)
     assert len(fast) == len(slow)

@@ -32,14 +32,14 @@ Gain = Any
 
 
 def gains(value: Gain, count: int, name: str) -> list[Scalar]:
-    """One gain per driven degree of freedom."""
+    """Return one gain per driven degree of freedom."""
     if isinstance(value, list) and value and not isinstance(value[0], (int, float)):
         return _counted(value, count, name)  # scalars of any kind, or arrays over a batch
     return split(as_gain(value, count, name))
 
 
 def as_gain(value: Gain, count: int, name: str) -> np.ndarray:
-    """A gain as an array (..., count)."""
+    """Return a gain as an array (..., count)."""
     try:
         numbers = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -64,7 +64,7 @@ def _counted(value: list[Scalar], count: int, name: str) -> list[Scalar]:
 
 
 def critical_damping(kp: ArrayLike, ratio: float = 1.0) -> np.ndarray:
-    """The velocity gain 2 ratio sqrt(kp) with which e'' + kd e' + kp e = 0 comes to rest soonest (000 L3026).
+    """Return the velocity gain 2 ratio sqrt(kp) with which e'' + kd e' + kp e = 0 comes to rest soonest (000 L3026).
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def critical_damping(kp: ArrayLike, ratio: float = 1.0) -> np.ndarray:
 
 
 def servo(e: Scalars, e_dot: Scalars, kp: Gain, kd: Gain) -> list[Scalar]:
-    """Kp e + kd e', the part that all these laws share."""
+    """Return kp e + kd e', the part that all these laws share."""
     n = len(e)
     columns = (gains(kp, n, "kp"), e, gains(kd, n, "kd"), e_dot)
     return [p * x + d * y for p, x, d, y in zip(*columns, strict=True)]
@@ -99,7 +99,7 @@ class Controller:
     """Whether the law computes with closed loops, so that its forces mean nothing where they are open."""
 
     def relies_on_loops(self) -> bool:
-        """Whether forces are refused where loops are open."""
+        """Return whether forces are refused where loops are open."""
         return self.RELIES_ON_LOOPS
 
     def bound(self, robot: Any) -> Self:
@@ -109,11 +109,11 @@ class Controller:
         return replace(self, loops=known_loops(robot))
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces (nv of them) and the rates of the controller's own states ``z``."""
+        """Return the joint forces (nv of them) and the rates of the controller's own states ``z``."""
         raise NotImplementedError
 
     def initial_states(self, tree: Model) -> np.ndarray:
-        """What the controller's own states are at the beginning; most have none."""
+        """Return what the controller's own states are at the beginning; most have none."""
         return np.zeros(0)
 
     @property
@@ -124,14 +124,14 @@ class Controller:
         return max([-math.inf, *(x.start for x in known)]), min([math.inf, *(x.end for x in known)])
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
-        """The gains, each (..., n), that may vary over a batch."""
+        """Return the gains, each (..., n), that may vary over a batch."""
         return {name: as_gain(getattr(self, name), self._width(tree, name), name) for name in self.GAINS}
 
     def _width(self, tree: Model, name: str) -> int:
         return sum(j.nv for j in self.joints(tree))
 
     def joints(self, tree: Model) -> list[Joint]:
-        """The joints whose motion the controller's trajectory tells, in its order."""
+        """Return the joints whose motion the controller's trajectory gives, in its order."""
         return driven_joints(tree)
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
@@ -147,7 +147,7 @@ class Controller:
         self, robot: Any, t: ArrayLike, q: ArrayLike, v: ArrayLike, z: ArrayLike | None = None, *,
         tolerance: float | None = None,
     ) -> np.ndarray:  # fmt: skip
-        """Joint forces for one state or a batch.
+        """Return the joint forces for one state or a batch.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class Controller:
 
 
 def _named(parts: Sequence[Controller], numbers: Mapping[str, Scalars]) -> list[dict[str, Scalars]]:
-    """The numbers of each part, out of names such as ``1.kp``."""
+    """Return the numbers of each part, out of names such as ``1.kp``."""
     found: list[dict[str, Scalars]] = [{} for _ in parts]
     for name, values in numbers.items():
         which, _, own = name.partition(".")
@@ -220,7 +220,7 @@ class Sum(Controller):
         return max(p.span[0] for p in self.parts), min(p.span[1] for p in self.parts)
 
     def relies_on_loops(self) -> bool:
-        """Whether one of them does."""
+        """Return whether one of them does."""
         return any(part.relies_on_loops() for part in self.parts)
 
     def bound(self, robot: Any) -> Self:
@@ -228,11 +228,11 @@ class Sum(Controller):
         return replace(self, parts=tuple(part.bound(robot) for part in self.parts))
 
     def initial_states(self, tree: Model) -> np.ndarray:
-        """States of all parts, one after the other."""
+        """Return the states of all parts, one after the other."""
         return np.concatenate([np.zeros(0), *(p.initial_states(tree) for p in self.parts)])
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
-        """Gains of all parts, with the part's number before the name."""
+        """Return the gains of all parts, with the part's number before the name."""
         return {f"{k}.{name}": x for k, p in enumerate(self.parts) for name, x in p.parameters(tree).items()}
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
@@ -241,7 +241,7 @@ class Sum(Controller):
         return replace(self, parts=tuple(p.with_parameters(x) for p, x in zip(self.parts, own, strict=True)))
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces."""
+        """Return the joint forces."""
         total: list[Scalar] = [0.0] * tree.nv
         rates: list[Scalar] = []
         first = 0

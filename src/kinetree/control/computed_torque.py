@@ -49,11 +49,11 @@ class ComputedTorque(Controller):
         check_senses(self.senses)
 
     def joints(self, tree: Model) -> list[Joint]:
-        """The joints whose motion the trajectory tells."""
+        """Return the joints whose motion the trajectory gives."""
         return followed_joints(tree, self.coordinates, self.loops)
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces."""
+        """Return the joint forces."""
         followed = self.joints(tree)
         error = tracking_error(tree, self.trajectory, t, q, v, followed)
         push = servo(error.position, error.velocity, self.kp, self.kd)
@@ -73,7 +73,7 @@ def check_senses(elements: Sequence[Any]) -> None:
 
 
 def sensed(tree: Model, elements: Sequence[Any], t: Scalar, q: Scalars, v: Scalars) -> list[Force | None] | None:
-    """Forces of elements on the bodies at a state; elements with states of their own cannot be foreseen."""
+    """Return the forces of elements on the bodies at a state; elements with states of their own cannot be foreseen."""
     total: list[Force | None] | None = None
     for element in elements:
         begin = getattr(element, "initial_states", None)

@@ -59,11 +59,11 @@ class Feedforward(Controller):
         check_senses(self.senses)
 
     def joints(self, tree: Model) -> list[Joint]:
-        """The joints whose motion the trajectory tells."""
+        """Return the joints whose motion the trajectory gives."""
         return followed_joints(tree, self.coordinates, self.loops)
 
     def initial_states(self, tree: Model) -> np.ndarray:
-        """Positions and velocities of the joints without motor; none where loops say what these are."""
+        """Return positions and velocities of the joints without motor; none where loops say what these are."""
         if tree.loops:
             if self.begin is not None:
                 raise OptionError(
@@ -82,7 +82,7 @@ class Feedforward(Controller):
         return np.concatenate([q, v])
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces, and the rate of the desired motion's base."""
+        """Return the joint forces, and the rate of the desired motion's base."""
         if tree.loops:
             return self._along_loops(tree, t, q, v), []
         driven, idle = driven_joints(tree), idle_joints(tree)
@@ -96,7 +96,7 @@ class Feedforward(Controller):
         return spread(tree, driven, tau), moving + gathered(idle, a)
 
     def _along_loops(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> list[Scalar]:
-        """Motor forces along the completed motion, and what the servo adds to them."""
+        """Return the motor forces along the completed motion, and what the servo adds to them."""
         loops, followed = self.loops or loops_of(tree), self.joints(tree)
         if sum(j.nv for j in followed) < loops.freedoms:
             raise UnsupportedError(
@@ -112,7 +112,7 @@ class Feedforward(Controller):
         return [a + b for a, b in zip(*shares, strict=True)]
 
     def planned(self, tree: Model, t: Scalar, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        """The whole desired state: driven joints by the trajectory, the others by ``z``."""
+        """Return the whole desired state: driven joints by the trajectory, the others by ``z``."""
         driven, idle = driven_joints(tree), idle_joints(tree)
         desired = desired_motion(tree, self.trajectory, t)
         positions = {j.name: x for j, x in zip(driven, desired.per_joint, strict=True)}
@@ -127,7 +127,7 @@ class Feedforward(Controller):
 
 
 def _unit(joint: Joint, q: list[Scalar]) -> list[Scalar]:
-    """A joint's coordinates with the quaternion scaled to unit length, from which integration drifts."""
+    """Return a joint's coordinates with the quaternion scaled to unit length, from which integration drifts."""
     where_ = joint.kind.quaternion
     if where_ is None:
         return q

@@ -77,7 +77,7 @@ class OperationalSpace(Controller):
         return 3 if self.orientation is None else 6
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces."""
+        """Return the joint forces."""
         if idle_joints(tree) and not tree.loops:
             raise ModelError(
                 f"robot {tree.name!r} has joints without motor: operational-space control needs all driven"
@@ -104,7 +104,7 @@ class OperationalSpace(Controller):
         return self._pushed(rows, [[compliance[i][j] for j in chosen] for i in chosen], needed, bias), []
 
     def _pushed(self, rows: Sequence[Scalars], compliance: Any, needed: Scalars, bias: Scalars) -> list[Scalar]:
-        """J^T F + h, with the force F that gives the frame the acceleration that is needed."""
+        """Return J^T F + h, with the force F that gives the frame the acceleration that is needed."""
         stiff = [[x + (self.damping**2 if i == j else 0.0) for j, x in enumerate(row)]
                  for i, row in enumerate(compliance)]  # fmt: skip
         force = ldl_solve(ldl(stiff), needed)
@@ -129,7 +129,7 @@ class OperationalSpace(Controller):
         return spread(tree, driven, trusted(gathered(driven, forces), yielding.quality))
 
     def _error(self, tree: Model, t: Scalar, q: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """Error, desired velocity and desired acceleration, along world axes."""
+        """Return the error, desired velocity and desired acceleration, along world axes."""
         pose = kinematics.frame_pose(tree, q, self.frame)
         x, v, a = self.path.at(t)
         e = [goal - here for goal, here in zip(x, pose.translation, strict=True)]

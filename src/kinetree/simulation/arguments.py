@@ -1,4 +1,4 @@
-"""What a user gives to a simulation, checked before it starts."""
+"""Arguments of a simulation, checked before it starts."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def check_integrator(robot: Robot, integrator: str) -> None:
 
 
 def law_and_function(given: Any, robot: Robot) -> tuple[Any, Callable[..., Any] | None]:
-    """A law that knows the robot's loops; or a stand-in that asks nothing, and the function to ask."""
+    """Return a law that knows the robot's loops; or a stand-in that asks nothing, and the function to ask."""
     if given is None:
         return None, None
     if isinstance(given, type):
@@ -82,7 +82,7 @@ def law_and_function(given: Any, robot: Robot) -> tuple[Any, Callable[..., Any] 
 
 
 def force_elements(given: Any) -> tuple[Any, ...]:
-    """What pushes on the robot, as a tuple."""
+    """Return what pushes on the robot, as a tuple."""
     listed = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     for element in listed:
         if isinstance(element, type) or not hasattr(element, "loads"):
@@ -92,7 +92,7 @@ def force_elements(given: Any) -> tuple[Any, ...]:
 
 
 def is_too_long(robot: Robot, law: Any) -> bool:
-    """Whether a law is better left in Python: a table of a thousand rows becomes a thousand selections."""
+    """Return whether a law is better left in Python: a table of a thousand rows becomes a thousand selections."""
     tree = robot.model
     begin = getattr(law, "initial_states", None)
     if not can_compile(robot) or (begin is not None and len(begin(tree))) or not callable(law):
@@ -168,7 +168,7 @@ def _largest(values: Array) -> tuple[str, int]:
 
 
 def common_batch(system: DynamicSystem, q: Array, v: Array) -> tuple[int, ...]:
-    """Shape of the batch of states and parameters; empty for one simulation."""
+    """Return the shape of the batch of states and parameters; empty for one simulation."""
     shapes = [("q0", q.shape[:-1]), ("v0", v.shape[:-1])]
     shapes += [(_owned(system, name), x.shape[:-1]) for name, x in system.parameters.items()]
     try:
@@ -182,7 +182,7 @@ def common_batch(system: DynamicSystem, q: Array, v: Array) -> tuple[int, ...]:
 
 
 def _owned(system: DynamicSystem, parameter: str) -> str:
-    """The name of a parameter with what it belongs to: ``kp of PD``, ``bodies.upper.mass``."""
+    """Return the name of a parameter with what it belongs to: ``kp of PD``, ``bodies.upper.mass``."""
     number, _, name = parameter.partition(".")
     if not number.isdigit():
         return ".".join(parameter.split("\t")[1:])
@@ -190,7 +190,7 @@ def _owned(system: DynamicSystem, parameter: str) -> str:
 
 
 def output_times(output: Any, begin: float, end: float) -> Array | None:
-    """Times of the samples; None for every step."""
+    """Return the times of the samples; None for every step."""
     if output is None:
         return None
     if isinstance(output, (int, np.integer)) and not isinstance(output, bool):

@@ -195,7 +195,7 @@ class Simulator:
         return self.__dict__ | {"_equations": {}}
 
     def equation(self, works: bool) -> Equation:
-        """The equation of motion on arrays, with or without the works beside it."""
+        """Return the equation of motion on arrays, with or without the works beside it."""
         if works not in self._equations:
             system = DynamicSystem(
                 self.robot, self.law, self.elements, self.friction, self.friction_speed, works, self.varied
