@@ -28,6 +28,7 @@ from .errors import (
     UnreachableError,
     UnsupportedError,
 )
+from .loops.dynamics import ConstraintForces
 from .model.joints import (
     Continuous,
     Custom,
@@ -51,7 +52,7 @@ from .model.tree import Mimic
 from .robot.builder import Builder
 from .robot.dh import DHRow, KhalilRow, from_dh
 from .robot.load import load
-from .robot.mechanism import ConstraintForces, Mechanism
+from .robot.mechanism import Mechanism
 from .robot.robot import Robot
 from .run.wrenches import Wrench
 from .spatial import arctan2, cos, sin, sqrt, where

@@ -10,6 +10,7 @@ import pytest
 import kinetree as kt
 from helpers.loop_models import THREE_RRR_START, three_rrr, two_way_parallelogram
 from helpers.robots import rods
+from kinetree.algorithms.table import find
 from kinetree.errors import ClosureError
 from kinetree.export import result_names
 
@@ -125,7 +126,7 @@ def test_units_of_results_do_not_depend_on_names() -> None:
     for name in ("loop_gaps", "loop_drift", "closed_forward_dynamics"):
         options = {"rows": (2, 4)}
         meanings = [
-            [e.meaning.replace("moment_pin", "pin") for e in result_names.entries(m, name, options, 1e-8)]
+            [e.meaning.replace("moment_pin", "pin") for e in result_names.entries(m.model, find(name), options, 1e-8)]
             for m in (plain, tricky)
         ]
         assert meanings[0] == meanings[1]

@@ -109,3 +109,26 @@ def _checked(
     if rank.numerical_rank(k[:, list(rest)]) < most:
         raise SingularError(f"{listed} cannot be the independent freedoms: the others do not follow from them")
     return Coordinates(most, rows, wanted, rest, k)
+
+
+def basis(k: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> Array:
+    """Compute the matrix G of ``v = G v_independent`` (004 eq. 10.36), (..., nv, freedoms), from K (..., nc, nv)."""
+    dependent, independent = list(chosen.dependent), list(chosen.independent)
+    g = np.zeros((*k.shape[:-2], k.shape[-1], len(independent)))
+    g[..., independent, range(len(independent))] = 1.0
+    if dependent:
+        g[..., dependent, :] = follow(k, -k[..., independent], chosen, names, scale)
+    return g
+
+
+def follow(k: Array, rhs: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> Array:
+    """Solve ``K_d x = rhs``, d being the dependent freedoms; an error says where they do not follow."""
+    columns = k[..., list(chosen.dependent)]
+    found = rank.numerical_rank(columns, scale) < chosen.rank
+    if (found & np.isfinite(columns).all(axis=(-1, -2))).any():
+        listed = ", ".join(names[j] for j in chosen.independent)
+        raise SingularError(
+            f"singular configuration: the mechanism's motion does not follow from {listed} here; "
+            "see mobility(q), or choose others with with_independent([...])"
+        )
+    return rank.least_squares(columns, rhs, chosen.rank)

@@ -18,12 +18,13 @@ from numpy.typing import ArrayLike
 
 from ..errors import NoLoopsError
 from ..loops.coordinates import Coordinates
+from ..loops.dynamics import ConstraintForces
 from ..loops.mobility import Mobility
 from ..model.tree import Model
 from ..run.wrenches import Wrenches
 
 if TYPE_CHECKING:
-    from .mechanism import ConstraintForces, Mechanism
+    from .mechanism import Mechanism
     from .platform import Platform
     from .robot import Robot
 
