@@ -139,26 +139,26 @@ class Description:
         return self.model.is_floating
 
     def joint(self, name: str) -> Joint:
-        """A joint by name, with ``q_slice`` and ``v_slice`` saying where its coordinates sit."""
+        """Return a joint by name, with ``q_slice`` and ``v_slice`` saying where its coordinates sit."""
         return self.model.joint(name)
 
     def body(self, name: str) -> Body:
-        """A body by name, with its mass properties (everything welded to it included)."""
+        """Return a body by name, with its mass properties (everything welded to it included)."""
         index = self.model.body_index.get(name) if isinstance(name, str) else None
         if index is None:
             raise UnknownNameError("body", name, self.model.body_index)
         return self.model.base if index == BASE else self.model.bodies[index]
 
     def frame(self, name: str) -> Frame:
-        """A frame by name: the body that carries it and its pose there."""
+        """Return a frame by name: the body that carries it and its pose there."""
         return self.model.frame(name)
 
     def describe(self) -> str:
-        """The tree with joints, masses and limits, as text."""
+        """Return the tree with joints, masses and limits, as text."""
         return description.describe(self.model)
 
     def modules(self, partition: Sequence[Sequence[str]] | None = None) -> denoc_modules.Modules:
-        """Kinematic modules: serial chains that each start at the last link of their parent module.
+        """Return kinematic modules: serial chains that each start at the last link of their parent module.
 
         Parameters
         ----------

@@ -46,7 +46,7 @@ class Dynamics(Kinematics):
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
-        """Joint forces that produce the accelerations ``a``.
+        """Return joint forces that produce the accelerations ``a``.
 
         Parameters
         ----------
@@ -74,7 +74,7 @@ class Dynamics(Kinematics):
     def joint_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, bearings_only: bool = False
     ) -> Array:
-        """What each joint transmits to its body: moment and force in body axes at the body's origin.
+        """Return what each joint transmits to its body: moment and force in body axes at the body's origin.
 
         Parameters
         ----------
@@ -104,7 +104,7 @@ class Dynamics(Kinematics):
     def floating_base_inverse_dynamics(
         self, q: ArrayLike, v: ArrayLike, a_joints: ArrayLike, wrenches: Wrenches = None
     ) -> tuple[Array, Array]:
-        """Base acceleration and joint forces when only the joints' accelerations are given.
+        """Return the base acceleration and joint forces when only the joints' accelerations are given.
 
         Nothing drives the base: its acceleration follows from the balance of the whole
         robot, then the joint forces (000 chapter 7).
@@ -136,16 +136,16 @@ class Dynamics(Kinematics):
     def bias_force(
         self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None, *, out: Array | None = None, threads: int = 1
     ) -> Array:
-        """Joint forces at zero acceleration: velocity terms, gravity and external wrenches."""
+        """Return joint forces at zero acceleration: velocity terms, gravity and external wrenches."""
         return self.evaluator.run("bias_force", wrenches=wrenches, out=out, threads=threads, q=q, v=v)
 
     @direct
     def gravity_force(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """Joint forces that hold the robot still."""
+        """Return joint forces that hold the robot still."""
         return self.evaluator.run("gravity_force", out=out, threads=threads, q=q)
 
     def friction_force(self, v: ArrayLike) -> Array:
-        """Joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12).
+        """Return joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12).
 
         The friction of a joint that mimics another is carried by its leader.  There is no
         stiction: at rest Coulomb friction is zero.
@@ -178,7 +178,7 @@ class Dynamics(Kinematics):
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
-        """Accelerations that joint forces ``tau`` cause.
+        """Return the accelerations that joint forces ``tau`` cause.
 
         Parameters
         ----------
@@ -219,7 +219,7 @@ class Dynamics(Kinematics):
         tau: Mapping[str, ArrayLike] | None = None,
         wrenches: Wrenches = None,
     ) -> tuple[Array, Array]:
-        """Some joints are given accelerations, the others forces; returns all of both.
+        """Return all accelerations and forces, where some joints are given accelerations, the others forces.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class Dynamics(Kinematics):
         out: Array | None = None,
         threads: int = 1,
     ) -> tuple[Array, Array, Array]:
-        """How the joint forces of a motion change with q, v and a.
+        """Return how the joint forces of a motion change with q, v and a.
 
         Where q is not a vector space (quaternions), the derivative with respect to q is
         along the motion of one unit of each v: ``d/de tau(integrate(q, e * unit))``, so that it
@@ -331,7 +331,7 @@ class Dynamics(Kinematics):
         out: Array | None = None,
         threads: int = 1,
     ) -> tuple[Array, Array, Array]:
-        """How the accelerations that joint forces cause change with q, v and tau.
+        """Return how the accelerations that joint forces cause change with q, v and tau.
 
         See :meth:`inverse_dynamics_derivatives` for the options, for wrenches and for what the derivative
         with respect to q means.
@@ -359,12 +359,12 @@ class Dynamics(Kinematics):
         return by_q, by_v, by_tau
 
     def _three(self, name: str, wrenches: Wrenches, out: Array | None, threads: int, **state: Any) -> list[Array]:
-        """Three matrices that are computed together, in one array."""
+        """Return three matrices that are computed together, in one array."""
         three = self.evaluator.run(name, wrenches=wrenches, out=out, threads=threads, **state)
         return [three[..., k, :, :] for k in range(3)]
 
     def _friction_slope(self, v: ArrayLike) -> Array:
-        """Derivative of :meth:`friction_force`, one number per velocity: the damping, away from rest."""
+        """Return the derivative of :meth:`friction_force`, one number per velocity: the damping, away from rest."""
         rate = as_array(v, (self.nv,), "v", f"{self.nv} = nv")
         damping, coulomb = self.model.effective_friction
         jumps = (rate == 0.0) & (coulomb > 0.0)
@@ -378,7 +378,7 @@ class Dynamics(Kinematics):
         return damping
 
     def _held_by_the_world(self, wrenches: Any) -> list[tuple[str, Wrench]]:
-        """Wrenches that change, seen from their bodies, when the bodies move."""
+        """Return wrenches that change, seen from their bodies, when the bodies move."""
         every = each_wrench(self.model, wrenches) if isinstance(wrenches, Mapping) else []
         return [(name, item) for name, item in every if isinstance(item, Wrench) and item.is_held_by_the_world]
 
@@ -386,7 +386,7 @@ class Dynamics(Kinematics):
 
     @direct
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """The joint-space inertia matrix, rotor inertias included.
+        """Return the joint-space inertia matrix, rotor inertias included.
 
         Returns
         -------
@@ -396,12 +396,12 @@ class Dynamics(Kinematics):
 
     @direct
     def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """The inverse of :meth:`mass_matrix`, found in O(n^2) without inverting it."""
+        """Return the inverse of :meth:`mass_matrix`, found in O(n^2) without inverting it."""
         self.evaluator.check_pivots()
         return self.evaluator.run("inverse_mass_matrix", out=out, threads=threads, q=q)
 
     def mass_matrix_factors(self, q: ArrayLike, form: str = "LTDL") -> tuple[Array, ...]:
-        """Factors of the mass matrix that keep the zeros between branches.
+        """Return the factors of the mass matrix that keep the zeros between branches.
 
         Parameters
         ----------
@@ -419,13 +419,13 @@ class Dynamics(Kinematics):
 
     @direct
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """The matrix C with ``C v`` the velocity forces and ``M' - 2 C`` skew-symmetric."""
+        """Return the matrix C with ``C v`` the velocity forces and ``M' - 2 C`` skew-symmetric."""
         return self.evaluator.run("coriolis_matrix", out=out, threads=threads, q=q, v=v)
 
     def operational_space_inertia(
         self, q: ArrayLike, frames: str | Sequence[str], axes: str = "body", *, inverse: bool = False
     ) -> Array:
-        """Inertia felt at one or several frames together.
+        """Return the inertia felt at one or several frames together.
 
         Parameters
         ----------
@@ -461,16 +461,16 @@ class Dynamics(Kinematics):
 
     @direct
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Kinetic energy in joules, rotors included."""
+        """Return the kinetic energy in joules, rotors included."""
         return self.evaluator.run("kinetic_energy", q=q, v=v)
 
     @direct
     def potential_energy(self, q: ArrayLike) -> Array:
-        """Potential energy of gravity in joules, zero at the world's origin."""
+        """Return the potential energy of gravity in joules, zero at the world's origin."""
         return self.evaluator.run("potential_energy", q=q)
 
     def power(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None) -> Array:
-        """Power of joint forces and external wrenches: the rate of kinetic plus potential energy."""
+        """Return the power of joint forces and external wrenches: the rate of kinetic plus potential energy."""
         return self.evaluator.run("power", wrenches=wrenches, q=q, v=v, tau=tau)
 
     # ---------------------------------------------------------------- DeNOC
@@ -478,7 +478,7 @@ class Dynamics(Kinematics):
     def denoc(
         self, q: ArrayLike, v: ArrayLike | None = None, modules: Sequence[Sequence[str]] | str | None = None
     ) -> Any:
-        """The decoupled natural orthogonal complement matrices, labelled, for reading and teaching.
+        """Return the decoupled natural orthogonal complement matrices, labelled, for reading and teaching.
 
         Parameters
         ----------
@@ -510,7 +510,7 @@ class Dynamics(Kinematics):
 
 
 def _part_along(s: Array, f: Array) -> Array:
-    """The part of a force along a joint's freedom: S (S^T S)^-1 S^T f, with F = S for the motor's forces.
+    """Return the part of a force along a joint's freedom: S (S^T S)^-1 S^T f, with F = S for the motor's forces.
 
     In gimbal lock two columns of S coincide; the pseudo-inverse then counts them once.
     """

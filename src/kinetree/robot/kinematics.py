@@ -25,13 +25,13 @@ class Kinematics(Description):
     # ---------------------------------------------------------------- configurations
 
     def neutral(self) -> Array:
-        """The configuration in which every joint is at its zero."""
+        """Return the configuration in which every joint is at its zero."""
         return configurations.neutral(self.model)
 
     def random_configuration(
         self, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = ()
     ) -> Array:
-        """Random configurations within the position limits.
+        """Return random configurations within the position limits.
 
         Parameters
         ----------
@@ -50,26 +50,26 @@ class Kinematics(Description):
 
     @direct
     def integrate(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Configuration reached from ``q`` in unit time with constant velocity ``v``."""
+        """Return the configuration reached from ``q`` in unit time with constant velocity ``v``."""
         return self.evaluator.run("integrate", q=q, v=v)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
-        """The constant velocity that leads from ``q0`` to ``q1`` in unit time."""
+        """Return the constant velocity that leads from ``q0`` to ``q1`` in unit time."""
         return self.evaluator.run("difference", q0=q0, q1=q1)
 
     @direct
     def configuration_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Time derivative of ``q`` when moving with ``v`` (equal to ``v`` but for quaternion joints)."""
+        """Return the time derivative of ``q`` when moving with ``v`` (equal to ``v`` but for quaternion joints)."""
         return self.evaluator.run("configuration_rate", q=q, v=v)
 
     def normalize(self, q: ArrayLike) -> Array:
-        """A copy of ``q`` with every quaternion scaled to unit length."""
+        """Return a copy of ``q`` with every quaternion scaled to unit length."""
         return self.evaluator.states.normalized(q)
 
     # ---------------------------------------------------------------- kinematics
 
     def pose(self, q: ArrayLike, frame: str, *, out: Array | None = None, threads: int = 1) -> Array:
-        """Pose of a body or frame in the world.
+        """Return the pose of a body or frame in the world.
 
         Parameters
         ----------
@@ -97,7 +97,7 @@ class Kinematics(Description):
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
-        """Velocity of a frame, angular part first.
+        """Return the velocity of a frame, angular part first.
 
         ``axes`` is ``"body"``, ``"world"`` or ``"aligned"`` as in :meth:`jacobian`.
         """
@@ -117,7 +117,7 @@ class Kinematics(Description):
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
-        """Acceleration of a frame, angular part first, without gravity.
+        """Return the acceleration of a frame, angular part first, without gravity.
 
         Spatial by default (the rate of the spatial velocity); ``classical=True`` gives the
         ordinary acceleration of the frame's origin, as an accelerometer path would.
@@ -130,11 +130,11 @@ class Kinematics(Description):
         return self.evaluator.run("acceleration", options, out=out, threads=threads, q=q, v=v, a=a)
 
     def point_position(self, q: ArrayLike, frame: str, point: ArrayLike) -> Array:
-        """World coordinates of a point given in a frame's coordinates."""
+        """Return the world coordinates of a point given in a frame's coordinates."""
         return self._point(q, frame, point)[0]
 
     def point_velocity(self, q: ArrayLike, v: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)) -> Array:
-        """Velocity of a point fixed in a frame, along world axes."""
+        """Return the velocity of a point fixed in a frame, along world axes."""
         _, arm = self._point(q, frame, point)
         motion = self.velocity(q, v, frame, "aligned")
         return motion[..., 3:] + np.cross(motion[..., :3], arm)
@@ -142,7 +142,7 @@ class Kinematics(Description):
     def point_acceleration(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)
     ) -> Array:
-        """Ordinary acceleration of a point fixed in a frame, along world axes, without gravity."""
+        """Return the ordinary acceleration of a point fixed in a frame, along world axes, without gravity."""
         _, arm = self._point(q, frame, point)
         w = self.velocity(q, v, frame, "aligned")[..., :3]
         motion = self.acceleration(q, v, a, frame, "aligned", classical=True)
@@ -158,7 +158,7 @@ class Kinematics(Description):
     def jacobian(
         self, q: ArrayLike, frame: str, axes: str = "body", *, out: Array | None = None, threads: int = 1
     ) -> Array:
-        """The matrix that maps ``v`` to the velocity of a frame, angular rows first.
+        """Return the matrix that maps ``v`` to the velocity of a frame, angular rows first.
 
         Parameters
         ----------
@@ -189,32 +189,32 @@ class Kinematics(Description):
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
-        """Time derivative of :meth:`jacobian` along ``v``."""
+        """Return the time derivative of :meth:`jacobian` along ``v``."""
         check_axes(axes)
         self.model.frame(frame)
         return self.evaluator.run("jacobian_rate", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q, v=v)
 
     def point_jacobian(self, q: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)) -> Array:
-        """The 3 x nv matrix that maps ``v`` to the velocity of a point fixed in a frame, along world axes."""
+        """Return the 3 x nv matrix that maps ``v`` to the velocity of a point fixed in a frame, along world axes."""
         _, arm = self._point(q, frame, point)
         matrix = self.jacobian(q, frame, "aligned")
         return matrix[..., 3:, :] + np.cross(matrix[..., :3, :], arm[..., :, None], axisa=-2, axisb=-2, axisc=-2)
 
     @direct
     def center_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """World coordinates of the center of mass of all moving bodies."""
+        """Return the world coordinates of the center of mass of all moving bodies."""
         self._need_mass()
         return self.evaluator.run("center_of_mass", out=out, threads=threads, q=q)
 
     def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Velocity of the center of mass in world axes."""
+        """Return the velocity of the center of mass in world axes."""
         self._need_mass()
         return self.evaluator.run("center_of_mass_velocity", q=q, v=v)
 
     def momentum(
         self, q: ArrayLike, v: ArrayLike, about: str = "com", *, out: Array | None = None, threads: int = 1
     ) -> Array:
-        """Angular and linear momentum in world axes, about the center of mass or the world's origin.
+        """Return the angular and linear momentum in world axes, about the center of mass or the world's origin.
 
         Parameters
         ----------
@@ -232,22 +232,22 @@ class Kinematics(Description):
         return self.evaluator.run("momentum", {"about": about}, out=out, threads=threads, q=q, v=v)
 
     def momentum_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """Rate of the momentum about the center of mass: the external force and moment it takes, gravity included."""
+        """Return the rate of the momentum about the center of mass: the external force and moment, gravity included."""
         self._need_mass()
         return self.evaluator.run("momentum_rate", q=q, v=v, a=a)
 
     def centroidal_momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """The 6 x nv matrix A with momentum = A v, about the center of mass."""
+        """Return the 6 x nv matrix A with momentum = A v, about the center of mass."""
         self._need_mass()
         return self.evaluator.run("centroidal_momentum_matrix", {}, out=out, threads=threads, q=q)
 
     def centroidal_momentum_matrix_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Time derivative of :meth:`centroidal_momentum_matrix` along ``v``."""
+        """Return the time derivative of :meth:`centroidal_momentum_matrix` along ``v``."""
         self._need_mass()
         return self.evaluator.run("centroidal_momentum_matrix_rate", q=q, v=v)
 
     def centroidal_momentum_drift(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Rate of the momentum about the center of mass when all accelerations are zero: A' v."""
+        """Return the rate of the momentum about the center of mass when all accelerations are zero: A' v."""
         self._need_mass()
         return self.evaluator.run("centroidal_momentum_drift", q=q, v=v)
 

@@ -114,11 +114,11 @@ class Robot(Dynamics, LoopMethods):
         return Robot(model, backend=backend, precision=precision, cpu=cpu)
 
     def with_gravity(self, gravity: Sequence[float]) -> Robot:
-        """The same robot in another gravity field."""
+        """Return the same robot in another gravity field."""
         return self._with(replace(self.model, gravity=check_gravity(gravity)))
 
     def with_frame(self, name: str, body: str, pose: Pose | ArrayLike) -> Robot:
-        """The same robot with one more named frame: a tool tip, a sensor, a contact point.
+        """Return the same robot with one more named frame: a tool tip, a sensor, a contact point.
 
         Parameters
         ----------
@@ -136,7 +136,7 @@ class Robot(Dynamics, LoopMethods):
         return self._with(replace(self.model, frames=(*self.model.frames, frame)))
 
     def with_payload(self, body: str, payload: MassProperties) -> Robot:
-        """The same robot with more mass welded to a body or frame, whose axes the payload is given in."""
+        """Return the same robot with more mass welded to a body or frame, whose axes the payload is given in."""
         frame = self.model.frame(body)
         require_mass_properties(payload, f"the payload on {body!r}")
         for problem in payload.problems():
@@ -149,7 +149,7 @@ class Robot(Dynamics, LoopMethods):
         return self._with(replace(self.model, bodies=tuple(bodies)))
 
     def with_backend(self, backend: str, cpu: str | None = None) -> Robot:
-        """The same robot run in another way.
+        """Return the same robot run in another way.
 
         Parameters
         ----------
@@ -165,11 +165,11 @@ class Robot(Dynamics, LoopMethods):
         return self._rebuilt(self.model, backend, self.precision, self.cpu if cpu is None else cpu)
 
     def with_precision(self, precision: str) -> Robot:
-        """The same robot computing in ``"double"`` or ``"single"`` precision."""
+        """Return the same robot computing in ``"double"`` or ``"single"`` precision."""
         return self._rebuilt(self.model, self.backend, precision, self.cpu)
 
     def with_single_joints(self) -> Robot:
-        """The same robot with every compound joint as a chain of one-DOF joints and massless links.
+        """Return the same robot with every compound joint as a chain of one-DOF joints and massless links.
 
         This is the sources' Euler-angle-joint form; coordinates keep their order and
         meaning, so states carry over unchanged where coordinates come in the order of
@@ -178,7 +178,7 @@ class Robot(Dynamics, LoopMethods):
         return self._with(hinges.expand(self.model))
 
     def cost(self, name: str, **options: Any) -> Count:
-        """Multiplications, additions, divisions, sines of an algorithm for this robot.
+        """Return multiplications, additions, divisions, sines of an algorithm for this robot.
 
         Parameters
         ----------
@@ -228,7 +228,7 @@ class Robot(Dynamics, LoopMethods):
         return c_code.codegen(self, directory, algorithms, **options)
 
     def equations(self, **options: Any) -> Equations:
-        """The equations of motion as SymPy expressions, simplified, and as LaTeX.
+        """Return the equations of motion as SymPy expressions, simplified, and as LaTeX.
 
         See :func:`kinetree.symbolic.equations` for the options.
 
@@ -275,7 +275,7 @@ class Robot(Dynamics, LoopMethods):
         self.evaluator.compile(wanted, single, batch, progress)
 
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
-        """The algorithm that a method runs, with all its options."""
+        """Return the algorithm that a method runs, with all its options."""
         return requests(self.model, [request])[0]
 
 
