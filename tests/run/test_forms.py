@@ -18,14 +18,10 @@ import kinetree as kt
 from helpers.compare import assert_close
 from helpers.loop_models import five_bar
 from helpers.robots import KINDS, random_state, random_tree
-from kinetree.run import compiler
-
-pytest.importorskip("kinetree.run.evaluator", reason="options are fields of the table's rows there")
-
-from kinetree.run.evaluator import Evaluator
-
 from kinetree.algorithms.table import ALGORITHMS, LOOP_ALGORITHMS, Algorithm, Option, find
 from kinetree.engine.llvm import host
+from kinetree.run import compiler
+from kinetree.run.evaluator import Evaluator
 
 pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code for this processor")
 
@@ -102,11 +98,20 @@ def values_of(option: Option, robot: str) -> list[Any]:
     if option.name == "known":
         some = tuple(k % 2 == 1 for k in range(len(model.joints)))
         return [option.example(model), some]
+    if option.name == "frame":
+        return [far_out(robot)]
     if option.name == "frames":
-        return [option.example(model), (model.bodies[0].name, model.frames[-1].name)]
+        return [(far_out(robot),), (model.bodies[0].name, model.frames[-1].name)]
     if option.chosen_by_loops:
         return [chosen_by_loops(robot)[option.name]]
     return [option.example(model) if option.needed else option.default]
+
+
+def far_out(robot: str) -> str:
+    """Return a frame that many joints carry: its own frame on a body of the longest path."""
+    model = robot_of(robot).model
+    body = max(range(len(model.bodies)), key=lambda i: len(model.support(i)))
+    return next(frame.name for frame in reversed(model.frames) if frame.body == body)
 
 
 @cache
