@@ -12,7 +12,7 @@ import kinetree as kt
 from helpers.cli import invoke
 from kinetree.cli.bench import _best, measure, sample
 from kinetree.cli.beside_pinocchio import beside
-from kinetree.cli.simulate import read_values
+from kinetree.cli.values import read_values
 from kinetree.cli.view import read_size
 from kinetree.errors import OptionError
 

@@ -455,3 +455,20 @@ def test_published_for_a_robot():
     assert all(row.floating for row, _ in floating)
     row = p.FLOATING_FORWARD[0]
     assert (row, row(1, 0, 3)) in floating
+
+
+def test_rows_of_a_floating_base_are_sums_of_those_they_are_made_of():
+    by_author = {(row.algorithm, row.author): row for row in p.INVERSE + p.MASS_MATRIX}
+    base = Formula((60,)), Formula((66,))
+    for row in p.FLOATING_INVERSE[1:]:
+        inverse, _, matrix = row.author.partition(", ")
+        parts = by_author["inverse_dynamics", inverse], by_author["mass_matrix", matrix or inverse]
+        for n in (1, 6, 30):
+            assert row.multiplications(n) == sum(x.multiplications(n) for x in parts) + base[0](n)
+            assert row.additions(n) == sum(x.additions(n) for x in parts) + base[1](n)
+
+
+def test_the_tables_are_read_when_asked_for_and_no_others_exist():
+    assert {"INVERSE", "TABLE_10_3", "MA"} <= set(dir(p))
+    with pytest.raises(AttributeError, match="TABLE_9_9"):
+        _ = p.TABLE_9_9

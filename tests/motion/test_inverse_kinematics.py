@@ -16,8 +16,9 @@ from helpers.robots import floating_pair, random_tree
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
 from kinetree.errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError
 from kinetree.motion.inverse_kinematics import inverse_kinematics
-from kinetree.motion.levenberg_marquardt import DampedStep, quaternion_of
+from kinetree.motion.levenberg_marquardt import DampedStep
 from kinetree.spatial import Matrix3
+from kinetree.spatial.rotation import quaternion_of
 
 PARTS = ("q", "reached", "position_error", "angle_error", "iterations")
 

@@ -38,6 +38,7 @@ LEAST_QUALITY = 1e-8
 LEAST_QUALITY_SINGLE = 1e-3
 """As :data:`LEAST_QUALITY`, in single precision."""
 
+
 def orthogonal_solve(columns: Sequence[Scalars], rhs: Scalars, size: float = 1.0) -> tuple[list[Scalar], Scalar]:
     """Solve a square system given by columns; and how far the columns are from being dependent.
 

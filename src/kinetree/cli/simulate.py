@@ -23,6 +23,7 @@ from .shared import (
     make_console,
     print_json,
 )
+from .values import read_values
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -32,10 +33,10 @@ Text = str | None
 
 
 def _words(kind: str) -> Any:
-    """Completion out of a fixed list, looked up when it is needed."""
+    """Complete words out of a fixed list, looked up when it is needed."""
 
     def complete(incomplete: str) -> list[str]:
-        from ..gallery.setup import CONTROLLERS
+        from ..gallery.simulation_setup import CONTROLLERS
         from ..simulation.integrators.methods import INTEGRATORS
 
         known = CONTROLLERS if kind == "controller" else tuple(INTEGRATORS)
@@ -126,7 +127,7 @@ def simulate(
     """
     from .. import gallery
     from ..contact.stops import JointStops
-    from ..gallery import setup
+    from ..gallery import simulation_setup
     from ..motion import trajectories
     from ..simulation import simulate as run
     from ..simulation.integrators.methods import FIXED, VARIATIONAL
@@ -147,16 +148,20 @@ def simulate(
         raise OptionError(f"--time must be seconds, zero or more, not {time:g}")
     robot = load_robot(robot_name, floating_base, mimic, strict)
     system = robot_name if robot_name in gallery.names() else None
-    q = setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
-    v = setup.velocity(robot, q, read_values(velocity, "--velocity"), "--velocity")
-    goal = q if target is None else setup.configuration(robot, read_values(target, "--target"), system, "--target")
-    desired = trajectories.Between(robot, q, goal, duration).held() if duration else setup.stay(robot, goal)
+    q = simulation_setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
+    v = simulation_setup.velocity(robot, q, read_values(velocity, "--velocity"), "--velocity")
+    goal = (
+        q
+        if target is None
+        else simulation_setup.configuration(robot, read_values(target, "--target"), system, "--target")
+    )
+    desired = trajectories.Between(robot, q, goal, duration).held() if duration else simulation_setup.stay(robot, goal)
     elements: list[Any] = [JointStops()] if stops else []
     if ground is not None:
         frames = [name.strip() for name in ground.split(",")]
         numbers = {"stiffness": _or(stiffness, 1e5), "friction": _or(friction_coefficient, 0.7)}
-        elements.append(setup.compliant_ground(robot, frames, **numbers))
-    law = setup.controller(
+        elements.append(simulation_setup.compliant_ground(robot, frames, **numbers))
+    law = simulation_setup.controller(
         controller, robot, desired, kp=_gain(robot, kp, "--kp"), kd=_gain(robot, kd, "--kd"), ki=ki,
         senses=elements, begin=(q, v) if robot.is_floating else None,
     )  # fmt: skip
@@ -200,40 +205,11 @@ def _or(value: float | None, usual: float) -> float:
     return usual if value is None else value
 
 
-# ------------------------------------------------------------------ values on the command line
-
-
-def read_values(text: str | None, option: str) -> Any:
-    """Numbers, numbers by joint (``elbow=0.3``; several with colons, ``ball=0:0:0:1``), or a word."""
-    if text is None:
-        return None
-    parts = [part for part in text.replace(",", " ").split() if part]
-    if any("=" in part for part in parts):
-        pairs = [part.partition("=") for part in parts]
-        for name, sign, _ in pairs:
-            if not (name and sign):
-                raise OptionError(f"{option}: give numbers only, or joints only as in elbow=0.3; not {text!r}")
-        return {name: [_number(x, option) for x in value.split(":")] for name, _, value in pairs}
-    if len(parts) == 1 and not _is_number(parts[0]):
-        return parts[0]
-    return [_number(part, option) for part in parts]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
-
-
-def _number(text: str, option: str) -> float:
-    if not _is_number(text):
-        raise OptionError(f"{option}: {text!r} is not a finite number")
-    return float(text)
+# ------------------------------------------------------------------ gains
 
 
 def _gain(robot: Robot, text: str | None, option: str) -> Any:
-    """One number, or one per motor."""
+    """Read a gain: one number, or one per motor."""
     from ..control.joints import driven_joints
 
     values = read_values(text, option)
@@ -283,15 +259,15 @@ def _summary(record: Record) -> dict[str, Any]:
 
 def _show(robot: Robot, record: Record) -> None:
     console = make_console()
-    told = _summary(record)
+    summary = _summary(record)
     console.print(
-        f"{escape(robot.name)}: {record.time[-1]:g} s simulated by {told['integrator']}, {len(record)} samples, "
+        f"{escape(robot.name)}: {record.time[-1]:g} s simulated by {summary['integrator']}, {len(record)} samples, "
         f"{record.status}",
         soft_wrap=True,
     )
     console.print(_states(record))
     console.print(_energies(record))
-    error, relative = told["energy_error"], told["energy_relative_error"]
+    error, relative = summary["energy_error"], summary["energy_relative_error"]
     console.print(
         f"energy balance off by at most {error:.2g} J, {relative:.1g} of the energy exchanged", soft_wrap=True
     )

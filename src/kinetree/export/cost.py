@@ -110,9 +110,9 @@ def _costed(robot: Counted, name: str, options: Mapping[str, Any]) -> Costed:
 class Variables(NamedTuple):
     """Joint variables in joints of 1, 2 and 3 degrees of freedom, without a floating base."""
 
-    n1: int
-    n2: int
-    n3: int
+    n1: int = 0
+    n2: int = 0
+    n3: int = 0
 
     @property
     def n(self) -> int:

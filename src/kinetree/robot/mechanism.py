@@ -139,7 +139,7 @@ class Mechanism(Robot):
         cpu: str | None = None,
     ) -> None:
         super().__init__(model, backend=backend, precision=precision, cpu=cpu)
-        self._wanted = None if independent is None else tuple(self._place(n) for n in independent)
+        self._wanted = None if independent is None else tuple(self.entry_index(n) for n in independent)
         self._structure: coordinates.Structure | None = None
 
     # ---------------------------------------------------------------- what it is

@@ -167,8 +167,8 @@ class Robot(LoopMethods):
         """Unit of each entry of ``tau``: ``"N m"`` or ``"N"``."""
         return list(self.model.tau_units)
 
-    def _place(self, name: str, which: str = "v") -> int:
-        """Where in ``q`` or ``v`` an entry is, by its name, or by its joint's and a number: ``"floating_base[6]"``."""
+    def entry_index(self, name: str, which: str = "v") -> int:
+        """Return where an entry of ``q`` or ``v`` is, by its name or joint and number: ``"floating_base[6]"``."""
         names, first = (self.q_names if which == "q" else self.v_names), 0
         if name in names:
             return names.index(name)

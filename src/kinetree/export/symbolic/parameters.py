@@ -35,7 +35,7 @@ OF_FRAMES = ("position", "rpy")
 
 @dataclass(frozen=True)
 class ScalarMass:
-    """Mass, centre of mass and inertia about it (xx, yy, zz, xy, xz, yz), over any scalar."""
+    """Mass, center of mass and inertia about it (xx, yy, zz, xy, xz, yz), over any scalar."""
 
     mass: Scalar
     com: tuple[Scalar, ...]
@@ -179,7 +179,7 @@ def with_parameters(
     ----------
     robot : Robot
     bodies : mapping of body name to mapping
-        ``mass``, ``com`` (3) and ``inertia`` about the centre of mass: 3 (xx, yy, zz) or 6
+        ``mass``, ``com`` (3) and ``inertia`` about the center of mass: 3 (xx, yy, zz) or 6
         (xx, yy, zz, xy, xz, yz).  What is welded to a body is part of it.
     joints : mapping of joint name to mapping
         Where the joint sits on its parent: ``position`` (3) and ``rpy`` (3, as in URDF); and
