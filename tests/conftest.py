@@ -5,8 +5,10 @@ import os
 import tempfile
 
 # Most tests judge the algorithms themselves and make hundreds of small robots, for each of which
-# compiling would cost more than computing. What is compiled is compared with this in test_compiled.py.
+# compiling would cost more than computing. What is compiled is compared with this in run/test_forms.py.
 os.environ.setdefault("KINETREE_BACKEND", "reference")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # there is one process per core already
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("KINETREE_CACHE", os.path.join(tempfile.gettempdir(), "kinetree-test-cache"))
 
 import pytest

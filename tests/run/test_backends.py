@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import pickle
 import subprocess
 import sys
+import textwrap
 import warnings
 
 import numpy as np
@@ -13,7 +15,7 @@ import pytest
 
 import kinetree as kt
 from helpers.programs import run_alone
-from helpers.robots import floating_pair, two_links
+from helpers.robots import floating_pair, gripper, random_state, two_links
 from kinetree.engine import cache
 from kinetree.engine.llvm import host
 from kinetree.run import compiler
@@ -157,3 +159,28 @@ def test_code_that_cannot_be_loaded_is_our_error_with_the_name_of_the_algorithm(
             with pytest.raises(kt.CompileError, match=r"gravity_force of 'pendulum' .*no room for code; .*reference"):
                 call()
     assert robot.gravity_force([0.3]) == pytest.approx(9.81 * np.sin(0.3))  # nothing half-made is left
+
+
+def test_complex_numbers_go_to_the_reference():
+    robot = gripper().with_backend("compiled")
+    q, v, a = random_state(robot, np.random.default_rng(0))
+    step = robot.inverse_dynamics(q + 1e-30j * np.eye(4)[0], v, a)
+    assert np.iscomplexobj(step)
+
+
+def test_a_processor_without_vectors_falls_back_with_one_warning():
+    program = textwrap.dedent("""
+        import warnings, numpy as np
+        from kinetree.engine.llvm import host as machine
+        machine.host = lambda: machine.Machine("i486", "", 0, "1")
+        import kinetree as kt
+        robot = kt.Builder("p").body("b", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+        with warnings.catch_warnings(record=True) as found:
+            warnings.simplefilter("always")
+            assert abs(abs(robot.gravity_force([np.pi / 2])[0]) - 9.81) < 1e-12
+            robot.gravity_force([0.1])
+        assert len(found) == 1 and "i486" in str(found[0].message), [str(f.message) for f in found]
+    """)
+
+    environment = {**os.environ, "KINETREE_BACKEND": "compiled"}
+    subprocess.run([sys.executable, "-c", program], check=True, env=environment)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
 import kinetree as kt
 from helpers.compare import assert_close
-from helpers.robots import arm, random_state, two_links, two_links_state
+from helpers.robots import arm, gripper, random_state, two_links, two_links_state
 from kinetree.engine.llvm import host
 from kinetree.run.evaluator import Evaluator
 
@@ -118,3 +120,20 @@ def test_compiling_by_default_leaves_out_what_a_robot_has_no_answer_to():
     massless.compile()
     with pytest.raises(kt.SingularError):
         massless.compile("forward_dynamics")
+
+
+def test_pickling_and_ahead_of_time():
+    robot = gripper().with_backend("compiled")
+    robot.compile()
+    q, v, a = random_state(robot, np.random.default_rng(0), 3)
+    tau = robot.inverse_dynamics(q, v, a)
+    again = pickle.loads(pickle.dumps(robot))
+    assert again == robot
+    assert_close(again.inverse_dynamics(q, v, a), tau, 0.0)
+
+
+@pytest.mark.parametrize("name", ["center_of_mass", "momentum", ("operational_space_inertia", {"frames": "a"})])
+def test_what_divides_by_zero_is_said_when_compiling(name):
+    robot = kt.Builder("ghost", strict=False).body("a", "base", kt.Revolute("z"), mass=0.0).build()
+    with pytest.raises(kt.SingularError):
+        robot.with_backend("compiled").compile(name)

@@ -6,7 +6,7 @@ loops over bodies, are facts of the row.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -18,12 +18,9 @@ import kinetree as kt
 from helpers.compare import assert_close
 from helpers.loop_models import five_bar
 from helpers.robots import KINDS, random_state, random_tree
-from kinetree.run import compiler
-
-pytest.importorskip("kinetree.run.evaluator", reason="options are fields of the table's rows there")
-
 from kinetree.algorithms.table import ALGORITHMS, LOOP_ALGORITHMS, Algorithm, Option, find
 from kinetree.engine.llvm import host
+from kinetree.run import compiler
 from kinetree.run.evaluator import Evaluator
 
 pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code for this processor")
@@ -101,11 +98,20 @@ def values_of(option: Option, robot: str) -> list[Any]:
     if option.name == "known":
         some = tuple(k % 2 == 1 for k in range(len(model.joints)))
         return [option.example(model), some]
+    if option.name == "frame":
+        return [far_out(robot)]
     if option.name == "frames":
-        return [option.example(model), (model.bodies[0].name, model.frames[-1].name)]
+        return [(far_out(robot),), (model.bodies[0].name, model.frames[-1].name)]
     if option.chosen_by_loops:
         return [chosen_by_loops(robot)[option.name]]
     return [option.example(model) if option.needed else option.default]
+
+
+def far_out(robot: str) -> str:
+    """Return a frame that many joints carry: its own frame on a body of the longest path."""
+    model = robot_of(robot).model
+    body = max(range(len(model.bodies)), key=lambda i: len(model.support(i)))
+    return next(frame.name for frame in reversed(model.frames) if frame.body == body)
 
 
 @cache
@@ -165,8 +171,10 @@ def named(case: Case) -> str:
     return f"{case.algorithm}, {case.variant}, {case.robot}"
 
 
-straight = pytest.mark.parametrize("case", STRAIGHT_CASES, ids=named)
-looped = pytest.mark.parametrize("case", LOOPED_CASES, ids=named)
+def for_each(cases: Iterable[Case]) -> pytest.MarkDecorator:
+    """Parametrise a test by cases, such that one process makes the code of a robot."""
+    marked = (pytest.param(c, id=named(c), marks=pytest.mark.xdist_group(f"forms of {c.robot}")) for c in cases)
+    return pytest.mark.parametrize("case", list(marked))
 
 
 @pytest.fixture
@@ -268,22 +276,22 @@ def test_all_rows_of_the_table_are_there():
     assert {case.algorithm for case in LOOPED_CASES} == {a.name for a in ALGORITHMS.values() if a.large}
 
 
-@straight
+@for_each(STRAIGHT_CASES)
 def test_numbers(case):
     check_numbers(case, evaluator(case.robot))
 
 
-@pytest.mark.parametrize("case", [c for c in STRAIGHT_CASES if find(c.algorithm).loads], ids=named)
+@for_each(c for c in STRAIGHT_CASES if find(c.algorithm).loads)
 def test_wrenches(case):
     check_wrenches(case, evaluator(case.robot))
 
 
-@straight
+@for_each(STRAIGHT_CASES)
 def test_nan_stays_in_its_state(case):
     check_poison(case, evaluator(case.robot))
 
 
-@pytest.mark.parametrize("case", [c for c in STRAIGHT_CASES if c.robot in ("floating base", "five-bar")], ids=named)
+@for_each(c for c in STRAIGHT_CASES if c.robot in ("floating base", "five-bar"))
 def test_single_precision(case):
     check_single_precision(case, evaluator(case.robot, precision="single"))
 
@@ -291,23 +299,23 @@ def test_single_precision(case):
 # ------------------------------------------------------------------ loops over bodies
 
 
-@looped
+@for_each(LOOPED_CASES)
 def test_numbers_by_loops(case, in_loops):
     form = evaluator(case.robot, looped=True)
     assert form.compiler.handles(case.algorithm, options_of(case))
     check_numbers(case, form)
 
 
-@pytest.mark.parametrize("case", [c for c in LOOPED_CASES if find(c.algorithm).loads], ids=named)
+@for_each(c for c in LOOPED_CASES if find(c.algorithm).loads)
 def test_wrenches_by_loops(case, in_loops):
     check_wrenches(case, evaluator(case.robot, looped=True))
 
 
-@looped
+@for_each(LOOPED_CASES)
 def test_nan_stays_in_its_state_by_loops(case, in_loops):
     check_poison(case, evaluator(case.robot, looped=True))
 
 
-@pytest.mark.parametrize("case", [c for c in LOOPED_CASES if c.robot == "floating tree"], ids=named)
+@for_each(c for c in LOOPED_CASES if c.robot == "floating tree")
 def test_single_precision_by_loops(case, in_loops):
     check_single_precision(case, evaluator(case.robot, precision="single", looped=True))
