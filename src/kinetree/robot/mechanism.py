@@ -378,7 +378,8 @@ class Mechanism(Robot):
         They are chosen beside ``near`` if that was given, else at the first closed configuration, searched from the
         neutral and from random ones, that is far from singular; so they do not depend on what is asked later.
         Where they are a poor choice, at a singular configuration, dynamics is computed by a method that finds the
-        rank there; :meth:`basis`, :meth:`velocities` and whatever else is in independent coordinates raises :class:`~kinetree.errors.SingularError`.
+        rank there; :meth:`basis`, :meth:`velocities` and whatever else is in independent
+        coordinates raises :class:`~kinetree.errors.SingularError`.
         """
         if self._choice is None:
             raise ClosureError(
