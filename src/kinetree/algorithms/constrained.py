@@ -126,6 +126,57 @@ def _residuals(tree: Model, q: Scalars, v: Scalars, a: Scalars | None, k: Matrix
     return Residuals(inner(gaps, gaps), inner(speeds, speeds), inner(left, left))
 
 
+class Coupling:
+    """K M^-1 K^T of constraints K, factorised once, and how independent of one another they are.
+
+    Parameters
+    ----------
+    tree : Model
+    factors
+        L and D of the mass matrix, M = L^T D L, see :func:`kinetree.algorithms.factorisation.ltdl`.
+    k : rows of scalars
+    size : float
+        How long rows usually are; where it is given, rows much shorter, made of rounding errors, count as dependent.
+    """
+
+    def __init__(
+        self, tree: Model, factors: tuple[Matrix, list[Scalar]], k: Sequence[Scalars], size: float = 0.0
+    ) -> None:  # fmt: skip
+        self.parents, self.factors, self.k = tree.dof_parents, factors, k
+        half = [_half_solve(factors, self.parents, row) for row in k]
+        weighted = [_divided(row, factors[1]) for row in half]
+        matrix = [[inner(a, b) if j <= i else 0.0 for j, b in enumerate(half)] for i, a in enumerate(weighted)]
+        self._coupled = ldl(matrix)
+        self.quality: Scalar = least_share([row[i] for i, row in enumerate(matrix)], self._coupled[1])
+        if size:
+            for row in k:  # rows of rounding errors have pivots as good as any
+                self.quality = _smaller(self.quality, inner(row, row) / size**2)
+        self._freely: list[list[Scalar]] | None = None
+
+    def open(self, tau: Scalars) -> list[Scalar]:
+        """Compute M^-1 tau: accelerations with the loops open."""
+        return factorisation.ltdl_solve(self.factors, self.parents, tau)
+
+    def solve(self, sums: Scalars) -> list[Scalar]:
+        """Find the multipliers that change K a by ``sums``."""
+        return ldl_solve(self._coupled, sums)
+
+    def back(self, off: Scalars) -> list[Scalar]:
+        """Compute the least change, in energy, of velocities (or the like) that takes ``off`` away from K v."""
+        if self._freely is None:
+            self._freely = [self.open(row) for row in self.k]
+        multipliers = self.solve(off)
+        return [-inner(column, multipliers) for column in zip(*self._freely, strict=True)]
+
+
+def least_share(diagonal: Scalars, pivots: Scalars) -> Scalar:
+    """Return the least part of a row that is independent of those before it: 0 for dependent rows, 1 at best."""
+    quality: Scalar = 1.0
+    for here, pivot in zip(diagonal, pivots, strict=True):
+        quality = _smaller(quality, pivot / where(here > 0.0, here, 1.0))
+    return quality
+
+
 def forward_dynamics(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, rows: Sequence[int],
     stabilisation: tuple[float, float] = (0.0, 0.0),
@@ -144,12 +195,7 @@ def forward_dynamics(
     drift_all = constraints.drift(tree, q, v, posed)
     k = [k_all[r] for r in rows]
     free = factorisation.ltdl_solve(factors, tree.dof_parents, [t - b for t, b in zip(tau, bias, strict=True)])
-    half = [_half_solve(factors, tree.dof_parents, row) for row in k]
-    weights = factors[1]
-    coupling = [
-        [inner(a, b) if j <= i else 0.0 for j, b in enumerate(half)]
-        for i, a in enumerate([_divided(row, weights) for row in half])
-    ]
+    coupling = Coupling(tree, factors, k, constraints.usual_size(tree))
     target = [-(drift_all[r] + inner(row, free)) for r, row in zip(rows, k, strict=True)]
     alpha, beta = stabilisation
     if alpha or beta:
@@ -157,18 +203,11 @@ def forward_dynamics(
         target = [
             t - 2.0 * alpha * inner(row, v) - beta * beta * gaps[r] for t, r, row in zip(target, rows, k, strict=True)
         ]
-    lower, pivots = ldl(coupling)
-    multipliers = ldl_solve((lower, pivots), target)
-    quality: Scalar = 1.0
-    least = constraints.usual_size(tree) ** 2
-    for i, pivot in enumerate(pivots):
-        here = coupling[i][i]
-        quality = _smaller(quality, pivot / where(here > 0.0, here, 1.0))
-        quality = _smaller(quality, inner(k[i], k[i]) / least)  # rows of rounding errors have pivots as good as any
+    multipliers = coupling.solve(target)
     push = [inner([row[j] for row in k], multipliers) for j in range(tree.nv)]
     total = [t - b + p for t, b, p in zip(tau, bias, push, strict=True)]
     acceleration = factorisation.ltdl_solve(factors, tree.dof_parents, total)
-    return acceleration, multipliers, quality, _residuals(tree, q, v, None, k_all, drift_all)
+    return acceleration, multipliers, coupling.quality, _residuals(tree, q, v, None, k_all, drift_all)
 
 
 def _half_solve(factors: tuple[Matrix, list[Scalar]], parents: Sequence[int], row: Scalars) -> list[Scalar]:

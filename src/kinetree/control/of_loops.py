@@ -23,14 +23,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import composite_body, constrained, constraints, factorisation, kinematics, newton_euler
-from ..algorithms.constrained import inner
+from ..algorithms.constrained import LEAST_QUALITY, Coupling, inner
 from ..algorithms.constraints import UNCLOSED
 from ..errors import ClosureError, OptionError, SingularError, UnknownNameError, UnsupportedError
 from ..loops import rank
 from ..loops.coordinates import Coordinates, choose
 from ..model.describe import counted
 from ..model.tree import Joint, Model
-from ..robot.mechanism import LEAST_QUALITY, Mechanism
+from ..robot.mechanism import Mechanism
 from ..spatial import Force, Scalar, ldl, ldl_solve, where
 from .joints import Desired, Scalars, driven_joints, gathered, spread
 
@@ -241,57 +241,41 @@ def _giving_way(
 
     000 eq. 8.6-8.7 with the motors' joints as further constraints, whose multipliers are their forces.
     """
-    parents = tree.dof_parents
     drift = constraints.drift(tree, q, v)
     held = _matrix(tree, loops, q) + [[float(i == j) for j in range(tree.nv)] for i in _freedoms(driven)]
     given = [*(-drift[r] for r in loops.rows), *a]
     bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, tree.gravity, loads)
-    factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), parents)
-    fall = factorisation.ltdl_solve(factors, parents, [-b for b in bias])
-    yielding = [factorisation.ltdl_solve(factors, parents, row) for row in held]
-    coupling = [[inner(row, y) for y in yielding] for row in held]
-    lower, pivots = ldl(coupling)
-    forces = ldl_solve((lower, pivots), [g - inner(row, fall) for g, row in zip(given, held, strict=True)])
-    return spread(tree, driven, trusted(forces[len(loops.rows) :], _least_share(coupling, pivots)))
+    coupling = _coupling(tree, q, held)
+    fall = coupling.open([-b for b in bias])
+    forces = coupling.solve([g - inner(row, fall) for g, row in zip(given, held, strict=True)])
+    return spread(tree, driven, trusted(forces[len(loops.rows) :], coupling.quality))
+
+
+def _coupling(tree: Model, q: Scalars, k: Matrix) -> Coupling:
+    return Coupling(tree, factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents), k)
 
 
 class Yielding:
     """How a mechanism gives way to forces while its loops stay closed: (M^-1 - Y (K Y)^-1 Y^T) tau, Y = M^-1 K^T."""
 
     def __init__(self, tree: Model, loops: Coordinates, q: Scalars) -> None:
-        self.tree, self.loops, self.k = tree, loops, _matrix(tree, loops, q)
-        self.factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
-        self.freely = [self._open(row) for row in self.k]
-        matrix = [[inner(row, y) for y in self.freely] for row in self.k]
-        self.coupling = ldl(matrix)
-        self.quality = _least_share(matrix, self.coupling[1])
-
-    def _open(self, tau: Scalars) -> list[Scalar]:
-        return factorisation.ltdl_solve(self.factors, self.tree.dof_parents, tau)
+        self.tree, self.loops = tree, loops
+        self.coupling = _coupling(tree, q, _matrix(tree, loops, q))
+        self.quality = self.coupling.quality
 
     def held(self, a: Scalars, sums: Scalars) -> list[Scalar]:
-        """The accelerations nearest to ``a``, in energy, with K a = sums."""
-        off = [inner(row, a) - s for row, s in zip(self.k, sums, strict=True)]
-        multipliers = ldl_solve(self.coupling, off)
-        return [x - inner(column, multipliers) for x, column in zip(a, zip(*self.freely, strict=True), strict=True)]
+        """Find the accelerations nearest to ``a``, in energy, with K a = sums."""
+        off = [inner(row, a) - s for row, s in zip(self.coupling.k, sums, strict=True)]
+        return [x + y for x, y in zip(a, self.coupling.back(off), strict=True)]
 
     def to(self, tau: Scalars) -> list[Scalar]:
         """Accelerations that joint forces add."""
-        return self.held(self._open(tau), [0.0] * len(self.k))
+        return self.held(self.coupling.open(tau), [0.0] * len(self.coupling.k))
 
     def at_rest(self, q: Scalars, v: Scalars) -> list[Scalar]:
         """Some accelerations that keep the loops closed at these velocities: the least ones, in energy."""
         drift = constraints.drift(self.tree, q, v)
         return self.held([0.0] * self.tree.nv, [-drift[r] for r in self.loops.rows])
-
-
-def _least_share(matrix: Matrix, pivots: Scalars) -> Scalar:
-    """The least part of a row that is independent of those before it."""
-    quality: Scalar = 1.0
-    for i, pivot in enumerate(pivots):
-        share = pivot / matrix[i][i]
-        quality = where(share < quality, share, quality)
-    return quality
 
 
 # ---------------------------------------------------------------- motions

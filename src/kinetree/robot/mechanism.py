@@ -54,7 +54,10 @@ CLOSED = 1e-10
 """Gaps below this are closed, for :meth:`Mechanism.close`."""
 
 ASSEMBLIES = 8
-"""So many closed configurations are looked at before coordinates are chosen."""
+"""If none of so many closed configurations is ordinary, coordinates are chosen at the first."""
+
+ORDINARY = 1e-3
+"""Coordinates are chosen where the least singular value of K that counts is at least this part of the largest."""
 
 LEAST_QUALITY = constrained.LEAST_QUALITY
 """Where the prepared choice of coordinates serves worse than this (a squared sine), the general method steps in."""
@@ -372,11 +375,11 @@ class Mechanism(Robot):
     def coordinates(self) -> Coordinates:
         """Rank, independent constraints and independent freedoms: chosen once, from the model.
 
-        They are chosen beside ``near`` if that was given, else at the neutral configuration if it is closed and not
-        singular, else at that of some closed ones, found from the neutral and from random configurations, that leaves
-        the most freedoms; so they do not depend on what is asked later.  Where they are a poor choice, at a singular
-        configuration, dynamics is computed by a method that finds the rank there; :meth:`basis`, :meth:`velocities`
-        and whatever else is in independent coordinates raises :class:`~kinetree.errors.SingularError`.
+        They are chosen beside ``near`` if that was given, else at the first closed configuration, searched from the
+        neutral and from random ones, that is far from singular; so they do not depend on what is asked later.
+        Where they are a poor choice, at a singular configuration, dynamics is computed by a method that finds the
+        rank there; :meth:`basis`, :meth:`velocities` and whatever else is in independent
+        coordinates raises :class:`~kinetree.errors.SingularError`.
         """
         if self._choice is None:
             raise ClosureError(
@@ -390,22 +393,23 @@ class Mechanism(Robot):
         """Coordinates chosen from the model; None where no closed configuration is found."""
         if self._near is not None:
             return self._chosen(self._samples(self.close(self._near)))
-        neutral = self.neutral()
-        if self.closure_error(neutral) <= TOLERANCE:
-            samples = self._samples(self.close(neutral))
-            ranks = rank.numerical_rank(samples, self._size)
-            if ranks[0] == ranks.max():
-                return self._chosen(samples)
-        found: list[Array] = []
+        first: Array | None = None
+        count = 0
         for closed in self._closed_guesses(np.random.default_rng(0), 200):
-            found += list(closed)
-            if len(found) >= ASSEMBLIES:
+            for q in closed:
+                samples = self._samples(q)
+                if self._is_ordinary(samples):
+                    return self._chosen(samples)
+                first, count = (samples if first is None else first), count + 1
+            if count >= ASSEMBLIES:
                 break
-        # a mechanism that moves in one assembly may be rigid in another, which nobody has built it for
-        assemblies = [self._samples(q) for q in found[:ASSEMBLIES]]
-        if not assemblies:
-            return None
-        return self._chosen(min(assemblies, key=lambda k: int(rank.numerical_rank(k, self._size).max())))
+        return None if first is None else self._chosen(first)
+
+    def _is_ordinary(self, samples: Array) -> bool:
+        """Whether the first of some neighbours is far from singular: those in line are, and may be rigid beside it."""
+        singular_values = rank.decompose(samples[0])[1]
+        general = int(rank.numerical_rank(samples, self._size).max(initial=0))
+        return general == 0 or bool(singular_values[general - 1] > ORDINARY * singular_values[0])
 
     def coordinates_at(self, q: Array) -> Coordinates:
         """Return :attr:`coordinates`; where no closed configuration is known to choose them at, some found at ``q``.

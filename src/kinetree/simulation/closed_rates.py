@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..algorithms import constrained, kinematics
-from ..robot.mechanism import LEAST_QUALITY
+from ..algorithms.constrained import LEAST_QUALITY
 from ..spatial import Scalar
 from .equation import Array, Equation, unit_quaternions
 from .projection import MOST_ROWS

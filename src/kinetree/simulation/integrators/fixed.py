@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...algorithms import constrained
+from ...algorithms.constrained import LEAST_QUALITY
 from ...algorithms.constraints import UNCLOSED
-from ...robot.mechanism import LEAST_QUALITY, Mechanism
+from ...algorithms.projection import close
+from ...robot.mechanism import Mechanism
 from ...run.program import Ask, Sizes, StepProgram, has_machine_code
 from ...spatial import Scalar, where
 from ...spatial.arrays import pack, split
-from ..projection import close
 from ..system import Scalars, State
 from . import variational
 from .joints_by_kind import ByKind
