@@ -8,6 +8,7 @@ import pytest
 
 import kinetree as kt
 from helpers import loop_models as models
+from helpers.loop_models import compiled_system
 from helpers.mechanisms import CLOSING, closed_state, four_bar, spatial, two_loops
 from kinetree import control as laws
 from kinetree.control import of_loops
@@ -511,3 +512,40 @@ def test_where_no_closed_configuration_is_found_one_must_be_shown(monkeypatch):
     law(robot, 0.0, q, np.zeros(4))
     record = kt.simulate(robot, q, time=0.01, controller=law, output=2)
     np.testing.assert_allclose(record.q[-1], q, atol=1e-9)
+
+
+LINK, APART = 0.2, 0.4
+
+
+def parallelogram() -> kt.Robot:
+    """Equal cranks: at an angle of zero all links lie on one line and it could fold the other way."""
+    builder, hinge = kt.Builder("parallelogram", gravity=(0, -9.81, 0)), kt.Revolute("z")
+
+    def rod(mass, length):
+        return {"mass_properties": kt.MassProperties.rod(mass, (0, 0, 0), (length, 0, 0))}
+
+    builder.body("crank", "base", hinge, **rod(1.0, LINK))
+    builder.body("rocker", "base", hinge, position=(APART, 0, 0), actuated=False, **rod(1.0, LINK))
+    builder.body("coupler", "rocker", hinge, position=(LINK, 0, 0), actuated=False, **rod(2.0, APART))
+    builder.loop("pin", "crank", "coupler", hinge, placement=(LINK, 0, 0), seat=(APART, 0, 0))
+    return builder.build().with_backend("compiled")
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+@pytest.mark.parametrize("output", [None, 3])
+def test_a_controller_lost_in_a_singular_configuration_is_blamed_and_not_the_step(integrator, output):
+    """The reason was looked for at the last sample, which may be long ago."""
+    robot = parallelogram()
+    law = laws.ComputedTorque(trajectories.Cycloid([0.5], [-0.5], 1.0), 100.0, 20.0)  # flat at half time
+    with pytest.raises(kt.SimulationError, match="the controller returned nan for joint 'crank_joint'") as caught:
+        kt.simulate(
+            robot, [0.5, 0.5, np.pi - 0.5], time=1.0, integrator=integrator, step=1e-3, controller=law, output=output
+        )
+    assert caught.value.time == pytest.approx(0.5, abs=1e-3)
+
+
+def test_coordinates_that_are_no_list_are_refused():
+    robot, q = compiled_system("five-bar")
+    law = laws.ComputedTorque(trajectories.Constant(q[[0, 2]]), 1.0, 1.0, coordinates=5)
+    with pytest.raises(kt.OptionError, match="coordinates is a list of names of joints, not 5"):
+        law(robot, 0.0, q, np.zeros(4))

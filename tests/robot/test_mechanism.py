@@ -1,11 +1,100 @@
-"""Mechanisms: what they are called must not change what they say."""
+"""What a mechanism with loops says and computes, whatever its parts are called."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
 
 import kinetree as kt
+from helpers.loop_models import THREE_RRR_START, three_rrr, two_way_parallelogram
+from helpers.robots import rods
 from kinetree.errors import ClosureError
 from kinetree.export import result_names
+
+
+def test_a_mechanism_is_not_said_to_have_the_freedoms_of_its_tree():
+    robot = kt.gallery.load("four-bar")
+    assert "3 degrees of freedom before the loops are closed" in robot.describe()
+    assert rods(1).describe().startswith("pendulum: 1 body, 1 degree of freedom (nq = 1")
+
+
+def test_the_rank_is_that_of_closed_loops():
+    """Beside closure Bricard's constraints are all independent, and the first state used to decide for good."""
+    first, second = kt.gallery.load("bricard"), kt.gallery.load("bricard")
+    q = first.close(first.neutral() + np.array([0.1, 0.08, 0.1, -0.1, -0.1]))
+    off, zero = q + 1e-3 * np.array([1, -1, 0.5, 1, 0]), np.zeros(5)
+    first.forward_dynamics(off, zero, zero, stabilisation=True)
+    second.mobility(q)
+    assert first.mobility(q).freedoms == 1
+    np.testing.assert_allclose(first.forward_dynamics(q, zero, zero), second.forward_dynamics(q, zero, zero), rtol=1e-9)
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_single_precision(backend):
+    """No configuration could be closed to 1e-10 in float32."""
+    exact = three_rrr()
+    robot = exact.with_backend(backend).with_precision("single")
+    q = robot.close(THREE_RRR_START)
+    v = robot.velocities(q, [0.3, -0.2, 0.4])
+    a = robot.accelerations(q, v, [1.0, 2.0, -1.0])
+    tau = robot.inverse_dynamics(q.astype(np.float32), v.astype(np.float32), a.astype(np.float32))
+    assert tau.dtype == np.float32
+    np.testing.assert_allclose(tau, exact.inverse_dynamics(q, v, a), rtol=1e-4, atol=1e-3)
+    back = robot.forward_dynamics(q, v, tau)
+    assert back.dtype == np.float32
+    np.testing.assert_allclose(back, a, rtol=1e-3, atol=1e-3)
+
+
+def test_out_must_fit():
+    robot = two_way_parallelogram()
+    q, zero = np.array([0.3, 0.3, -0.3]), np.zeros(3)
+    with pytest.raises(kt.ShapeError, match="out must have shape"):
+        robot.forward_dynamics(q, zero, zero, out=np.empty((2, 3)))
+    with pytest.raises(kt.ShapeError, match="out must have shape"):
+        robot.inverse_dynamics(q, zero, zero, out=np.empty((2, 3)))
+
+
+def test_nothing_is_said_about_no_configuration():
+    """NaN came first: the mechanism was thought to have no constraints."""
+    nan, zero = np.full(3, np.nan), np.zeros(3)
+    assert np.isnan(two_way_parallelogram().inverse_dynamics(nan, zero, zero)[0])
+    assert np.isnan(two_way_parallelogram().forward_dynamics(nan, zero, zero)).all()
+    assert np.isnan(two_way_parallelogram().velocities(nan, [1.0])[1:]).all()
+    assert two_way_parallelogram().velocities(np.zeros((0, 3)), [1.0]).shape == (0, 3)
+    with pytest.raises(kt.StateError, match="NaN"):
+        two_way_parallelogram().mobility(nan)
+
+
+def test_weights_are_the_same_for_all_states():
+    q, zero = np.array([0.3, 0.3, -0.3]), np.zeros(3)
+    for weights, error in ((np.ones((2, 3)), kt.ShapeError), ([np.inf, 1, 1], kt.OptionError)):
+        with pytest.raises(error, match="weights must"):
+            two_way_parallelogram().inverse_dynamics(q, zero, zero, weights=weights)
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_wrenches_at_a_cut_joint(backend):
+    """Its name was understood by some methods and unknown to others."""
+    robot = two_way_parallelogram().with_backend(backend)
+    rng = np.random.default_rng(3)
+    q, v = np.array([0.3, 0.3, -0.3]), np.array([1.0, 1.0, -1.0])
+    tau, a = rng.standard_normal(3), robot.accelerations(q, v, [0.7])
+    six, force = rng.standard_normal(6), rng.standard_normal(3)
+    for push, work in (
+        (six, robot.jacobian(q, "pin", "body").T @ six),
+        (kt.Wrench(force, axes="world"), robot.jacobian(q, "pin", "aligned")[3:].T @ force),
+    ):
+        for method in ("elimination", "block", "reduced"):
+            found = robot.forward_dynamics(q, v, tau, {"pin": push}, method=method)
+            np.testing.assert_allclose(found, robot.forward_dynamics(q, v, tau + work), atol=1e-11)
+        motion = np.array([1.0, 1.0, -1.0])  # that all its rods make together
+        expected = robot.inverse_dynamics(q, v, a)[0] - motion @ work
+        for options in ({}, {"friction": True}, {"weights": np.ones(3)}, {"method": "f_matrix"}):
+            assert abs(robot.inverse_dynamics(q, v, a, {"pin": push}, **options)[0] - expected) < 1e-11
+        assert abs(robot.constraint_forces(q, v, a, {"pin": push}).tau[0] - expected) < 1e-11
+        bias = robot.reduced_bias_force(q, v) - motion @ work
+        np.testing.assert_allclose(robot.reduced_bias_force(q, v, {"pin": push}), bias, atol=1e-11)
+    assert robot.tree.frame("pin") == robot.frame("pin")
 
 
 def four_bar(pin: str) -> kt.Mechanism:

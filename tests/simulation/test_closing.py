@@ -8,10 +8,13 @@ import pytest
 
 import kinetree as kt
 from helpers import loop_models as models
+from helpers.loop_models import compiled_system
 from kinetree import control as laws
+from kinetree.motion import trajectories
 from kinetree.simulation import projection
 from kinetree.simulation.closed_rates import rates_of
 from kinetree.simulation.equation import Equation
+from kinetree.simulation.events import Event
 from kinetree.simulation.integrators import adaptive, stepper
 from kinetree.simulation.projection import MOST_ROWS, projector
 from kinetree.simulation.system import DynamicSystem
@@ -153,3 +156,48 @@ def test_rates_in_singular_configurations_are_left_to_the_mechanism():
         expected = equation.rates(*state)
     for own, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(own, theirs)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4", "dopri5"])
+@pytest.mark.parametrize("name", ["four-bar", "bricard"])
+def test_loops_stay_closed_however_long_the_steps(name, integrator):
+    """One Newton step per time step left loops open by centimetres, with velocities that tear them, and no word."""
+    robot = kt.gallery.load(name).with_backend("compiled")
+    q = robot.assembled(1)
+    v = robot.project(q, 3 * np.random.default_rng(0).standard_normal(robot.nv))[1]
+    record = kt.simulate(robot, q, v, time=0.2, integrator=integrator, step=0.02)
+    assert robot.closure_error(record.q).max() < 1e-12
+    torn = np.linalg.norm((robot.loop_jacobian(record.q) @ record.v[..., None])[..., 0], axis=-1)
+    assert (torn / (1 + np.linalg.norm(record.v, axis=-1))).max() < 1e-6
+
+
+ADAPTIVE = [("rk45", {}), ("dop853", {}), ("radau", {})]
+
+
+@pytest.mark.parametrize(("integrator", "options"), ADAPTIVE)
+def test_coarse_tolerances_leave_interpolated_loops_closed(integrator, options):
+    """Samples between coarse steps were open by more than the record accepts, and the run was lost at its end."""
+    robot, q = compiled_system("five-bar")
+    coarse = {"time": 0.5, "integrator": integrator, "rtol": 1e-3, "atol": 1e-5, "progress": False}
+    record = kt.simulate(robot, q, output=11, **coarse)
+    assert robot.closure_error(record.q).max() < 1e-11
+    fine = kt.simulate(robot, q, time=0.5, integrator="rk4", step=1e-3, output=11, progress=False)
+    np.testing.assert_allclose(record.q, fine.q, atol=5e-2)
+    back = Event(lambda t, q, v: t - 0.05, reset=lambda t, q, v: (q, -v))
+    there = kt.simulate(robot, q, events=back, **(coarse | {"time": 0.1}))
+    np.testing.assert_allclose(there.q[-1], q, atol=5e-3)
+    assert robot.closure_error(there.events[0].q) < 1e-11
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+@pytest.mark.parametrize("output", [None, 3])
+def test_a_step_too_large_for_loops_says_so(backend, output):
+    """Stiff joints tear loops open within a step: neither the start nor the assembly is to blame."""
+    robot, q = kt.gallery.load("four-bar").with_backend(backend), kt.gallery.start("four-bar")
+    stiff = laws.PD(trajectories.Constant(q[:1]), 10.0, 10.0)
+    options = {"controller": stiff, "integrator": "rk4", "progress": False, "output": output}
+    with pytest.raises(kt.SimulationError, match=r"loops .* 0\.005 s are too much for rk4") as caught:
+        kt.simulate(robot, q, time=0.1, step=5e-3, **options)
+    assert 0.0 < caught.value.time < 0.1
+    assert isinstance(caught.value.__cause__, kt.ClosureError)
+    assert kt.simulate(robot, q, time=0.1, step=5e-4, **options).status == "complete"

@@ -20,8 +20,8 @@ from ..model.limits import limits_in_words, range_left
 from ..robot.robot import Robot
 from ..run.checks import check_threads
 from ..spatial import Matrix3
-from ..spatial.arrays import as_array
-from .levenberg_marquardt import MOST_DAMPING, Aim, DampedStepper, Lanes, quaternion_of, stepper
+from ..spatial.arrays import as_array, quaternions_of
+from .levenberg_marquardt import MOST_DAMPING, Aim, DampedStepper, Lanes, stepper
 
 Array = np.ndarray
 
@@ -85,16 +85,9 @@ class _Goal:
 
     def numbers(self, batch: tuple[int, ...]) -> list[Array]:
         """Return the quaternion and position, what there is of them, for each of a batch."""
-        parts = [] if self.rotation is None else [_quaternions(self.rotation)]
+        parts = [] if self.rotation is None else [quaternions_of(self.rotation)]
         parts += [] if self.position is None else [self.position]
         return [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in parts]
-
-
-def _quaternions(matrices: Array) -> Array:
-    """Return the unit quaternions of rotation matrices."""
-    with np.errstate(invalid="ignore"):  # NaN and infinity go their way
-        found = np.stack(quaternion_of(_entries(matrices)), axis=-1)
-    return found / np.linalg.norm(found, axis=-1, keepdims=True)
 
 
 def _entries(matrices: Array) -> Matrix3:

@@ -23,9 +23,10 @@ from ..model.limits import bounded_by_followers
 from ..model.tree import Model
 from ..robot.robot import Robot
 from ..run.program import Sizes, StepProgram, can_compile
-from ..spatial import Matrix3, Scalar, Transform, Vec3, dot, ldl, ldl_solve, sqrt, where
+from ..spatial import Scalar, Transform, Vec3, dot, ldl, ldl_solve, sqrt, where
 from ..spatial.arrays import pack, split
-from ..spatial.exponential import Quaternion, quaternion_log, quaternion_product
+from ..spatial.exponential import quaternion_log, quaternion_product
+from ..spatial.rotation import quaternion_of
 
 Array = np.ndarray
 Scalars = Sequence[Scalar]
@@ -238,22 +239,6 @@ class DampedStep:
     def _clipped(self, q: Scalars) -> list[Scalar]:
         limits = zip(self.tree.joint_vector("lower").tolist(), self.tree.joint_vector("upper").tolist(), strict=True)
         return [_clip(x, low, high) for x, (low, high) in zip(q, limits, strict=True)]
-
-
-def quaternion_of(matrix: Matrix3) -> Quaternion:
-    """Unit quaternion (x, y, z, w) of a rotation matrix, by its largest component so that nothing cancels."""
-    (a, b, c), (d, e, f), (g, h, i) = matrix.rows
-    # Four times the quaternion times one of its components, for each of them.
-    by_w, by_x = (h - f, c - g, d - b, 1.0 + a + e + i), (1.0 + a - e - i, b + d, c + g, h - f)
-    by_y, by_z = (b + d, 1.0 - a + e - i, f + h, c - g), (c + g, f + h, 1.0 - a - e + i, d - b)
-    best, most = by_w, by_w[3]
-    for product, square in ((by_x, by_x[0]), (by_y, by_y[1]), (by_z, by_z[2])):
-        larger = most < square
-        best = tuple(where(larger, new, old) for new, old in zip(product, best, strict=True))  # type: ignore[assignment]
-        most = where(larger, square, most)
-    scale = 0.5 / sqrt(most)
-    x, y, z, w = best
-    return x * scale, y * scale, z * scale, w * scale
 
 
 def _square(a: Scalars) -> Scalar:

@@ -13,6 +13,7 @@ from sympy.core.parameters import distribute
 
 from ...errors import OptionError, UnknownNameError
 from ...model.tree import Model
+from ...spatial.arrays import leaves
 from .exact import Exact, Number, as_written
 from .parameters import Parametric
 from .programs import Call
@@ -172,18 +173,10 @@ def _shaped(nested: Any, shape: tuple[int, ...], style: Style) -> Any:
     """A scalar, a column, a matrix or an array."""
     if not shape:
         return style.finished(nested)
-    leaves = [style.finished(x) for x in _leaves(nested)]
+    entries = [style.finished(x) for x in leaves(nested)]
     if len(shape) <= 2:
-        return sp.ImmutableMatrix(*(*shape, 1)[:2], leaves)
-    return sp.ImmutableDenseNDimArray(leaves, shape)
-
-
-def _leaves(nested: Any) -> Iterable[Any]:
-    if isinstance(nested, list):
-        for x in nested:
-            yield from _leaves(x)
-    else:
-        yield nested
+        return sp.ImmutableMatrix(*(*shape, 1)[:2], entries)
+    return sp.ImmutableDenseNDimArray(entries, shape)
 
 
 # ------------------------------------------------------------------ equations of motion

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ from ...algorithms.path import Path
 from ...engine.graph import INPUT
 from ...engine.llvm.body_loops import Place, Step
 from ...model.tree import BASE, Link, Model
-from ...spatial.arrays import flatten
+from ...spatial.arrays import flatten, leaves
 from .tree import (
     FIRST_INPUT,
     OUT,
@@ -68,23 +68,15 @@ def _store(rolled: RolledTree, result: Any, first: int = 0) -> Callable[[Link], 
         return [_store(rolled, laid, k * rolled.nv) for k, laid in enumerate(result)][-1]
     if isinstance(result, (Laid, PerBody)):
         per_body = result.per_body if isinstance(result, Laid) else result
-        shares = [list(_leaves(flatten(value))) for value in per_body.values]
+        shares = [list(leaves(flatten(value))) for value in per_body.values]
         for trace, share in zip(per_body.made_in.traces, shares, strict=True):
             for k, x in enumerate(share):
                 place = result.place(*divmod(k, result.width)) if isinstance(result, Laid) else k
                 trace.put("out", OUT, first + place, x)
         return result.share if isinstance(result, Laid) else lambda link: len(shares[0]) * link.index
-    for k, x in enumerate(_leaves(flatten(result))):
+    for k, x in enumerate(leaves(flatten(result))):
         rolled.last.put("out", OUT, k, x)
     return lambda link: 0
-
-
-def _leaves(nested: Any) -> Iterator[Any]:
-    if isinstance(nested, list):
-        for x in nested:
-            yield from _leaves(x)
-    else:
-        yield nested
 
 
 class _Read:
