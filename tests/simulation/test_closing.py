@@ -25,7 +25,7 @@ SYSTEMS = ["four-bar", "five-bar", "3-rrr", "robotic-leg", "carpet-scraper", "sr
 def made(name):
     robot = kt.gallery.load(name).with_backend("compiled")
     start = kt.gallery.start(name)
-    return robot, start, robot._known(start).rows
+    return robot, start, robot.coordinates.rows
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -60,7 +60,7 @@ def test_quaternions_keep_unit_length():
     robot, start = on_a_ball()
     off = robot.integrate(start, 1e-8 * np.arange(1.0, 5.0))
     v = np.array([0.3, -0.2, 0.5, 0.1])
-    q, rate = projector(robot, robot._known(start).rows)(off, v)
+    q, rate = projector(robot, robot.coordinates.rows)(off, v)
     expected = robot.project(off, v)
     np.testing.assert_allclose(q, expected[0], atol=1e-12)
     np.testing.assert_allclose(rate, expected[1], atol=1e-12)
@@ -76,7 +76,7 @@ def test_quaternions_keep_unit_length():
 )
 def test_what_machine_code_cannot_do_is_handed_over(state):
     robot = models.five_bar().with_backend("compiled")
-    rows = robot._known(robot.close(models.FIVE_BAR_START)).rows
+    rows = robot.coordinates.rows
     off, v = state(robot), np.array([0.1, 0.2, -0.3, 0.4])
     q, rate = projector(robot, rows)(off, v)
     expected = robot.project(off, v)

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import Message, OptionError, Setting, ShapeError
+from ..loops.coordinates import Coordinates
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Scalar
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from .joints import Scalars, driven_joints
-from .of_loops import look_at, refuse_open
+from .of_loops import known_loops, refuse_open
 
 Outcome = tuple[list[Scalar], list[Scalar]]
 """Joint forces, and the rates of the controller's own states."""
@@ -88,6 +89,9 @@ def servo(e: Scalars, e_dot: Scalars, kp: Gain, kd: Gain) -> list[Scalar]:
 class Controller:
     """Base of all controllers."""
 
+    loops: Coordinates | None = field(default=None, kw_only=True, repr=False)
+    """What the law has to know of the robot's closed loops, see :meth:`bound`."""
+
     GAINS: ClassVar[tuple[str, ...]] = ()
     """Fields that may vary over a batch of simulations."""
 
@@ -97,6 +101,12 @@ class Controller:
     def relies_on_loops(self) -> bool:
         """Return whether forces are refused where loops are open."""
         return self.RELIES_ON_LOOPS
+
+    def bound(self, robot: Any) -> Self:
+        """Return the controller with what it has to know of a robot's loops; itself where there is nothing to know."""
+        if not (self.RELIES_ON_LOOPS and robot.model.loops):
+            return self
+        return replace(self, loops=known_loops(robot))
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces (nv of them) and the rates of the controller's own states ``z``."""
@@ -126,7 +136,8 @@ class Controller:
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
         """The same controller with other gains, of any scalar."""
-        return replace(self, **{name: list(values) for name, values in numbers.items()})
+        changed: dict[str, Any] = {name: list(values) for name, values in numbers.items()}
+        return replace(self, **changed)
 
     def __add__(self, other: Controller) -> Controller:
         """Both at once: their forces add up."""
@@ -154,19 +165,17 @@ class Controller:
         -------
         ndarray, shape (..., nv)
         """
-        tree = robot.model
-        if tree.loops:
-            if self.relies_on_loops():
-                refuse_open(robot, q, tolerance)
-            look_at(robot, as_array(q, (tree.nq,), "q"))
-        begin = self.initial_states(tree)
+        tree, bound = robot.model, self.bound(robot)
+        if tree.loops and self.relies_on_loops():
+            refuse_open(robot, q, tolerance)
+        begin = bound.initial_states(tree)
         states = as_array(begin if z is None else z, (len(begin),), "z")
         times = np.asarray(t, dtype=float)
         position, rate = as_array(q, (tree.nq,), "q"), as_array(v, (tree.nv,), "v")
         batch = batch_shape(q=(position, 1), v=(rate, 1), t=(times, 0), z=(states, 1))
         moment = times if times.ndim else float(times)
         with np.errstate(all="ignore"):
-            tau, _ = self.law(tree, moment, split(position), split(rate), split(states))
+            tau, _ = bound.law(tree, moment, split(position), split(rate), split(states))
         return pack(list(tau), np.broadcast_shapes(batch, *(np.shape(x) for x in tau)))
 
 
@@ -213,6 +222,10 @@ class Sum(Controller):
     def relies_on_loops(self) -> bool:
         """Return whether one of them does."""
         return any(part.relies_on_loops() for part in self.parts)
+
+    def bound(self, robot: Any) -> Self:
+        """Return the same controllers, each with what it has to know of the robot's loops."""
+        return replace(self, parts=tuple(part.bound(robot) for part in self.parts))
 
     def initial_states(self, tree: Model) -> np.ndarray:
         """Return the states of all parts, one after the other."""

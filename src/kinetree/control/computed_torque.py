@@ -12,7 +12,7 @@ from ..motion.trajectory import Trajectory
 from ..spatial import Force, Scalar
 from .base import Controller, Gain, Outcome, servo
 from .joints import Scalars, forces_for, gathered, spread, tracking_error
-from .of_loops import followed_joints
+from .of_loops import followed_joints, loops_of
 from .of_loops import forces_for as closed_forces_for
 
 
@@ -50,7 +50,7 @@ class ComputedTorque(Controller):
 
     def joints(self, tree: Model) -> list[Joint]:
         """Return the joints whose motion the trajectory gives."""
-        return followed_joints(tree, self.coordinates)
+        return followed_joints(tree, self.coordinates, self.loops)
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
@@ -60,7 +60,7 @@ class ComputedTorque(Controller):
         alpha = [a + b for a, b in zip(error.acceleration, push, strict=True)]
         loads = sensed(tree, self.senses, t, q, v)
         if tree.loops:
-            return closed_forces_for(tree, q, v, followed, alpha, loads), []
+            return closed_forces_for(tree, self.loops or loops_of(tree), q, v, followed, alpha, loads), []
         _, tau = forces_for(tree, q, v, followed, alpha, loads)
         return spread(tree, followed, gathered(followed, tau)), []
 

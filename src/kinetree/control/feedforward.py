@@ -60,7 +60,7 @@ class Feedforward(Controller):
 
     def joints(self, tree: Model) -> list[Joint]:
         """Return the joints whose motion the trajectory gives."""
-        return followed_joints(tree, self.coordinates)
+        return followed_joints(tree, self.coordinates, self.loops)
 
     def initial_states(self, tree: Model) -> np.ndarray:
         """Return positions and velocities of the joints without motor; none where loops say what these are."""
@@ -97,18 +97,18 @@ class Feedforward(Controller):
 
     def _along_loops(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> list[Scalar]:
         """Return the motor forces along the completed motion, and what the servo adds to them."""
-        followed = self.joints(tree)
-        if sum(j.nv for j in followed) < loops_of(tree).freedoms:
+        loops, followed = self.loops or loops_of(tree), self.joints(tree)
+        if sum(j.nv for j in followed) < loops.freedoms:
             raise UnsupportedError(
                 f"robot {tree.name!r} has closed loops and fewer motors than freedoms, so its desired motion does not "
                 "follow from the trajectory: use ComputedTorque, which looks at where it is"
             )
         error = tracking_error(tree, self.trajectory, t, q, v, followed)
-        planned = completed(tree, q, followed, desired_motion(tree, self.trajectory, t, followed))
+        planned = completed(tree, loops, q, followed, desired_motion(tree, self.trajectory, t, followed))
         loads = sensed(tree, self.senses, t, planned[0], planned[1])
         forces, _ = newton_euler.inverse_dynamics(tree, *planned, tree.gravity, loads)
         push = spread(tree, followed, servo(error.position, error.velocity, self.kp, self.kd))
-        shares = (left_to_motors(tree, at, tau, "Feedforward") for at, tau in ((planned[0], forces), (q, push)))
+        shares = (left_to_motors(tree, loops, at, tau, "Feedforward") for at, tau in ((planned[0], forces), (q, push)))
         return [a + b for a, b in zip(*shares, strict=True)]
 
     def planned(self, tree: Model, t: Scalar, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:

@@ -32,7 +32,7 @@ from ..spatial import Scalar, where
 from ..spatial.arrays import pack, split
 from .base import Controller, Gain, Outcome, as_gain, gains, require_compilable, servo
 from .joints import Scalars, driven_joints, gathered, spread, tracking_error
-from .of_loops import left_to_motors
+from .of_loops import left_to_motors, loops_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ class GravityCompensation(Controller):
         """Return the joint forces."""
         weight, _ = newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)
         if tree.loops:
-            return left_to_motors(tree, q, weight, "GravityCompensation"), []
+            return left_to_motors(tree, self.loops or loops_of(tree), q, weight, "GravityCompensation"), []
         driven = driven_joints(tree)
         return spread(tree, driven, gathered(driven, weight)), []
 
@@ -126,7 +126,7 @@ class FrictionCompensation(Controller):
         """Return the joint forces."""
         against = [-f for f in friction_force(tree, v, self.friction_speed)]
         if tree.loops:
-            return left_to_motors(tree, q, against, "FrictionCompensation"), []
+            return left_to_motors(tree, self.loops or loops_of(tree), q, against, "FrictionCompensation"), []
         driven = driven_joints(tree)
         return spread(tree, driven, gathered(driven, against)), []
 
@@ -204,6 +204,10 @@ class Saturated(Controller):
     def relies_on_loops(self) -> bool:
         """Return whether the other controller does."""
         return self.controller.relies_on_loops()
+
+    def bound(self, robot: Any) -> Self:
+        """Return the same with what the other controller has to know of the robot's loops."""
+        return replace(self, controller=self.controller.bound(robot))
 
     def initial_states(self, tree: Model) -> np.ndarray:
         """Return the states of the other controller."""

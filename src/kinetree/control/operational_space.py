@@ -17,7 +17,7 @@ from ..spatial import Matrix3, MatrixRotation, Scalar, Vec3, dot, ldl, ldl_solve
 from ..spatial.arrays import split
 from .base import Controller, Gain, Outcome, servo
 from .joints import Scalars, driven_joints, gathered, idle_joints, spread
-from .of_loops import Yielding, left_to_motors, trusted
+from .of_loops import Yielding, left_to_motors, loops_of, trusted
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +114,8 @@ class OperationalSpace(Controller):
         self, tree: Model, q: Scalars, v: Scalars, rows: Sequence[Scalars], needed: Scalars, drawn: Scalars | None
     ) -> list[Scalar]:
         """The same for a mechanism: it gives way as its loops allow, moves along them, and its motors do it all."""
-        yielding = Yielding(tree, q)
+        loops = self.loops or loops_of(tree)
+        yielding = Yielding(tree, loops, q)
         moving = yielding.at_rest(q, v)
         bias, _ = newton_euler.inverse_dynamics(tree, q, v, moving, tree.gravity)
         if drawn is not None:
@@ -123,7 +124,7 @@ class OperationalSpace(Controller):
         columns = [yielding.to(row) for row in rows]
         compliance = [[dot(row, column) for column in columns] for row in rows]
         left = [x - dot(row, moving) for row, x in zip(rows, needed, strict=True)]
-        forces = left_to_motors(tree, q, self._pushed(rows, compliance, left, bias), "OperationalSpace")
+        forces = left_to_motors(tree, loops, q, self._pushed(rows, compliance, left, bias), "OperationalSpace")
         driven = driven_joints(tree)
         return spread(tree, driven, trusted(gathered(driven, forces), yielding.quality))
 

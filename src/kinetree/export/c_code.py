@@ -207,10 +207,10 @@ class _Export:
         return find(self.name).summary or self.name
 
     @property
-    def function(self) -> c_source.Function:
+    def function(self) -> c_source.CFunction:
         """As the engine writes it."""
         results = find(self.name).results
-        return c_source.Function(
+        return c_source.CFunction(
             self.c_name, self.graph, self.outputs, self.arguments, results[0] if len(results) == 1 else "result"
         )
 

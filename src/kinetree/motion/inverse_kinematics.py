@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError, UnsupportedError
 from ..model.limits import limits_in_words, range_left
+from ..robot.make import make
 from ..robot.robot import Robot
 from ..run.checks import check_threads
 from ..spatial import Matrix3
@@ -197,7 +198,7 @@ class _Search:
 
     def found(self, first: Array, attempts: int, rng: np.random.Generator | int) -> Lanes:
         """Return what comes nearest to each goal, whatever its distance; NaN where goal or guess is not a number."""
-        starts = cache(lambda: Robot(self.step.law.tree).random_configuration(rng, attempts - 1))
+        starts = cache(lambda: make(self.step.law.tree).random_configuration(rng, attempts - 1))
         best = self.step.begin(np.array(first))
         known = np.isfinite(first).all(axis=-1) & np.isfinite(self.goals).all(axis=-1)
         best.q[~known], best.angle[~known], best.distance[~known] = np.nan, np.nan, np.nan
@@ -245,7 +246,7 @@ class _Search:
         tree, places, found = self.step.law.tree, iter(self.step.places), []
         for aim in self.step.law.aims:
             if aim.position:
-                at = Robot(tree, backend="reference").pose(q, aim.frame)[:, :3, 3]
+                at = make(tree, backend="reference").pose(q, aim.frame)[:, :3, 3]
                 found.append(np.hypot.reduce(self.goals[:, next(places)] - at, axis=-1))
             else:
                 found.append(np.zeros(len(q)))

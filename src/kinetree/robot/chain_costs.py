@@ -26,7 +26,8 @@ from ..export.published import MA, Formula
 from ..model.joints import EulerSpherical, JointKind, Revolute, Universal
 from ..model.mass import MassProperties
 from ..model.pose import Pose
-from .robot import Builder, Robot
+from .builder import Builder
+from .robot import Robot
 
 __all__ = [
     "CHAINS", "FITTED", "Compared", "Costed", "Count", "Fitted", "Variables", "all_costs", "all_fits", "cost", "fit",

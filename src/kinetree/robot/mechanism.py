@@ -29,7 +29,8 @@ from ..errors import (
     UnsupportedError,
     callers_level,
 )
-from ..loops import closing, coordinates, rank
+from ..loops import closing, rank
+from ..loops.coordinates import Coordinates, choose
 from ..loops.mobility import Mobility, singular_directions
 from ..model.describe import counted
 from ..model.tree import Model
@@ -115,6 +116,9 @@ class Mechanism(Robot):
     independent : sequence of str, optional
         Names of the freedoms (as in :attr:`v_names`) that the others follow from; by default the
         actuated ones if they are enough, otherwise chosen by pivoting.
+    near : array_like, shape (nq,), optional
+        A configuration beside a closed one at which independent freedoms and constraints are chosen; by default
+        that of :meth:`assembled`.  Needed only where the latter is not found, or lies on a branch of its own.
 
     Examples
     --------
@@ -129,6 +133,8 @@ class Mechanism(Robot):
     1
     """
 
+    closes_loops = True
+
     def __init__(
         self,
         model: Model,
@@ -136,11 +142,14 @@ class Mechanism(Robot):
         backend: str | None = None,
         precision: str = "double",
         independent: Sequence[str] | None = None,
+        near: ArrayLike | None = None,
         cpu: str | None = None,
     ) -> None:
         super().__init__(model, backend=backend, precision=precision, cpu=cpu)
         self._wanted = None if independent is None else tuple(self.entry_index(n) for n in independent)
-        self._structure: coordinates.Structure | None = None
+        self._near = None if near is None else as_array(near, (model.nq,), "near")
+        if self._near is not None and self._near.ndim != 1:
+            raise ShapeError(f"near must be one configuration, shape ({model.nq},), not {self._near.shape}")
 
     # ---------------------------------------------------------------- what it is
 
@@ -175,7 +184,7 @@ class Mechanism(Robot):
     @cached_property
     def _exact(self) -> Mechanism:
         """The same in double precision: closing loops and telling ranks takes more digits than float32 has."""
-        return self if self.precision == "double" else Mechanism(self.model, backend=self.backend, cpu=self.cpu)
+        return self if self.precision == "double" else self._again(self.model, precision="double")
 
     @cached_property
     def driven(self) -> Array:
@@ -189,9 +198,7 @@ class Mechanism(Robot):
 
     def with_independent(self, names: Sequence[str]) -> Mechanism:
         """The same mechanism with other independent freedoms."""
-        return Mechanism(
-            self.model, backend=self.backend, precision=self.precision, independent=names, cpu=self.cpu
-        )  # fmt: skip
+        return self._again(self.model, independent=names)
 
     def with_cuts(self, cuts: Sequence[str] | None = None, rule: str = "minimum_dof") -> Robot:
         """The same mechanism with its loops cut at other joints.
@@ -208,13 +215,16 @@ class Mechanism(Robot):
         return self._with(respan(self.model, cuts, rule))
 
     def _rebuilt(self, model: Model, backend: str, precision: str, cpu: str) -> Robot:
-        if not model.loops:
-            return Robot(model, backend=backend, precision=precision, cpu=cpu)
-        again = Mechanism(model, backend=backend, precision=precision, cpu=cpu)
-        chosen = [self.v_names[j] for j in self._wanted or ()]
-        if chosen and set(chosen) <= set(again.v_names):
-            return again.with_independent(chosen)
-        return again
+        return self._again(model, backend=backend, precision=precision, cpu=cpu)
+
+    def _again(self, model: Model, **others: Any) -> Mechanism:
+        """Make another mechanism like this one; what was chosen stays, as far as the model still has it."""
+        own: dict[str, Any] = {"backend": self.backend, "precision": self.precision, "cpu": self.cpu}
+        if self._wanted is not None and {self.v_names[j] for j in self._wanted} <= set(model.v_names):
+            own["independent"] = [self.v_names[j] for j in self._wanted]
+        if self._near is not None and model.q_names == self.model.q_names:
+            own["near"] = self._near
+        return Mechanism(model, **(own | others))
 
     def __repr__(self) -> str:
         bodies = counted(len(self.model.bodies), "body", "bodies")
@@ -223,7 +233,7 @@ class Mechanism(Robot):
 
     def __reduce__(self) -> tuple[Any, ...]:
         names = None if self._wanted is None else [self.v_names[j] for j in self._wanted]
-        return _restore, (self.model, self.backend, self.precision, names, self.cpu)
+        return _restore, (self.model, self.backend, self.precision, names, self._near, self.cpu)
 
     def cost(self, name: str, **options: Any) -> Count:
         """Multiplications, additions, divisions, sines of an algorithm.
@@ -232,7 +242,7 @@ class Mechanism(Robot):
         coordinates of :meth:`independent`; everything else is that of the tree, where it means the same.
         """
         if name in ALGORITHMS and ALGORITHMS[name].tree_only:
-            raise self._tree_only(name)
+            self._need_tree(name)
         if name not in ("inverse_dynamics", "forward_dynamics"):
             return self.tree.cost(name, **options)
         if options:
@@ -261,14 +271,14 @@ class Mechanism(Robot):
                     raise OptionError(f"{name} of a mechanism is written without options, got {', '.join(own)}")
                 chosen.append(self._whole_algorithm(name))
             elif name in ALGORITHMS and ALGORITHMS[name].tree_only:
-                raise self._tree_only(name)
+                self._need_tree(name)
             else:
                 chosen.append(item)
         return c_code.codegen(self, directory, chosen, **options)
 
     def _whole_algorithm(self, name: str) -> tuple[str, dict[str, Any]]:
         """The algorithm that does a mechanism's inverse or forward dynamics at once, and its choices."""
-        known = self._structure or self._known(self.assembled())
+        known = self.coordinates
         if name == "forward_dynamics":
             return "closed_forward_dynamics", {"rows": known.rows, "stabilisation": (0.0, 0.0)}
         if known.independent != self._motors:
@@ -341,7 +351,7 @@ class Mechanism(Robot):
         q, free = self._held(np.array(self.evaluator.states.configuration(q_guess, "q_guess"), dtype=float), fixed)
         batch = q.shape[:-1]
         guesses = q.reshape(-1, self.nq)
-        result = closing.close(guesses, free, self.loop_gaps, self.loop_jacobian, self._moved, tolerance)
+        result = closing.close(guesses, free, self.loop_gaps, self.loop_jacobian, self.moved, tolerance)
         bad = ~result.done & np.isfinite(guesses).all(axis=-1)
         if must_close and bad.any():
             raise ClosureError(self._open_message(result.gaps, bad, batch, fixed))
@@ -369,7 +379,8 @@ class Mechanism(Robot):
             q[..., self.model.joint(name).q_slice] = value
         return q, free
 
-    def _moved(self, q: Array, v: Array) -> Array:
+    def moved(self, q: Array, v: Array) -> Array:
+        """Move configurations along velocities for unit time, whether the loops allow these or not."""
         return self.normalize(self._exact.integrate(q, v))
 
     def _open_message(self, gaps: Array, bad: Array, batch: tuple[int, ...], fixed: Any) -> str:
@@ -399,46 +410,66 @@ class Mechanism(Robot):
         q, or (q, v)
         """
         closed = self.close(q, fixed)
-        return closed if v is None else (closed, self._nearest_velocity(closed, v))
+        return closed if v is None else (closed, self.nearest_velocity(closed, v))
 
-    def _nearest_velocity(self, q: Array, v: ArrayLike, least: float = rank.RELATIVE_TOLERANCE) -> Array:
+    def nearest_velocity(self, q: Array, v: ArrayLike, least: float = rank.RELATIVE_TOLERANCE) -> Array:
         """The nearest velocity, in energy, that loops allow; by constraints weaker than ``least`` it is not changed."""
         v = as_array(v, (self.nv,), "v")
         k = self.loop_jacobian(q)
         m = self._exact.tree.mass_matrix(q)
         batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-        basis, _ = rank.motions(k, self._known(q).rank, self._size, least)
+        basis, _ = rank.motions(k, self.coordinates_at(q).rank, self._size, least)
         reduced = np.swapaxes(basis, -1, -2) @ m @ basis
         momentum = np.swapaxes(basis, -1, -2) @ (m @ np.broadcast_to(v, (*batch, self.nv))[..., None])
         return np.asarray((basis @ rank.least_squares(reduced, momentum))[..., 0])
 
     # ---------------------------------------------------------------- mobility
 
-    def _known(self, q: Array) -> coordinates.Structure:
-        """Rank and choices of coordinates, found at the first closed configuration that comes along."""
-        if self._structure is None:
-            finite = q.reshape(-1, self.nq)
-            finite = finite[np.isfinite(finite).all(axis=-1)]
-            if not len(finite):  # numbers for nobody, but as many as there would be
-                finite = self._anywhere[None]
-            # constraints that depend on one another where the loops are closed need not do so beside it
-            first = self.close(finite[0], must_close=False)
-            if not np.isfinite(first).all():
-                return self._found(finite[:1])
-            samples = np.concatenate([first[None], self._neighbours(first)])
-            self._structure = self._found(samples)
-        return self._structure
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """Rank, independent constraints and independent freedoms: chosen once, from the model.
+
+        They are chosen at the configuration that :meth:`assembled` finds, or beside ``near``, and do not depend on
+        the configurations that are asked about later.  Where they are a poor choice, at a singular configuration,
+        dynamics is computed by a method that finds the rank there; :meth:`basis`, :meth:`velocities` and whatever
+        else is in independent coordinates raises :class:`~kinetree.errors.SingularError`.
+        """
+        if self._assembly is None:
+            raise ClosureError(
+                f"the independent freedoms of {self.name!r} are chosen at a closed configuration, and none was found "
+                "from random guesses: name one beside it, kinetree.Mechanism(robot.model, near=q)"
+            )
+        return self._chosen_beside(self._assembly)
 
     @cached_property
-    def _anywhere(self) -> Array:
-        """Closed if possible: where a configuration that is none is taken to be."""
-        try:
+    def _assembly(self) -> Array | None:
+        """The closed configuration at which coordinates are chosen; None where none is found."""
+        if self._near is not None:
+            return self.close(self._near)
+        with suppress(ClosureError):
             return self.assembled()
-        except ClosureError:
-            return self.neutral()
+        return None
 
-    def _found(self, samples: Array) -> coordinates.Structure:
-        return coordinates.find(self.loop_jacobian(samples), self.driven, self._wanted, self.v_names, self._size)
+    def coordinates_at(self, q: Array) -> Coordinates:
+        """Return :attr:`coordinates`; where no closed configuration is known to choose them at, some found at ``q``.
+
+        For computations whose results mean the same whatever the choice.
+        """
+        if self._assembly is not None:
+            return self.coordinates
+        finite = q.reshape(-1, self.nq)
+        finite = finite[np.isfinite(finite).all(axis=-1)]
+        if not len(finite):  # NaN for all, but as many as there would be
+            finite = self.neutral()[None]
+        # constraints that depend on one another where the loops are closed need not do so beside it
+        first = self.close(finite[0], must_close=False)
+        return self._chosen(finite[:1]) if np.isnan(first).any() else self._chosen_beside(first)
+
+    def _chosen_beside(self, q: Array) -> Coordinates:
+        return self._chosen(np.concatenate([q[None], self._neighbours(q)]))
+
+    def _chosen(self, samples: Array) -> Coordinates:
+        return choose(self.loop_jacobian(samples), self.driven, self._wanted, self.v_names, self._size)
 
     @cached_property
     def _size(self) -> float:
@@ -451,14 +482,14 @@ class Mechanism(Robot):
         basis = rank.null_space(k, int(rank.numerical_rank(k, self._size)))
         sizes = np.array([0.02, 0.05, 0.1, 0.2, 0.3])
         moves = sizes[:, None] * generator.standard_normal((len(sizes), basis.shape[1])) @ basis.T
-        near = self.close(self._moved(q, moves), must_close=False)
+        near = self.close(self.moved(q, moves), must_close=False)
         return np.asarray(near[np.isfinite(near).all(axis=-1)])
 
     def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200) -> Array:
         """Some closed configuration, searched from the neutral one and then from random ones."""
         generator = np.random.default_rng(rng)
-        guesses = np.concatenate([self.neutral()[None], self.random_configuration(generator, tries)])
-        for part in np.array_split(guesses, max(1, tries // 20)):
+        guesses = self.random_configuration(generator, tries)
+        for part in (self.neutral()[None], *np.array_split(guesses, max(1, tries // 20))):
             closed = self.close(part, must_close=False)
             good = np.flatnonzero(np.isfinite(closed).all(axis=-1))
             if len(good):
@@ -475,12 +506,12 @@ class Mechanism(Robot):
         q : array_like, shape (nq,), optional
             A closed configuration; one is searched for when left out.
         """
-        state = self.assembled() if q is None else self._closed_q(q)
+        state = self.assembled() if q is None else self.check_closed(q)
         if state.ndim != 1:
             raise OptionError("mobility looks at one configuration at a time: give q of shape (nq,)")
         if not np.isfinite(state).all():
             raise StateError("the configuration holds NaN or infinity: nothing can be said about it")
-        known = self._known(state)
+        known = self.coordinates_at(state)
         here, opening, still = singular_directions(self.loop_jacobian(state[None])[0], known.rank, self._size)
         names = self.v_names
         redundant = tuple(n for i, n in enumerate(self.constraint_names) if i not in known.rows)
@@ -489,25 +520,31 @@ class Mechanism(Robot):
             tuple(names[j] for j in known.independent), here < known.rank, opening, tuple(names[j] for j in still),
         )  # fmt: skip
 
-    def _closed_q(self, q: ArrayLike, tolerance: float = TOLERANCE) -> Array:
+    def check_closed(self, q: ArrayLike, tolerance: float = TOLERANCE) -> Array:
+        """Return ``q`` as an array; refuse configurations whose loops are open by more than ``tolerance``."""
         array = self.evaluator.states.configuration(q)
         self._refuse_open(array, self.closure_error(array), self._granted(tolerance))
         return array
 
     def independent(self, q: ArrayLike | None = None) -> list[str]:
-        """Names of the freedoms that the others follow from."""
-        if self._structure is None:
-            self._known(self.assembled() if q is None else self._closed_q(q))
-        assert self._structure is not None
-        return [self.v_names[j] for j in self._structure.independent]
+        """Names of the freedoms that the others follow from: the same at every configuration.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq), optional
+            Refused where it is not closed; the answer does not depend on it.
+        """
+        if q is not None:
+            self.check_closed(q)
+        return [self.v_names[j] for j in self.coordinates.independent]
 
     def basis(self, q: ArrayLike) -> Array:
         """The matrix G of ``v = G v_independent``, (..., nv, freedoms) (004 eq. 10.36)."""
-        state = self._closed_q(q)
-        known = self._known(state)
+        state = self.check_closed(q)
+        known = self.coordinates
         return self._basis(self.loop_jacobian(state), known)
 
-    def _basis(self, k: Array, known: coordinates.Structure) -> Array:
+    def _basis(self, k: Array, known: Coordinates) -> Array:
         dependent, independent = list(known.dependent), list(known.independent)
         g = np.zeros((*k.shape[:-2], self.nv, len(independent)))
         g[..., independent, range(len(independent))] = 1.0
@@ -515,7 +552,7 @@ class Mechanism(Robot):
             g[..., dependent, :] = self._follow(k, -k[..., independent], known)
         return g
 
-    def _follow(self, k: Array, rhs: Array, known: coordinates.Structure) -> Array:
+    def _follow(self, k: Array, rhs: Array, known: Coordinates) -> Array:
         """Solve ``K_d x = rhs`` where the dependent freedoms do follow."""
         columns = k[..., list(known.dependent)]
         found = rank.numerical_rank(columns, self._size) < known.rank
@@ -529,15 +566,15 @@ class Mechanism(Robot):
 
     def velocities(self, q: ArrayLike, v_independent: ArrayLike) -> Array:
         """All velocities from the independent ones (in the order of :meth:`independent`)."""
-        state = self._closed_q(q)
-        known = self._known(state)
+        state = self.check_closed(q)
+        known = self.coordinates
         given = as_array(v_independent, (len(known.independent),), "v_independent", "one per independent freedom")
         return np.asarray((self._basis(self.loop_jacobian(state), known) @ given[..., None])[..., 0])
 
     def accelerations(self, q: ArrayLike, v: ArrayLike, a_independent: ArrayLike) -> Array:
         """All accelerations from the independent ones, at a closed state."""
-        state = self._closed_q(q)
-        known = self._known(state)
+        state = self.check_closed(q)
+        known = self.coordinates
         given = as_array(a_independent, (len(known.independent),), "a_independent", "one per independent freedom")
         k, bias = self.loop_jacobian(state), self.loop_drift(state, v)
         moved = (self._basis(k, known) @ given[..., None])[..., 0]
@@ -617,7 +654,7 @@ class Mechanism(Robot):
     ) -> Array | None:
         """One pass with the coordinates chosen beforehand; None where that cannot be."""
         state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
-        known = self._structure or self._known(self._closed_q(state, tolerance))
+        known = self.coordinates_at(state)
         if known.independent != self._motors:
             return None
         options = {"rows": known.rows, "dependent": known.dependent}
@@ -700,7 +737,7 @@ class Mechanism(Robot):
         left = (k @ a[..., None])[..., 0] + self.loop_drift(state, v)
         sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
         self._judge(np.stack(np.broadcast_arrays(*sums), axis=-1), tolerance, state, v, a)
-        known = self._known(state)
+        known = self.coordinates_at(state)
         cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
         if cost.shape != (self.nv,):
             raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")
@@ -723,7 +760,7 @@ class Mechanism(Robot):
         multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size)[..., 0]
         return forces, multipliers, order
 
-    def _enough_actuators(self, k: Array, known: coordinates.Structure) -> None:
+    def _enough_actuators(self, k: Array, known: Coordinates) -> None:
         freedoms, count = self.nv - known.rank, int(self.driven.sum())
         if count < freedoms:
             listed = ", ".join(n for n, d in zip(self.v_names, self.driven, strict=True) if d) or "none"
@@ -744,7 +781,7 @@ class Mechanism(Robot):
                 f"({listed}) have no hold on one of its motions (see mobility(q)), so their forces are not determined"
             )
 
-    def _by_null_space(self, tau: Array, k: Array, known: coordinates.Structure, cost: Array) -> Array:
+    def _by_null_space(self, tau: Array, k: Array, known: Coordinates, cost: Array) -> Array:
         """Minimise the weighted forces under N^T (B u - tau) = 0, N spanning the motions the loops allow."""
         n = np.swapaxes(rank.motions(k, known.rank, self._size)[0], -1, -2)
         scale = 1.0 / np.sqrt(cost[self.driven])
@@ -752,7 +789,7 @@ class Mechanism(Robot):
         forces[..., self.driven] = scale * rank.least_squares(n[..., self.driven] * scale, n @ tau[..., None])[..., 0]
         return forces
 
-    def _by_f_matrix(self, tau: Array, k: Array, known: coordinates.Structure, cost: Array) -> Array:
+    def _by_f_matrix(self, tau: Array, k: Array, known: Coordinates, cost: Array) -> Array:
         """All actuator forces and multipliers at once (000 eq. 8.4).
 
         Redundant constraints are left out; with redundant actuators the system is bordered
@@ -778,7 +815,7 @@ class Mechanism(Robot):
         forces[..., driven] = unknown[..., :nu]
         return forces
 
-    def _local_rows(self, k: Array, known: coordinates.Structure) -> tuple[Array, Array]:
+    def _local_rows(self, k: Array, known: Coordinates) -> tuple[Array, Array]:
         """Orthonormal rows that span K's, zero from where it has no more of them, and which are there."""
         _, s, vt, kept = rank.decompose(k, None, self._size)
         there = (kept | np.isnan(s))[..., : known.rank]
@@ -893,7 +930,7 @@ class Mechanism(Robot):
         )
         if friction:
             tau = tau - self.friction_force(v)
-        known = self._structure or self._known(self._closed_q(state, tolerance))
+        known = self.coordinates_at(state)
         if method == "elimination" and self.tree.evaluator.singular_joint() is None:
             options = {"rows": known.rows, "stabilisation": gains}
             whole = self._at_once("closed_forward_dynamics", options, wrenches, threads, q=state, v=v, tau=tau)
@@ -905,7 +942,7 @@ class Mechanism(Robot):
 
     def _by_rank(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, method: str, gains: tuple[float, float],
-        tolerance: float, known: coordinates.Structure,
+        tolerance: float, known: Coordinates,
     ) -> tuple[Array, Array]:  # fmt: skip
         """Rank-revealing: K = U S V^T, so V_r^T a is given, and the rest moves freely."""
         force = tau - self._exact.tree.bias_force(q, v, wrenches)
@@ -972,45 +1009,17 @@ class Mechanism(Robot):
 
     def reduced_bias_force(self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None) -> Array:
         """Forces on the independent coordinates when their accelerations are zero."""
-        state = self._closed_q(q)
-        a = self.accelerations(state, v, np.zeros(len(self._known(state).independent)))
+        state = self.check_closed(q)
+        a = self.accelerations(state, v, np.zeros(self.coordinates.freedoms))
         tau = self._exact.tree.inverse_dynamics(state, v, a, wrenches)
         return np.asarray((np.swapaxes(self.basis(state), -1, -2) @ tau[..., None])[..., 0])
 
     def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """Accelerations per unit of each joint force while the loops stay closed; singular, as they must be."""
-        state = self._closed_q(q)
-        along = rank.motions(self.loop_jacobian(state), self._known(state).rank, self._size)
+        state = self.check_closed(q)
+        along = rank.motions(self.loop_jacobian(state), self.coordinates_at(state).rank, self._size)
         result = rank.solve_along(*along, self._exact.tree.mass_matrix(state), np.eye(self.nv))
         return self._handed_out(result, out)
-
-    # ---------------------------------------------------------------- what a tree has and a mechanism has not
-
-    def _tree_only(self, name: str) -> UnsupportedError:
-        return UnsupportedError(
-            f"{name} of a mechanism with closed loops is not that of its tree, and not offered here; "
-            f"{self.name}.tree.{name} is the opened tree's"
-        )
-
-    def inverse_dynamics_derivatives(self, *args: Any, **options: Any) -> Any:
-        """Only the opened tree has these: ``mechanism.tree.inverse_dynamics_derivatives``."""
-        raise self._tree_only("inverse_dynamics_derivatives")
-
-    def forward_dynamics_derivatives(self, *args: Any, **options: Any) -> Any:
-        """Only the opened tree has these: ``mechanism.tree.forward_dynamics_derivatives``."""
-        raise self._tree_only("forward_dynamics_derivatives")
-
-    def hybrid_dynamics(self, *args: Any, **options: Any) -> Any:
-        """Only the opened tree has this: ``mechanism.tree.hybrid_dynamics``."""
-        raise self._tree_only("hybrid_dynamics")
-
-    def floating_base_inverse_dynamics(self, *args: Any, **options: Any) -> Any:
-        """Only the opened tree has this: ``mechanism.tree.floating_base_inverse_dynamics``."""
-        raise self._tree_only("floating_base_inverse_dynamics")
-
-    def operational_space_inertia(self, *args: Any, **options: Any) -> Any:
-        """Only the opened tree has this: ``mechanism.tree.operational_space_inertia``."""
-        raise self._tree_only("operational_space_inertia")
 
     def joint_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, bearings_only: bool = False
@@ -1063,6 +1072,6 @@ def _reduced_solve(m: Array, held: Array, along: tuple[Array, Array], force: Arr
 
 
 def _restore(
-    model: Model, backend: str, precision: str, independent: Sequence[str] | None, cpu: str
+    model: Model, backend: str, precision: str, independent: Sequence[str] | None, near: Array | None, cpu: str
 ) -> Mechanism:  # fmt: skip
-    return Mechanism(model, backend=backend, precision=precision, independent=independent, cpu=cpu)
+    return Mechanism(model, backend=backend, precision=precision, independent=independent, near=near, cpu=cpu)

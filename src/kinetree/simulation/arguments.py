@@ -65,8 +65,8 @@ def check_integrator(robot: Robot, integrator: str) -> None:
         raise UnsupportedError(Message(trees, Setting("integrator", "rk4")))
 
 
-def law_and_function(given: Any) -> tuple[Any, Callable[..., Any] | None]:
-    """Return a controller with a law; or a stand-in that asks nothing, and the function to ask."""
+def law_and_function(given: Any, robot: Robot) -> tuple[Any, Callable[..., Any] | None]:
+    """Return a law that knows the robot's loops; or a stand-in that asks nothing, and the function to ask."""
     if given is None:
         return None, None
     if isinstance(given, type):
@@ -75,7 +75,7 @@ def law_and_function(given: Any) -> tuple[Any, Callable[..., Any] | None]:
     if function is not None:
         return None, function
     if hasattr(given, "law"):
-        return given, None
+        return (given.bound(robot) if hasattr(given, "bound") else given), None
     if callable(given):
         return None, given
     raise OptionError(f"a controller has a law, or is a function of (t, q, v), not {given!r}")

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..algorithms import kinematics
 from ..control.joints import refuse_motorless
-from ..control.of_loops import look_at
 from ..errors import KinetreeError
 from ..model.tree import Model
 from ..robot.mechanism import Mechanism
@@ -267,9 +266,7 @@ class Equation:
         robot = self.robot
         if isinstance(robot, Mechanism) and self.rows is None and unrolls(robot):
             solid = robot.tree.evaluator.singular_joint() is None
-            self.rows = robot._known(np.asarray(q)).rows if solid else ()
-        if isinstance(robot, Mechanism) and self.system.controller is not None:
-            look_at(robot, np.asarray(q))  # then it makes the same choice
+            self.rows = robot.coordinates_at(np.asarray(q)).rows if solid else ()
 
     def parts(self, x: Scalars) -> tuple[Scalars, Scalars, Scalars]:
         """Return q, v and z out of one list."""

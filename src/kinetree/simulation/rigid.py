@@ -113,7 +113,7 @@ def simulate_rigid(
     check_numbers(integrator, rtol, atol, None, largest_step, friction_speed)
     if not rest_speed > 0.0:
         raise OptionError(f"rest_speed must be positive, not {rest_speed!r}")
-    law, function = law_and_function(controller)
+    law, function = law_and_function(controller, robot)
     elements = force_elements(ground)
     q, v = initial_state(robot, q0, v0)
     system = DynamicSystem(robot, law, elements, friction, friction_speed, True)

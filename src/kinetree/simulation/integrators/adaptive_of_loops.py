@@ -161,7 +161,7 @@ class LoopStepper(ScipyStepper):
         robot: Any = self.equation.robot
         q, v, _ = self._unit(y)
         u, sizes, w = np.linalg.svd(robot.loop_jacobian(q))
-        k = robot._known(self.state[0]).rank - 1
+        k = robot.coordinates_at(self.state[0]).rank - 1
         apart = 1e-6 / max(1.0, float(np.abs(v).max()))
         ahead, behind = (u[:, k] @ robot.loop_jacobian(robot.integrate(q, h * v)) @ w[k] for h in (apart, -apart))
         return float((behind - ahead) / (2.0 * apart * sizes[0]))
@@ -189,7 +189,7 @@ class LoopStepper(ScipyStepper):
         """Return how far the loops are from losing a constraint: zero where they do, at most one."""
         robot: Any = self.equation.robot
         q = self.state[0] if y is None else self._unit(y)[0]
-        sizes, rank = np.linalg.svd(robot.loop_jacobian(q), compute_uv=False), robot._known(self.state[0]).rank
+        sizes, rank = np.linalg.svd(robot.loop_jacobian(q), compute_uv=False), robot.coordinates_at(self.state[0]).rank
         return float(sizes[rank - 1] / sizes[0]) if rank else 1.0
 
     def _close_loops(self) -> bool:
