@@ -29,6 +29,8 @@ arm64:
 lint: $(STAMP)
 	$(RUN) -m ruff check src tests benchmarks examples tools
 	$(RUN) -m ruff format --check src tests benchmarks examples tools
+	$(VENV)/bin/lint-imports
+	$(RUN) -m pytest tests/test_architecture.py
 
 types: $(STAMP)
 	$(RUN) -m mypy

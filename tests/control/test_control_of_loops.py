@@ -317,21 +317,23 @@ def test_spatial_loops_with_motors_everywhere(seed):
     weight = laws.GravityCompensation()(robot, 0.0, q, v)
     expected = robot.inverse_dynamics(q, still, still)
     np.testing.assert_allclose(weight, expected, atol=1e-11 * abs(expected).max())
-    joints, freedoms = robot.model.joints, of_loops.loops_of(robot.model).freedoms
+    joints, freedoms = robot.model.joints, robot.coordinates.freedoms
     chosen = next(
         c for n in range(1, len(joints)) for c in itertools.combinations(joints, n)
-        if sum(j.nv for j in c) == freedoms and able(robot.model, c)
+        if sum(j.nv for j in c) == freedoms and able(robot, c)
     )  # fmt: skip
     alpha = np.random.default_rng(seed).standard_normal(freedoms)
-    tau = np.array(of_loops.forces_for(robot.model, list(q), list(v), chosen, list(alpha), None), dtype=float)
+    tau = np.array(
+        of_loops.forces_for(robot.model, robot.coordinates, list(q), list(v), chosen, list(alpha), None), dtype=float
+    )
     a = robot.forward_dynamics(q, v, tau)
     np.testing.assert_allclose(np.concatenate([a[j.v_slice] for j in chosen]), alpha, atol=1e-9)
     np.testing.assert_allclose(tau, robot.inverse_dynamics(q, v, a), atol=1e-10 * abs(tau).max())
 
 
-def able(tree, joints):
+def able(robot, joints):
     try:
-        return bool(of_loops.followed_joints(tree, [j.name for j in joints]))
+        return bool(of_loops.followed_joints(robot.model, [j.name for j in joints], robot.coordinates))
     except SingularError:
         return False
 
@@ -490,27 +492,40 @@ def test_a_goal_out_of_reach_stops_feedforward_at_its_time():
     np.testing.assert_allclose(abs(elbows), 2.3, atol=0.01)  # there the links are stretched
 
 
-def test_what_is_known_of_loops_stays_with_the_model():
+def test_what_is_known_of_loops_is_handed_to_the_controller():
     robot, start = named("five-bar")
     law = laws.GravityCompensation()
+    before = set(robot.model.__dict__)
     first = law(robot, 0.0, start, np.zeros(4))
+    assert "known_loops" not in robot.model.__dict__
+    assert law.loops is None
+    assert before <= set(robot.model.__dict__)
     again = pickle.loads(pickle.dumps(robot))
     np.testing.assert_array_equal(law(again, 0.0, start, np.zeros(4)), first)
+
+
+def test_a_controller_and_its_parts_know_the_loops_of_their_robot():
+    robot, _ = named("five-bar")
+    gravity = laws.GravityCompensation()
+    law = laws.Saturated(laws.PD(trajectories.Constant([0.0, 0.0]), KP, KD) + gravity, 10.0)
+    bound = law.bound(robot)
+    assert [part.loops for part in bound.controller.parts] == [None, robot.coordinates]
+    assert gravity.loops is None
+    assert gravity.bound(robot.tree) is gravity
 
 
 def test_where_no_closed_configuration_is_found_one_must_be_shown(monkeypatch):
     robot = models.five_bar()
     q = robot.close(models.FIVE_BAR_START)
 
-    def lost(self, *options):
-        raise kt.ClosureError("none was found: give a guess to close()")
-
-    monkeypatch.setattr(kt.Mechanism, "assembled", lost)
+    monkeypatch.setattr(kt.Mechanism, "random_configuration", lambda self, *_: np.full((1, 4), np.nan))
+    monkeypatch.setattr(kt.Mechanism, "neutral", lambda self: np.full(4, np.nan))
     law = laws.ComputedTorque(trajectories.Constant(q[[0, 2]]), KP, KD)
-    with pytest.raises(kt.ClosureError, match=r"ask the controller .* at a closed configuration first"):
+    with pytest.raises(kt.ClosureError, match=r"controller has to know .* name one beside it, .*Mechanism.*near=q"):
         kt.simulate(robot, q, time=0.01, controller=law)
-    law(robot, 0.0, q, np.zeros(4))
-    record = kt.simulate(robot, q, time=0.01, controller=law, output=2)
+    shown = kt.Mechanism(robot.model, near=q)
+    assert shown.independent() == shown.with_gravity((0, 0, 0)).independent()
+    record = kt.simulate(shown, q, time=0.01, controller=law, output=2)
     np.testing.assert_allclose(record.q[-1], q, atol=1e-9)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
 import kinetree as kt
 from helpers.loop_models import THREE_RRR_START, three_rrr, two_way_parallelogram
 from helpers.robots import rods
+from kinetree.algorithms.table import find
 from kinetree.errors import ClosureError
 from kinetree.export import result_names
 
@@ -123,7 +126,7 @@ def test_units_of_results_do_not_depend_on_names() -> None:
     for name in ("loop_gaps", "loop_drift", "closed_forward_dynamics"):
         options = {"rows": (2, 4)}
         meanings = [
-            [e.meaning.replace("moment_pin", "pin") for e in result_names.entries(m, name, options, 1e-8)]
+            [e.meaning.replace("moment_pin", "pin") for e in result_names.entries(m.model, find(name), options, 1e-8)]
             for m in (plain, tricky)
         ]
         assert meanings[0] == meanings[1]
@@ -138,3 +141,85 @@ def test_numbers_of_a_platform_do_not_depend_on_names() -> None:
     assert first.keys() == second.keys()
     for kind, margin in first.items():
         np.testing.assert_array_equal(margin, second[kind])
+
+
+def loose_four_bar() -> kt.Mechanism:
+    """A four-bar without motors, so that nothing but the model says what depends on what."""
+    b = kt.Builder("loose")
+    rod = {"mass": 1, "com": (0, 0, -0.5), "inertia": (0.1, 0.1, 0.01), "actuated": False}
+    b.body("rod0", "base", kt.Revolute("y"), **rod)
+    b.body("rod1", "base", kt.Revolute("y"), position=(1.1, 0, 0), **rod)
+    b.body("coupler", "rod0", kt.Revolute("y"), position=(0, 0, -1), mass=1, com=(0.5, 0, 0), actuated=False)
+    b.loop("pin", "coupler", "rod1", kt.Revolute("y"), placement=(0.9, 0, 0), seat=(0, 0, -1))
+    return b.build()
+
+
+def test_coordinates_do_not_depend_on_what_was_asked_first() -> None:
+    """Objects of one model that see different configurations first agree in everything."""
+    model = loose_four_bar().model
+    spread = kt.Mechanism(model).close(np.linspace([-2.0, 0, 0], [2.0, 0, 0], 24), must_close=False)
+    seen = spread[np.isfinite(spread).all(axis=-1)]
+    assert len(seen) > 6
+    fresh = [kt.Mechanism(model) for _ in seen]
+    for mechanism, first in zip(fresh, seen, strict=True):
+        mechanism.basis(first)
+        mechanism.mobility(first)
+        mechanism.forward_dynamics(first, np.zeros(3), np.zeros(3))
+    judge = kt.Mechanism(model)
+    names, at = judge.independent(), seen[len(seen) // 2]
+    v = judge.velocities(at, [0.7])
+    expected = [judge.basis(seen), judge.reduced_mass_matrix(seen), judge.accelerations(at, v, [0.2]), v,
+                judge.forward_dynamics(seen, np.zeros(3), np.ones(3))]  # fmt: skip
+    for mechanism in fresh:
+        assert mechanism.independent() == mechanism.independent(at) == names
+        assert mechanism.mobility(at).independent == tuple(names)
+        assert mechanism.coordinates == judge.coordinates
+        found = [mechanism.basis(seen), mechanism.reduced_mass_matrix(seen), mechanism.accelerations(at, v, [0.2]),
+                 mechanism.velocities(at, [0.7]),
+                 mechanism.forward_dynamics(seen, np.zeros(3), np.ones(3))]  # fmt: skip
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_controllers_agree_whatever_they_saw_first() -> None:
+    """Nothing is written into the model, which several robots may share."""
+    robot = four_bar("pin")
+    law = kt.control.GravityCompensation()
+    here, there = robot.close([0.3, 0.3, -0.3]), robot.close([-0.9, -0.9, 0.9])
+    one, other = kt.Mechanism(robot.model), kt.Mechanism(robot.model)
+    law(one, 0.0, here, np.zeros(3))
+    law(other, 0.0, there, np.zeros(3))
+    np.testing.assert_array_equal(law(one, 0.0, there, np.zeros(3)), law(other, 0.0, there, np.zeros(3)))
+    assert not {"known_loops", "coordinates"} & set(robot.model.__dict__)
+
+
+def test_coordinates_are_chosen_where_the_user_says() -> None:
+    """The place is kept by copies and by pickling, and refused where nothing can be closed."""
+    model = four_bar("pin").model
+    near = kt.Mechanism(model, near=[0.3, 0.3, -0.3])
+    assert near.independent() == ["rod0_joint"]
+    for again in (near.with_gravity((0, 0, 0)), near.with_backend("reference"), pickle.loads(pickle.dumps(near))):
+        assert again.coordinates == near.coordinates
+    with pytest.raises(kt.ShapeError, match="near"):
+        kt.Mechanism(model, near=[0.3, 0.3])
+    with pytest.raises(kt.ShapeError, match="one configuration"):
+        kt.Mechanism(model, near=np.zeros((2, 3)))
+
+
+def test_a_poor_choice_is_an_error_and_not_another_meaning() -> None:
+    """Where coupler and second rod are in line, the first rod stands still, and nothing follows from it."""
+    mechanism = loose_four_bar()
+    q0 = np.arcsin((1.9**2 - 1.0 - 1.1**2) / 2.2)
+    along = (np.array([-np.sin(q0), -np.cos(q0)]) - [1.1, 0.0]) / 1.9  # from the second pivot to the first rod's end
+    stretched = np.array([q0, np.arctan2(-along[0], -along[1]), np.arctan2(along[1], -along[0]) - q0])
+    assert mechanism.closure_error(stretched) < 1e-12
+    chosen = mechanism.with_independent(["rod0_joint"])
+    assert chosen.independent(stretched) == ["rod0_joint"]
+    with pytest.raises(kt.SingularError, match=r"does not follow from rod0_joint here.*with_independent"):
+        chosen.velocities(stretched, [1.0])
+    v = mechanism.with_independent(["rod1_joint"]).velocities(stretched, [1.0])
+    np.testing.assert_allclose(v[:2], [0.0, 1.0], atol=1e-12)
+    # dynamics has no coordinates of its own, so it is the same for every choice
+    for other in (mechanism, mechanism.with_independent(["rod1_joint"])):
+        a, b = (m.forward_dynamics(stretched, v, np.ones(3)) for m in (chosen, other))
+        np.testing.assert_allclose(a, b, atol=1e-10)

@@ -48,7 +48,7 @@ def test_a_backend_of_the_environment_is_named_as_such(monkeypatch):
         kt.Builder("arm").body("a", "base", kt.Revolute("x"), mass=1.0).build()
 
 
-@pytest.mark.parametrize("failing", range(1, 6))
+@pytest.mark.parametrize("failing", range(1, 8))
 def test_whatever_fails_to_compile_is_our_error_with_advice(failing, monkeypatch):
     """The guard of quaternions, the kernel, the entry point and its helpers: none shows LLVM's own error."""
     monkeypatch.setenv("KINETREE_CACHE", "off")
@@ -64,7 +64,9 @@ def test_whatever_fails_to_compile_is_our_error_with_advice(failing, monkeypatch
         "    return real(text, target)\n"
         "host.assemble = assemble\n"
         "try:\n"
-        "    robot.with_backend('compiled').inverse_dynamics(robot.neutral(), np.zeros(3), np.zeros(3))\n"
+        "    robot = robot.with_backend('compiled')\n"
+        "    robot.inverse_dynamics(robot.neutral(), np.zeros(3), np.zeros(3))\n"
+        "    robot.inverse_dynamics(np.tile(robot.neutral(), (9, 1)), np.zeros((9, 3)), np.zeros(3))\n"
         "except kt.CompileError as problem:\n"
         "    print(problem)\n"
     )

@@ -15,7 +15,7 @@ from kinetree.simulation import projection
 from kinetree.simulation.closed_rates import rates_of
 from kinetree.simulation.equation import Equation
 from kinetree.simulation.events import Event
-from kinetree.simulation.integrators import adaptive
+from kinetree.simulation.integrators import adaptive, stepper
 from kinetree.simulation.projection import MOST_ROWS, projector
 from kinetree.simulation.system import DynamicSystem
 
@@ -25,7 +25,7 @@ SYSTEMS = ["four-bar", "five-bar", "3-rrr", "robotic-leg", "carpet-scraper", "sr
 def made(name):
     robot = kt.gallery.load(name).with_backend("compiled")
     start = kt.gallery.start(name)
-    return robot, start, robot._known(start).rows
+    return robot, start, robot.coordinates.rows
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -60,7 +60,7 @@ def test_quaternions_keep_unit_length():
     robot, start = on_a_ball()
     off = robot.integrate(start, 1e-8 * np.arange(1.0, 5.0))
     v = np.array([0.3, -0.2, 0.5, 0.1])
-    q, rate = projector(robot, robot._known(start).rows)(off, v)
+    q, rate = projector(robot, robot.coordinates.rows)(off, v)
     expected = robot.project(off, v)
     np.testing.assert_allclose(q, expected[0], atol=1e-12)
     np.testing.assert_allclose(rate, expected[1], atol=1e-12)
@@ -76,7 +76,7 @@ def test_quaternions_keep_unit_length():
 )
 def test_what_machine_code_cannot_do_is_handed_over(state):
     robot = models.five_bar().with_backend("compiled")
-    rows = robot._known(robot.close(models.FIVE_BAR_START)).rows
+    rows = robot.coordinates.rows
     off, v = state(robot), np.array([0.1, 0.2, -0.3, 0.4])
     q, rate = projector(robot, rows)(off, v)
     expected = robot.project(off, v)
@@ -97,7 +97,7 @@ def test_constraints_that_fail_here_are_noticed(monkeypatch):
 def test_a_simulation_is_the_same_with_either(monkeypatch):
     robot, start, _ = made("four-bar")
     fast = kt.simulate(robot, start, time=0.5, progress=False)
-    monkeypatch.setattr(adaptive, "projector", lambda robot, rows: robot.project)
+    monkeypatch.setattr(stepper, "projector", lambda robot, rows: robot.project)
     monkeypatch.setattr(adaptive, "rates_of", lambda equation: equation.rates)
     slow = kt.simulate(robot, start, time=0.5, progress=False)
     assert len(fast) == len(slow)

@@ -163,7 +163,7 @@ int main(int count, char **arguments) {
         load(name, "-one.o", 1, (const char *[]){"kernel"}, one_code);
         /* the context of vectorcall.py behind a head of 32 bytes */
         int64_t context[] = {0, 0, 0, 0, one_code[0], 0, lanes_code[0], 0, driver[0], driver[1], lanes_code[1], scratch, tile,
-            second, together_size, (int64_t)block, size, (int64_t)array_type, (int64_t)float64, (int64_t)function,
+            second, together_size, (int64_t)block, size, (int64_t)array_type, (int64_t)float64, (int64_t)function, (int64_t)function,
             (int64_t)call_python, (int64_t)new_array, (int64_t)release, (int64_t)retake, 0, 0, 0, 0, inputs, 1,
             size, 0, 0, n, n, n, 0, 0, 0};
         int64_t shape[] = {total, n}, strides[] = {8 * n, 8};

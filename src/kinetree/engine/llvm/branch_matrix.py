@@ -25,7 +25,7 @@ _COUNTS = ("size", "padded", "out_step")
 
 
 def fill_module(n_below: int, n_above: int, vectors: Vectors) -> str:
-    """LLVM assembly of ``@fill(job)``."""
+    """Return LLVM assembly of ``@fill(job)``."""
     e, lanes = Emitter(vectors), vectors.lanes
     whole, flags = vectors.of("i32"), vectors.of("i1")
     for k, name in enumerate(_POINTERS + _COUNTS):

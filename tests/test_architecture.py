@@ -1,0 +1,211 @@
+"""Rules of the house that import-linter has no words for; docs/architecture.md says why each is there."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections import defaultdict
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "kinetree"
+
+MOST_LINES = 700
+MOST_FILES = 20
+
+LARGER_WITH_REASON: dict[str, str] = {
+    "algorithms": "one recursion per file, so that the file is found by the algorithm's name",
+}
+"""Modules above the limit of lines and folders above the limit of files, each with its reason."""
+
+IMPORTED_LATE: dict[str, str] = {
+    "cli": "a command imports what it needs when it runs, so that the others start at once",
+}
+"""Files and folders that import modules of kinetree inside functions, each with its reason."""
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def module_of(path: Path) -> tuple[str, ...]:
+    parts = ("kinetree", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return parts[:-1] if parts[-1] == "__init__" else parts
+
+
+def imported_from(path: Path, node: ast.ImportFrom) -> tuple[str, ...] | None:
+    """Return the parts of the absolute name of the module that a statement imports from; None for other libraries."""
+    named = tuple((node.module or "").split(".")) if node.module else ()
+    if node.level == 0:
+        return named if named[:1] == ("kinetree",) else None
+    here = module_of(path)
+    package = here if path.name == "__init__.py" else here[:-1]
+    return (*package[: len(package) - node.level + 1], *named)
+
+
+def is_private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def inside_functions(tree: ast.Module) -> list[ast.ImportFrom]:
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    return [node for function in functions for node in ast.walk(function) if isinstance(node, ast.ImportFrom)]
+
+
+def test_imports_obey_the_floors():
+    """Run import-linter on the contracts of pyproject.toml."""
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command; lint_imports_command()"]
+    done = subprocess.run([*command, "--no-cache"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_private_name_is_imported_from_another_module():
+    found = [
+        f"{shown(path)}:{node.lineno}: {alias.name}"
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and imported_from(path, node) is not None
+        for alias in node.names
+        if is_private(alias.name)
+    ]
+    assert not found, "\n".join(found)
+
+
+def own_private_names(tree: ast.Module) -> set[str]:
+    """Return the private attributes that a file defines: what it may use on any object."""
+    defined = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            defined.add(node.name)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            defined.add(node.attr)
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            defined.add(node.target.id)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            defined.add(node.id)
+    return defined
+
+
+def test_no_private_attribute_of_another_package_is_used():
+    """Look at ``thing._name``: the name must be of the same folder, or of ``self`` (a base class may be elsewhere)."""
+    by_folder: dict[Path, set[str]] = defaultdict(set)
+    for path, tree in trees().items():
+        by_folder[path.parent] |= own_private_names(tree)
+    everywhere = set().union(*by_folder.values())
+    found = [
+        f"{shown(path)}:{node.lineno}: {ast.unparse(node)}"
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and is_private(node.attr)
+        and node.attr in everywhere - by_folder[path.parent]
+        and not (isinstance(node.value, ast.Name) and node.value.id in ("self", "cls"))
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_imports_inside_functions_are_those_with_a_reason():
+    found = {
+        f"{shown(path)}:{node.lineno}": shown(path)
+        for path, tree in trees().items()
+        for node in inside_functions(tree)
+        if imported_from(path, node) is not None
+    }
+    allowed = {place for place, path in found.items() if path in IMPORTED_LATE or path.split("/")[0] in IMPORTED_LATE}
+    assert not found.keys() - allowed, "\n".join(sorted(found.keys() - allowed))
+    needed = set(found.values()) | {path.split("/")[0] for path in found.values()}
+    assert not IMPORTED_LATE.keys() - needed, "reasons without need"
+
+
+def test_every_module_is_imported_by_another():
+    """Count imports, and the names of modules in strings: the gallery and the public names are found by name."""
+    known = {module_of(path): path for path in trees()}
+    used: set[tuple[str, ...]] = set()
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                source = imported_from(path, node)
+                if source is not None:
+                    used |= {source} | {(*source, alias.name) for alias in node.names}
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("."):
+                used.add(("kinetree", *node.value.partition(":")[0].strip(".").split(".")))
+    found_by_name = {"study", "system"}
+    orphans = [
+        shown(path)
+        for module, path in known.items()
+        if module not in used
+        and path.name not in ("__init__.py", "__main__.py")
+        and not ("systems" in module and module[-1] in found_by_name)
+    ]
+    assert not orphans, "\n".join(orphans)
+
+
+def test_modules_and_folders_are_of_a_size_to_be_read():
+    large = {
+        shown(path): lines
+        for path in trees()
+        if (lines := len(path.read_text(encoding="utf-8").splitlines())) > MOST_LINES
+    }
+    large |= {
+        shown(folder): files
+        for folder in {path.parent for path in trees()}
+        if (files := sum(path.name != "__init__.py" for path in folder.glob("*.py"))) > MOST_FILES
+    }
+    assert not large.keys() - LARGER_WITH_REASON.keys(), large
+    assert not LARGER_WITH_REASON.keys() - large.keys(), "reasons without need"
+
+
+def test_a_class_name_means_one_thing():
+    places = defaultdict(list)
+    for path, tree in trees().items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                places[node.name.lstrip("_")].append(f"{shown(path)}:{node.lineno}")
+    twice = {name: where for name, where in places.items() if len(where) > 1}
+    assert not twice, "\n".join(f"{name}: {', '.join(where)}" for name, where in twice.items())
+
+
+def test_nobody_writes_into_the_dict_of_another_object():
+    found = []
+    for path, tree in trees().items():
+        for node in ast.walk(tree):
+            targets = node.targets if isinstance(node, ast.Assign | ast.Delete) else []
+            written = [t.value for t in targets if isinstance(t, ast.Subscript)]
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                called = node.func
+                if called.attr in ("update", "setdefault", "pop"):
+                    written.append(called.value)
+                if called.attr == "__setattr__" and isinstance(called.value, ast.Name) and called.value.id == "object":
+                    of = node.args[0]
+                    if not (isinstance(of, ast.Name) and of.id == "self"):
+                        found.append(f"{shown(path)}:{node.lineno}: object.__setattr__")
+            for value in written:
+                if isinstance(value, ast.Attribute) and value.attr == "__dict__":
+                    found.append(f"{shown(path)}:{node.lineno}: {ast.unparse(value)}")
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("unwanted", ["export", "contact", "control", "simulation", "view"])
+def test_loading_from_the_gallery_imports_no_more_than_it_needs(unwanted):
+    code = "import sys, kinetree as kt; kt.gallery.load('four-bar'); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert f"kinetree.{unwanted}" not in done.stdout.split()
+
+
+def test_the_page_on_the_architecture_draws_every_room():
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rooms = [folder.name for folder in PACKAGE.iterdir() if folder.is_dir() and (folder / "__init__.py").exists()]
+    missing = [room for room in rooms if f"`{room}`" not in page]
+    assert not missing, missing
+    titles = [line for line in page.splitlines() if line.startswith("#")]
+    assert all(above != below for above, below in pairwise(titles))
