@@ -69,6 +69,53 @@ def total(tree: Model, per_body: Sequence[Any], zero: Any) -> Any:
     return zero
 
 
+def pairs(
+    tree: Model, start: Callable[..., Any], carry: Callable[..., Any] | None, meet: Callable[..., Any],
+    *per_body: Sequence[Any],
+) -> list[list[list[Scalar]]]:  # fmt: skip
+    """Matrices with an entry for each freedom of a body and each freedom of the bodies that carry it.
+
+    ``start(link, *inputs)`` returns what each freedom of a body takes along, a list, and the entries
+    within its joint, one block by rows per matrix.  ``carry(held, *inputs)`` makes of what a
+    freedom holds at a body what it holds at that body's parent (None: the same).
+    ``meet(held, *inputs)`` returns, for each freedom of a body that carries it and for each
+    matrix, the two entries: in the row of the one that carries, and in its column.
+    Matrices are returned by rows; entries between separate branches are exact zeros.
+    """
+    if tree.walk is not None:
+        return tree.walk.pairs(start, carry, meet, *per_body)
+
+    def of(link: Link) -> list[Any]:
+        return [column[link.index] for column in per_body]
+
+    matrices: list[list[list[Any]]] = []
+    for link in tree.links:
+        held, blocks = start(link, *of(link))
+        matrices = matrices or [[[None] * tree.nv for _ in range(tree.nv)] for _ in blocks]
+
+        def enter(matrix: int, row: int, column: int, value: Scalar, ratio: float) -> None:
+            now = matrices[matrix][row]
+            now[column] = add(now[column], value if ratio == 1.0 else value * ratio)
+
+        own = link.v_slice.start
+        for k, block in enumerate(blocks):
+            for i, row in enumerate(block):
+                for j, value in enumerate(row):
+                    enter(k, own + i, own + j, value, link.ratio * link.ratio)
+        carrier = link
+        while carrier.parent != BASE:
+            if carry is not None:
+                held = [carry(x, *of(carrier)) for x in held]
+            carrier = tree.links[carrier.parent]
+            first, ratio = carrier.v_slice.start, link.ratio * carrier.ratio
+            for i, x in enumerate(held):
+                for j, entries in enumerate(meet(x, *of(carrier))):
+                    for k, (above, below) in enumerate(entries):
+                        enter(k, first + j, own + i, above, ratio)
+                        enter(k, own + i, first + j, below, ratio)
+    return [[[0.0 if x is None else x for x in row] for row in matrix] for matrix in matrices]
+
+
 def everywhere(tree: Model, value: Any) -> Sequence[Any]:
     """Something that belongs to the whole tree, as an input of every body."""
     return tree.walk.everywhere(value) if tree.walk is not None else [value] * len(tree.links)

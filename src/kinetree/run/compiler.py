@@ -23,6 +23,7 @@ from ..engine.graph import TooLong
 from ..engine.implicit import Equation, ImplicitKernel
 from ..engine.kernel import Kernel, RolledKernel, Traced, trace
 from ..engine.making import MAKING, made_once
+from ..engine.pair_loops import PairKernel
 from ..engine.sandwich import SandwichKernel
 from ..engine.separable import Branches, SeparableKernel
 from ..errors import CompileError, KinetreeWarning, OptionError, SingularError, callers_level
@@ -32,7 +33,7 @@ from ..model.joints import Custom
 from ..model.tree import BASE, Link, Model
 from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Transform, Vec3, ldl, ldl_inverse, where
 from ..spatial.arrays import flatten, pack, split
-from .large_trees.schedule import roll
+from .large_trees.schedule import roll, roll_pairs
 from .wrenches import NOTHING, Attachment, Given, each_body, on_bodies, poses_at
 
 LARGEST_UNROLLED = 110
@@ -63,6 +64,9 @@ LOOPS = frozenset(
      "operational_space_inertia", "mass_matrix_factors")
 )  # fmt: skip
 """All that large trees have loops for."""
+
+PAIRS = ("mass_matrix",)
+"""Matrices of pairs of bodies."""
 
 USUAL_METHOD = "articulated_body"
 """Of forward dynamics; the others are made of matrices and cannot be loops."""
@@ -240,6 +244,12 @@ class Compiler:
         self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...],
         loaded: bool,
     ) -> Kernel:  # fmt: skip
+        if algorithm.name in PAIRS:
+            layouts = ["q" if x in CONFIGURATIONS else "v" for x in algorithm.inputs] + (["wrench"] if loaded else [])
+            return PairKernel(
+                **self._called(algorithm, lengths, shape),
+                plan=lambda: roll_pairs(algorithm.function, self.tree, layouts, dict(options)),
+            )
         if algorithm.name in PRODUCTS:
             return self._by_columns(algorithm, lengths, shape)
         if algorithm.name in TABLES:

@@ -19,7 +19,7 @@ from ...errors import ModelError, UnknownNameError
 from ...model.mass import MassProperties
 from ...model.tree import Body, Frame, Joint, Model
 from ...robot.robot import Robot
-from ...run.large_trees.tree import rebuild
+from ...run.large_trees.groups import rebuild
 from ...spatial import AxisRotation, RigidInertia, Scalar, Symmetric3, Transform, Vec3
 
 Convert = Callable[[Any], Scalar]
