@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from ..model.tree import Link, Model
-from ..spatial import Force, Motion, RigidInertia, Scalar, Transform
-from .passes import Scalars, each, inward, pairs, positions, present
+from ..spatial import Force, RigidInertia, Scalar, Transform
+from .passes import Coupling, Scalars, each, inward, pairs, positions, present
 
 Matrix = list[list[Scalar]]
 
@@ -31,25 +32,18 @@ def mass_matrix(tree: Model, q: Scalars) -> Matrix:
     subspaces = each(tree, lambda link, x: link.subspace(x), coordinates)
     composites, _ = composite_inertias(tree, transforms)
 
-    def accelerate(
-        link: Link, composite: RigidInertia, x: Transform, subspace: tuple[Motion, ...]
-    ) -> tuple[list[Force], list[Matrix]]:
-        forces = [composite @ s for s in subspace]
-        block: Matrix = [[0.0] * len(forces) for _ in forces]
-        for i, force in enumerate(forces):
-            for j, s in enumerate(subspace[: i + 1]):
-                block[i][j] = block[j][i] = s.dot(force)
-            if present(link.armature[i]):
-                block[i][i] = block[i][i] + link.armature[i]
-        return forces, [block]
+    def force(k: int, own: Any) -> Force:
+        return own.composite @ own.subspace[k]
 
-    def carry(force: Force, composite: RigidInertia, x: Transform, subspace: tuple[Motion, ...]) -> Force:
-        return x.force_to_parent(force)
+    def block(link: Link, i: int, j: int, own: Any) -> Scalar:
+        value = own.subspace[i].dot(force(j, own))
+        return value + link.armature[i] if i == j and present(link.armature[i]) else value
 
-    def feel(
-        force: Force, composite: RigidInertia, x: Transform, subspace: tuple[Motion, ...]
-    ) -> list[list[tuple[Scalar, Scalar]]]:
-        felt = [s.dot(force) for s in subspace]
-        return [[(value, value)] for value in felt]
+    def felt(force: Force, m: int, own: Any) -> Scalar:
+        return own.subspace[m].dot(force)
 
-    return pairs(tree, accelerate, carry, feel, composites, transforms, subspaces)[0]
+    (matrix,) = pairs(
+        tree, [Coupling(block, force, felt)], lambda force, own: own.transform.force_to_parent(force),
+        composite=composites, transform=transforms, subspace=subspaces,
+    )  # fmt: skip
+    return matrix  # type: ignore[no-any-return]

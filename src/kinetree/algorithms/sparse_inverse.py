@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..spatial import Scalar
-
-Column = dict[int, Scalar]
-"""The entries of a vector that are not zero by structure."""
+from .walk import Column
 
 
 class SparseInverse:

@@ -28,10 +28,10 @@ from . import (
     inverse_mass_matrix,
     jacobian,
     kinematics,
-    large_tables,
     mimic,
     newton_euler,
     operational_space,
+    tree_factors,
     udu,
     walker_orin,
 )
@@ -130,11 +130,6 @@ def _gravity_force(tree: Model, q: Any) -> list[Scalar]:
     return newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)[0]
 
 
-def _inertia_times(tree: Model, q: Any, a: Any) -> list[Scalar]:
-    """The mass matrix times accelerations: the forces they take at rest, without gravity."""
-    return newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, a, _WEIGHTLESS)[0]
-
-
 def _mobility_times(tree: Model, q: Any, tau: Any) -> list[Scalar]:
     """The inverse of the mass matrix times forces: the accelerations they cause at rest, without gravity."""
     return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, tau, _WEIGHTLESS)
@@ -203,15 +198,17 @@ def _operational_space_inertia(
 
 
 def _inverse_dynamics_derivatives(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[Any]:
-    return list(derivatives.inverse_dynamics_derivatives(tree, q, v, a, tree.gravity, loads))
+    return derivatives.inverse_dynamics_derivatives(tree, q, v, a, tree.gravity, loads)
+
+
+def _slopes(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[Any]:
+    """Derivatives of inverse dynamics by q and v alone."""
+    couplings = (derivatives.BY_POSITION, derivatives.BY_RATE)
+    return derivatives.inverse_dynamics_derivatives(tree, q, v, a, tree.gravity, loads, couplings)
 
 
 def _forward_dynamics_derivatives(tree: Model, q: Any, v: Any, tau: Any, loads: Any = None) -> list[Any]:
     return list(derivatives.forward_dynamics_derivatives(tree, q, v, tau, tree.gravity, loads))
-
-
-def _derivative_table(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[list[Scalar]]:
-    return large_tables.derivative_table(tree, q, v, a, tree.gravity, loads)
 
 
 def _closed_inverse_dynamics(
@@ -345,27 +342,12 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
 """Those that only a mechanism with loops has."""
 
 PRODUCTS: dict[str, Algorithm] = {
-    "mass_matrix": Algorithm("mass_matrix times a", ("q", "a"), _inertia_times, _per_v()),
     "inverse_mass_matrix": Algorithm("inverse_mass_matrix times tau", ("q", "tau"), _mobility_times, _per_v()),
 }
 """Symmetric matrices that large trees find column by column, each with what multiplies by it."""
 
-TABLES: dict[str, tuple[Algorithm, tuple[large_tables.Factors, ...]]] = {
-    "coriolis_matrix": (
-        Algorithm(
-            "coriolis_matrix's table",
-            _QV,
-            large_tables.coriolis_table,
-            lambda t, o: (t.nv, large_tables.CORIOLIS_NUMBERS),
-        ),
-        large_tables.CORIOLIS,
-    ),
-    "inverse_dynamics_derivatives": (
-        Algorithm(
-            "inverse_dynamics_derivatives' table", _QVA, _derivative_table,
-            lambda t, o: (t.nv, large_tables.DERIVATIVE_NUMBERS), loads=True,
-        ),
-        large_tables.DERIVATIVES,
-    ),
-}  # fmt: skip
-"""Matrices that large trees make of a table, each with which numbers of it are multiplied."""
+SLOPES = Algorithm("inverse_dynamics_derivatives by q and v", _QVA, _slopes, lambda t, o: (2, t.nv, t.nv), loads=True)
+"""What large trees make derivatives of forward dynamics of."""
+
+FACTORS = Algorithm("mass_matrix_factors with D on the diagonal of L", _Q, tree_factors.tree_factors, _square)
+"""What large trees make the factors of the mass matrix of."""

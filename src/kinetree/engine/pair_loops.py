@@ -10,18 +10,16 @@ body towards the base is to find.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from .composed import ComposedKernel
+from . import machine
 from .emit import Emitter, emit_body
 from .fuse import fuse
-from .graph import Graph
-from .kernel import Kernel, RolledKernel, Shape
-from .making import made_once
+from .graph import INPUT, Graph
+from .making import once
 from .ready import ready_text
 from .rolled import Place, Step
 from .vectors import Vectors, transpose_loaded
@@ -119,7 +117,7 @@ class _StepWriter:
     def _read(self) -> list[int]:
         """Inputs that some result depends on."""
         graph = self.graph
-        return [int(graph.values[i]) for i in graph.reachable(self.outputs) if graph.kinds[i] == "input"]
+        return [int(graph.values[i]) for i in graph.reachable(self.outputs) if graph.kinds[i] == INPUT]
 
     def _spread(self, index: int) -> str:
         """One of the body's numbers in all lanes."""
@@ -174,133 +172,66 @@ def padded(nv: int, vectors: Vectors) -> int:
     return (nv // vectors.lanes + 2) * vectors.lanes
 
 
-@dataclass
-class PairPlan:
-    """Everything that is needed to make matrices of pairs of bodies."""
+class Runner:
+    """Machine code of steps, and the calls that it makes.
 
-    schedule: Any
-    """What fills the table."""
-    numbers: int
-    """In the table."""
-    steps: Sequence[Step]
-    calls: np.ndarray
-    """Rows of :data:`CALL_WORDS`, outer bodies first, with a step's number for its address."""
-    held: np.ndarray
-    """Where in the table the numbers are that each column holds at first, (columns, numbers)."""
-    blocks: np.ndarray
-    """Entries that are in the table: which matrix, row, column, where in the table."""
-    symmetric: list[bool]
-    """Which matrices are."""
-    full: bool
-    """Whether all bodies carry one another, so that no entry is zero by structure."""
+    Parameters
+    ----------
+    name : str
+        For messages.
+    steps : sequence of Step
+    calls : ndarray of int, shape (calls, CALL_WORDS)
+        With a step's number for its address.
+    nv : int
+        Rows and columns of the matrices.
+    target, vectors
+        What the code is made for.
+    """
 
+    def __init__(
+        self, name: str, steps: Sequence[Step], calls: np.ndarray, nv: int, target: machine.Machine, vectors: Vectors
+    ) -> None:
+        names = tuple(f"step{k}" for k in range(len(steps)))
+        text = pairs_module(steps, vectors, nv)
+        addresses, self._alive = ready_text(name, text, ("pairs", *names), target=target)
+        self._run, self._calls = _RUN(addresses["pairs"]), calls.copy()
+        self._calls[:, 0] = np.array([addresses[n] for n in names], dtype=np.int64)[calls[:, 0]]
+        self._nv, self._vectors = nv, vectors
 
-@dataclass
-class PairKernel(ComposedKernel):
-    """Matrices of pairs of bodies, in the shape (nv, nv) or (matrices, nv, nv)."""
+    def columns(self, numbers: int) -> np.ndarray:
+        """Return room for so many numbers per column, (numbers, columns and some more)."""
+        dtype = np.float32 if self._vectors.single_precision else np.float64
+        return np.zeros((numbers, padded(self._nv, self._vectors)), dtype)
 
-    plan: Callable[[], PairPlan] | None = None
-
-    @made_once
-    def _plan(self) -> PairPlan:
-        assert self.plan is not None
-        return self.plan()
-
-    @made_once
-    def table(self) -> Kernel:
-        """What fills the table."""
-        return RolledKernel(
-            self.name, self.source, self.lengths, (self._plan.numbers,), None, self.argument_names,
-            self.single_precision, target=self.target, schedule=lambda: self._plan.schedule,
-        )  # fmt: skip
-
-    @property
-    def parts(self) -> tuple[Kernel]:
-        """What fills the table."""
-        return (self.table,)
-
-    @made_once
-    def _code(self) -> tuple[Any, np.ndarray]:
-        """What runs a job, and its calls."""
-        plan, names = self._plan, tuple(f"step{k}" for k in range(len(self._plan.steps)))
-        text = pairs_module(plan.steps, self.vectors, self.shape[-1])
-        addresses, alive = ready_text(self.name, text, ("pairs", *names), target=self.target)
-        calls = plan.calls.copy()
-        calls[:, 0] = np.array([addresses[name] for name in names], dtype=np.int64)[calls[:, 0]]
-        self._alive.append(alive)
-        return _RUN(addresses["pairs"]), calls
-
-    def is_ready(self, batch: bool) -> bool:
-        """Whether all parts are at hand."""
-        return "_code" in self.__dict__ and super().is_ready(batch)
-
-    @property
-    def lanes_address(self) -> int:  # type: ignore[override]
-        """Machine code that fills the table; that of the pairs is made, too."""
-        _ = self._code
-        return self.table.lanes_address
-
-    @made_once
-    def _transposer(self) -> Any:
-        addresses, alive = ready_text(self.name, mirror_module(self.vectors), ("mirror",), target=self.target)
-        self._alive.append(alive)
-        return _RUN(addresses["mirror"])
-
-    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
-        self._fill(self.table(*arrays), result)
-
-    def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
-        tables = self.table(*arrays, threads=threads)
-        for index in np.ndindex(*batch):
-            self._fill(tables[index], result[index])
-
-    def _room(self) -> tuple[np.ndarray, np.ndarray]:
-        """Work areas of this thread: what columns hold, and what will be below the diagonals."""
-        room = getattr(self._local, "room", None)
-        if room is None:
-            plan, n = self._plan, self.shape[-1]
-            columns = np.zeros((plan.held.shape[1], padded(n, self.vectors)), self.dtype)
-            # what no pair of bodies writes to stays zero
-            room = self._local.room = columns, np.zeros((plan.symmetric.count(False), n, n), self.dtype)
-        return room  # type: ignore[no-any-return]
-
-    def _fill(self, table: np.ndarray, result: np.ndarray) -> None:
-        plan, n = self._plan, self.shape[-1]
-        direct = result.flags.c_contiguous and result.dtype == self.dtype
-        made = result if direct else np.empty(self.shape, self.dtype)
-        if not plan.full:
-            made[...] = 0.0
-        columns, room = self._room()
-        columns[:, :n] = table[plan.held].T
-        matrices, below = made if made.ndim == 3 else made[None], iter(room)
-        others = [m if symmetric else next(below) for m, symmetric in zip(matrices, plan.symmetric, strict=True)]
-        run, calls = self._code
-        run_job(run, calls, len(calls), table, columns, _addresses([*matrices, *others]))
-        for matrix, other in zip(matrices, others, strict=True):
-            self._mirror(matrix, other)
-        k, i, j, at = plan.blocks
-        matrices[k, i, j] = table[at]
-        if not direct:
-            result[...] = made
-
-    def _mirror(self, matrix: np.ndarray, other: np.ndarray) -> None:
-        """Put the numbers that are above the diagonal of another matrix below that of this one."""
-        n, lanes = len(matrix), self.vectors.lanes
-        if n < lanes or lanes == 1:
-            matrix[...] = np.triu(matrix) + np.triu(other, 1).T
-            return
-        starts = np.array([*range(0, n - lanes, lanes), n - lanes], dtype=np.int64)
-        run_job(self._transposer, matrix, n, other, starts, np.array([len(starts)], dtype=np.int64))
+    def __call__(self, table: np.ndarray, columns: np.ndarray, matrices: Sequence[np.ndarray]) -> None:
+        """Make all calls; arrays are contiguous, and a matrix has rows of nv numbers."""
+        places = np.array([m.ctypes.data for m in matrices], dtype=np.int64)
+        _run_job(self._run, len(self._calls), self._calls, table, columns, places)
 
 
-def _addresses(arrays: Sequence[np.ndarray]) -> np.ndarray:
-    return np.array([a.ctypes.data for a in arrays], dtype=np.int64)
-
-
-def run_job(run: Any, first: np.ndarray, count: int, *others: np.ndarray) -> None:
+def _run_job(run: Any, count: int, *arrays: np.ndarray) -> None:
     """Call machine code with a number and the addresses of arrays."""
-    job = np.array([count, *(a.ctypes.data for a in (first, *others))], dtype=np.int64)
+    job = np.array([count, *(a.ctypes.data for a in arrays)], dtype=np.int64)
     run(job.ctypes.data)
+
+
+def mirrored(matrix: np.ndarray, other: np.ndarray, target: machine.Machine) -> None:
+    """Put the numbers above the diagonal of another matrix (or the same) below that of this one; both contiguous."""
+    vectors = target.vectors(bool(matrix.dtype == np.float32))
+    n, lanes = len(matrix), vectors.lanes
+    if n < lanes or lanes == 1:
+        matrix[...] = np.triu(matrix) + np.triu(other, 1).T
+        return
+    starts = np.array([*range(0, n - lanes, lanes), n - lanes], dtype=np.int64)
+    run, _ = _mirror_code(target, vectors.single_precision)
+    _run_job(run, n, matrix, other, starts, np.array([len(starts)], dtype=np.int64))
+
+
+@once
+def _mirror_code(target: machine.Machine, single_precision: bool) -> tuple[Any, Any]:
+    text = mirror_module(target.vectors(single_precision))
+    addresses, alive = ready_text("mirroring of matrices", text, ("mirror",), target=target)
+    return _RUN(addresses["mirror"]), alive
 
 
 def mirror_module(vectors: Vectors) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
+from ...algorithms.walk import Coupling, OfBody
 from ...engine.graph import INPUT, Node
 from ...engine.pair_loops import COLUMN, OWN, ROW
 from ...engine.rolled import Place, Step
@@ -48,17 +49,20 @@ class Pairs:
     """
 
     def __init__(
-        self, bodies: GroupedTree, starts: PerBody, carry: Callable[..., Any] | None, meet: Callable[..., Any],
-        columns: Sequence[PerBody],
+        self, bodies: GroupedTree, starts: PerBody, couplings: Sequence[Coupling], carry: Callable[..., Any] | None,
+        columns: Mapping[str, PerBody],
     ) -> None:  # fmt: skip
-        self.bodies, self.carry, self.meet, self.columns = bodies, carry, meet, columns
+        self.bodies, self.couplings, self.carry, self.columns = bodies, couplings, carry, columns
         self.template = next(value for values, _ in starts.values for value in values)
         size = len(scalars(self.template))
         held = [[as_many(x, size) for x in values] for values, _ in starts.values]
         self.known = [_common([constant(x[k]) for values in held for x in values]) for k in range(size)]
         """Numbers that all freedoms hold, all the way to the base."""
-        self.symmetric = [True for _ in starts.values[0][1]]
+        self.symmetric = [c.below is None for c in couplings]
         """Whether a matrix is."""
+        alike = [tuple(_mark(x[k]) for values in held for x in values) for k in range(size)]
+        self.twins = [alike.index(x) if carry is None else k for k, x in enumerate(alike)]
+        """Of each number, the first that is the same for all and stays so."""
         while not self._trace_steps():
             pass
         self.shares: defaultdict[int, int] = defaultdict(int)
@@ -80,48 +84,41 @@ class Pairs:
     def _trace_steps(self) -> bool:
         """Trace what bodies of each group do with freedoms they carry; False if known numbers turn out not to be."""
         before = list(self.known)
-        self.varying = [k for k, x in enumerate(self.known) if x is None]
+        self.varying = [k for k, x in enumerate(self.known) if x is None and self.twins[k] == k]
         self.traces = [CarrierTrace(self.bodies, g) for g in range(len(self.bodies.groups))]
-        met = [self._met(t) if self.bodies.groups[t.group].has_children else [] for t in self.traces]
-        for rows in met:
-            for row in rows:
-                for k, (above, below) in enumerate(row):
-                    self.symmetric[k] &= _same(above, below)
-        for trace, rows in zip(self.traces, met, strict=True):
-            for m, row in enumerate(rows):
-                for k, (above, below) in enumerate(row):
-                    trace.put(ROW, k, m, above)
-                    if not self.symmetric[k]:
-                        trace.put(ROW, len(row) + k, m, below)
+        for trace in self.traces:
+            if self.bodies.groups[trace.group].has_children:
+                self._meet(trace)
         return before == self.known
 
-    def _met(self, trace: CarrierTrace) -> list[list[tuple[Any, Any]]]:
+    def _meet(self, trace: CarrierTrace) -> None:
         place = {k: i for i, k in enumerate(self.varying)}
         index = count()
 
         def number(_: Any) -> Any:
-            k = next(index)
+            k = self.twins[next(index)]
             return trace.at(COLUMN, 0, place[k]) if k in place else self.known[k]
 
         held = rebuild(self.template, number, expand_zero=True)
-        own = [column.value(trace) for column in self.columns]
-        rows = self.meet(held, *own)
+        own = OfBody(self.columns, lambda column: column.value(trace))
+        several = len(self.couplings)
+        for m in range(self.bodies.links[self.bodies.groups[trace.group].bodies[0]].kind.nv):
+            for n, (c, taken) in enumerate(zip(self.couplings, held, strict=True)):
+                above, below = c.entries(taken, m, own)
+                trace.put(ROW, n, m, above)
+                if not self.symmetric[n]:
+                    trace.put(ROW, several + n, m, below)
         if self.carry is not None and not self.bodies.groups[trace.group].is_root:
-            carried = as_many(self.carry(held, *own), len(self.known))
-            for k, x in enumerate(carried):
+            carried = [taken.carried(self.carry, own) for taken in held]
+            for k, x in enumerate(as_many(carried, len(self.known))):
                 if k in place:
-                    if not _same(x, trace.at(COLUMN, 0, place[k])):
-                        trace.put(COLUMN, 0, place[k], x)
+                    trace.put(COLUMN, 0, place[k], x)
                 elif constant(x) != self.known[k]:
                     self.known[k] = None
-        return rows
 
 
-def _same(a: Any, b: Any) -> bool:
-    """Whether two results of one step are the same number."""
-    if isinstance(a, Node) and isinstance(b, Node):
-        return a.index == b.index
-    return constant(a) is not None and constant(a) == constant(b)
+def _mark(x: Any) -> Any:
+    return x.index if isinstance(x, Node) else float(x), isinstance(x, Node)
 
 
 def _common(known: Sequence[float | None]) -> float | None:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from ...algorithms.path import Path
+from ...engine.composed import PairPlan
 from ...engine.graph import INPUT
-from ...engine.pair_loops import CALL_WORDS, PairPlan
+from ...engine.pair_loops import CALL_WORDS
 from ...engine.rolled import Place, Step
 from ...model.tree import BASE, Link, Model
 from ...spatial.arrays import flatten

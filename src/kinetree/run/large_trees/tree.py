@@ -20,6 +20,7 @@ from itertools import count
 from typing import Any
 
 from ...algorithms.path import Path
+from ...algorithms.walk import Coupling, OfBody, Walk
 from ...errors import UnsupportedError
 from ...model.tree import BASE, Link, Model
 from .groups import GroupedTree, rebuild, scalars
@@ -44,18 +45,17 @@ from .traces import (
 )
 
 
-class LoopedTree(GroupedTree):
+class LoopedTree(GroupedTree, Walk):
     """Stands in for a :class:`Model`, or for a path of one, while an algorithm is traced."""
 
     def __init__(self, tree: Model | Path, marks: Sequence[Any] = ()) -> None:
         super().__init__(tree, marks)
-        self.walk = self
         self.passes: list[Pass] = []
         self.last = Trace(self)
         """What is made of sums over all bodies."""
         self.n_totals = 0
 
-    # what the algorithms call, see algorithms/passes.py
+    # what the algorithms call, see algorithms/walk.py
 
     def positions(self, q: InputVector) -> InputColumn:
         """Joint coordinates."""
@@ -138,7 +138,7 @@ class LoopedTree(GroupedTree):
         self.last = Trace(self)
         return Shared(value, first)
 
-    def collect(self, per_body: PerBody) -> Laid:
+    def collect(self, per_body: PerBody, empty: Any = None) -> Laid:
         """Results of the joints, laid out like ``v``."""
         return Laid(per_body, "v")
 
@@ -174,17 +174,23 @@ class LoopedTree(GroupedTree):
         return Laid(per_body, "v", width)
 
     def pairs(
-        self, start: Callable[..., Any], carry: Callable[..., Any] | None, meet: Callable[..., Any], *columns: PerBody
+        self, couplings: Sequence[Coupling], carry: Callable[..., Any] | None, **columns: PerBody
     ) -> list[PairedMatrix]:
-        """Each body with each of those that carry it: what they need of one another goes into a table."""
+        """Look at each body with each of those that carry it: what they need of one another goes into a table."""
+        names = list(columns)
 
-        def begin(link: Link, *own: Any) -> tuple[list[Any], Any]:
-            values, blocks = start(link, *own)
-            if carry is not None and link.parent != BASE:
-                values = [carry(x, *own) for x in values]  # as the first that carries it finds it
-            return values, blocks
+        def begin(link: Link, *values: Any) -> tuple[list[Any], Any]:
+            own, freedoms = OfBody(dict(zip(names, values, strict=True)), lambda x: x), range(link.kind.nv)
+            taken = [[c.taken(k, own) for c in couplings] for k in freedoms]
+            if carry is not None and link.parent != BASE:  # as the first that carries it finds it
+                taken = [[held.carried(carry, own) for held in several] for several in taken]
+            return taken, [c.whole_block(link, own) for c in couplings]
 
-        return Pairs(self, self.each(begin, *columns), carry, meet, columns).matrices
+        return Pairs(self, self.each(begin, *columns.values()), couplings, carry, columns).matrices
+
+    def on_demand(self) -> LoopedTree:
+        """A loop has one order only."""
+        return self
 
 
 class _Carried:

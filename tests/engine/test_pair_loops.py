@@ -1,0 +1,49 @@
+"""Loops over pairs: rows of matrices from what columns hold, in runs of any length."""
+
+import numpy as np
+import pytest
+
+from kinetree.engine import machine
+from kinetree.engine.graph import Node
+from kinetree.engine.pair_loops import COLUMN, OWN, ROW, Runner, mirrored
+from kinetree.engine.rolled import Place, Step
+
+
+@pytest.mark.parametrize("n", [1, 3, 8, 17, 40])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_one_step_over_runs_of_columns(n, dtype):
+    step = Step()
+
+    def at(place):
+        return Node(step.graph, step.source(place))
+
+    held, own = at(Place(COLUMN, 0, 0)), at(Place(OWN, 0, 1))
+    step.store(Place(ROW, 0, 0), (held * own).index)
+    step.store(Place(COLUMN, 0, 0), (held + own).index)
+    rng = np.random.default_rng(n)
+    first, size = n // 3, n - n // 3 - (n > 8)
+    vectors = machine.host().vectors(dtype is np.float32)
+    runner = Runner("test", [step], np.array([[0, 2, first, size, 2 * n]]), n, machine.host(), vectors)
+    table, columns = rng.standard_normal(4).astype(dtype), runner.columns(1)
+    columns[0, :n] = rng.standard_normal(n)
+    before, matrix = columns[0].copy(), np.full((3, n), 7.0, dtype=dtype)
+    runner(table, columns, [matrix])
+    run = slice(first, first + size)
+    np.testing.assert_allclose(matrix[2, run], before[run] * table[3], rtol=1e-6)
+    np.testing.assert_allclose(columns[0, run], before[run] + table[3], rtol=1e-6)
+    outside = np.ones(n, dtype=bool)
+    outside[run] = False
+    assert np.all(matrix[:2] == 7.0)
+    assert np.all(matrix[2, outside] == 7.0)
+    assert np.array_equal(columns[0, :n][outside], before[:n][outside])
+
+
+@pytest.mark.parametrize("n", [1, 3, 8, 17, 40])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_what_is_above_one_diagonal_comes_below_another(n, dtype):
+    matrix, other = np.random.default_rng(n).standard_normal((2, n, n)).astype(dtype)
+    expected = np.triu(matrix) + np.triu(other, 1).T
+    mirrored(matrix, other, machine.host())
+    assert np.array_equal(matrix, expected)
+    mirrored(matrix, matrix, machine.host())
+    assert np.array_equal(matrix, matrix.T)
