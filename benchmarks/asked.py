@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 
-from kinetree.engine import machine
+from kinetree.engine.llvm import host
 
 ROBOTS = ("UR5", "Panda", "ANYmal (floating)", "Talos (floating)")
 
@@ -36,7 +36,7 @@ ASKED: dict[str, dict[str, tuple[float, ...]]] = {
 
 def vectors() -> str:
     """The kind of vectors that code is made for."""
-    made_for = machine.host()
+    made_for = host.host()
     return "AVX-512" if made_for.masks else "AVX2" if made_for.lanes == 4 else "two lanes"
 
 
@@ -48,10 +48,10 @@ def asked(what: str, robot: str = ROBOTS[0]) -> str:
 
 def made_for() -> str:
     """What code is made for, on what."""
-    target = machine.host()
+    target = host.host()
     fused = "" if target.fused else ", nothing fused"
     name = os.environ.get("KINETREE_CPU") or "native"
-    own = machine.binding().get_host_cpu_name()
+    own = host.binding().get_host_cpu_name()
     return (
         f"Code made for {name} ({target.cpu}: {target.lanes} doubles per vector{fused}), "
         f"on {own} ({platform.machine()}), {os.cpu_count()} processors"

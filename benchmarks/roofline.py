@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from kinetree.engine import machine
+from kinetree.engine.llvm import host
 
 _FILL = """
 define void @kernel(ptr %from, ptr %to) {{
@@ -32,9 +32,9 @@ end:
 
 def merely_write(array: np.ndarray) -> Callable[[], None]:
     """Zeros into an array in the fastest known way: whole vectors, in order, past the caches, one thread."""
-    lanes = machine.host().lanes
+    lanes = host.host().lanes
     size = 8 * lanes
-    addresses, alive = machine.load(machine.assemble(_FILL.format(lanes=lanes, size=size)))
+    addresses, alive = host.load(host.assemble(_FILL.format(lanes=lanes, size=size)))
     fill = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(addresses["kernel"])
     start = array.ctypes.data
     first, last = -(-start // size) * size, (start + array.nbytes) // size * size

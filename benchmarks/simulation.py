@@ -22,7 +22,7 @@ import numpy as np
 
 import kinetree as kt
 from kinetree.contact.ground import Ground, HuntCrossley, PseudoCoulomb
-from kinetree.control import laws
+from kinetree import control as laws
 from kinetree.motion import trajectories
 
 from .asked import asked

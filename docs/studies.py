@@ -2,7 +2,7 @@
 
 Every study is run in its quick form; its page gets what it teaches, what was assumed, and its facts, stated
 beside measured.  Pages and pictures are committed, so that building the documentation runs nothing.
-``tests/test_docs_studies.py`` compares the pages with the studies.
+``tests/docs/test_docs_studies.py`` compares the pages with the studies.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A plugin for pytest: code of the form that AVX-512 has, run on a processor with AVX2.
 
-    PYTHONPATH=src:tools python -m pytest -p as_on_avx512 tests/engine tests/test_on_any_processor.py
+    PYTHONPATH=src:tools python -m pytest -p as_on_avx512 tests/engine tests/run/test_on_any_processor.py
 
 Values have eight lanes, for which LLVM takes two registers; parts of vectors are loaded and stored by masks; kernels
 send results on while they compute.  That is slow, but the numbers must be right.
@@ -8,10 +8,10 @@ send results on while they compute.  That is slow, but the numbers must be right
 
 import os
 
-from kinetree.engine import machine
+from kinetree.engine.llvm import host
 
 os.environ["KINETREE_CACHE"] = "off"  # which may hold code of the usual form
-usual = machine._machine
+usual = host._machine
 
 
 def as_on_avx512(cpu, features, has, version):
@@ -21,8 +21,8 @@ def as_on_avx512(cpu, features, has, version):
         return found
     # LLVM clears the upper halves of registers that the sender's calling convention keeps, but for those of AVX-512
     kept = f"{features},-vzeroupper".lstrip(",")
-    return machine.Machine(cpu, kept, 8, version, fused=found.fused, masks=True)
+    return host.Machine(cpu, kept, 8, version, fused=found.fused, masks=True)
 
 
-machine._machine = as_on_avx512
-machine._target.cache_clear()
+host._machine = as_on_avx512
+host._target.cache_clear()

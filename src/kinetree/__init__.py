@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from . import former_names
 from .errors import (
     CacheWarning,
     ClosureError,
@@ -53,23 +54,26 @@ from .robot.mechanism import ConstraintForces, Mechanism
 from .robot.robot import Builder, Robot
 from .run.wrenches import Wrench
 from .spatial import arctan2, cos, sin, sqrt, where
+from .version import VERSION
 
 if TYPE_CHECKING:
     from . import contact, control, errors, gallery, simulation
     from .contact import ground, impact, stops
     from .export import c_code as codegen
     from .export import cost, published, symbolic
-    from .motion import trajectories
+    from .motion import trajectories, walking
     from .motion.inverse_kinematics import inverse_kinematics
-    from .motion.walking import gaits as walking
     from .motion.walking import legs
+    from .run.functions import compile_function
     from .simulation.events import Event
     from .simulation.records.record import Record
     from .simulation.rigid import simulate_rigid
     from .simulation.simulate import Simulator, simulate
     from .view import view
 
-__version__ = "0.1.0"
+__version__ = VERSION
+
+former_names.install()
 
 __all__ = [
     "Builder",
@@ -125,6 +129,7 @@ __all__ = [
     "Wrench",
     "arctan2",
     "codegen",
+    "compile_function",
     "contact",
     "control",
     "cos",
@@ -157,6 +162,7 @@ _LATER = {
     "Record": ".simulation.records.record:Record",
     "Simulator": ".simulation.simulate:Simulator",
     "codegen": ".export.c_code",
+    "compile_function": ".run.functions:compile_function",
     "contact": ".contact",
     "control": ".control",
     "cost": ".export.cost",
@@ -174,7 +180,7 @@ _LATER = {
     "symbolic": ".export.symbolic",
     "trajectories": ".motion.trajectories",
     "view": ".view",
-    "walking": ".motion.walking.gaits",
+    "walking": ".motion.walking",
 }
 """Where the public names are that a robot's dynamics can do without: imported when first asked for."""
 

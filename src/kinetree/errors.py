@@ -5,7 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any
 
 NEAR = 0.6
@@ -30,6 +31,76 @@ def _likeness(name: str, other: str) -> float:
     return max(begun, 0.75) if name and name in re.split(r"[\W_]+", other) else begun
 
 
+# ------------------------------------------------------------------ words with options in them
+
+
+@dataclass(frozen=True, init=False)
+class Setting:
+    """An option that a message speaks of, with values to give it or without.
+
+    Parameters
+    ----------
+    name : str
+        As a keyword argument is called.
+    *values : object
+        Any of these; ``...`` for one that the user has to find; none where the message is about the option itself.
+    """
+
+    name: str
+    values: tuple[object, ...]
+
+    def __init__(self, name: str, *values: object) -> None:
+        object.__setattr__(self, "name", name)
+        object.__setattr__(self, "values", values)
+
+    def __str__(self) -> str:
+        """Write it as Python does: ``integrator='radau' or 'bdf'``."""
+        written = (repr(x) if isinstance(x, str) else word_of(x) for x in self.values)
+        return f"{self.name}={' or '.join(written)}" if self.values else self.name
+
+
+def word_of(value: object) -> str:
+    """Write a value of a setting: words without quotes, small numbers as ``1e-3``, ``...`` for any."""
+    if value is ...:
+        return "..."
+    if isinstance(value, float) and 0.0 < abs(value) < 0.01:
+        digits, _, power = f"{value:.6e}".partition("e")
+        return f"{digits.rstrip('0').rstrip('.')}e{int(power)}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+class Message(str):
+    """Words that remember which of them are settings, so that others than Python can write these in their own way.
+
+    Parameters
+    ----------
+    *parts : str, Setting or Message
+        What is put together.
+    """
+
+    parts: tuple[str | Setting, ...]
+
+    def __new__(cls, *parts: str | Setting) -> Message:
+        """Put the parts together, settings as Python writes them."""
+        flat = [p for part in parts for p in (part.parts if isinstance(part, Message) else (part,))]
+        made = super().__new__(cls, "".join(map(str, flat)))
+        made.parts = tuple(flat)
+        return made
+
+    def written(self, write: Callable[[Setting], str]) -> str:
+        """Return the words with every setting written by a function."""
+        return "".join(write(part) if isinstance(part, Setting) else part for part in self.parts)
+
+
+def message_of(problem: BaseException) -> str:
+    """Return what an exception says, with its settings if it has any: for those that raise another one instead."""
+    said = problem.args[0] if problem.args else None
+    return said if isinstance(said, Message) else str(problem)
+
+
+# ------------------------------------------------------------------ errors
+
+
 class KinetreeError(Exception):
     """Base of all errors raised by kinetree."""
 
@@ -46,7 +117,7 @@ class FileFormatError(ModelError):
         place = file or ""
         if line is not None:
             place = f"{place}, line {line}" if place else f"line {line}"
-        super().__init__(f"{place}: {message}" if place else message)
+        super().__init__(Message(f"{place}: ", message) if place else message)
 
 
 class MissingFileError(KinetreeError, FileNotFoundError):
@@ -143,7 +214,7 @@ class SimulationError(KinetreeError, RuntimeError):
     def __init__(self, message: str, time: float, joint: str | None = None, record: Any = None) -> None:
         self.time, self.joint, self.record = time, joint, record
         place = f", joint {joint!r}" if joint is not None and repr(joint) not in message else ""
-        super().__init__(f"at t = {time:.9g} s{place}: {message}")
+        super().__init__(Message(f"at t = {time:.9g} s{place}: ", message))
 
 
 class CompileError(KinetreeError, RuntimeError):
@@ -166,7 +237,28 @@ class SingularityWarning(KinetreeWarning):
 
 
 class ContactWarning(KinetreeWarning):
-    """A start deep inside compliant ground; says which frame, how deep, and how to lift the robot."""
+    """A start deep inside compliant ground; says which frame, how deep, and how to lift the robot.
+
+    Parameters
+    ----------
+    fact : str
+        What is the case.
+    lift : (str, int, float), optional
+        A coordinate of the base, its place in q, and what it must be for the robot to stand above the ground.
+
+    Attributes
+    ----------
+    fact, lift
+        As given, for those that word the advice in another way than Python's.
+    """
+
+    def __init__(self, fact: str, lift: tuple[str, int, float] | None = None) -> None:
+        self.fact, self.lift = fact, lift
+        advice = "start from a q0 above the ground"
+        if lift is not None:
+            name, place, value = lift
+            advice = f"start higher, with {name} (q0[{place}]) at {value:g}"
+        super().__init__(f"{fact}: {advice}")
 
 
 class CacheWarning(KinetreeWarning):

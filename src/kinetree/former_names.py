@@ -14,7 +14,9 @@ NOW_AT = {
     "kinetree.catalogue": "kinetree.algorithms.table",
     "kinetree.codegen": "kinetree.export.c_code",
     "kinetree.cost": "kinetree.export.cost",
-    "kinetree.load": "kinetree.robot.load",
+    "kinetree.engine.entry": "kinetree.engine.kernels.direct_call",
+    "kinetree.engine.kernel": "kinetree.engine.kernels",
+    "kinetree.engine.machine": "kinetree.engine.llvm.host",
     "kinetree.mechanism": "kinetree.robot.mechanism",
     "kinetree.published": "kinetree.export.published",
     "kinetree.symbolic": "kinetree.export.symbolic",
@@ -26,7 +28,6 @@ NOW_AT = {
     "kinetree.simulation.controller": "kinetree.control.base",
     "kinetree.simulation.ground": "kinetree.contact.ground",
     "kinetree.simulation.impact": "kinetree.contact.impact",
-    "kinetree.simulation.inverse_kinematics": "kinetree.motion.inverse_kinematics",
     "kinetree.simulation.legs": "kinetree.motion.walking.legs",
     "kinetree.simulation.record": "kinetree.simulation.records.record",
     "kinetree.simulation.stops": "kinetree.contact.stops",
@@ -35,7 +36,7 @@ NOW_AT = {
     "kinetree.simulation.walking": "kinetree.motion.walking.gaits",
     "kinetree.simulation.zero_moment_point": "kinetree.motion.walking.zero_moment_point",
 }
-"""Where each is now; the names go with release 0.3."""
+"""Where each is now; the names go with release 0.3.  Names that a package gives to a function today are not here."""
 
 
 class _Alias(Loader):
@@ -45,10 +46,14 @@ class _Alias(Loader):
         self.today = today
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        return import_module(self.today)
+        """Return the module of today, which runs here if it has not yet."""
+        module = import_module(self.today)
+        self.own_spec = module.__spec__
+        return module
 
     def exec_module(self, module: ModuleType) -> None:
-        """Do nothing: the module of today has run already."""
+        """Give the module its own specification back, which Python has replaced by that of the former name."""
+        module.__spec__ = self.own_spec
 
 
 class FormerNames(MetaPathFinder):

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from helpers.gcc import Library
-from kinetree.engine import c
+from kinetree.engine import c_source
 from kinetree.engine.fuse import fuse
 from kinetree.engine.graph import Graph, Node, inputs
 from kinetree.engine.interpret import evaluate
-from kinetree.engine.kernel import trace
+from kinetree.engine.trace import trace
 
 functions = Node.scalar_functions
 
@@ -21,11 +21,11 @@ def source(dialect, *fs):
     """A whole C file, as small as it may be."""
     texts, needs = [], set()
     for f in fs:
-        text, more = c.write_function(dialect, f)
+        text, more = c_source.write_function(dialect, f)
         texts.append(f"{f.signature(dialect.real)};\n{text}")
         needs |= more
     head = "" if dialect.own_math else "#include <math.h>\n"
-    return f"{head}#define {dialect.temporary} static\n{c.own_mathematics(dialect, needs)}{''.join(texts)}"
+    return f"{head}#define {dialect.temporary} static\n{c_source.own_mathematics(dialect, needs)}{''.join(texts)}"
 
 
 def build(tmp_path, dialect, *fs, name="test", **options):
@@ -38,14 +38,14 @@ def build(tmp_path, dialect, *fs, name="test", **options):
 def as_function(function, *lengths, name="f"):
     traced = trace(function, lengths, lambda v: v)
     arguments = tuple((f"in{k}", n) for k, n in enumerate(lengths))
-    return c.Function(name, traced.graph, traced.outputs, arguments)
+    return c_source.Function(name, traced.graph, traced.outputs, arguments)
 
 
 DIALECTS = [
-    pytest.param(c.Dialect("t"), id="double"),
-    pytest.param(c.Dialect("t", own_math=True), id="double-own"),
-    pytest.param(c.Dialect("t", single_precision=True), id="float"),
-    pytest.param(c.Dialect("t", single_precision=True, own_math=True), id="float-own"),
+    pytest.param(c_source.Dialect("t"), id="double"),
+    pytest.param(c_source.Dialect("t", own_math=True), id="double-own"),
+    pytest.param(c_source.Dialect("t", single_precision=True), id="float"),
+    pytest.param(c_source.Dialect("t", single_precision=True, own_math=True), id="float-own"),
 ]
 
 
@@ -86,7 +86,7 @@ def test_random_graphs(tmp_path, dialect):
     real = np.float32 if dialect.single_precision else np.float64
     graphs = [random_graph(rng, 6, 60) for _ in range(6)]
     fs = [
-        c.Function(f"f{k}", graph, outputs, (("a", 2), ("nothing", 0), ("b", 4)))
+        c_source.Function(f"f{k}", graph, outputs, (("a", 2), ("nothing", 0), ("b", 4)))
         for k, (graph, outputs) in enumerate(graphs)
     ]
     library = build(tmp_path, dialect, *fs)
@@ -109,7 +109,7 @@ def test_arithmetic_is_the_same_to_the_last_bit(tmp_path):
         return [total, total * x[0], -total, 1e-300 * total, 1e300 * x[1]]
 
     f = as_function(function, 5, 5)
-    library = build(tmp_path, c.Dialect("t"), f)
+    library = build(tmp_path, c_source.Dialect("t"), f)
     rng = np.random.default_rng(0)
     for _ in range(50):
         x, y = rng.standard_normal((2, 5))
@@ -120,14 +120,14 @@ def test_arithmetic_is_the_same_to_the_last_bit(tmp_path):
 def test_fused_graph_calls_fma(tmp_path):
     f = as_function(lambda x: [x[0] * x[1] + x[2], x[0] * x[1] - x[3]], 4)
     graph, outputs = fuse(f.graph, f.outputs)
-    fused = c.Function("f", graph, outputs, f.arguments)
-    assert "fma(" in c.write_function(c.Dialect("t"), fused)[0]
-    assert "fmaf(" in c.write_function(c.Dialect("t", single_precision=True), fused)[0]
-    library = build(tmp_path, c.Dialect("t"), fused)
+    fused = c_source.Function("f", graph, outputs, f.arguments)
+    assert "fma(" in c_source.write_function(c_source.Dialect("t"), fused)[0]
+    assert "fmaf(" in c_source.write_function(c_source.Dialect("t", single_precision=True), fused)[0]
+    library = build(tmp_path, c_source.Dialect("t"), fused)
     tiny = 2.0**-53
     x = np.array([1.0 + 2.0**-30, 1.0 - 2.0**-30, -1.0, 1.0])
     assert library("f", 2, x)[0] == -(2.0**-60)  # rounded once: the product's rest survives
-    assert build(tmp_path, c.Dialect("t"), f, name="plain")("f", 2, x)[0] in (0.0, -tiny)
+    assert build(tmp_path, c_source.Dialect("t"), f, name="plain")("f", 2, x)[0] in (0.0, -tiny)
 
 
 def test_temporaries_are_shared_and_hold():
@@ -140,7 +140,7 @@ def test_temporaries_are_shared_and_hold():
         return [a, b]
 
     f = as_function(chain, 2)
-    text, _ = c.write_function(c.Dialect("t"), f)
+    text, _ = c_source.write_function(c_source.Dialect("t"), f)
     assert len(set(re.findall(r"\bt\d+\b", text))) < 8
     assert text.count("T_TEMPORARY") == 1
 
@@ -153,15 +153,15 @@ def test_long_sums_are_cut(tmp_path):
         return [total]
 
     f = as_function(long_sum, 60)
-    text, _ = c.write_function(c.Dialect("t"), f)
+    text, _ = c_source.write_function(c_source.Dialect("t"), f)
     assert max(map(len, text.splitlines())) < 200
     x = np.arange(60.0)
-    assert build(tmp_path, c.Dialect("t"), f)("f", 1, x)[0] == sum(a * a for a in x[1:])
+    assert build(tmp_path, c_source.Dialect("t"), f)("f", 1, x)[0] == sum(a * a for a in x[1:])
 
 
 def test_unused_arguments_give_no_warning(tmp_path):
     f = as_function(lambda x, y: [1.0, y[0]], 3, 2)
-    assert list(build(tmp_path, c.Dialect("t"), f)("f", 2, np.ones(3), np.array([7.0, 8.0]))) == [1.0, 7.0]
+    assert list(build(tmp_path, c_source.Dialect("t"), f)("f", 2, np.ones(3), np.array([7.0, 8.0]))) == [1.0, 7.0]
 
 
 @pytest.mark.parametrize("single", [False, True])
@@ -169,8 +169,8 @@ def test_numbers_read_back_exactly(tmp_path, single):
     real = np.float32 if single else np.float64
     numbers = [0.1, -0.1, 1.0, -0.0, 1e22, 123456789.0, 1e-30, math.pi, -1e30, math.inf, -math.inf, 1 / 3]
     g = Graph()
-    f = c.Function("f", g, [g.const(x) for x in numbers], (("a", 1),))
-    got = build(tmp_path, c.Dialect("t", single_precision=single), f)("f", len(numbers), np.zeros(1))
+    f = c_source.Function("f", g, [g.const(x) for x in numbers], (("a", 1),))
+    got = build(tmp_path, c_source.Dialect("t", single_precision=single), f)("f", len(numbers), np.zeros(1))
     expected = np.array(numbers, dtype=real)
     assert np.array_equal(got, expected)
     assert np.array_equal(np.signbit(got), np.signbit(expected))
@@ -178,14 +178,14 @@ def test_numbers_read_back_exactly(tmp_path, single):
 
 def test_nan_stays_nan(tmp_path):
     g = Graph()
-    f = c.Function("f", g, [g.const(math.nan)], (("a", 1),))
-    assert np.isnan(build(tmp_path, c.Dialect("t"), f)("f", 1, np.zeros(1))[0])
+    f = c_source.Function("f", g, [g.const(math.nan)], (("a", 1),))
+    assert np.isnan(build(tmp_path, c_source.Dialect("t"), f)("f", 1, np.zeros(1))[0])
 
 
 def test_too_large_for_float():
     f = as_function(lambda x: [x[0] * 1e39], 1)
-    with pytest.raises(c.ConstantError, match=r"1e\+39"):
-        c.write_function(c.Dialect("t", single_precision=True), f)
+    with pytest.raises(c_source.ConstantError, match=r"1e\+39"):
+        c_source.write_function(c_source.Dialect("t", single_precision=True), f)
 
 
 # ---------------------------------------------------------------- mathematics without math.h
@@ -201,7 +201,7 @@ def own(tmp_path_factory):
         as_function(lambda x: [functions.sin(x[0])], 1, name="sine_only"),
         as_function(lambda x: [abs(x[0])], 1, name="size"),
     ]
-    return build(tmp_path_factory.mktemp("own"), c.Dialect("t", own_math=True), *fs)
+    return build(tmp_path_factory.mktemp("own"), c_source.Dialect("t", own_math=True), *fs)
 
 
 def ulps(got, expected):
@@ -219,12 +219,12 @@ def hard_angles(rng, largest):
     return angles * rng.choice([-1.0, 1.0], angles.size)
 
 
-@pytest.mark.parametrize(("largest", "allowed"), [(1e5, 1.5), (1e9, 1.5), (c.LARGEST_OWN_ANGLE, 1.5)])
+@pytest.mark.parametrize(("largest", "allowed"), [(1e5, 1.5), (1e9, 1.5), (c_source.LARGEST_OWN_ANGLE, 1.5)])
 def test_sine_and_cosine(own, largest, allowed):
     worst = 0.0
     with mpmath.workdps(60):
         for x in hard_angles(np.random.default_rng(1), largest):
-            if abs(x) >= c.LARGEST_OWN_ANGLE:
+            if abs(x) >= c_source.LARGEST_OWN_ANGLE:
                 continue
             s, k = own("circle", 2, np.array([x]))
             worst = max(worst, ulps(s, mpmath.sin(mpmath.mpf(x))), ulps(k, mpmath.cos(mpmath.mpf(x))))
@@ -281,9 +281,9 @@ def test_magnitude(own):
 
 
 def test_only_what_is_called_is_written():
-    dialect = c.Dialect("t", own_math=True)
-    _, needs = c.write_function(dialect, as_function(lambda x: [functions.sqrt(x[0])], 1))
-    text = c.own_mathematics(dialect, needs)
+    dialect = c_source.Dialect("t", own_math=True)
+    _, needs = c_source.write_function(dialect, as_function(lambda x: [functions.sqrt(x[0])], 1))
+    text = c_source.own_mathematics(dialect, needs)
     assert "t_own_sqrt" in text
     assert "sincos" not in text
     assert "atan2" not in text
@@ -300,19 +300,19 @@ def test_only_what_is_called_is_written():
     ],
 )  # fmt: skip
 def test_names_become_identifiers(text, name):
-    assert c.identifier(text) == name
-    assert c.is_identifier(c.identifier(text))
+    assert c_source.identifier(text) == name
+    assert c_source.is_identifier(c_source.identifier(text))
 
 
 @pytest.mark.parametrize("name", ["", "1a", "a-b", "a b", "ä", "_a", "int", "a\n", "../a"])
 def test_bad_identifiers(name):
-    assert not c.is_identifier(name)
+    assert not c_source.is_identifier(name)
 
 
 def test_comments_cannot_be_left(tmp_path):
     nasty = ["*/ int broken = ", "/* nested", "??/", "two\nlines", "ünïcödé \u202e", "back\\", "**//*/", '"quoted"']
     path = tmp_path / "comment.c"
-    lines = "\n".join(f"/* {c.comment(text)} */" for text in nasty)
+    lines = "\n".join(f"/* {c_source.comment(text)} */" for text in nasty)
     path.write_text(
         f"{lines}\nvoid f(const double *a, double *r);\nvoid f(const double *a, double *r) {{ r[0] = a[0]; }}\n"
     )

@@ -12,11 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kinetree.engine import cache, machine
-from kinetree.engine.entry import Entry, available
+import kinetree as kt
+from kinetree.engine import cache
 from kinetree.engine.fuse import fuse
 from kinetree.engine.graph import Graph, Node, inputs, outputs
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.kernels.direct_call import DirectCall, available
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.llvm import host
+from kinetree.engine.trace import trace
 
 functions = Node.scalar_functions
 
@@ -296,7 +299,7 @@ def test_entry_point_takes_plain_arrays_and_leaves_the_rest_to_python():
         calls.append((args, options))
         return "python"
 
-    entry = Entry.make(full, fallback, "full", "doc")
+    entry = DirectCall.make(full, fallback, "full", "doc")
     f = entry.function
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((9, 3)), rng.standard_normal((9, 2))
@@ -337,7 +340,7 @@ def test_the_output_may_be_an_input():
     k = kernel(reversing, 3, 1)
     functions_to_try = [k]
     if available():
-        entry = Entry.make(k, k, "reversing")
+        entry = DirectCall.make(k, k, "reversing")
         entry.enable_single()
         entry.enable_batch()
         functions_to_try.append(entry.function)
@@ -362,7 +365,7 @@ def test_the_output_may_be_an_input():
 def test_entry_point_asks_its_guard():
     guard = kernel(lambda x: [x[0] - 2.0], 3)
     f_kernel = kernel(lambda x, y: [x[0] + y[0]], 3, 2)
-    entry = Entry.make(f_kernel, lambda *a, **k: "python", "f", "", guard)
+    entry = DirectCall.make(f_kernel, lambda *a, **k: "python", "f", "", guard)
     entry.enable_single()
     entry.enable_batch()
     x, y = np.ones((50, 3)), np.ones((50, 2))
@@ -377,7 +380,7 @@ def test_entry_point_asks_its_guard():
 
 @needs_entry
 def test_entry_point_in_many_threads_at_once():
-    entry = Entry.make(full, full, "full")
+    entry = DirectCall.make(full, full, "full")
     entry.enable_batch()
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((500, 3)), rng.standard_normal((500, 2))
@@ -431,7 +434,7 @@ def test_damaged_code_is_compiled_again_with_a_warning(folder):
     (file,) = code_files(folder)
     whole = file.read_bytes()
     file.write_bytes(whole[:-5])
-    with pytest.warns(cache.CacheWarning, match="damaged"):
+    with pytest.warns(kt.CacheWarning, match="damaged"):
         assert kernel(double, 1, key="k")(np.array([4.0]))[0] == 8.0
     assert file.read_bytes() == whole
 
@@ -441,7 +444,7 @@ def test_a_cache_that_cannot_be_written_does_not_stop_anything(tmp_path, monkeyp
     blocked.write_text("not a folder")
     monkeypatch.setenv("KINETREE_CACHE", str(blocked / "cache"))
     monkeypatch.setattr(cache, "_warned", False)
-    with pytest.warns(cache.CacheWarning, match="cannot be"):
+    with pytest.warns(kt.CacheWarning, match="cannot be"):
         assert kernel(double, 1, key="k")(np.array([4.0]))[0] == 8.0
 
 
@@ -454,7 +457,8 @@ def test_the_cache_can_be_switched_off(tmp_path, monkeypatch):
 def test_two_processes_may_write_at_once(folder):
     program = (
         "import numpy as np\n"
-        "from kinetree.engine.kernel import Kernel, trace\n"
+        "from kinetree.engine.kernels.kernel import Kernel\n"
+        "from kinetree.engine.trace import trace\n"
         "k = Kernel('t', lambda: trace(lambda x: [x[0] * x[0]], [1], lambda v: v), (1,), (1,), 'shared')\n"
         "assert k(np.array([3.0]))[0] == 9.0\n"
     )
@@ -464,20 +468,20 @@ def test_two_processes_may_write_at_once(folder):
 
 
 def test_machine_key_names_the_cpu():
-    assert machine.host().cpu in machine.host().key
+    assert host.host().cpu in host.host().key
 
 
 def test_failed_compilation_is_reported_with_the_name():
-    k = kernel(lambda x: [Node(x[0].graph, x[0].graph._node("secant", x[0].index))], 1, name="length of something")
-    with pytest.raises(machine.CompilationError, match=r"length of something.*'secant'"):
+    k = kernel(lambda x: [Node(x[0].graph, x[0].graph.node("secant", x[0].index))], 1, name="length of something")
+    with pytest.raises(host.CompilationError, match=r"length of something.*'secant'"):
         k(np.array([1.0]))
 
 
 def test_nonsense_never_reaches_the_code_generator():
-    with pytest.raises(machine.CompilationError):
-        machine.assemble("define void @kernel( {")
-    with pytest.raises(machine.CompilationError):  # well-formed, but a phi in the middle of a block
-        machine.assemble("define i64 @kernel() {\na:\n  fence seq_cst\n  %x = phi i64 []\n  ret i64 %x\n}")
+    with pytest.raises(host.CompilationError):
+        host.assemble("define void @kernel( {")
+    with pytest.raises(host.CompilationError):  # well-formed, but a phi in the middle of a block
+        host.assemble("define i64 @kernel() {\na:\n  fence seq_cst\n  %x = phi i64 []\n  ret i64 %x\n}")
 
 
 def test_wrong_arguments_are_named():
@@ -505,7 +509,7 @@ def test_wrong_arguments_are_named():
 
 CROWDED = """
 import ctypes
-from kinetree.engine import machine
+from kinetree.engine.llvm import host as machine
 
 PAGE, MUCH, NOTHING_RESERVED = 4096, 6 << 30, 0x4022
 libc = ctypes.CDLL(None)

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from kinetree.engine import machine
 from kinetree.engine.graph import Node
-from kinetree.engine.pair_loops import COLUMN, OWN, ROW, Runner, mirrored
-from kinetree.engine.rolled import Place, Step
+from kinetree.engine.llvm import host
+from kinetree.engine.llvm.body_loops import Place, Step
+from kinetree.engine.llvm.pair_loops import COLUMN, OWN, ROW, Runner, mirror
 
 
 @pytest.mark.parametrize("n", [1, 3, 8, 17, 40])
@@ -22,8 +22,8 @@ def test_one_step_over_runs_of_columns(n, dtype):
     step.store(Place(COLUMN, 0, 0), (held + own).index)
     rng = np.random.default_rng(n)
     first, size = n // 3, n - n // 3 - (n > 8)
-    vectors = machine.host().vectors(dtype is np.float32)
-    runner = Runner("test", [step], np.array([[0, 2, first, size, 2 * n]]), n, machine.host(), vectors)
+    vectors = host.host().vectors(dtype is np.float32)
+    runner = Runner("test", [step], np.array([[0, 2, first, size, 2 * n]]), n, host.host(), vectors)
     table, columns = rng.standard_normal(4).astype(dtype), runner.columns(1)
     columns[0, :n] = rng.standard_normal(n)
     before, matrix = columns[0].copy(), np.full((3, n), 7.0, dtype=dtype)
@@ -40,10 +40,12 @@ def test_one_step_over_runs_of_columns(n, dtype):
 
 @pytest.mark.parametrize("n", [1, 3, 8, 17, 40])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_what_is_above_one_diagonal_comes_below_another(n, dtype):
+def test_what_is_beside_one_diagonal_comes_to_the_other_side_of_another(n, dtype):
     matrix, other = np.random.default_rng(n).standard_normal((2, n, n)).astype(dtype)
-    expected = np.triu(matrix) + np.triu(other, 1).T
-    mirrored(matrix, other, machine.host())
-    assert np.array_equal(matrix, expected)
-    mirrored(matrix, matrix, machine.host())
+    down, up = matrix.copy(), matrix.copy()
+    mirror(down, other, host.host())
+    mirror(up, other, host.host(), upwards=True)
+    assert np.array_equal(down, np.triu(matrix) + np.triu(other, 1).T)
+    assert np.array_equal(up, np.tril(matrix) + np.tril(other, -1).T)
+    mirror(matrix, matrix, host.host())
     assert np.array_equal(matrix, matrix.T)

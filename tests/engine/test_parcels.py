@@ -8,14 +8,16 @@ import sys
 import numpy as np
 import pytest
 
-from kinetree.engine import emit, machine
-from kinetree.engine import kernel as engine
-from kinetree.engine.entry import MOST_STACK, Entry, available
 from kinetree.engine.graph import Node
-from kinetree.engine.kernel import Kernel, trace
-from kinetree.engine.repeated import RepeatedKernel, trace_stages
+from kinetree.engine.kernels import kernel as engine
+from kinetree.engine.kernels.direct_call import DirectCall, available
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.kernels.step_kernel import StepKernel, trace_stages
+from kinetree.engine.llvm import dividing, emit, emitter, host
+from kinetree.engine.llvm.vectorcall import MOST_STACK
+from kinetree.engine.trace import trace
 
-pytestmark = pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
+pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
 
 MARK = -77.0
 
@@ -110,7 +112,7 @@ def fenced(count, length, offset, mark):
 def test_results_sent_during_the_next_tile(monkeypatch, length, in_pieces):
     if in_pieces:
         monkeypatch.setattr(emit, "LONGEST_BODY", 10)
-        monkeypatch.setattr(emit, "PIECE", 60)
+        monkeypatch.setattr(dividing, "PIECE", 60)
     kernel, function = long_computation(length)
     if kernel.sends:
         assert kernel._assembly("lanes").count("void %send(ptr %parcel)") >= length // 8
@@ -168,10 +170,10 @@ def test_values_that_wait_for_later_pieces(monkeypatch, piece):
         return [a + b * early[k % 97] for k, (a, b) in enumerate(zip(late, reversed(late), strict=True))]
 
     monkeypatch.setattr(emit, "LONGEST_BODY", 10)
-    monkeypatch.setattr(emit, "PIECE", piece)
+    monkeypatch.setattr(dividing, "PIECE", piece)
     kernel = Kernel("waiting", lambda: trace(function, (5,), list), (5,), (400,))
     text = kernel._assembly("lanes")
-    assert max(int(n) for n in re.findall(r"@work = constant i64 (\d+)", text)) > emit.WINDOW
+    assert max(int(n) for n in re.findall(r"@work = constant i64 (\d+)", text)) > emitter.WINDOW
     x = np.random.default_rng(piece).uniform(-1.0, 1.0, (70, 5))
     found = kernel(x)
     np.testing.assert_allclose(found, np.array(function(x.T, np)).T, rtol=1e-11, atol=1e-9)
@@ -208,7 +210,7 @@ def test_long_rows_of_repeated_steps(monkeypatch, states):
 
     stages = trace_stages(advance, rate, states, states, 1, states)
     names = ("t", "h", "n", "state", "p")
-    kernel = RepeatedKernel("steps", None, stages.lengths, (states,), None, names, stages=lambda: stages)
+    kernel = StepKernel("steps", None, stages.lengths, (states,), None, names, stages=lambda: stages)
     rng = np.random.default_rng(states)
     t, p, s = (rng.standard_normal((150, n)) for n in (1, 1, states))
     h, n = np.array([0.01]), np.array([3.0])
@@ -230,7 +232,8 @@ def test_long_rows_of_repeated_steps(monkeypatch, states):
 
 FENCED_TABLE = """
 import ctypes, mmap, numpy as np
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.trace import trace
 
 libc = ctypes.CDLL(None)
 libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
@@ -261,9 +264,11 @@ def test_nothing_is_read_behind_the_table_of_places():
 
 NO_MEMORY = """
 import ctypes, sys, numpy as np
-from kinetree.engine import machine
-from kinetree.engine.entry import MOST_STACK, Entry
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.llvm import host as machine
+from kinetree.engine.kernels.direct_call import DirectCall
+from kinetree.engine.llvm.vectorcall import MOST_STACK
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.trace import trace
 
 refused = []
 nothing = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_size_t)(lambda size: refused.append(size))
@@ -275,7 +280,7 @@ many = 2 * MOST_STACK // machine.host().vectors().size
 kernel = Kernel("k", lambda: trace(lambda x: [x[0] * (k + 1.0) for k in range(many)], (1,), list), (1,), (many,))
 needed = kernel.scratch_bytes - kernel.tile_bytes  # nothing is streamed
 assert needed > MOST_STACK
-entry = Entry.make(kernel, lambda *given, out=None: "python", "k")
+entry = DirectCall.make(kernel, lambda *given, out=None: "python", "k")
 entry.enable_batch()
 out = np.empty((20, many))
 before = sys.getrefcount(out)
@@ -293,9 +298,9 @@ def test_without_memory_for_the_work_area_python_is_asked():
 @pytest.mark.skipif(not available(), reason="another interpreter layout")
 @pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="no way to see how much memory is used")
 def test_work_areas_are_given_back():
-    many = 2 * MOST_STACK // machine.host().vectors().size
+    many = 2 * MOST_STACK // host.host().vectors().size
     kernel, _ = long_computation(many)
-    entry = Entry.make(kernel, lambda *given, **options: "python", "long", "")
+    entry = DirectCall.make(kernel, lambda *given, **options: "python", "long", "")
     entry.enable_batch()
     assert kernel.scratch_bytes - kernel.tile_bytes > MOST_STACK
     x, y, out = np.ones((9, 5)), np.ones((9, 2)), np.empty((9, many))
@@ -318,10 +323,10 @@ def test_work_areas_are_given_back():
 @pytest.mark.skipif(not available(), reason="another interpreter layout")
 @pytest.mark.parametrize("on_heap", [False, True])
 def test_work_areas_of_the_entry_point(on_heap):
-    length = 2 * MOST_STACK // machine.host().vectors().size if on_heap else 60
+    length = 2 * MOST_STACK // host.host().vectors().size if on_heap else 60
     kernel, _ = long_computation(length)
     guard = Kernel("guard", lambda: trace(lambda x: [x[0] - 2.0], (5,), list), (5,), (1,), None, (), False, False)
-    entry = Entry.make(kernel, lambda *given, **options: "python", "long", "", guard)
+    entry = DirectCall.make(kernel, lambda *given, **options: "python", "long", "", guard)
     entry.enable_batch()
     assert (kernel.scratch_bytes - kernel.tile_bytes > MOST_STACK) == on_heap
     rng = np.random.default_rng(length)

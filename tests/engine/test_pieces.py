@@ -6,9 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from kinetree.engine import emit, machine
 from kinetree.engine.graph import Node
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.llvm import dividing, emit, host
+from kinetree.engine.trace import trace
 
 functions = Node.scalar_functions
 
@@ -16,16 +17,16 @@ functions = Node.scalar_functions
 @pytest.fixture(params=[16, 32], autouse=True)
 def registers(request, monkeypatch):
     """Kernels for few vector registers say themselves what is kept in them; both ways work on every processor."""
-    usual = machine.Machine.vectors
+    usual = host.Machine.vectors
     monkeypatch.setattr(
-        machine.Machine, "vectors", lambda self, *single: replace(usual(self, *single), registers=request.param)
+        host.Machine, "vectors", lambda self, *single: replace(usual(self, *single), registers=request.param)
     )
     return request.param
 
 
 def pieces_of(monkeypatch, size):
     for name in ("PIECE", "SHORTEST_PIECE", "LONGEST_PIECE"):
-        monkeypatch.setattr(emit, name, size)
+        monkeypatch.setattr(dividing, name, size)
 
 
 def make(function, *lengths, single_precision=False):
@@ -60,7 +61,7 @@ def test_one_state_in_pieces(monkeypatch, size):
     whole = make(busy, 3, 3)(x, y)
     monkeypatch.setattr(emit, "LONGEST_BODY", 10)
     pieces_of(monkeypatch, size)
-    monkeypatch.setattr(emit, "MOST_STORES", 13)
+    monkeypatch.setattr(dividing, "MOST_STORES", 13)
     pieces = make(busy, 3, 3)
     assert pieces._assembly("single").count("define internal void @piece") >= 300 // size + 120 // 13
     np.testing.assert_array_equal(pieces(x, y), whole)
@@ -87,11 +88,11 @@ def test_long_kernels_compile_in_time_that_grows_with_their_length(registers):
 
     kernel = make(sparse, 3)
     text = kernel._assembly("single")
-    operations = 16_901 * (1 if machine.host().fused else 2)  # what comes behind the last result is left out
-    in_a_piece = {16: emit.SHORTEST_PIECE, 32: emit.PIECE}[registers]
+    operations = 16_901 * (1 if host.host().fused else 2)  # what comes behind the last result is left out
+    in_a_piece = {16: dividing.SHORTEST_PIECE, 32: dividing.PIECE}[registers]
     assert text.count("define internal void @piece") == -(-operations // in_a_piece) + 12
     begin = time.process_time()
-    machine.assemble(text)
+    host.assemble(text)
     assert time.process_time() - begin < 6.0
 
 

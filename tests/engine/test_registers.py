@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from kinetree.engine.graph import CONST, INPUT, LESS, NEG, Graph
-from kinetree.engine.registers import operands, plan
+from kinetree.engine.llvm.registers import operands, plan
 
 
 def random_graph(seed, size, inputs=6):
@@ -20,15 +20,15 @@ def random_graph(seed, size, inputs=6):
     while len(nodes) < size:
         kind = rng.choice(["add", "sub", "mul", "neg", "fma", "select", "sin", "sqrt"])
         if kind == "neg":
-            node = graph._node(NEG, pick())
+            node = graph.node(NEG, pick())
         elif kind in ("sin", "sqrt"):
-            node = graph._node(str(kind), pick())
+            node = graph.node(str(kind), pick())
         elif kind == "fma":
-            node = graph._node("fma", pick(), pick(), pick())
+            node = graph.node("fma", pick(), pick(), pick())
         elif kind == "select":
-            node = graph._node("select", graph._node(LESS, pick(), pick()), pick(), pick())
+            node = graph.node("select", graph.node(LESS, pick(), pick()), pick(), pick())
         else:
-            node = graph._node(str(kind), pick(), pick())
+            node = graph.node(str(kind), pick(), pick())
         nodes.append(node)
     outputs = [nodes[int(k)] for k in rng.integers(len(nodes), size=20)] + nodes[-3:]
     return graph, [o for o in outputs if graph.kinds[o] != LESS]
@@ -114,7 +114,7 @@ def test_a_chain_that_fits_never_goes_to_memory():
     graph = Graph()
     x, total = graph.input(0), graph.input(1)
     for _ in range(50):
-        total = graph._node("fma", total, x, total)
+        total = graph.node("fma", total, x, total)
     found = plan(graph, [total], 4, 1000, 8)
     assert found.size == 0
     assert all(not s.saved for s in found.pieces[0])

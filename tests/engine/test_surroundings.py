@@ -1,7 +1,6 @@
 """Systems that are short of memory, of threads, or of trust: errors and slower ways instead of a dead process."""
 
 import _thread
-import ctypes
 import os
 import subprocess
 import sys
@@ -9,14 +8,15 @@ import sys
 import numpy as np
 import pytest
 
-from kinetree.engine import cache, machine
-from kinetree.engine import crew as crew_module
-from kinetree.engine.crew import Crew
-from kinetree.engine.driver import JOB_AT
-from kinetree.engine.kernel import Kernel, trace
-from kinetree.engine.making import MAKING, made_once
+import kinetree as kt
+from kinetree.engine import cache
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.llvm import host
+from kinetree.engine.once import MAKING, made_once
+from kinetree.engine.threads import ThreadPool
+from kinetree.engine.trace import trace
 
-pytestmark = pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
+pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="done with Linux's own means")
 
 
@@ -28,8 +28,9 @@ def run(program, timeout=60):
     """Run a program by itself; its text begins with what all need."""
     head = (
         "import os, sys, numpy as np\n"
-        "from kinetree.engine import machine\n"
-        "from kinetree.engine.kernel import Kernel, trace\n"
+        "from kinetree.engine.llvm import host as machine\n"
+        "from kinetree.engine.kernels.kernel import Kernel\n"
+        "from kinetree.engine.trace import trace\n"
         "def kernel(name='product', factor=2.0):\n"
         "    return Kernel(name, lambda: trace(lambda x: [x[0] * x[1] * factor], (2,), list), (2,), (1,))\n"
         "x = np.array([[2.0, 3.0]] * 20)\n"
@@ -69,11 +70,11 @@ def test_a_linker_that_fails_is_our_error_and_named(monkeypatch, where):
         raise RuntimeError("no room for code\nand a page of LLVM")
 
     if where == "link":
-        monkeypatch.setattr(machine.binding().JITLibraryBuilder, "link", fail)
+        monkeypatch.setattr(host.binding().JITLibraryBuilder, "link", fail)
     else:
-        monkeypatch.setattr(machine, "_linker", fail)
+        monkeypatch.setattr(host, "_linker", fail)
     for x in (np.ones(2), np.ones((5, 2))):
-        with pytest.raises(machine.CompilationError, match=r"compiling the thing failed: .*no room for code$"):
+        with pytest.raises(host.CompilationError, match=r"compiling the thing failed: .*no room for code$"):
             kernel("the thing")(x)
 
 
@@ -195,14 +196,14 @@ def test_without_threads_the_caller_does_all_the_work(monkeypatch):
 
     monkeypatch.setattr(_thread, "start_new_thread", fail)
     monkeypatch.setattr(os, "cpu_count", lambda: 5)
-    team = Crew(dict(JOB_AT))
-    monkeypatch.setattr("kinetree.engine.kernel.the_crew", lambda job_at: team)
+    pool = ThreadPool()
+    monkeypatch.setattr("kinetree.engine.kernels.kernel.thread_pool", lambda: pool)
     x = np.random.default_rng(0).standard_normal((500, 2))
     np.testing.assert_array_equal(kernel()(x, threads=4)[:, 0], x[:, 0] * x[:, 1] * 2.0)
-    assert ctypes.c_int64.from_address(team.address + crew_module._AT["size"]).value == 0
+    assert pool.size == 0
 
 
-def test_an_interrupted_start_never_lets_two_helpers_share_a_work_area(monkeypatch):
+def test_an_interrupted_start_never_lets_two_workers_share_a_work_area(monkeypatch):
     monkeypatch.setattr(os, "cpu_count", lambda: 5)
     begun = []
 
@@ -212,10 +213,10 @@ def test_an_interrupted_start_never_lets_two_helpers_share_a_work_area(monkeypat
             raise KeyboardInterrupt
 
     monkeypatch.setattr(_thread, "start_new_thread", start)
-    team = Crew(dict(JOB_AT))
+    pool = ThreadPool()
     with pytest.raises(KeyboardInterrupt):
-        team.enlist(2)
-    assert team.enlist(2) == 2
+        pool.start(2)
+    assert pool.start(2) == 2
     places = [me for _, me in begun]
     assert len(places) == len(set(places)) == 2
 
@@ -233,10 +234,10 @@ def test_a_thread_that_never_begins_is_not_waited_for():
 
 NARROW = """
 import threading
-from kinetree.engine import emit
-from kinetree.engine.entry import Entry
+from kinetree.engine.llvm import dividing, emit
+from kinetree.engine.kernels.direct_call import DirectCall
 
-emit.LONGEST_BODY, emit.PIECE = 1000, 500
+emit.LONGEST_BODY, dividing.PIECE = 1000, 500
 
 def remembers(x):
     \"\"\"What is computed first is needed last.\"\"\"
@@ -253,7 +254,7 @@ n = np.arange(1.0, 2601.0)
 expected = x[:, 1].copy()
 for a in reversed(n):
     expected = expected * 0.5 + (x[:, 0] * a + x[:, 1]) ** 2
-entry = Entry.make(k, k, "remembers")
+entry = DirectCall.make(k, k, "remembers")
 entry.enable_batch()
 threading.stack_size(128 * 1024)
 results = []
@@ -342,7 +343,7 @@ def test_damaged_files_are_never_run(folder, damage):
         changed = bytearray(whole)
         changed[len(whole) // 2 if "code" in damage else 20] ^= 4
     file.write_bytes(changed)
-    with pytest.warns(cache.CacheWarning, match="damaged"):
+    with pytest.warns(kt.CacheWarning, match="damaged"):
         assert kernel(key="k")(np.ones(2))[0] == 2.0
     assert file.read_bytes() == whole
 
@@ -365,5 +366,5 @@ def test_a_disk_that_becomes_read_only_while_code_is_written(folder, monkeypatch
 
     for what in ("replace", "unlink"):
         monkeypatch.setattr(os, what, refuse)
-    with pytest.warns(cache.CacheWarning, match="cannot be written .*Read-only"):
+    with pytest.warns(kt.CacheWarning, match="cannot be written .*Read-only"):
         assert kernel(key="k")(np.ones(2))[0] == 2.0

@@ -12,46 +12,47 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.engine import emit, machine
-from kinetree.engine import kernel as engine
 from kinetree.engine.graph import Node
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.kernels import kernel as engine
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.llvm import body, host
+from kinetree.engine.trace import trace
 from kinetree.run import program
 
-pytestmark = pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
-RUN_HERE = machine.targets()
+pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
+RUN_HERE = host.targets()
 
 
 def test_the_processor_at_hand_runs_what_it_lists():
     assert RUN_HERE[0] == "native"
     assert len(RUN_HERE) >= 2
     for name in RUN_HERE:
-        made_for = machine.target(name)
+        made_for = host.target(name)
         assert made_for.supported
-        code = machine.assemble("define i64 @kernel() { ret i64 7 }", made_for)
-        addresses, library = machine.load(code)
+        code = host.assemble("define i64 @kernel() { ret i64 7 }", made_for)
+        addresses, library = host.load(code)
         assert ctypes.CFUNCTYPE(ctypes.c_int64)(addresses["kernel"])() == 7
         del library
-    assert len({machine.target(name).key for name in RUN_HERE[1:]}) == len(RUN_HERE) - 1
+    assert len({host.target(name).key for name in RUN_HERE[1:]}) == len(RUN_HERE) - 1
 
 
 def test_names_are_read_kindly(monkeypatch):
     monkeypatch.setenv("KINETREE_CPU", f" {RUN_HERE[1].upper()} ")
-    assert machine.host() == machine.target(RUN_HERE[1])
-    assert machine.target("native") != machine.target(RUN_HERE[1])
+    assert host.host() == host.target(RUN_HERE[1])
+    assert host.target("native") != host.target(RUN_HERE[1])
     monkeypatch.delenv("KINETREE_CPU")
-    assert machine.host() == machine.target("native")
+    assert host.host() == host.target("native")
 
 
 @pytest.mark.parametrize("name", ["cray-1", "neoverse-n1", "x86-64-v3"])
 def test_what_does_not_run_here_is_refused_with_what_does(monkeypatch, name):
     monkeypatch.delenv("KINETREE_CPU", raising=False)
-    monkeypatch.setattr(machine, "_features", lambda: frozenset())
-    monkeypatch.setattr(machine, "architecture", lambda: "x86-64")
-    with pytest.raises(machine.UnknownTarget, match=r"can be made for native, x86-64$"):
-        machine._target.__wrapped__(name)
+    monkeypatch.setattr(host, "_features", lambda: frozenset())
+    monkeypatch.setattr(host, "architecture", lambda: "x86-64")
+    with pytest.raises(host.UnknownTarget, match=r"can be made for native, x86-64$"):
+        host._target.__wrapped__(name)
     robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
-    machine._target.cache_clear()
+    host._target.cache_clear()
     try:
         with pytest.raises(kt.OptionError, match=r"the processor that code is to be made for: .*native, x86-64"):
             robot.with_backend("compiled", cpu=name)
@@ -59,7 +60,7 @@ def test_what_does_not_run_here_is_refused_with_what_does(monkeypatch, name):
         with pytest.raises(kt.OptionError, match="KINETREE_CPU in the environment"):
             kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
     finally:
-        machine._target.cache_clear()
+        host._target.cache_clear()
 
 
 @pytest.mark.parametrize("name", RUN_HERE)
@@ -67,7 +68,7 @@ def test_a_robot_is_made_for_its_processor_with_all_that_belongs_to_it(name, mon
     robot = kt.gallery.load("gripper").with_backend("compiled", cpu=name)
     assert robot.cpu == name
     assert robot.with_precision("single").cpu == robot.with_gravity((0, 0, -1)).cpu == name
-    made_for = machine.target(name)
+    made_for = host.target(name)
     assert robot._compiler.kernel("mass_matrix").target == made_for
     monkeypatch.setattr(program, "_MADE", {})
     record = kt.simulate(robot, time=0.02, integrator="rk4", step=1e-3, output=3, progress=False)
@@ -84,7 +85,8 @@ ALL_KINDS = """
 import sys
 import numpy as np
 from kinetree.engine.graph import Node
-from kinetree.engine.kernel import Kernel, trace
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.trace import trace
 f = Node.scalar_functions
 
 def law(x, y):
@@ -153,11 +155,9 @@ def test_lines_of_any_number_of_lanes(monkeypatch, lanes, single_precision, leng
     """LLVM makes vectors longer than registers of several, so that every width can be tried on any processor."""
     if lanes * (4 if single_precision else 8) > 64:
         pytest.skip("longer than a line")
-    usual = machine.Machine.vectors
-    monkeypatch.setattr(
-        machine.Machine, "vectors", lambda self, single=False: replace(usual(self, single), lanes=lanes)
-    )
-    monkeypatch.setattr(engine, "_driver", engine._driver.__wrapped__)  # made anew, for this width
+    usual = host.Machine.vectors
+    monkeypatch.setattr(host.Machine, "vectors", lambda self, single=False: replace(usual(self, single), lanes=lanes))
+    monkeypatch.setattr(engine, "batch_loop", engine.batch_loop.__wrapped__)  # made anew, for this width
     monkeypatch.setattr(engine, "STREAMED_BYTES", 0)
 
     def function(x):
@@ -165,7 +165,7 @@ def test_lines_of_any_number_of_lanes(monkeypatch, lanes, single_precision, leng
 
     kernel = Kernel(
         "k", lambda: trace(function, (3,), list), (3,), (length,), single_precision=single_precision,
-        target=machine.host(),
+        target=host.host(),
     )  # fmt: skip
     x = np.random.default_rng(length).standard_normal((203, 3)).astype(kernel.dtype)
     expected = np.stack([x[:, k % 3] * kernel.dtype(k + 1.0) if k % 5 else 0.0 * x[:, 0] for k in range(length)], -1)
@@ -188,7 +188,7 @@ def test_angles_of_one_state_are_turned_together_with_the_same_bits():
 
     x = np.random.default_rng(1).uniform(-10.0, 10.0, (40, 11))
     kernel = Kernel("angles", lambda: trace(law, (11,), list), (11,), (22,))
-    assert f"<{emit.ANGLES_AT_ONCE} x double>" in kernel._assembly("single")
+    assert f"<{body.ANGLES_AT_ONCE} x double>" in kernel._assembly("single")
     whole = kernel(x)
     for k in range(40):
         np.testing.assert_array_equal(kernel(x[k]), whole[k])
@@ -213,7 +213,7 @@ def test_angles_of_one_state_wait_for_what_they_are_made_of(name):
     x = np.array([0.1, 0.2, 0.3, 0.4])
     for function, size in ((law, 43), (few, 3)):
         kernel = Kernel(
-            "k", lambda function=function: trace(function, (4,), list), (4,), (size,), target=machine.target(name)
+            "k", lambda function=function: trace(function, (4,), list), (4,), (size,), target=host.target(name)
         )  # fmt: skip
         np.testing.assert_array_equal(kernel(x), kernel(x[None])[0])
         np.testing.assert_allclose(kernel(x)[:3], [np.sin(0.02), -np.sin(0.12), 0.12], rtol=1e-14)
@@ -224,7 +224,7 @@ def test_sines_next_to_their_zeros_at_any_distance(name):
     functions = Node.scalar_functions
     kernel = Kernel(
         "s", lambda: trace(lambda x: [functions.sin(x[0]), functions.cos(x[0])], (1,), list), (1,), (2,),
-        target=machine.target(name),
+        target=host.target(name),
     )  # fmt: skip
     rng = np.random.default_rng(5)
     k = np.rint(10.0 ** rng.uniform(0.0, 14.4, 100))
@@ -267,7 +267,7 @@ def test_a_wrong_name_in_the_environment_does_not_concern_robots_with_their_own(
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-@pytest.mark.skipif(machine.target("native").lanes != 4, reason="not a processor with AVX2 and nothing wider")
+@pytest.mark.skipif(host.target("native").lanes != 4, reason="not a processor with AVX2 and nothing wider")
 def test_the_form_of_code_for_avx512_gives_the_same_numbers():
     """Eight lanes, masks, and kernels that send while they compute: see tools/as_on_avx512.py."""
     root = Path(__file__).resolve().parents[2]

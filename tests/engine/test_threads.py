@@ -10,13 +10,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from kinetree.engine import machine
-from kinetree.engine.crew import CHUNKS_PER_THREAD, the_crew
-from kinetree.engine.driver import JOB_AT, pack_job
-from kinetree.engine.entry import Entry, available
-from kinetree.engine.kernel import Kernel, crew, trace
+from kinetree.engine.kernels.direct_call import DirectCall, available
+from kinetree.engine.kernels.kernel import Kernel
+from kinetree.engine.llvm import host
+from kinetree.engine.llvm.driver import pack_job
+from kinetree.engine.threads import CHUNKS_PER_THREAD, thread_pool
+from kinetree.engine.trace import trace
 
-pytestmark = pytest.mark.skipif(not machine.host().supported, reason="no machine code here")
+pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
 several = pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="one processor")
 
 RUN = ctypes.CFUNCTYPE(
@@ -38,8 +39,8 @@ def kernel(single_precision=False):
     )  # fmt: skip
 
 
-def share_out(count, helpers, work, lanes=8):
-    """Let the crew share a batch that Python computes; returns the answer and who did what."""
+def share_out(count, workers, work, lanes=8):
+    """Let the pool share a batch that Python computes; returns the answer and who did what."""
     done = []
 
     def run(job, scratch, start, stop, tile):
@@ -48,9 +49,9 @@ def share_out(count, helpers, work, lanes=8):
         return answer
 
     callback = RUN(run)
-    team = crew()
+    pool = thread_pool()
     job = pack_job(0, 0, 0, 4096, 1, 0, count, [], [], [], context=0, places=0, tile_area=4096 + 64, scratch_bytes=256)
-    answer = team.gather(team.address, job, ctypes.cast(callback, ctypes.c_void_p), team.enlist(helpers), lanes)
+    answer = pool.run(job, ctypes.cast(callback, ctypes.c_void_p), pool.start(workers), lanes)
     return answer, done
 
 
@@ -97,7 +98,7 @@ def test_doubts_of_any_chunk_are_reported():
 
 
 @several
-def test_the_caller_sleeps_until_the_last_helper_is_done():
+def test_the_caller_sleeps_until_the_last_worker_is_done():
     me = threading.get_ident()
     finished = []
 
@@ -118,7 +119,7 @@ def test_the_caller_sleeps_until_the_last_helper_is_done():
     assert time.process_time() - used < 0.15  # asleep, not looking all the time
 
 
-def test_a_crew_at_work_for_somebody_else_is_not_waited_for():
+def test_a_pool_at_work_for_somebody_else_is_not_waited_for():
     inner = []
 
     def work(start, stop):
@@ -152,12 +153,12 @@ def test_the_entry_point_shares_batches_too():
         calls.append(threads)
         return f(*args, out=out, threads=threads)
 
-    entry = Entry.make(f, fallback, "swirl", "")
+    entry = DirectCall.make(f, fallback, "swirl", "")
     entry.enable_batch()
     rng = np.random.default_rng(1)
     x, y = rng.standard_normal((5000, 4)), rng.standard_normal((5000, 3))
     one = f(x, y)
-    crew().enlist(2)
+    thread_pool().start(2)
     out = np.empty_like(one)
     for threads in (1, 2, 3):
         np.testing.assert_array_equal(entry.function(x, y, threads=threads), one)
@@ -176,9 +177,9 @@ def test_the_entry_point_shares_batches_too():
 def test_the_guard_sees_every_chunk():
     f = kernel()
     guard = Kernel("guard", lambda: trace(lambda x: [x[0] - 3.0], (4,), list), (4,), (1,), spread_nan=False)
-    entry = Entry.make(f, lambda *args, **options: "python", "swirl", "", guard)
+    entry = DirectCall.make(f, lambda *args, **options: "python", "swirl", "", guard)
     entry.enable_batch()
-    crew().enlist(1)
+    thread_pool().start(1)
     rng = np.random.default_rng(1)
     x, y = rng.uniform(-1, 1, (5000, 4)), rng.standard_normal((5000, 3))
     assert isinstance(entry.function(x, y, threads=2), np.ndarray)
@@ -208,7 +209,7 @@ def test_many_callers_at_once():
     assert not wrong
 
 
-def test_helpers_that_fell_asleep_are_woken():
+def test_workers_that_fell_asleep_are_woken():
     f = kernel()
     rng = np.random.default_rng(3)
     x, y = rng.standard_normal((3000, 4)), rng.standard_normal((3000, 3))
@@ -218,5 +219,5 @@ def test_helpers_that_fell_asleep_are_woken():
         np.testing.assert_array_equal(f(x, y, threads=2), one)
 
 
-def test_one_crew_per_process():
-    assert crew() is crew() is the_crew(tuple(JOB_AT.items()))
+def test_one_pool_per_process():
+    assert thread_pool() is thread_pool()

@@ -13,8 +13,8 @@ from rich.console import Console
 
 import kinetree as kt
 from kinetree.gallery import Fact, Outcome, Study, studies, study
-from kinetree.gallery.report import csv_text
 from kinetree.gallery.style import Curve, Curves, Grid, Panel
+from kinetree.io.tables.writing import csv_text
 
 
 @pytest.fixture(autouse=True)

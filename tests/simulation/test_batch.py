@@ -7,8 +7,8 @@ import pytest
 
 import kinetree as kt
 from helpers.robots import arm, floating_pair, random_state
+from kinetree import control as laws
 from kinetree.contact.ground import Ground, HuntCrossley
-from kinetree.control import laws
 from kinetree.motion import trajectories
 from kinetree.simulation.integrators.methods import FIXED
 

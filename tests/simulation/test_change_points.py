@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import kinetree as kt
-from kinetree.control import laws
+from kinetree import control as laws
 from kinetree.simulation.integrators.adaptive import ScipyStepper
 from kinetree.simulation.integrators.change_points import STATES, agree, smooth_path, times_before, ways_over
 from kinetree.simulation.projection import nearest_state

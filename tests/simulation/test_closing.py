@@ -8,13 +8,13 @@ import pytest
 
 import kinetree as kt
 from helpers import loop_models as models
-from kinetree.control import laws
+from kinetree import control as laws
 from kinetree.simulation import projection
 from kinetree.simulation.closed_rates import rates_of
+from kinetree.simulation.equation import Equation
 from kinetree.simulation.integrators import adaptive
 from kinetree.simulation.projection import MOST_ROWS, projector
-from kinetree.simulation.equation import Equation
-from kinetree.simulation.system import System
+from kinetree.simulation.system import DynamicSystem
 
 SYSTEMS = ["four-bar", "five-bar", "3-rrr", "robotic-leg", "carpet-scraper", "sr400", "bricard", "slider-crank"]
 
@@ -129,7 +129,7 @@ def test_rates_at_once_are_those_found_one_after_the_other(name, controller):
     robot, start = on_a_ball() if name == "ball" else made(name)[:2]
     rng = np.random.default_rng(2)
     law = laws.Law(lambda t, q, v: [0.3 - 0.1 * v[0], *([0.0] * (robot.nv - 1))]) if controller == "law" else None
-    equation = Equation(System(robot, law), pushed if controller == "function" else None)
+    equation = Equation(DynamicSystem(robot, law), pushed if controller == "function" else None)
     equation.prepare(start)
     q, v = robot.project(start, rng.standard_normal(robot.nv))
     if name == "ball":
@@ -144,7 +144,7 @@ def test_rates_in_singular_configurations_are_left_to_the_mechanism():
     """Three parallel bars laid flat: what machine code finds there is nothing, and the mechanism says that it is."""
     robot = models.three_bars().with_backend("compiled")
     start = robot.neutral()
-    equation = Equation(System(robot))
+    equation = Equation(DynamicSystem(robot))
     equation.prepare(start)
     state = (0.0, start, np.zeros(robot.nv), np.zeros(equation.system.nz))
     with pytest.warns(kt.errors.SingularityWarning):

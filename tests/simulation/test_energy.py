@@ -9,9 +9,9 @@ import pytest
 
 import kinetree as kt
 from helpers.robots import arm, gripper, random_state, random_tree
+from kinetree import control as laws
 from kinetree.contact.ground import Firm, Ground
 from kinetree.contact.stops import JointStops
-from kinetree.control import laws
 from kinetree.simulation.records.energy import Energies
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}

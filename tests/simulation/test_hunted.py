@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree import control as laws
 from kinetree.contact import complementarity
 from kinetree.contact.rigid_contacts import Contact
-from kinetree.control import laws
 from kinetree.motion import trajectories
 
 G = 9.81

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.control import laws
+from kinetree import control as laws
 from kinetree.motion import trajectories
 from kinetree.run import program
 from kinetree.simulation.events import Event

@@ -15,7 +15,7 @@ import kinetree as kt
 from helpers.robots import arm
 from judges.mujoco_judge import MujocoJudge, urdf_spec
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
-from kinetree.control import laws
+from kinetree import control as laws
 from kinetree.motion import trajectories
 
 

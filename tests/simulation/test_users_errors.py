@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree import control as laws
 from kinetree.contact.rigid_contacts import Contact
-from kinetree.control import laws
 from kinetree.simulation.events import Event
 
 G, LENGTH = 9.81, 0.7

@@ -7,14 +7,14 @@ import pytest
 
 import kinetree as kt
 from helpers.robots import random_tree
+from kinetree import control as laws
 from kinetree.algorithms.joint_momenta import momenta
 from kinetree.contact import stops
 from kinetree.contact.ground import HuntCrossley
-from kinetree.control import laws
 from kinetree.motion import trajectories
-from kinetree.simulation.integrators.looped import Looped
-from kinetree.simulation.integrators.vectorised import ByKind
-from kinetree.simulation.equation import unrolls
+from kinetree.run.program import unrolls
+from kinetree.simulation.integrators.joints_by_kind import ByKind
+from kinetree.simulation.integrators.large_trees import LargeTree
 from kinetree.spatial.arrays import split
 
 QUIET = {"progress": False, "integrator": "variational"}
@@ -64,7 +64,7 @@ def test_momenta_and_slopes_are_those_of_the_matrices(seed):
 def test_loops_know_the_same_dynamics():
     robot = mixed()
     kinds = ByKind(robot.model)
-    looped = Looped(kinds, robot.model, 1)
+    looped = LargeTree(kinds, robot.model, 1)
     q, v = (np.stack(x) for x in zip(*(state_of(robot, k, 0.3) for k in range(3)), strict=True))
     parts = kinds.split_q(q), kinds.split_v(v)
     p, slope = (kinds.join_v(x, (3,)) for x in looped.momenta(*parts))

@@ -5,8 +5,8 @@ import time as clock
 import imageio.v3 as imageio
 import numpy as np
 import pytest
-from view_models import falling_box
 
+from helpers.view_models import falling_box
 from kinetree import view
 from kinetree.errors import OptionError
 from kinetree.view import play

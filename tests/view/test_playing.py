@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
-from view_models import falling_box, pendulum
 
 import kinetree as kt
 from helpers.robots import floating_pair, random_state, random_tree
+from helpers.view_models import falling_box, pendulum
 from kinetree.view.motion import FINEST, Place, Poses, Track
 from kinetree.view.player import Player
 

@@ -6,10 +6,10 @@ import time as clock
 import imageio.v3 as imageio
 import numpy as np
 import pytest
-from view_models import falling_box, pendulum
 
 import kinetree as kt
 from helpers.robots import arm, floating_pair, gripper
+from helpers.view_models import falling_box, pendulum
 from kinetree import view
 from kinetree.view import Viewer, play
 from kinetree.view.motion import Poses

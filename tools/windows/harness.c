@@ -2,7 +2,7 @@
  *
  * There is no Python here: objects that look like its arrays, and functions in the place of its own, are made below.
  * What is checked is that the code loads, that it follows the calling conventions of Windows in both directions, and
- * that all results have the bits that Linux gets: batches of many lengths, one state, a helper thread.
+ * that all results have the bits that Linux gets: batches of many lengths, one state, a worker thread.
  *
  * harness FOLDER TRIPLE RELOCATIONS CODE_MODEL [far]
  *
@@ -128,26 +128,27 @@ static void leave_no_room(void) {
     VirtualFree(gap, 0, MEM_RELEASE); /* the only room below 16 GB */
 }
 
-static struct { void (*serve)(void *, void *); char *crew; } helper;
-static DWORD WINAPI help(void *nothing) { return helper.serve(helper.crew, helper.crew + 192), !nothing; }
+static struct { void (*work)(void *, void *); char *pool; } worker;
+static DWORD WINAPI work(void *nothing) { return worker.work(worker.pool, worker.pool + 192), !nothing; }
 
 int main(int count, char **arguments) {
     setvbuf(stdout, NULL, _IONBF, 0);
     folder = arguments[1];
     start_llvm(arguments[2], arguments[3], arguments[4]);
     if (count > 5) leave_no_room();
-    uint64_t driver[2], crew[2], entry[1], lanes_code[2], one_code[1];
+    uint64_t driver[2], threads[2], entry[1], lanes_code[2], one_code[1];
     load("driver", ".o", 2, (const char *[]){"drive", "run"}, driver);
-    load("crew", ".o", 2, (const char *[]){"gather", "serve"}, crew);
+    load("threads", ".o", 2, (const char *[]){"run_shared", "work"}, threads);
     load("entry", ".o", 1, (const char *[]){"enter"}, entry);
     Array *(*enter)(void *, void *, int64_t, void *) = (void *)entry[0];
 
-    char *block = (char *)(((uint64_t)calloc(1, 1 << 16) + 63) & ~63ull); /* as crew.py lays it out */
+    char *block = (char *)(((uint64_t)calloc(1, 1 << 16) + 63) & ~63ull); /* as threads.py lays it out */
     *(void **)(block + 144) = CreateSemaphoreA(NULL, 0, 1, NULL);
     *(void **)(block + 200) = CreateSemaphoreA(NULL, 0, 1, NULL);
+    *(uint64_t *)(block + 152) = threads[0];
     *(int64_t *)(block + 16) = 1;
-    helper.serve = (void *)crew[1], helper.crew = block;
-    CreateThread(NULL, 0, help, NULL, 0, NULL);
+    worker.work = (void *)threads[1], worker.pool = block;
+    CreateThread(NULL, 0, work, NULL, 0, NULL);
 
     size_t length;
     char *list = contents("list", "", &length), name[100];
@@ -160,10 +161,10 @@ int main(int count, char **arguments) {
         double *expected = contents(name, "", &length);
         load(name, "-lanes.o", 2, (const char *[]){"kernel", "places"}, lanes_code);
         load(name, "-one.o", 1, (const char *[]){"kernel"}, one_code);
-        /* the context of entry.py behind a head of 32 bytes */
-        int64_t context[] = {0, 0, 0, 0, one_code[0], lanes_code[0], 0, 0, driver[0], lanes_code[1], scratch, tile,
-            second, size, (int64_t)array_type, (int64_t)float64, (int64_t)function, (int64_t)call_python, (int64_t)new_array,
-            (int64_t)release, (int64_t)retake, 0, 0, 0, 0, (int64_t)block, crew[0], driver[1], together_size, inputs, 1,
+        /* the context of vectorcall.py behind a head of 32 bytes */
+        int64_t context[] = {0, 0, 0, 0, one_code[0], 0, lanes_code[0], 0, driver[0], driver[1], lanes_code[1], scratch, tile,
+            second, together_size, (int64_t)block, size, (int64_t)array_type, (int64_t)float64, (int64_t)function, (int64_t)function,
+            (int64_t)call_python, (int64_t)new_array, (int64_t)release, (int64_t)retake, 0, 0, 0, 0, inputs, 1,
             size, 0, 0, n, n, n, 0, 0, 0};
         int64_t shape[] = {total, n}, strides[] = {8 * n, 8};
         Array input[3];
@@ -192,12 +193,12 @@ int main(int count, char **arguments) {
                                scratch, second};
         for (int k = 0; k < inputs; k++)
             job[13 + k] = (int64_t)input[k].data, job[13 + inputs + k] = n, job[13 + 2 * inputs + k] = n;
-        int64_t (*gather)(void *, void *, void *, int64_t, int64_t) = (void *)crew[0];
+        int64_t (*run_shared)(void *, void *, void *, int64_t, int64_t) = (void *)threads[0];
         for (int k = 0; k < 50; k++) {
-            if (k % 10 == 0) Sleep(5); /* the helper falls asleep */
+            if (k % 10 == 0) Sleep(5); /* the worker falls asleep */
             memset(together, 0, total * size * 8);
-            gather(block, job, (void *)driver[1], 1, together_size);
-            check(!memcmp(together, expected, total * size * 8), "a batch with a helper", name);
+            run_shared(block, job, (void *)driver[1], 1, together_size);
+            check(!memcmp(together, expected, total * size * 8), "a batch with a worker", name);
         }
         free(together);
         printf("%s: code at %llx and %llx\n", name, lanes_code[0], one_code[0]);

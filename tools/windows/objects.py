@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 
 import kinetree as kt
-from kinetree.engine import crew, driver, entry, machine
+from kinetree.engine import threads
+from kinetree.engine.llvm import driver, host, vectorcall
 
 ALGORITHMS = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_dynamics_derivatives")
 STATES = 5003
@@ -22,8 +23,8 @@ def main(folder: Path, triple: str, relocations: str, code_model: str) -> None:
     """Write everything."""
     # what any processor of the last ten years runs, so that the harness knows the number of lanes
     os.environ["KINETREE_CPU"] = "x86-64-v3"
-    common = machine.host()
-    llvm = machine.binding()
+    common = host.host()
+    llvm = host.binding()
     target = llvm.Target.from_triple(triple).create_target_machine(
         cpu=common.cpu, features=common.features, opt=2, reloc=relocations, codemodel=code_model
     )
@@ -37,8 +38,8 @@ def main(folder: Path, triple: str, relocations: str, code_model: str) -> None:
         (folder / f"{name}.o").write_bytes(target.emit_object(module))
 
     write("driver", driver.driver_module(common.vectors()))
-    write("crew", crew.crew_module(driver.JOB_AT))
-    write("entry", entry.entry_module())
+    write("threads", threads.pool_module())
+    write("entry", vectorcall.entry_module())
     robot = kt.gallery.load("quadruped").with_backend("compiled")
     states = np.random.default_rng(0).uniform(-1.0, 1.0, (3, STATES, robot.nv))
     states.tofile(folder / "states")

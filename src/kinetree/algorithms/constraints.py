@@ -24,6 +24,9 @@ from .passes import Scalars
 
 Matrix = list[list[Scalar]]
 
+UNCLOSED = 1e-9
+"""Loops that are open by more than this, in metres or radians, before the last step back are not closed by it."""
+
 
 class Closing(NamedTuple):
     """A loop joint at a configuration: pose of B in A, and what it forbids."""

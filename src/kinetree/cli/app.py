@@ -14,9 +14,10 @@ import typer
 from typer.core import TyperGroup
 
 from ..errors import KinetreeError
+from ..version import VERSION
 from . import bench, codegen, cost, dynamics, info, listing, new, run, simulate, view
-from .advice import on_command_line
 from .shared import ERROR, complain, warnings_as_lines
+from .wording import as_options, worded
 
 HELP = """Dynamics of robots and mechanisms: look at a robot, compute with it, let it move, see it.
 
@@ -33,14 +34,17 @@ class _Group(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
-            with warnings_as_lines():
+            with warnings_as_lines(lambda: as_options(self._asked(ctx))):
                 return super().invoke(ctx)
         except BrokenPipeError:
             raise
         except (KinetreeError, OSError) as problem:
-            asked = self.get_command(ctx, ctx.invoked_subcommand or "")
-            complain("red", "error", on_command_line(str(problem), asked))
+            complain("red", "error", worded(problem, as_options(self._asked(ctx))))
             raise typer.Exit(ERROR) from None
+
+    def _asked(self, ctx: Any) -> Any:
+        """Return the command that is running."""
+        return self.get_command(ctx, ctx.invoked_subcommand or "")
 
 
 app = typer.Typer(
@@ -53,9 +57,7 @@ GALLERY, LOOK, COMPUTE, EXPORT = "Gallery and studies", "Look", "Compute", "Coun
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from .. import __version__
-
-        sys.stdout.write(f"kinetree {__version__}\n")
+        sys.stdout.write(f"kinetree {VERSION}\n")
         raise typer.Exit
 
 

@@ -7,7 +7,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,12 +14,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 from rich.markup import escape
-from rich.progress import Progress
 
 from ..errors import KinetreeError, OptionError
+from ..io.progress import Bar
 from ..io.tables.reading import Part, open_table
 from ..io.tables.writing import Sink, new_table
-from .followed import Law, fewer_columns, followed, following
+from .independent_joints import Law, fewer_columns, followed, following
 from .shared import (
     FloatingBase,
     Json,
@@ -29,7 +28,6 @@ from .shared import (
     Strict,
     load_robot,
     make_console,
-    messages,
     note,
     print_json,
 )
@@ -144,8 +142,8 @@ def _run(
         source = followed(source, robot, _start(robot, robot_name, initial))
         compute = following(law, robot, third)
 
-    with new_table(output, key, robot.v_names, source.has_time) as sink, _bar(motion) as advance:
-        rows = convert(source.parts(), compute, sink, threads or os.cpu_count() or 1, advance)
+    with new_table(output, key, robot.v_names, source.has_time) as sink, Bar(1.0, motion.name) as bar:
+        rows = convert(source.parts(), compute, sink, threads or os.cpu_count() or 1, bar)
         if not rows:
             raise OptionError(f"{motion} has no rows, so there is nothing to compute")
     seconds = time.perf_counter() - begin
@@ -179,10 +177,8 @@ class Computed:
     encoded: Any
 
 
-def convert(
-    parts: Iterable[Part], law: Law, sink: Sink, threads: int, advance: Callable[[float], None] = lambda share: None
-) -> int:
-    """Compute every row and write the answers in order; how many there were."""
+def convert(parts: Iterable[Part], law: Law, sink: Sink, threads: int, bar: Bar | None = None) -> int:
+    """Compute every row and write the answers in order; return how many there were."""
     rows, last = 0, -np.inf
     for done in _in_order(parts, lambda part: _compute(part, law, sink), threads):
         if not done.rows:
@@ -191,7 +187,8 @@ def convert(
             raise done.part.fault(0, _not_increasing(last, done.first))
         rows, last = rows + done.rows, done.last
         sink.write(done.encoded)
-        advance(done.part.share)
+        if bar is not None:
+            bar.show(bar.done + done.part.share)
     return rows
 
 
@@ -260,12 +257,3 @@ def _not_increasing(before: float, now: float) -> str:
     if np.isnan(now):
         return "time is not a number"
     return f"time does not increase: {now:.10g} s after {before:.10g} s"
-
-
-@contextmanager
-def _bar(motion: Path) -> Iterator[Callable[[float], None]]:
-    """How far it is, on a terminal; called with the share of the file that is through."""
-    console = messages()
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(escape(motion.name), total=1.0)
-        yield lambda share: progress.update(task, advance=share)

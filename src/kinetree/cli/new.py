@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +9,7 @@ import typer
 from rich.markup import escape
 
 from ..errors import OutputError
+from ..io.whole_files import beside
 from .shared import make_console
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="File to write.")]
@@ -39,12 +39,8 @@ def new(
     text = starter()
     if NAME.fullmatch(file.stem):
         text = text.replace("name: my-study  ", f"name: {file.stem}  ").replace("run my-study.yaml", f"run {file.name}")
-    beside = file.with_name(f".{file.name}.{os.getpid()}.part")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        os.replace(beside, file)
-    finally:
-        beside.unlink(missing_ok=True)
+    with beside(file) as place:
+        place.write_text(text, encoding="utf-8")
     make_console().print(
         f"wrote {escape(str(file))}: look at it, then 'kinetree run {escape(str(file))}'", soft_wrap=True
     )

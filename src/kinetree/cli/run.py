@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from ..errors import KinetreeError, OptionError, OutputError, UnknownNameError
-from .advice import in_file, on_command_line
-from .shared import ERROR, FACT_FAILS, Json, complain, complete_study, make_console, messages, print_json
+from ..io.progress import Bar
+from .shared import ERROR, FACT_FAILS, Json, complain, complete_study, make_console, print_json
+from .wording import as_keys, as_options, worded
 
 if TYPE_CHECKING:
     from ..gallery import Result, Study
@@ -72,7 +71,7 @@ def run(
     _refuse_place(output)
     console = make_console()
     done = Done(files=frozenset(s.name for s in studies if s.name not in known), command=context.command)
-    with _progress(sum(len(own) for own in chosen.values())) as bar:
+    with AnalysisBar(sum(len(own) for own in chosen.values())) as bar:
         for study in studies:
             if study.name not in chosen:
                 continue
@@ -158,29 +157,37 @@ class Done:
     """What the user typed, as click knows it."""
 
     def try_one(
-        self, study: Study, analyses: Sequence[str], quick: bool, output: Path, pictures: bool, bar: Bar
+        self, study: Study, analyses: Sequence[str], quick: bool, output: Path, pictures: bool, bar: AnalysisBar
     ) -> Result | None:
         """Run and write a study; an error in it does not keep the others from running."""
         before = bar.begun
         try:
-            result = study.run(analyses, quick=quick, tell=lambda name: bar.tell(study.name, name))
-            bar.say(f"{study.name}: writing")
+            result = study.run(analyses, quick=quick, tell=lambda name: bar.begin(study.name, name))
+            bar.show(bar.begun, f"{study.name}: writing")
             self.folders[study.name] = result.write(output / study.name, pictures)
         except Exception as problem:
             bar.begun = before + len(analyses)
-            self.errors[study.name] = self.advised(study, told(problem))
+            self.errors[study.name] = self.describe(study, problem)
             complain("red", "error", f"{study.name}: {self.errors[study.name]}")
             return None
         self.results[study.name] = result
         return result
 
-    def advised(self, study: Study, message: str) -> str:
-        """A message whose advice can be followed: in the study's file, or on the command line."""
+    def describe(self, study: Study, problem: Exception) -> str:
+        """Describe an error in one line, with advice that can be followed in the study's file or on the command line.
+
+        An unforeseen one comes with its kind and the place in the code.
+        """
+        if not isinstance(problem, (KinetreeError, OSError)):
+            place = traceback.extract_tb(problem.__traceback__)[-1]
+            what = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
+            return f"{what} (in {place.name}, {Path(place.filename).name}, line {place.lineno})"
+        write = as_options(self.command)
         if study.name in self.files:
             from ..gallery.user_study import SIMULATION_KEYS
 
-            message = in_file(message, SIMULATION_KEYS)
-        return on_command_line(message, self.command)
+            write = as_keys(SIMULATION_KEYS, write)
+        return worded(problem, write)
 
     @property
     def code(self) -> int:
@@ -195,41 +202,23 @@ class Done:
         return {"exit_code": self.code, "studies": studies, "errors": self.errors}
 
 
-def told(problem: Exception) -> str:
-    """An error in one line; an unforeseen one with its kind and the place in the code."""
-    if isinstance(problem, (KinetreeError, OSError)):
-        return str(problem)
-    place = traceback.extract_tb(problem.__traceback__)[-1]
-    what = f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__
-    return f"{what} (in {place.name}, {Path(place.filename).name}, line {place.lineno})"
+class AnalysisBar(Bar):
+    """A bar that counts the analyses that are through.
 
+    Parameters
+    ----------
+    total : int
+        How many there are, in all studies.
+    """
 
-@dataclass
-class Bar:
-    """How far it is; counts analyses that are through."""
+    def __init__(self, total: int) -> None:
+        super().__init__(total, "starting", counted=True)
+        self.begun = 0
 
-    progress: Progress
-    task: Any
-    begun: int = 0
-
-    def tell(self, study: str, analysis: str) -> None:
-        """An analysis begins, so the one before is through."""
-        self.progress.update(self.task, completed=self.begun, description=f"{escape(study)}: {escape(analysis)}")
+    def begin(self, study: str, analysis: str) -> None:
+        """Show that an analysis begins, so the one before is through."""
+        self.show(self.begun, f"{study}: {analysis}")
         self.begun += 1
-
-    def say(self, text: str) -> None:
-        """Something else is going on."""
-        self.progress.update(self.task, completed=self.begun, description=escape(text))
-
-
-@contextmanager
-def _progress(total: int) -> Iterator[Bar]:
-    console = messages()
-    columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-    )  # fmt: skip
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        yield Bar(progress, progress.add_task("starting", total=total))
 
 
 # ------------------------------------------------------------------ showing

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import math
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
 
 from ..errors import KinetreeWarning, UnknownNameError
+from ..io.plain_json import json_text
+from .wording import Write, worded
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -55,12 +54,18 @@ def complain(colour: str, word: str, message: str) -> None:
 
 
 @contextmanager
-def warnings_as_lines() -> Iterator[None]:
-    """Show our warnings in yellow, one line each, without the place in the code."""
+def warnings_as_lines(write: Callable[[], Write]) -> Iterator[None]:
+    """Show our warnings in yellow, one line each, without the place in the code.
+
+    Parameters
+    ----------
+    write : callable
+        Makes, when there is a warning, the function that writes the settings it speaks of.
+    """
 
     def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
-        if issubclass(category, KinetreeWarning):
-            complain("yellow", "warning", str(message))
+        if isinstance(message, KinetreeWarning):
+            complain("yellow", "warning", worded(message, write()))
         else:
             usual(message, category, *place, **more)
 
@@ -72,21 +77,8 @@ def warnings_as_lines() -> Iterator[None]:
 
 
 def print_json(data: Any) -> None:
-    """For scripts."""
-    sys.stdout.write(json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False) + "\n")
-
-
-def plain(value: Any) -> Any:
-    """Numbers JSON does not have become null; everything else what JSON has."""
-    if isinstance(value, dict):
-        return {str(k): plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(v) for v in value]
-    if isinstance(value, (np.ndarray, np.generic)):
-        return plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if isinstance(value, (str, int, bool, type(None))) else str(value)
+    """Print an answer for scripts."""
+    sys.stdout.write(json_text(data))
 
 
 # ------------------------------------------------------------------ robots

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from ..errors import ContactWarning, OptionError, OutputError, SimulationError
+from ..errors import OptionError, OutputError, SimulationError
+from ..io.whole_files import beside
 from .shared import (
     FloatingBase,
     Json,
@@ -125,18 +125,15 @@ def simulate(
         kinetree simulate dog.urdf --floating-base --initial floating_base.z=0.4 --ground left_toe,right_toe
     """
     from .. import gallery
-    from ..contact.start_check import find_sunken
     from ..contact.stops import JointStops
     from ..gallery import setup
     from ..motion import trajectories
     from ..simulation import simulate as run
     from ..simulation.integrators.methods import FIXED, VARIATIONAL
-    from ..simulation.records.files import FORMATS
+    from ..simulation.records.files import record_format
 
-    if output is not None and output.suffix not in FORMATS:
-        raise OptionError(
-            f"records are saved as {', '.join(FORMATS)}, not {output.suffix or 'without ending'!r}: {output}"
-        )
+    if output is not None:
+        record_format(output)
     for place in (output, plot):
         if place is not None and not place.absolute().parent.is_dir():
             raise OutputError(f"{place} cannot be written: there is no directory {str(place.parent)!r}")
@@ -163,16 +160,12 @@ def simulate(
         controller, robot, desired, kp=_gain(robot, kp, "--kp"), kd=_gain(robot, kd, "--kd"), ki=ki,
         senses=elements, begin=(q, v) if robot.is_floating else None,
     )  # fmt: skip
-    if (sunken := find_sunken(robot, elements, q)) is not None:
-        complain("yellow", "warning", sunken.on_command_line)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ContactWarning)  # told already
-            record = run(
-                robot, q, v, time=time, controller=law, ground=elements, integrator=integrator, step=step,
-                rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf), output=samples,
-                friction=joint_friction,
-            )  # fmt: skip
+        record = run(
+            robot, q, v, time=time, controller=law, ground=elements, integrator=integrator, step=step,
+            rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf), output=samples,
+            friction=joint_friction,
+        )  # fmt: skip
     except SimulationError as problem:
         if output is not None and problem.record is not None and len(problem.record):  # type: ignore[arg-type]
             problem.record.save(output)  # type: ignore[attr-defined]
@@ -241,7 +234,7 @@ def _number(text: str, option: str) -> float:
 
 def _gain(robot: Robot, text: str | None, option: str) -> Any:
     """One number, or one per motor."""
-    from ..control.base import driven_joints
+    from ..control.joints import driven_joints
 
     values = read_values(text, option)
     if isinstance(values, (dict, str)):
@@ -266,15 +259,12 @@ def _write(record: Record, output: Path | None, plot: Path | None) -> list[Path]
 
 
 def draw(record: Record, plot: Path) -> None:
-    """A picture of a record, wholly or not at all."""
-    beside = plot.with_name(f".{plot.stem}.part{plot.suffix}")
+    """Draw a picture of a record, wholly or not at all."""
     try:
-        record.plot(path=beside)
-        beside.replace(plot)
+        with beside(plot) as place:
+            record.plot(path=place)
     except ValueError as problem:  # matplotlib, about the ending
         raise OptionError(f"--plot {plot}: {problem}") from None
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _summary(record: Record) -> dict[str, Any]:

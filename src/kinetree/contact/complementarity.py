@@ -46,7 +46,7 @@ class NoSolutionError(SingularError):
 
 
 @dataclass(frozen=True)
-class Solution:
+class ContactSolution:
     """What a solver found.
 
     Attributes
@@ -72,7 +72,7 @@ class Solution:
         return max(signs, float(np.max(np.minimum(np.abs(self.force), np.abs(self.slack)))))
 
 
-def solve(matrix: ArrayLike, offset: ArrayLike, method: str = "auto") -> Solution:
+def solve(matrix: ArrayLike, offset: ArrayLike, method: str = "auto") -> ContactSolution:
     """Solve ``f >= 0``, ``C f + d >= 0``, ``f . (C f + d) = 0``.
 
     Parameters
@@ -84,7 +84,7 @@ def solve(matrix: ArrayLike, offset: ArrayLike, method: str = "auto") -> Solutio
 
     Returns
     -------
-    Solution
+    ContactSolution
 
     Raises
     ------
@@ -111,7 +111,7 @@ def _tolerance(c: Array, d: Array) -> float:
     return 1e-10 * max(1e-300, float(np.max(np.abs(d), initial=0.0)))
 
 
-def enumerate_patterns(matrix: ArrayLike, offset: ArrayLike) -> Solution:
+def enumerate_patterns(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
     """Try every set of pushing contacts, fewest first (002 section 9.8).
 
     With a given set the forces follow from ``C'' f = -d''`` (002 eq. 9.61).  Where C is only
@@ -133,7 +133,7 @@ def enumerate_patterns(matrix: ArrayLike, offset: ArrayLike) -> Solution:
         slack[list(pattern)] = 0.0
         scale = max(1.0, float(np.max(np.abs(force), initial=0.0)))
         if np.all(force >= -1e-10 * scale) and np.all(slack >= -tolerance):
-            return Solution(np.maximum(force, 0.0), slack, "enumerate", tried)
+            return ContactSolution(np.maximum(force, 0.0), slack, "enumerate", tried)
     raise NoSolutionError(f"no pattern of the {d.size} contacts satisfies all conditions: the problem has no solution")
 
 
@@ -142,7 +142,7 @@ def _patterns(n: int) -> Iterator[tuple[int, ...]]:
         yield from itertools.combinations(range(n), size)
 
 
-def prune(matrix: ArrayLike, offset: ArrayLike, *, most_negative_first: bool = True) -> Solution:
+def prune(matrix: ArrayLike, offset: ArrayLike, *, most_negative_first: bool = True) -> ContactSolution:
     """Decide one contact at a time (002 figure 9-6); C must be positive definite.
 
     Parameters
@@ -161,7 +161,7 @@ def prune(matrix: ArrayLike, offset: ArrayLike, *, most_negative_first: bool = T
     counter = [0]
     force = (_prune_negative if most_negative_first else _prune_in_order)(c, d, counter)
     slack = np.where(force > 0.0, 0.0, c @ force + d)
-    return Solution(force, slack, "prune", counter[0])
+    return ContactSolution(force, slack, "prune", counter[0])
 
 
 def _struck(c: Array, d: Array, i: int) -> tuple[Array, Array]:
@@ -202,7 +202,7 @@ def _prune_negative(c: Array, d: Array, counter: list[int]) -> Array:
     return np.insert(_prune_negative(*_struck(c, d, i), counter), i, 0.0)
 
 
-def lemke(matrix: ArrayLike, offset: ArrayLike) -> Solution:
+def lemke(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
     """Lemke's pivoting method, with ties broken lexicographically so that it cannot go round in circles.
 
     An extra unknown z is added to every row until all slacks are zero or more, and driven out
@@ -216,7 +216,7 @@ def lemke(matrix: ArrayLike, offset: ArrayLike) -> Solution:
     c, d = checked(matrix, offset)
     n = d.size
     if np.all(d >= 0.0):
-        return Solution(np.zeros(n), d.copy(), "lemke", 0)
+        return ContactSolution(np.zeros(n), d.copy(), "lemke", 0)
     size = _sizes(c)
     scaled, right = c / size[:, None] / size[None, :], d / size
     level = float(np.max(np.abs(right)))
@@ -229,13 +229,13 @@ def lemke(matrix: ArrayLike, offset: ArrayLike) -> Solution:
             problem = problem or found
             continue
         force = _polished(c, d, np.where(g > 0.0, g * level / size, 0.0))
-        result = Solution(force, c @ force + d, "lemke", pivots)
+        result = ContactSolution(force, c @ force + d, "lemke", pivots)
         size_d = float(np.max(np.abs(d)))
         # Forces that cancel one another round; beyond this they are a ray in disguise, not a solution.
         rounding = min(1e-12 * float(np.max(np.abs(c) @ force, initial=0.0)), 1e-5 * size_d)
         if result.residual <= 1e-7 * size_d + rounding:
             cleared = (force > 0.0) | (np.abs(result.slack) < _tolerance(c, d))
-            return Solution(force, np.where(cleared, 0.0, result.slack), "lemke", pivots)
+            return ContactSolution(force, np.where(cleared, 0.0, result.slack), "lemke", pivots)
         problem = problem or NoSolutionError(
             f"the complementarity problem is too ill-conditioned to be decided (residual {result.residual:.3g})"
         )
@@ -320,7 +320,7 @@ def gauss_seidel(
     start: ArrayLike | None = None,
     tolerance: float = 1e-10,
     sweeps: int = 20_000,
-) -> Solution:
+) -> ContactSolution:
     """Projected Gauss-Seidel: each force in turn is set to what its own condition asks for.
 
     Converges for symmetric positive semi-definite C wherever there is a solution, linearly; each
@@ -353,7 +353,7 @@ def gauss_seidel(
             worst = max(worst, abs(force[i] - before) * diagonal[i])
         if worst <= limit:
             slack = c @ force + d
-            return Solution(force, np.where(force > 0.0, 0.0, np.maximum(slack, 0.0)), "gauss_seidel", sweep)
+            return ContactSolution(force, np.where(force > 0.0, 0.0, np.maximum(slack, 0.0)), "gauss_seidel", sweep)
     raise NoSolutionError(
         f"projected Gauss-Seidel did not settle in {sweeps} sweeps (last change {worst:.3g}): there is no solution, or "
         "the problem is ill-conditioned; method='lemke' can tell"

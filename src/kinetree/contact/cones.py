@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ShapeError
-from .complementarity import NoSolutionError, Solution, checked
+from .complementarity import ContactSolution, NoSolutionError, checked
 
 Array = np.ndarray
 
@@ -140,7 +140,7 @@ def solve_cones(
     *,
     given: ArrayLike | None = None,
     start: ArrayLike | None = None,
-) -> Solution:
+) -> ContactSolution:
     """Forces of contacts with round friction cones.
 
     Parameters
@@ -160,7 +160,7 @@ def solve_cones(
 
     Returns
     -------
-    Solution
+    ContactSolution
         ``steps`` counts those of Newton's method.
 
     Raises
@@ -175,18 +175,18 @@ def solve_cones(
     if not np.any(c):  # spots that no force moves, or none at all
         if np.any(d[::3] < 0.0):
             raise NoSolutionError(f"contact {int(np.argmin(d[::3]))} is violated but no force moves it")
-        return Solution(np.zeros_like(d), d, "cones", 0)
+        return ContactSolution(np.zeros_like(d), d, "cones", 0)
     problem = _Problem.of(c, d, cones)
     steps, best, least = 0, np.zeros((cones.mu.size, 3)), np.inf
     for more, rough in problem.rough(None if start is None else np.asarray(start, dtype=float).reshape(-1, 3)):
         force, off, further = problem.rigid(rough)
         steps += more + further
         if off <= EXACT * problem.level:
-            return Solution(force.ravel(), c @ force.ravel() + d, "cones", steps)
+            return ContactSolution(force.ravel(), c @ force.ravel() + d, "cones", steps)
         if off < least:
             best, least = force, off
     if least <= max(CLOSE * problem.level, problem.rounding(best)):
-        return Solution(best.ravel(), c @ best.ravel() + d, "cones", steps)
+        return ContactSolution(best.ravel(), c @ best.ravel() + d, "cones", steps)
     raise NotConverged(
         f"the forces in {cones.mu.size} friction cones were not found in {steps} steps of Newton's method: spots still "
         f"move against Coulomb's law by {least:.3g} (of {problem.level:.3g} without contact forces)",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .complementarity import NoSolutionError, Solution, solve
+from .complementarity import ContactSolution, NoSolutionError, solve
 from .cones import NotConverged, solve_cones
 
 Array = np.ndarray
@@ -149,7 +149,7 @@ class Pyramids:
 
     def solved(self, method: str) -> Array:
         """Forces (m, 3) along normals and tangents."""
-        solution: Solution = solve(self.matrix, self.offset, method)
+        solution: ContactSolution = solve(self.matrix, self.offset, method)
         return (self.pressed @ solution.force[: self.pressed.shape[1]]).reshape(-1, 3)
 
 

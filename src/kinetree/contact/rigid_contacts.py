@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,18 +24,17 @@ from numpy.typing import ArrayLike
 
 from ..algorithms.jacobian import frame_columns
 from ..algorithms.kinematics import configuration_rate, poses, twists
-from ..engine.kernel import Kernel, trace
 from ..errors import ModelError, OptionError, ShapeError, StateError, UnknownNameError
 from ..model.tree import BASE, Model
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
+from ..run.program import LawProgram, can_compile
 from ..spatial import Motion, Scalar, Vec3
-from ..spatial.arrays import as_array, flatten, pack, split
+from ..spatial.arrays import as_array
 from ..spatial.dual import Dual
 from .complementarity import METHODS, NoSolutionError
-from .friction_pyramid import polygon_reach
+from .friction import direction_of_sliding, polygon_reach
 from .problem import ContactProblem, named
-from .slow_sliding import direction_of_sliding
 from .surfaces import Ball, Grid, HeightField, Plane, Spot, Triple, touch
 
 __all__ = [
@@ -294,23 +294,17 @@ class RigidContacts:
         self.constraints, self.shape, self.sides, self.method = constraints, shape, sides, method
         self.gap_tolerance, self.speed_tolerance = gap_tolerance, speed_tolerance
         self.mu = np.array([c.friction for c in self.contacts])
-        self._kernel = self._compiled() if robot.backend == "compiled" else None
 
-    def _compiled(self) -> Kernel | None:
+    @cached_property
+    def _rows(self) -> LawProgram:
+        """All rows of all contacts one after the other; see :func:`contact_rows`."""
         tree, contacts = self.robot.model, self.contacts
-        if self.tree._compiler is None or self.tree._compiler.rolled:
-            return None
-        lengths = (tree.nq, tree.nv)
-        shape = (len(contacts), 19 + 3 * tree.nv)
-        return Kernel(
-            f"contacts of {tree.name!r}",
-            lambda: trace(lambda q, v: contact_rows(tree, contacts, q, v), lengths, flatten),
-            lengths,
-            shape,
-            None,
-            ("q", "v"),
-            target=self.tree._compiler.target,
-        )
+
+        def law(q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Scalar]:
+            return [x for row in contact_rows(tree, contacts, q, v) for x in row]
+
+        name, lengths = f"contacts of {tree.name!r}", {"q": tree.nq, "v": tree.nv}
+        return LawProgram(name, law, lengths, can_compile(self.robot), cpu=self.robot.cpu)
 
     def look(self, q: ArrayLike, v: ArrayLike) -> ContactState:
         """Gaps, directions, velocities and Jacobians at one state."""
@@ -318,12 +312,8 @@ class RigidContacts:
         position, rate = as_array(q, (tree.nq,), "q"), as_array(v, (tree.nv,), "v")
         if position.ndim != 1 or rate.ndim != 1:
             raise ShapeError("rigid contact is solved for one state at a time, not for a batch")
-        if self._kernel is not None:
-            rows = np.asarray(self._kernel(position, rate))
-        else:
-            with np.errstate(all="ignore"):
-                rows = pack(contact_rows(tree, self.contacts, split(position), split(rate)), ())
         n = len(self.contacts)
+        rows = self._rows({"q": position, "v": rate}).reshape(n, -1)
         return ContactState(
             rows[:, 0],
             rows[:, 1:10].reshape(n, 3, 3),

@@ -42,34 +42,20 @@ class Sunken(NamedTuple):
     lift: tuple[str, int, float] | None
     """Coordinate of the base, its place in q, and what it must be for the robot to stand above; if there is one."""
 
-    def __str__(self) -> str:
-        if self.lift is None:
-            return f"{self.place}: start from a q0 above the ground"
-        name, place, value = self.lift
-        return f"{self.place}: start higher, with {name} (q0[{place}]) at {value:g}"
-
-    @property
-    def on_command_line(self) -> str:
-        """The same with advice for the command line."""
-        if self.lift is None:
-            return f"{self.place}: start above the ground, --initial"
-        name, _, value = self.lift
-        return f"{self.place}: start higher, --initial {name}={value:g}"
-
-    @property
-    def place(self) -> str:
-        """Where it is, and what comes of it."""
-        return (
+    def warning(self) -> ContactWarning:
+        """Make a warning that says where it is, what comes of it, and how to start instead."""
+        fact = (
             f"frame {self.frame!r} starts {self.depth:.3g} m inside the ground, which stores enough energy there to "
             f"throw the robot {self.height:.3g} m high"
         )
+        return ContactWarning(fact, self.lift)
 
 
 def warn_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> None:
     """Warn of a start deep inside compliant ground."""
     found = find_sunken(robot, elements, q)
     if found is not None:
-        warnings.warn(str(found), ContactWarning, stacklevel=callers_level())
+        warnings.warn(found.warning(), stacklevel=callers_level())
 
 
 def find_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> Sunken | None:
@@ -113,7 +99,7 @@ def _lift(robot: Robot, grounds: Sequence[Any], q: Array) -> tuple[str, int, flo
     if len(tree.roots) != 1:
         return None
     root = tree.joints[tree.roots[0]]
-    if root.kind.units()[-1:] != ("m",):
+    if root.kind.q_units[-1:] != ("m",):
         return None
     place = root.q_slice.stop - 1
 

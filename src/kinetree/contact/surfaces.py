@@ -457,7 +457,7 @@ class Touch(NamedTuple):
     """The point in coordinates of the body that carries the surface."""
 
 
-class Place(NamedTuple):
+class FramePlace(NamedTuple):
     """A body index, the body's pose and velocity, and a frame on it."""
 
     body: int
@@ -466,15 +466,15 @@ class Place(NamedTuple):
     frame: Transform
 
 
-def place(tree: Model, name: str | None, posed: Sequence[Posed], moving: Sequence[Twist]) -> Place:
+def place(tree: Model, name: str | None, posed: Sequence[Posed], moving: Sequence[Twist]) -> FramePlace:
     """Find a frame; None is the world."""
     if name is None:
-        return Place(BASE, IDENTITY, ZERO_MOTION, IDENTITY)
+        return FramePlace(BASE, IDENTITY, ZERO_MOTION, IDENTITY)
     frame = tree.frame(name)
     local = frame.pose.spatial()
     if frame.body == BASE:
-        return Place(BASE, IDENTITY, ZERO_MOTION, local)
-    return Place(frame.body, posed[frame.body].pose, moving[frame.body].velocity, local)
+        return FramePlace(BASE, IDENTITY, ZERO_MOTION, local)
+    return FramePlace(frame.body, posed[frame.body].pose, moving[frame.body].velocity, local)
 
 
 def touch(

@@ -1,23 +1,20 @@
-"""Controllers: each is a law over any scalar, compiled with the robot it drives."""
+"""Controllers: what the motors do at every moment, each a law over any scalar, compiled with the robot it drives."""
 
+from .base import Controller, Sum, critical_damping, gains
+from .computed_torque import ComputedTorque
+from .feedforward import Feedforward
 from .laws import (
     PD,
     PID,
-    ComputedTorque,
-    Controller,
-    Feedforward,
     FrictionCompensation,
     GravityCompensation,
     Law,
-    OperationalSpace,
     PythonLaw,
     Saturated,
-    Sum,
     TorqueTable,
-    critical_damping,
     from_function,
-    gains,
 )
+from .operational_space import OperationalSpace
 
 __all__ = [
     "PD",

@@ -1,4 +1,4 @@
-"""What every controller answers, and which joints it drives.
+"""What every controller answers, and controllers added to one another.
 
 A controller is a small frozen dataclass whose law is written over any scalar: lists of
 scalars in, lists of scalars out, with the algorithms of :mod:`kinetree.algorithms` inside.
@@ -10,123 +10,24 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms import hybrid, newton_euler
-from ..errors import OptionError, ShapeError
+from ..errors import Message, OptionError, Setting, ShapeError
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
-from ..spatial import Force, Scalar
+from ..spatial import Scalar
 from ..spatial.arrays import as_array, batch_shape, pack, split
+from .joints import Scalars, driven_joints
+from .of_loops import look_at, refuse_open
 
-Scalars = Sequence[Scalar]
 Outcome = tuple[list[Scalar], list[Scalar]]
 """Joint forces, and the rates of the controller's own states."""
 
 Gain = Any
 """One number, one per driven degree of freedom, a batch of those (N, n), or scalars put in by ``with_parameters``."""
-
-
-def driven_joints(tree: Model) -> list[Joint]:
-    """Joints with a motor: actuated, and not following another; a floating base has one only where that was said."""
-    return [j for j in tree.joints if j.actuated and not j.mimic]
-
-
-def idle_joints(tree: Model) -> list[Joint]:
-    """All other joints that have coordinates of their own."""
-    driven = {j.name for j in driven_joints(tree)}
-    return [j for j in tree.joints if j.name not in driven and not j.mimic]
-
-
-def spread(tree: Model, joints: Sequence[Joint], values: Scalars) -> list[Scalar]:
-    """One value per degree of freedom of the tree from those of some joints; zero for the others."""
-    result: list[Scalar] = [0.0] * tree.nv
-    rest = iter(values)
-    for joint in joints:
-        for k in range(joint.v_slice.start, joint.v_slice.stop):
-            result[k] = next(rest)
-    return result
-
-
-def gathered(joints: Sequence[Joint], values: Scalars) -> list[Scalar]:
-    """The velocities (or forces) of some joints out of those of the tree."""
-    return [x for j in joints for x in values[j.v_slice]]
-
-
-def forces_for(
-    tree: Model, q: Scalars, v: Scalars, driven: Sequence[Joint], a: Scalars, loads: Sequence[Force | None] | None
-) -> tuple[list[Scalar], list[Scalar]]:
-    """All accelerations and forces when the driven joints accelerate as told and nothing drives the others.
-
-    With a floating base this is 000 eq. 9.8-9.9: first the base gives way, then the forces follow.
-    """
-    given = spread(tree, driven, a)
-    if not idle_joints(tree):
-        return given, newton_euler.inverse_dynamics(tree, q, v, given, tree.gravity, loads)[0]
-    names = {j.name for j in driven} | {j.name for j in tree.joints if j.mimic and _follows(tree, j, driven)}
-    known = [j.name in names for j in tree.joints]
-    solve = hybrid.by_partition if tree.has_followers else hybrid.hybrid_dynamics
-    return solve(tree, q, v, given, known, tree.gravity, loads)
-
-
-def _follows(tree: Model, joint: Joint, driven: Sequence[Joint]) -> bool:
-    return joint.mimic is not None and joint.mimic.leader in {j.name for j in driven}
-
-
-class Error(NamedTuple):
-    """How far joints are behind the desired motion, and that motion's acceleration."""
-
-    position: list[Scalar]
-    velocity: list[Scalar]
-    acceleration: list[Scalar]
-
-
-def tracking_error(
-    tree: Model, trajectory: Trajectory, t: Scalar, q: Scalars, v: Scalars, joints: Sequence[Joint] | None = None
-) -> Error:
-    """Desired minus actual, joint by joint; between orientations the shortest rotation."""
-    followed = driven_joints(tree) if joints is None else joints
-    desired = desired_motion(tree, trajectory, t, followed)
-    position = [x for j, goal in zip(followed, desired.per_joint, strict=True)
-                for x in j.kind.difference(q[j.q_slice], goal)]  # fmt: skip
-    velocity = [d - w for d, w in zip(desired.velocity, gathered(followed, v), strict=True)]
-    return Error(position, velocity, desired.acceleration)
-
-
-class Desired(NamedTuple):
-    """The desired motion of some joints."""
-
-    per_joint: list[list[Scalar]]
-    velocity: list[Scalar]
-    acceleration: list[Scalar]
-
-
-def desired_motion(tree: Model, trajectory: Trajectory, t: Scalar, joints: Sequence[Joint] | None = None) -> Desired:
-    """A trajectory of some joints (by default the driven ones), or of all joints, at a time."""
-    followed = driven_joints(tree) if joints is None else joints
-    if not hasattr(trajectory, "at"):
-        raise OptionError(
-            f"the desired motion must be one of kinetree.trajectories, not {trajectory!r}; "
-            "to stay at a position: trajectories.Constant(position)"
-        )
-    q, v, a = trajectory.at(t)
-    nq, nv = sum(j.nq for j in followed), sum(j.nv for j in followed)
-    if len(v) == nv and len(q) == nq:
-        parts, first = [], 0
-        for j in followed:
-            parts.append(q[first : first + j.nq])
-            first += j.nq
-        return Desired(parts, v, a)
-    if len(v) == tree.nv and len(q) == tree.nq:
-        return Desired([q[j.q_slice] for j in followed], gathered(followed, v), gathered(followed, a))
-    which = "driven ones" if all(j.actuated for j in followed) else "coordinates"
-    raise ShapeError(
-        f"the trajectory moves {len(v)} degrees of freedom; robot {tree.name!r} has {nv} {which} "
-        f"({', '.join(j.name for j in followed[:6])}{', ...' if len(followed) > 6 else ''}) and {tree.nv} in all"
-    )
 
 
 def gains(value: Gain, count: int, name: str) -> list[Scalar]:
@@ -141,7 +42,7 @@ def as_gain(value: Gain, count: int, name: str) -> np.ndarray:
     try:
         numbers = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        raise ShapeError(f"{name} must be numbers, got {value!r}") from None
+        raise ShapeError(Message(Setting(name), f" must be numbers, got {value!r}")) from None
     if np.any(np.isnan(numbers)):
         raise OptionError(f"{name} is not a number")
     if numbers.ndim == 0:
@@ -150,7 +51,8 @@ def as_gain(value: Gain, count: int, name: str) -> np.ndarray:
         n, batch = numbers.shape[-1], numbers.shape
         hint = f"; one for each of {n} simulations are {name}[:, None], shape ({n}, 1)" if len(batch) == 1 else ""
         wanted = "one number" if count == 1 else f"one number or {count}, one per driven degree of freedom"
-        raise ShapeError(f"{name} must be {wanted}, with a batch of simulations in front; got shape {batch}{hint}")
+        given = f" must be {wanted}, with a batch of simulations in front; got shape {batch}{hint}"
+        raise ShapeError(Message(Setting(name), given))
     return np.broadcast_to(numbers, (*numbers.shape[:-1], count))
 
 
@@ -171,8 +73,15 @@ def critical_damping(kp: ArrayLike, ratio: float = 1.0) -> np.ndarray:
     """
     stiffness = np.asarray(kp, dtype=float)
     if np.any(stiffness < 0):
-        raise OptionError("kp must not be negative: a negative stiffness drives the error away")
+        raise OptionError(Message(Setting("kp"), " must not be negative: a negative stiffness drives the error away"))
     return 2.0 * ratio * np.sqrt(stiffness)
+
+
+def servo(e: Scalars, e_dot: Scalars, kp: Gain, kd: Gain) -> list[Scalar]:
+    """Kp e + kd e', the part that all these laws share."""
+    n = len(e)
+    columns = (gains(kp, n, "kp"), e, gains(kd, n, "kd"), e_dot)
+    return [p * x + d * y for p, x, d, y in zip(*columns, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,8 +130,6 @@ class Controller:
 
     def __add__(self, other: Controller) -> Controller:
         """Both at once: their forces add up."""
-        from .laws import Sum
-
         return Sum((self, other))
 
     def __call__(
@@ -249,8 +156,6 @@ class Controller:
         """
         tree = robot.model
         if tree.loops:
-            from .of_loops import look_at, refuse_open
-
             if self.relies_on_loops():
                 refuse_open(robot, q, tolerance)
             look_at(robot, as_array(q, (tree.nq,), "q"))
@@ -263,3 +168,74 @@ class Controller:
         with np.errstate(all="ignore"):
             tau, _ = self.law(tree, moment, split(position), split(rate), split(states))
         return pack(list(tau), np.broadcast_shapes(batch, *(np.shape(x) for x in tau)))
+
+
+# ---------------------------------------------------------------- put together
+
+
+def _named(parts: Sequence[Controller], numbers: Mapping[str, Scalars]) -> list[dict[str, Scalars]]:
+    """The numbers of each part, out of names such as ``1.kp``."""
+    found: list[dict[str, Scalars]] = [{} for _ in parts]
+    for name, values in numbers.items():
+        which, _, own = name.partition(".")
+        found[int(which)][own] = values
+    return found
+
+
+def require_compilable(part: Controller) -> Controller:
+    """Refuse plain Python functions, which cannot be part of a compiled law."""
+    if hasattr(part, "python_function"):
+        raise OptionError(
+            "a plain Python function cannot be combined with other laws: call them inside of it, or use Law"
+        )
+    if not isinstance(part, Controller):
+        raise OptionError(f"a controller is needed here, not {type(part).__name__}")
+    return part
+
+
+@dataclass(frozen=True, eq=False)
+class Sum(Controller):
+    """Several controllers at once: their forces add up."""
+
+    parts: Sequence[Controller]
+
+    def __post_init__(self) -> None:
+        flat: list[Controller] = []
+        for part in self.parts:
+            flat += list(part.parts) if isinstance(part, Sum) else [require_compilable(part)]
+        object.__setattr__(self, "parts", tuple(flat))
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The time that all of them know."""
+        return max(p.span[0] for p in self.parts), min(p.span[1] for p in self.parts)
+
+    def relies_on_loops(self) -> bool:
+        """Whether one of them does."""
+        return any(part.relies_on_loops() for part in self.parts)
+
+    def initial_states(self, tree: Model) -> np.ndarray:
+        """States of all parts, one after the other."""
+        return np.concatenate([np.zeros(0), *(p.initial_states(tree) for p in self.parts)])
+
+    def parameters(self, tree: Model) -> dict[str, np.ndarray]:
+        """Gains of all parts, with the part's number before the name."""
+        return {f"{k}.{name}": x for k, p in enumerate(self.parts) for name, x in p.parameters(tree).items()}
+
+    def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
+        """The same controllers with other gains."""
+        own = _named(self.parts, numbers)
+        return replace(self, parts=tuple(p.with_parameters(x) for p, x in zip(self.parts, own, strict=True)))
+
+    def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
+        """Joint forces."""
+        total: list[Scalar] = [0.0] * tree.nv
+        rates: list[Scalar] = []
+        first = 0
+        for part in self.parts:
+            count = len(part.initial_states(tree))
+            tau, rate = part.law(tree, t, q, v, z[first : first + count])
+            total = [a + b for a, b in zip(total, tau, strict=True)]
+            rates += list(rate)
+            first += count
+        return total, rates

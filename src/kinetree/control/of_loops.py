@@ -25,14 +25,14 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import composite_body, constrained, constraints, factorisation, kinematics, newton_euler
 from ..algorithms.constrained import inner
+from ..algorithms.constraints import UNCLOSED
 from ..errors import ClosureError, OptionError, SingularError, UnknownNameError, UnsupportedError
 from ..loops import coordinates, rank
 from ..model.describe import counted
 from ..model.tree import Joint, Model
 from ..robot.mechanism import LEAST_QUALITY, Mechanism
-from ..simulation.projection import UNCLOSED
 from ..spatial import Force, Scalar, ldl, ldl_solve, where
-from .base import Desired, Scalars, driven_joints, gathered, spread
+from .joints import Desired, Scalars, driven_joints, gathered, spread
 
 Matrix = list[list[Scalar]]
 

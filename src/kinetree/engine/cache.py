@@ -2,7 +2,7 @@
 
 One file per kernel, named by what it was made from.  Files are written beside and renamed,
 so two processes may write at once; a checksum in front finds damage.  Whatever goes wrong
-with the disk, the caller compiles and goes on, and is warned once.
+with the disk, the caller compiles and goes on, and is warned once; see :func:`report_to`.
 """
 
 from __future__ import annotations
@@ -12,13 +12,26 @@ import os
 import sys
 import tempfile
 import warnings
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from ..errors import CacheWarning, callers_level
-
 _MAGIC = b"kinetree-code-1\n"
 _warned = False
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
+_report: Callable[[str], object] = _warn
+
+
+def report_to(report: Callable[[str], object]) -> None:
+    """Let a function get the message about the first problem with the disk, instead of an ordinary warning."""
+    global _report
+    _report = report
+
 
 _ADVICE = "Set KINETREE_CACHE to a folder that can be written, or to 'off'"
 
@@ -27,7 +40,7 @@ LARGEST_CACHE = 256 << 20
 
 
 def directory() -> Path | None:
-    """Where compiled code is kept: ``KINETREE_CACHE``, or the user's cache folder; None if off or not to be found."""
+    """Return where compiled code is kept: ``KINETREE_CACHE``, or the user's folder; None if off or unknown."""
     try:
         return _directory()
     except RuntimeError as problem:  # a user without a home, as in containers
@@ -47,7 +60,7 @@ def _directory() -> Path | None:
 
 
 def digest(*parts: str | bytes) -> str:
-    """A name for what a kernel was made from."""
+    """Make a name of what a kernel was made from."""
     sha = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -57,7 +70,7 @@ def digest(*parts: str | bytes) -> str:
 
 
 def read(key: str) -> bytes | None:
-    """Code stored under a key, or None if there is none or it is damaged."""
+    """Return code stored under a key, or None if there is none or it is damaged."""
     folder = directory()
     if folder is None:
         return None
@@ -118,4 +131,4 @@ def _complain(message: str) -> None:
     global _warned
     if not _warned:
         _warned = True
-        warnings.warn(message, CacheWarning, stacklevel=callers_level())
+        _report(message)

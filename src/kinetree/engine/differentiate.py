@@ -10,9 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from ..errors import UnknownNameError
 from .graph import ABS, ADD, ATAN2, COS, DIV, FMA, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
-from .kernel import Traced
+from .trace import Traced
 
 MODES = ("auto", "forward", "reverse")
 
@@ -211,7 +210,7 @@ def jacobian(graph: Graph, outputs: Sequence[int], wrt: Sequence[int], mode: str
         Entries that are zero by structure are the constant zero.
     """
     if mode not in MODES:
-        raise UnknownNameError("mode of differentiation", mode, MODES)
+        raise ValueError(f"there is no mode of differentiation {mode!r}; there are {', '.join(MODES)}")
     if mode == "auto":
         return _cheaper(graph, outputs, wrt)
     one = graph.const(1.0)

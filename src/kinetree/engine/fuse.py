@@ -1,37 +1,33 @@
-"""Fused multiply-add: a product whose every use is a sum disappears into those sums."""
+"""Rewriting graphs for fused multiply-add: a product whose every use is a sum disappears into those sums."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from .graph import ADD, CONST, FMA, MUL, SUB, Graph
+from .graph import ADD, FMA, MUL, SUB, Graph
 
 
 def prepare(graph: Graph, outputs: Sequence[int], fused: bool) -> tuple[Graph, list[int]]:
-    """A graph as code is made of it: with products fused into sums, or as it is where the processor cannot do that."""
+    """Make the graph that code is made of: products are fused into sums where the processor can do that."""
     return fuse(*flatten_sums(graph, outputs)) if fused else _prune(graph, outputs)
 
 
 def flatten_sums(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]]:
-    """Sums that only another sum needs become one chain with it: first the plain terms, then the products.
+    """Make one chain of a sum and those that only it needs: first the plain terms, then the products.
 
     (a b + c d) + (e f - g h) takes one multiplication and four fused operations as it stands, but three as a
     chain.  Terms are added in another order than was written, which changes results by rounding.
     """
     order = graph.reachable(outputs)
-    uses: dict[int, int] = dict.fromkeys(order, 0)
-    for i in order:
-        for a in graph.args[i]:
-            uses[a] += 1
-    for o in outputs:
-        uses[o] += 1
+    uses = Counter(a for i in order for a in graph.args[i]) + Counter(outputs)
     kinds, args = graph.kinds, graph.args
     inner = {
         a for i in order if kinds[i] in (ADD, SUB) for a in args[i] if kinds[a] in (ADD, SUB) and uses[a] == 1
     }  # fmt: skip
 
     def terms(i: int, positive: bool = True) -> Iterator[tuple[bool, int]]:
-        """Terms of a sum with their signs."""
+        """Yield the terms of a sum with their signs."""
         stack = [(args[i][1], positive == (kinds[i] == ADD)), (args[i][0], positive)]
         while stack:
             k, sign = stack.pop()
@@ -54,68 +50,47 @@ def flatten_sums(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]
                 total = new.add(total, place[k]) if sign else new.sub(total, place[k])
             place[i] = total
         else:
-            place[i] = _copied(new, graph, i, place)
+            place[i] = new.copied(graph, i, place)
     return new, [place[o] for o in outputs]
 
 
-def _copied(new: Graph, graph: Graph, i: int, place: dict[int, int]) -> int:
-    """The same node in another graph."""
-    if graph.kinds[i] == CONST:
-        return new.const(graph.values[i])
-    if graph.kinds[i] == "input":
-        return new.input(int(graph.values[i]))
-    return new._node(graph.kinds[i], *(place[a] for a in graph.args[i]))
-
-
 def fuse(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]]:
-    """A new graph with only what the outputs need, in which products are fused into sums.
+    """Make a graph with only what the outputs need, in which products are fused into sums.
 
     Both operands of a sum may be products; the one that is used nowhere else is
     preferred.  A product that is needed by itself as well stays, since fusing it would
     save nothing.
     """
     order = graph.reachable(outputs)
-    uses: dict[int, int] = dict.fromkeys(order, 0)
-    sums: dict[int, int] = dict.fromkeys(order, 0)
-    for i in order:
-        is_sum = graph.kinds[i] in (ADD, SUB)
-        for a in graph.args[i]:
-            uses[a] += 1
-            if is_sum:
-                sums[a] += 1
-    for o in outputs:
-        uses[o] += 1
+    uses = Counter(a for i in order for a in graph.args[i]) + Counter(outputs)
+    sums = Counter(a for i in order if graph.kinds[i] in (ADD, SUB) for a in graph.args[i])
 
     new = Graph()
     place: dict[int, int] = {}
 
     def product(i: int) -> tuple[int, int] | None:
-        """Factors of a product that may vanish."""
+        """Return the factors of a product that may vanish."""
         if graph.kinds[i] != MUL or uses[i] != sums[i]:
             return None
         return graph.args[i]  # type: ignore[return-value]
 
     for i in order:
         kind, args = graph.kinds[i], graph.args[i]
-        if kind == CONST:
-            place[i] = new.const(graph.values[i])
-        elif kind == "input":
-            place[i] = new.input(int(graph.values[i]))
-        elif kind in (ADD, SUB):
+        if kind in (ADD, SUB):
             a, b = args
             fa, fb = product(a), product(b)
             if fa and fb and uses[a] > uses[b]:
                 fa = None
             if fa:
                 other = place[b] if kind == ADD else new.neg(place[b])
-                place[i] = new._node(FMA, place[fa[0]], place[fa[1]], other)
+                place[i] = new.node(FMA, place[fa[0]], place[fa[1]], other)
             elif fb:
                 x = place[fb[0]] if kind == ADD else new.neg(place[fb[0]])
-                place[i] = new._node(FMA, x, place[fb[1]], place[a])
+                place[i] = new.node(FMA, x, place[fb[1]], place[a])
             else:
-                place[i] = new._node(kind, place[a], place[b])
+                place[i] = new.copied(graph, i, place)
         else:
-            place[i] = new._node(kind, *(place[a] for a in args))
+            place[i] = new.copied(graph, i, place)
     final = [place[o] for o in outputs]
     return _prune(new, final)
 
@@ -125,11 +100,5 @@ def _prune(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]]:
     new = Graph()
     place: dict[int, int] = {}
     for i in graph.reachable(outputs):
-        kind = graph.kinds[i]
-        if kind == CONST:
-            place[i] = new.const(graph.values[i])
-        elif kind == "input":
-            place[i] = new.input(int(graph.values[i]))
-        else:
-            place[i] = new._node(kind, *(place[a] for a in graph.args[i]))
+        place[i] = new.copied(graph, i, place)
     return new, [place[o] for o in outputs]

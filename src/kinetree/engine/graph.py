@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,7 +46,8 @@ class Graph:
 
     # Making nodes. Arguments and results are indices.
 
-    def _node(self, kind: str, *args: int) -> int:
+    def node(self, kind: str, *args: int) -> int:
+        """Make an operation as it is, without simplifying; an equal one is the same node."""
         key = (kind, args)
         index = self._known.get(key)
         if index is None:
@@ -59,8 +60,17 @@ class Graph:
             self._known[key] = index
         return index
 
+    def copied(self, other: Graph, i: int, place: Mapping[int, int]) -> int:
+        """Make node ``i`` of another graph, whose arguments are at ``place`` here, as it is."""
+        kind = other.kinds[i]
+        if kind == CONST:
+            return self.const(other.values[i])
+        if kind == INPUT:
+            return self.input(int(other.values[i]))
+        return self.node(kind, *(place[a] for a in other.args[i]))
+
     def const(self, value: float) -> int:
-        """A number. Minus zero and zero differ, NaNs are all one."""
+        """Make a number. Minus zero and zero differ, NaNs are all one."""
         value = float(value)
         key = (CONST, value, math.copysign(1.0, value)) if value == value else (CONST, "nan")
         index = self._known.get(key)
@@ -73,7 +83,7 @@ class Graph:
         return index
 
     def input(self, position: int) -> int:
-        """The argument at ``position`` of the flattened inputs."""
+        """Make the argument at ``position`` of the flattened inputs."""
         index = self._known.get((INPUT, position))
         if index is None:
             index = len(self.kinds)
@@ -84,11 +94,11 @@ class Graph:
         return index
 
     def is_const(self, a: int) -> bool:
-        """Whether a node is a number."""
+        """Return whether a node is a number."""
         return self.kinds[a] == CONST
 
     def add(self, a: int, b: int) -> int:
-        """A + b."""
+        """Make a + b."""
         kinds = self.kinds
         if kinds[a] == CONST:
             x = self.values[a]
@@ -102,10 +112,10 @@ class Graph:
             return self.sub(a, self.args[b][0])
         if kinds[a] == NEG:
             return self.sub(b, self.args[a][0])
-        return self._node(ADD, a, b) if a <= b else self._node(ADD, b, a)
+        return self.node(ADD, a, b) if a <= b else self.node(ADD, b, a)
 
     def sub(self, a: int, b: int) -> int:
-        """A - b."""
+        """Make a - b."""
         kinds = self.kinds
         if kinds[b] == CONST:
             y = self.values[b]
@@ -121,10 +131,10 @@ class Graph:
             return self.neg(self.add(self.args[a][0], b))
         if a == b:
             return self.const(0.0)
-        return self._node(SUB, a, b)
+        return self.node(SUB, a, b)
 
     def mul(self, a: int, b: int) -> int:
-        """A * b. A factor that is exactly zero makes zero, whatever the other one is."""
+        """Make a * b. A factor that is exactly zero makes zero, whatever the other one is."""
         kinds = self.kinds
         if kinds[a] == CONST:
             a, b = b, a
@@ -153,17 +163,17 @@ class Graph:
                     return u
                 if self._is_reciprocal(u, x):
                     return w
-        return self._node(MUL, a, b) if a <= b else self._node(MUL, b, a)
+        return self.node(MUL, a, b) if a <= b else self.node(MUL, b, a)
 
     def _is_reciprocal(self, a: int, b: int) -> bool:
-        """Whether a was made as 1/b."""
+        """Return whether a was made as 1/b."""
         if self.kinds[a] != DIV:
             return False
         top, bottom = self.args[a]
         return bottom == b and self.kinds[top] == CONST and self.values[top] == 1.0
 
     def div(self, a: int, b: int) -> int:
-        """A / b."""
+        """Make a / b."""
         kinds = self.kinds
         if kinds[b] == CONST:
             y = self.values[b]
@@ -183,10 +193,10 @@ class Graph:
             return self.neg(self.div(a, self.args[b][0]))
         if a == b:
             return self.const(1.0)
-        return self._node(DIV, a, b)
+        return self.node(DIV, a, b)
 
     def neg(self, a: int) -> int:
-        """-a."""
+        """Make -a."""
         kind = self.kinds[a]
         if kind == CONST:
             return self.const(-self.values[a])
@@ -195,60 +205,60 @@ class Graph:
         if kind == SUB:
             x, y = self.args[a]
             return self.sub(y, x)
-        return self._node(NEG, a)
+        return self.node(NEG, a)
 
     def sqrt(self, a: int) -> int:
-        """Square root."""
+        """Make a square root."""
         if self.kinds[a] == CONST and self.values[a] >= 0.0:
             return self.const(math.sqrt(self.values[a]))
-        return self._node(SQRT, a)
+        return self.node(SQRT, a)
 
     def sin(self, a: int) -> int:
-        """Sine."""
+        """Make a sine."""
         if self.kinds[a] == CONST and math.isfinite(self.values[a]):
             return self.const(math.sin(self.values[a]))
         if self.kinds[a] == NEG:
             return self.neg(self.sin(self.args[a][0]))
-        return self._node(SIN, a)
+        return self.node(SIN, a)
 
     def cos(self, a: int) -> int:
-        """Cosine."""
+        """Make a cosine."""
         if self.kinds[a] == CONST and math.isfinite(self.values[a]):
             return self.const(math.cos(self.values[a]))
         if self.kinds[a] == NEG:
             return self.cos(self.args[a][0])
-        return self._node(COS, a)
+        return self.node(COS, a)
 
     def atan2(self, y: int, x: int) -> int:
-        """Angle of the point (x, y)."""
+        """Make the angle of the point (x, y)."""
         if self.is_const(y) and self.is_const(x):
             return self.const(math.atan2(self.values[y], self.values[x]))
-        return self._node(ATAN2, y, x)
+        return self.node(ATAN2, y, x)
 
     def abs(self, a: int) -> int:
-        """Magnitude."""
+        """Make a magnitude."""
         if self.kinds[a] == CONST:
             return self.const(abs(self.values[a]))
         if self.kinds[a] == NEG:
             return self.abs(self.args[a][0])
-        return self._node(ABS, a)
+        return self.node(ABS, a)
 
     def less(self, a: int, b: int) -> int:
-        """Whether a < b; false if either is NaN. Only of use in :meth:`select`."""
+        """Make whether a < b; false if either is NaN. Only of use in :meth:`select`."""
         if self.is_const(a) and self.is_const(b):
             return self.const(1.0 if self.values[a] < self.values[b] else 0.0)
-        return self._node(LESS, a, b)
+        return self.node(LESS, a, b)
 
     def select(self, condition: int, yes: int, no: int) -> int:
-        """One of two values, lane by lane."""
+        """Choose one of two values, lane by lane."""
         if self.is_const(condition):
             return yes if self.values[condition] else no
-        return yes if yes == no else self._node(SELECT, condition, yes, no)
+        return yes if yes == no else self.node(SELECT, condition, yes, no)
 
     # Looking at graphs
 
     def describe(self, outputs: Sequence[int] = ()) -> str:
-        """One line per node that the outputs need (all nodes if none are named)."""
+        """Write one line per node that the outputs need (all nodes if none are named)."""
         needed = self.reachable(outputs) if outputs else range(len(self))
         lines = []
         for i in needed:
@@ -264,7 +274,7 @@ class Graph:
         return "\n".join(lines)
 
     def reachable(self, outputs: Iterable[int]) -> list[int]:
-        """Nodes that the outputs depend on, in the order they were made."""
+        """Return the nodes that the outputs depend on, in the order they were made."""
         needed = bytearray(len(self))
         for o in outputs:
             needed[o] = 1
@@ -284,7 +294,8 @@ class Node:
     def __init__(self, graph: Graph, index: int) -> None:
         self.graph, self.index = graph, index
 
-    def _index(self, other: Any) -> int:
+    def index_of(self, other: Any) -> int:
+        """Return the index of a node, or of a number that becomes one."""
         if type(other) is Node:
             return other.index
         if isinstance(other, (int, float)):
@@ -292,26 +303,26 @@ class Node:
         return self.graph.const(float(other))
 
     def __add__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.add(self.index, self._index(other)))
+        return Node(self.graph, self.graph.add(self.index, self.index_of(other)))
 
     __radd__ = __add__
 
     def __sub__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.sub(self.index, self._index(other)))
+        return Node(self.graph, self.graph.sub(self.index, self.index_of(other)))
 
     def __rsub__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.sub(self._index(other), self.index))
+        return Node(self.graph, self.graph.sub(self.index_of(other), self.index))
 
     def __mul__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.mul(self.index, self._index(other)))
+        return Node(self.graph, self.graph.mul(self.index, self.index_of(other)))
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.div(self.index, self._index(other)))
+        return Node(self.graph, self.graph.div(self.index, self.index_of(other)))
 
     def __rtruediv__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.div(self._index(other), self.index))
+        return Node(self.graph, self.graph.div(self.index_of(other), self.index))
 
     def __neg__(self) -> Node:
         return Node(self.graph, self.graph.neg(self.index))
@@ -320,13 +331,13 @@ class Node:
         return Node(self.graph, self.graph.abs(self.index))
 
     def __lt__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.less(self.index, self._index(other)))
+        return Node(self.graph, self.graph.less(self.index, self.index_of(other)))
 
     def __gt__(self, other: Any) -> Node:
-        return Node(self.graph, self.graph.less(self._index(other), self.index))
+        return Node(self.graph, self.graph.less(self.index_of(other), self.index))
 
     def __pow__(self, exponent: Any) -> Node:
-        """Whole powers by multiplying, halves by the square root."""
+        """Make whole powers by multiplying, halves by the square root."""
         if not isinstance(exponent, (int, float)) or 2 * exponent != int(2 * exponent):
             raise TypeError(f"nodes can be raised to whole and half powers only, not {exponent!r}")
         whole = int(abs(exponent))
@@ -353,38 +364,38 @@ class Node:
         function = _UFUNCS.get(ufunc)
         if function is None or method != "__call__" or options:
             return NotImplemented
-        return function(*(x if isinstance(x, Node) else Node(self.graph, self._index(x)) for x in args))
+        return function(*(x if isinstance(x, Node) else Node(self.graph, self.index_of(x)) for x in args))
 
     class scalar_functions:
         """Elementary functions, found by whoever dispatches on the scalar's type."""
 
         @staticmethod
         def sin(x: Node) -> Node:
-            """Sine."""
+            """Return the sine."""
             return Node(x.graph, x.graph.sin(x.index))
 
         @staticmethod
         def cos(x: Node) -> Node:
-            """Cosine."""
+            """Return the cosine."""
             return Node(x.graph, x.graph.cos(x.index))
 
         @staticmethod
         def sqrt(x: Node) -> Node:
-            """Square root."""
+            """Return the square root."""
             return Node(x.graph, x.graph.sqrt(x.index))
 
         @staticmethod
         def arctan2(y: Any, x: Any) -> Node:
-            """Angle of the point (x, y)."""
+            """Return the angle of the point (x, y)."""
             anchor = y if isinstance(y, Node) else x
             g = anchor.graph
-            return Node(g, g.atan2(anchor._index(y), anchor._index(x)))
+            return Node(g, g.atan2(anchor.index_of(y), anchor.index_of(x)))
 
         @staticmethod
         def where(condition: Node, yes: Any, no: Any) -> Node:
-            """One of two values."""
+            """Choose one of two values."""
             g = condition.graph
-            return Node(g, g.select(condition.index, condition._index(yes), condition._index(no)))
+            return Node(g, g.select(condition.index, condition.index_of(yes), condition.index_of(no)))
 
 
 _UFUNCS: dict[Any, Any] = {
@@ -404,10 +415,10 @@ _UFUNCS: dict[Any, Any] = {
 
 
 def inputs(graph: Graph, count: int, first: int = 0) -> list[Node]:
-    """Nodes for ``count`` inputs."""
+    """Make nodes for ``count`` inputs."""
     return [Node(graph, graph.input(first + k)) for k in range(count)]
 
 
 def outputs(graph: Graph, values: Iterable[Any]) -> list[int]:
-    """Indices of results, numbers included."""
+    """Return indices of results, numbers included."""
     return [v.index if isinstance(v, Node) else graph.const(float(v)) for v in values]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import os
 import warnings
@@ -15,25 +14,29 @@ import numpy as np
 
 from ..algorithms import jacobian
 from ..algorithms.table import ALGORITHMS, CONFIGURATIONS, FORWARD_METHODS, Algorithm, find
-from ..engine import c
+from ..engine import c_source
 from ..engine.count import Count, count
 from ..engine.fuse import fuse
 from ..engine.interpret import evaluate
-from ..engine.kernel import Traced
+from ..engine.trace import Traced
 from ..errors import (
     KinetreeWarning,
+    Message,
     ModelError,
     OptionError,
     OutputError,
+    Setting,
     SingularError,
     UnknownNameError,
     UnsupportedError,
     callers_level,
 )
+from ..io.whole_files import all_beside
 from ..run.compiler import Compiler
 from ..run.wrenches import each_body
 from ..spatial import Force
 from ..spatial.arrays import pack, split
+from ..version import VERSION
 from .result_names import SUMMARIES, Entry, entries, parts
 
 if TYPE_CHECKING:
@@ -98,7 +101,8 @@ def complete_options(robot: Robot, name: str, options: Mapping[str, Any]) -> dic
     chosen = {option: options.get(option, DEFAULTS.get(option)) for option in known}
     for option, value in chosen.items():
         if option not in options and option not in DEFAULTS:
-            raise OptionError(f"{name} needs to know the {option}: give {option}=...{_hint(robot, option)}")
+            needed = f"{name} needs to know the {option}: give "
+            raise OptionError(Message(needed, Setting(option, ...), _hint(robot, option)))
         if option in CHOICES and value not in CHOICES[option]:
             raise UnknownNameError(f"{option} (of {name})", value, CHOICES[option])
     if "frame" in chosen:
@@ -127,7 +131,8 @@ def _check_possible(robot: Robot, name: str, options: dict[str, Any]) -> None:
     if robot.nv == 0:
         raise ModelError(f"robot {robot.name!r} has no moving joints: there is nothing to compute")
     if name == "floating_base_inverse_dynamics" and not robot.is_floating:
-        raise ModelError(f"robot {robot.name!r} has no floating base; load it with floating_base=True")
+        fixed = f"robot {robot.name!r} has no floating base; load it with "
+        raise ModelError(Message(fixed, Setting("floating_base", True)))
     if name in NEED_INERTIA:
         robot._check_pivots()
     if name == "floating_base_inverse_dynamics":
@@ -230,15 +235,16 @@ def codegen(
     if precision not in PRECISIONS:
         raise UnknownNameError("precision", precision, PRECISIONS)
     if fma and own_math:
-        raise OptionError("fma comes from math.h, which own_math=True does without; choose one of them")
+        does_without = Setting("own_math", True)
+        raise OptionError(Message("fma comes from math.h, which ", does_without, " does without; choose one of them"))
     if states < 1:
         raise OptionError(f"the test program needs at least one state, not {states}")
-    name = c.identifier(robot.name.lower(), "robot") if prefix is None else prefix
-    if not isinstance(name, str) or not c.is_identifier(name):
+    name = c_source.identifier(robot.name.lower(), "robot") if prefix is None else prefix
+    if not isinstance(name, str) or not c_source.is_identifier(name):
         raise OptionError(
             f"prefix {name!r} is no name in C: use letters, digits and underscores, a letter first, no word of C's own"
         )
-    dialect = c.Dialect(name, precision == "single", own_math)
+    dialect = c_source.Dialect(name, precision == "single", own_math)
     exports = [_Export(robot, dialect, *request, wrenches, fma, states) for request in requests(robot, algorithms)]
     _name_functions(name, exports)
     texts = {
@@ -286,7 +292,7 @@ class _Export:
     def __init__(
         self,
         robot: Robot,
-        dialect: c.Dialect,
+        dialect: c_source.Dialect,
         name: str,
         options: dict[str, Any],
         wrenches: bool,
@@ -322,10 +328,10 @@ class _Export:
         return text.strip().splitlines()[0].replace("``", "").replace(":meth:", "").replace("`", "")
 
     @property
-    def function(self) -> c.Function:
+    def function(self) -> c_source.Function:
         """As the engine writes it."""
         result = RESULT_NAMES.get(self.name, "result")
-        return c.Function(self.c_name, self.graph, self.outputs, self.arguments, result)
+        return c_source.Function(self.c_name, self.graph, self.outputs, self.arguments, result)
 
     def _tolerance(self, robot: Robot, single_precision: bool) -> float:
         """What the test program may allow: rounding errors are measured in a longer arithmetic."""
@@ -428,7 +434,7 @@ def _word(option: str, value: Any) -> str:
     if option == "known":
         return "".join("m" if motion else "f" for motion in value)
     texts = [value] if isinstance(value, str) else [str(v) for v in value]
-    return "_".join(c.identifier(text, "frame") for text in texts)
+    return "_".join(c_source.identifier(text, "frame") for text in texts)
 
 
 def _fresh(name: str, taken: set[str]) -> str:
@@ -442,21 +448,19 @@ def _fresh(name: str, taken: set[str]) -> str:
 
 
 def _banner(robot: Robot) -> str:
-    from .. import __version__
-
-    return f"{c.comment(robot.name)}, written by kinetree {__version__}."
+    return f"{c_source.comment(robot.name)}, written by kinetree {VERSION}."
 
 
-def _source(robot: Robot, dialect: c.Dialect, exports: Sequence[_Export], reentrant: bool) -> str:
+def _source(robot: Robot, dialect: c_source.Dialect, exports: Sequence[_Export], reentrant: bool) -> str:
     functions, needs = [], set()
     for e in exports:
         try:
-            text, more = c.write_function(dialect, e.function)
-        except c.ConstantError as problem:
+            text, more = c_source.write_function(dialect, e.function)
+        except c_source.ConstantError as problem:
             raise UnsupportedError(f"{e.name} of robot {robot.name!r}: {problem}; use double precision") from None
         needs |= more
         functions.append(text)
-    own = c.own_mathematics(dialect, needs)
+    own = c_source.own_mathematics(dialect, needs)
     calls_math = not dialect.own_math and any(f"{f}(" in text for text in functions for f in _math_names(dialect))
     place = "" if reentrant else " static"
     parts = [
@@ -473,11 +477,11 @@ def _source(robot: Robot, dialect: c.Dialect, exports: Sequence[_Export], reentr
     return "\n".join(parts)
 
 
-def _math_names(dialect: c.Dialect) -> list[str]:
+def _math_names(dialect: c_source.Dialect) -> list[str]:
     return [dialect.function(f) for f in ("sin", "cos", "sqrt", "fabs", "atan2", "fma")]
 
 
-def _header(robot: Robot, dialect: c.Dialect, exports: Sequence[_Export]) -> str:
+def _header(robot: Robot, dialect: c_source.Dialect, exports: Sequence[_Export]) -> str:
     upper = dialect.prefix.upper()
     sizes = [("NQ", robot.nq, "position coordinates"), ("NV", robot.nv, "degrees of freedom")]
     sizes.append(("BODIES", len(robot.body_names), "moving bodies"))
@@ -513,15 +517,17 @@ def _layout(robot: Robot) -> list[str]:
     """Which joint owns which entries of q and v."""
     lines = ["   Joints, with their entries of q and of v (a and tau are laid out like v):"]
     for joint, body in zip(robot.model.joints, robot.body_names, strict=True):
-        name = c.comment(joint.name)
+        name = c_source.comment(joint.name)
         if joint.mimic:
             m = joint.mimic
-            lines.append(f"     {name}: {m.ratio!r} times {c.comment(m.leader)} plus {m.offset!r}, without entries")
+            lines.append(
+                f"     {name}: {m.ratio!r} times {c_source.comment(m.leader)} plus {m.offset!r}, without entries"
+            )
             continue
-        units = ", ".join(joint.kind.units())
+        units = ", ".join(joint.kind.q_units)
         lines.append(
             f"     q[{_span(joint.q_slice)}] ({units}), v[{_span(joint.v_slice)}]: {name}, {joint.kind.name}, "
-            f"carries {c.comment(body)}"
+            f"carries {c_source.comment(body)}"
         )
     lines.append("   Bodies are numbered like joints, from 0.")
     return lines
@@ -536,16 +542,16 @@ def _joint_defines(robot: Robot, upper: str) -> list[str]:
     for joint in robot.model.joints:
         if joint.mimic:
             continue
-        name = _fresh(c.identifier(joint.name, "joint").upper(), taken)
+        name = _fresh(c_source.identifier(joint.name, "joint").upper(), taken)
         taken.add(name)
         lines.append(f"#define {upper}_Q_{name} {joint.q_slice.start}")
         lines.append(f"#define {upper}_V_{name} {joint.v_slice.start}")
     return lines
 
 
-def _declaration(dialect: c.Dialect, e: _Export) -> list[str]:
+def _declaration(dialect: c_source.Dialect, e: _Export) -> list[str]:
     told = {k: v for k, v in e.options.items() if k not in CHOSEN_BY_LOOPS}  # those show in the entries
-    chosen = ", ".join(f"{c.comment(k)} = {c.comment(str(v))}" for k, v in told.items())
+    chosen = ", ".join(f"{c_source.comment(k)} = {c_source.comment(str(v))}" for k, v in told.items())
     size = max(1, int(np.prod(e.shape)))
     shape = " x ".join(str(n) for n in e.shape) or "1"
     macro = f"{e.c_name.upper()}_SIZE"
@@ -555,13 +561,13 @@ def _declaration(dialect: c.Dialect, e: _Export) -> list[str]:
         "base": "The first six entries of a are not read; the result is the base's acceleration, then joint forces.",
         "closed": "It holds M a + h = tau + K^T lambda and K a + dK/dt v = 0; what is given must be closed.",
     }
-    lines = [f"/* {c.comment(e.summary)}" + (f" ({chosen})" if chosen else "")]
+    lines = [f"/* {c_source.comment(e.summary)}" + (f" ({chosen})" if chosen else "")]
     lines.append(f"   Takes {arguments}; gives {e.function.result}[{macro}], {shape}. Costs {e.cost}.")
     if e.name == "floating_base_inverse_dynamics":
         lines.append(f"   {notes['base']}")
     if e.parts:
         lines.append(f"   {notes['closed']}")
-    lines += [f"     {e.function.result}[{entry.place}]: {c.comment(entry.meaning)}" for entry in e.entries]
+    lines += [f"     {e.function.result}[{entry.place}]: {c_source.comment(entry.meaning)}" for entry in e.entries]
     if any(name == "wrenches" for name, _ in e.arguments):
         lines.append(f"   {notes['wrenches']}")
     if e.tolerance > TOLERANCE["single" if dialect.single_precision else "double"]:
@@ -571,7 +577,7 @@ def _declaration(dialect: c.Dialect, e: _Export) -> list[str]:
     return [*lines, f"#define {macro} {size}", *places, f"{e.function.signature(dialect.real)};", ""]
 
 
-def _test_program(dialect: c.Dialect, exports: Sequence[_Export]) -> str:
+def _test_program(dialect: c_source.Dialect, exports: Sequence[_Export]) -> str:
     prefix, libm = dialect.prefix, "" if dialect.own_math else " -lm"
     lines = [
         f"/* Compares {prefix}.c with results that kinetree computed; returns 1 if they disagree.",
@@ -612,14 +618,14 @@ def _test_program(dialect: c.Dialect, exports: Sequence[_Export]) -> str:
     return "\n".join([*lines, "int main(void)", "{", *calls, "    return failures;", "}", ""])
 
 
-def _check(dialect: c.Dialect, e: _Export, number: int) -> list[str]:
+def _check(dialect: c_source.Dialect, e: _Export, number: int) -> list[str]:
     """One static function that runs one exported function on all states."""
     macro, count = f"{e.c_name.upper()}_SIZE", len(e.states)
     lines = [f"static void check_{number}(void)", "{"]
     for j, (name, length) in enumerate(e.arguments):
         rows = [", ".join(dialect.number(float(x)) for x in state[j]) for state in e.states]
         lines += _table(f"static const {dialect.real} {name}[{count}][{length}]", rows)
-    plain = c.Dialect(dialect.prefix)
+    plain = c_source.Dialect(dialect.prefix)
     rows = [", ".join(plain.number(float(x)) for x in values) for values in e.expected]
     lines += _table(f"static const double expected[{count}][{macro}]", rows)
     arguments = ", ".join([*(f"{name}[k]" for name, _ in e.arguments), "result"])
@@ -648,19 +654,14 @@ def _table(declaration: str, rows: Sequence[str]) -> list[str]:
 
 
 def _write_all(folder: Path, texts: Mapping[str, str]) -> None:
-    """Write all files beside their places first, then move them there, so that nobody sees half of one."""
-    waiting = {folder / f".{name}.{os.getpid()}.part": folder / name for name in texts}
+    """Write all files, or none of them."""
+    refusal = f"cannot write C into {str(folder)!r}"
     if folder.exists() and not folder.is_dir():
-        raise OutputError(f"cannot write C into {str(folder)!r}: that is a file; name a folder")
+        raise OutputError(f"{refusal}: that is a file; name a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for beside, text in zip(waiting, texts.values(), strict=True):
-            beside.write_text(text, encoding="ascii", newline="\n")
-        for beside, target in waiting.items():
-            os.replace(beside, target)
     except OSError as problem:
-        raise OutputError(f"cannot write C into {str(folder)!r}: {problem.strerror or problem}") from None
-    finally:
-        for beside in waiting:
-            with contextlib.suppress(OSError):
-                beside.unlink(missing_ok=True)
+        raise OutputError(f"{refusal}: {problem.strerror or problem}") from None
+    with all_beside([folder / name for name in texts], refusal) as places:
+        for place, text in zip(places, texts.values(), strict=True):
+            place.write_text(text, encoding="ascii", newline="\n")

@@ -6,12 +6,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..algorithms.constraints import pattern
+from ..model.units import FORCE_OF
 
 if TYPE_CHECKING:
     from ..robot.mechanism import Mechanism
-
-FORCE_OF = {"rad": "N m", "m": "N"}
-"""Units of forces by those of the motion they do work on."""
 
 SUMMARIES = {
     "closed_inverse_dynamics": "Forces of the motors for a motion, with the loops closed.",
@@ -54,7 +52,9 @@ def entries(mechanism: Mechanism, name: str, options: Mapping[str, Any], least_q
     if name in ("closed_inverse_dynamics", "closed_forward_dynamics"):
         return _numbered(_closed(mechanism, name == "closed_inverse_dynamics", options, least_quality))
     if name in ("loop_gaps", "loop_drift"):
-        return _numbered([_held(label, name == "loop_drift") for label in names])
+        rate = "/s^2" if name == "loop_drift" else ""
+        held = zip(names, mechanism.constraint_units, strict=True)
+        return _numbered([f"{label!r} ({unit}{rate})" for label, unit in held])
     if name == "loop_jacobian":
         nv = mechanism.nv
         return [Entry(k * nv, (k + 1) * nv - 1, f"row of {label!r}") for k, label in enumerate(names)]
@@ -80,15 +80,14 @@ def _closed(mechanism: Mechanism, inverse: bool, options: Mapping[str, Any], lea
     """Forces or accelerations, multipliers, quality, three residuals: as ``catalogue`` puts them together."""
     follows = set(options.get("dependent", ()))
     found = []
-    for k, (label, unit) in enumerate(zip(mechanism.v_names, _units(mechanism), strict=True)):
+    for k, (label, unit) in enumerate(zip(mechanism.v_names, mechanism.v_units, strict=True)):
         if inverse:
             what = "always 0, as nothing drives it" if k in follows else f"force of its motor ({FORCE_OF[unit]})"
             found.append(f"tau, {label}: {what}")
         else:
             found.append(f"a, {label}: acceleration ({unit}/s^2)")
     for r in options["rows"]:
-        label = mechanism.constraint_names[r]
-        found.append(f"lambda, {label!r} ({'N m' if 'moment' in label else 'N'})")
+        found.append(f"lambda, {mechanism.constraint_names[r]!r} ({FORCE_OF[mechanism.constraint_units[r]]})")
     return [
         *found,
         f"quality, from 0 (singular) to 1: below {least_quality:g} the other numbers are worthless",
@@ -96,18 +95,3 @@ def _closed(mechanism: Mechanism, inverse: bool, options: Mapping[str, Any], lea
         "sum of the squares of the rates of these gaps: how far v is from what the loops allow",
         "sum of the squares of their second rates: how far a is from it" if inverse else "always 0",
     ]
-
-
-def _held(label: str, drift: bool) -> str:
-    unit = "rad" if "moment" in label else "m"
-    return f"{label!r} ({unit}{'/s^2' if drift else ''})"
-
-
-def _units(mechanism: Mechanism) -> list[str]:
-    """Of every entry of v, in words without the time: quaternion joints turn about three axes, then move along them."""
-    found: list[str] = []
-    for joint in mechanism.model.joints:
-        if not joint.mimic:
-            turning = joint.kind.quaternion is not None
-            found += (["rad"] * 3 + ["m"] * 3)[: joint.nv] if turning else list(joint.kind.units())
-    return found

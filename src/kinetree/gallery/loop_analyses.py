@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..model.tree import BASE
+from ..model.units import FORCE_OF
 from ..robot.mechanism import Mechanism
 from ..simulation.records.record import Record
 from ..simulation.simulate import simulate
@@ -122,11 +122,8 @@ def _agreement(along: Prescribed) -> list[Fact]:
 def groups(along: Prescribed) -> tuple[int, ...]:
     """Sizes of the systems of equations that the subsystem recursion solves, one after the other."""
     order = along.mechanism.constraint_forces(*along.motion.states(along.time[1:2]), method="subsystems").order
-    return _groups(order)
-
-
-def _groups(order: str) -> tuple[int, ...]:
-    return tuple(int(count) for count in re.findall(r"(\d+) equation", order))
+    assert order is not None
+    return order.sizes
 
 
 def cuts_by_rule(mechanism: Mechanism) -> str:
@@ -164,7 +161,8 @@ def recut(along: Prescribed, cuts: Sequence[str], count: int = 21) -> Recut:
     a_other = other.accelerations(q_other, v_other, accelerations)
     forces = other.constraint_forces(q_other, v_other, a_other, method="subsystems")
     tau = forces.tau[:, [other.joint(name).v_slice.start for name in driven]]
-    return Recut(_groups(forces.order), float(np.abs(tau - along.torque_at(times)).max()))
+    assert forces.order is not None
+    return Recut(forces.order.sizes, float(np.abs(tau - along.torque_at(times)).max()))
 
 
 def _angle(mechanism: Mechanism, q: Array, other: Mechanism, k: int) -> Array:
@@ -190,15 +188,16 @@ def point(mechanism: Mechanism, q: Array, body: str, place: Sequence[float] = (0
 
 def _inverse_tables(along: Prescribed) -> dict[str, dict[str, Array]]:
     mechanism, forces = along.mechanism, along.forces
-    names, q_units, v_units = mechanism.v_names, _units(mechanism, "q"), _units(mechanism, "v")
-    force_units = ["N" if unit == "m" else "N m" for unit in v_units]
+    names, q_units, v_units = mechanism.v_names, mechanism.q_units, mechanism.v_units
     time = {"time [s]": along.time}
     moving = time | dict(columns("position", mechanism.q_names, along.states.q, q_units))
     moving |= dict(columns("velocity", names, along.states.v, [f"{u}/s" for u in v_units]))
     moving |= dict(columns("acceleration", names, along.states.a, [f"{u}/s^2" for u in v_units]))
     acting = [names[k] for k in along.driven]
-    torques = dict(columns("actuator", acting, forces.tau[:, along.driven], [force_units[k] for k in along.driven]))
-    units = ["N m" if "moment" in name else "N" for name in forces.names]
+    torques = dict(
+        columns("actuator", acting, forces.tau[:, along.driven], [mechanism.tau_units[k] for k in along.driven])
+    )
+    units = [FORCE_OF[unit] for unit in mechanism.constraint_units]
     multipliers = dict(columns("multiplier", list(forces.names), forces.multipliers, units))
     return {
         "motion": moving,
@@ -223,22 +222,10 @@ def _reactions(along: Prescribed) -> dict[str, Array]:
     return made
 
 
-def _units(mechanism: Mechanism, which: str) -> list[str]:
-    """Of positions or velocities: quaternions have none."""
-    units: list[str] = []
-    for joint in mechanism.model.joints:
-        count = joint.nq if which == "q" else joint.nv
-        if joint.kind.quaternion is not None and which == "q":
-            units += ["1"] * count
-        else:
-            units += ["m" if joint.kind.name == "prismatic" else "rad"] * count
-    return units
-
-
 def _inverse_figures(along: Prescribed) -> dict[str, Any]:
     mechanism, t = along.mechanism, along.time
-    turning = [k for k, unit in enumerate(_units(mechanism, "q")) if unit == "rad"]
-    sliding = [k for k, unit in enumerate(_units(mechanism, "q")) if unit == "m"]
+    turning = [k for k, unit in enumerate(mechanism.q_units) if unit == "rad"]
+    sliding = [k for k, unit in enumerate(mechanism.q_units) if unit == "m"]
     panels = [
         Panel(label, [Curve(_short(mechanism.q_names[k]), along.states.q[:, k]) for k in chosen])
         for label, chosen in (("angle [rad]", turning), ("position [m]", sliding))
@@ -277,7 +264,7 @@ def _paths(along: Prescribed) -> dict[str, Array]:
 
 
 def _torque_panels(along: Prescribed) -> list[Panel]:
-    units = _units(along.mechanism, "v")
+    units = along.mechanism.v_units
     panels = []
     for unit, label in (("rad", "torque [N m]"), ("m", "force [N]")):
         chosen = [k for k in along.driven if units[k] == unit]
@@ -292,11 +279,11 @@ def _multiplier_panels(along: Prescribed) -> list[Panel]:
     size = np.abs(forces.multipliers).max()
     seen = np.abs(forces.multipliers).max(axis=0) > 1e-9 * size
     panels = []
-    for label, moments in (("force [N]", False), ("moment [N m]", True)):
+    for label, unit in (("force [N]", "m"), ("moment [N m]", "rad")):
         curves = [
             Curve(_short(name), forces.multipliers[:, k])
             for k, name in enumerate(forces.names)
-            if seen[k] and ("moment" in name) == moments
+            if seen[k] and along.mechanism.constraint_units[k] == unit
         ]
         if curves:
             panels.append(Panel(label, curves))
@@ -348,7 +335,7 @@ def replay(
                  relation="<"),
             *balance(along.mechanism, record),
         ]  # fmt: skip
-        names, units = [along.mechanism.v_names[k] for k in along.driven], _units(along.mechanism, "v")
+        names, units = [along.mechanism.v_names[k] for k in along.driven], along.mechanism.v_units
         labels = sorted({"position [m]" if units[k] == "m" else "angle [rad]" for k in along.driven})
         q, back = along.motion(record.time).q, _driven_positions(along, record)
         panels = [
@@ -425,7 +412,7 @@ def directly(
 
     found = solve_ivp(rate, along.motion.span, np.concatenate([q, v]), rtol=rtol, atol=atol)
     moved = found.y[:nq].T
-    lengths = [k for k, name in enumerate(mechanism.constraint_names) if "moment" not in name]
+    lengths = [k for k, unit in enumerate(mechanism.constraint_units) if unit == "m"]
     return Direct(found.t, moved, float(np.linalg.norm(mechanism.loop_gaps(moved)[:, lengths], axis=-1).max()))
 
 
@@ -486,7 +473,7 @@ def free_fall(
 
 def fall_figures(mechanism: Mechanism, record: Record) -> dict[str, Any]:
     """Joints, energies, and how well both balance."""
-    units = _units(mechanism, "q")
+    units = mechanism.q_units
     motions = [
         Panel(label, [Curve(_short(mechanism.q_names[k]), record.q[:, k]) for k, u in enumerate(units) if u == unit])
         for label, unit in (("angle [rad]", "rad"), ("position [m]", "m"))

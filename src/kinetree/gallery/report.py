@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import os
 import re
-import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..errors import OptionError, OutputError
+from ..errors import Message, OptionError, OutputError, Setting
+from ..io.plain_json import json_text
+from ..io.tables.formats import pyarrow
+from ..io.tables.writing import csv_text, write_parquet
+from ..io.whole_files import folder_beside
+from ..version import VERSION
 from .study import Drawing, Fact, Outcome, Result, Table
 from .style import RC
 
@@ -72,12 +73,10 @@ def _terminal_verdict(fact: Fact) -> str:
 
 def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
     """Everything but the numbers themselves."""
-    from .. import __version__
-
     study = result.study
     return {
         "kind": MARK,
-        "version": __version__,
+        "version": VERSION,
         "name": study.name,
         "title": study.title,
         "source": study.source,
@@ -174,7 +173,7 @@ class _Writer:
             for name, table in outcome.tables.items():
                 self._table(f"{analysis}-{name}", table)
             for name, record in outcome.records.items():
-                for ending in (".csv", *([".parquet"] if _pyarrow() else [])):
+                for ending in (".csv", *([".parquet"] if pyarrow() else [])):
                     record.save(self.folder / f"{analysis}-{name}{ending}")
             for name, draw in outcome.figures.items() if pictures else ():
                 self._picture(f"{analysis}-{name}", draw)
@@ -183,19 +182,15 @@ class _Writer:
             self._text("model.yaml", model)
         self._text("summary.md", self.result.markdown())
         files = sorted([*(f.name for f in self.folder.iterdir()), "summary.json"])
-        self._text("summary.json", json.dumps(summary(self.result, files), indent=2, ensure_ascii=False) + "\n")
-        readable = self.folder.stat().st_mode & 0o666
-        for file in self.folder.iterdir():  # records are written for their owner only
-            file.chmod(readable)
+        self._text("summary.json", json_text(summary(self.result, files)))
 
     def _text(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text, encoding="utf-8")
 
     def _table(self, name: str, table: Table) -> None:
         self._text(f"{name}.csv", csv_text(table))
-        pyarrow = _pyarrow()
-        if pyarrow:
-            pyarrow.parquet.write_table(pyarrow.table(_lists(table)), self.folder / f"{name}.parquet")
+        if pyarrow():
+            write_parquet(self.folder / f"{name}.parquet", table)
 
     def _picture(self, name: str, draw: Drawing) -> None:
         import matplotlib
@@ -210,28 +205,6 @@ class _Writer:
                 figure.set_layout_engine("none")  # type: ignore[arg-type]  # laid out once is enough
 
 
-def csv_text(table: Table) -> str:
-    """A table as comma-separated values, numbers with all their digits."""
-    columns = _lists(table)
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return stream.getvalue()
-
-
-def _lists(table: Table) -> dict[str, list[Any]]:
-    return {name: np.asarray(column).tolist() for name, column in table.items()}
-
-
-def _pyarrow() -> Any:
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        return None
-    return pyarrow
-
-
 def write(result: Result, folder: Path, pictures: bool = True) -> Path:
     """See :meth:`kinetree.gallery.study.Result.write`."""
     if pictures and any(outcome.figures for outcome in result.outcomes.values()):
@@ -239,31 +212,11 @@ def write(result: Result, folder: Path, pictures: bool = True) -> Path:
     folder = Path(os.path.abspath(folder))
     _refuse_foreign(folder)
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        beside = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-        try:
-            made = beside / "new"
-            made.mkdir()
+        with folder_beside(folder) as made:
             _Writer(result, made).all(pictures)
-            _put_in_place(made, folder, beside / "old")
-        finally:
-            shutil.rmtree(beside, ignore_errors=True)
     except OSError as problem:
         raise OutputError(f"the results of {result.study.name!r} cannot be written to {folder}: {problem}") from None
     return folder
-
-
-def _put_in_place(made: Path, folder: Path, old: Path) -> None:
-    """Rename; what was there goes back if that fails."""
-    if not folder.exists():
-        os.replace(made, folder)
-        return
-    os.replace(folder, old)
-    try:
-        os.replace(made, folder)
-    except BaseException:
-        os.replace(old, folder)
-        raise
 
 
 def _refuse_foreign(folder: Path) -> None:
@@ -289,9 +242,8 @@ def _need_matplotlib() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise OptionError(
-            "pictures need the package matplotlib: pip install 'kinetree[plot]'; or write with pictures=False"
-        ) from None
+        needed = "pictures need the package matplotlib: pip install 'kinetree[plot]'; or write with "
+        raise OptionError(Message(needed, Setting("pictures", False))) from None
 
 
 def columns(prefix: str, names: list[str], array: np.ndarray, units: list[str] | str) -> Iterator[tuple[str, Any]]:

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError, UnknownNameError
+from ..io.plain_json import plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -138,19 +139,6 @@ def show(value: Any) -> str:
         return str(number)
     # what is small compared with one is a residual, of which two digits are enough
     return f"{number:.2g}" if abs(number) < 1e-4 else f"{number:.7g}"
-
-
-def plain(value: Any) -> Any:
-    """A value for JSON: lists and numbers of Python, no NaN."""
-    if isinstance(value, np.ndarray):
-        return plain(value.tolist())
-    if isinstance(value, (list, tuple)):
-        return [plain(x) for x in value]
-    if isinstance(value, np.generic):
-        return plain(value.item())
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
 
 
 @dataclass(frozen=True)

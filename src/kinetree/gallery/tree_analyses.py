@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from ..model.tree import Joint
 from ..robot.robot import Robot
 from ..simulation.records.record import Record
 from ..simulation.simulate import simulate
@@ -74,12 +73,12 @@ def _agreement(along: Along) -> list[Fact]:
 
 
 def _inverse_tables(along: Along) -> dict[str, dict[str, Array]]:
-    robot, units = along.robot, freedom_units(along.robot)
+    robot, units = along.robot, along.robot.v_units
     time = {"time [s]": along.time}
-    moving = time | dict(columns("position", robot.q_names, along.states.q, units))
+    moving = time | dict(columns("position", robot.q_names, along.states.q, robot.q_units))
     moving |= dict(columns("velocity", robot.v_names, along.states.v, [f"{u}/s" for u in units]))
     moving |= dict(columns("acceleration", robot.v_names, along.states.a, [f"{u}/s^2" for u in units]))
-    forces = dict(columns("force", robot.v_names, along.tau, force_units(robot)))
+    forces = dict(columns("force", robot.v_names, along.tau, robot.tau_units))
     return {"motion": moving, "torques": time | forces}
 
 
@@ -99,37 +98,21 @@ def _inverse_figures(along: Along, view: Array) -> dict[str, Any]:
 # ------------------------------------------------------------------ names, units, pictures
 
 
-def freedom_units(robot: Robot) -> list[str]:
-    """The unit of every degree of freedom."""
-    return [unit for joint in robot.model.joints for unit in _joint_units(joint)]
-
-
-def _joint_units(joint: Joint) -> list[str]:
-    return {
-        "prismatic": ["m"],
-        "planar": ["rad", "m", "m"],
-        "free_euler": ["rad"] * 3 + ["m"] * 3,
-    }.get(joint.kind.name, ["rad"] * joint.nv)
-
-
-def force_units(robot: Robot) -> list[str]:
-    """The unit of the force along every degree of freedom."""
-    return ["N" if unit == "m" else "N m" for unit in freedom_units(robot)]
-
-
 def short(name: str) -> str:
     """A joint's name without the words every joint's has."""
     return name.replace("_joint", "").replace("_", " ")
 
 
 def panels(robot: Robot, array: Array, labels: dict[str, str], skip: int = 0, most: int = 6) -> list[Panel]:
-    """Curves of one column per degree of freedom, those of one unit together, a few per panel."""
-    units, made = freedom_units(robot), []
+    """Curves of one column per degree of freedom, or coordinate, those of one unit together, a few per panel."""
+    of_v = array.shape[-1] == robot.nv
+    names, units = (robot.v_names, robot.v_units) if of_v else (robot.q_names, robot.q_units)
+    made = []
     for unit, label in labels.items():
         chosen = [k for k in range(skip, len(units)) if units[k] == unit]
         rows = -(-len(chosen) // most)
         for part in np.array_split(chosen, rows) if rows else []:
-            made.append(Panel(label, [Curve(short(robot.v_names[k]), array[:, k]) for k in part]))
+            made.append(Panel(label, [Curve(short(names[k]), array[:, k]) for k in part]))
     return made
 
 
@@ -210,6 +193,6 @@ def at(record: Record, times: Sequence[float]) -> Array:
 
 
 __all__ = [
-    "OBLIQUE", "PLANE", "SIDE", "Along", "at", "force_units", "frame_paths", "free_fall", "freedom_units", "inverse",
+    "OBLIQUE", "PLANE", "SIDE", "Along", "at", "frame_paths", "free_fall", "inverse",
     "panels", "short",
 ]  # fmt: skip

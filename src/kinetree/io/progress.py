@@ -1,13 +1,14 @@
-"""A bar on the terminal for work that takes longer than a second; in a log, one line after five seconds."""
+"""Bars on the terminal for work that takes long: drawn by the work itself, or from another thread beside it."""
 
 from __future__ import annotations
 
 import _thread
 import sys
 import threading
+import time as clock
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any, Self, TypeVar
 
 PATIENCE = 1.0
 """Seconds that pass before a bar is shown."""
@@ -15,7 +16,89 @@ PATIENCE = 1.0
 PATIENCE_OF_LOGS = 5.0
 """Seconds that pass before a line is written where there is no terminal."""
 
+PAUSE = 0.1
+"""Seconds between two looks of a simulation at its bar."""
+
 T = TypeVar("T")
+
+
+class Bar:
+    """A bar for work that itself says how far it is; it shows only where somebody looks, and goes away at the end.
+
+    Parameters
+    ----------
+    total : float
+        What :meth:`show` counts up to.
+    text : str
+        What is going on, until :meth:`show` says otherwise.
+    counted : bool
+        Show how many are done of how many, and the time taken; otherwise the share, and the time left.
+    wanted : bool
+        Whether to show anything at all.
+    """
+
+    def __init__(self, total: float, text: str, *, counted: bool = False, wanted: bool = True) -> None:
+        self.total, self.text, self.counted, self.wanted = total, text, counted, wanted
+        self.done = 0.0
+        self._bar: Any = None
+
+    def __enter__(self) -> Self:
+        self.open()
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def open(self) -> None:
+        """Show the bar; where nobody looks, nothing is shown from now on."""
+        from rich.markup import escape
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+
+        if not self.wanted:
+            return
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self._bar = _drawn(*columns if self.counted else ())
+        self.wanted = self._bar is not None
+        if self.wanted:
+            self._bar.add_task(escape(self.text), total=self.total, completed=self.done)
+            self._bar.start()
+
+    def show(self, done: float, text: str | None = None) -> None:
+        """Show how much is done, and what is going on."""
+        self.done, self.text = done, self.text if text is None else text
+        if self._bar is not None:
+            from rich.markup import escape
+
+            self._bar.update(self._bar.task_ids[0], completed=done, description=escape(self.text))
+
+
+class TimeBar(Bar):
+    """A bar for simulated time, shown once a run has taken a second.
+
+    Parameters
+    ----------
+    begin, end : float
+        From when until when the simulation goes, in seconds.
+    wanted : bool
+        Whether to show anything at all.
+    """
+
+    def __init__(self, begin: float, end: float, wanted: bool) -> None:
+        super().__init__(end - begin, "simulating", wanted=wanted)
+        self._begin, self._next = begin, clock.monotonic() + PATIENCE
+
+    def __enter__(self) -> Self:
+        return self
+
+    def show_time(self, t: float) -> None:
+        """Show how far the simulation is, ten times a second at most."""
+        if not self.wanted or (now := clock.monotonic()) < self._next:
+            return
+        self._next = now + PAUSE
+        if self._bar is None:
+            self.open()
+        self.show(t - self._begin, f"simulating, t = {t:.4g} s")
 
 
 def in_steps(steps: Sequence[tuple[str, Callable[[], T]]], show: bool) -> list[T]:
@@ -29,7 +112,7 @@ def in_steps(steps: Sequence[tuple[str, Callable[[], T]]], show: bool) -> list[T
         results = []
         for done, (what, step) in enumerate(steps):
             if bar is not None:
-                bar.tell(done, what)
+                bar.show(done, what)
             results.append(step())
         return results
     finally:
@@ -53,22 +136,21 @@ class _LateBar:
             self._open()
 
     def _open(self) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 
-        console = Console(stderr=True)
-        if not (console.is_terminal or console.is_jupyter):
-            self._say_once()
+        columns = TextColumn("compiling"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+        bar = _drawn(*columns, TextColumn("{task.description}"))
+        if bar is None:
+            self._write_once()
             return
         with self._lock:
             if self._closed:
                 return
-            columns = TextColumn("compiling"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-            self._bar = Progress(*columns, TextColumn("{task.description}"), console=console, transient=True)
+            self._bar = bar
             self._bar.add_task(self._what, total=self._total, completed=self._done)
             self._bar.start()
 
-    def _say_once(self) -> None:
+    def _write_once(self) -> None:
         if self._over.wait(PATIENCE_OF_LOGS - PATIENCE):
             return
         with self._lock:
@@ -77,7 +159,7 @@ class _LateBar:
                 sys.stderr.write(f"kinetree is compiling {self._what}{which}, once: the code is kept\n")
                 sys.stderr.flush()
 
-    def tell(self, done: int, what: str) -> None:
+    def show(self, done: int, what: str) -> None:
         with self._lock:
             self._done, self._what = done, what
             if self._bar is not None:
@@ -89,3 +171,14 @@ class _LateBar:
             self._closed = True
             if self._bar is not None:
                 self._bar.stop()
+
+
+def _drawn(*columns: Any) -> Any:
+    """Make a bar of Rich on standard error that goes away at its end; None where nobody is looking."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    console = Console(stderr=True)
+    if not (console.is_terminal or console.is_jupyter):
+        return None
+    return Progress(*columns, console=console, transient=True)

@@ -1,11 +1,13 @@
-"""Files that appear whole or not at all: written beside their place, then renamed into it."""
+"""Files and folders that appear whole or not at all: written beside their place, then renamed into it."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ..errors import KinetreeError, OutputError
@@ -13,26 +15,78 @@ from ..errors import KinetreeError, OutputError
 
 @contextmanager
 def beside(path: Path) -> Iterator[Path]:
-    """A name beside a file to write to; it takes the file's place when all went well, and is gone otherwise."""
+    """Give a name beside a file to write to; it takes the file's place when all went well, and is gone otherwise."""
+    with all_beside([path], f"{path} cannot be written") as (place,):
+        yield place
+
+
+@contextmanager
+def all_beside(paths: Sequence[Path], refusal: str) -> Iterator[list[Path]]:
+    """Give names beside files to write to; none takes its file's place before all are on the disk.
+
+    Links are followed, so that a file keeps its other names; permissions are those of any new file.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        The files, in folders that exist.
+    refusal : str
+        How the error begins where they cannot be written: ``robot.yaml cannot be written``.
+    """
+    targets = [Path(os.path.realpath(path)) for path in paths]
+    places: list[Path] = []
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}.", suffix=path.suffix)
-        os.close(handle)
-        os.chmod(name, 0o666 & ~_umask())  # temporary files are their owner's only, results are not
-    except OSError as problem:
-        raise OutputError(f"{path} cannot be written: {problem.strerror or problem}") from None
-    try:
-        yield Path(name)
-        os.replace(name, path)
+        for target in targets:
+            places.append(_reserve(target))
+        yield places
+        for place in places:
+            _put_on_disk(place)
+        for place, target in zip(places, targets, strict=True):
+            os.replace(place, target)
     except KinetreeError:
         raise  # it says what is wrong already
     except OSError as problem:
-        raise OutputError(f"{path} cannot be written: {problem.strerror or problem}") from None
+        raise OutputError(f"{refusal}: {problem.strerror or problem}") from None
     finally:
-        Path(name).unlink(missing_ok=True)
+        for place in places:
+            with suppress(OSError):  # a disk that has just become read-only
+                place.unlink(missing_ok=True)
 
 
-def _umask() -> int:
-    """The user's mask, which can only be read by setting it."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+@contextmanager
+def folder_beside(folder: Path) -> Iterator[Path]:
+    """Give an empty folder to fill; when all went well it takes the place of the other, with all that was in there.
+
+    Whatever goes wrong, and if the user interrupts, the old folder is there as it was. Errors of the disk are raised
+    as they are.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    hidden = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+    try:
+        made, old = hidden / "new", hidden / "old"
+        made.mkdir()
+        yield made
+        if not folder.exists():
+            os.replace(made, folder)
+            return
+        os.replace(folder, old)
+        try:
+            os.replace(made, folder)
+        except BaseException:
+            os.replace(old, folder)
+            raise
+    finally:
+        shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _reserve(target: Path) -> Path:
+    """Make an empty file in the same folder, hidden, with the same ending, by which writers know what to write."""
+    place = target.with_name(f".{uuid.uuid4().hex}{target.suffix}")
+    os.close(os.open(place, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    return place
+
+
+def _put_on_disk(place: Path) -> None:
+    """Wait until the file is on the disk: a rename must not come before what it is about."""
+    with place.open("r+b") as stream:
+        os.fsync(stream.fileno())

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..errors import ModelError, ModelWarning, UnknownNameError
+from ..errors import Message, ModelError, ModelWarning, Setting, UnknownNameError
 from .graph import LIMITS, Draft, GraphError, can_close, inverse, passive_data, span
 from .joints import Fixed, Free, JointKind, Reversed
 from .mass import MassProperties, require_mass_properties
@@ -496,10 +496,8 @@ class ModelBuilder:
             masses.append(bodies[draft.child].moved(draft.child_pose))
             joints.append(Joint(draft.name, draft.kind, carrier, placement, **draft.data))
         if not joints:
-            self._oddity(
-                f"robot {self.name!r} has no moving joints: there is nothing to compute, unless floating_base=True "
-                "lets it float"
-            )
+            still = f"robot {self.name!r} has no moving joints: there is nothing to compute, unless "
+            self._oddity(Message(still, Setting("floating_base", True), " lets it float"))
         for name, (body, pose) in self._frames.items():
             if body not in seat:
                 raise UnknownNameError(f"body (of frame {name!r})", body, seat)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from ..errors import ModelError
+from ..errors import Message, ModelError, Setting
 from .tree import Joint, Model
 
 ROUNDING = 1e-14
@@ -86,7 +86,8 @@ def _bounded(tree: Model, leader: Joint, moving: Collection[int]) -> Joint:
 def _contradiction(tree: Model, left: Range) -> str:
     names = dict.fromkeys((left.lower_of, left.upper_of))
     parts = " and ".join(limits_in_words(tree.joint(name)) for name in names)
-    return f"no position is within all limits: {parts}; correct the limits, or load the robot with mimic='independent'"
+    both = f"no position is within all limits: {parts}; correct the limits, or load the robot with "
+    return Message(both, Setting("mimic", "independent"))
 
 
 def limits_in_words(joint: Joint) -> str:

@@ -13,13 +13,17 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError
-from ..spatial import Motion, RigidInertia, Scalar, Transform
-from .joints import Free, JointKind
+from ..spatial import Motion, RigidInertia, Scalar, Transform, Vec3
+from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
 from .pose import Pose, floats
+from .units import FORCE_OF
 
 BASE = -1
 """Index of the fixed base."""
+
+SOMEWHERE = Transform((), Vec3(1.0, 0.0, 0.0))
+"""A pose of a loop joint in which none is turned over and no rod is a point."""
 
 Floats = tuple[float, ...]
 
@@ -152,6 +156,10 @@ class Loop:
         """Number of constraints."""
         return 6 - self.kind.nv
 
+    def constraints_somewhere(self) -> list[Constraint]:
+        """Return the constraints at some pose, for what does not depend on it: their labels and units."""
+        return self.kind.constraints(SOMEWHERE)
+
 
 @dataclass(frozen=True)
 class Link:
@@ -260,6 +268,43 @@ class Model:
         for loop in self.loops:
             table.setdefault(loop.name, Frame(loop.name, loop.successor, loop.seat))
         return table
+
+    # One name and one unit per entry of q, of v and tau, and of the constraints.
+
+    @cached_property
+    def q_names(self) -> tuple[str, ...]:
+        """One name per entry of ``q``: the joint's, and which of its entries it is, if there are several."""
+        return tuple(j.name + label for j in self.joints if not j.mimic for label in j.kind.q_labels)
+
+    @cached_property
+    def v_names(self) -> tuple[str, ...]:
+        """One name per entry of ``v`` and ``tau``, as in :attr:`q_names`."""
+        return tuple(j.name + label for j in self.joints if not j.mimic for label in j.kind.v_labels)
+
+    @cached_property
+    def q_units(self) -> tuple[str, ...]:
+        """Unit of each entry of ``q``: ``rad``, ``m``, or ``1`` for a quaternion's."""
+        return tuple(unit for j in self.joints if not j.mimic for unit in j.kind.q_units)
+
+    @cached_property
+    def v_units(self) -> tuple[str, ...]:
+        """Unit of each entry of ``v``, times a second: ``rad`` or ``m``."""
+        return tuple(unit for j in self.joints if not j.mimic for unit in j.kind.v_units)
+
+    @cached_property
+    def tau_units(self) -> tuple[str, ...]:
+        """Unit of each entry of ``tau``: ``N m`` or ``N``."""
+        return tuple(FORCE_OF[unit] for unit in self.v_units)
+
+    @cached_property
+    def constraint_names(self) -> tuple[str, ...]:
+        """One name per constraint: the loop joint and the direction it holds."""
+        return tuple(f"{loop.name}: {c.label}" for loop in self.loops for c in loop.constraints_somewhere())
+
+    @cached_property
+    def constraint_units(self) -> tuple[str, ...]:
+        """Unit of each constraint's gap: ``m`` or ``rad``; that of its multiplier is :data:`FORCE_OF` it."""
+        return tuple(c.unit for loop in self.loops for c in loop.constraints_somewhere())
 
     @cached_property
     def n_constraints(self) -> int:

@@ -1,1 +1,4 @@
-"""Motions that are wanted: trajectories, gaits, inverse kinematics."""
+"""Motions that are wanted: ``trajectories``, ``walking``, ``inverse_kinematics``.
+
+Nothing is imported here: trajectories alone are soon there.
+"""

@@ -1,37 +1,16 @@
-"""Trajectories put together: one after another, again and again, side by side."""
+"""Trajectories put together: again and again, side by side; one after another: :class:`.trajectory.Joined`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain
 
-import numpy as np
-
-from ..errors import OptionError, ShapeError
-from ..spatial.scalar import Scalar, where
+from ..errors import OptionError
 from ..spatial.taylor import Jet
 from .piecewise import since
-from .trajectory import Motion, Trajectory, clipped
-
-
-def _close(a: Sequence[Scalar], b: Sequence[Scalar]) -> bool:
-    return all(np.allclose(x, y, rtol=1e-9, atol=1e-9) for x, y in zip(a, b, strict=True))
-
-
-def _same_joints(parts: Sequence[Trajectory]) -> None:
-    if not parts:
-        raise OptionError("there is nothing to put together: give at least one trajectory")
-    if len({(part.n, part.nq) for part in parts}) > 1:
-        listed = ", ".join(str(part.n) for part in parts)
-        raise ShapeError(f"trajectories one after the other must move the same joints, theirs have {listed}")
-
-
-def _begin(part: Trajectory) -> float:
-    """When a trajectory starts; one that has always been there starts at zero."""
-    return part.start if math.isfinite(part.start) else 0.0
+from .trajectory import Motion, Trajectory, clipped, same_place
 
 
 def _known(part: Trajectory) -> tuple[float, float]:
@@ -42,93 +21,6 @@ def _known(part: Trajectory) -> tuple[float, float]:
 def _resting(part: Trajectory, t: Jet) -> Motion:
     """A part's motion, at rest outside its time if it holds its ends."""
     return part.motion(clipped(t, part.start, part.end) if part.hold else t)
-
-
-def _kept(t: Jet, start: float, end: float) -> Jet:
-    """A time that runs on, with its value kept within a span: for parts that will not be chosen."""
-    late = where(t.value < start, start, t.value)
-    return Jet(where(late > end, end, late) if math.isfinite(end) else late, t.first, t.second)
-
-
-@dataclass(frozen=True, eq=False)
-class Joined(Trajectory):
-    """One trajectory after another, each starting when the one before ends.
-
-    Parameters
-    ----------
-    parts : sequence of Trajectory
-        All but the last must end.
-    jumps : bool
-        Whether a part may start elsewhere than the one before ended (velocities may always differ).
-    """
-
-    parts: Sequence[Trajectory]
-    jumps: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", tuple(self.parts))
-        _same_joints(self.parts)
-        for k, part in enumerate(self.parts[:-1]):
-            if not math.isfinite(part.end):
-                raise OptionError(f"part {k} never ends, so part {k + 1} would never start")
-            after = self.parts[k + 1]
-            if not self.jumps and not _close(
-                part.motion(Jet(part.end, 1.0))[0], after.motion(Jet(_begin(after), 1.0))[0]
-            ):
-                raise OptionError(
-                    f"part {k + 1} does not start where part {k} ends, at t = {self._edges[k + 1]:g} s; "
-                    "say jumps=True if that is meant"
-                )
-
-    @cached_property
-    def _edges(self) -> list[float]:
-        """When each part starts, and when the last one ends."""
-        edges = [_begin(self.parts[0])]
-        for part in self.parts:
-            edges.append(edges[-1] + (part.end - _begin(part)))
-        if self.parts[-1].hold:
-            edges[-1] = math.inf
-        return edges
-
-    @property
-    def n(self) -> int:
-        """Number of degrees of freedom."""
-        return self.parts[0].n
-
-    @property
-    def nq(self) -> int:
-        """Number of position coordinates."""
-        return self.parts[0].nq
-
-    @property
-    def start(self) -> float:
-        """When the first part starts."""
-        return self._edges[0]
-
-    @property
-    def end(self) -> float:
-        """When the last part ends."""
-        return self._edges[-1]
-
-    def _batched(self) -> bool:
-        return any(part._batched() for part in self.parts)
-
-    def motion(self, t: Jet) -> Motion:
-        """Positions, velocities and accelerations over any scalar."""
-        chosen: list[list[Scalar]] = []
-        for part, edge in zip(self.parts, self._edges, strict=False):
-            local = t + (_begin(part) - edge)
-            if part is self.parts[-1] and part.hold:
-                local = clipped(local, -math.inf, part.end)
-            own = part.motion(_kept(local, _begin(part), part.end))
-            if not chosen:
-                chosen = list(own)
-                continue
-            before = t.value < edge
-            chosen = [
-                [where(before, a, b) for a, b in zip(x, y, strict=True)] for x, y in zip(chosen, own, strict=True)
-            ]
-        return chosen[0], chosen[1], chosen[2]
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +42,7 @@ class Repeated(Trajectory):
         part = self.part
         if not (math.isfinite(part.start) and math.isfinite(part.end)):
             raise OptionError("only a trajectory with a start and an end can be repeated")
-        if not self.jumps and not _close(part.motion(Jet(part.end, 1.0))[0], part.motion(Jet(part.start, 1.0))[0]):
+        if not self.jumps and not same_place(part.motion(Jet(part.end, 1.0))[0], part.motion(Jet(part.start, 1.0))[0]):
             raise OptionError("this trajectory does not end where it started; say jumps=True if that is meant")
 
     @property
@@ -168,8 +60,9 @@ class Repeated(Trajectory):
         """When the first round starts."""
         return self.part.start
 
-    def _batched(self) -> bool:
-        return self.part._batched()
+    def is_batched(self) -> bool:
+        """Return whether its numbers have a batch in front."""
+        return self.part.is_batched()
 
     def motion(self, t: Jet) -> Motion:
         """Positions, velocities and accelerations over any scalar."""
@@ -212,8 +105,9 @@ class Stacked(Trajectory):
         """When the first of them ends."""
         return min(_known(part)[1] for part in self.parts)
 
-    def _batched(self) -> bool:
-        return any(part._batched() for part in self.parts)
+    def is_batched(self) -> bool:
+        """Return whether its numbers have a batch in front."""
+        return any(part.is_batched() for part in self.parts)
 
     def motion(self, t: Jet) -> Motion:
         """Positions, velocities and accelerations over any scalar."""

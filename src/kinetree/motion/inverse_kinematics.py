@@ -20,7 +20,7 @@ from ..model.limits import limits_in_words, range_left
 from ..robot.robot import Robot, _check_threads
 from ..spatial import Matrix3
 from ..spatial.arrays import as_array
-from .levenberg_marquardt import MOST_DAMPING, Aim, Lanes, Stepper, quaternion_of, stepper
+from .levenberg_marquardt import MOST_DAMPING, Aim, DampedStepper, Lanes, quaternion_of, stepper
 
 Array = np.ndarray
 
@@ -45,7 +45,7 @@ TOGETHER = 256
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class IKSolution:
     """What inverse kinematics found.
 
     Attributes
@@ -115,7 +115,7 @@ def inverse_kinematics(
     rng: np.random.Generator | int = 0,
     must_reach: bool = True,
     threads: int = 1,
-) -> Solution:
+) -> IKSolution:
     """Configurations that bring frames to poses.
 
     Parameters
@@ -153,7 +153,7 @@ def inverse_kinematics(
 
     Returns
     -------
-    Solution
+    IKSolution
 
     Examples
     --------
@@ -181,7 +181,7 @@ def inverse_kinematics(
     numbers = np.concatenate([x for goal in goals for x in goal.numbers(batch)], axis=-1)
     best = _Search(steps, numbers, tolerance, iterations, threads).found(first, attempts, rng)
     per_frame = (*batch, len(goals))
-    solution = Solution(
+    solution = IKSolution(
         np.array(best.q).reshape(*batch, robot.nq), best.reached(tolerance).reshape(batch),
         np.array(best.distance).reshape(per_frame), np.array(best.angle).reshape(per_frame),
         best.steps.astype(int).reshape(batch),
@@ -195,7 +195,7 @@ def inverse_kinematics(
 class _Search:
     """Attempts for the goals of a batch, (count, n)."""
 
-    step: Stepper
+    step: DampedStepper
     goals: Array
     tolerance: float
     iterations: int
@@ -382,7 +382,7 @@ def _moving(robot: Robot, joints: Sequence[str] | None) -> frozenset[int]:
     return frozenset(k for place in places for k in range(place.start, place.stop))
 
 
-def _start(robot: Robot, guess: ArrayLike | None, steps: Stepper) -> Array:
+def _start(robot: Robot, guess: ArrayLike | None, steps: DampedStepper) -> Array:
     low, high = steps.low, steps.high
     if guess is None:
         start = robot.neutral()
@@ -411,7 +411,7 @@ def _because(robot: Robot, k: int) -> str:
     return f" ({words})" if words else ""
 
 
-def _refuse(solution: Solution, frames: list[str], attempts: int) -> None:
+def _refuse(solution: IKSolution, frames: list[str], attempts: int) -> None:
     known = np.isfinite(solution.q).all(axis=-1)
     missed = ~solution.reached & known
     if not np.any(missed):

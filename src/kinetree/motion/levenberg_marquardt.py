@@ -19,14 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ..algorithms import jacobian, kinematics
-from ..engine import machine
-from ..engine.kernel import Traced
-from ..engine.repeated import RepeatedKernel, Stages, trace_stages
-from ..errors import CompileError
 from ..model.limits import bounded_by_followers
 from ..model.tree import Model
 from ..robot.robot import Robot
-from ..run.program import can_compile, once
+from ..run.program import Sizes, StepProgram, can_compile
 from ..spatial import Matrix3, Scalar, Transform, Vec3, dot, ldl, ldl_solve, sqrt, where
 from ..spatial.arrays import pack, split
 from ..spatial.exponential import Quaternion, quaternion_log, quaternion_product
@@ -115,7 +111,7 @@ class Lanes:
 
 
 @dataclass(frozen=True)
-class Law:
+class DampedStep:
     """The step of a robot towards some aims.
 
     Attributes
@@ -288,18 +284,18 @@ def _within(parts: Scalars, tolerance: Scalar) -> Scalar:
 # ------------------------------------------------------------------ the law on arrays
 
 
-class Stepper:
+class DampedStepper:
     """A law on the lanes of a batch; the robot's backend decides whether as machine code or as it is written.
 
     Parameters
     ----------
-    law : Law
+    law : DampedStep
     compiled : bool
     cpu : str
         What machine code is made for; the usual processor if empty.
     """
 
-    def __init__(self, law: Law, compiled: bool, cpu: str = "") -> None:
+    def __init__(self, law: DampedStep, compiled: bool, cpu: str = "") -> None:
         self.law, self.nq, self.cpu = law, law.tree.nq, cpu
         self.low, self.high = law.tree.joint_vector("lower"), law.tree.joint_vector("upper")
         self._n_state = self.nq + 3 + 2 * len(law.aims)
@@ -349,17 +345,11 @@ class Stepper:
         def advance(ask: object, t: Scalar, state: Scalars, h: Scalar, parameters: Scalars) -> list[Scalar]:
             return self._advance(state, parameters)
 
-        stages = trace_stages(advance, lambda question, parameters: [], self._n_state, 0, self._n_parameters, 0)
-        kernel = _kernel(f"inverse kinematics of {self.law.tree.name!r}", stages, self.cpu)
-        unused = np.zeros(1)
-
-        def run(state: Array, parameters: Array, n: int, threads: int) -> Array:
-            try:
-                return kernel(unused, unused, np.array([float(n)]), state, parameters, threads=threads)
-            except machine.CompilationError as problem:
-                raise CompileError(str(problem)) from None
-
-        return run
+        program = StepProgram(
+            f"inverse kinematics of {self.law.tree.name!r}", advance, lambda question, parameters: [],
+            Sizes(self._n_state, 0, self._n_parameters, 0), self.cpu,
+        )  # fmt: skip
+        return lambda state, parameters, n, threads: program(0.0, state, 0.0, n, parameters, threads)
 
     def _as_written(self, state: Array, parameters: Array, n: int, threads: int) -> Array:
         with np.errstate(all="ignore"):
@@ -369,32 +359,17 @@ class Stepper:
             return pack(scalars, (len(state),))
 
 
-def _kernel(name: str, stages: Stages, cpu: str) -> RepeatedKernel:
-    def make(key: str, target: machine.Machine) -> RepeatedKernel:
-        names = ("t", "h", "n", "state", "goals")
-        return RepeatedKernel(
-            name, _never, stages.lengths, (stages.n_state,), key, names, target=target, stages=lambda: stages
-        )  # fmt: skip
-
-    kernel: RepeatedKernel = once("repeated" + stages.content(), cpu, make)
-    return kernel
-
-
-def _never() -> Traced:
-    raise AssertionError("made of stages, not of one graph")
-
-
-_KNOWN: weakref.WeakKeyDictionary[Robot, dict[tuple[object, ...], Stepper]] = weakref.WeakKeyDictionary()
+_KNOWN: weakref.WeakKeyDictionary[Robot, dict[tuple[object, ...], DampedStepper]] = weakref.WeakKeyDictionary()
 """Steppers of robots that are still around: a controller asks for the same one again and again."""
 
 
-def stepper(robot: Robot, aims: tuple[Aim, ...], columns: frozenset[int]) -> Stepper:
+def stepper(robot: Robot, aims: tuple[Aim, ...], columns: frozenset[int]) -> DampedStepper:
     """The stepper of a robot towards some aims, made once."""
     known = _KNOWN.setdefault(robot, {})
     key = (robot.backend, robot.cpu, aims, columns)
     if key not in known:
         tree = bounded_by_followers(robot.model, _columns_moved(robot.model, aims, columns))
-        known[key] = Stepper(Law(tree, aims, columns), can_compile(robot), robot.cpu)
+        known[key] = DampedStepper(DampedStep(tree, aims, columns), can_compile(robot), robot.cpu)
     return known[key]
 
 

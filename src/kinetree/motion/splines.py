@@ -51,7 +51,8 @@ class Piecewise(Trajectory):
         """Last knot."""
         return float(np.asarray(self.knots)[-1])
 
-    def _batched(self) -> bool:
+    def is_batched(self) -> bool:
+        """Return whether its numbers have a batch in front."""
         return False
 
     def position(self, t: Scalar) -> list[Scalar]:

@@ -6,7 +6,7 @@ text serves one time, an array of times, and machine code.
 
 Examples
 --------
->>> from kinetree.simulation import trajectories
+>>> from kinetree import trajectories
 >>> move = trajectories.Cycloid([0.0, 0.0], [1.0, -0.5], duration=2.0)
 >>> q, v, a = move(1.0)
 >>> q
@@ -15,7 +15,7 @@ array([ 0.5 , -0.25])
 
 from __future__ import annotations
 
-from .combine import Joined, Repeated, Stacked
+from .combine import Repeated, Stacked
 from .formulas import (
     PROFILES,
     Between,
@@ -31,7 +31,7 @@ from .formulas import (
     Trapezoidal,
 )
 from .splines import Piecewise, sampled, spline
-from .trajectory import Trajectory
+from .trajectory import Joined, Trajectory
 
 __all__ = [
     "PROFILES", "Between", "Constant", "ConstantSpeed", "Cubic", "Cycloid", "Function", "Joined", "Move", "Piecewise",

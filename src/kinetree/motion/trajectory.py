@@ -1,22 +1,21 @@
-"""What every trajectory answers, and what it says outside its span of time."""
+"""What every trajectory answers, what it says outside its span of time, and one trajectory after another."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Self
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import OptionError, ShapeError, TrajectoryError, UnsupportedError
+from ..errors import Message, OptionError, Setting, ShapeError, TrajectoryError, UnsupportedError
 from ..spatial.arrays import pack
 from ..spatial.scalar import Scalar, where
 from ..spatial.taylor import Jet, as_jet
 from .piecewise import is_concrete
-
-if TYPE_CHECKING:
-    from .combine import Joined
 
 Motion = tuple[list[Scalar], list[Scalar], list[Scalar]]
 """Positions, velocities and accelerations."""
@@ -73,7 +72,7 @@ class Trajectory:
         Outside its span a trajectory without ``hold`` raises an error for numbers, and is NaN
         where ``t`` is not known yet (in machine code).
         """
-        if not is_concrete(t) and self._batched():
+        if not is_concrete(t) and self.is_batched():
             raise UnsupportedError(
                 f"this {type(self).__name__} holds a batch of motions, which cannot be compiled: give it one"
             )
@@ -92,13 +91,11 @@ class Trajectory:
         return replace(self, hold=True)
 
     def then(self, *following: Trajectory) -> Joined:
-        """Followed by others, see :class:`~kinetree.motion.combine.Joined`."""
-        from .combine import Joined
-
+        """Followed by others, see :class:`Joined`."""
         return Joined((self, *following))
 
-    def _batched(self) -> bool:
-        """Whether its numbers have a batch in front."""
+    def is_batched(self) -> bool:
+        """Return whether its numbers have a batch in front."""
         found = [getattr(self, f.name) for f in fields(self)]
         return any(isinstance(x, np.ndarray) and x.ndim > 1 for x in found)
 
@@ -131,6 +128,112 @@ class Trajectory:
                 )
 
 
+@dataclass(frozen=True, eq=False)
+class Joined(Trajectory):
+    """One trajectory after another, each starting when the one before ends.
+
+    Parameters
+    ----------
+    parts : sequence of Trajectory
+        All but the last must end.
+    jumps : bool
+        Whether a part may start elsewhere than the one before ended (velocities may always differ).
+    """
+
+    parts: Sequence[Trajectory]
+    jumps: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parts", tuple(self.parts))
+        _same_joints(self.parts)
+        for k, part in enumerate(self.parts[:-1]):
+            if not math.isfinite(part.end):
+                raise OptionError(f"part {k} never ends, so part {k + 1} would never start")
+            after = self.parts[k + 1]
+            if not self.jumps and not same_place(
+                part.motion(Jet(part.end, 1.0))[0], after.motion(Jet(_begin(after), 1.0))[0]
+            ):
+                raise OptionError(
+                    f"part {k + 1} does not start where part {k} ends, at t = {self._edges[k + 1]:g} s; "
+                    "say jumps=True if that is meant"
+                )
+
+    @cached_property
+    def _edges(self) -> list[float]:
+        """When each part starts, and when the last one ends."""
+        edges = [_begin(self.parts[0])]
+        for part in self.parts:
+            edges.append(edges[-1] + (part.end - _begin(part)))
+        if self.parts[-1].hold:
+            edges[-1] = math.inf
+        return edges
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        return self.parts[0].n
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return self.parts[0].nq
+
+    @property
+    def start(self) -> float:
+        """When the first part starts."""
+        return self._edges[0]
+
+    @property
+    def end(self) -> float:
+        """When the last part ends."""
+        return self._edges[-1]
+
+    def is_batched(self) -> bool:
+        """Return whether its numbers have a batch in front."""
+        return any(part.is_batched() for part in self.parts)
+
+    def motion(self, t: Jet) -> Motion:
+        """Positions, velocities and accelerations over any scalar."""
+        chosen: list[list[Scalar]] = []
+        for part, edge in zip(self.parts, self._edges, strict=False):
+            local = t + (_begin(part) - edge)
+            if part is self.parts[-1] and part.hold:
+                local = clipped(local, -math.inf, part.end)
+            own = part.motion(_kept(local, _begin(part), part.end))
+            if not chosen:
+                chosen = list(own)
+                continue
+            before = t.value < edge
+            chosen = [
+                [where(before, a, b) for a, b in zip(x, y, strict=True)] for x, y in zip(chosen, own, strict=True)
+            ]
+        return chosen[0], chosen[1], chosen[2]
+
+
+def _same_joints(parts: Sequence[Trajectory]) -> None:
+    if not parts:
+        raise OptionError("there is nothing to put together: give at least one trajectory")
+    if len({(part.n, part.nq) for part in parts}) > 1:
+        listed = ", ".join(str(part.n) for part in parts)
+        raise ShapeError(f"trajectories one after the other must move the same joints, theirs have {listed}")
+
+
+def _begin(part: Trajectory) -> float:
+    """When a trajectory starts; one that has always been there starts at zero."""
+    return part.start if math.isfinite(part.start) else 0.0
+
+
+def _kept(t: Jet, start: float, end: float) -> Jet:
+    """A time that runs on, with its value kept within a span: for parts that will not be chosen."""
+    late = where(t.value < start, start, t.value)
+    return Jet(where(late > end, end, late) if math.isfinite(end) else late, t.first, t.second)
+
+
+def same_place(a: Sequence[Scalar], b: Sequence[Scalar]) -> bool:
+    """Return whether two positions are the same but for rounding."""
+    return all(np.allclose(x, y, rtol=1e-9, atol=1e-9) for x, y in zip(a, b, strict=True))
+
+
 def clipped(t: Jet, start: float, end: float) -> Jet:
     """The time kept within a span; outside it stands still."""
     if math.isfinite(start):
@@ -161,5 +264,5 @@ def alike(first: np.ndarray, value: ArrayLike, name: str) -> np.ndarray:
 def seconds(value: float, name: str = "duration") -> float:
     """A positive, finite time, or an error."""
     if not (isinstance(value, (int, float, np.number)) and 0 < value < math.inf):
-        raise OptionError(f"{name} must be a positive number of seconds, not {value!r}")
+        raise OptionError(Message(Setting(name), f" must be a positive number of seconds, not {value!r}"))
     return float(value)

@@ -35,13 +35,14 @@ from ..model.describe import counted
 from ..model.tree import Model
 from ..run.compiler import Compiler
 from ..run.wrenches import Wrenches, gather
-from ..spatial import Force, Transform, Vec3
+from ..spatial import Force
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from .robot import Array, Robot, _check_out
 
 if TYPE_CHECKING:
     from ..engine.count import Count
     from ..export.c_code import Exported
+    from ..loops.subsystems.order import SolutionOrder
     from .platform.platform import Platform
 
 TREE_ONLY = (
@@ -94,8 +95,8 @@ class ConstraintForces:
         The same in world axes, at the joint.
     joint_wrenches : ndarray (..., bodies, 6)
         What each joint of the tree transmits to its body, in body axes at the body's origin.
-    order : str
-        How the equations were solved, for ``method="subsystems"``.
+    order : SolutionOrder or None
+        Which systems of equations were solved one after the other, for ``method="subsystems"``; ``print`` it.
     """
 
     tau: Array
@@ -104,7 +105,7 @@ class ConstraintForces:
     loop_wrenches: Array
     loop_wrenches_world: Array
     joint_wrenches: Array
-    order: str = ""
+    order: SolutionOrder | None = None
 
 
 class Mechanism(Robot):
@@ -154,11 +155,15 @@ class Mechanism(Robot):
         """The joints that close loops."""
         return [loop.name for loop in self.model.loops]
 
-    @cached_property
+    @property
     def constraint_names(self) -> tuple[str, ...]:
         """One name per constraint: the loop joint and the direction it holds."""
-        somewhere = Transform((), Vec3(1.0, 0.0, 0.0))  # where no joint is turned over and no rod is a point
-        return tuple(f"{loop.name}: {c.label}" for loop in self.model.loops for c in loop.kind.constraints(somewhere))
+        return self.model.constraint_names
+
+    @property
+    def constraint_units(self) -> tuple[str, ...]:
+        """Unit of each constraint's gap: ``"m"`` where a force keeps it, ``"rad"`` where a moment does."""
+        return self.model.constraint_units
 
     @property
     def n_constraints(self) -> int:
@@ -387,10 +392,9 @@ class Mechanism(Robot):
         # half a turn off counts as infinitely far, and gaps beside it may not be numbers
         off = np.where(np.isnan(gaps), 0.0, np.abs(gaps))
         worst = int(off.argmax())
-        name = self.constraint_names[worst]
-        if "moment" in name:
-            return name, float(2.0 * np.arctan(0.5 * off[worst])), "rad"
-        return name, float(off[worst]), "m"
+        name, unit = self.constraint_names[worst], self.constraint_units[worst]
+        # gaps of directions are twice the tangent of half the angle
+        return name, float(2.0 * np.arctan(0.5 * off[worst]) if unit == "rad" else off[worst]), unit
 
     def project(self, q: ArrayLike, v: ArrayLike | None = None, fixed: Sequence[str] | None = None) -> Any:
         """The nearest closed configuration; with ``v``, also the nearest velocity the loops allow (in energy).
@@ -692,7 +696,7 @@ class Mechanism(Robot):
 
     def _inverse(
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any, tolerance: float
-    ) -> tuple[Array, Array, str]:
+    ) -> tuple[Array, Array, SolutionOrder | None]:
         """Actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
         state, v, a = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         tau = self._exact.tree.inverse_dynamics(state, v, a, wrenches, friction=friction)
@@ -709,16 +713,17 @@ class Mechanism(Robot):
             raise OptionError("weights must be positive, finite numbers at every actuated joint")
         self._enough_actuators(k, known)
         k = np.broadcast_to(k, (*tau.shape[:-1], *k.shape[-2:]))
+        order: SolutionOrder | None = None
         if method == "subsystems":
             from ..loops.subsystems import recursion
 
             entries = np.where(np.abs(k) < NOISE * self._size, 0.0, k)
             solution = recursion.solve(self.model, tau, entries, self.driven, cost)
-            forces, order = solution.tau, str(solution.order)
+            forces, order = solution.tau, solution.order
         elif method == "f_matrix":
-            forces, order = self._by_f_matrix(tau, k, known, cost), ""
+            forces = self._by_f_matrix(tau, k, known, cost)
         else:
-            forces, order = self._by_null_space(tau, k, known, cost), ""
+            forces = self._by_null_space(tau, k, known, cost)
         left = (tau - forces)[..., None]
         multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size)[..., 0]
         return forces, multipliers, order

@@ -16,8 +16,8 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import centroidal, jacobian, pivots
 from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, find
-from ..engine.entry import Entry
 from ..engine.graph import TooLong
+from ..engine.kernels.direct_call import DirectCall
 from ..errors import (
     ModelError,
     NoLoopsError,
@@ -161,12 +161,27 @@ class Robot(LoopMethods):
         The joint's; with a number behind it if it has several, as ``"wrist[0]"``; with a word, if they are those of a
         quaternion and a position: ``"floating_base.qw"``, ``"floating_base.z"``.
         """
-        return [j.name + label for j in self.model.joints if not j.mimic for label in j.kind.q_labels]
+        return list(self.model.q_names)
 
     @property
     def v_names(self) -> list[str]:
         """One name per entry of ``v`` and ``tau``, as in :attr:`q_names`; of a free joint ``"base.wx"``, ..."""
-        return [j.name + label for j in self.model.joints if not j.mimic for label in j.kind.v_labels]
+        return list(self.model.v_names)
+
+    @property
+    def q_units(self) -> list[str]:
+        """Unit of each entry of ``q``: ``"rad"``, ``"m"``, or ``"1"`` for a quaternion's."""
+        return list(self.model.q_units)
+
+    @property
+    def v_units(self) -> list[str]:
+        """Unit of each entry of ``v``, times a second: ``"rad"`` or ``"m"``."""
+        return list(self.model.v_units)
+
+    @property
+    def tau_units(self) -> list[str]:
+        """Unit of each entry of ``tau``: ``"N m"`` or ``"N"``."""
+        return list(self.model.tau_units)
 
     def _place(self, name: str, which: str = "v") -> int:
         """Where in ``q`` or ``v`` an entry is, by its name, or by its joint's and a number: ``"floating_base[6]"``."""
@@ -1182,7 +1197,7 @@ class Robot(LoopMethods):
     def _compute_directly(
         self, key: Any, name: str, options: dict[str, Any], through_python: Callable[..., Any],
         attachments: tuple[Attachment, ...], batch: tuple[int, ...],
-    ) -> Entry | None:  # fmt: skip
+    ) -> DirectCall | None:  # fmt: skip
         """A function that goes straight to machine code, now for this kind of batch, too; None where there is none."""
         assert self._compiler is not None
         entries = self._entries  # asked for once: another thread may just be making them, too
@@ -1208,7 +1223,7 @@ class Robot(LoopMethods):
         return compute
 
     @cached_property
-    def _entries(self) -> dict[Any, Entry | None]:
+    def _entries(self) -> dict[Any, DirectCall | None]:
         return {}
 
     def compile(

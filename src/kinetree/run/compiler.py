@@ -15,8 +15,9 @@ import numpy as np
 
 from ..algorithms.passes import each, positions, total
 from ..algorithms.table import CONFIGURATIONS, FACTORS, PRODUCTS, SLOPES, Algorithm, find
-from ..engine import cache, machine
-from ..engine.composed import (
+from ..engine import cache
+from ..engine.graph import TooLong
+from ..engine.kernels.composed import (
     Equation,
     FactorKernel,
     PairKernel,
@@ -24,10 +25,12 @@ from ..engine.composed import (
     SolutionDerivativeKernel,
     SymmetricKernel,
 )
-from ..engine.entry import Entry, available
-from ..engine.graph import TooLong
-from ..engine.kernel import Kernel, RolledKernel, Traced, trace
-from ..engine.making import MAKING, made_once
+from ..engine.kernels.direct_call import DirectCall, available
+from ..engine.kernels.kernel import Kernel
+from ..engine.kernels.loop_kernel import RolledKernel
+from ..engine.llvm import host
+from ..engine.once import MAKING, made_once
+from ..engine.trace import Traced, trace
 from ..errors import CompileError, KinetreeWarning, OptionError, SingularError, callers_level
 from ..io.progress import in_steps
 from ..model.hinges import expand_in_order
@@ -107,20 +110,20 @@ def check_cpu(cpu: str | None) -> str:
     asked, origin = (cpu, "") if cpu else (os.environ.get("KINETREE_CPU", ""), " (KINETREE_CPU in the environment)")
     try:
         if asked.strip():
-            machine.target(asked)
-    except machine.UnknownTarget as problem:
+            host.target(asked)
+    except host.UnknownTarget as problem:
         raise OptionError(f"the processor that code is to be made for{origin}: {problem}") from None
     except Exception:  # no machine code at all: :func:`supported` says why
         pass
     return cpu or ""
 
 
-def _usual_machine() -> machine.Machine:
+def _usual_machine() -> host.Machine:
     """What code is made for; a wrong name in the environment does not concern robots that have one of their own."""
     try:
-        return machine.host()
-    except machine.UnknownTarget:
-        return machine.target(machine.NATIVE)
+        return host.host()
+    except host.UnknownTarget:
+        return host.target(host.NATIVE)
 
 
 @lru_cache(maxsize=1)
@@ -164,9 +167,9 @@ class Compiler:
         self._too_long: set[tuple[str, str]] = set()
 
     @made_once
-    def target(self) -> machine.Machine:
+    def target(self) -> host.Machine:
         """What code is made for."""
-        return machine.target(self.cpu)
+        return host.target(self.cpu)
 
     @made_once
     def _model_key(self) -> str | None:
@@ -406,7 +409,7 @@ class Compiler:
     def entry(
         self, name: str, options: Mapping[str, Any] | None, fallback: Callable[..., Any], doc: str,
         attachments: tuple[Attachment, ...] = (),
-    ) -> Entry | None:  # fmt: skip
+    ) -> DirectCall | None:  # fmt: skip
         """A built-in function for the plain form of an algorithm; None where that cannot be."""
         if name not in DIRECT + WITH_OPTIONS or self.single_precision or not available():
             return None
@@ -416,8 +419,8 @@ class Compiler:
             return None
         kernel = self.kernel(name, options, attachments)
         try:
-            return Entry.make(kernel, fallback, name, doc, self.guard)
-        except machine.CompilationError as problem:
+            return DirectCall.make(kernel, fallback, name, doc, self.guard)
+        except host.CompilationError as problem:
             raise CompileError(f"compiling the entry point of {kernel.name} failed: {problem}") from None
 
     def __call__(
@@ -502,7 +505,7 @@ def _run(kernel: Kernel, *arrays: np.ndarray, out: np.ndarray | None = None, thr
 def _run_ready(kernel: Kernel, arrays: Sequence[np.ndarray], out: np.ndarray | None, threads: int) -> np.ndarray:
     try:
         return kernel(*arrays, out=out, threads=threads)
-    except machine.CompilationError as problem:
+    except host.CompilationError as problem:
         raise CompileError(str(problem)) from None
 
 
@@ -545,7 +548,7 @@ def prepare(kernel: Kernel, single: bool, batch: bool) -> None:
             _ = kernel.single_address
         if batch:
             _ = kernel.lanes_address
-    except machine.CompilationError as problem:
+    except host.CompilationError as problem:
         raise CompileError(str(problem)) from None
     except ZeroDivisionError:
         raise SingularError(

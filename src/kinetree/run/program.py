@@ -1,63 +1,106 @@
-"""A function of named vectors over any scalar, run as machine code or as it is written.
+"""Laws over any scalar, made into machine code or run as they are written: the one maker of kernels for traced laws.
 
 The robot's backend decides.  Machine code is found again by the graph it was made from,
 so equal laws are compiled once however often they are set up.
+
+:class:`LawProgram`
+    a law of named vectors;
+:class:`StepProgram`
+    many steps of a law that asks for rates, which never leave the machine code in between;
+:class:`TreeProgram`
+    a recursion over a large tree, as loops.
 """
 
 from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from ..engine import cache, machine
-from ..engine.kernel import Kernel, Traced, trace
-from ..engine.making import MAKING
+from ..engine import cache
+from ..engine.graph import Graph, Node, inputs
+from ..engine.kernels.kernel import Kernel
+from ..engine.kernels.loop_kernel import RolledKernel
+from ..engine.kernels.step_kernel import StepKernel, trace_stages
+from ..engine.llvm import host
+from ..engine.once import MAKING
+from ..engine.trace import Traced, trace
 from ..errors import CompileError
-from ..robot.robot import Robot
-from ..spatial.arrays import pack, split
+from ..model.tree import Model
+from ..spatial import Scalar
+from ..spatial.arrays import flatten, pack, split
 from .compiler import LARGEST_UNROLLED, _fingerprint, supported
+from .large_trees.schedule import roll
 
 Array = np.ndarray
+Scalars = Sequence[Scalar]
 Law = Callable[..., list[Any]]
-
-_MADE: dict[tuple[str, str], Any] = {}
-"""Kernels of this process by the digest of what they were made from, and by what they were made for."""
+Ask = Callable[[list[Scalar]], list[Scalar]]
+"""How a step asks for rates: a question and its answer, both lists of scalars."""
 
 MOST_KEPT = 100
 """Kernels that are kept for the next simulation with the same laws."""
 
-
-def can_compile(robot: Robot) -> bool:
-    """Whether laws around this robot are run as straight-line machine code."""
-    return len(robot.model.bodies) <= LARGEST_UNROLLED and has_machine_code(robot)
+_MADE: dict[tuple[str, str], Any] = {}
+"""Kernels of this process by the digest of what they were made from, and by what they were made for."""
 
 
-def has_machine_code(robot: Robot) -> bool:
-    """Whether laws that leave the robot's own motion aside can be machine code, whatever its size."""
+class Runnable(Protocol):
+    """What of a robot decides how laws around it are run."""
+
+    @property
+    def model(self) -> Model:
+        """The mechanism."""
+
+    @property
+    def backend(self) -> str:
+        """``"compiled"`` or ``"reference"``."""
+
+
+def unrolls(robot: Runnable) -> bool:
+    """Return whether a robot is small enough to become straight-line code."""
+    return len(robot.model.bodies) <= LARGEST_UNROLLED
+
+
+def can_compile(robot: Runnable) -> bool:
+    """Return whether laws around this robot are run as straight-line machine code."""
+    return unrolls(robot) and has_machine_code(robot)
+
+
+def has_machine_code(robot: Runnable) -> bool:
+    """Return whether laws that leave the robot's own motion aside can be machine code, whatever its size."""
     return robot.backend == "compiled" and supported()
 
 
-def kernel_of(name: str, traced: Traced, argument_names: tuple[str, ...], cpu: str) -> Kernel:
-    """The kernel of a graph, made at most once for a processor."""
-    graph = traced.graph
-    content = repr((graph.kinds, graph.args, graph.values, traced.outputs))
-
-    def make(key: str, target: machine.Machine) -> Kernel:
-        return Kernel(name, lambda: traced, traced.lengths, traced.shape, key, argument_names, target=target)
-
-    return once(content, cpu, make)
+def is_traced(x: Any) -> bool:
+    """Return whether a scalar stands for a number that is only known when machine code runs."""
+    return isinstance(x, Node) and not x.graph.is_const(x.index)
 
 
-def once(content: str, cpu: str, make: Callable[[str, machine.Machine], Any]) -> Any:
-    """A kernel with this content: one made before, or a new one.
+def constant(x: Any) -> Any:
+    """Return the number that a traced scalar stands for if it is always the same; other scalars as they are."""
+    return x.graph.values[x.index] if isinstance(x, Node) and x.graph.is_const(x.index) else x
+
+
+def count_operations(law: Callable[..., Any], lengths: Sequence[int]) -> int:
+    """Return how many operations a law of several vectors takes; its errors are passed on."""
+    graph, first, vectors = Graph(), 0, []
+    for n in lengths:
+        vectors.append(inputs(graph, n, first))
+        first += n
+    law(*vectors)
+    return len(graph)
+
+
+def _once(content: str, cpu: str, make: Callable[[str, host.Machine], Any]) -> Any:
+    """Return the kernel with this content: one made before, or a new one.
 
     ``make`` gets the key that it is kept on disk under, and what it is made for.
     """
-    key, target = cache.digest(_fingerprint(), content), machine.target(cpu)
+    key, target = cache.digest(_fingerprint(), content), host.target(cpu)
     with MAKING:  # another thread may be about to drop this very kernel, or to make the same one
         made = _MADE.get((key, target.key))
         if made is None:
@@ -67,7 +110,14 @@ def once(content: str, cpu: str, make: Callable[[str, machine.Machine], Any]) ->
     return made
 
 
-class Program:
+def _run(kernel: Kernel, *arrays: Array, threads: int) -> Array:
+    try:
+        return kernel(*arrays, threads=threads)
+    except host.CompilationError as problem:
+        raise CompileError(str(problem)) from None
+
+
+class LawProgram:
     """One law on arrays.
 
     Parameters
@@ -105,8 +155,17 @@ class Program:
             if all(traced.graph.is_const(i) for i in traced.outputs):
                 self.constants = np.array([traced.graph.values[i] for i in traced.outputs], dtype=float)
             elif longest is None or len(traced.graph) <= longest:
-                self.kernel = kernel_of(name, traced, names, cpu)
+                self.kernel = self._make(traced, names, cpu)
             self._local = threading.local()  # several threads may run the same simulator
+
+    def _make(self, traced: Traced, names: tuple[str, ...], cpu: str) -> Kernel:
+        graph = traced.graph
+
+        def make(key: str, target: host.Machine) -> Kernel:
+            return Kernel(self.name, lambda: traced, traced.lengths, traced.shape, key, names, target=target)
+
+        kernel: Kernel = _once(repr((graph.kinds, graph.args, graph.values, traced.outputs)), cpu, make)
+        return kernel
 
     def __call__(self, vectors: Mapping[str, Array], threads: int = 1) -> Array:
         """Evaluate for one state or a batch; vectors are (..., n)."""
@@ -116,15 +175,15 @@ class Program:
         if self.kernel is None:
             return self._as_written(vectors)
         arrays = [vectors[name] for name in self.lengths]
-        try:
-            if all(a.ndim == 1 for a in arrays):
-                fast: _OneState | None = getattr(self._local, "fast", None)
-                if fast is None:
-                    fast = self._local.fast = _OneState(self.kernel)
-                return fast(arrays)
-            return self.kernel(*arrays, threads=threads)
-        except machine.CompilationError as problem:
-            raise CompileError(str(problem)) from None
+        if not all(a.ndim == 1 for a in arrays):
+            return _run(self.kernel, *arrays, threads=threads)
+        fast: _OneState | None = getattr(self._local, "fast", None)
+        if fast is None:
+            try:
+                fast = self._local.fast = _OneState(self.kernel)
+            except host.CompilationError as problem:
+                raise CompileError(str(problem)) from None
+        return fast(arrays)
 
     def _as_written(self, vectors: Mapping[str, Array]) -> Array:
         batch = np.broadcast_shapes(*(vectors[name].shape[:-1] for name in self.lengths))
@@ -149,3 +208,90 @@ class _OneState:
             own[:] = given
         self.call(self.table_at, self.out_at)
         return self.out.copy()
+
+
+class Sizes(NamedTuple):
+    """How many numbers a step has to do with."""
+
+    state: int
+    question: int
+    parameters: int
+    answer: int
+
+
+class StepProgram:
+    """Many steps of a law in machine code; see :mod:`kinetree.engine.kernels.step_kernel`.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    advance : callable
+        ``advance(ask, t, state, h, parameters)`` returns the next state; ``ask(question)`` returns the answer.
+    rate : callable
+        ``rate(question, parameters)`` answers.
+    sizes : Sizes
+    cpu : str
+        What machine code is made for; the usual processor if empty.
+    """
+
+    def __init__(
+        self, name: str, advance: Callable[..., list[Scalar]], rate: Callable[..., list[Scalar]], sizes: Sizes,
+        cpu: str = "",
+    ) -> None:  # fmt: skip
+        stages = trace_stages(advance, rate, *sizes)
+        names = ("t", "h", "n", "state", "parameters")
+
+        def make(key: str, target: host.Machine) -> StepKernel:
+            return StepKernel(
+                name, _of_no_graph, stages.lengths, (stages.n_state,), key, names, target=target, stages=lambda: stages
+            )  # fmt: skip
+
+        self.kernel: StepKernel = _once("repeated" + stages.content(), cpu, make)
+
+    def __call__(self, t: float, state: Array, h: float, n: int, parameters: Array, threads: int = 1) -> Array:
+        """Take n steps of h from time t, for one state or a batch; return the state there."""
+        numbers = [np.array([x], dtype=float) for x in (t, h, n)]
+        given = [parameters] if parameters.shape[-1] else []
+        return _run(self.kernel, *numbers, state, *given, threads=threads)
+
+
+def _of_no_graph() -> Traced:
+    raise AssertionError("made of stages, not of one graph")
+
+
+class TreeProgram:
+    """A recursion over a large tree, in loops of machine code.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    function : callable
+        ``function(tree, *vectors)``, written in passes over the tree.
+    tree : Model
+    layouts : tuple of {"q", "v", "wrench"}
+        What each vector is: nq, nv or six numbers per body.
+    shape : tuple of int
+        Of the result.
+    threads : int
+        For batches.
+    cpu : str
+        What machine code is made for; the usual processor if empty.
+    """
+
+    def __init__(
+        self, name: str, function: Callable[..., Any], tree: Model, layouts: tuple[str, ...], shape: tuple[int, ...],
+        threads: int = 1, cpu: str = "",
+    ) -> None:  # fmt: skip
+        self.threads = threads
+        sizes = {"q": tree.nq, "v": tree.nv, "wrench": 6 * len(tree.bodies)}
+        lengths = tuple(sizes[layout] for layout in layouts)
+        self.kernel = RolledKernel(
+            f"{name} of {tree.name!r}", lambda: trace(lambda *v: function(tree, *v), lengths, flatten), lengths, shape,
+            None, layouts, target=host.target(cpu), schedule=lambda: roll(function, tree, layouts, {}),
+        )  # fmt: skip
+
+    def __call__(self, *arrays: Array) -> Array:
+        """Evaluate for one state or a batch."""
+        return _run(self.kernel, *arrays, threads=self.threads)

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 from .. import contact, control
 from ..contact import ground, impact, stops
-from ..motion import trajectories
+from ..motion import trajectories, walking
 from ..motion.inverse_kinematics import inverse_kinematics
-from ..motion.walking import gaits as walking
 from ..motion.walking import legs
 from .events import Event, Occurrence
 from .integrators.methods import INTEGRATORS

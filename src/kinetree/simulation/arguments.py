@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.graph import Graph, inputs
-from ..errors import OptionError, StateError, UnsupportedError
+from ..errors import Message, OptionError, Setting, StateError, UnsupportedError
 from ..robot.robot import Robot
-from ..run.program import can_compile
+from ..run.program import can_compile, count_operations
 from ..spatial.arrays import as_array, batch_shape
 from .integrators.methods import FIXED, VARIATIONAL
-from .system import System
+from .system import DynamicSystem
 
 Array = np.ndarray
 
@@ -29,7 +28,9 @@ def time_span(time: Any) -> tuple[float, float]:
     pair = np.asarray(time, dtype=float).ravel()
     begin, end = (0.0, float(pair[0])) if pair.size == 1 else tuple(map(float, pair)) if pair.size == 2 else (0.0, -1.0)
     if not (np.isfinite(begin) and np.isfinite(end) and end >= begin):
-        raise OptionError(f"time must be how long to simulate, or (from, until), in seconds; not {time!r}")
+        raise OptionError(
+            Message(Setting("time"), f" must be how long to simulate, or (from, until), in seconds; not {time!r}")
+        )
     return begin, end
 
 
@@ -44,25 +45,24 @@ def check_numbers(
         ("friction_speed", friction_speed),
     ):
         if not value > 0.0:
-            raise OptionError(f"{name} must be positive, not {value!r}")
+            raise OptionError(Message(Setting(name), f" must be positive, not {value!r}"))
     fixed = integrator in FIXED or integrator == VARIATIONAL
     if fixed and (step is None or not (step > 0.0 and np.isfinite(step))):
         got = "" if step is None else f"; got {step!r}"
-        raise OptionError(f"integrator {integrator!r} needs a step in seconds, such as step=1e-3{got}")
+        needed = f"integrator {integrator!r} needs a step in seconds, such as "
+        raise OptionError(Message(needed, Setting("step", 1e-3), got))
     if not fixed and step is not None:
-        raise OptionError(
-            f"integrator {integrator!r} chooses its own steps: it takes no step=..., but rtol=..., atol=... and "
-            "largest_step=..."
-        )
+        others = Message(Setting("rtol", ...), ", ", Setting("atol", ...), " and ", Setting("largest_step", ...))
+        own = f"integrator {integrator!r} chooses its own steps: it takes no "
+        raise OptionError(Message(own, Setting("step", ...), ", but ", others))
 
 
 def check_integrator(robot: Robot, integrator: str) -> None:
     """Refuse what an integrator cannot do."""
     model = robot.model
     if integrator == VARIATIONAL and (model.loops or model.has_followers):
-        raise UnsupportedError(
-            "the variational integrator is for trees without loops and mimicking joints: use integrator='rk4'"
-        )
+        trees = "the variational integrator is for trees without loops and mimicking joints: use "
+        raise UnsupportedError(Message(trees, Setting("integrator", "rk4")))
 
 
 def law_and_function(given: Any) -> tuple[Any, Callable[..., Any] | None]:
@@ -97,13 +97,11 @@ def is_too_long(robot: Robot, law: Any) -> bool:
     begin = getattr(law, "initial_states", None)
     if not can_compile(robot) or (begin is not None and len(begin(tree))) or not callable(law):
         return False
-    graph = Graph()
-    t, q, v = (inputs(graph, n, first) for n, first in ((1, 0), (tree.nq, 1), (tree.nv, 1 + tree.nq)))
     try:
-        law.law(tree, t[0], q, v, [])
+        count = count_operations(lambda t, q, v: law.law(tree, t[0], q, v, []), (1, tree.nq, tree.nv))
     except Exception:  # whatever is wrong with it shows when it is used
         return False
-    return len(graph) > LONGEST_LAW
+    return count > LONGEST_LAW
 
 
 def initial_state(robot: Robot, q0: Any, v0: Any, called: tuple[str, str] = ("q0", "v0")) -> tuple[Array, Array]:
@@ -169,7 +167,7 @@ def _largest(values: Array) -> tuple[str, int]:
     return (f" in state {tuple(lane)}" if lane else ""), place
 
 
-def common_batch(system: System, q: Array, v: Array) -> tuple[int, ...]:
+def common_batch(system: DynamicSystem, q: Array, v: Array) -> tuple[int, ...]:
     """Shape of the batch of states and parameters; empty for one simulation."""
     shapes = [("q0", q.shape[:-1]), ("v0", v.shape[:-1])]
     shapes += [(_owned(system, name), x.shape[:-1]) for name, x in system.parameters.items()]
@@ -183,7 +181,7 @@ def common_batch(system: System, q: Array, v: Array) -> tuple[int, ...]:
         ) from None
 
 
-def _owned(system: System, parameter: str) -> str:
+def _owned(system: DynamicSystem, parameter: str) -> str:
     """The name of a parameter with what it belongs to: ``kp of PD``, ``bodies.upper.mass``."""
     number, _, name = parameter.partition(".")
     if not number.isdigit():

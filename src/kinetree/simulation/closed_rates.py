@@ -12,9 +12,9 @@ from collections.abc import Callable
 from ..algorithms import constrained, kinematics
 from ..robot.mechanism import LEAST_QUALITY
 from ..spatial import Scalar
-from .equation import Array, Equation, State, unit_quaternions
+from .equation import Array, Equation, unit_quaternions
 from .projection import MOST_ROWS
-from .system import Scalars
+from .system import Scalars, State
 
 Rates = Callable[[float, Array, Array, Array], State]
 """(t, q, v, z) to the rates of q, v and z."""
@@ -41,7 +41,7 @@ def rates_of(equation: Equation) -> Rates:
         program = equation.__dict__.get("rates_of_loops")  # kept there, for a simulator runs many times
         if program is None:
             program = equation.__dict__["rates_of_loops"] = equation.program("rates of loops", law)
-        out = program(equation._named(t, q, v, z), equation.threads)
+        out = program(equation.named(t, q, v, z), equation.threads)
         if (out[..., -1] < LEAST_QUALITY).any():
             return equation.rates(t, q, v, z)
         equation.n_calls += 1

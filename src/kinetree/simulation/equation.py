@@ -4,28 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..algorithms import kinematics
-from ..control.motors import refuse_motorless
+from ..control.joints import refuse_motorless
 from ..control.of_loops import look_at
 from ..errors import KinetreeError
 from ..model.tree import Model
 from ..robot.mechanism import Mechanism
-from ..run.compiler import LARGEST_UNROLLED
-from ..run.program import Program, can_compile, has_machine_code
+from ..run.failure import Fault, blaming
+from ..run.program import LawProgram, can_compile, has_machine_code, unrolls
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import split
-from .failure import Fault, blaming
-from .system import WORKS, Acting, Scalars, System
-
-if TYPE_CHECKING:
-    from .integrators.fixed import Steps
+from .integrators.fixed import Steps
+from .system import WORKS, Acting, DynamicSystem, Scalars, State
 
 Array = np.ndarray
-State = tuple[Array, Array, Array]
 
 NOTHING = np.zeros(0)
 
@@ -73,14 +69,14 @@ class Equation:
 
     Parameters
     ----------
-    system : System
+    system : DynamicSystem
     function : callable, optional
         A controller ``f(t, q, v) -> tau`` in plain Python, asked outside of the machine code.
     threads : int
         For batches.
     """
 
-    def __init__(self, system: System, function: Callable[..., Any] | None = None, threads: int = 1) -> None:
+    def __init__(self, system: DynamicSystem, function: Callable[..., Any] | None = None, threads: int = 1) -> None:
         self.system, self.function, self.threads = system, function, threads
         self.robot, self.tree = system.robot, system.tree
         self.compiled = can_compile(self.robot)
@@ -104,7 +100,7 @@ class Equation:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in values))
         return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in values], axis=-1)
 
-    def with_numbers(self, p: Scalars) -> System:
+    def with_numbers(self, p: Scalars) -> DynamicSystem:
         """The system with parameters of any scalar put in."""
         named: dict[str, Scalars] = {}
         first = 0
@@ -113,7 +109,9 @@ class Equation:
             first += value.shape[-1]
         return self.system.with_parameters(named)
 
-    def program(self, name: str, law: Callable[..., list[Any]], beside_loops: bool = False, **lengths: int) -> Program:
+    def program(
+        self, name: str, law: Callable[..., list[Any]], beside_loops: bool = False, **lengths: int
+    ) -> LawProgram:
         """A law of the usual vectors (t, q, v, z, p, tau) and of further ones, on arrays.
 
         Large trees move in loops of machine code; a law ``beside_loops`` leaves that motion aside and can be
@@ -124,13 +122,13 @@ class Equation:
         given = {"tau": tree.nv} if self.function is not None else {"tau": 0}
         title, sizes = f"{name} of {self.robot.name!r}", usual | given | lengths
         if self.large and beside_loops:
-            return Program(title, law, sizes, has_machine_code(self.robot), LONGEST_AROUND_LOOPS, self.robot.cpu)
-        return Program(title, law, sizes, self.compiled, cpu=self.robot.cpu)
+            return LawProgram(title, law, sizes, has_machine_code(self.robot), LONGEST_AROUND_LOOPS, self.robot.cpu)
+        return LawProgram(title, law, sizes, self.compiled, cpu=self.robot.cpu)
 
     # ------------------------------------------------------------------ rates
 
     @cached_property
-    def _rate(self) -> Program:
+    def _rate(self) -> LawProgram:
         """q, v, z to their rates; quaternions may be of any length, which the rate is proportional to."""
 
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
@@ -143,7 +141,7 @@ class Equation:
         return self.program("rates", law)
 
     @cached_property
-    def _forces(self) -> Program:
+    def _forces(self) -> LawProgram:
         """For robots whose accelerations are found by their own method: what acts on them."""
 
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
@@ -161,7 +159,7 @@ class Equation:
         try:
             if self.by_robot:
                 return self._rates_by_robot(t, q, v, z)
-            out = self._rate(self._named(t, q, v, z), self.threads)
+            out = self._rate(self.named(t, q, v, z), self.threads)
         except Fault as fault:
             fault.time = t if np.isnan(fault.time) else fault.time
             raise
@@ -175,7 +173,7 @@ class Equation:
 
     def _rates_by_robot(self, t: float, q: Array, v: Array, z: Array) -> State:
         unit = self.robot.normalize(q)
-        tau, loads, z_rate = self.forces(self._named(t, unit, v, z))
+        tau, loads, z_rate = self.forces(self.named(t, unit, v, z))
         a = self._accelerate(unit, v, tau, loads)
         moving = self.robot.configuration_rate(unit, v) * _lengths(self.robot, q)
         return moving, a, z_rate
@@ -188,7 +186,8 @@ class Equation:
         loads = found[..., nv : nv + 6 * nb].reshape(*found.shape[:-1], nb, 6)
         return found[..., :nv], loads, found[..., nv + 6 * nb :]
 
-    def _named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
+    def named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
+        """Return the vectors of a state by the names that laws take them by."""
         return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers, **self.asked(t, q, v)}
 
     def asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:
@@ -256,8 +255,6 @@ class Equation:
     @cached_property
     def steps(self) -> Steps:
         """Steps of fixed length."""
-        from .integrators.fixed import Steps
-
         return Steps(self)
 
     @property
@@ -282,7 +279,7 @@ class Equation:
     # ------------------------------------------------------------------ for the record
 
     @cached_property
-    def _observe(self) -> Program:
+    def _observe(self) -> LawProgram:
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
             system = self.with_numbers(p)
             acting: Acting = system.acting(t[0], q, v, z, tau or None)
@@ -342,11 +339,6 @@ class Equation:
     def n_works(self) -> int:
         """How many of the last entries of z are works."""
         return len(WORKS) if self.system.works else 0
-
-
-def unrolls(robot: Any) -> bool:
-    """Whether a robot is small enough to become straight-line code."""
-    return len(robot.model.bodies) <= LARGEST_UNROLLED
 
 
 def _lengths(robot: Any, q: Array) -> Array:

@@ -22,18 +22,16 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..algorithms import composite_body, constraints, factorisation, kinematics
+from ..algorithms.constraints import UNCLOSED
 from ..model.tree import Model
 from ..robot.mechanism import LEAST_QUALITY, Mechanism
-from ..run.program import Program
+from ..run.program import LawProgram
 from ..spatial import Scalar, dot, ldl, ldl_solve, where
 
 Array = np.ndarray
 Scalars = Sequence[Scalar]
 Row = TypeVar("Row")
 
-
-UNCLOSED = 1e-9
-"""Loops that are open by more than this, in metres or radians, before the last step back are not closed by it."""
 
 ROUNDS = 2
 
@@ -146,11 +144,11 @@ def nearest_state(robot: Mechanism, q: Array, v: Array) -> tuple[Array, Array]:
     return closed, robot._nearest_velocity(closed, v, SURE)
 
 
-_PROGRAMS: WeakKeyDictionary[Mechanism, dict[tuple[int, ...], Program]] = WeakKeyDictionary()
+_PROGRAMS: WeakKeyDictionary[Mechanism, dict[tuple[int, ...], LawProgram]] = WeakKeyDictionary()
 """Of robots that are still there: tracing takes longer than many a projection."""
 
 
-def _program(robot: Mechanism, rows: tuple[int, ...]) -> Program:
+def _program(robot: Mechanism, rows: tuple[int, ...]) -> LawProgram:
     own = _PROGRAMS.setdefault(robot, {})
     if rows not in own:
         tree = robot.model  # and not the robot itself, which would be there for ever
@@ -159,7 +157,7 @@ def _program(robot: Mechanism, rows: tuple[int, ...]) -> Program:
             closed, rate, left, quality = project(tree, q, v, rows)
             return [*closed, *rate, left, quality]
 
-        own[rows] = Program(f"projection of {robot.name!r}", law, {"q": tree.nq, "v": tree.nv}, True, cpu=robot.cpu)
+        own[rows] = LawProgram(f"projection of {robot.name!r}", law, {"q": tree.nq, "v": tree.nv}, True, cpu=robot.cpu)
     return own[rows]
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,22 +12,26 @@ import numpy as np
 from ..errors import (
     KinetreeError,
     KinetreeWarning,
+    Message,
     OptionError,
+    Setting,
     ShapeError,
     SingularityWarning,
     UnknownNameError,
     callers_level,
+    message_of,
 )
-from ..robot.robot import Robot
+from ..io.progress import TimeBar
+from ..robot.mechanism import Mechanism
+from ..run.failure import Fault, blaming
 from .arguments import initial_state
-from .equation import Array, Equation, Observed, State
+from .equation import Array, Equation, Observed
 from .events import Event, Occurrence, crosses, locate
-from .failure import Fault, blaming
 from .integrators.adaptive import FixedStepper, ScipyStepper, Stepper, is_motion
 from .integrators.methods import ADAPTIVE
-from .progress import Progress
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
+from .system import State
 
 SAME_INSTANT = 1e-9
 """Part of a step within which an event that was found is not found again."""
@@ -62,8 +68,23 @@ def known_until(span: tuple[float, float], begin: float, end: float) -> tuple[fl
     return stop, Fault(message, stop)
 
 
+@contextmanager
+def warning_once() -> Iterator[None]:
+    """Warn of singular configurations once in a run, not at every step near one."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("once", SingularityWarning)
+        yield
+
+
+def interrupted(reached: float) -> str:
+    """Warn that a run was stopped from the keyboard; return the status of its record."""
+    message = f"interrupted: the record ends at t = {reached:g} s"
+    warnings.warn(message, KinetreeWarning, stacklevel=callers_level())
+    return "interrupted"
+
+
 class Run:
-    """One simulation under way."""
+    """One simulation of a tree or a mechanism under way, with compliant ground or none."""
 
     def __init__(
         self, equation: Equation, integrator: str, begin: float, end: float, numbers: Numbers,
@@ -90,19 +111,16 @@ class Run:
         except UnknownNameError:
             raise  # a slip in what was set up, not in how it moves
         except KinetreeError as problem:
-            raise Fault(str(problem)).error(self._reached, self._record(FAILED)) from problem
+            raise Fault(message_of(problem)).error(self._reached, self._record(FAILED)) from problem
         return self._record(status)
 
     def _through(self, state: State, reach: float, ending: Fault | None, progress: bool) -> str:
         """Run; how it ended."""
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("once", SingularityWarning)
+            with warning_once():
                 stopped = self._go(state, reach, progress)
         except KeyboardInterrupt:
-            told = f"interrupted: the record ends at t = {self._reached:g} s"
-            warnings.warn(told, KinetreeWarning, stacklevel=callers_level())
-            return "interrupted"
+            return interrupted(self._reached)
         if stopped is not None:
             return f"stopped by {stopped}"
         if ending is not None:
@@ -135,7 +153,7 @@ class Run:
             self.equation.ask(self.begin, state[0], state[1])
         stepper = self._stepper(state, reach)
         values = [self._value(e, self.begin, state) for e in self.events]
-        with Progress(self.begin, self.end, progress) as bar:
+        with TimeBar(self.begin, self.end, progress) as bar:
             while stepper.t < reach:
                 before = stepper.t, stepper.state
                 if self.events or self.wanted is None or self._next == len(self.wanted):
@@ -147,7 +165,7 @@ class Run:
                 if not self._pass_events(stepper, values):
                     return self.happened[-1].name
                 self._sample(stepper, stepper.t, stepper.state)
-                bar.show(stepper.t)
+                bar.show_time(stepper.t)
         return None
 
     # ------------------------------------------------------------------ events
@@ -278,8 +296,11 @@ class Run:
         if self.integrator in ADAPTIVE:
             return Fault("the motion grows without bound", t, name)
         return Fault(
-            f"the motion grows without bound: a step of {self.numbers.step:g} s is too large for {self.integrator} to "
-            "be stable here; take a smaller step, or an integrator for stiff problems, integrator='radau'",
+            Message(
+                f"the motion grows without bound: a step of {self.numbers.step:g} s is too large for "
+                f"{self.integrator} to be stable here; take a smaller step, or an integrator for stiff problems, ",
+                Setting("integrator", "radau"),
+            ),
             t,
             name,
         )
@@ -303,7 +324,7 @@ def make_record(
     try:
         seen = _forgiven(equation, t, q, v, z) if status == FAILED else equation.observe(t, q, v, z)
     except (Fault, KinetreeError) as problem:
-        fault = problem if isinstance(problem, Fault) else Fault(str(problem))
+        fault = problem if isinstance(problem, Fault) else Fault(message_of(problem))
         record = make_record(equation, t, q, v, z, events, FAILED, integrator, info)
         raise fault.error(float(t[-1]), record) from (problem.__cause__ if fault is problem else problem)
     n = z.shape[-1] - equation.n_works
@@ -311,9 +332,9 @@ def make_record(
     contact = seen.contact_forces.reshape(*q.shape[:-1], seen.contact_forces.shape[-1] // 3, 3)
     info = info | {
         "robot": robot.name, "integrator": integrator, "q_names": robot.q_names, "v_names": robot.v_names,
-        "q_units": _q_units(robot), "v_units": _v_units(robot),
+        "q_units": robot.q_units, "v_units": robot.v_units,
         "contact_spots": info.get("contact_spots", []) + _contact_spots(equation.system.elements),
-        "constraint_names": list(getattr(robot, "constraint_names", ())),
+        "constraint_names": list(robot.constraint_names) if isinstance(robot, Mechanism) else [],
     }  # fmt: skip
     energy = Energies(seen.kinetic, seen.potential, *works)
     return Record(
@@ -347,19 +368,7 @@ def _forgiven(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Obs
         halves = (_forgiven(equation, *(x[k] for x in (t, q, v, z))) for k in (slice(middle), slice(middle, None)))
         return Observed(*(np.concatenate(both) for both in zip(*halves, strict=True)))
     n_contact = 3 * len(_contact_spots(equation.system.elements))
-    n_constraint = getattr(equation.robot, "n_constraints", 0)
+    n_constraint = equation.robot.n_constraints if isinstance(equation.robot, Mechanism) else 0
     vector, (contact, constraint) = v * np.nan, (np.full((*v.shape[:-1], n), np.nan) for n in (n_contact, n_constraint))
     number = np.full(v.shape[:-1], np.nan)
     return Observed(vector, vector, vector, contact, constraint, number, number)
-
-
-def _q_units(robot: Robot) -> list[str]:
-    return [u for j in robot.model.joints if not j.mimic for u in j.kind.units()]
-
-
-def _v_units(robot: Robot) -> list[str]:
-    found: list[str] = []
-    for j in robot.model.joints:
-        if not j.mimic:
-            found += (["rad"] * 3 + ["m"] * 3)[: j.kind.nv] if j.kind.quaternion is not None else list(j.kind.units())
-    return found

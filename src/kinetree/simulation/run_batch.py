@@ -7,17 +7,17 @@ states hardly leave the processor between two samples.
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
-from ..errors import KinetreeError, KinetreeWarning, UnknownNameError
-from .equation import Array, Equation, State
-from .failure import Fault
+from ..errors import KinetreeError, UnknownNameError, message_of
+from ..io.progress import TimeBar
+from ..run.failure import Fault
+from .equation import Array, Equation
 from .integrators.adaptive import projection
 from .integrators.fixed import ManySteps
-from .progress import Progress
 from .records.record import COMPLETE
+from .run import interrupted
+from .system import State
 
 STEPS_PER_CALL = 2_000_000
 """Steps of all simulations together between two looks at the keyboard and the progress bar."""
@@ -38,25 +38,24 @@ def run_batch(
     advance = None
     try:
         advance = _many_steps(equation, integrator)
-        with Progress(begin, end, progress) as bar:
+        with TimeBar(begin, end, progress) as bar:
             for t in times.tolist():
                 whole, rest = grid.before(t)
                 while at < whole:
                     n = min(largest, whole - at)
                     state = advance(grid.time(at), state, step, n)
                     at += n
-                    bar.show(grid.time(at))
+                    bar.show_time(grid.time(at))
                 taken.append(advance(grid.time(at), state, rest, 1) if rest else state)
     except KeyboardInterrupt:
-        status = "interrupted"
-        warnings.warn(f"interrupted: the record ends at t = {grid.time(at):g} s", KinetreeWarning, stacklevel=3)
+        status = interrupted(grid.time(at))
     except Fault as problem:
         fault = problem
         fault.time = grid.time(at) if np.isnan(fault.time) else fault.time
     except KinetreeError as problem:
         if advance is None or isinstance(problem, UnknownNameError):
             raise  # a law or a robot that cannot be stepped at all
-        fault = Fault(str(problem), grid.time(at))
+        fault = Fault(message_of(problem), grid.time(at))
         fault.__cause__ = problem
     widths = [x.shape[-1] for x in state]
     q, v, z = (np.array([s[k] for s in taken]).reshape(len(taken), *batch, n) for k, n in enumerate(widths))

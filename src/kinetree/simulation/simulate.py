@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..contact.start_check import warn_sunken
 from ..errors import OptionError, UnknownNameError, UnsupportedError
 from ..robot.robot import Robot, _check_threads
+from ..run.program import unrolls
 from .arguments import (
     check_integrator,
     check_numbers,
@@ -24,13 +25,13 @@ from .arguments import (
     time_span,
 )
 from .batch_parameters import varied_numbers
-from .equation import Equation, State, unrolls
+from .equation import Equation
 from .events import as_events
 from .integrators.methods import ADAPTIVE, FIXED, INTEGRATORS
 from .records.record import FAILED, Record
 from .run import Numbers, Run, known_until, make_record
 from .run_batch import run_batch
-from .system import System
+from .system import DynamicSystem, State
 
 BATCH_SAMPLES = 101
 """Samples of a batch of simulations if not said otherwise."""
@@ -195,7 +196,9 @@ class Simulator:
     def equation(self, works: bool) -> Equation:
         """The equation of motion on arrays, with or without the works beside it."""
         if works not in self._equations:
-            system = System(self.robot, self.law, self.elements, self.friction, self.friction_speed, works, self.varied)
+            system = DynamicSystem(
+                self.robot, self.law, self.elements, self.friction, self.friction_speed, works, self.varied
+            )
             self._equations[works] = Equation(system, self.function, self.threads)
         return self._equations[works]
 

@@ -1,4 +1,4 @@
-"""The equation of motion of a robot with everything that acts on it, over any scalar.
+"""A robot with everything that acts on it, over any scalar: what the equation of motion is made of.
 
 The state is (q, v, z).  ``z`` holds, in this order, the states of the controller (the
 integral of a PID, say), those of every force element, and three works done on the robot:
@@ -21,16 +21,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms import energy
+from ..algorithms.friction import friction_force
 from ..algorithms.table import find
-from ..control.motors import motorless, refuse_motorless
+from ..control.joints import motorless, refuse_motorless
 from ..errors import ShapeError
 from ..model.tree import Model
 from ..robot.robot import Robot
-from ..spatial import Force, Scalar, sqrt
+from ..run.failure import blaming
+from ..spatial import Force, Scalar
 from .batch_parameters import varied_tree
-from .failure import blaming
 
 Scalars = Sequence[Scalar]
+State = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""q, v and z as arrays, each with the batch in front."""
+
 Loads = list[Force | None]
 
 WORKS = ("actuators", "friction", "ground")
@@ -61,26 +65,8 @@ class Acting(NamedTuple):
         return [t + f + p for t, f, p in zip(self.tau, self.friction, self.pushed, strict=True)]
 
 
-def friction_force(tree: Model, v: Scalars, speed: float) -> list[Scalar]:
-    """Joint friction as it acts on the robot, smooth enough to integrate.
-
-    Viscous as in the model; Coulomb friction is ``friction v / sqrt(v^2 + speed^2)``, which
-    has all derivatives, 71 % of its full size at ``speed`` and 99.5 % at ten times that.
-    """
-    damping, coulomb = tree.effective_friction
-    force: list[Scalar] = []
-    for d, c, rate in zip(damping.tolist(), coulomb.tolist(), v, strict=True):
-        f: Scalar = 0.0
-        if d:
-            f = f - d * rate
-        if c:
-            f = f - c * rate / sqrt(rate * rate + speed * speed)
-        force.append(f)
-    return force
-
-
 @dataclass(frozen=True)
-class System:
+class DynamicSystem:
     """A robot, its controller and the force elements around it.
 
     Parameters
@@ -100,6 +86,8 @@ class System:
         Numbers of the robot that vary over a batch, see :mod:`kinetree.simulation.batch_parameters`.
     model : Model, optional
         The mechanism with other scalars put in.
+    origin : DynamicSystem, optional
+        The system with numbers that this one has other scalars in the place of.
     """
 
     robot: Robot
@@ -110,6 +98,7 @@ class System:
     works: bool = True
     varied: Mapping[str, np.ndarray] = field(default_factory=dict)
     model: Model | None = None
+    origin: DynamicSystem | None = None
 
     @property
     def tree(self) -> Model:
@@ -124,7 +113,7 @@ class System:
     @cached_property
     def initial_states(self) -> list[np.ndarray]:
         """The states that each part begins with."""
-        return [_states(part, self.tree) for part in self.parts]
+        return self.origin.initial_states if self.origin else [_states(part, self.tree) for part in self.parts]
 
     @cached_property
     def slices(self) -> list[slice]:
@@ -140,7 +129,7 @@ class System:
     @cached_property
     def motorless(self) -> dict[int, str]:
         """Places in v, and joints, where a controller can do nothing."""
-        return motorless(self.robot.model)
+        return self.origin.motorless if self.origin else motorless(self.robot.model)
 
     def initial_z(self) -> np.ndarray:
         """What z is at the beginning."""
@@ -157,7 +146,7 @@ class System:
             found |= {f"{k}.{name}": np.atleast_1d(np.asarray(value, float)) for name, value in named.items()}
         return found
 
-    def with_parameters(self, numbers: Mapping[str, Scalars]) -> System:
+    def with_parameters(self, numbers: Mapping[str, Scalars]) -> DynamicSystem:
         """The same system with other numbers, of any scalar, put into its parts."""
         if not numbers:
             return self
@@ -167,16 +156,13 @@ class System:
             parts.append(part.with_parameters(own) if own else part)
         first = 0 if self.controller is None else 1
         own = {name: numbers[name] for name in self.varied}
-        made = replace(
+        return replace(
             self,
             controller=parts[0] if first else None,
             elements=tuple(parts[first:]),
             model=varied_tree(self.robot, own) if own else None,
+            origin=self,
         )
-        made.__dict__["initial_states"] = self.initial_states
-        made.__dict__["method"] = self.method
-        made.__dict__["motorless"] = self.motorless
-        return made
 
     # ------------------------------------------------------------------ the law
 
@@ -228,6 +214,8 @@ class System:
     @cached_property
     def method(self) -> str:
         """How accelerations are found: massless followers only have a motion when held to their leaders."""
+        if self.origin:
+            return self.origin.method
         robot = self.robot
         robot._check_pivots()
         if robot.model.has_followers and robot._singular_joint(robot.model.independent) is not None:

@@ -13,8 +13,7 @@ from ..algorithms import kinematics
 from ..errors import OptionError
 from ..model.tree import BASE, Model
 from ..robot.robot import Robot
-from ..simulation.records.record import Record
-from ..simulation.records.whose import require_joints_of
+from ..simulation.records.record import Record, require_joints_of
 from ..spatial.arrays import pack, split
 
 Array = np.ndarray

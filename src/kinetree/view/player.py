@@ -6,7 +6,7 @@ import threading
 import time as clock
 from collections.abc import Callable
 
-from ..errors import OptionError
+from ..errors import Message, OptionError, Setting
 
 FRAME = 1.0 / 30.0
 """Seconds between two pictures while playing."""
@@ -51,7 +51,7 @@ class Player:
     @speed.setter
     def speed(self, value: float) -> None:
         if not abs(value) < float("inf"):
-            raise OptionError(f"speed must be a finite number, not {value!r}")
+            raise OptionError(Message(Setting("speed"), f" must be a finite number, not {value!r}"))
         self._speed = float(value)
 
     def play(self) -> None:

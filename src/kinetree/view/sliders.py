@@ -36,10 +36,10 @@ def coordinates(robot: Robot, joint: Joint, size: float) -> list[Coordinate]:
     """The sliders of a joint, with its limits; a turn, or the robot's size, either way where it has none."""
     kind = joint.kind
     names = robot.q_names[joint.q_slice]
-    low, high = random_bounds(kind.units(), joint.lower, joint.upper)
+    low, high = random_bounds(kind.q_units, joint.lower, joint.upper)
     reach = max(1.0, size)
     plain = []
-    for k, unit in enumerate(kind.units()):
+    for k, unit in enumerate(kind.q_units):
         free = unit == "m" and not (np.isfinite(joint.lower[k]) or np.isfinite(joint.upper[k]))
         bounds = (-reach, reach) if free else (float(low[k]), float(high[k]))
         plain.append(Coordinate(names[k], *bounds))

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelWarning, OptionError, callers_level
+from ..errors import Message, ModelWarning, OptionError, Setting, callers_level
+from ..io.progress import Bar
 from ..io.whole_files import beside
 from ..model.tree import BASE, Joint
 from ..robot.mechanism import Mechanism
@@ -338,19 +339,19 @@ class Viewer:
         int
             Number of pictures.
         """
-        from rich.progress import track
-
         player = self._need_player()
         pixels = capture.check_size(size, even=True)
         target = capture.check_path(path, capture.FILMS, "films")
         for name, value in (("fps", fps), ("speed", speed)):
             if not 0.0 < value < np.inf:
-                raise OptionError(f"{name} must be a positive number, not {value!r}")
+                raise OptionError(Message(Setting(name), f" must be a positive number, not {value!r}"))
         times = np.arange(player.begin, player.end + 1e-9 * (player.end - player.begin), speed / fps)
         player.pause()
         camera = self.camera()
-        with beside(target) as written, capture.Film(written, fps, pixels) as film:
-            for time in track(times, "drawing", transient=True, disable=not progress):
+        bar = Bar(len(times), "drawing", wanted=progress)
+        with beside(target) as written, capture.Film(written, fps, pixels) as film, bar:
+            for k, time in enumerate(times):
+                bar.show(k)
                 player.seek(min(float(time), player.end))
                 film.add(camera.picture(pixels, film=True))
         return len(times)
@@ -389,7 +390,7 @@ def start_server(host: str, port: int, label: str) -> viser.ViserServer:
     except ImportError:
         raise OptionError("the viewer needs the package viser: pip install 'kinetree[view]'") from None
     if not (isinstance(port, int) and 0 <= port < 65536):
-        raise OptionError(f"port must be a number from 0 to 65535, not {port!r}")
+        raise OptionError(Message(Setting("port"), f" must be a number from 0 to 65535, not {port!r}"))
     # browsers open connections in advance and drop them, which is nothing to report
     logging.getLogger("websockets").addHandler(logging.NullHandler())
     with contextlib.redirect_stdout(io.StringIO()):

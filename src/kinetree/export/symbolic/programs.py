@@ -10,7 +10,7 @@ from typing import Any
 
 from ...algorithms.table import LOOP_ALGORITHMS, find
 from ...engine.graph import CONST, DIV, INPUT
-from ...engine.kernel import Traced, trace
+from ...engine.trace import Traced, trace
 from ...errors import ModelError, SingularError, UnsupportedError
 from ...robot.robot import Robot
 from ...spatial import Force, Scalar

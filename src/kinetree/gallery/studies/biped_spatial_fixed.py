@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...control import laws
+from ... import control as laws
 from ...motion.trajectories import Function
 from ...robot.robot import Robot
 from ...simulation.records.record import Record

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ...control import laws
+from ... import control as laws
 from ...motion.trajectories import Cycloid
 from ...robot.robot import Robot
 from ...simulation.records.record import Record

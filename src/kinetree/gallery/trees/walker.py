@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from ... import control as laws
 from ...contact.ground import Ground, Spot, from_source
-from ...control import laws
 from ...errors import UnknownNameError
 from ...motion.walking import gaits
 from ...robot.robot import Robot

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
-from ...errors import FileFormatError, MissingFileError, OptionError
+from ...errors import FileFormatError, MissingFileError
 from .columns import Layout, Wanted, layout
+from .formats import RECORD_MARK, format_of, need_pyarrow, pyarrow
 
 Array = np.ndarray
-FORMATS = (".csv", ".parquet", ".npz")
 BLOCK = 4_000_000
 """Bytes of a part of a CSV file."""
 ROWS = 65_536
 """Rows of a part of the other files."""
-RECORD_MARK = b"# kinetree record "
-"""How the first line of a record saved as CSV begins."""
 
 
 @dataclass(frozen=True)
@@ -55,32 +53,6 @@ class Source:
     remark: str = ""
     fewer: bool = False
     """Whether it holds the fewer columns that do as well."""
-
-
-def pyarrow() -> Any:
-    """The package pyarrow, or None where it is not installed."""
-    try:
-        import pyarrow.csv
-        import pyarrow.parquet
-    except ImportError:
-        return None
-    return pyarrow
-
-
-def need_pyarrow() -> Any:
-    """The package pyarrow, or an error that says how to get it."""
-    found = pyarrow()
-    if found is None:
-        raise OptionError("Parquet files need the package pyarrow: pip install 'kinetree[parquet]'")
-    return found
-
-
-def format_of(path: Path) -> str:
-    """By the ending of a file's name."""
-    suffix = path.suffix.lower()
-    if suffix not in FORMATS:
-        raise OptionError(f"tables are {', '.join(FORMATS)} files, not {suffix or 'without ending'!r}: {path}")
-    return suffix
 
 
 def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None) -> Source:
@@ -117,7 +89,7 @@ class CsvTable:
         self.path, self.file = path, str(path)
         with path.open("rb") as stream:
             first = stream.readline()
-            self.skipped = 1 if first.startswith(RECORD_MARK) else 0
+            self.skipped = 1 if first.startswith(RECORD_MARK.encode()) else 0
             if self.skipped:
                 first = stream.readline()
         text = self._decode(first, 1 + self.skipped).lstrip("\ufeff")
@@ -171,32 +143,12 @@ class CsvTable:
     def _read(self, block: bytes, line: int, empty: int) -> Rows:
         if empty:
             self._refuse_empty(empty)
-        columns = self._quickly(block)
+        columns = csv_numbers(block, self.count, self.layout.used, self.delimiter)
         if columns is None:  # not installed, or something is wrong: the slow reader says what and where
             columns = self._carefully(block, line)
         own = {key: np.stack([columns[k] for k in ks], axis=1) for key, ks in self.layout.quantities.items()}
         time = None if self.layout.time is None else columns[self.layout.time]
         return Rows(time, tuple(own.values()))
-
-    def _quickly(self, block: bytes) -> dict[int, Array] | None:
-        found = pyarrow()
-        if found is None:
-            return None
-        names = [str(k) for k in range(self.count)]
-        needed = [str(k) for k in self.layout.used]
-        kind = found.csv
-        try:
-            table = kind.read_csv(
-                found.py_buffer(block),
-                read_options=kind.ReadOptions(use_threads=False, block_size=len(block) + 1, column_names=names),
-                parse_options=kind.ParseOptions(delimiter=self.delimiter, ignore_empty_lines=False),
-                convert_options=kind.ConvertOptions(
-                    column_types=dict.fromkeys(needed, found.float64()), null_values=[], include_columns=needed
-                ),
-            )
-        except found.ArrowInvalid:
-            return None
-        return {int(name): table.column(name).to_numpy() for name in needed}
 
     def _carefully(self, block: bytes, line: int) -> dict[int, Array]:
         reader = csv.reader(io.StringIO(self._decode(block, line)), delimiter=self.delimiter)
@@ -226,6 +178,41 @@ class CsvTable:
         except UnicodeDecodeError as problem:
             here = line + data[: problem.start].count(b"\n")
             raise FileFormatError("the file is not text in UTF-8", self.file, here) from None
+
+
+def csv_numbers(block: bytes, count: int, used: Sequence[int], delimiter: str = ",") -> dict[int, Array] | None:
+    """Read columns of numbers out of whole lines by pyarrow; None where that is not installed, or something is wrong.
+
+    Parameters
+    ----------
+    block : bytes
+        Lines, without names.
+    count : int
+        Columns of the file.
+    used : sequence of int
+        Those to read.
+    delimiter : str
+        What stands between two columns.
+    """
+    found = pyarrow()
+    if found is None:
+        return None
+    needed = [str(k) for k in used]
+    kind = found.csv
+    try:
+        table = kind.read_csv(
+            found.py_buffer(block),
+            read_options=kind.ReadOptions(
+                use_threads=False, block_size=len(block) + 1, column_names=[str(k) for k in range(count)]
+            ),
+            parse_options=kind.ParseOptions(delimiter=delimiter, ignore_empty_lines=False),
+            convert_options=kind.ConvertOptions(
+                column_types=dict.fromkeys(needed, found.float64()), null_values=[], include_columns=needed
+            ),
+        )
+    except found.ArrowInvalid:
+        return None
+    return {int(name): table.column(name).to_numpy() for name in needed}
 
 
 def _is_number(cell: str) -> bool:

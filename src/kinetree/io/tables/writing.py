@@ -1,10 +1,10 @@
-"""Tables written part by part, beside their place, and put there when whole."""
+"""Tables written at once, or part by part beside their place and put there when whole."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,46 @@ from typing import Any
 import numpy as np
 
 from ..whole_files import beside
-from .reading import format_of, need_pyarrow, pyarrow
+from .formats import format_of, need_pyarrow, pyarrow
 
 Array = np.ndarray
+
+
+# ------------------------------------------------------------------ whole tables
+
+
+def csv_text(columns: Mapping[str, Any], first_line: str = "") -> str:
+    """Write columns as comma-separated values, numbers with all their digits.
+
+    Parameters
+    ----------
+    columns : mapping from str to array-like
+        Numbers or words, as many in each.
+    first_line : str
+        What stands above the names.
+    """
+    return (f"{first_line}\n" if first_line else "") + _csv_lines([list(columns)]) + _csv_rows(columns)
+
+
+def write_parquet(path: Path, columns: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> None:
+    """Write columns as Parquet, with words about them."""
+    arrow = need_pyarrow()
+    table = arrow.table({name: np.asarray(column) for name, column in columns.items()})
+    with path.open("wb") as stream:
+        arrow.parquet.write_table(table.replace_schema_metadata(metadata) if metadata else table, stream)
+
+
+def _csv_rows(columns: Mapping[str, Any]) -> str:
+    return _csv_lines(zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True))
+
+
+def _csv_lines(rows: Iterable[Sequence[Any]]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
+
+
+# ------------------------------------------------------------------ part by part
 
 
 class Sink:
@@ -61,17 +98,14 @@ class CsvSink(Sink):
     def open(self) -> None:
         """Write the names."""
         self.stream = self.beside.open("wb")
-        header = io.StringIO()
-        csv.writer(header, lineterminator="\n").writerow(self.names)
-        self.stream.write(header.getvalue().encode())
+        self.stream.write(_csv_lines([self.names]).encode())
 
     def encode(self, time: Array | None, values: Array) -> Any:
         """Lines of text."""
         columns = self.columns(time, values)
         found = pyarrow()
         if found is None:
-            rows = zip(*(column.tolist() for column in columns.values()), strict=True)
-            return "".join(",".join(map(repr, row)) + "\n" for row in rows).encode()
+            return _csv_rows(columns).encode()
         stream = found.BufferOutputStream()
         table = found.table({str(k): column for k, column in enumerate(columns.values())})
         found.csv.write_csv(table, stream, found.csv.WriteOptions(include_header=False))

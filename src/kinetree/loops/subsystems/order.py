@@ -52,7 +52,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Order:
+class SolutionOrder:
     """Which subsystem was solved when, for which unknowns; ``print`` it.
 
     Attributes
@@ -65,6 +65,11 @@ class Order:
     steps: tuple[Step, ...]
 
     @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many equations each system has, in the order in which they were solved."""
+        return tuple(step.equations for step in self.steps)
+
+    @property
     def cost(self) -> float:
         """Sum of n^3/3 over the systems that were solved (001 section 4.4)."""
         return sum(step.cost for step in self.steps)
@@ -72,7 +77,7 @@ class Order:
     @property
     def cost_at_once(self) -> float:
         """n^3/3 of the one system of 000 eq. 8.4."""
-        return sum(step.equations for step in self.steps) ** 3 / 3
+        return sum(self.sizes) ** 3 / 3
 
     def __str__(self) -> str:
         return ", then ".join(map(str, self.steps)) or "nothing to solve"

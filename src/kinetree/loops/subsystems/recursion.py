@@ -30,10 +30,10 @@ from ...errors import OptionError, ShapeError, SingularError
 from ...model.tree import Model
 from ...spatial.arrays import as_array, batch_shape
 from .branches import Subsystem, subsystems
-from .order import Order, Step, plural
+from .order import SolutionOrder, Step, plural
 from .small_systems import Place, columns, determinate, effective, find_cuts, generic_rank, smallest, square
 
-__all__ = ["Order", "Plan", "Solution", "Step", "Subsystem", "solve", "subsystems"]
+__all__ = ["Plan", "Solution", "SolutionOrder", "Step", "Subsystem", "solve", "subsystems"]
 
 Array = np.ndarray
 
@@ -64,13 +64,13 @@ class Plan:
         self.model = model
         self.actuated = _flags(actuated, model.nv)
         sample = _thinned(as_array(K, (model.n_constraints, model.nv), "K"))
-        self._names = [j.name + label for j in model.joints if not j.mimic for label in j.kind.v_labels]
+        self._names = model.v_names
         self._cuts = find_cuts(model, sample)
         self._effective = [effective(cut, sample).matrix for cut in self._cuts]
         parts, outside = subsystems(model)
         self._usable = len(sample) > 0
         steps = [self._outside(outside)] if outside else []
-        self.order = Order(parts, (*steps, *self._recursion(parts)) if self._usable else ())
+        self.order = SolutionOrder(parts, (*steps, *self._recursion(parts)) if self._usable else ())
 
     def _outside(self, dofs: tuple[int, ...]) -> Step:
         idle = [self._names[k] for k in dofs if not self.actuated[k]]
@@ -237,13 +237,13 @@ class Solution(NamedTuple):
         Actuator torques, zero at passive joints.
     multipliers : ndarray, shape (..., nc)
         Constraint forces on the successors of the loop joints.
-    order : Order
+    order : SolutionOrder
         In what order they were found; prints as a sentence.
     """
 
     tau: Array
     multipliers: Array
-    order: Order
+    order: SolutionOrder
 
 
 def solve(

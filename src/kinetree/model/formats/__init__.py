@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import os
-import uuid
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError
+from ...io.whole_files import beside
 from ..tree import Model
 from . import mjcf, urdf, xml, yaml
 from .source import Options, Source
@@ -55,7 +55,11 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         data = writer(model).encode("utf-8")
     except UnicodeEncodeError as problem:
         raise UnsupportedError(f"cannot write {path}: a name has a character that is no text ({problem})") from None
-    _write_whole(path, data)
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
+        raise RobotFileNotFoundError(f"cannot write {str(path)!r}: there is no directory {str(folder)!r}")
+    with beside(path) as place:
+        place.write_bytes(data)
 
 
 def _open(path: Path) -> Source:
@@ -101,20 +105,3 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
         f"files ending in {suffix or 'nothing'!r} are not understood; use .urdf, .xml (MJCF or URDF) or .yaml",
         source.file,
     )
-
-
-def _write_whole(path: Path, data: bytes) -> None:
-    """Write beside the target and rename, so that nobody ever sees half a file."""
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise RobotFileNotFoundError(f"cannot write {str(path)!r}: there is no directory {str(target.parent)!r}")
-    beside = target.with_name(f".{uuid.uuid4().hex}.part")
-    try:
-        with open(beside, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(beside, target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise

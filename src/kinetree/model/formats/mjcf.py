@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import FileFormatError, UnsupportedError
+from ...errors import FileFormatError, Message, Setting, UnsupportedError
 from ..joints import Fixed, Free, JointKind, Prismatic, Revolute, Spherical
 from ..mass import MassProperties
 from ..pose import Pose
@@ -114,8 +114,11 @@ class _Reader:
         held = [i for i in range(1, m.nbody) if m.body_parentid[i] == 0]
         if len(held) != 1 or m.body_jntnum[held[0]]:
             raise self.builder.error(
-                "floating_base=True needs exactly one body in the world, without joints of its own; an MJCF file can "
-                "say itself what floats, with <freejoint/>",
+                Message(
+                    Setting("floating_base", True),
+                    " needs exactly one body in the world, without joints of its own; an MJCF file can say itself what "
+                    "floats, with <freejoint/>",
+                ),
                 None,
             )
         return held[0]

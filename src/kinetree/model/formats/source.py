@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from ...errors import FileFormatError, ModelError, ModelWarning, UnknownNameError, callers_level
+from ...errors import FileFormatError, Message, ModelError, ModelWarning, Setting, UnknownNameError, callers_level
 from ..builder import ModelBuilder
 from ..graph import Draft, GraphError
 from ..joints import Fixed, JointKind
@@ -294,8 +294,12 @@ class FileBuilder(ModelBuilder):
         first = [draft for draft in self._joints.values() if draft.parent == root]
         if len(first) == 1 and first[0].kind.nv == 6 and self._bodies[root].is_massless:
             raise self.error(
-                f"floating_base=True, but the robot floats already: joint {first[0].name!r} leaves {first[0].child!r} "
-                "free. Load it without floating_base",
+                Message(
+                    Setting("floating_base", True),
+                    f", but the robot floats already: joint {first[0].name!r} leaves {first[0].child!r} free. Load it "
+                    "without ",
+                    Setting("floating_base"),
+                ),
                 self._joint_lines[first[0].name],
             )
 

@@ -22,6 +22,8 @@ class Constraint(NamedTuple):
     gap: Scalar
     force: Force
     label: str
+    unit: str
+    """Of the gap: ``m`` where a force keeps it, ``rad`` where a moment does."""
 
 
 def across(axis: Vec3) -> tuple[Vec3, Vec3]:
@@ -40,7 +42,7 @@ def hold_point(x: Transform) -> list[Constraint]:
     """Both origins in one place."""
     shift = x.unrotate(x.translation)
     return [
-        Constraint(gap, Force(ZERO3, e), f"force along {name}")
+        Constraint(gap, Force(ZERO3, e), f"force along {name}", "m")
         for gap, e, name in zip(shift, BASIS, "xyz", strict=True)
     ]
 
@@ -51,18 +53,18 @@ def hold_axis(axis: Vec3, x: Transform) -> list[Constraint]:
     # the tangent of half the angle: unlike the sine it is not zero again when the axis is turned over
     scale = 2.0 / (1.0 + axis.dot(seen))
     tilt = seen.cross(axis)
-    return [Constraint(t.dot(tilt) * scale, Force(t, ZERO3), f"moment about {_name(t)}") for t in across(axis)]
+    return [Constraint(t.dot(tilt) * scale, Force(t, ZERO3), f"moment about {_name(t)}", "rad") for t in across(axis)]
 
 
 def hold_line(axis: Vec3, x: Transform) -> list[Constraint]:
     """The origin of B on the axis through A."""
     off = x.unrotate(x.translation - axis * axis.dot(x.translation))
-    return [Constraint(t.dot(off), Force(ZERO3, t), f"force along {_name(t)}") for t in across(axis)]
+    return [Constraint(t.dot(off), Force(ZERO3, t), f"force along {_name(t)}", "m") for t in across(axis)]
 
 
 def hold_plane(normal: Vec3, x: Transform) -> list[Constraint]:
     """The origin of B in the plane through A."""
-    return [Constraint(normal.dot(x.translation), Force(ZERO3, normal), f"force along {_name(normal)}")]
+    return [Constraint(normal.dot(x.translation), Force(ZERO3, normal), f"force along {_name(normal)}", "m")]
 
 
 def hold_rotation(x: Transform) -> list[Constraint]:
@@ -71,7 +73,7 @@ def hold_rotation(x: Transform) -> list[Constraint]:
     scale = 2.0 / (1.0 + xx + yy + zz)
     turn = Vec3(zy - yz, xz - zx, yx - xy) * scale
     return [
-        Constraint(gap, Force(e, ZERO3), f"moment about {name}")
+        Constraint(gap, Force(e, ZERO3), f"moment about {name}", "rad")
         for gap, e, name in zip(turn, BASIS, "xyz", strict=True)
     ]
 

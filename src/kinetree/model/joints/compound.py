@@ -49,8 +49,9 @@ class Compound(JointKind):
         """Degrees of freedom."""
         return len(self.steps())
 
-    def units(self) -> tuple[str, ...]:
-        """Unit of each position coordinate."""
+    @property
+    def q_units(self) -> tuple[str, ...]:
+        """Unit of each entry of ``q``."""
         by_coordinate = sorted(self.steps(), key=lambda s: s.coordinate)
         return tuple("rad" if s.turns else "m" for s in by_coordinate)
 

@@ -83,8 +83,9 @@ class Custom(JointKind):
         """Degrees of freedom."""
         return self.dof
 
-    def units(self) -> tuple[str, ...]:
-        """Unit of each position coordinate."""
+    @property
+    def q_units(self) -> tuple[str, ...]:
+        """Unit of each entry of ``q``."""
         return tuple(self.coordinate_kinds)
 
     def transform(self, q: Coordinates) -> Transform:

@@ -40,7 +40,7 @@ class Distance(JointKind):
         """The rod's tension or thrust."""
         reach = x.unrotate(x.translation)
         length = sqrt(reach.dot(reach))
-        return [Constraint(length - self.length, Force(ZERO3, reach * (1.0 / length)), "force along the rod")]
+        return [Constraint(length - self.length, Force(ZERO3, reach * (1.0 / length)), "force along the rod", "m")]
 
     def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:
         """The rod's direction turns."""

@@ -65,7 +65,7 @@ class Free(JointKind):
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
     ) -> np.ndarray:
         """Uniform rotations, positions within limits or one metre."""
-        low, high = random_bounds(self.units()[4:], lower[4:], upper[4:])
+        low, high = random_bounds(self.q_units[4:], lower[4:], upper[4:])
         position = rng.uniform(low, high, size=(*shape, 3))
         return np.concatenate([random_quaternions(rng, shape), position], axis=-1)
 
@@ -73,6 +73,11 @@ class Free(JointKind):
     def quaternion(self) -> slice:
         """Where the unit quaternion sits."""
         return slice(0, 4)
+
+    @property
+    def v_units(self) -> tuple[str, ...]:
+        """Those of a spatial velocity, angular first."""
+        return "rad", "rad", "rad", "m", "m", "m"
 
     @property
     def q_labels(self) -> tuple[str, ...]:

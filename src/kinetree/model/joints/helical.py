@@ -45,7 +45,7 @@ class Helical(JointKind):
     def constraints(self, x: Transform) -> list[Constraint]:
         """The axis' direction and line, and the advance that belongs to the turn."""
         axis = vec(self.axis)
-        lead = Constraint(self._lead_gap(x), Force(axis * -self.pitch, axis), "force along the screw")
+        lead = Constraint(self._lead_gap(x), Force(axis * -self.pitch, axis), "force along the screw", "m")
         return [*hold_axis(axis, x), *hold_line(axis, x), lead]
 
     def _lead_gap(self, x: Transform) -> Scalar:

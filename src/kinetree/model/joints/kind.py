@@ -105,9 +105,15 @@ class JointKind:
         """Columns of the apparent derivative of ``S`` in the child frame; None if S is constant."""
         return None
 
-    def units(self) -> tuple[str, ...]:
-        """Unit of each position coordinate."""
+    @property
+    def q_units(self) -> tuple[str, ...]:
+        """Unit of each entry of ``q``: ``rad``, ``m``, or ``1`` for a quaternion's."""
         return self.coordinate_units
+
+    @property
+    def v_units(self) -> tuple[str, ...]:
+        """Unit of each entry of ``v``, times a second: ``rad`` or ``m``; most joints' ``v`` is the rate of ``q``."""
+        return self.q_units
 
     @property
     def q_labels(self) -> tuple[str, ...]:
@@ -141,7 +147,7 @@ class JointKind:
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
     ) -> np.ndarray:
         """Random configurations within limits; +-pi or +-1 m where there are none."""
-        low, high = random_bounds(self.units(), lower, upper)
+        low, high = random_bounds(self.q_units, lower, upper)
         return rng.uniform(low, high, size=(*shape, self.nq))
 
     @property

@@ -105,9 +105,15 @@ class Reversed(JointKind):
 
     # Configurations are those of the joint as described.
 
-    def units(self) -> tuple[str, ...]:
-        """Unit of each position coordinate."""
-        return self.kind.units()
+    @property
+    def q_units(self) -> tuple[str, ...]:
+        """Unit of each entry of ``q``."""
+        return self.kind.q_units
+
+    @property
+    def v_units(self) -> tuple[str, ...]:
+        """Unit of each entry of ``v``, times a second."""
+        return self.kind.v_units
 
     def neutral(self) -> tuple[float, ...]:
         """The configuration in which both frames coincide."""
@@ -155,7 +161,7 @@ class Reversed(JointKind):
     def constraints(self, x: Transform) -> list[Constraint]:
         """What the joint forbids; ``x`` is the pose of the described joint's fixed frame in its moving frame."""
         back = x.inverse()
-        return [Constraint(c.gap, -back.force_to_parent(c.force), c.label) for c in self.kind.constraints(back)]
+        return [c._replace(force=-back.force_to_parent(c.force)) for c in self.kind.constraints(back)]
 
     def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:
         """Apparent derivatives of the constraint forces in the frame that moves now."""

@@ -94,6 +94,11 @@ class Spherical(JointKind):
         return ".qx", ".qy", ".qz", ".qw"
 
     @property
+    def v_units(self) -> tuple[str, ...]:
+        """Those of an angular velocity."""
+        return "rad", "rad", "rad"
+
+    @property
     def v_labels(self) -> tuple[str, ...]:
         """The parts of the angular velocity."""
         return ".wx", ".wy", ".wz"

@@ -34,7 +34,8 @@ class Universal(Compound):
     def constraints(self, x: Transform) -> list[Constraint]:
         """A point, and the right angle between the two pins."""
         first, second = self._pins(x)
-        square = Constraint(-first.dot(second), Force(first.cross(second), ZERO3), "moment about both pins' normal")
+        normal = Force(first.cross(second), ZERO3)
+        square = Constraint(-first.dot(second), normal, "moment about both pins' normal", "rad")
         return [square, *hold_point(x)]
 
     def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:

@@ -1,1 +1,20 @@
-"""Walking: geometry of legs, gaits, the zero-moment point."""
+"""Walking: gaits as trajectories, the geometry of legs, the zero moment point."""
+
+from .gaits import Leg, TrunkPath, Walk, biped, tripod, trot
+from .legs import (
+    HEXAPOD,
+    PLANAR_BIPED,
+    QUADRUPED,
+    SPATIAL_BIPED,
+    UNIFIED_BIPED,
+    Gait,
+    LegAngles,
+    inverted_pendulum,
+    leg_angles,
+)
+from .zero_moment_point import support_margin, zero_moment_point
+
+__all__ = [
+    "HEXAPOD", "PLANAR_BIPED", "QUADRUPED", "SPATIAL_BIPED", "UNIFIED_BIPED", "Gait", "Leg", "LegAngles", "TrunkPath",
+    "Walk", "biped", "inverted_pendulum", "leg_angles", "support_margin", "tripod", "trot", "zero_moment_point",
+]  # fmt: skip

@@ -505,17 +505,12 @@ class Platform:
     @cached_property
     def _scale(self) -> Array:
         """Per velocity: the length for angles, 1 for lengths."""
-        scale = []
-        for joint in self.mechanism.model.joints:
-            if not joint.mimic:
-                axes = joint.kind.subspace(joint.kind.neutral())
-                scale += [self.length if any(s.angular) else 1.0 for s in axes]
-        return np.array(scale)
+        return np.array([self.length if unit == "rad" else 1.0 for unit in self.mechanism.v_units])
 
     def _maps(self, q: Array) -> Maps:
         """Everything in metres."""
         m = self.mechanism
-        rows = np.array([self.length if "moment" in name else 1.0 for name in m.constraint_names])
+        rows = np.array([self.length if unit == "rad" else 1.0 for unit in m.constraint_units])
         twist = np.repeat([self.length, 1.0], 3)[0 if self.orientation else 3 :]
         return Maps(
             rows[:, None] * m.loop_jacobian(q) / self._scale,

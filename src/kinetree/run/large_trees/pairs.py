@@ -10,8 +10,8 @@ from typing import Any
 
 from ...algorithms.walk import Coupling, OfBody
 from ...engine.graph import INPUT, Node
-from ...engine.pair_loops import COLUMN, OWN, ROW
-from ...engine.rolled import Place, Step
+from ...engine.llvm.body_loops import Place, Step
+from ...engine.llvm.pair_loops import COLUMN, OWN, ROW
 from .groups import GroupedTree, rebuild, scalars
 from .traces import OUT, PerBody, Trace, as_many, constant
 

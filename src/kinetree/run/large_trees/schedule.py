@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ...algorithms.path import Path
-from ...engine.composed import PairPlan
 from ...engine.graph import INPUT
-from ...engine.pair_loops import CALL_WORDS
-from ...engine.rolled import Place, Step
+from ...engine.kernels.composed import PairPlan
+from ...engine.llvm.body_loops import Place, Step
+from ...engine.llvm.pair_loops import CALL_WORDS
 from ...model.tree import BASE, Link, Model
 from ...spatial.arrays import flatten
 from .traces import (

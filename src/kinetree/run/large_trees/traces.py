@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from ...engine.graph import CONST, INPUT, Node
-from ...engine.rolled import Place, Step
+from ...engine.llvm.body_loops import Place, Step
 from ...errors import UnsupportedError
 from ...model.tree import Link
 from ...spatial import (

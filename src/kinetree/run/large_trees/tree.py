@@ -3,7 +3,7 @@
 A :class:`LoopedTree` stands in for a model.  When an algorithm walks it, each step is traced
 once for every *group* of bodies that look alike (same joint, same structure of constants,
 root or not, tip or not), with what differs between the bodies as parameters.  The result
-is a schedule (:mod:`kinetree.run.large_trees.schedule`) for :mod:`kinetree.engine.rolled`.
+is a schedule (:mod:`kinetree.run.large_trees.schedule`) for :mod:`kinetree.engine.llvm.body_loops`.
 
 What a step hands over stays in a work area: to the children and to the parent through
 pools whose places are reused as soon as they are free (for a chain they stay in the

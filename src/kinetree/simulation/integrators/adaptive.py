@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import ClosureError, OptionError, UnsupportedError
+from ...errors import ClosureError, Message, OptionError, Setting, UnsupportedError
+from ...run.failure import Fault
 from ..closed_rates import rates_of
-from ..equation import Array, Equation, State
-from ..failure import Fault
+from ..equation import Array, Equation
 from ..projection import nearest_state, projector
+from ..system import State
 from .change_points import TELLING, Path, Way, agree, times_before, ways_over
 from .fixed import NoConvergence
 
@@ -170,9 +171,11 @@ class FixedStepper(Stepper):
             raise self._unsolved(t, h) from None
         except ClosureError as problem:
             raise Fault(
-                f"the loops of {self.equation.robot.name!r} cannot be closed after this step: {h:g} s are too much for "
-                f"{self.name} to be stable here; take a smaller step, or an integrator for stiff problems, "
-                "integrator='radau'",
+                Message(
+                    f"the loops of {self.equation.robot.name!r} cannot be closed after this step: {h:g} s are too much "
+                    f"for {self.name} to be stable here; take a smaller step, or an integrator for stiff problems, ",
+                    Setting("integrator", "radau"),
+                ),
                 t,
             ) from problem
 
@@ -198,9 +201,9 @@ class ScipyStepper(Stepper):
         self.options: dict[str, Any] = {"rtol": rtol, "atol": atol, "max_step": largest_step}
         self.project, self.rates = projection(equation), rates_of(equation)
         if equation.tree.loops and name in ("bdf", "sundials"):
+            several = f"{name} remembers several steps, between which loops cannot be closed"
             raise UnsupportedError(
-                f"{name} remembers several steps, between which loops cannot be closed: for stiff mechanisms with "
-                "loops use integrator='radau'"
+                Message(several, ": for stiff mechanisms with loops use ", Setting("integrator", "radau"))
             )
         self.make: Callable[..., OdeSolver] = {
             "rk45": RK45, "dop853": DOP853, "radau": Radau, "bdf": BDF, "sundials": _sundials,
@@ -273,8 +276,11 @@ class ScipyStepper(Stepper):
             self.stiffness.look(solver)
             if self.stiffness.found and (self.end - self.t) / solver.step_size > LARGEST_STEPS_LEFT:
                 raise Fault(
-                    f"the problem is stiff: {self.name} can only take steps of {solver.step_size:.3g} s and would "
-                    f"need {(self.end - self.t) / solver.step_size:.3g} of them; use integrator='radau' or 'bdf'",
+                    Message(
+                        f"the problem is stiff: {self.name} can only take steps of {solver.step_size:.3g} s and would "
+                        f"need {(self.end - self.t) / solver.step_size:.3g} of them; use ",
+                        Setting("integrator", "radau", "bdf"),
+                    ),
                     self.t,
                     self._fastest(),
                 )
@@ -425,15 +431,17 @@ class ScipyStepper(Stepper):
 
     def _diagnosis(self, complaint: str | None) -> str:
         if self.equation.tree.loops and self._regularity() < NEARLY_SINGULAR:
-            return (
+            return Message(
                 f"{self.name} cannot go on: the loops of {self.equation.robot.name!r} are at a change point or a dead "
                 "centre, where they lose a constraint and forces no longer decide about the motion; see "
-                "robot.mobility(q), or take a fixed step (integrator='rk4', step=...), which may step over it"
-            )
+                "robot.mobility(q), or take a fixed step (",
+                Setting("integrator", "rk4"), ", ", Setting("step", ...), "), which may step over it",
+            )  # fmt: skip
         if self.explicit:
-            return (
-                f"{self.name} cannot go on: no step is small enough. Either the problem is stiff (use "
-                "integrator='radau' or 'bdf'), or the motion or a force grows without bound"
+            return Message(
+                f"{self.name} cannot go on: no step is small enough. Either the problem is stiff (use ",
+                Setting("integrator", "radau", "bdf"),
+                "), or the motion or a force grows without bound",
             )
         return f"{self.name} cannot go on ({(complaint or 'failed').rstrip('.')}): the motion or a force has no bound"
 

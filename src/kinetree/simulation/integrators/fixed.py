@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...algorithms import constrained
-from ...engine import machine
-from ...engine.kernel import Traced
-from ...engine.repeated import RepeatedKernel, Stages, trace_stages
-from ...errors import CompileError
+from ...algorithms.constraints import UNCLOSED
 from ...robot.mechanism import LEAST_QUALITY, Mechanism
-from ...run.program import has_machine_code, once
+from ...run.program import Ask, Sizes, StepProgram, has_machine_code
 from ...spatial import Scalar, where
 from ...spatial.arrays import pack, split
-from ..equation import Equation, State
-from ..projection import UNCLOSED, close
-from ..system import Scalars
+from ..projection import close
+from ..system import Scalars, State
 from . import variational
-from .looped import Looped
+from .joints_by_kind import ByKind
+from .large_trees import LargeTree
 from .methods import FIXED, VARIATIONAL, Step
 from .variational import UNSOLVED, Dynamics, Guess, Pushed, Written, acting, refine
-from .vectorised import ByKind
+
+if TYPE_CHECKING:
+    from ..equation import Equation
 
 OneStep = Callable[[float, State, float], State]
 """(t, state, h) to the state at t + h."""
 
 ManySteps = Callable[[float, State, float, int], State]
 """(t, state, h, n) to the state n steps of h later."""
+
+StepLaws = tuple[Callable[..., list[Scalar]], Callable[..., list[Scalar]], Sizes]
+"""What a :class:`StepProgram` is made of: the step, the rates that it asks for, and how many numbers these are."""
 
 SETTLED = 1e-11
 """A round that changes velocities by less than this part of them, and not by less than the last, only rounds."""
@@ -45,8 +47,6 @@ NEARLY_SOLVED = 1e-2
 
 PATIENT = "variational, patiently"
 """The step that long chains sometimes need."""
-
-Ask = Callable[[list[Scalar]], list[Scalar]]
 
 
 class NoConvergence(ArithmeticError):
@@ -68,10 +68,6 @@ def _solved(state: State, change: np.ndarray) -> State:
     return q, v, z
 
 
-def _never() -> Traced:
-    raise AssertionError("made of stages, not of one graph")
-
-
 class Steps:
     """Steps of one equation of motion, made when first asked for.
 
@@ -82,26 +78,22 @@ class Steps:
 
     def __init__(self, equation: Equation) -> None:
         self.equation = equation
-        self._kernels: dict[str, RepeatedKernel] = {}
+        self._programs: dict[str, StepProgram] = {}
         self._steps: dict[str, OneStep] = {}
 
     def many(self, integrator: str) -> ManySteps:
         """Many steps in machine code."""
-        if integrator not in self._kernels:
-            self._kernels[integrator] = self._step_kernel(integrator)
-        kernel = self._kernels[integrator]
+        if integrator not in self._programs:
+            self._programs[integrator] = self._program(integrator)
+        program = self._programs[integrator]
         nq, nv, nz = self.equation.tree.nq, self.equation.tree.nv, self.equation.system.nz
         watched = [np.ones(1)] if self.equation.rows else [np.zeros(1)] if integrator == VARIATIONAL else []
 
         def advance(t: float, state: State, h: float, n: int) -> State:
-            numbers = [np.array([x], dtype=float) for x in (t, h, n)]
-            parameters = [self.equation.numbers] if self.equation.numbers.shape[-1] else []
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
             parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (*state, *watched)]
-            try:
-                out = kernel(*numbers, np.concatenate(parts, axis=-1), *parameters, threads=self.equation.threads)
-            except machine.CompilationError as problem:
-                raise CompileError(str(problem)) from None
+            whole = np.concatenate(parts, axis=-1)
+            out = program(t, whole, h, n, self.equation.numbers, threads=self.equation.threads)
             if self.equation.rows and np.any(out[..., -1] < LEAST_QUALITY):
                 return self._by_rank(integrator)(t, state, h, n)
             new = out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv : nq + nv + nz]
@@ -122,24 +114,16 @@ class Steps:
 
         return advance
 
-    def _step_kernel(self, integrator: str) -> RepeatedKernel:
+    def _program(self, integrator: str) -> StepProgram:
         if integrator == VARIATIONAL:
-            stages = self._variational_stages()
+            laws = self._variational_laws()
         elif self.equation.rows:
-            stages = self._closed_stages(FIXED[integrator], self.equation.rows)
+            laws = self._closed_laws(FIXED[integrator], self.equation.rows)
         else:
-            stages = self._stages(FIXED[integrator])
-        name, names = f"{integrator} steps of {self.equation.robot.name!r}", ("t", "h", "n", "state", "parameters")
+            laws = self._laws(FIXED[integrator])
+        return StepProgram(f"{integrator} steps of {self.equation.robot.name!r}", *laws, self.equation.robot.cpu)
 
-        def make(key: str, target: machine.Machine) -> RepeatedKernel:
-            return RepeatedKernel(
-                name, _never, stages.lengths, (stages.n_state,), key, names, target=target, stages=lambda: stages
-            )  # fmt: skip
-
-        kernel: RepeatedKernel = once("repeated" + stages.content(), self.equation.robot.cpu, make)
-        return kernel
-
-    def _stages(self, formula: Step) -> Stages:
+    def _laws(self, formula: Step) -> StepLaws:
         """A step of an explicit formula, which asks for accelerations."""
         tree, nv = self.equation.tree, self.equation.tree.nv
         n = tree.nq + nv + self.equation.system.nz
@@ -156,9 +140,9 @@ class Steps:
             a, z_rate = self.equation.with_numbers(p).rate(question[0], *self.equation.parts(question[1:]))
             return a + z_rate
 
-        return trace_stages(advance, rate, n, 1 + n, self.equation.numbers.shape[-1], nv + self.equation.system.nz)
+        return advance, rate, Sizes(n, 1 + n, self.equation.numbers.shape[-1], nv + self.equation.system.nz)
 
-    def _closed_stages(self, formula: Step, rows: tuple[int, ...]) -> Stages:
+    def _closed_laws(self, formula: Step, rows: tuple[int, ...]) -> StepLaws:
         """The same for a mechanism, closed again after the step.
 
         Its last state is the least quality of the choice of constraints that was met, zero where that did not close it.
@@ -189,9 +173,9 @@ class Steps:
             )  # fmt: skip
             return [*a, *acting.z_rate, *(system.powers(q, v, acting) if system.works else []), quality]
 
-        return trace_stages(advance, rate, n, n, self.equation.numbers.shape[-1], nv + nz + 1)
+        return advance, rate, Sizes(n, n, self.equation.numbers.shape[-1], nv + nz + 1)
 
-    def _variational_stages(self) -> Stages:
+    def _variational_laws(self) -> StepLaws:
         """A variational step, which asks for better guesses; its last state is the worst that was left unsolved."""
         tree, nv, nz = self.equation.tree, self.equation.tree.nv, self.equation.system.nz
         lengths = [1, tree.nq, nv, nz, nv, nz, 1]
@@ -216,7 +200,7 @@ class Steps:
             return [x for part in guess for x in part]
 
         n = tree.nq + nv + nz + 1
-        return trace_stages(advance, rate, n, ends[-1], self.equation.numbers.shape[-1], 2 * (nv + nz))
+        return advance, rate, Sizes(n, ends[-1], self.equation.numbers.shape[-1], 2 * (nv + nz))
 
     def one(self, integrator: str) -> OneStep:
         """One step."""
@@ -306,14 +290,14 @@ class Steps:
     def _variational_step_of_large(self) -> OneStep:
         """The same text for a large tree: its own motion in loops of machine code, joints of a kind all at once."""
         kinds = ByKind(self.equation.tree)
-        dynamics = Looped(kinds, self.equation.tree, self.equation.threads, self.equation.robot.cpu)
+        dynamics = LargeTree(kinds, self.equation.tree, self.equation.threads, self.equation.robot.cpu)
 
         def step(t: float, state: State, h: float) -> State:
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
 
             def acts(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Pushed:
                 asked = kinds.join_q(q, batch), kinds.join_v(v, batch), pack([x[..., 0] for x in z], batch)
-                tau, loads, z_rate = self.equation.forces(self.equation._named(t, *asked))
+                tau, loads, z_rate = self.equation.forces(self.equation.named(t, *asked))
                 return Pushed(kinds.split_v(tau), loads, _columns(z_rate))
 
             def ask(*question: Any) -> Guess:

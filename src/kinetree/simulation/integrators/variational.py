@@ -28,7 +28,7 @@ from ...algorithms.joint_momenta import momenta
 from ...model.tree import Model
 from ...spatial import ZERO3, Force, MatrixRotation, Motion, Scalar, Transform, Vec3, ldl, ldl_solve
 from ...spatial.exponential import displacement_exp
-from ..system import System
+from ..system import DynamicSystem
 from .methods import plus, scaled
 
 Scalars = Sequence[Scalar]
@@ -130,7 +130,7 @@ Acts = Callable[[Scalar, Scalars, Scalars, Scalars], Pushed]
 """(t, q, v, z) to what acts there."""
 
 
-def acting(system: System, tau: Scalars | None = None) -> Acts:
+def acting(system: DynamicSystem, tau: Scalars | None = None) -> Acts:
     """What a system says of itself; ``tau`` replaces what the controller would say."""
 
     def acts(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Pushed:

@@ -2,55 +2,58 @@
 
 from __future__ import annotations
 
-import io
+import csv
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import FileFormatError, MissingFileError, OptionError, UnsupportedError
+from ...io.tables.formats import FORMATS, RECORD_MARK, format_of, need_pyarrow
+from ...io.tables.reading import csv_numbers
+from ...io.tables.writing import csv_text, write_parquet
 from ...io.whole_files import beside
-from ...robot.robot import Robot
 from ..events import Occurrence
 from .energy import NAMES, Energies
-from .record import FIELDS, Record
-from .whose import require_joints_of
+
+if TYPE_CHECKING:
+    from .record import Record
 
 Array = np.ndarray
 
-FORMATS = (".npz", ".csv", ".parquet")
+FIELDS = ("q", "v", "a", "tau", "friction", "contact_forces", "constraint_forces", "z")
+"""Arrays of a record beside time and energies."""
+
 VERSION = 1
-_MARK = "# kinetree record "
 
 
 def save(record: Record, path: Path) -> None:
-    """Write beside, then rename."""
-    if path.suffix not in FORMATS:
-        raise OptionError(f"records are saved as {', '.join(FORMATS)}, not {path.suffix or 'without ending'!r}: {path}")
-    if path.suffix != ".npz" and record.batch:
+    """Write a record, wholly or not at all."""
+    kind = record_format(path)
+    if kind != ".npz" and record.batch:
         raise UnsupportedError(
             f"{path.suffix} is a table of one simulation and this record has a batch of {record.batch}: save it as "
             ".npz, or one simulation of it, record.lane(index)"
         )
-    content = {".npz": _to_npz, ".csv": _to_csv, ".parquet": _to_parquet}[path.suffix](record)
     with beside(path) as place:
-        place.write_bytes(content)
+        {".npz": _to_npz, ".csv": _to_csv, ".parquet": _to_parquet}[kind](record, place)
 
 
-def load(path: Path, robot: Robot | None) -> Record:
-    """Read what :func:`save` wrote."""
-    if path.suffix not in FORMATS:
-        raise OptionError(f"records are {', '.join(FORMATS)} files, not {path.suffix or 'without ending'!r}: {path}")
+def record_format(path: Path) -> str:
+    """Return the kind of file that a record is to be saved as; refuse what it cannot be."""
+    return format_of(path, f"records are saved as {', '.join(FORMATS)}")
+
+
+def load(path: Path, make: Callable[[Mapping[str, Any]], Record]) -> Record:
+    """Read what :func:`save` wrote; ``make`` gets the fields of a record by name, and what it refuses is no record."""
+    kind = format_of(path, f"records are {', '.join(FORMATS)} files")
     if not path.is_file():
         raise MissingFileError(f"there is no record {path}")
     try:
-        read = {".npz": _from_npz, ".csv": _from_csv, ".parquet": _from_parquet}[path.suffix]
-        about, arrays = read(path)
-        record = _assemble(about, arrays, robot)
-        if robot is not None:
-            require_joints_of(robot, record)
-        return record
+        read = {".npz": _from_npz, ".csv": _from_csv, ".parquet": _from_parquet}[kind]
+        return make(_fields(*read(path)))
     except (OptionError, FileFormatError):
         raise
     except Exception as problem:
@@ -74,7 +77,7 @@ def _energies(record: Record) -> dict[str, Array]:
     return {f"energy:{name}": x for name, x in record.energy.as_dict().items()}
 
 
-def _assemble(text: str, arrays: dict[str, Array], robot: Robot | None) -> Record:
+def _fields(text: str, arrays: dict[str, Array]) -> dict[str, Any]:
     about = json.loads(text)
     if about["version"] != VERSION:
         raise ValueError(f"version {about['version']} is not known")
@@ -82,20 +85,17 @@ def _assemble(text: str, arrays: dict[str, Array], robot: Robot | None) -> Recor
         Occurrence(e["time"], e["name"], e["index"], np.array(e["q"]), np.array(e["v"])) for e in about["events"]
     )
     energy = Energies(**{name: arrays[f"energy:{name}"] for name in NAMES})
-    parts = {name: arrays[name] for name in FIELDS}
-    return Record(
-        arrays["time"], **parts, energy=energy, events=events, robot=robot, status=about["status"], info=about["info"]
-    )
+    found = {"energy": energy, "events": events, "status": about["status"], "info": about["info"]}
+    return {name: arrays[name] for name in ("time", *FIELDS)} | found
 
 
 # ------------------------------------------------------------------ npz
 
 
-def _to_npz(record: Record) -> bytes:
+def _to_npz(record: Record, path: Path) -> None:
     arrays = {name: getattr(record, name) for name in ("time", *FIELDS)} | _energies(record)
-    stream = io.BytesIO()
-    np.savez_compressed(stream, about=np.array(_about(record)), **arrays)
-    return stream.getvalue()
+    with path.open("wb") as stream:
+        np.savez_compressed(stream, about=np.array(_about(record)), **arrays)
 
 
 def _from_npz(path: Path) -> tuple[str, dict[str, Array]]:
@@ -135,52 +135,33 @@ def _from_columns(about: str, names: list[str], table: Array) -> dict[str, Array
     return arrays | {f"energy:{name}": table[:, names.index(f"energy:{name}")] for name in NAMES}
 
 
-def _to_csv(record: Record) -> bytes:
-    columns = _columns(record)
-    stream = io.StringIO()
-    stream.write(f"{_MARK}{_about(record)}\n")
-    stream.write(",".join(_quoted(name) for name in columns) + "\n")
-    np.savetxt(stream, np.column_stack(list(columns.values())), fmt="%.17g", delimiter=",")
-    return stream.getvalue().encode()
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"' if any(c in name for c in ',"\n') else name
+def _to_csv(record: Record, path: Path) -> None:
+    path.write_text(csv_text(_columns(record), f"{RECORD_MARK}{_about(record)}"), encoding="utf-8", newline="\n")
 
 
 def _from_csv(path: Path) -> tuple[str, dict[str, Array]]:
-    import csv
-
-    with path.open(newline="") as file:
-        first = file.readline()
-        if not first.startswith(_MARK):
+    with path.open("rb") as file:
+        first = file.readline().decode("utf-8")
+        if not first.startswith(RECORD_MARK):
             raise ValueError("the first line does not say that it is one")
-        names = next(csv.reader([file.readline()]))
-        rows = [[float(x) for x in line.split(",")] for line in file]
-    table = np.array(rows).reshape(len(rows), len(names))
-    about = first[len(_MARK) :]
+        names = next(csv.reader([file.readline().decode("utf-8")]))
+        lines = file.read()
+    columns = csv_numbers(lines, len(names), range(len(names)))
+    if columns is None:
+        rows = [[float(x) for x in line.split(b",")] for line in lines.splitlines()]
+        table = np.array(rows).reshape(len(rows), len(names))
+    else:
+        table = np.column_stack(list(columns.values()))
+    about = first[len(RECORD_MARK) :]
     return about, _from_columns(about, names, table)
 
 
-def _pyarrow() -> Any:
-    try:
-        import pyarrow.parquet
-    except ImportError:
-        raise OptionError("Parquet files need the package pyarrow: pip install 'kinetree[parquet]'") from None
-    return pyarrow
-
-
-def _to_parquet(record: Record) -> bytes:
-    pyarrow = _pyarrow()
-    table = pyarrow.table(_columns(record)).replace_schema_metadata({"kinetree": _about(record)})
-    stream = io.BytesIO()
-    pyarrow.parquet.write_table(table, stream)
-    return stream.getvalue()
+def _to_parquet(record: Record, path: Path) -> None:
+    write_parquet(path, _columns(record), {"kinetree": _about(record)})
 
 
 def _from_parquet(path: Path) -> tuple[str, dict[str, Array]]:
-    pyarrow = _pyarrow()
-    table = pyarrow.parquet.read_table(path)
+    table = need_pyarrow().parquet.read_table(path)
     about = table.schema.metadata[b"kinetree"].decode()
     columns = [table.column(k).to_numpy() for k in range(table.num_columns)]
     return about, _from_columns(about, table.column_names, np.column_stack(columns))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import OptionError, UnknownNameError, UnsupportedError
+from ...model.units import FORCE_OF
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,7 +63,7 @@ def panels(record: Record) -> dict[str, list[tuple[str, Curves]]]:
     found = {
         "motion": _by_unit(record, "position", record.q, record.q_names, "q_units", {}),
         "velocities": _by_unit(record, "velocity", record.v, record.v_names, "v_units", {"rad": "rad/s", "m": "m/s"}),
-        "torques": _by_unit(record, "actuator", record.tau, record.v_names, "v_units", {"rad": "N m", "m": "N"}),
+        "torques": _by_unit(record, "actuator", record.tau, record.v_names, "v_units", FORCE_OF),
         "energy": [("energy [J]", [(n, x) for n, x in _energies(record) if np.any(np.abs(x) > 0.0)])],
         "reactions": _reactions(record),
     }

@@ -1,8 +1,10 @@
-"""What a simulation leaves behind."""
+"""Records: the samples of a motion that a simulation leaves behind, and whether a robot fits one."""
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,27 +13,30 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...algorithms import kinematics
-from ...errors import OptionError
+from ...errors import Message, OptionError, Setting
 from ...model.describe import counted
 from ...robot.robot import Robot
 from ...spatial.arrays import pack, split
 from ..events import Occurrence
 from ..integrators.methods import dexp_inverse
+from . import files
 from .energy import Energies
+from .files import FIELDS
+from .plot import plot as draw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Array = np.ndarray
 
-FIELDS = ("q", "v", "a", "tau", "friction", "contact_forces", "constraint_forces", "z")
-"""Arrays of a record beside time and energies."""
-
 COMPLETE, FAILED = "complete", "failed"
 """How a run ended: as was asked, or with an error."""
 
 DOUBTFUL = 0.01
-"""An energy balance that is off by more is told whenever a record is printed."""
+"""An energy balance that is off by more is reported whenever a record is printed."""
+
+ENTRY = re.compile(r"\[\d+\]$|\.(q?[xyzw]|[wv][xyz])$")
+"""What is behind a joint's name where it has several coordinates: ``root[3]``, ``root.qw``, ``root.z``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,14 +208,10 @@ class Record:
         -------
         matplotlib.figure.Figure
         """
-        from .plot import plot
-
-        return plot(self, what, path)
+        return draw(self, what, path)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to ``.npz``, ``.csv`` or ``.parquet``, wholly or not at all."""
-        from . import files
-
         files.save(self, Path(path))
 
     @staticmethod
@@ -224,12 +225,59 @@ class Record:
         robot : Robot, optional
             What was simulated; :meth:`at` needs it.  One with other joints is refused.
         """
-        from . import files
 
-        return files.load(Path(path), robot)
+        def make(content: Mapping[str, Any]) -> Record:
+            record = Record(**content, robot=robot)
+            if robot is not None:
+                require_joints_of(robot, record)
+            return record
+
+        return files.load(Path(path), make)
 
 
 def _cubic(s: Array, x0: Array, x1: Array, r0: Array, r1: Array) -> Array:
     """Hermite's polynomial on the unit interval with given ends and rates."""
     rest = x1 - x0
     return x0 + s * (r0 + s * (3 * rest - 2 * r0 - r1 + s * (r0 + r1 - 2 * rest)))
+
+
+# ------------------------------------------------------------------ whether a robot fits a record
+
+
+def require_joints_of(robot: Robot, record: Record, by_name: bool = True) -> None:
+    """Refuse a robot that the record cannot be of.
+
+    Parameters
+    ----------
+    robot : Robot
+    record : Record
+    by_name : bool
+        Whether joints must be called the same, too; otherwise as many coordinates are enough.
+    """
+    count = record.q.shape[-1]
+    own = [j.name for j in robot.model.joints if not j.mimic for _ in range(j.nq)]
+    given = [ENTRY.sub("", name) if name not in own else name for name in record.info.get("q_names") or ()]
+    if count == robot.nq and (not by_name or not given or given == own):
+        return
+    sizes = f"the record has {count} coordinates and robot {robot.name!r} has {robot.nq}"
+    if count == robot.nq:
+        k = next(k for k, (a, b) in enumerate(zip(given, own, strict=True)) if a != b)
+        sizes = f"coordinate {k} is of joint {given[k]!r} in the record, and of {own[k]!r} in robot {robot.name!r}"
+    raise OptionError(Message(f"{sizes}: ", _difference(given, own, record)))
+
+
+def _difference(given: list[str], own: list[str], record: Record) -> str:
+    """Say in what the two differ: the base, joints that follow others, or altogether."""
+    more, fewer = ([name for name in dict.fromkeys(a) if name not in b] for a, b in ((given, own), (own, given)))
+    same = [name for name in given if name not in more] == [name for name in own if name not in fewer]
+    if same and len(more) == 1 and not fewer and given[:7] == more * 7:
+        floating = f"it was simulated on a floating base, joint {more[0]!r}; load the robot with "
+        return Message(floating, Setting("floating_base", True))
+    if same and len(fewer) == 1 and not more and own[:7] == fewer * 7:
+        return Message("it was simulated on a fixed base; load the robot without ", Setting("floating_base", True))
+    if given and same and any(name in own for name in given) and bool(more) != bool(fewer):
+        joints = ", ".join(map(repr, more or fewer))
+        where = "only in the record" if more else "not in the record"
+        follow = "load the robot as it was simulated (which joints follow others says "
+        return Message(f"{joints} {where}; {follow}", Setting("mimic", ...), ")")
+    return f"it is of another robot ({record.info.get('robot', 'unnamed')!r})"

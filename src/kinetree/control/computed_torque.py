@@ -1,0 +1,89 @@
+"""Computed torque: the robot's own dynamics, so that the error obeys a linear equation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import OptionError
+from ..model.tree import Joint, Model
+from ..motion.trajectory import Trajectory
+from ..spatial import Force, Scalar
+from .base import Controller, Gain, Outcome, servo
+from .joints import Scalars, forces_for, gathered, spread, tracking_error
+from .of_loops import followed_joints
+from .of_loops import forces_for as closed_forces_for
+
+
+@dataclass(frozen=True, eq=False)
+class ComputedTorque(Controller):
+    """tau = I alpha + h with alpha = q''_des + kp e + kd e' (000 eq. 9.3-9.4, floating base 9.8-9.9, 9.11).
+
+    The error then obeys e'' + kd e' + kp e = 0 whatever the robot, but for the friction of its joints,
+    which :class:`FrictionCompensation` takes away.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    kp, kd : gains
+        In 1/s^2 and 1/s.
+    senses : sequence of force elements
+        Ground or other elements whose forces the controller knows.  A walking machine that does
+        not know its ground takes itself to be falling.
+    coordinates : sequence of str, optional
+        For mechanisms with closed loops: names of the joints that the trajectory, the errors and the gains belong
+        to, from which all others follow; by default those with motors.  Must be given where there are more motors
+        than freedoms, which then share the forces so that the sum of their squares is least.
+    """
+
+    trajectory: Trajectory
+    kp: Gain
+    kd: Gain
+    senses: Sequence[Any] = ()
+    coordinates: Sequence[str] | None = None
+    GAINS = ("kp", "kd")
+    RELIES_ON_LOOPS = True
+
+    def __post_init__(self) -> None:
+        check_senses(self.senses)
+
+    def joints(self, tree: Model) -> list[Joint]:
+        """The joints whose motion the trajectory tells."""
+        return followed_joints(tree, self.coordinates)
+
+    def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
+        """Joint forces."""
+        followed = self.joints(tree)
+        error = tracking_error(tree, self.trajectory, t, q, v, followed)
+        push = servo(error.position, error.velocity, self.kp, self.kd)
+        alpha = [a + b for a, b in zip(error.acceleration, push, strict=True)]
+        loads = sensed(tree, self.senses, t, q, v)
+        if tree.loops:
+            return closed_forces_for(tree, q, v, followed, alpha, loads), []
+        _, tau = forces_for(tree, q, v, followed, alpha, loads)
+        return spread(tree, followed, gathered(followed, tau)), []
+
+
+def check_senses(elements: Sequence[Any]) -> None:
+    """Refuse what cannot push on a robot."""
+    for element in elements:
+        if not hasattr(element, "loads"):
+            raise OptionError(f"senses must be force elements such as a ground, not {type(element).__name__}")
+
+
+def sensed(tree: Model, elements: Sequence[Any], t: Scalar, q: Scalars, v: Scalars) -> list[Force | None] | None:
+    """Forces of elements on the bodies at a state; elements with states of their own cannot be foreseen."""
+    total: list[Force | None] | None = None
+    for element in elements:
+        begin = getattr(element, "initial_states", None)
+        if begin is not None and len(begin(tree)):
+            raise OptionError(f"{type(element).__name__} has states of its own, which a controller cannot know")
+        loads, _, _ = element.loads(tree, t, q, v, [])
+        if loads is not None:
+            total = list(loads) if total is None else [_both(a, b) for a, b in zip(total, loads, strict=True)]
+    return total
+
+
+def _both(a: Force | None, b: Force | None) -> Force | None:
+    return b if a is None else a if b is None else a + b

@@ -1,0 +1,136 @@
+"""Feedforward: the forces of the desired motion, and a servo beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms import newton_euler
+from ..errors import OptionError, ShapeError, UnsupportedError
+from ..model.tree import Joint, Model
+from ..motion.trajectory import Trajectory
+from ..spatial import Scalar, sqrt
+from .base import Controller, Gain, Outcome, servo
+from .computed_torque import check_senses, sensed
+from .joints import Scalars, desired_motion, driven_joints, forces_for, gathered, idle_joints, spread, tracking_error
+from .of_loops import completed, followed_joints, left_to_motors, loops_of
+
+
+@dataclass(frozen=True, eq=False)
+class Feedforward(Controller):
+    """tau = tau_ID(desired motion) + kp e + kd e' (000 eq. 9.12, floating base 9.13; 003 eq. 25).
+
+    Of a robot with a floating base (or other joints without motor) the desired motion of the
+    driven joints says what they do, not what the base does.  So the base's own motion along the
+    desired one is integrated beside it, with the ground's forces there, as the sources do: it is
+    the controller's state ``z``.
+
+    In a mechanism with closed loops the desired motion is completed along them: positions are searched from those
+    of the robot on, so they are put together in the same way.  Where none are found the forces are NaN.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    kp, kd : gains
+        In N m/rad and N m s/rad (or the like); zero replays the forces open loop.
+    senses : sequence of force elements
+        Ground under the desired motion.
+    begin : tuple of (q, v), optional
+        Where the joints without motor are at the beginning and how they move; by default at zero, at rest.
+        Not for mechanisms with closed loops, in which they follow the others.
+    coordinates : sequence of str, optional
+        As in :class:`ComputedTorque`.
+    """
+
+    trajectory: Trajectory
+    kp: Gain
+    kd: Gain
+    senses: Sequence[Any] = ()
+    begin: tuple[ArrayLike, ArrayLike] | None = None
+    coordinates: Sequence[str] | None = None
+    GAINS = ("kp", "kd")
+    RELIES_ON_LOOPS = True
+
+    def __post_init__(self) -> None:
+        check_senses(self.senses)
+
+    def joints(self, tree: Model) -> list[Joint]:
+        """The joints whose motion the trajectory tells."""
+        return followed_joints(tree, self.coordinates)
+
+    def initial_states(self, tree: Model) -> np.ndarray:
+        """Positions and velocities of the joints without motor; none where loops say what these are."""
+        if tree.loops:
+            if self.begin is not None:
+                raise OptionError(
+                    f"leave begin out: robot {tree.name!r} has closed loops, its joints follow the motors'"
+                )
+            return np.zeros(0)
+        idle = idle_joints(tree)
+        if self.begin is None:
+            return np.array([*(x for j in idle for x in j.kind.neutral()), *[0.0] * sum(j.nv for j in idle)])
+        q, v = (np.asarray(x, dtype=float) for x in self.begin)
+        if q.shape != (sum(j.nq for j in idle),) or v.shape != (sum(j.nv for j in idle),):
+            raise ShapeError(
+                f"begin must hold {sum(j.nq for j in idle)} positions and {sum(j.nv for j in idle)} velocities of "
+                f"{', '.join(j.name for j in idle) or 'no joints'}, got shapes {q.shape} and {v.shape}"
+            )
+        return np.concatenate([q, v])
+
+    def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
+        """Joint forces, and the rate of the desired motion's base."""
+        if tree.loops:
+            return self._along_loops(tree, t, q, v), []
+        driven, idle = driven_joints(tree), idle_joints(tree)
+        error = tracking_error(tree, self.trajectory, t, q, v, self.joints(tree))
+        planned_q, planned_v = self.planned(tree, t, z)
+        loads = sensed(tree, self.senses, t, planned_q, planned_v)
+        a, forces = forces_for(tree, planned_q, planned_v, driven, error.acceleration, loads)
+        push = servo(error.position, error.velocity, self.kp, self.kd)
+        tau = [f + p for f, p in zip(gathered(driven, forces), push, strict=True)]
+        moving = [x for j in idle for x in j.kind.rate(planned_q[j.q_slice], planned_v[j.v_slice])]
+        return spread(tree, driven, tau), moving + gathered(idle, a)
+
+    def _along_loops(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> list[Scalar]:
+        """Motor forces along the completed motion, and what the servo adds to them."""
+        followed = self.joints(tree)
+        if sum(j.nv for j in followed) < loops_of(tree).freedoms:
+            raise UnsupportedError(
+                f"robot {tree.name!r} has closed loops and fewer motors than freedoms, so its desired motion does not "
+                "follow from the trajectory: use ComputedTorque, which looks at where it is"
+            )
+        error = tracking_error(tree, self.trajectory, t, q, v, followed)
+        planned = completed(tree, q, followed, desired_motion(tree, self.trajectory, t, followed))
+        loads = sensed(tree, self.senses, t, planned[0], planned[1])
+        forces, _ = newton_euler.inverse_dynamics(tree, *planned, tree.gravity, loads)
+        push = spread(tree, followed, servo(error.position, error.velocity, self.kp, self.kd))
+        shares = (left_to_motors(tree, at, tau, "Feedforward") for at, tau in ((planned[0], forces), (q, push)))
+        return [a + b for a, b in zip(*shares, strict=True)]
+
+    def planned(self, tree: Model, t: Scalar, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+        """The whole desired state: driven joints by the trajectory, the others by ``z``."""
+        driven, idle = driven_joints(tree), idle_joints(tree)
+        desired = desired_motion(tree, self.trajectory, t)
+        positions = {j.name: x for j, x in zip(driven, desired.per_joint, strict=True)}
+        first = 0
+        for j in idle:
+            positions[j.name] = _unit(j, list(z[first : first + j.nq]))
+            first += j.nq
+        q = [x for j in tree.joints if not j.mimic for x in positions[j.name]]
+        rest = spread(tree, idle, z[first:])
+        v = [a + b for a, b in zip(spread(tree, driven, desired.velocity), rest, strict=True)]
+        return q, v
+
+
+def _unit(joint: Joint, q: list[Scalar]) -> list[Scalar]:
+    """A joint's coordinates with the quaternion scaled to unit length, from which integration drifts."""
+    where_ = joint.kind.quaternion
+    if where_ is None:
+        return q
+    own = q[where_]
+    norm = sqrt(own[0] * own[0] + own[1] * own[1] + own[2] * own[2] + own[3] * own[3])
+    return [x / norm if where_.start <= k < where_.stop else x for k, x in enumerate(q)]

@@ -1,0 +1,164 @@
+"""Which joints a controller drives, what is desired of them, and the refusal of forces where there is no motor."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algorithms import hybrid, newton_euler
+from ..errors import OptionError, ShapeError
+from ..model.tree import Joint, Model
+from ..motion.trajectory import Trajectory
+from ..run.failure import Fault
+from ..run.program import constant, is_traced
+from ..spatial import Force, Scalar
+
+Scalars = Sequence[Scalar]
+
+
+def driven_joints(tree: Model) -> list[Joint]:
+    """Joints with a motor: actuated, and not following another; a floating base has one only where that was said."""
+    return [j for j in tree.joints if j.actuated and not j.mimic]
+
+
+def idle_joints(tree: Model) -> list[Joint]:
+    """All other joints that have coordinates of their own."""
+    driven = {j.name for j in driven_joints(tree)}
+    return [j for j in tree.joints if j.name not in driven and not j.mimic]
+
+
+def spread(tree: Model, joints: Sequence[Joint], values: Scalars) -> list[Scalar]:
+    """One value per degree of freedom of the tree from those of some joints; zero for the others."""
+    result: list[Scalar] = [0.0] * tree.nv
+    rest = iter(values)
+    for joint in joints:
+        for k in range(joint.v_slice.start, joint.v_slice.stop):
+            result[k] = next(rest)
+    return result
+
+
+def gathered(joints: Sequence[Joint], values: Scalars) -> list[Scalar]:
+    """The velocities (or forces) of some joints out of those of the tree."""
+    return [x for j in joints for x in values[j.v_slice]]
+
+
+def forces_for(
+    tree: Model, q: Scalars, v: Scalars, driven: Sequence[Joint], a: Scalars, loads: Sequence[Force | None] | None
+) -> tuple[list[Scalar], list[Scalar]]:
+    """All accelerations and forces when the driven joints accelerate as told and nothing drives the others.
+
+    With a floating base this is 000 eq. 9.8-9.9: first the base gives way, then the forces follow.
+    """
+    given = spread(tree, driven, a)
+    if not idle_joints(tree):
+        return given, newton_euler.inverse_dynamics(tree, q, v, given, tree.gravity, loads)[0]
+    names = {j.name for j in driven} | {j.name for j in tree.joints if j.mimic and _follows(tree, j, driven)}
+    known = [j.name in names for j in tree.joints]
+    solve = hybrid.by_partition if tree.has_followers else hybrid.hybrid_dynamics
+    return solve(tree, q, v, given, known, tree.gravity, loads)
+
+
+def _follows(tree: Model, joint: Joint, driven: Sequence[Joint]) -> bool:
+    return joint.mimic is not None and joint.mimic.leader in {j.name for j in driven}
+
+
+class TrackingError(NamedTuple):
+    """How far joints are behind the desired motion, and that motion's acceleration."""
+
+    position: list[Scalar]
+    velocity: list[Scalar]
+    acceleration: list[Scalar]
+
+
+def tracking_error(
+    tree: Model, trajectory: Trajectory, t: Scalar, q: Scalars, v: Scalars, joints: Sequence[Joint] | None = None
+) -> TrackingError:
+    """Desired minus actual, joint by joint; between orientations the shortest rotation."""
+    followed = driven_joints(tree) if joints is None else joints
+    desired = desired_motion(tree, trajectory, t, followed)
+    position = [x for j, goal in zip(followed, desired.per_joint, strict=True)
+                for x in j.kind.difference(q[j.q_slice], goal)]  # fmt: skip
+    velocity = [d - w for d, w in zip(desired.velocity, gathered(followed, v), strict=True)]
+    return TrackingError(position, velocity, desired.acceleration)
+
+
+class Desired(NamedTuple):
+    """The desired motion of some joints."""
+
+    per_joint: list[list[Scalar]]
+    velocity: list[Scalar]
+    acceleration: list[Scalar]
+
+
+def desired_motion(tree: Model, trajectory: Trajectory, t: Scalar, joints: Sequence[Joint] | None = None) -> Desired:
+    """A trajectory of some joints (by default the driven ones), or of all joints, at a time."""
+    followed = driven_joints(tree) if joints is None else joints
+    if not hasattr(trajectory, "at"):
+        raise OptionError(
+            f"the desired motion must be one of kinetree.trajectories, not {trajectory!r}; "
+            "to stay at a position: trajectories.Constant(position)"
+        )
+    q, v, a = trajectory.at(t)
+    nq, nv = sum(j.nq for j in followed), sum(j.nv for j in followed)
+    if len(v) == nv and len(q) == nq:
+        parts, first = [], 0
+        for j in followed:
+            parts.append(q[first : first + j.nq])
+            first += j.nq
+        return Desired(parts, v, a)
+    if len(v) == tree.nv and len(q) == tree.nq:
+        return Desired([q[j.q_slice] for j in followed], gathered(followed, v), gathered(followed, a))
+    which = "driven ones" if all(j.actuated for j in followed) else "coordinates"
+    raise ShapeError(
+        f"the trajectory moves {len(v)} degrees of freedom; robot {tree.name!r} has {nv} {which} "
+        f"({', '.join(j.name for j in followed[:6])}{', ...' if len(followed) > 6 else ''}) and {tree.nv} in all"
+    )
+
+
+# ---------------------------------------------------------------- joints without a motor
+
+
+def motorless(tree: Model) -> dict[int, str]:
+    """Places in v, and joints' names, of the degrees of freedom that no motor drives."""
+    return {k: j.name for j in idle_joints(tree) for k in range(j.v_slice.start, j.v_slice.stop)}
+
+
+def refuse_motorless(joints: dict[int, str], tau: Sequence[Scalar], t: Any) -> None:
+    """Refuse forces on joints without a motor.
+
+    Numbers must be zero (or NaN, which is lost already).  A traced law must be the constant zero there: so it costs
+    nothing while it runs, and holds for all times and states.
+    """
+    for place, name in joints.items():
+        if not _is_nothing(tau[place]):
+            raise asked_too_much(name, _shown(tau[place]), t)
+
+
+def asked_too_much(name: str, amount: str, t: Any) -> Fault:
+    """What to say to a controller."""
+    when = float(t) if isinstance(t, (int, float)) else math.nan  # a node, a batch of times: as far as the run has come
+    return Fault(
+        f"the controller asks for a force{amount} at joint {name!r}, which has no motor: give exactly 0.0 there, or "
+        "give the joint a motor, actuated=True; what pushes from outside is a force element, ground=[...]",
+        when,
+        name,
+    )
+
+
+def _is_nothing(force: Any) -> bool:
+    if is_traced(force):
+        return False
+    force = constant(force)
+    if isinstance(force, float):
+        return force == 0.0 or math.isnan(force)
+    values = np.asarray(force, dtype=float)
+    return not np.any((values != 0.0) & ~np.isnan(values))
+
+
+def _shown(force: Any) -> str:
+    if is_traced(force) or np.ndim(force):
+        return ""
+    return f" of {float(constant(force)):.6g}"

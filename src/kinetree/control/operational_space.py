@@ -1,0 +1,155 @@
+"""Operational space: a frame follows a path, and the joints do what that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms import articulated_body, jacobian, kinematics, newton_euler, operational_space
+from ..errors import ModelError, OptionError, ShapeError
+from ..model.tree import Model
+from ..motion.trajectory import Trajectory
+from ..spatial import Matrix3, MatrixRotation, Scalar, Vec3, dot, ldl, ldl_solve
+from ..spatial.arrays import split
+from .base import Controller, Gain, Outcome, servo
+from .joints import Scalars, driven_joints, gathered, idle_joints, spread
+from .of_loops import Yielding, left_to_motors, trusted
+
+
+@dataclass(frozen=True, eq=False)
+class OperationalSpace(Controller):
+    """A frame follows a path in space: tau = J^T Lambda (x''_des + kp e + kd e' - J' v) + h, and a posture beside it.
+
+    Away from singularities the error of the position obeys e'' + kd e' + kp e = 0.  In a mechanism with closed loops
+    Lambda is that of the closed mechanism, and the motors do what is asked of all joints.
+
+    Parameters
+    ----------
+    frame : str
+        Body or frame that follows.
+    path : Trajectory
+        Three coordinates of its origin in the world.
+    kp, kd : gains
+        One number, or one per controlled direction: x, y, z, then rotations about x, y, z.
+    orientation : Trajectory or 3x3 matrix, optional
+        A quaternion over time (:class:`~kinetree.motion.formulas.Rotation`) or one orientation to
+        keep; left free when not given.  Its error is axis times sine of the angle.
+    posture : array_like, shape (nq,), optional
+        Where the joints are drawn to as far as the frame does not feel it.
+    posture_kp, posture_kd : float
+        Stiffness and damping of that; the damping acts without a posture too.
+    damping : float
+        Added to the inverse inertia as damping^2 on its diagonal: bounds the forces near singularities.
+    """
+
+    frame: str
+    path: Trajectory
+    kp: Gain
+    kd: Gain
+    orientation: Any = None
+    posture: ArrayLike | None = None
+    posture_kp: float = 0.0
+    posture_kd: float = 0.0
+    damping: float = 0.0
+    GAINS = ("kp", "kd")
+    RELIES_ON_LOOPS = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, Trajectory):
+            raise OptionError(
+                f"the path must be a trajectory of x, y, z, such as trajectories.Constant, not {self.path!r}"
+            )
+        if self.path.n != 3:
+            raise ShapeError(f"the path must have 3 coordinates, x, y, z, not {self.path.n}")
+        if isinstance(self.orientation, Trajectory):
+            if (self.orientation.nq, self.orientation.n) != (4, 3):
+                raise ShapeError("the orientation must be a quaternion over time, such as trajectories.Rotation")
+        elif self.orientation is not None:
+            matrix = np.asarray(self.orientation, dtype=float)
+            if matrix.shape != (3, 3) or not np.allclose(matrix @ matrix.T, np.eye(3), atol=1e-9):
+                raise OptionError(f"the orientation must be a 3x3 rotation matrix, got {matrix.tolist()}")
+
+    def _width(self, tree: Model, name: str) -> int:
+        return 3 if self.orientation is None else 6
+
+    def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
+        """Joint forces."""
+        if idle_joints(tree) and not tree.loops:
+            raise ModelError(
+                f"robot {tree.name!r} has joints without motor: operational-space control needs all driven"
+            )
+        n = self._width(tree, "kp")
+        chosen = [3, 4, 5, 0, 1, 2][:n]  # position first; Jacobians have the rotation first
+        every = jacobian.rows(jacobian.jacobian(tree, q, self.frame, "aligned"))
+        rates = jacobian.rows(jacobian.jacobian_rate(tree, q, v, self.frame, "aligned"))
+        rows = [every[i] for i in chosen]
+        e, wanted, acceleration = self._error(tree, t, q)
+        e_dot = [w - dot(row, v) for row, w in zip(rows, wanted, strict=True)]
+        push = servo(e, e_dot, self.kp, self.kd)
+        needed = [a + p - dot(rates[i], v) for i, a, p in zip(chosen, acceleration, push, strict=True)]
+        drawn = self._drawn(tree, q, v)
+        if tree.loops:
+            return self._in_loops(tree, q, v, rows, needed, drawn), []
+
+        compliance = operational_space.inverse_inertia(tree, q, [self.frame], "aligned")
+        bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, tree.gravity)
+        if drawn is not None:  # less what of it the frame would feel
+            felt = articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, drawn, [0.0, 0.0, 0.0])
+            needed = [x - dot(row, felt) for row, x in zip(rows, needed, strict=True)]
+            bias = [a + b for a, b in zip(bias, drawn, strict=True)]
+        return self._pushed(rows, [[compliance[i][j] for j in chosen] for i in chosen], needed, bias), []
+
+    def _pushed(self, rows: Sequence[Scalars], compliance: Any, needed: Scalars, bias: Scalars) -> list[Scalar]:
+        """J^T F + h, with the force F that gives the frame the acceleration that is needed."""
+        stiff = [[x + (self.damping**2 if i == j else 0.0) for j, x in enumerate(row)]
+                 for i, row in enumerate(compliance)]  # fmt: skip
+        force = ldl_solve(ldl(stiff), needed)
+        return [dot(column, force) + h for column, h in zip(zip(*rows, strict=True), bias, strict=True)]
+
+    def _in_loops(
+        self, tree: Model, q: Scalars, v: Scalars, rows: Sequence[Scalars], needed: Scalars, drawn: Scalars | None
+    ) -> list[Scalar]:
+        """The same for a mechanism: it gives way as its loops allow, moves along them, and its motors do it all."""
+        yielding = Yielding(tree, q)
+        moving = yielding.at_rest(q, v)
+        bias, _ = newton_euler.inverse_dynamics(tree, q, v, moving, tree.gravity)
+        if drawn is not None:
+            bias = [a + b for a, b in zip(bias, drawn, strict=True)]
+            moving = [a + b for a, b in zip(moving, yielding.to(drawn), strict=True)]
+        columns = [yielding.to(row) for row in rows]
+        compliance = [[dot(row, column) for column in columns] for row in rows]
+        left = [x - dot(row, moving) for row, x in zip(rows, needed, strict=True)]
+        forces = left_to_motors(tree, q, self._pushed(rows, compliance, left, bias), "OperationalSpace")
+        driven = driven_joints(tree)
+        return spread(tree, driven, trusted(gathered(driven, forces), yielding.quality))
+
+    def _error(self, tree: Model, t: Scalar, q: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+        """Error, desired velocity and desired acceleration, along world axes."""
+        pose = kinematics.frame_pose(tree, q, self.frame)
+        x, v, a = self.path.at(t)
+        e = [goal - here for goal, here in zip(x, pose.translation, strict=True)]
+        if self.orientation is None:
+            return e, v, a
+        if isinstance(self.orientation, Trajectory):
+            quaternion, w, w_dot = self.orientation.at(t)
+            turn = MatrixRotation.from_quaternion(*quaternion)
+            goals, wanted = turn.m, [*turn.apply(Vec3(*w)), *turn.apply(Vec3(*w_dot))]
+        else:
+            goals, wanted = Matrix3.of(np.asarray(self.orientation, float).tolist()), [0.0] * 6
+        total = Vec3(0.0, 0.0, 0.0)
+        for here, goal in zip(pose.matrix().T.rows, goals.T.rows, strict=True):
+            total = total + here.cross(goal)
+        return e + [0.5 * x for x in total], v + wanted[:3], a + wanted[3:]
+
+    def _drawn(self, tree: Model, q: Scalars, v: Scalars) -> list[Scalar] | None:
+        if self.posture_kp == 0.0 and self.posture_kd == 0.0:
+            return None
+        pull: list[Scalar] = [0.0] * tree.nv
+        if self.posture is not None:
+            way = kinematics.difference(tree, q, split(np.asarray(self.posture, dtype=float)))
+            pull = [self.posture_kp * x for x in way]
+        return [p - self.posture_kd * rate for p, rate in zip(pull, v, strict=True)]

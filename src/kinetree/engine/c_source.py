@@ -1,0 +1,485 @@
+"""Graphs as C99: straight-line functions that allocate nothing and need no library but math.h, or none.
+
+A node that is used once is written into the expression that uses it; every other node
+gets a temporary.  Temporaries are shared by values that are not alive at the same time,
+so a function needs as many as it has values alive at once, not as many as it has nodes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from heapq import heappop, heappush
+
+import numpy as np
+
+from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
+from .llvm.mathematics import ATAN_COEFFICIENTS, COS_COEFFICIENTS, HALF_PI, SIN_COEFFICIENTS, TAN_EIGHTH, TWO_OVER_PI
+
+LONGEST_EXPRESSION = 8
+"""Operations in one expression; more would be unreadable and gain nothing."""
+
+LARGEST_OWN_ANGLE = 1.6e9
+"""Angles beyond this (in radians) give NaN where C's own sine is not used."""
+
+KEYWORDS = frozenset({
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
+    "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
+    "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while",
+})  # fmt: skip
+
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+_BINARY = {ADD: "+", SUB: "-", MUL: "*", DIV: "/"}
+
+
+def is_identifier(name: str) -> bool:
+    """Whether C takes a name as it is (leading underscores belong to the compiler)."""
+    return bool(_IDENTIFIER.match(name)) and name not in KEYWORDS
+
+
+def identifier(text: str, otherwise: str = "x") -> str:
+    """The nearest name that C takes: letters, digits and underscores, with a letter in front."""
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_")
+    if not name:
+        name = otherwise
+    if not name[0].isalpha():
+        name = f"{otherwise}_{name}"
+    return name + "_" if name in KEYWORDS else name
+
+
+def comment(text: str) -> str:
+    """Text that may stand inside a comment, whatever it contains: one line of printable ASCII."""
+    plain = text.encode("unicode_escape").decode("ascii")
+    return plain.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
+
+
+class ConstantError(ValueError):
+    """A number that the chosen precision cannot hold."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How to write C.
+
+    Parameters
+    ----------
+    prefix : str
+        In front of every name with file scope.
+    single_precision : bool
+        ``float`` instead of ``double``.
+    own_math : bool
+        Bring sine, cosine, square root and arctangent along instead of calling math.h.
+    """
+
+    prefix: str
+    single_precision: bool = False
+    own_math: bool = False
+
+    @property
+    def real(self) -> str:
+        """The type of all numbers."""
+        return "float" if self.single_precision else "double"
+
+    @property
+    def temporary(self) -> str:
+        """The macro that says where temporaries live."""
+        return f"{self.prefix.upper()}_TEMPORARY"
+
+    def number(self, x: float) -> str:
+        """A literal that reads back exactly; in single precision rounded once."""
+        if self.single_precision:
+            if math.isfinite(x) and abs(x) > float(np.finfo(np.float32).max):
+                raise ConstantError(f"the number {x!r} does not fit into single precision")
+            x = float(np.float32(x))
+        suffix = "f" if self.single_precision else ""
+        if x != x:
+            return f"(0.0{suffix} / 0.0{suffix})"
+        if math.isinf(x):
+            return f"({'-' if x < 0 else ''}1.0{suffix} / 0.0{suffix})"
+        text = str(np.float32(x)) if self.single_precision else repr(x)
+        if "." not in text and "e" not in text:
+            text += ".0"
+        return f"({text}{suffix})" if math.copysign(1.0, x) < 0 else text + suffix
+
+    def function(self, name: str) -> str:
+        """What a function of one or two numbers is called."""
+        if self.own_math:
+            return f"{self.prefix}_own_{name}"
+        return name + ("f" if self.single_precision else "")
+
+
+@dataclass(frozen=True)
+class Function:
+    """A graph to be written as ``void name(const real *a, ..., real *result)``.
+
+    Attributes
+    ----------
+    name : str
+    graph : Graph
+    outputs : sequence of int
+        Entries of the result.
+    arguments : sequence of (str, int)
+        Name and length of each input vector.
+    result : str
+        Name of the output vector.
+    """
+
+    name: str
+    graph: Graph
+    outputs: Sequence[int]
+    arguments: tuple[tuple[str, int], ...]
+    result: str = "result"
+
+    def signature(self, real: str, restrict: str = "") -> str:
+        """The declaration, without a semicolon."""
+        inputs = [f"const {real} *{restrict}{name}" for name, _ in self.arguments]
+        return f"void {self.name}({', '.join([*inputs, f'{real} *{restrict}{self.result}'])})"
+
+
+class _Writer:
+    """Turns one graph into statements."""
+
+    def __init__(self, dialect: Dialect, function: Function) -> None:
+        self.dialect, self.f, self.graph = dialect, function, function.graph
+        self.order = self.graph.reachable(function.outputs)
+        self.wanted: dict[int, list[int]] = {}
+        for k, o in enumerate(function.outputs):
+            self.wanted.setdefault(o, []).append(k)
+        self.places = [f"{name}[{k}]" for name, length in function.arguments for k in range(length)]
+        self.partner: dict[tuple[int, str], int] = {
+            (self.graph.args[i][0], self.graph.kinds[i]): i for i in self.order if self.graph.kinds[i] in (SIN, COS)
+        }
+        self._choose_temporaries()
+        self._find_last_uses()
+        self.slots: dict[int, int] = {}
+        self.free: list[int] = []
+        self.count = 0
+        self.lines: list[str] = []
+        self.used_inputs: set[int] = set()
+        self.needs: set[str] = set()
+
+    def _choose_temporaries(self) -> None:
+        """Decide which nodes are written as statements of their own."""
+        g = self.graph
+        uses = dict.fromkeys(self.order, 0)
+        for i in self.order:
+            for a in g.args[i]:
+                uses[a] += 1
+        for o, places in self.wanted.items():
+            uses[o] += len(places)
+        size: dict[int, int] = {}
+        self.kept: set[int] = set()
+        for i in self.order:
+            kind = g.kinds[i]
+            if kind in (CONST, INPUT):
+                size[i] = 0
+                continue
+            size[i] = 1 + sum(size[a] for a in g.args[i])
+            together = self.dialect.own_math and kind in (SIN, COS)
+            if kind == LESS and i not in self.wanted:
+                continue  # a condition is written where it is used
+            if uses[i] > 1 or together or size[i] >= LONGEST_EXPRESSION:
+                self.kept.add(i)
+                size[i] = 0
+
+    def _find_last_uses(self) -> None:
+        """After which statement each temporary is free again."""
+        self.last: dict[int, int] = {}
+        statements = [i for i in self.order if i in self.kept or i in self.wanted]
+        for position, i in enumerate(statements):
+            for a in self._reads(i):
+                self.last[a] = position
+        self.statements = statements
+
+    def _reads(self, i: int) -> list[int]:
+        """Temporaries that the statement of a node reads."""
+        found, stack = [], list(self.graph.args[i])
+        while stack:
+            a = stack.pop()
+            if a in self.kept:
+                found.append(a)
+            else:
+                stack.extend(self.graph.args[a])
+        return found
+
+    def _slot(self, i: int) -> str:
+        if self.free:
+            slot = heappop(self.free)
+        else:
+            slot, self.count = self.count, self.count + 1
+        self.slots[i] = slot
+        return f"t{slot}"
+
+    def _release(self, position: int, nodes: Sequence[int]) -> None:
+        for a in set(nodes):
+            if self.last.get(a, -1) <= position and a in self.slots:
+                heappush(self.free, self.slots.pop(a))
+
+    def write(self) -> None:
+        """Make all statements."""
+        for position, i in enumerate(self.statements):
+            if i in self.slots:  # a cosine that came with its sine
+                self._store(i, f"t{self.slots[i]}")
+                self._release(position, [i, *self._reads(i)])
+                continue
+            if self.dialect.own_math and self.graph.kinds[i] in (SIN, COS):
+                self._write_circle(i, position)
+                continue
+            value = self._expression(i)
+            reads = self._reads(i)
+            if i in self.kept and i in self.last:
+                self._release(position, reads)
+                name = self._slot(i)
+                self.lines.append(f"{name} = {value};")
+                self._store(i, name)
+            else:
+                self._store(i, value)
+                self._release(position, reads)
+
+    def _store(self, i: int, value: str) -> None:
+        if i in self.wanted:
+            self.lines.append("".join(f"{self.f.result}[{k}] = " for k in self.wanted[i]) + f"{value};")
+
+    def _write_circle(self, i: int, position: int) -> None:
+        """Sine and cosine of one angle in one call; the one that nobody wants goes into a spare place."""
+        angle = self.graph.args[i][0]
+        self.needs.add("sincos")
+        value = self._name(angle)
+        both = {kind: self.partner.get((angle, kind)) for kind in (SIN, COS)}
+        names = {kind: "spare" if node is None else self._slot(node) for kind, node in both.items()}
+        if "spare" in names.values():
+            self.needs.add("spare")
+        self.lines.append(f"{self.dialect.function('sincos')}({value}, &{names[SIN]}, &{names[COS]});")
+        self._store(i, names[self.graph.kinds[i]])
+        self._release(position, self._reads(i))
+        if i not in self.last:
+            self._release(position, [i])
+
+    def _name(self, i: int) -> str:
+        """A node as an operand."""
+        kind = self.graph.kinds[i]
+        if kind == CONST:
+            return self.dialect.number(float(self.graph.values[i]))
+        if kind == INPUT:
+            self.used_inputs.add(int(self.graph.values[i]))
+            return self.places[int(self.graph.values[i])]
+        if i in self.slots:
+            return f"t{self.slots[i]}"
+        text = self._expression(i)
+        is_call = kind in (SQRT, SIN, COS, ATAN2, FMA, ABS)
+        return text if is_call else f"({text})"
+
+    def _expression(self, i: int) -> str:
+        g, kind = self.graph, self.graph.kinds[i]
+        if kind in (CONST, INPUT):
+            return self._name(i)
+        if kind == SELECT:
+            condition, yes, no = g.args[i]
+            return f"{self._condition(condition)} ? {self._name(yes)} : {self._name(no)}"
+        if kind == LESS:
+            return f"{self._condition(i)} ? {self.dialect.number(1.0)} : {self.dialect.number(0.0)}"
+        a = [self._name(x) for x in g.args[i]]
+        if kind in _BINARY:
+            return f"{a[0]} {_BINARY[kind]} {a[1]}"
+        if kind == NEG:
+            return f"-{a[0]}"
+        return self._call(kind, a)
+
+    def _condition(self, i: int) -> str:
+        if self.graph.kinds[i] == LESS and i not in self.slots:
+            a, b = (self._name(x) for x in self.graph.args[i])
+            return f"({a} < {b})"
+        return f"({self._name(i)} > {self.dialect.number(0.0)})"
+
+    def _call(self, kind: str, arguments: Sequence[str]) -> str:
+        if kind == FMA:
+            name = "fmaf" if self.dialect.single_precision else "fma"
+        else:
+            name = self.dialect.function("fabs" if kind == ABS else kind)
+            self.needs.add("fabs" if kind == ABS else kind)
+        return f"{name}({', '.join(arguments)})"
+
+
+def write_function(dialect: Dialect, function: Function) -> tuple[str, set[str]]:
+    """The definition of a function, and which of our own mathematical functions it calls.
+
+    Raises
+    ------
+    ConstantError
+        If a number does not fit into single precision.
+    """
+    w = _Writer(dialect, function)
+    w.write()
+    body = []
+    if w.count:
+        for first in range(0, w.count, 12):
+            names = ", ".join(f"t{k}" for k in range(first, min(first + 12, w.count)))
+            body.append(f"{dialect.temporary} {dialect.real} {names};")
+    if "spare" in w.needs:
+        body.append(f"{dialect.real} spare;")
+    start = 0
+    for name, length in function.arguments:
+        if not any(start <= k < start + length for k in w.used_inputs):
+            w.lines.insert(0, f"(void){name};")
+        start += length
+    text = "\n".join(f"    {line}" for line in [*body, *w.lines])
+    needs = (w.needs - {"spare"}) if dialect.own_math else set()
+    return f"{function.signature(dialect.real, 'restrict ')}\n{{\n{text}\n}}\n", needs
+
+
+# ------------------------------------------------------------------ mathematics without math.h
+
+
+def _half_pi_parts(bits: int = 23, count: int = 4) -> list[float]:
+    """pi/2 as a sum of short numbers, whose products with whole numbers below 2^30 are exact, and a rest."""
+    rest = sum((Fraction(x) for x in HALF_PI), Fraction(0))
+    parts, unit = [], Fraction(1, 2 ** (bits - 1))
+    for _ in range(count):
+        part = (rest // unit) * unit
+        parts.append(float(part))
+        rest -= part
+        unit /= 2**bits
+    return [*parts, float(rest)]
+
+
+def _horner(coefficients: Sequence[float], variable: str) -> str:
+    text = repr(coefficients[-1])
+    for c in reversed(coefficients[:-1]):
+        text = f"({text} * {variable} + {c!r})".replace("+ -", "- ")
+    return text
+
+
+def _sincos() -> str:
+    p1, p2, p3, p4, p5 = (repr(p) for p in _half_pi_parts())
+    return f"""\
+/* Sine and cosine of one angle, to about 1 ulp. The angle less the nearest multiple of pi/2 is found as a sum
+   r + tail: the parts of pi/2 are so short that their products with k are exact. Two polynomials follow, exchanged
+   and signed by the quadrant. Angles beyond {LARGEST_OWN_ANGLE:g} rad give NaN. */
+static void NAME_sincos(double x, REAL *sine, REAL *cosine)
+{{
+    double k, p, r, before, back, lost, tail, z, half, w, cube, s, c;
+    long n;
+
+    if (!((x < 0.0 ? -x : x) < {LARGEST_OWN_ANGLE!r})) {{
+        s = (x - x) / (x - x);
+        *sine = *cosine = (REAL)s;
+        return;
+    }}
+    k = x * {TWO_OVER_PI!r};
+    n = (long)(k + (k < 0.0 ? -0.5 : 0.5));
+    r = x;
+    tail = 0.0;
+    if (n != 0) {{
+        k = (double)n;
+        before = (x - k * {p1}) - k * {p2};
+        p = k * {p3};
+        r = before - p;
+        back = r - before;
+        lost = (before - (r - back)) - (p + back);
+        before = r;
+        p = k * {p4};
+        r = before - p;
+        back = r - before;
+        lost += (before - (r - back)) - (p + back);
+        lost -= k * {p5};
+        before = r;
+        r = before + lost;
+        tail = (before - r) + lost;
+    }}
+    z = r * r;
+    cube = z * r;
+    half = 0.5 * z;
+    w = 1.0 - half;
+    c = {_horner(COS_COEFFICIENTS, "z")};
+    c = w + (((1.0 - w) - half) + (z * z * c - r * tail));
+    s = {_horner(SIN_COEFFICIENTS[1:], "z")};
+    s = r - ((z * (0.5 * tail - cube * s) - tail) + cube * {-SIN_COEFFICIENTS[0]!r});
+    switch ((unsigned long)n & 3ul) {{
+    case 0ul: *sine = (REAL)s; *cosine = (REAL)c; break;
+    case 1ul: *sine = (REAL)c; *cosine = (REAL)-s; break;
+    case 2ul: *sine = (REAL)-s; *cosine = (REAL)-c; break;
+    default: *sine = (REAL)-c; *cosine = (REAL)s; break;
+    }}
+}}
+"""
+
+
+_SQRT = """\
+/* Square root: scaled to between 1 and 4, five steps of Newton's, and one more with the exact remainder. */
+static REAL NAME_sqrt(double x)
+{
+    double scale = 1.0, y, high, low;
+    int step;
+
+    if (!(x > 0.0))
+        return (REAL)(x < 0.0 ? (x - x) / (x - x) : x);
+    if (x > 1.7976931348623157e308)
+        return (REAL)x;
+    for (; x < 5.421010862427522e-20; scale *= 2.3283064365386963e-10) x *= 18446744073709551616.0;
+    for (; x > 18446744073709551616.0; scale *= 4294967296.0) x *= 5.421010862427522e-20;
+    for (; x < 1.0; scale *= 0.5) x *= 4.0;
+    for (; x >= 4.0; scale *= 2.0) x *= 0.25;
+    y = 0.5 * (1.0 + x);
+    for (step = 0; step < 5; ++step) y = 0.5 * (y + x / y);
+    high = y * 134217729.0;
+    high = high - (high - y);
+    low = y - high;
+    y += (((x - high * high) - 2.0 * high * low) - low * low) / (2.0 * y);
+    return (REAL)(y * scale);
+}
+"""
+
+_FABS = """\
+static REAL NAME_fabs(REAL x)
+{
+    return x <= 0 ? 0 - x : x;
+}
+"""
+
+
+def _atan2() -> str:
+    return f"""\
+/* The angle of the point (x, y), to a few ulp, zeros and infinities as in C99. */
+static REAL NAME_atan2(double y, double x)
+{{
+    const int below = y < 0.0 || (!(y > 0.0) && 1.0 / y < 0.0), left = x < 0.0 || (!(x > 0.0) && 1.0 / x < 0.0);
+    const double a = below ? -y : y, b = left ? -x : x;
+    const int steep = a > b;
+    const double large = steep ? a : b, little = steep ? b : a;
+    double t, u, z, angle = 0.0, rest = 0.0;
+
+    if (!(large >= little))
+        return (REAL)(x + y);
+    t = !(large > 0.0) ? 0.0 : !(little < large) ? 1.0 : little / large;
+    u = t;
+    if (t > {TAN_EIGHTH!r}) {{
+        u = (t - 1.0) / (t + 1.0);
+        angle = {HALF_PI[0] / 2!r};
+        rest = {HALF_PI[1] / 2!r};
+    }}
+    z = u * u;
+    rest += u * z * {_horner(ATAN_COEFFICIENTS, "z")};
+    if (steep) {{
+        angle = {HALF_PI[0]!r} - angle;
+        rest = {HALF_PI[1]!r} - rest;
+        u = -u;
+    }}
+    if (left) {{
+        angle = {2 * HALF_PI[0]!r} - angle;
+        rest = {2 * HALF_PI[1]!r} - rest;
+        u = -u;
+    }}
+    angle += u + rest;
+    return (REAL)(below ? -angle : angle);
+}}
+"""
+
+
+def own_mathematics(dialect: Dialect, needs: set[str]) -> str:
+    """Definitions of the mathematical functions that were called, and of no others."""
+    texts = {"sincos": _sincos(), SQRT: _SQRT, "fabs": _FABS, ATAN2: _atan2()}
+    chosen = [text for name, text in texts.items() if name in needs]
+    return "\n".join(t.replace("NAME_", f"{dialect.prefix}_own_").replace("REAL", dialect.real) for t in chosen)

@@ -1,0 +1,6 @@
+"""Functions of arrays, traced, whose machine code is made when they are first called."""
+
+from ..trace import Traced, trace
+from .kernel import Kernel
+
+__all__ = ["Kernel", "Traced", "trace"]

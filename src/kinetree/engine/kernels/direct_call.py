@@ -1,0 +1,220 @@
+"""Built-in functions that call kernels straight from Python; see :mod:`kinetree.engine.llvm.vectorcall`."""
+
+from __future__ import annotations
+
+import ctypes
+import inspect
+import struct
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..llvm import host
+from ..llvm.vectorcall import CONTEXT, CONTEXT_AT, FROM_PYTHON, MAX_DIMS, MAX_INPUTS, SYMBOL, entry_module, layout_holds
+from ..load_code import load_or_compile_text
+from ..once import once
+from ..threads import thread_pool
+from .kernel import Kernel, batch_loop
+
+
+def available() -> bool:
+    """Return whether this interpreter has the object layout that the entry point relies on."""
+    return (
+        sys.implementation.name == "cpython"
+        and struct.calcsize("P") == 8
+        and not hasattr(sys, "gettotalrefcount")
+        and getattr(sys, "_is_gil_enabled", lambda: True)()
+        and layout_holds()
+    )
+
+
+@once
+def _entry_point() -> tuple[int, Any]:
+    addresses, alive = load_or_compile_text(None, entry_module(), (SYMBOL,), FROM_PYTHON, host.target(host.NATIVE))
+    return addresses[SYMBOL], alive
+
+
+class _MethodDef(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p), ("function", ctypes.c_void_p), ("flags", ctypes.c_int), ("doc", ctypes.c_char_p),
+    )  # fmt: skip
+
+
+_FASTCALL_KEYWORDS = 0x0080 | 0x0002
+
+
+@lru_cache(maxsize=1)
+def _numpy_new_array() -> int:
+    """Address of NumPy's ``PyArray_New``: entry 93 of its table of C functions."""
+    try:
+        from numpy._core import _multiarray_umath as core  # type: ignore[attr-defined]
+    except ImportError:  # NumPy 1
+        from numpy.core import _multiarray_umath as core  # type: ignore[no-redef]
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    table = get(core._ARRAY_API, None)
+    return int(ctypes.c_void_p.from_address(table + 93 * 8).value or 0)
+
+
+class _Context(bytes):
+    """The built-in's ``self``: numbers for the entry point, and what must live as long as it does."""
+
+    fallback: Callable[..., Any]
+    keep: tuple[Any, ...] = ()
+
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        """Take calls as long as there is no machine code; see :class:`DirectCall`."""
+        return self.fallback(*arguments, **options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Give the object whose method the built-in stands for: pickling that pickles its ``self`` and a name."""
+        return _itself, (self.fallback.__self__,)  # type: ignore[attr-defined]
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        return self.__reduce__()
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _takes(function: Callable[..., Any], name: str) -> bool:
+    parameters = inspect.signature(function).parameters.values()
+    return any(p.name == name or p.kind is p.VAR_KEYWORD for p in parameters)
+
+
+def _documentation(name: str, doc: str, function: Callable[..., Any]) -> str:
+    """A docstring from which :func:`inspect.signature` learns the parameters, as CPython's own built-ins have it."""
+    signature = inspect.signature(function)
+    plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+    if not all(p.default is p.empty or isinstance(p.default, (int, float, str, type(None))) for p in plain):
+        return doc  # only literals can be written
+    parameters = ", ".join(["$self", str(inspect.Signature(plain))[1:-1]] if plain else ["$self"])
+    return f"{name}({parameters})\n--\n\n{doc}"
+
+
+_OUT, _THREADS = sys.intern("out"), sys.intern("threads")
+_DTYPE = np.dtype(np.float64)
+
+
+class DirectCall:
+    """A built-in function for plain arrays, with ordinary ones for everything else.
+
+    The function is there from the start, and is as fast for those who kept it before there was machine code as for
+    those who ask for it later: its C function is at first CPython's own ``PyObject_Vectorcall``, which has the same
+    arguments and calls the context, hence the fallback; :meth:`attach` puts the entry point in its place.  Then the two
+    forms, one state and batch, are switched on separately, so that nothing is compiled before it is needed; until then
+    calls of that form go to the fallback.
+
+    Parameters
+    ----------
+    fallback : callable
+        It must accept the same arguments; ``out`` and ``threads`` are known if the fallback knows them.
+    name : str
+    doc : str, optional
+        The fallback's if left out.
+    refused : callable, optional
+        What takes calls of the form that machine code knows (as many positional arguments as it has inputs, no options
+        but ``out`` and ``threads``) if it does not understand the values; the fallback if left out.
+
+    Attributes
+    ----------
+    function : built-in function
+    """
+
+    def __init__(
+        self,
+        fallback: Callable[..., Any],
+        name: str,
+        doc: str | None = None,
+        refused: Callable[..., Any] | None = None,
+    ) -> None:
+        self._context = _Context(8 * len(CONTEXT))
+        self._context.fallback = fallback
+        self._fallback, self._refused = fallback, refused or fallback
+        self._kernel: Kernel | None = None
+        self._guard: Kernel | None = None
+        text = _documentation(name, fallback.__doc__ or "" if doc is None else doc, fallback)
+        waiting = host.python_function("PyObject_Vectorcall")
+        # CPython keeps a pointer to this: the context, which the function holds, keeps it alive
+        self._definition = _MethodDef(name.encode(), waiting, _FASTCALL_KEYWORDS, text.encode())
+        self._context.keep = (self._definition,)
+        make = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+        self.function: Callable[..., Any] = make(ctypes.addressof(self._definition), self._context, None)
+
+    @classmethod
+    def make(
+        cls, kernel: Kernel, fallback: Callable[..., Any], name: str, doc: str = "", guard: Kernel | None = None
+    ) -> DirectCall | None:
+        """Make the function with its kernel; None if that is not of a form that the entry point knows."""
+        call = cls(fallback, name, doc)
+        return call if call.attach(kernel, guard) else None
+
+    @property
+    def attached(self) -> bool:
+        """Whether there is a kernel to call."""
+        return self._kernel is not None
+
+    def attach(self, kernel: Kernel, guard: Kernel | None = None) -> bool:
+        """Let the function call a kernel of doubles; return False if it is not of a form that the entry point knows.
+
+        A ``guard`` takes the first of the inputs; states on which its verdict is positive are refused.
+        Both forms of the kernel are still off.
+        """
+        if len(kernel.lengths) > MAX_INPUTS or len(kernel.shape) > MAX_DIMS or kernel.single_precision:
+            return False
+        if self.attached:
+            return True
+        entry_point = _entry_point()[0]
+        self._set(
+            pool=thread_pool().address,
+            out_length=kernel.size,
+            array_type=id(np.ndarray),
+            float64=id(_DTYPE),
+            fallback=id(self._fallback),
+            refused=id(self._refused),
+            vectorcall=host.python_function("PyObject_Vectorcall"),
+            new_array=_numpy_new_array(),
+            release=host.python_function("PyEval_SaveThread"),
+            retake=host.python_function("PyEval_RestoreThread"),
+            out_name=id(_OUT) if _takes(self._fallback, "out") else 0,
+            threads_name=id(_THREADS) if _takes(self._fallback, "threads") else 0,
+            int_type=id(int),
+            as_long=host.python_function("PyLong_AsLongLongAndOverflow"),
+            inputs=len(kernel.lengths),
+            ndim=len(kernel.shape),
+            **{f"dim{k}": n for k, n in enumerate(kernel.shape)},
+            **{f"length{k}": n for k, n in enumerate(kernel.lengths)},
+        )
+        self._context.keep = (self._definition, kernel, guard, self._refused)
+        self._kernel, self._guard = kernel, guard
+        self._definition.function = entry_point  # last: from here on it is called
+        return True
+
+    def _set(self, **words: int) -> None:
+        """Fill in words of the context, in this order."""
+        for name, value in words.items():
+            ctypes.c_int64.from_address(id(self._context) + CONTEXT_AT[name]).value = value
+
+    def enable_single(self) -> None:
+        """Compile the form for one state and let calls go to it."""
+        assert self._kernel is not None
+        if self._guard:
+            self._set(guard_single=self._guard.single_address)
+        self._set(single=self._kernel.single_address)
+
+    def enable_batch(self) -> None:
+        """Compile the form for batches and the loop over them, and let calls go there."""
+        assert self._kernel is not None
+        if self._guard:
+            self._set(guard_lanes=self._guard.lanes_address)
+        kernel, loop = self._kernel, batch_loop(self._kernel.target)
+        self._set(
+            lanes=kernel.lanes_address, drive=loop.address, run=loop.run_address, places=kernel.places_address,
+            tile_bytes=kernel.tile_bytes, second=kernel.second_area, round=kernel.round,
+            scratch_bytes=kernel.scratch_bytes,
+        )  # fmt: skip

@@ -1,0 +1,328 @@
+"""A traced function as machine code: for one state, for a batch, from Python.
+
+A kernel takes a few vectors of fixed length and returns an array of fixed shape; leading
+axes are the batch.  It knows nothing about what it computes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import math
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import cache
+from ..fuse import prepare
+from ..llvm import driver, host, streaming
+from ..llvm.driver import STREAMED_BYTES, pack_job
+from ..llvm.emit import lanes_module, single_module
+from ..llvm.vectors import Vectors
+from ..load_code import load_or_compile, load_or_compile_text
+from ..once import made_once, once
+from ..threads import thread_pool
+from ..trace import Shape, Traced
+
+_POINTER = ctypes.c_void_p
+_DRIVE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)
+
+
+class BatchLoop(NamedTuple):
+    """The loop over the states of a batch: one for all kernels of a precision."""
+
+    call: Callable[[bytes], int]
+    """Computes a job, which :func:`~kinetree.engine.llvm.driver.pack_job` makes."""
+    address: int
+    """Of the same function."""
+    run_address: int
+    """Of the function that computes some states of a job, for several threads."""
+    alive: Any
+    """What must be kept for as long as the code is used."""
+
+
+@once
+def batch_loop(target: host.Machine, single_precision: bool = False) -> BatchLoop:
+    """Return the loop over batches for a machine, made when it is first asked for."""
+    text = driver.driver_module(target.vectors(single_precision))
+    addresses, alive = load_or_compile_text(None, text, (driver.SYMBOL, driver.RUN), target=target)
+    address = addresses[driver.SYMBOL]
+    return BatchLoop(_DRIVE(address), address, addresses[driver.RUN], alive)
+
+
+def address_of(array: np.ndarray) -> int:
+    """Return where an array's data begin; quicker than ``array.ctypes.data``."""
+    return int(array.__array_interface__["data"][0])
+
+
+@dataclass
+class Kernel:
+    """A function of vectors, compiled when first needed.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    source : callable
+        Returns the :class:`Traced` graph; called only if the code is not in the cache.
+    lengths : sequence of int
+        Length of each input vector.
+    shape : tuple of int
+        Shape of the output.
+    key : str or None
+        What the code depends on beside the machine; None keeps it out of the cache.
+    argument_names : sequence of str
+        For messages.
+    single_precision : bool
+        Compute in float32.
+    spread_nan : bool
+        Let a NaN in an input that nothing depends on make all results NaN too.
+    target : Machine
+        What the code is made for.
+    is_guard : bool
+        It is called with the inputs of another kernel, behind which there is no room for its own values.
+    """
+
+    name: str
+    source: Callable[[], Traced]
+    lengths: tuple[int, ...]
+    shape: Shape
+    key: str | None = None
+    argument_names: tuple[str, ...] = ()
+    single_precision: bool = False
+    spread_nan: bool = True
+    target: host.Machine = field(default_factory=lambda: host.host(), repr=False)
+    is_guard: bool = False
+    _alive: list[Any] = field(default_factory=list, repr=False)
+    _local: Any = field(default_factory=threading.local, repr=False)
+    _places: int = field(default=0, repr=False)
+    _work: int = field(default=0, repr=False)
+
+    def is_ready(self, batch: bool) -> bool:
+        """Whether the form for batches, or for one state, is at hand."""
+        return ("lanes_address" if batch else "single_address") in self.__dict__
+
+    @property
+    def dtype(self) -> type:
+        """float64 or float32."""
+        return np.float32 if self.single_precision else np.float64
+
+    @made_once
+    def size(self) -> int:
+        """Numbers per state in the output."""
+        return math.prod(self.shape)
+
+    @made_once
+    def _fused(self) -> Traced:
+        traced = self.source()
+        graph, out = prepare(traced.graph, traced.outputs, self.target.fused)
+        return Traced(graph, out, traced.lengths, traced.shape)
+
+    def _address(self, form: str) -> int:
+        """Compile one form, or fetch it from the cache."""
+        precision = "f32" if self.single_precision else "f64"
+        key = None if self.key is None else cache.digest(self.key, form, precision)
+        symbols = ("kernel", "places", "work") if form == "lanes" else ("kernel",)
+        addresses, alive = load_or_compile(self.name, key, lambda: self._assembly(form), symbols, target=self.target)
+        self._alive.append(alive)
+        if form == "lanes":
+            self._places = addresses["places"]
+            self._work = ctypes.c_int64.from_address(addresses["work"]).value
+        return addresses["kernel"]
+
+    def _assembly(self, form: str) -> str:
+        t = self._fused
+        if form == "lanes":
+            watched = sum(self.lengths) if self.spread_nan else 0
+            work_at = None if self.is_guard else self._before_work
+            return lanes_module(t.graph, t.outputs, self.vectors, watched, self.sends, work_at)
+        return single_module(t.graph, t.outputs, t.lengths, self.vectors, self.spread_nan)
+
+    @made_once
+    def lanes_address(self) -> int:
+        """Machine code over vector lanes."""
+        return self._address("lanes")
+
+    @property
+    def places_address(self) -> int:
+        """The table that says where among the results of the machine code over lanes each output is."""
+        _ = self.lanes_address
+        return self._places
+
+    @made_once
+    def single_address(self) -> int:
+        """Machine code for one state."""
+        return self._address("single")
+
+    @made_once
+    def _single(self) -> Any:
+        return ctypes.CFUNCTYPE(None, _POINTER, _POINTER)(self.single_address)
+
+    def __call__(self, *arrays: np.ndarray, out: np.ndarray | None = None, threads: int = 1) -> np.ndarray:
+        """Evaluate. Arrays must have the right last axis; their batches broadcast."""
+        self._check(arrays)
+        batch = np.broadcast_shapes(*(a.shape[:-1] for a in arrays))
+        if out is not None:
+            self._check_out(out, (*batch, *self.shape))
+        # an output that shares memory with an input would be written before all is read
+        apart = out is not None and not any(np.may_share_memory(out, a) for a in arrays)
+        result = out if apart and out is not None else np.empty((*batch, *self.shape), dtype=self.dtype)
+        if batch == ():
+            self._run_single(arrays, result)
+        else:
+            self._run_batch(arrays, batch, result, threads)
+        if out is None or result is out:
+            return result
+        out[...] = result
+        return out
+
+    def _check(self, arrays: Sequence[np.ndarray]) -> None:
+        """Say which argument is wrong and what it should be."""
+        if len(arrays) != len(self.lengths):
+            raise TypeError(f"{self.name} takes {len(self.lengths)} arrays, got {len(arrays)}")
+        for k, (a, n) in enumerate(zip(arrays, self.lengths, strict=True)):
+            if not (isinstance(a, np.ndarray) and a.ndim and a.shape[-1] == n and a.dtype.kind == "f"):
+                name = self.argument_names[k] if k < len(self.argument_names) else f"argument {k + 1}"
+                found = f"{a.dtype} {a.shape}" if isinstance(a, np.ndarray) else type(a).__name__
+                raise TypeError(f"{self.name}: {name} must be an array of floats of shape (..., {n}), got {found}")
+
+    def _check_out(self, out: np.ndarray, shape: Shape) -> None:
+        """Machine code would write behind the end of an output that is too small."""
+        if not (isinstance(out, np.ndarray) and out.shape == shape and out.dtype.kind == "f" and out.flags.writeable):
+            found = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
+            found += " that is read-only" if isinstance(out, np.ndarray) and not out.flags.writeable else ""
+            raise TypeError(f"{self.name}: out must be a writable array of floats of shape {shape}, got {found}")
+
+    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
+        held: list[np.ndarray] = [np.ascontiguousarray(a, dtype=self.dtype) for a in arrays]
+        table = (ctypes.c_void_p * max(len(held), 1))(*(address_of(a) for a in held))
+        target = (
+            result if result.flags.c_contiguous and result.dtype == self.dtype else np.empty(self.shape, self.dtype)
+        )
+        self._single(ctypes.addressof(table), address_of(target))
+        if target is not result:
+            result[...] = target
+
+    def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
+        count = math.prod(batch)
+        if count == 0:
+            return
+        kernel = self.lanes_address  # first: should code not load at all, the message names what was asked for
+        direct = result.flags.c_contiguous and result.dtype == self.dtype
+        flat = result if direct else np.empty((count, self.size), dtype=self.dtype)
+        rows = [self._rows(a, batch, count) for a in arrays]
+        try:
+            loop = batch_loop(self.target, self.single_precision)
+            pool = None if threads == 1 or count < 2 * self.lanes else thread_pool()
+            workers = 0 if pool is None else pool.start(threads - 1)
+        except host.CompilationError as problem:
+            raise host.CompilationError(f"compiling {self.name} failed: {problem}") from None
+        target, item = address_of(flat), flat.itemsize
+        pointers = [address_of(a) for a in rows]
+        strides = [a.strides[0] // item for a in rows]
+        streamed = count * self.size * item > STREAMED_BYTES
+
+        scratch = self._scratch()
+        job = pack_job(
+            kernel, 0, target, scratch, self.size, 0, count, pointers, strides, self.lengths,
+            context=self.context_address, places=self.places_address, scratch_bytes=self.scratch_bytes,
+            tile_area=scratch + self.scratch_bytes - self.tile_bytes if streamed else 0, second=self.second_area,
+        )  # fmt: skip
+        if pool is None:
+            loop.call(job)
+        else:
+            pool.run(job, loop.run_address, workers, self.round)
+        if not direct:
+            result[...] = flat.reshape(result.shape)
+
+    @made_once
+    def vectors(self) -> Vectors:
+        """The values that the machine code over lanes computes with."""
+        return self.target.vectors(self.single_precision)
+
+    @property
+    def lanes(self) -> int:
+        """States per tile."""
+        return self.vectors.lanes
+
+    @property
+    def round(self) -> int:
+        """States that belong together: a batch is divided between threads in multiples of these."""
+        return self.lanes * (streaming.apart(self.size, self.vectors.per_line) if self._in_lines else 1)
+
+    @property
+    def context_address(self) -> int:
+        """What the machine code gets as its last argument."""
+        return 0
+
+    @property
+    def work_vectors(self) -> int:
+        """Vectors that the machine code needs behind its outputs."""
+        _ = self.lanes_address
+        return self._work
+
+    @property
+    def _in_lines(self) -> bool:
+        """Whether results are written in whole cache lines."""
+        return self.size >= self.vectors.per_line
+
+    @property
+    def sends(self) -> bool:
+        """Whether the machine code sends the results of one tile on while it computes the next."""
+        return self._in_lines and self.vectors.sends
+
+    @made_once
+    def second_area(self) -> int:
+        """Where in the work area there is room for the results of a second tile; zero if there is none."""
+        return self._tile_vectors * self._vector_bytes if self.sends else 0
+
+    @property
+    def _tile_vectors(self) -> int:
+        return sum(self.lengths) + self.size + 3 * self.lanes
+
+    @property
+    def _before_work(self) -> int:
+        """Vectors in front of those that the machine code works with: inputs, outputs, perhaps outputs once more."""
+        return self._tile_vectors + (self.size if self.sends else 0)
+
+    @property
+    def _vector_bytes(self) -> int:
+        return self.vectors.size
+
+    @made_once
+    def scratch_bytes(self) -> int:
+        """Size of the work area for one tile, or two."""
+        return (self._before_work + self.work_vectors) * self._vector_bytes + self.tile_bytes
+
+    @made_once
+    def tile_bytes(self) -> int:
+        """Size of the area that results are collected in before they are streamed."""
+        return driver.CHUNK * self._vector_bytes
+
+    def _scratch(self) -> int:
+        """Address of a work area that belongs to this thread."""
+        area = getattr(self._local, "area", None)
+        if area is None:
+            area = self._local.area = np.empty(self.scratch_bytes + 64, dtype=np.uint8)
+        return (address_of(area) + 63) & ~63
+
+    def _rows(self, a: np.ndarray, batch: Shape, count: int) -> np.ndarray:
+        """A view (count, n) with unit inner stride, copying only when there is no such view."""
+        n = a.shape[-1]
+        if a.dtype != self.dtype:
+            a = a.astype(self.dtype)
+        if a.ndim == 2 and a.shape[0] == count and (n == 1 or a.strides[1] == a.itemsize):
+            if a.strides[0] % a.itemsize == 0:
+                return a
+        elif n > 1 and a.strides[-1] != a.itemsize:
+            a = np.ascontiguousarray(a)
+        if math.prod(a.shape[:-1]) == 1:
+            return np.broadcast_to(a.reshape(1, n), (count, n))
+        if a.shape[:-1] != batch:
+            a = np.broadcast_to(a, (*batch, n))
+        rows = a.reshape(count, n)
+        if rows.strides[0] % rows.itemsize or (n > 1 and rows.strides[-1] != rows.itemsize):
+            rows = np.ascontiguousarray(rows)
+        return rows

@@ -1,0 +1,1 @@
+"""LLVM assembly of graphs and of what runs them, and the processors that it is made for."""

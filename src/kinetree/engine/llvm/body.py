@@ -1,0 +1,187 @@
+"""The operations of a graph as the body of a function: each node once, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from ..graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
+from .emitter import Emitter
+from .mathematics import arctangent, sines_and_cosines
+from .registers import operand_of
+from .vectors import SCALARS, Vectors
+
+ANGLES_AT_ONCE = 4
+"""Of one state, whose sines and cosines are computed as a vector."""
+
+FEWEST_OPERATIONS = 12
+"""Between two times that lines are sent."""
+
+FETCHED_BEFORE = 50
+"""Operations between the fetching of a place and the storing of a value there."""
+
+_BINARY = {ADD: "fadd", SUB: "fsub", MUL: "fmul", DIV: "fdiv"}
+
+
+class Sending:
+    """Every few operations a kernel sends lines of the tile before on to memory; see :mod:`.streaming`.
+
+    A value whose place is not in the nearest cache when it is stored would have to wait for all lines on
+    their way to memory, so that place is fetched some time before.
+
+    Parameters
+    ----------
+    graph, results
+        What is computed; without, there is nothing to send.
+    count : int
+        Numbers per state, with those that are one and the same result.
+    vectors : Vectors
+        What the values are.
+    """
+
+    def __init__(
+        self, graph: Graph | None = None, results: Sequence[int] = (), count: int = 0, vectors: Vectors = SCALARS
+    ) -> None:
+        operations = [i for i, args in enumerate(graph.args) if args] if graph else []
+        times = -(-count // vectors.per_line)
+        self.every = max(len(operations) // times, FEWEST_OPERATIONS) if times else 0
+        self.convention = vectors.sender
+        self.soon: dict[int, list[tuple[str, int]]] = {}
+        self.done = 0
+        self.fetch("out", ((i, r) for r, i in enumerate(results)), operations)
+
+    def fetch(self, area: str, places: Iterable[tuple[int, int]], operations: Sequence[int]) -> None:
+        """Let places, given for nodes, be fetched before the nodes are computed in this order."""
+        when = {i: k for k, i in enumerate(operations)}
+        for i, place in places:
+            if i in when:
+                self.soon.setdefault(when[i] - FETCHED_BEFORE, []).append((area, place))
+
+    def __bool__(self) -> bool:
+        return bool(self.every)
+
+    def after_operation(self, e: Emitter) -> None:
+        """Emit what it is time for."""
+        self.done += 1
+        if not self:
+            return
+        for area, place in self.soon.get(self.done, ()):
+            e.line(f"call void @llvm.prefetch.p0(ptr {e.place(area, place)}, i32 1, i32 3, i32 1)")
+        if self.done % self.every == 0:
+            e.line(f"call {self.convention} void %send(ptr %parcel)")
+
+    def parameters(self, *before: str) -> str:
+        """Of a function that sends."""
+        return ", ".join([*before, "ptr %send", "ptr %parcel"] if self else before)
+
+
+NOTHING_TO_SEND = Sending()
+
+
+def emit_body(
+    emitter: Emitter,
+    graph: Graph,
+    outputs: Sequence[int],
+    load: Callable[[int], str],
+    store: Callable[[int, str], None],
+    sending: Sending = NOTHING_TO_SEND,
+) -> None:
+    """Emit every node once, inputs when first needed, outputs as soon as they are known."""
+    names: dict[int, str] = {}
+    wanted = places_of(outputs)
+
+    def name(i: int) -> str:
+        if graph.kinds[i] == CONST:
+            return emitter.number(graph.values[i])
+        if i not in names:
+            names[i] = load(int(graph.values[i]))
+        return names[i]
+
+    emit = node_emitter(emitter, graph, range(len(graph.kinds)), name, names)
+    for i, kind in enumerate(graph.kinds):
+        if kind not in (CONST, INPUT):
+            names[i] = emit(i)
+            sending.after_operation(emitter)
+        for k in wanted.get(i, ()):
+            store(k, name(i))
+
+
+def places_of(outputs: Sequence[int]) -> dict[int, list[int]]:
+    """Which outputs each node is."""
+    wanted: dict[int, list[int]] = {}
+    for k, o in enumerate(outputs):
+        wanted.setdefault(o, []).append(k)
+    return wanted
+
+
+def node_emitter(
+    emitter: Emitter, graph: Graph, operations: Iterable[int], name: Callable[[int], str], names: Mapping[int, str]
+) -> Callable[[int], str]:
+    """What emits one operation on values that ``name`` knows, those of ``operations`` being in ``names`` once made."""
+    circles: dict[int, tuple[str, str]] = {}
+    turning = list(dict.fromkeys(graph.args[i][0] for i in operations if graph.kinds[i] in (SIN, COS)))
+    made_here = {i for i in operations if graph.args[i]}
+    t = emitter.type
+
+    def is_known(i: int) -> bool:
+        """Return whether a value is there already; a sign that is changed where it is read is so with its operand."""
+        value, _ = operand_of(graph, made_here, i)
+        return value in names or value not in made_here
+
+    def turn(angle: int) -> None:
+        """Find sine and cosine of an angle, and of those that are needed next if they are known."""
+        first = turning.index(angle)
+        known = [a for a in turning[first + 1 :] if a not in circles and is_known(a)]
+        together = [angle, *known[: ANGLES_AT_ONCE - 1]] if emitter.lanes == 1 else [angle]
+        circles.update(zip(together, sines_and_cosines(emitter, [name(a) for a in together]), strict=True))
+
+    def emit(i: int) -> str:
+        kind, args = graph.kinds[i], graph.args[i]
+        a = [name(j) for j in args]
+        if kind in _BINARY:
+            return emitter.op(f"{_BINARY[kind]} {t} {a[0]}, {a[1]}")
+        if kind == FMA:
+            return emitter.fma(*a)
+        if kind == NEG:
+            return emitter.op(f"fneg {t} {a[0]}")
+        if kind == SQRT:
+            return emitter.call("sqrt", a[0])
+        if kind == ABS:
+            return emitter.call("fabs", a[0])
+        if kind in (SIN, COS):
+            if args[0] not in circles:
+                turn(args[0])
+            return circles[args[0]][kind == COS]
+        if kind == ATAN2:
+            return arctangent(emitter, *a)
+        if kind == LESS:
+            return emitter.op(f"fcmp olt {t} {a[0]}, {a[1]}")
+        if kind == SELECT:
+            mask = f"<{emitter.lanes} x i1>" if emitter.lanes > 1 else "i1"
+            return emitter.op(f"select {mask} {a[0]}, {t} {a[1]}, {t} {a[2]}")
+        raise NotImplementedError(f"no machine code for {kind!r} nodes")
+
+    return emit
+
+
+def consecutive_inputs(e: Emitter) -> Callable[[int], str]:
+    """What loads inputs that lie one after another."""
+    return lambda k: e.load("in", k)
+
+
+def inputs_by_table(lengths: Sequence[int]) -> Callable[[Emitter], Callable[[int], str]]:
+    """What makes what loads inputs that lie in several arrays, given as a table of pointers."""
+    place = [(j, k) for j, n in enumerate(lengths) for k in range(n)]
+
+    def inputs_of(e: Emitter) -> Callable[[int], str]:
+        arrays: dict[int, str] = {}
+
+        def load(i: int) -> str:
+            j, k = place[i]
+            if j not in arrays:
+                arrays[j] = e.op(f"load ptr, ptr {e.op(f'getelementptr inbounds ptr, ptr %in, i64 {j}')}")
+            p = e.op(f"getelementptr inbounds {e.type}, ptr {arrays[j]}, i64 {k}")
+            return e.op(f"load {e.type}, ptr {p}, align {e.size}")
+
+        return load
+
+    return inputs_of

@@ -1,0 +1,136 @@
+"""Kernels that loop: a schedule of small straight-line steps instead of one long function.
+
+Each step is compiled once and called many times with different offsets.  Per lane of the
+batch there is a work area; a step finds its numbers at ``base + offset + index``, where
+the offset comes from its entry in the schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ..fuse import fuse
+from ..graph import Graph
+from .body import emit_body
+from .emitter import Emitter
+from .vectors import Vectors
+
+BASES = ("in", "out", "work", "params")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a number is: ``base`` area, which word of the entry holds the offset, index from there."""
+
+    base: str
+    word: int
+    index: int
+
+
+@dataclass
+class Step:
+    """A graph whose inputs and outputs are places; input k of the graph is at ``sources[k]``."""
+
+    graph: Graph = field(default_factory=Graph)
+    sources: list[Place] = field(default_factory=list)
+    outputs: list[int] = field(default_factory=list)
+    targets: list[tuple[Place, bool]] = field(default_factory=list)
+    """Place and whether to add to what is there instead of replacing it."""
+
+    def source(self, place: Place) -> int:
+        """The graph's node for a number at a place."""
+        if place not in self.sources:
+            self.sources.append(place)
+        return self.graph.input(self.sources.index(place))
+
+    def store(self, place: Place, node: int, accumulate: bool = False) -> None:
+        """Write a result."""
+        if (place, accumulate) not in self.targets:
+            self.targets.append((place, accumulate))
+            self.outputs.append(node)
+
+
+def rolled_module(steps: Sequence[Step], vectors: Vectors) -> str:
+    """LLVM assembly of ``@step0``, ``@step1``, ... and of ``@kernel(in, out, context)`` that runs a schedule.
+
+    The context holds: number of entries, address of the entries, address of the
+    parameters, number of output vectors, words per entry.  The first word of an entry is
+    the address of its step.
+    """
+    text: list[str] = []
+    for k, step in enumerate(steps):
+        e = Emitter(vectors)
+        if k == 0:
+            text += e.declarations()
+        graph, outputs = fuse(step.graph, step.outputs) if vectors.fused else (step.graph, step.outputs)
+        _emit_step(e, step, graph, outputs)
+        text += [f"define void @step{k}(ptr %in, ptr %out, ptr %work, ptr %params, ptr %entry) {{"]
+        text += [*e.lines, "  ret void", "}"]
+    text += [
+        "define void @kernel(ptr %in, ptr %out, ptr %context) {",
+        "start:",
+        "  %count = load i64, ptr %context",
+        *(
+            line
+            for k, (name, kind) in enumerate((("entries", "ptr"), ("params", "ptr"), ("outs", "i64"), ("words", "i64")))
+            for line in (
+                f"  %{name}_at = getelementptr i64, ptr %context, i64 {k + 1}",
+                f"  %{name} = load {kind}, ptr %{name}_at",
+            )
+        ),
+        f"  %work = getelementptr {vectors.type}, ptr %out, i64 %outs",
+        "  %any = icmp sgt i64 %count, 0",
+        "  br i1 %any, label %next, label %done",
+        "next:",
+        "  %i = phi i64 [ 0, %start ], [ %j, %next ]",
+        "  %at = mul i64 %i, %words",
+        "  %entry = getelementptr i64, ptr %entries, i64 %at",
+        "  %step = load ptr, ptr %entry",
+        "  call void %step(ptr %in, ptr %out, ptr %work, ptr %params, ptr %entry)",
+        "  %j = add i64 %i, 1",
+        "  %more = icmp slt i64 %j, %count",
+        "  br i1 %more, label %next, label %done",
+        "done:",
+        "  ret void",
+        "}",
+        "",
+    ]
+    return "\n".join(text)
+
+
+def _emit_step(e: Emitter, step: Step, graph: Graph, outputs: Sequence[int]) -> None:
+    bases: dict[tuple[str, int], str] = {}
+
+    def base(place: Place) -> str:
+        """Address of an area for this entry; offsets are in vectors (in parameters: numbers)."""
+        key = (place.base, place.word)
+        if key not in bases:
+            offset = e.op(f"load i64, ptr {e.op(f'getelementptr i64, ptr %entry, i64 {place.word}')}")
+            element = e.real if place.base == "params" else e.type
+            bases[key] = e.op(f"getelementptr {element}, ptr %{place.base}, i64 {offset}")
+        return bases[key]
+
+    def address(place: Place) -> str:
+        element = e.real if place.base == "params" else e.type
+        return e.op(f"getelementptr {element}, ptr {base(place)}, i64 {place.index}")
+
+    def load(k: int) -> str:
+        place = step.sources[k]
+        if place.base != "params":
+            return e.op(f"load {e.type}, ptr {address(place)}, align {e.size}")
+        one = e.op(f"load {e.real}, ptr {address(place)}")
+        if e.lanes == 1:
+            return one
+        first = e.op(f"insertelement {e.type} poison, {e.real} {one}, i64 0")
+        return e.op(f"shufflevector {e.type} {first}, {e.type} poison, <{e.lanes} x i32> zeroinitializer")
+
+    def store(k: int, value: str) -> None:
+        place, accumulate = step.targets[k]
+        where = address(place)
+        if accumulate:
+            present = e.op(f"load {e.type}, ptr {where}, align {e.size}")
+            value = e.op(f"fadd {e.type} {present}, {value}")
+        e.line(f"store {e.type} {value}, ptr {where}, align {e.size}")
+
+    emit_body(e, graph, outputs, load, store)

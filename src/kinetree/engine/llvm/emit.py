@@ -1,0 +1,103 @@
+"""A graph as LLVM assembly: straight-line code over one value or a vector of lanes.
+
+The text is handed to LLVM's code generator as it is; no optimisation passes run, since
+the graph is already simplified and its order already chosen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..graph import Graph
+from .body import NOTHING_TO_SEND, Sending, consecutive_inputs, emit_body, inputs_by_table
+from .dividing import module_by_plan, module_in_pieces
+from .emitter import Emitter
+from .modules import (
+    begin_sending,
+    kernel_module,
+    kernel_parameters,
+    spoil_for_unused,
+    table_of_places,
+    work_vectors,
+)
+from .vectors import SCALARS, Vectors
+
+LONGEST_BODY = 16000
+"""Operations up to which a kernel is one function; beyond, LLVM takes ever longer over each."""
+
+
+def lanes_module(
+    graph: Graph, outputs: Sequence[int], vectors: Vectors, input_count: int = 0, sends: bool = False,
+    work_at: int | None = None,
+) -> str:  # fmt: skip
+    """Module with ``@kernel(in, out)``, inputs and results as consecutive vectors, and the table ``@places``.
+
+    Equal outputs are one result; the table says for each output where its result is, in bytes.
+    A kernel that ``sends`` takes two more arguments, one for whoever calls it and a parcel.
+    Long code keeps ``@work`` vectors between its functions, from vector ``work_at`` behind the beginning of the
+    inputs on; without that, on the stack, which is too small in some threads.
+    """
+    e = Emitter(vectors)
+    results = list(dict.fromkeys(outputs))
+    place = {node: k * e.size for k, node in enumerate(results)}
+    places = table_of_places([place[o] for o in outputs], vectors)
+    no_work = work_vectors(0)
+    operations = sum(map(bool, graph.args))
+    sending = Sending(graph, results, len(outputs), vectors) if sends else NOTHING_TO_SEND
+    if vectors.few_registers:
+        return places + module_by_plan(graph, results, vectors, input_count, work_at=work_at)
+    if operations > LONGEST_BODY:
+        own = no_work if work_at is None else ""
+        return (places + own) + module_in_pieces(graph, results, vectors, input_count, sending=sending, work_at=work_at)
+    load = consecutive_inputs(e)
+    begin_sending(e, sending)
+
+    def store(k: int, value: str) -> None:
+        e.store(value, "out", k)
+
+    emit_body(e, graph, results, load, store, sending)
+    unused = spoil_for_unused(e, graph, input_count, load, len(results))
+    return (
+        places
+        + no_work
+        + kernel_module(e, kernel_parameters("ptr noalias readonly %in, ptr noalias %out", sending), unused)
+    )
+
+
+def single_module(
+    graph: Graph,
+    outputs: Sequence[int],
+    lengths: Sequence[int],
+    vectors: Vectors = SCALARS,
+    spread_nan: bool = True,
+) -> str:
+    """Module with ``@kernel(in, out)``: a table of pointers to the input arrays, one state."""
+    watched, inputs_of = sum(lengths) if spread_nan else 0, inputs_by_table(lengths)
+    if vectors.few_registers:
+        return module_by_plan(graph, outputs, vectors.one, watched, inputs_of)
+    if sum(map(bool, graph.args)) > LONGEST_BODY:
+        return module_in_pieces(graph, outputs, vectors.one, watched, inputs_of)
+    e = Emitter(vectors.one)
+    load = inputs_of(e)
+
+    def store(k: int, value: str) -> None:
+        e.store(value, "out", k)
+
+    emit_body(e, graph, outputs, load, store)
+    unused = spoil_for_unused(e, graph, watched, load, len(outputs))
+    return kernel_module(e, "ptr noalias readonly %in, ptr noalias %out", unused)
+
+
+def inner_function(name: str, graph: Graph, results: Sequence[int], vectors: Vectors) -> str:
+    """A function of a larger module that reads consecutive vectors and writes consecutive vectors."""
+    few = vectors.few_registers
+    if not few and sum(map(bool, graph.args)) <= LONGEST_BODY:
+        e = Emitter(vectors)
+        emit_body(e, graph, results, consecutive_inputs(e), lambda k, value: e.store(value, "out", k))
+        head = f"define internal void @{name}(ptr noalias readonly %in, ptr noalias %out) noinline {{"
+        return "\n".join([head, *e.lines, "  ret void", "}"])
+    whole = (module_by_plan if few else module_in_pieces)(graph, results, vectors, 0)
+    own = "\n".join(line for line in whole.splitlines() if not line.startswith(("declare", "@work")))
+    for symbol in ("piece", "numbers"):
+        own = own.replace(f"@{symbol}", f"@{name}_{symbol}")
+    return own.replace("define void @kernel(", f"define internal void @{name}(")

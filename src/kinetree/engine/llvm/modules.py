@@ -1,0 +1,76 @@
+"""Parts that modules of kernels have in common: the function ``@kernel``, its tables, and NaN for unused inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..graph import INPUT, Graph
+from .body import Sending
+from .emitter import Emitter
+from .vectors import Vectors
+
+
+def table_of_places(places: Sequence[int], vectors: Vectors) -> str:
+    """Where each output is among the results, in bytes; padded for those who read a whole line of the table."""
+    padded = [*places, *[0] * vectors.per_line]
+    return f"@places = constant [{len(padded)} x i32] [{', '.join(f'i32 {k}' for k in padded)}]\n"
+
+
+def work_vectors(count: int) -> str:
+    """Says how many vectors a kernel needs beside its inputs and results."""
+    return f"@work = constant i64 {count}\n"
+
+
+def kernel_parameters(areas: str, sending: Sending) -> str:
+    """Of a kernel."""
+    return areas + (", ptr %context, ptr %parcel" if sending else "")
+
+
+def begin_sending(e: Emitter, sending: Sending) -> None:
+    """The first word of a parcel is the function that sends it on."""
+    if sending:
+        e.line("%send = load ptr, ptr %parcel")
+
+
+def spoil_for_unused(e: Emitter, graph: Graph, input_count: int, load: Callable[[int], str], count: int) -> bool:
+    """NaN in, NaN out, also for an input that nothing depends on: such lanes are overwritten at the end.
+
+    Whether there is one is a single test, x - x summed over the unused inputs; the loop that
+    overwrites is hardly ever entered.
+    """
+    used = {int(graph.values[i]) for i, kind in enumerate(graph.kinds) if kind == INPUT}
+    unused = [k for k in range(input_count) if k not in used]
+    if not unused or not count:
+        return False
+    total = None
+    for k in unused:
+        x = load(k)
+        zero = e.op(f"fsub {e.type} {x}, {x}")
+        total = zero if total is None else e.op(f"fadd {e.type} {total}, {zero}")
+    mask = f"<{e.lanes} x i1>" if e.lanes > 1 else "i1"
+    bad = e.op(f"fcmp uno {e.type} {total}, {total}")
+    found = bad
+    if e.lanes > 1:
+        bits = e.op(f"bitcast {mask} {bad} to i{e.lanes}")
+        found = e.op(f"icmp ne i{e.lanes} {bits}, 0")
+    e.lines += [
+        f"  br i1 {found}, label %spoil, label %end",
+        "spoil:",
+        "  %k = phi i64 [ 0, %begin ], [ %k_next, %spoil ]",
+        f"  %place = getelementptr inbounds {e.type}, ptr %out, i64 %k",
+        f"  %was = load {e.type}, ptr %place, align {e.size}",
+        f"  %is = select {mask} {bad}, {e.type} {e.number(float('nan'))}, {e.type} %was",
+        f"  store {e.type} %is, ptr %place, align {e.size}",
+        "  %k_next = add i64 %k, 1",
+        f"  %again = icmp slt i64 %k_next, {count}",
+        "  br i1 %again, label %spoil, label %end",
+        "end:",
+    ]
+    return True
+
+
+def kernel_module(e: Emitter, parameters: str, branches: bool) -> str:
+    """Make a module of the body of ``@kernel``, which begins with a label if there are ``branches``."""
+    head = ["begin:"] if branches else []
+    body = [*head, *e.lines, "  ret void", "}", ""]
+    return "\n".join([*e.declarations(), f"define void @kernel({parameters}) {{", *body])

@@ -1,0 +1,55 @@
+"""Loading of code: from the cache on disk, or compiled now and kept there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import cache
+from .llvm import host
+
+
+def load_or_compile(
+    what: str | None,
+    key: str | None,
+    text: Callable[[], str],
+    symbols: tuple[str, ...],
+    from_python: tuple[str, ...] = (),
+    target: host.Machine | None = None,
+) -> tuple[dict[str, int], Any]:
+    """Return addresses of functions and what must be kept alive.
+
+    Parameters
+    ----------
+    what : str or None
+        For messages; None leaves it to the caller to say what failed.
+    key : str or None
+        What the code depends on beside the machine; None keeps it out of the cache.
+    text : callable
+        Returns the LLVM assembly; called only if the code is not in the cache.
+    symbols, from_python : tuple of str
+        Names that the code defines, and functions of CPython that it calls.
+    target : Machine, optional
+        What the code is made for; the usual machine if left out.
+    """
+    try:
+        target = target or host.host()
+        file = None if key is None else cache.digest(key, target.key)
+        code = None if file is None else cache.read(file)
+        if code is None:
+            code = host.assemble(text(), target)
+            if file is not None:
+                cache.write(file, code)
+        return host.load(code, symbols, from_python)
+    except (host.CompilationError, NotImplementedError) as problem:
+        if what is None:
+            raise
+        raise host.CompilationError(f"compiling {what} failed: {problem}") from None
+
+
+def load_or_compile_text(
+    what: str | None, text: str, symbols: tuple[str, ...], from_python: tuple[str, ...] = (),
+    target: host.Machine | None = None,
+) -> tuple[dict[str, int], Any]:  # fmt: skip
+    """Do so with assembly that is quick to write: the text itself is what the code depends on."""
+    return load_or_compile(what, cache.digest(text), lambda: text, symbols, from_python, target)

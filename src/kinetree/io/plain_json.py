@@ -1,0 +1,27 @@
+"""Results as JSON: arrays as lists, and null for numbers that JSON does not have."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+
+def json_text(data: Any) -> str:
+    """Write data as JSON, indented, with a line end."""
+    return json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON has instead of a value: null for numbers that are not finite, text for what is not known."""
+    if isinstance(value, dict):
+        return {str(k): plain(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(v) for v in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, (str, int, bool, type(None))) else str(value)

@@ -1,0 +1,55 @@
+"""Faults: what goes wrong while laws run, until there is a record of the simulation to go with it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..errors import KinetreeError, SimulationError, message_of
+
+
+class Fault(Exception):
+    """Something went wrong inside a run; becomes a SimulationError with the record so far.
+
+    Parameters
+    ----------
+    message : str
+    time : float, optional
+        When; NaN where that is not known, which means as far as the run has come.
+    joint : str, optional
+    """
+
+    def __init__(self, message: str, time: float = math.nan, joint: str | None = None) -> None:
+        super().__init__(message)
+        self.time, self.joint = time, joint
+
+    def error(self, reached: float, record: object) -> SimulationError:
+        """Return what the user gets to see; to be raised from the fault's cause."""
+        return SimulationError(message_of(self), reached if math.isnan(self.time) else self.time, self.joint, record)
+
+
+@contextmanager
+def blaming(what: str, t: Any, even_ours: bool = True) -> Iterator[None]:
+    """Turn an exception of a user's function into a fault that names the function and keeps the exception as its cause.
+
+    Parameters
+    ----------
+    what : str
+        The function, in words.
+    t : scalar
+        The time it was asked for; anything but a number (a node, a batch of times) stands for one not known.
+    even_ours : bool
+        Whether kinetree's errors are treated so, too; from a law they say by themselves what is wrong with it.
+    """
+    try:
+        yield
+    except Fault:
+        raise
+    except Exception as problem:
+        if isinstance(problem, KinetreeError) and not even_ours:
+            raise
+        reason = f": {problem}" if str(problem) else ""
+        when = float(t) if isinstance(t, (int, float)) else math.nan  # np.float64 is a float
+        raise Fault(f"{what} raised {type(problem).__name__}{reason}", when) from problem

@@ -1,0 +1,407 @@
+"""The motion of a robot with rigid contacts between two events, while every contact keeps its mode.
+
+Open, closed without friction, sticking or sliding: closed contacts are equations, which give their forces and the
+robot's accelerations.  A phase also says when it ends: a gap closes, a contact force would pull, a sticking contact
+exceeds its friction limit, a sliding contact comes to rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ..contact.complementarity import NoSolutionError
+from ..contact.friction import FAST, direction_of_sliding
+from ..contact.rigid_contacts import ContactForces, ContactState, Mobility, RigidContacts
+from ..errors import KinetreeError, message_of
+from ..robot.mechanism import Mechanism
+from ..run.failure import Fault
+from .equation import Equation
+
+Array = np.ndarray
+
+DRIFT = 1e-9
+"""Gaps (m), speeds (m/s) and quaternion lengths that closed contacts may be off by before they are set right."""
+
+NUDGE = 1e-8
+"""Change of positions (rad, m) and velocities (rad/s, m/s) from which derivatives are found, relative where large."""
+
+SAMPLES = 4
+"""Pieces of a step in which gaps are watched."""
+
+
+@dataclass(frozen=True)
+class Mode:
+    """What every contact does between two events.
+
+    Attributes
+    ----------
+    closed : tuple of int
+        Contacts that stay closed.
+    sticking : frozenset of int
+        Those that also do not slide.
+    sliding : dict
+        Direction (world) of those that slide against friction.
+    """
+
+    closed: tuple[int, ...] = ()
+    sticking: frozenset[int] = frozenset()
+    sliding: dict[int, Array] = field(default_factory=dict)
+
+    def name(self, k: int) -> str:
+        """What contact ``k`` does."""
+        if k not in self.closed:
+            return "open"
+        return "sticking" if k in self.sticking else "sliding" if k in self.sliding else "closed"
+
+
+@dataclass(frozen=True)
+class Instant:
+    """Everything known about one instant."""
+
+    time: float
+    q: Array
+    v: Array
+    z: Array
+    state: ContactState
+    mobility: Mobility
+    z_rate: Array
+    tau: Array
+    loads: Array | None
+
+
+class RigidPhase:
+    """The equations of motion while the modes of the contacts last.
+
+    Parameters
+    ----------
+    equation : Equation
+    contacts : RigidContacts
+
+    Attributes
+    ----------
+    mode : Mode
+        Set anew at every event.
+    """
+
+    def __init__(self, equation: Equation, contacts: RigidContacts) -> None:
+        self.equation, self.contacts, self.robot = equation, contacts, equation.robot
+        self.mode = Mode()
+
+    def split(self, y: Array) -> tuple[Array, Array, Array]:
+        """Positions (with quaternions of unit length), velocities, other states."""
+        nq, nv = self.robot.nq, self.robot.nv
+        return self.robot.normalize(y[:nq]), y[nq : nq + nv], y[nq + nv :]
+
+    def instant(self, t: float, y: Array) -> Instant:
+        """Where the contacts are, and how the robot would move without them."""
+        q, v, z = self.split(y)
+        equation = self.equation
+        tau, loads, z_rate = equation.forces(equation.named(t, q, v, z))
+        equation.n_calls += 1
+        mobility = self.contacts.mobility(q, v, tau, loads)
+        return Instant(t, q, v, z, self.contacts.look(q, v), mobility, z_rate, tau, loads)
+
+    def rates(self, t: float, y: Array) -> Array:
+        """Rate of the whole state while the modes last."""
+        now = self.instant(t, y)
+        local, a, _ = self.acting(now)
+        z_rate = now.z_rate.copy()
+        z_rate[-1] += float(np.sum(local * now.state.velocity))  # work of the contacts
+        return np.concatenate([self.robot.configuration_rate(now.q, now.v), a, z_rate])
+
+    def slopes(self, t: float, y: Array) -> Array:
+        """Derivatives of :meth:`rates`, for an implicit integrator that was asked for."""
+        rates, slopes = self.rates(t, y), np.zeros((y.size, y.size))
+        for i in range(y.size):
+            ahead = y.copy()
+            ahead[i] += NUDGE * max(1.0, abs(y[i]))
+            slopes[:, i] = (self.rates(t, ahead) - rates) / (ahead[i] - y[i])
+        return slopes
+
+    def friction_slopes(self, t: float, y: Array) -> Array:
+        """The part of :meth:`slopes` that grows without bound as sliding gets slow: friction turns with its direction.
+
+        Friction ``-mu N d(u)`` changes by ``-mu N d'(u) du`` with the velocity u along the tangents; the forces
+        that keep contacts closed answer that.
+        """
+        now, nq, nv = self.instant(t, y), self.robot.nq, self.robot.nv
+        slopes, turned = np.zeros((y.size, y.size)), np.zeros((nv, nv))
+        if self.mode.sliding:
+            local = self.acting(now)[0]
+            for k in self.mode.sliding:
+                rows = now.state.jacobian[k, 1:]
+                turned -= self.contacts.mu[k] * local[k, 0] * rows.T @ self.slides(now.state, k)[1] @ rows
+            felt, _, _, _, answer = self.equations(now)
+            pulled = now.mobility.inverse @ turned
+            held = np.linalg.lstsq(felt @ answer, felt @ pulled, rcond=1e-11)[0]
+            slopes[nq : nq + nv, nq : nq + nv] = pulled - answer @ held
+        return slopes
+
+    def slides(self, state: ContactState, k: int) -> tuple[Array, Array]:
+        """What friction is straight against, along the tangents, and how it changes with the velocity along them."""
+        sides = self.contacts.sides if self.contacts.shape == "pyramid" else 0
+        return direction_of_sliding(state.velocity[k, 1:], state.axes[k, 1:] @ self.mode.sliding[k], sides)
+
+    def held(self, now: Instant) -> tuple[Array, Array]:
+        """Forces along the contacts' axes that keep closed ones closed and sticking ones at rest, and accelerations.
+
+        Where contacts are redundant, the forces of equal contacts that give way ever so little (as in
+        :mod:`kinetree.contact.cones`): they are proportional to how far each spot would sink in, and that
+        is a motion which the robot can make.
+        """
+        local = np.zeros((len(self.contacts.contacts), 3))
+        if not self.mode.closed:
+            return local, now.mobility.free
+        felt, spot, axis, pressed, answer = self.equations(now)
+        sinks = felt @ now.mobility.inverse
+        if not (np.all(np.isfinite(sinks)) and np.all(np.isfinite(answer))):
+            return np.full_like(local, np.nan), np.full_like(now.mobility.free, np.nan)
+        sides, sizes, _ = np.linalg.svd(sinks, full_matrices=False)
+        sides = sides[:, sizes > 1e-11 * sizes[0]]
+        rest = felt @ now.mobility.free + now.state.bias[spot, axis]
+        matrix = sides.T @ felt @ answer @ sides
+        x = sides @ np.linalg.lstsq(matrix, -sides.T @ rest, rcond=1e-11)[0]
+        np.add.at(local, spot, x[:, None] * pressed)
+        return local, now.mobility.free + answer @ x
+
+    def equations(self, now: Instant) -> tuple[Array, Array, Array, Array, Array]:
+        """The conditions of the modes, one row each, and what fulfils them.
+
+        Rows of the accelerations that must be zero; contact and axis of each; the force along that contact's axes
+        per unit of what is unknown (with the friction of sliding); and the accelerations per unit (as columns).
+        """
+        state, mode = now.state, self.mode
+        places = [(k, i) for k in mode.closed for i in ((0, 1, 2) if k in mode.sticking else (0,))]
+        spot, axis = np.array(places).T
+        felt, pressed = state.jacobian[spot, axis], np.eye(3)[axis]
+        for k in mode.sliding:
+            pressed[(spot == k) & (axis == 0), 1:] = -self.contacts.mu[k] * self.slides(state, k)[0]
+        answer = now.mobility.inverse @ np.einsum("pi,pij->jp", pressed, state.jacobian[spot])
+        return felt, spot, axis, pressed, answer
+
+    def acting(self, now: Instant) -> tuple[Array, Array, bool]:
+        """Forces and accelerations while the modes last, and whether they do.
+
+        Mostly these are the forces that equations give.  Where one of those would pull or exceeds its
+        friction limit, other contacts may be able to take over, which the complementarity problem
+        decides; the modes last as long as nothing opens and nothing that sticks begins to slide.
+        """
+        local, a = self.held(now)
+        closed, mu = np.array(self.mode.closed, dtype=int), self.contacts.mu
+        size = -1e-9 * max(float(np.max(np.abs(local))), 1e-9)
+        sticking = np.array(sorted(self.mode.sticking), dtype=int)
+        spare = mu[sticking] * local[sticking, 0] - self.contacts.reach(local[sticking, 1:])
+        feasible = np.all(local[closed, 0] >= size) and np.all(spare >= size)
+        if feasible or not np.all(np.isfinite(a)):  # what is not finite is found out by the integrator
+            return local, a, True
+        sliding = np.full((closed.size, 2), np.nan)
+        for i, k in enumerate(self.mode.closed):
+            if k in self.mode.sliding:
+                sliding[i] = self.slides(now.state, k)[0]
+        try:
+            found = self.contacts.solve(now.state, now.mobility, closed, sliding)
+        except NoSolutionError as problem:
+            raise Fault(message_of(problem), now.time) from problem
+        rates = now.state.jacobian @ found.acceleration + now.state.bias
+        still = self.still(now, closed)
+        lasts = np.all(np.abs(rates[closed, 0]) <= still) and np.all(np.abs(rates[sticking, 1:]) <= still)
+        return (found.local, found.acceleration, True) if lasts else (local, a, False)
+
+    def still(self, now: Instant, closed: Array) -> float:
+        """Accelerations of spots (m/s^2) with which they still count as closed, and as sticking.
+
+        The same for modes that are chosen and for those that last: a slip which begins so slowly would be
+        lost in the integrator's errors, and begin and end for ever.
+        """
+        return 10.0 * self.contacts.resolution(now.state, now.mobility, closed)
+
+    def lasts(self, now: Instant) -> bool:
+        """Whether the modes are consistent: nothing pulls, and friction is within its limit."""
+        return not self.mode.closed or self.acting(now)[2]
+
+    def remember_directions(self, y: Array) -> None:
+        """Keep the directions of what slides fast enough to have one of its own."""
+        if not self.mode.sliding:
+            return
+        q, v, _ = self.split(y)
+        state = self.contacts.look(q, v)
+        for k in list(self.mode.sliding):
+            along = state.velocity[k, 1:]
+            if np.linalg.norm(along) > FAST:
+                self.mode.sliding[k] = along @ state.axes[k, 1:] / np.linalg.norm(along)
+
+    # ------------------------------------------------------------------ how it ends
+
+    def first_event(self, dense: Any, t0: float, t1: float) -> float | None:
+        """The earliest of: a gap that closes, a mode that ends, a contact that comes to rest."""
+        found = [self._first_closing(dense, t0, t1)]
+        late = min((t for t in found if t is not None), default=t1)
+
+        def lasts(t: float) -> bool:
+            return self.lasts(self.instant(t, dense(t)))
+
+        try:
+            if not lasts(late):
+                found.append(_bisect(lasts, t0, late))
+        except KinetreeError as problem:
+            raise Fault(message_of(problem), late) from problem
+        for k in self.mode.sliding:
+
+            def speed(t: float, k: int = k) -> float:
+                q, v, _ = self.split(dense(t))
+                state = self.contacts.look(q, v)
+                return float(state.velocity[k, 1:] @ (state.axes[k, 1:] @ self.mode.sliding[k]))
+
+            if speed(late) < -DRIFT:  # less is the integrator's error, from which a slip that begins recovers
+                found.append(t0 if speed(t0) <= 0.0 else float(brentq(speed, t0, late, xtol=1e-15, rtol=1e-15)))
+        happened = [t for t in found if t is not None]
+        return min(happened) if happened else None
+
+    def _first_closing(self, dense: Any, t0: float, t1: float) -> float | None:
+        """The first time at which an open contact's gap goes through zero."""
+        watched = [k for k in range(len(self.contacts.contacts)) if k not in self.mode.closed]
+        if not watched:
+            return None
+
+        def look(t: float) -> tuple[Array, Array]:
+            q, v, _ = self.split(dense(t))
+            state = self.contacts.look(q, v)
+            return state.gap, state.velocity[:, 0]
+
+        times = np.linspace(t0, t1, SAMPLES + 1)
+        seen = [look(float(t)) for t in times]
+        for i in range(SAMPLES):
+            found = [_closing(look, k, times[i : i + 2], seen[i : i + 2]) for k in watched]
+            if any(t is not None for t in found):
+                return min(t for t in found if t is not None)
+        return None
+
+    # ------------------------------------------------------------------ how it begins
+
+    def modes(self, now: Instant, found: ContactForces, near: Array) -> Mode:
+        """Return the modes of contacts ``near`` their surfaces that belong to forces found for them."""
+        closed, sticking, sliding = [], set(), {}
+        rates = now.state.jacobian @ found.acceleration + now.state.bias
+        still = self.still(now, near)
+        for k in near.tolist():
+            if found.mode[k] == "breaking":
+                continue
+            closed.append(k)
+            if found.mode[k] == "closed":
+                continue
+            along, moves = now.state.velocity[k, 1:], True
+            if np.linalg.norm(along) <= self.contacts.speed_tolerance:
+                along = rates[k, 1:]
+                moves = bool(np.max(np.abs(along)) > still)
+            if found.mode[k] == "sticking" or not moves:
+                sticking.add(k)
+            else:
+                sliding[k] = along @ now.state.axes[k, 1:] / np.linalg.norm(along)
+        return Mode(tuple(closed), frozenset(sticking), sliding)
+
+    def find_directions(self, t: float, y: Array, starting: Sequence[int]) -> None:
+        """Let slips begin in the direction in which the contacts then accelerate.
+
+        Where contacts are redundant, forces (and with friction accelerations) are not unique, and those
+        of the complementarity problem need not be the ones that this phase is integrated with.
+        """
+        for tries in range(60 if starting else 0):
+            now = self.instant(t, y)
+            rates = now.state.jacobian @ self.acting(now)[1] + now.state.bias
+            size = 1e-6 * (1.0 + float(np.max(np.abs(now.mobility.free))))
+            ahead = [float(rates[k, 1:] @ now.state.axes[k, 1:] @ self.mode.sliding[k]) for k in starting]
+            if tries == 0 and min(ahead) > -size:
+                return  # as the complementarity problem has it
+            change = 0.0
+            for k in starting:
+                along, old = rates[k, 1:] @ now.state.axes[k, 1:], self.mode.sliding[k]
+                size = float(np.linalg.norm(along))
+                mixed = old + along / size if size > 0.0 else old
+                new = mixed / np.linalg.norm(mixed) if np.linalg.norm(mixed) > 1e-6 else along / size
+                change = max(change, float(np.max(np.abs(new - old))))
+                self.mode.sliding[k] = new
+            if change < 1e-11:
+                return
+        if starting:  # no direction goes on by itself: with these forces the contacts stay at rest, if they can
+            sliding, trial = self.mode, replace(self.mode, sticking=self.mode.sticking | set(starting))
+            self.mode = replace(trial, sliding={k: d for k, d in sliding.sliding.items() if k not in starting})
+            if not self.lasts(self.instant(t, y)):
+                self.mode = sliding
+
+    def set_right(self, y: Array, resting: Sequence[int] = (), leaving: Sequence[int] = ()) -> Array:
+        """Put closed contacts (and loops) exactly where they belong, moving as little mass as possible.
+
+        Sticking contacts and those in ``resting`` come to rest.  Those in ``leaving`` may only open: what
+        rounding has left them inside, or approaching, is taken away.
+        """
+        q, v, z = self.split(y)
+        mode, rigid = self.mode, self.contacts
+        if not mode.closed and not isinstance(self.robot, Mechanism):
+            return np.concatenate([q, v, z])
+        if isinstance(self.robot, Mechanism):
+            q, v = self.robot.project(q, v)
+        inverse = rigid.mobility(q, v).inverse
+        for _ in range(3 if mode.closed else 0):
+            state = rigid.look(q, v)
+            chosen = [*mode.closed, *(k for k in leaving if state.gap[k] < 0.0)]
+            if float(np.max(np.abs(state.gap[chosen]))) <= 1e-14:
+                break
+            normals = state.jacobian[chosen, 0]
+            q = self.robot.normalize(self.robot.integrate(q, -_least(normals, inverse, state.gap[chosen])))
+        state, still = rigid.look(q, v), [*mode.sticking, *resting]
+        normal, approaching = list(mode.closed), list(leaving)
+        while normal:  # stopping one spot may make another approach
+            rows = [state.jacobian[k, 0] for k in normal] + [state.jacobian[k, i] for k in still for i in (1, 2)]
+            v = v - _least(np.array(rows), inverse, np.array(rows) @ v)
+            hit = [k for k in approaching if state.jacobian[k, 0] @ v < 0.0]
+            if not hit:
+                break
+            normal, approaching = [*normal, *hit], [k for k in approaching if k not in hit]
+        return np.concatenate([q, v, z])
+
+
+def _least(rows: Array, inverse: Array, rest: Array) -> Array:
+    """The change of v with the least kinetic energy that changes ``rows @ v`` by ``rest``."""
+    answer = inverse @ rows.T
+    return np.asarray(answer @ np.linalg.lstsq(rows @ answer, rest, rcond=1e-11)[0])
+
+
+def _bisect(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The last time at which something holds; it does not at ``high``."""
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return high
+
+
+def _closing(
+    look: Callable[[float], tuple[Array, Array]], k: int, times: Array, seen: Sequence[tuple[Array, Array]]
+) -> float | None:
+    """When a gap goes through zero between two times, also if it opens and closes again, or dips in between."""
+
+    def root(which: int, low: float, high: float) -> float:
+        return float(brentq(lambda t: float(look(t)[which][k]), low, high, xtol=1e-15, rtol=1e-15))
+
+    a, b = float(times[0]), float(times[1])
+    (gap_a, rate_a), (gap_b, rate_b) = ((float(gap[k]), float(rate[k])) for gap, rate in seen)
+    if gap_b < -1e-13:
+        if gap_a > 1e-13:
+            return root(0, a, b)
+        if rate_a <= 0.0:
+            return a  # it comes back at once
+        if rate_b >= 0.0:
+            return None  # it is on its way out, from within the tolerance
+        top = root(1, a, b)
+        return root(0, top, b) if look(top)[0][k] > 0.0 else top
+    if rate_a < 0.0 < rate_b and gap_a > 0.0:
+        bottom = root(1, a, b)
+        if look(bottom)[0][k] < -1e-13:
+            return root(0, a, bottom)
+    return None

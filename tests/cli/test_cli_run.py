@@ -1,0 +1,494 @@
+"""``kinetree list``, ``run`` and ``new``: the gallery, studies, studies of one's own, exit codes."""
+
+import csv
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+import kinetree as kt
+from helpers.cli import invoke
+from kinetree.cli import listing
+from kinetree.cli import run as running
+from kinetree.cli.app import app
+from kinetree.cli.shared import complete_robot, complete_study
+from kinetree.gallery import Fact, Outcome, Study
+from kinetree.gallery.report import _legend
+from kinetree.gallery.user_study import read, starter
+
+ROOT = Path(__file__).resolve().parents[2]
+HOLDS = Fact("holds", 1.0, 1.0)
+FAILS = Fact("fails", 1.0, 2.0)
+KNOWN = Fact("misprint", 1.0, 2.0, reason="the source is wrong")
+
+
+def made(name, *facts, problem=None):
+    def analysis(quick):
+        if problem:
+            raise problem
+        return Outcome(facts, {"numbers": {"x [m]": np.arange(3.0)}})
+
+    return Study(name, f"study {name}", "nowhere", {"first": analysis, "second": analysis})
+
+
+@pytest.fixture
+def studies(monkeypatch):
+    """A gallery of four."""
+    found = {
+        "good": made("good", HOLDS, KNOWN),
+        "bad": made("bad", HOLDS, FAILS),
+        "broken": made("broken", problem=kt.StateError("no such state")),
+        "other": Study("other", "other", "nowhere", {"third": lambda quick: Outcome([HOLDS])}),
+    }
+    monkeypatch.setattr(kt.gallery, "studies", lambda: list(found))
+    monkeypatch.setattr(kt.gallery, "study", found.__getitem__)
+    return found
+
+
+# ---------------------------------------------------------------- list
+
+
+def test_everything_is_listed_once():
+    text = invoke("list").stdout
+    for name in {*kt.gallery.names(), *kt.gallery.studies()}:
+        assert sum(line.split()[:1] == [name] for line in text.splitlines()) == 1, name
+    data = json.loads(invoke("list", "--json").stdout)
+    by_name = {entry["name"]: entry for entry in data}
+    assert len(by_name) == len(data)
+    assert by_name["four-bar"]["analyses"] == list(kt.gallery.study("four-bar").analyses)
+    assert by_name["four-bar"]["system"]
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_one_line_each_on_narrow_terminals(width, monkeypatch):
+    monkeypatch.setattr(listing, "make_console", lambda: Console(width=width))
+    lines = invoke("list").stdout.splitlines()
+    assert max(map(len, lines)) <= width
+    assert {line.split()[0] for line in lines} >= {*kt.gallery.names(), *kt.gallery.studies()}
+
+
+def test_the_list_is_by_source():
+    lines = invoke("list").stdout.splitlines()
+    heading, found = "", {}
+    for line in lines:
+        if line.split()[0] in (*kt.gallery.names(), *kt.gallery.studies()):
+            found[line.split()[0]] = heading
+        else:
+            heading = line
+    assert found["kuka-kr5"].startswith("000")
+    assert found["puma"].startswith("001")
+    assert found["biped-unified"].startswith("003")
+    assert found["sr400"].startswith("004")
+    assert found["hoeken"].startswith("ReDySim")
+    assert found["delta"].startswith("Others")
+
+
+# ---------------------------------------------------------------- run
+
+
+def test_facts_and_files_of_a_real_study(tmp_path):
+    result = invoke("run", "four-bar", "--quick", "--analysis", "inverse", "-o", tmp_path / "r", "--no-pictures")
+    assert "2.009999" in result.stdout  # stated in the book, and measured
+    assert "holds" in result.stdout
+    folder = tmp_path / "r" / "four-bar"
+    told = json.loads((folder / "summary.json").read_text())
+    assert list(told["analyses"]) == ["inverse"]
+    assert told["faults"] == 0
+    assert {"model.yaml", "summary.md", "inverse-motion.csv"} <= {f.name for f in folder.iterdir()}
+    assert kt.load(folder / "model.yaml") == kt.gallery.load("four-bar")
+    invoke("id", "four-bar", folder / "inverse-motion.csv", "-o", tmp_path / "tau.csv")
+    torques = [float(row["tau_crank_joint"]) for row in csv.DictReader((tmp_path / "tau.csv").open())]
+    stated = list(csv.reader((folder / "inverse-torques.csv").open()))[1:]
+    assert np.allclose(torques, [float(row[1]) for row in stated], rtol=1e-9, atol=1e-9)
+
+
+def test_exit_code_0_when_all_facts_hold_or_are_known_not_to(tmp_path, studies):
+    result = invoke("run", "good", "-o", tmp_path)
+    assert "does not" in result.stdout
+    assert "the source is wrong" in result.stdout
+
+
+def test_exit_code_3_when_a_fact_fails(tmp_path, studies):
+    assert "FAILS" in invoke("run", "bad", "-o", tmp_path, code=3).stdout
+    assert (tmp_path / "bad" / "summary.json").exists()
+
+
+def test_exit_code_1_for_errors_and_the_others_still_run(tmp_path, studies):
+    result = invoke("run", "broken", "bad", "good", "-o", tmp_path, code=1)
+    assert "broken: no such state" in result.stderr
+    assert (tmp_path / "good").exists()
+    assert not (tmp_path / "broken").exists()
+    assert "2 of 4" in result.stdout  # the overview
+
+
+@pytest.mark.parametrize("problem", [ZeroDivisionError("pivot"), KeyError("pivot"), MemoryError(), RecursionError()])
+def test_an_unforeseen_error_in_a_study_is_no_traceback_and_the_others_still_run(tmp_path, studies, problem):
+    studies["broken"] = made("broken", problem=problem)
+    result = invoke("run", "all", "-o", tmp_path, code=1)
+    line = f"error: broken: {type(problem).__name__}"
+    assert [said for said in result.stderr.splitlines() if said.startswith(line)]
+    assert "in analysis, test_cli_run.py, line " in result.stderr
+    assert "Traceback" not in result.output
+    assert sorted(folder.name for folder in tmp_path.iterdir()) == ["bad", "good", "other"]
+    assert "broken" in result.stdout  # in the overview
+
+
+def test_an_unforeseen_error_in_writing_is_reported_too(tmp_path, studies, monkeypatch):
+    def torn(self, folder, pictures):
+        raise ValueError("torn paper")
+
+    monkeypatch.setattr("kinetree.gallery.Result.write", torn)
+    data = json.loads(invoke("run", "good", "other", "-o", tmp_path, "--json", code=1).stdout)
+    assert data["studies"] == []
+    assert list(data["errors"]) == ["good", "other"]
+    assert data["errors"]["good"].startswith("ValueError: torn paper (in torn, test_cli_run.py, line ")
+
+
+def test_advice_about_a_study_of_ones_own_is_in_the_form_of_its_file(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "kinetree-study: 1\nrobot: kuka-kr5\nstart: {q: {joint_2: 0.2}}\n"
+        "simulation: {time: 20, integrator: euler, step: 0.5}\n"
+    )
+    said = invoke("run", path, "-o", tmp_path / "r", code=1).stderr
+    assert "an integrator for stiff problems, integrator: radau" in said
+    assert "=" not in said.replace("at t = ", "")
+
+
+def test_an_interrupt_ends_all_studies(tmp_path, studies):
+    studies["broken"] = made("broken", problem=KeyboardInterrupt())
+    result = invoke("run", "broken", "other", "-o", tmp_path, code=130)
+    assert not (tmp_path / "other").exists()
+    assert "broken" not in result.stdout
+
+
+def test_exit_code_2_for_usage():
+    invoke("run", code=2)
+    invoke("run", "four-bar", "--no-such-option", code=2)
+
+
+def test_all_runs_all(tmp_path, studies):
+    data = json.loads(invoke("run", "all", "-o", tmp_path, "--json", code=1).stdout)
+    assert [s["name"] for s in data["studies"]] == ["good", "bad", "other"]
+    assert data["errors"] == {"broken": "no such state"}
+    assert data["exit_code"] == 1
+    assert data["studies"][1]["analyses"]["first"]["facts"][1]["holds"] is False
+
+
+def test_analyses_are_chosen(tmp_path, studies):
+    data = json.loads(invoke("run", "good", "other", "-a", "second", "-o", tmp_path, "--json").stdout)
+    assert [(s["name"], list(s["analyses"])) for s in data["studies"]] == [("good", ["second"])]
+    assert "did you mean 'second'" in invoke("run", "good", "-a", "secnd", "-o", tmp_path, code=1).stderr
+
+
+def test_a_study_named_twice_runs_once(tmp_path, studies):
+    data = json.loads(invoke("run", "good", "good", "-o", tmp_path, "--json").stdout)
+    assert len(data["studies"]) == 1
+
+
+def test_unknown_studies(tmp_path):
+    assert "did you mean 'four-bar'" in invoke("run", "four-bra", "-o", tmp_path, code=1).stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_foreign_files_are_kept(tmp_path, studies):
+    (tmp_path / "good").mkdir()
+    (tmp_path / "good" / "thesis.tex").write_text("years of work")
+    assert "would be lost" in invoke("run", "good", "-o", tmp_path, code=1).stderr
+    assert (tmp_path / "good" / "thesis.tex").exists()
+
+
+def test_the_bar_counts_analyses(studies):
+    with running.AnalysisBar(6) as bar:
+        for study in ("good", "bad"):
+            studies[study].run(tell=lambda name, study=study: bar.begin(study, name))
+        assert bar.done == 3  # the last one is still running
+        bar.show(bar.begun, "done")
+        assert bar.done == 4
+
+
+# ---------------------------------------------------------------- completion, help
+
+
+def test_names_complete(tmp_path, monkeypatch):
+    assert complete_robot("four-bar-") == ["four-bar-table-8-1"]
+    assert "all" in complete_study("al")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "robots").mkdir()
+    (tmp_path / "robots" / "arm.urdf").write_text("")
+    (tmp_path / "robots" / "notes.txt").write_text("")
+    assert complete_robot("rob") == ["robotic-leg", "robots/"]
+    assert complete_robot("robots/") == ["robots/arm.urdf"]
+    assert complete_robot("nowhere/x") == []
+
+
+def test_the_shell_asks_for_completion():
+    environment = os.environ | {
+        "_KINETREE_COMPLETE": "complete_bash", "COMP_WORDS": "kinetree run stew", "COMP_CWORD": "2",
+    }  # fmt: skip
+    script = "import sys; sys.argv[0] = 'kinetree'; from kinetree.cli.app import app; app(prog_name='kinetree')"
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.stdout.split() == ["stewart-platform"]
+
+
+@pytest.mark.parametrize(
+    "command", ["list", "run", "new", "info", "view", "id", "fd", "simulate", "bench", "cost", "codegen"]
+)
+def test_help_has_an_example(command):
+    text = invoke(command, "--help").stdout
+    assert "For example" in text
+    assert text.count(f"kinetree {command}") >= 2  # the usage, and the example
+
+
+def test_the_help_names_the_exit_codes():
+    text = " ".join(invoke("--help").stdout.split())
+    assert "3 a study in which a fact that should hold does not" in text
+
+
+def test_from_a_shell(tmp_path):
+    command = [sys.executable, "-m", "kinetree", "run", "nothing-like-it", "-o", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: no study")
+    assert "Traceback" not in done.stderr
+
+
+# ---------------------------------------------------------------- studies of one's own
+
+
+def study_file(tmp_path, text, name="mine.yaml"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def test_the_starter_runs_as_it_is(tmp_path):
+    invoke("new", tmp_path / "arm.yaml")
+    data = json.loads(
+        invoke("run", tmp_path / "arm.yaml", "--quick", "-o", tmp_path / "r", "--no-pictures", "--json").stdout
+    )
+    (told,) = data["studies"]
+    assert told["name"] == "arm"
+    assert list(told["analyses"]) == ["inverse", "simulation"]
+    assert told["facts_that_hold"] == 5
+    record = kt.Record.load(tmp_path / "r" / "arm" / "simulation-record.csv")
+    assert np.allclose(record.q[-1][:3], [1.0, -0.4, 0.6], atol=1e-6)
+
+
+def test_the_starter_is_not_written_over_anything(tmp_path):
+    path = study_file(tmp_path, "precious")
+    assert "--force" in invoke("new", path, code=1).stderr
+    assert path.read_text() == "precious"
+    invoke("new", path, "--force")
+    assert path.read_text() == starter().replace("my-study", "mine")
+    assert "no directory" in invoke("new", tmp_path / "a" / "b.yaml", code=1).stderr
+    assert ".yaml" in invoke("new", tmp_path / "b.txt", code=1).stderr
+
+
+def test_forces_for_a_motion_are_those_of_the_library(tmp_path):
+    path = study_file(
+        tmp_path,
+        "kinetree-study: 1\nrobot: kuka-kr5\nmotion: {kind: cycloid, to: {joint_2: 0.8}, duration: 1.5}\n"
+        "outputs: {samples: 11}\n",
+    )
+    table = read(path).run().outcomes["inverse"].tables["motion"]
+    robot = kt.gallery.load("kuka-kr5")
+    move = kt.trajectories.Cycloid(robot.neutral(), [0, 0.8, 0, 0, 0, 0], 1.5)
+    tau = robot.inverse_dynamics(*move(np.linspace(0, 1.5, 11)))
+    assert np.allclose(np.column_stack([table[f"tau_{n}"] for n in robot.v_names]), tau, atol=1e-9)
+
+
+def test_a_mechanism_is_driven_by_its_motors(tmp_path):
+    path = study_file(
+        tmp_path,
+        "kinetree-study: 1\nrobot: four-bar\nmotion: {kind: constant-speed, speed: 4.71238898038469, duration: 1.3}\n"
+        "outputs: {samples: 14}\n",
+    )
+    table = read(path).run().outcomes["inverse"].tables["motion"]
+    q, v, a = kt.gallery.motion("four-bar").states(np.linspace(0.0, 1.3, 14))
+    tau = kt.gallery.load("four-bar").inverse_dynamics(q, v, a)
+    assert np.allclose(table["tau_crank_joint"], tau[:, 0], atol=1e-7)
+    assert np.allclose(table["v_rocker_joint"], v[:, 1], atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("motion", "position", "rate"),
+    [
+        ("{kind: sine, amplitude: {joint_1: 0.5}, frequency: 2, duration: 1}",
+         lambda t: 0.5 * np.sin(4 * np.pi * t), lambda t: 2 * np.pi * np.cos(4 * np.pi * t)),
+        ("{kind: constant-speed, speed: {joint_1: 0.5}, duration: 1}", lambda t: 0.5 * t, lambda t: 0.5 + 0 * t),
+        ("{kind: constant, at: {joint_1: 0.5}, duration: 1}", lambda t: 0.5 + 0 * t, lambda t: 0 * t),
+        ("{kind: cubic, to: {joint_1: 0.5}, duration: 1}",
+         lambda t: 0.5 * (3 * t**2 - 2 * t**3), lambda t: 3 * (t - t**2)),
+        ("{kind: spline, times: [0, 1], points: [[0, 0, 0, 0, 0, 0], [0.5, 0, 0, 0, 0, 0]]}",
+         lambda t: 0.5 * (3 * t**2 - 2 * t**3), lambda t: 3 * (t - t**2)),
+    ],
+)  # fmt: skip
+def test_kinds_of_motion(tmp_path, motion, position, rate):
+    path = study_file(tmp_path, f"kinetree-study: 1\nrobot: kuka-kr5\nmotion: {motion}\n")
+    table = read(path).run().outcomes["inverse"].tables["motion"]
+    t = np.asarray(table["time"])
+    assert np.allclose(table["q_joint_1"], position(t), atol=1e-12)
+    assert np.allclose(table["v_joint_1"], rate(t), atol=1e-12)
+    assert not np.any(table["q_joint_2"])
+
+
+def test_the_motion_of_the_gallery(tmp_path):
+    path = study_file(
+        tmp_path,
+        "kinetree-study: 1\nrobot: 3-rrr\nmotion: {kind: gallery}\ncontroller: {kind: pd, kp: 2000, kd: 50}\n"
+        "simulation: {integrator: radau, samples: 5, time: 0.2, rtol: 1e-5}\nexpect: {final_error: 0.1}\n",
+    )
+    result = read(path).run()
+    assert not result.faults
+    table = result.outcomes["inverse"].tables["motion"]
+    motion = kt.gallery.motion("3-rrr")
+    robot = kt.gallery.load("3-rrr")
+    q = np.column_stack([table[f"q_{name}"] for name in robot.q_names])
+    assert np.array_equal(q, motion.states(motion.grid(201)).q)
+
+
+def test_a_fall_on_the_ground(tmp_path):
+    text = (
+        "kinetree: 1\nname: ball\nbodies:\n  - {name: ball, parent: base, joint: {kind: prismatic, axis: z}, mass: 2}\n"
+    )
+    study_file(tmp_path, text, "ball.yaml")
+    path = study_file(
+        tmp_path,
+        "kinetree-study: 1\nrobot: ball.yaml\nstart: {q: [0.3]}\n"
+        "ground: {spots: [{frame: ball, radius: 0.1}], stiffness: 1e4, dissipation: 2, height: 0.05}\n"
+        "simulation: {time: 3, samples: 301}\nexpect: {energy_error: 1e-5}\noutputs: {plots: [motion, reactions]}\n",
+    )
+    result = read(path).run()
+    assert not result.faults
+    outcome = result.outcomes["simulation"]
+    record = outcome.records["record"]
+    assert list(outcome.figures) == ["motion", "reactions"]
+    sunk = (2 * 9.81 / 1e4) ** (2 / 3)  # where k d^1.5 carries it
+    assert record.q[-1, 0] == pytest.approx(0.15 - sunk, abs=1e-4)
+    assert record.contact_forces[-1, 0, 2] == pytest.approx(2 * 9.81, rel=1e-3)
+
+
+def test_expectations_that_fail(tmp_path):
+    path = study_file(
+        tmp_path,
+        "kinetree-study: 1\nrobot: kuka-kr5\nmotion: {kind: cycloid, to: {joint_2: 0.8}, duration: 1}\n"
+        "expect: {largest_force: 1}\n",
+    )
+    data = json.loads(invoke("run", path, "-o", tmp_path / "r", "--no-pictures", "--json", code=3).stdout)
+    facts = data["studies"][0]["analyses"]["inverse"]["facts"]
+    assert [fact["holds"] for fact in facts] == [True, False]
+
+
+WRONG = [
+    ("robt: kuka-kr5", 2, "no key named 'robt'; did you mean 'robot'"),
+    ("robot: kuka-kr6", 2, "did you mean 'kuka-kr5'"),
+    ("robot: missing.urdf", 2, "no robot file"),
+    ("robot: {name: kuka-kr5, file: x.urdf}", 2, "either 'name'"),
+    ("robot: kuka-kr5", 1, "nothing to compute"),
+    ("robot: kuka-kr5\nname: a/b", 3, "letters, digits"),
+    ("robot: kuka-kr5\nstart: {q: [1, 2]}", 3, "6 numbers are needed"),
+    ("robot: kuka-kr5\nstart:\n  q: {joint_9: 1}", 4, "no joint named 'joint_9'"),
+    ("robot: kuka-kr5\nstart:\n  q: {joint_1: [1, 2]}", 4, "1 numbers are needed"),
+    ("robot: kuka-kr5\nmotion:\n  kind: cyclod", 4, "did you mean 'cycloid'"),
+    ("robot: kuka-kr5\nmotion: {to: [1]}", 3, "needs a kind"),
+    ("robot: kuka-kr5\nmotion: {kind: cycloid, duration: 1}", 3, "needs 'to'"),
+    ("robot: kuka-kr5\nmotion: {kind: cycloid, to: {joint_1: 1}}", 3, "needs 'duration'"),
+    ("robot: kuka-kr5\nmotion: {kind: cycloid, to: {joint_1: 1}, duration: -1}", 3, "positive"),
+    ("robot: kuka-kr5\nmotion: {kind: cycloid, to: {joint_1: 1}, duration: 1, speed: 3}", 3, "'speed'"),
+    ("robot: kuka-kr5\nmotion: {kind: sine, frequency: 1, duration: 1}", 3, "needs 'amplitude'"),
+    ("robot: kuka-kr5\nmotion: {kind: spline, times: [0, 1], points: [[1]]}", 3, "list of 6 numbers"),
+    ("robot: {file: robot.yaml}\nmotion: {kind: gallery}", 3, "robots of the gallery"),
+    ("robot: kuka-kr5\ncontroller: pd", 3, "without a simulation"),
+    ("robot: kuka-kr5\nsimulation: {time: 1}\ncontroller: {kind: pds}", 4, "did you mean 'pd'"),
+    ("robot: kuka-kr5\nsimulation: {time: 1}\ncontroller: {kind: pd, kp: soft}", 4, "kp must be a number"),
+    ("robot: kuka-kr5\nsimulation: {}", 3, "needs 'time'"),
+    ("robot: kuka-kr5\nsimulation: {time: -1}", 3, "must be positive"),
+    ("robot: kuka-kr5\nsimulation: {time: 1, integrator: rk5}", 3, "no integrator named 'rk5'"),
+    ("robot: kuka-kr5\nsimulation: {time: 1, samples: 2.5}", 3, "whole number"),
+    ("robot: kuka-kr5\nsimulation: {time: 1}\nground: {spots: [toe]}", 4, "named 'toe'"),
+    ("robot: kuka-kr5\nsimulation: {time: 1}\noutputs: {plots: [energi]}", 4, "did you mean 'energy'"),
+    ("robot: kuka-kr5\nsimulation: {time: 1}\nexpect: {final_error: 1}", 4, "needs a simulation and a motion"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "words"), WRONG)
+def test_faults_are_told_with_their_line(tmp_path, text, line, words):
+    study_file(tmp_path, "kinetree: 1\nbodies:\n  - {name: b, parent: base, joint: revolute, mass: 1}\n", "robot.yaml")
+    path = study_file(tmp_path, f"kinetree-study: 1\n{text}\n")
+    problem = invoke("run", path, "-o", tmp_path / "r", code=1).stderr
+    assert f"mine.yaml, line {line}: " in problem
+    assert words in problem
+    assert not (tmp_path / "r").exists()
+
+
+def test_files_that_are_no_studies(tmp_path):
+    assert "kinetree new" in invoke("run", tmp_path / "none.yaml", code=1).stderr
+    robot = study_file(tmp_path, "kinetree: 1\nbodies: []\n")
+    assert "it is a robot file" in invoke("run", robot, code=1).stderr
+    assert "malformed YAML" in invoke("run", study_file(tmp_path, "a: [1\n"), code=1).stderr
+    assert "only version 1" in invoke("run", study_file(tmp_path, "kinetree-study: 2\nrobot: x\n"), code=1).stderr
+
+
+@pytest.mark.parametrize("goal", ["[9, 9, 9, 9]", "{arm_1_joint: 3, arm_2_joint: 0}"])
+def test_a_motion_that_the_loops_do_not_allow(tmp_path, goal):
+    path = study_file(
+        tmp_path, f"kinetree-study: 1\nrobot: five-bar\nmotion:\n  kind: cycloid\n  to: {goal}\n  duration: 1\n"
+    )
+    problem = invoke("run", path, "-o", tmp_path / "r", code=1).stderr
+    assert "mine.yaml, line 5: " in problem
+    assert "loop" in problem
+    assert not (tmp_path / "r").exists()
+
+
+# ---------------------------------------------------------------- the page about it
+
+
+@pytest.mark.slow
+def test_every_command_of_the_page_works(tmp_path, monkeypatch):
+    """Blocks of the page in turn: Python is run, and every console line that begins with kinetree."""
+    page = (ROOT / "docs" / "cli.md").read_text()
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.setenv("KINETREE_BACKEND", "compiled")
+    commands = 0
+    for kind, block in re.findall(r"^```(\w+)\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        if kind == "python":
+            exec(block, {})
+        for line in block.splitlines() if kind == "console" else ():
+            invoke(*shlex.split(line.removeprefix("$ kinetree ")))
+            commands += 1
+    assert commands >= 11
+    for name in ("results/3-rrr/summary.md", "tau.csv", "tau.parquet", "fall.npz", "move.png", "swing.csv"):
+        assert (tmp_path / name).exists(), name
+
+
+def test_the_page_names_every_command():
+    page = (ROOT / "docs" / "cli.md").read_text()
+    commands = [command.name for command in app.registered_commands]
+    assert sorted(re.findall(r"^\| `(\w+)[ `]", page, re.MULTILINE)) == sorted(commands)
+
+
+def test_results_that_cannot_be_written_are_told_before_computing(tmp_path):
+    (tmp_path / "file").write_text("")
+    text = invoke("run", "all", "-o", tmp_path / "file" / "results", code=1).stderr
+    assert "is not a folder" in text
+    assert text.count("error") == 1
+
+
+def test_a_robot_file_is_no_study():
+    assert "is no study" in invoke("run", "examples/kuka_kr5.urdf", code=1).stderr
+
+
+def test_the_legend_names_sources_that_are_cited_and_no_others():
+    assert _legend("below 0.001 rad, 1,000 N; 0.0035") == []
+    assert any("003" in line for line in _legend("003 section 4, below 0.001"))
+    assert not any("001" in line for line in _legend("003 section 4, below 0.001"))
+    assert any("notes:" in line for line in _legend("notes on chapters 2-7, 8.2"))

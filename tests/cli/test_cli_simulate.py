@@ -1,0 +1,390 @@
+"""``kinetree simulate``, ``view`` and ``bench``; robots of the gallery in ``info``."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from helpers.cli import invoke
+from kinetree.cli.bench import _best, measure, sample
+from kinetree.cli.beside_pinocchio import beside
+from kinetree.cli.simulate import read_values
+from kinetree.cli.view import read_size
+from kinetree.errors import OptionError
+
+PENDULUM = """\
+kinetree: 1
+name: pendulum
+bodies:
+  - {name: bob, parent: base, joint: {name: hinge, kind: revolute, axis: y, lower: -1, upper: 1}, mass: 2,
+     com: [0, 0, -0.5]}
+frames:
+  - {name: tip, body: bob, placement: {position: [0, 0, -1]}}
+"""
+
+
+@pytest.fixture
+def pendulum(tmp_path):
+    path = tmp_path / "pendulum.yaml"
+    path.write_text(PENDULUM)
+    return path
+
+
+def simulated(*arguments, code=0):
+    return json.loads(invoke("simulate", *arguments, "--json", code=code).stdout)
+
+
+# ---------------------------------------------------------------- simulate
+
+
+def test_a_record_is_written(tmp_path, pendulum):
+    told = simulated(pendulum, "--initial", "hinge=0.3", "--time", 1, "--samples", 11, "-o", tmp_path / "r.npz")
+    record = kt.Record.load(tmp_path / "r.npz")
+    ours = kt.simulate(kt.load(pendulum), [0.3], time=1.0, output=11)
+    assert np.array_equal(record.q, ours.q)
+    assert told["final"]["q"]["hinge"] == ours.q[-1, 0]
+    assert told["energy_relative_error"] < 1e-7
+    assert told["files"] == [str(tmp_path / "r.npz")]
+
+
+def test_the_summary_for_people(tmp_path, pendulum):
+    text = invoke("simulate", pendulum, "--initial", "0.3", "--time", 0.5, "--plot", tmp_path / "p.svg").stdout
+    assert "pendulum: 0.5 s simulated by dop853" in text
+    assert "energy balance off by" in text
+    assert "speed of hinge" in text
+    assert (tmp_path / "p.svg").read_text().startswith("<?xml")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["p.svg", "pendulum.yaml"]
+
+
+def test_computed_torque_arrives(pendulum):
+    told = simulated(
+        pendulum, "--controller", "computed-torque", "--target", "hinge=0.8", "--duration", 1, "--time", 1.2
+    )
+    assert told["final"]["q"]["hinge"] == pytest.approx(0.8, abs=1e-6)
+    assert told["largest_force"]["hinge"] > 5.0
+
+
+def test_gains_are_used(pendulum):
+    """A stiff spring against gravity settles where both balance: kp (q_d - q) = m g l sin q."""
+    told = simulated(pendulum, "--controller", "pd", "--kp", 40, "--kd", 20, "--target", 0.8, "--time", 8)
+    q = told["final"]["q"]["hinge"]
+    assert 40 * (0.8 - q) == pytest.approx(2 * 9.81 * 0.5 * np.sin(q), rel=1e-4)
+    told = simulated(pendulum, "--controller", "pd+gravity", "--kp", 40, "--kd", 20, "--target", 0.8, "--time", 8)
+    assert told["final"]["q"]["hinge"] == pytest.approx(0.8, abs=1e-6)
+
+
+def test_gravity_compensation_holds(pendulum):
+    told = simulated(pendulum, "--controller", "gravity", "--initial", 0.7, "--time", 1)
+    assert told["final"]["q"]["hinge"] == pytest.approx(0.7, abs=1e-9)
+
+
+def test_ground_and_stops(pendulum):
+    free = simulated(pendulum, "--velocity", 6, "--time", 1)
+    stopped = simulated(pendulum, "--velocity", 6, "--time", 1, "--stops")
+    assert stopped["energy"]["ground"][1] != 0.0
+    assert stopped["final"] != free["final"]
+    rests = simulated(pendulum, "--initial", 1.9, "--ground", "tip", "--time", 3, "--rtol", 1e-6)
+    sunk = (0.5 * 2 * 9.81 / 1e5) ** (2 / 3)  # half of the weight on the tip, k d^1.5
+    assert -np.cos(rests["final"]["q"]["hinge"]) == pytest.approx(-sunk, rel=0.05)
+
+
+def test_systems_start_where_they_are_drawn():
+    told = simulated("four-bar", "--time", 0.05, "--samples", 2)
+    ours = kt.simulate(kt.gallery.load("four-bar"), kt.gallery.start("four-bar"), time=0.05, output=2)
+    assert list(told["final"]["q"].values()) == ours.q[-1].tolist()
+    told = simulated("gripper", "--initial", "free-fall", "--time", 0.05, "--samples", 2)
+    ours = kt.simulate(kt.gallery.load("gripper"), kt.gallery.start("gripper", "free-fall"), time=0.05, output=2)
+    assert list(told["final"]["q"].values()) == ours.q[-1].tolist()
+
+
+def test_joints_in_loops_follow():
+    told = simulated("four-bar", "--initial", "crank_joint=0.5", "--velocity", "crank_joint=2", "--time", 1e-6)
+    robot = kt.gallery.load("four-bar")
+    q = np.array(list(told["final"]["q"].values()))
+    v = np.array(list(told["final"]["v"].values()))
+    assert q[0] == pytest.approx(0.5, abs=1e-5)
+    assert robot.closure_error(q) < 1e-9
+    assert np.abs(robot.loop_jacobian(q) @ v).max() < 1e-6
+    assert v[0] == pytest.approx(2.0, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--initial", "1,2"], "1 numbers are needed"),
+        (["--initial", "hing=1"], "did you mean 'hinge'"),
+        (["--initial", "hinge=x"], "'x' is not a finite number"),
+        (["--initial", "1,hinge=2"], "numbers only, or joints only"),
+        (["--initial", "falling"], "starts with names are for systems of the gallery"),
+        (["--velocity", "fast"], "--velocity"),
+        (["--controller", "pdd"], "did you mean 'pd'"),
+        (["--kp", "a=3", "--controller", "pd"], "--kp"),
+        (["--ground", "toe"], "named 'toe'"),
+        (["--integrator", "rk5"], "no integrator named 'rk5'"),
+        (["--integrator", "rk4"], "needs a step"),
+        (["--time", "-1"], "time must be"),
+        (["-o", "r.txt"], ".npz, .csv, .parquet"),
+        (["-o", "nowhere/r.npz"], "no directory 'nowhere'"),
+    ],
+)
+def test_what_cannot_be(tmp_path, pendulum, arguments, words, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert words in invoke("simulate", pendulum, *arguments, code=1).stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["pendulum.yaml"]
+
+
+def test_velocities_that_follow_cannot_be_given():
+    assert "give crank_joint" in invoke("simulate", "four-bar", "--velocity", "rocker_joint=1", code=1).stderr
+
+
+def test_a_bad_ending_of_a_picture(tmp_path, pendulum):
+    assert "--plot" in invoke("simulate", pendulum, "--time", 0.01, "--plot", tmp_path / "p.xyz", code=1).stderr
+    assert [p.name for p in tmp_path.iterdir()] == ["pendulum.yaml"]
+
+
+def test_what_there_was_is_kept_when_it_cannot_go_on(tmp_path, pendulum):
+    problem = invoke(
+        "simulate", pendulum, "--controller", "pd", "--kp", 1e9, "--kd", 1, "--initial", 0.1, "--target", 0.2,
+        "--integrator", "euler", "--step", 0.01, "--time", 9, "-o", tmp_path / "r.npz", code=1,
+    ).stderr  # fmt: skip
+    assert "at t = " in problem
+    assert kt.Record.load(tmp_path / "r.npz").status == "failed"
+
+
+def test_values_on_the_command_line():
+    assert read_values("1, -2e-1 3", "--x") == [1.0, -0.2, 3.0]
+    assert read_values("a=1,b=0:0:0:1", "--x") == {"a": [1.0], "b": [0.0, 0.0, 0.0, 1.0]}
+    assert read_values("free-fall", "--x") == "free-fall"
+    with pytest.raises(OptionError):
+        read_values("1,inf", "--x")
+
+
+# ---------------------------------------------------------------- info
+
+
+def test_info_of_mechanisms():
+    assert str(kt.gallery.load("four-bar").mobility()) in invoke("info", "four-bar").stdout
+    data = json.loads(invoke("info", "four-bar", "--json").stdout)
+    assert data["mobility"]["freedoms"] == 1
+    assert data["mobility"]["independent"] == ["crank_joint"]
+    assert [(loop["predecessor"], loop["successor"]) for loop in data["loops"]] == [("crank", "coupler")]
+    assert json.loads(invoke("info", "kuka-kr5", "--json").stdout)["mobility"] is None
+
+
+def test_unknown_robots():
+    assert "did you mean 'four-bar'" in invoke("info", "four-bra", code=1).stderr
+    assert "no robot file" in invoke("info", "arm.urdf", code=1).stderr
+
+
+# ---------------------------------------------------------------- view
+
+
+def test_view_hands_everything_over(tmp_path, monkeypatch):
+    from kinetree import view
+
+    asked = {}
+
+    def play(robot, record, **options):
+        asked.update(options, robot=robot, record=record)
+        return [tmp_path / "a.png"]
+
+    monkeypatch.setattr(view, "play", play)
+    text = invoke(
+        "view", "four-bar", tmp_path / "r.npz", "--screenshot", tmp_path / "a.png", "--at", 0.5, "--size", "640x480",
+        "--port", 0,
+    ).stdout  # fmt: skip
+    assert asked["robot"] == "four-bar"
+    assert asked["record"] == tmp_path / "r.npz"
+    assert (asked["time"], asked["size"], asked["port"]) == (0.5, (640, 480), 0)
+    assert "wrote" in text
+
+
+def test_view_of_nothing():
+    assert "did you mean 'four-bar'" in invoke("view", "four-bra", code=1).stderr
+
+
+def test_sizes():
+    assert read_size("1280x720") == (1280, 720)
+    assert read_size(None) is None
+    for bad in ("1280", "0x5", "axb"):
+        with pytest.raises(OptionError, match="1280x720"):
+            read_size(bad)
+
+
+# ---------------------------------------------------------------- bench
+
+
+@pytest.mark.parametrize("name", ["kuka-kr5", "stanford-arm", "gripper"])
+def test_pinocchio_is_given_the_same_robot(name):
+    pytest.importorskip("pinocchio")
+    robot = kt.gallery.load(name).with_backend("compiled")
+    timings = measure(robot, 64, 1, beside(robot, 64))
+    assert [(t.algorithm, t.how) for t in timings] == [
+        ("inverse_dynamics", "batch"), ("inverse_dynamics", "one state"),
+        ("forward_dynamics", "batch"), ("forward_dynamics", "one state"),
+    ]  # fmt: skip
+    for timing in timings:
+        assert timing.kinetree > 0
+        assert timing.pinocchio > 0
+        assert timing.difference < 1e-9
+
+
+def test_bench_prints(tmp_path, pendulum):
+    text = invoke("bench", pendulum, "--states", 16, "--rounds", 1).stdout
+    assert "batch of 16" in text
+    assert "two joints" in text  # where Pinocchio would write outside its arrays
+    data = json.loads(invoke("bench", "four-bar", "--states", 4, "--rounds", 1, "--json").stdout)
+    assert "loops" in data["without_pinocchio"]
+    assert all(row["pinocchio"] is None for row in data["timings"])
+    assert "--states" in invoke("bench", "--states", 0, code=1).stderr
+
+
+def test_states_of_mechanisms_are_closed():
+    robot = kt.gallery.load("four-bar")
+    q, v, a = sample(robot, 3)
+    robot.inverse_dynamics(q, v, a)  # would refuse others
+    assert q.shape == (3, robot.nq)
+
+
+def test_the_best_round_counts():
+    def work():
+        sum(range(20_000))
+
+    best = _best({"a": work, "b": lambda: [work() for _ in range(20)]}, 3)
+    assert best["b"] > 5 * best["a"]
+
+
+# ---------------------------------------------------------------- as a program
+
+
+def test_json_is_all_that_is_printed(pendulum):
+    command = [sys.executable, "-m", "kinetree", "simulate", str(pendulum), "--time", "0.1", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["time"] == pytest.approx(0.1)
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (["--kp", 10], "--kp"), (["--target", "hinge=1"], "--target"), (["--duration", 1], "--duration"),
+        (["--controller", "gravity", "--kd", 1], "--kd"), (["--controller", "pd", "--ki", 1], "--controller pid"),
+        (["--stiffness", 1e4], "--ground"), (["--friction-coefficient", 0], "--ground"),
+        (["--integrator", "rk4", "--step", 0.01, "--rtol", 1e-6], "adaptive"),
+    ],
+)  # fmt: skip
+def test_options_that_would_do_nothing_are_refused(pendulum, options, names):
+    assert names in invoke("simulate", pendulum, "--time", 0.1, *options, code=1).stderr
+
+
+# ---------------------------------------------------------------- mechanisms in codegen and cost
+
+
+def test_c_of_a_mechanism_closes_its_loops(tmp_path):
+    told = json.loads(invoke("codegen", "four-bar", "-o", tmp_path, "--json").stdout)
+    assert list(told["functions"]) == ["four_bar_closed_inverse_dynamics", "four_bar_closed_forward_dynamics"]
+    assert "method" in invoke("codegen", "four-bar", "-o", tmp_path, "--method", "composite_body", code=1).stderr
+    with pytest.raises(OptionError, match="without options"):
+        kt.gallery.load("four-bar").codegen(tmp_path, [("forward_dynamics", {"method": "composite_body"})])
+
+
+def test_cost_of_a_mechanism_is_with_its_loops_closed():
+    told = json.loads(invoke("cost", "four-bar", "--no-formulas", "--json").stdout)
+    totals = {row["name"]: row.get("multiplications") for row in told["algorithms"]}
+    mechanism = kt.gallery.load("four-bar")
+    for name in ("inverse_dynamics", "forward_dynamics"):
+        assert totals[name] == mechanism.cost(name).multiplications > mechanism.tree.cost(name).multiplications
+    assert "with the loops closed" in invoke("cost", "four-bar", "--no-formulas").stdout
+
+
+# ---------------------------------------------------------------- advice
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "advice"),
+    [
+        ("simulate", ["kuka-kr5", "--integrator", "rk4"], "such as --step 1e-3"),
+        ("simulate", ["kuka-kr5", "--step", 0.1], "no --step ..., but --rtol ..., --atol ... and --largest-step ..."),
+        ("simulate", ["kuka-kr5", "--integrator", "euler", "--step", 0.5, "--time", 20], ", --integrator radau"),
+        ("simulate", ["four-bar", "--integrator", "variational", "--step", 0.01], "use --integrator rk4"),
+        ("simulate", ["four-bar", "--integrator", "bdf"], "use --integrator radau"),
+        ("simulate", ["kuka-kr5", "--rtol", -1], "--rtol must be positive"),
+        ("simulate", ["kuka-kr5", "--largest-step", 0], "--largest-step must be positive"),
+        ("simulate", ["kuka-kr5", "--samples", 1], "--samples must be at least 2"),
+        ("simulate", ["kuka-kr5", "--time", -1], "--time must be seconds"),
+        (
+            "simulate",
+            ["kuka-kr5", "--controller", "pd", "--kp", "1,2"],
+            "--kp: one number, or one per motor (joint_1, ",
+        ),
+        ("simulate", ["four-bar", "--velocity", "1,0,0"], "--velocity: these velocities tear loops open"),
+        ("codegen", ["kuka-kr5", "-a", "jacobian"], "give --frame ..., such as 'link_6'"),
+        ("codegen", ["kuka-kr5", "--fma", "--own-math"], "which --own-math does without"),
+        ("codegen", ["kuka-kr5", "-a", "floating_base_inverse_dynamics"], "load it with --floating-base"),
+    ],
+)
+def test_advice_is_given_in_the_form_of_the_command_line(tmp_path, command, arguments, advice):
+    more = ["-o", tmp_path / "c"] if command == "codegen" else []
+    said = invoke(command, *arguments, *more, code=1).stderr
+    assert advice in said
+    assert not re.search(r"\w=(?!0\.3)", said), said  # no settings in Python's form
+    assert not list(tmp_path.iterdir())
+
+
+def test_advice_to_take_another_integrator_can_be_followed(tmp_path, pendulum):
+    """A spring so stiff that dop853 would never arrive; what the message says then works."""
+    stiff = ["simulate", pendulum, "--time", 100, "--controller", "pd", "--kp", 1e4, "--kd", 1e7, "--initial", "0.5"]
+    said = invoke(*stiff, "--target", "0", code=1).stderr
+    advice = re.search(r"use (--integrator \w+) or bdf", said)
+    invoke(*stiff, "--target", "0", *advice[1].split())
+
+
+@pytest.fixture
+def hopper(tmp_path):
+    b = kt.Builder("hopper").body("trunk", "base", kt.Free(), joint_name="root", mass=4.0, inertia=(0.1, 0.1, 0.05))
+    b.body("leg", "trunk", kt.Prismatic("z"), mass=0.5, inertia=(0.01, 0.01, 0.001))
+    b.frame("foot", "leg", position=(0, 0, -0.5)).build().save(tmp_path / "hopper.yaml")
+    return tmp_path / "hopper.yaml"
+
+
+def test_one_number_of_a_joint_with_several(hopper):
+    """By the name that the summary prints; the others stay as they are."""
+    whole = simulated(hopper, "--initial", "root=0:0:0:1:0:0:1.5", "--velocity", "root=0:0:2:0:0:0", "--time", 0.1)
+    names = list(whole["final"]["q"])
+    single = simulated(hopper, "--initial", f"{names[6]}=1.5", "--velocity", f"{list(whole['final']['v'])[2]}=2",
+                       "--time", 0.1)  # fmt: skip
+    assert single["final"] == whole["final"]
+    counted = simulated(hopper, "--initial", "root[6]=1.5", "--velocity", "root[2]=2", "--time", 0.1)
+    assert counted["final"] == whole["final"]
+    assert single["final"]["q"][names[6]] == pytest.approx(1.5 - 9.81 / 2 * 0.01)
+    twice = invoke("simulate", hopper, "--initial", f"root=0:0:0:1:0:0:1,{names[6]}=2", code=1).stderr
+    assert f"'{names[6]}' is given twice, by 'root' and by '{names[6]}'" in twice
+
+
+def test_what_is_needed_of_a_joint_with_several_numbers_is_shown(hopper):
+    """The example that the message gives can be followed."""
+    said = invoke("simulate", hopper, "--initial", "root=1", code=1).stderr
+    assert "joint 'root': 7 numbers are needed (such as root=0:0:0:1:0:0:0; or one of them, " in said
+    examples = [said.partition("such as ")[2].partition(";")[0], said.partition("one of them, ")[2].partition(")")[0]]
+    for example in examples:
+        assert simulated(hopper, "--initial", example, "--time", 0.01)["status"] == "complete"
+    assert "6 numbers are needed" in invoke("simulate", hopper, "--velocity", "root=1", code=1).stderr
+    explained = invoke("simulate", "--help").stdout
+    assert "'ball=0:0:0:1'" in explained
+    assert "'base.z=0.4'" in explained
+
+
+def test_a_start_inside_the_ground_is_told_and_how_to_lift_it(hopper):
+    """Following the advice there is no warning, and the foot is at the ground."""
+    deep = invoke("simulate", hopper, "--ground", "foot", "--time", 0.01)
+    assert deep.stderr.count("warning") == 1
+    assert "frame 'foot' starts 0.5 m inside the ground" in deep.stderr
+    advice = deep.stderr.split("--initial ")[1].strip()
+    lifted = invoke("simulate", hopper, "--ground", "foot", "--time", 0.01, "--initial", advice)
+    assert "warning" not in lifted.stderr
+    assert float(advice.partition("=")[2]) == pytest.approx(0.5)

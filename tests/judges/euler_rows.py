@@ -1,0 +1,247 @@
+"""Euler-angle-joints: ball and universal joints as modified Denavit-Hartenberg rows (000 chapter 3).
+
+A row turns by ``alpha`` about x, then by ``offset`` plus the joint angle about z.  Since
+only turns about z can vary, a sequence of turns about other axes needs constant turns
+between, and for some sequences a constant row before the first joint or after the last
+(000 table 3.7).  Every constant is a whole number of quarter turns and is kept as such,
+so the rows reproduce the plain product of elementary rotations without any rounding of
+pi.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from kinetree.errors import ModelError, ShapeError
+from kinetree.model.builder import ModelBuilder
+from kinetree.model.joints import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES, Revolute
+from kinetree.model.joints.euler import is_symmetric
+from kinetree.model.mass import MassProperties
+from kinetree.model.pose import Pose
+
+SEQUENCES = THREE_AXIS_SEQUENCES + TWO_AXIS_SEQUENCES
+"""The twelve sequences of ball joints and the six of universal joints."""
+
+# (alpha, offset) of the moving rows, in quarter turns: 000 tables 3.6 and 3.8, gaps of the scan filled in
+_MOVING: dict[str, tuple[tuple[int, int], ...]] = {
+    "ZXZ": ((0, 1), (1, 0), (-1, -1)),
+    "ZYZ": ((0, 0), (-1, 0), (1, 0)),
+    "ZXY": ((0, 1), (1, -1), (-1, -1)),
+    "ZYX": ((0, 0), (-1, 1), (1, 1)),
+    "YXY": ((-1, 1), (1, 0), (-1, -1)),
+    "YZY": ((-1, 0), (1, 0), (-1, 0)),
+    "YXZ": ((-1, 1), (1, 1), (-1, -1)),
+    "YZX": ((-1, 0), (1, 1), (1, 0)),
+    "XYX": ((1, -1), (-1, 0), (1, 1)),
+    "XZX": ((1, 0), (-1, 0), (1, 0)),
+    "XYZ": ((1, -1), (-1, -1), (1, 0)),
+    "XZY": ((1, 0), (-1, -1), (-1, 0)),
+    "ZX": ((0, 1), (1, 0)),
+    "ZY": ((0, 0), (-1, 0)),
+    "YX": ((-1, 1), (1, 1)),
+    "YZ": ((-1, 0), (1, 0)),
+    "XY": ((1, -1), (-1, -1)),
+    "XZ": ((1, 0), (-1, -1)),
+}
+
+# 000 L977-980: what the first and the last axis of a sequence ask for
+_BEFORE: dict[str, tuple[int, int] | None] = {"X": (0, 1), "Y": None, "Z": None}
+_AFTER: dict[str, tuple[int, int] | None] = {"X": (-1, -1), "Y": (1, 0), "Z": None}
+
+_COSINE = (1.0, 0.0, -1.0, 0.0)
+_SINE = (0.0, 1.0, 0.0, -1.0)
+
+
+class EulerRow(NamedTuple):
+    """One row: a turn of ``alpha`` about x, then of ``offset`` plus the joint angle about z.
+
+    Attributes
+    ----------
+    alpha_quarters, offset_quarters : int
+        The constants in quarter turns.
+    coordinate : int or None
+        Which of the joint's angles adds to the offset; None for a constant row.
+    """
+
+    alpha_quarters: int
+    offset_quarters: int
+    coordinate: int | None
+
+    @property
+    def alpha(self) -> float:
+        """Turn about x in radians."""
+        return self.alpha_quarters * (math.pi / 2)
+
+    @property
+    def offset(self) -> float:
+        """Constant part of the turn about z in radians."""
+        return self.offset_quarters * (math.pi / 2)
+
+    @property
+    def pose(self) -> Pose:
+        """The constant part of the row, with entries that are exactly 0, 1 or -1."""
+        turn = _quarter_turn(0, self.alpha_quarters) @ _quarter_turn(2, self.offset_quarters)
+        return Pose(tuple(float(x) for x in turn.ravel()))
+
+    def rotation(self, angle: float = 0.0) -> np.ndarray:
+        """3x3 matrix of the whole row at a joint angle."""
+        c, s = math.cos(angle), math.sin(angle)
+        turn: np.ndarray = self.pose.rotation @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        return turn
+
+    def __str__(self) -> str:
+        turn = 90 * self.offset_quarters
+        angle = f"{turn:d}" if self.coordinate is None else f"theta{self.coordinate + 1}{turn:+d}"
+        return f"alpha {90 * self.alpha_quarters:d}, theta {angle} (degrees)"
+
+
+def check_sequence(sequence: str) -> str:
+    """Upper case, or an error that lists the eighteen."""
+    name = str(sequence).upper()
+    if name not in SEQUENCES:
+        raise ModelError(f"an Euler-angle-joint's sequence is one of {', '.join(SEQUENCES)}, not {sequence!r}")
+    return name
+
+
+def constant_rows(sequence: str) -> tuple[EulerRow | None, EulerRow | None]:
+    """Give the constant row before the first joint and the one after the last; None where there is none.
+
+    The rule of 000 table 3.7: only a first axis x needs a row in front; only a last axis
+    z needs none behind.
+    """
+    name = check_sequence(sequence)
+    before, after = _BEFORE[name[0]], _AFTER[name[-1]]
+    return (
+        None if before is None else EulerRow(*before, None),
+        None if after is None else EulerRow(*after, None),
+    )
+
+
+def moving_rows(sequence: str) -> tuple[EulerRow, ...]:
+    """Give the two or three rows that carry the joint angles."""
+    return tuple(EulerRow(alpha, offset, k) for k, (alpha, offset) in enumerate(_MOVING[check_sequence(sequence)]))
+
+
+def rows(sequence: str) -> tuple[EulerRow, ...]:
+    """All rows of a sequence, constant ones included, from the fixed frame to the moving one.
+
+    Examples
+    --------
+    >>> for row in rows("XYZ"):
+    ...     print(row)
+    alpha 0, theta 90 (degrees)
+    alpha 90, theta theta1-90 (degrees)
+    alpha -90, theta theta2-90 (degrees)
+    alpha 90, theta theta3+0 (degrees)
+    """
+    before, after = constant_rows(sequence)
+    return tuple(row for row in (before, *moving_rows(sequence), after) if row is not None)
+
+
+def rotation(sequence: str, angles: Sequence[float]) -> np.ndarray:
+    """3x3 product of a sequence's rows at given angles: R_1(angle 1) R_2(angle 2) ..."""
+    name = check_sequence(sequence)
+    if len(angles) != len(name):
+        raise ShapeError(f"sequence {name} takes {len(name)} angles, got {len(angles)}")
+    product = np.eye(3)
+    for row in rows(name):
+        product = product @ row.rotation(0.0 if row.coordinate is None else float(angles[row.coordinate]))
+    return product
+
+
+def singular_angles(sequence: str) -> tuple[float, ...]:
+    """List the middle angles, within one turn, at which two axes of a ball joint are parallel (000 L998).
+
+    Symmetric sequences lock at 0 and pi, the others at +-pi/2.  A universal joint's two
+    axes are never parallel, so its sequences have none.
+
+    Examples
+    --------
+    >>> singular_angles("ZYZ")
+    (0.0, 3.141592653589793)
+    """
+    name = check_sequence(sequence)
+    if len(name) == 2:
+        return ()
+    return (0.0, math.pi) if is_symmetric(name) else (-math.pi / 2, math.pi / 2)
+
+
+def add_chain(
+    builder: ModelBuilder,
+    name: str,
+    parent: str,
+    sequence: str,
+    *,
+    joint_name: str | None = None,
+    placement: Pose | None = None,
+    mass_properties: MassProperties | None = None,
+    **joint_data: Any,
+) -> ModelBuilder:
+    """Add a body on a ball or universal joint made of one-DOF joints with massless links between.
+
+    The joints turn about z, as the rows have them.  Body ``name`` keeps the frame it would
+    have on :class:`kinetree.EulerSpherical` or :class:`kinetree.Universal`, so its mass
+    properties and whatever it carries are described in the same way.
+
+    Parameters
+    ----------
+    builder : ModelBuilder
+        What to add to.
+    name, parent : str
+        The body, and the body that carries it.
+    sequence : str
+        One of :data:`SEQUENCES`.
+    joint_name : str
+        Defaults to ``<name>_joint``; the parts get ``_1``, ``_2``, ``_3`` behind it, and the
+        massless links the same behind ``name``.
+    placement : Pose
+        Of the joint on the parent.
+    mass_properties : MassProperties
+        Of the body, in its own frame.
+    **joint_data
+        Limits, friction, ... of :meth:`ModelBuilder.add_joint`: one number for all parts, or one each.
+    """
+    own_name = joint_name or f"{name}_joint"
+    before, after = constant_rows(sequence)
+    moving = moving_rows(sequence)
+    pose = (placement or Pose()) @ (before.pose if before else Pose())
+    carrier = parent
+    for k, row in enumerate(moving):
+        last = k == len(moving) - 1
+        body = name if last else f"{name}_{k + 1}"
+        builder.add_body(body, mass_properties if last else None)
+        builder.add_joint(
+            f"{own_name}_{k + 1}",
+            carrier,
+            body,
+            Revolute("z"),
+            pose @ row.pose,
+            child_pose=after.pose if last and after else None,
+            **{key: _part(value, k, len(moving), f"joint {own_name!r}: {key}") for key, value in joint_data.items()},
+        )
+        carrier, pose = body, Pose()
+    return builder
+
+
+def _part(value: Any, k: int, count: int, what: str) -> Any:
+    """Take the k-th of several numbers, or the one number that all parts share."""
+    if not isinstance(value, (list, tuple, np.ndarray)):
+        return value
+    if len(value) != count:
+        raise ModelError(f"{what} needs one number or {count}, got {len(value)}")
+    return value[k]
+
+
+def _quarter_turn(axis: int, quarters: int) -> np.ndarray:
+    """Exact rotation matrix by whole quarter turns about x (0) or z (2)."""
+    c, s = _COSINE[quarters % 4], _SINE[quarters % 4]
+    i, j = (axis + 1) % 3, (axis + 2) % 3
+    turn = np.zeros((3, 3))
+    turn[axis, axis] = 1.0
+    turn[i, i] = turn[j, j] = c
+    turn[i, j], turn[j, i] = -s + 0.0, s
+    return turn
