@@ -137,7 +137,7 @@ def forward_dynamics(
     drift_all = constraints.drift(tree, q, v, posed)
     k = [k_all[r] for r in rows]
     free = factorisation.ltdl_solve(factors, tree.dof_parents, [t - b for t, b in zip(tau, bias, strict=True)])
-    half = [_half_solve(factors, tree.dof_parents, row) for row in k]
+    half = [factorisation.half_solve(factors[0], tree.dof_parents, row) for row in k]
     weights = factors[1]
     coupling = [
         [inner(a, b) if j <= i else 0.0 for j, b in enumerate(half)]
@@ -162,17 +162,3 @@ def forward_dynamics(
     total = [t - b + p for t, b, p in zip(tau, bias, push, strict=True)]
     acceleration = factorisation.ltdl_solve(factors, tree.dof_parents, total)
     return acceleration, multipliers, quality, _residuals(tree, q, v, None, k_all, drift_all)
-
-
-def _half_solve(factors: tuple[Matrix, list[Scalar]], parents: Sequence[int], row: Scalars) -> list[Scalar]:
-    """``L^-T row``: non-zero only on the paths from the loop's bodies to the base."""
-    lower, _ = factors
-    x = list(row)
-    for k in reversed(range(len(x))):
-        if not present(x[k]):
-            continue
-        i = parents[k]
-        while i >= 0:
-            x[i] = x[i] - lower[k][i] * x[k]
-            i = parents[i]
-    return x
