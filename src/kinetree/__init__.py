@@ -60,10 +60,11 @@ if TYPE_CHECKING:
     from . import contact, control, errors, gallery, simulation
     from .contact import ground, impact, stops
     from .export import c_code as codegen
-    from .export import cost, published, symbolic
+    from .export import published, symbolic
     from .motion import trajectories, walking
     from .motion.inverse_kinematics import inverse_kinematics
     from .motion.walking import legs
+    from .robot import chain_costs as cost
     from .run.functions import compile_function
     from .simulation.events import Event
     from .simulation.records.record import Record
@@ -165,7 +166,7 @@ _LATER = {
     "compile_function": ".run.functions:compile_function",
     "contact": ".contact",
     "control": ".control",
-    "cost": ".export.cost",
+    "cost": ".robot.chain_costs",
     "errors": ".errors",
     "gallery": ".gallery",
     "ground": ".contact.ground",

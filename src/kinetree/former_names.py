@@ -13,7 +13,7 @@ from types import ModuleType
 NOW_AT = {
     "kinetree.catalogue": "kinetree.algorithms.table",
     "kinetree.codegen": "kinetree.export.c_code",
-    "kinetree.cost": "kinetree.export.cost",
+    "kinetree.cost": "kinetree.robot.chain_costs",
     "kinetree.engine.entry": "kinetree.engine.kernels.direct_call",
     "kinetree.engine.kernel": "kinetree.engine.kernels",
     "kinetree.engine.machine": "kinetree.engine.llvm.host",

@@ -69,7 +69,7 @@ def test_a_robot_is_made_for_its_processor_with_all_that_belongs_to_it(name, mon
     assert robot.cpu == name
     assert robot.with_precision("single").cpu == robot.with_gravity((0, 0, -1)).cpu == name
     made_for = host.target(name)
-    assert robot._compiler.kernel("mass_matrix").target == made_for
+    assert robot.evaluator.compiler.kernel("mass_matrix").target == made_for
     monkeypatch.setattr(program, "_MADE", {})
     record = kt.simulate(robot, time=0.02, integrator="rk4", step=1e-3, output=3, progress=False)
     assert {kernel.target for kernel in program._MADE.values()} == {made_for}
@@ -135,7 +135,7 @@ def test_a_guard_leaves_the_inputs_of_its_kernel_alone(name):
             f"b{k}", f"b{k - 1}" if k else "base", kt.Spherical(), position=(0.1, 0, 0), mass=1.0, com=(0.1, 0, 0)
         )
     robot = robot.build().with_backend("compiled", cpu=name)
-    guard = robot._compiler.guard
+    guard = robot.evaluator.compiler.guard
     assert guard.is_guard
     rng = np.random.default_rng(0)
     q = robot.random_configuration(rng, 50)
@@ -260,7 +260,7 @@ def test_a_wrong_name_in_the_environment_does_not_concern_robots_with_their_own(
         "os.environ['KINETREE_CPU'] = 'bogus'\n"
         "warnings.simplefilter('error')\n"
         "robot = kt.Robot(model, backend='compiled', cpu='native')\n"
-        "assert robot._compiler is not None\n"
+        "assert robot.evaluator.compiler is not None\n"
         "robot.mass_matrix(np.zeros(robot.nq))\n"
         "robot.mass_matrix(np.zeros((70, robot.nq)), threads=2)\n"
     )

@@ -11,11 +11,11 @@ from helpers.robots import arm, floating_pair
 from kinetree.algorithms.newton_euler import turning_matrix, turning_moment
 from kinetree.engine.count import Count, count
 from kinetree.engine.trace import trace
-from kinetree.export import cost as costs
 from kinetree.export import published as p
-from kinetree.export.cost import CHAINS, FITTED, all_costs, cost, fit, general_chain, joint_variables
 from kinetree.export.published import MA, Formula
 from kinetree.gallery import sources
+from kinetree.robot import chain_costs as costs
+from kinetree.robot.chain_costs import CHAINS, FITTED, all_costs, cost, fit, general_chain, joint_variables
 from kinetree.spatial import AxisRotation, Force, Motion, RigidInertia, Symmetric3, Transform, Vec3, cos, sin
 from kinetree.spatial.arrays import flatten
 
@@ -455,3 +455,20 @@ def test_published_for_a_robot():
     assert all(row.floating for row, _ in floating)
     row = p.FLOATING_FORWARD[0]
     assert (row, row(1, 0, 3)) in floating
+
+
+def test_rows_of_a_floating_base_are_sums_of_those_they_are_made_of():
+    by_author = {(row.algorithm, row.author): row for row in p.INVERSE + p.MASS_MATRIX}
+    base = Formula((60,)), Formula((66,))
+    for row in p.FLOATING_INVERSE[1:]:
+        inverse, _, matrix = row.author.partition(", ")
+        parts = by_author["inverse_dynamics", inverse], by_author["mass_matrix", matrix or inverse]
+        for n in (1, 6, 30):
+            assert row.multiplications(n) == sum(x.multiplications(n) for x in parts) + base[0](n)
+            assert row.additions(n) == sum(x.additions(n) for x in parts) + base[1](n)
+
+
+def test_the_tables_are_read_when_asked_for_and_no_others_exist():
+    assert {"INVERSE", "TABLE_10_3", "MA"} <= set(dir(p))
+    with pytest.raises(AttributeError, match="TABLE_9_9"):
+        _ = p.TABLE_9_9

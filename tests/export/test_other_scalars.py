@@ -29,9 +29,9 @@ from judges.real_robots import load_quietly, robot_file
 from kinetree.algorithms.table import ALGORITHMS, FORWARD_METHODS, find
 from kinetree.engine.graph import CONST, FMA, INPUT, KINDS
 from kinetree.export import symbolic
-from kinetree.export.c_code import needed_options
 from kinetree.export.symbolic import on_casadi, on_jax
 from kinetree.export.symbolic.tidy import postorder, tidy
+from kinetree.run.options import needed_options
 from kinetree.spatial import arctan2
 from kinetree.spatial.arrays import flatten
 
@@ -87,9 +87,9 @@ def options_for(robot: kt.Robot, name: str) -> dict[str, object]:
 
 
 def complete(robot: kt.Robot, name: str, options: dict[str, object]) -> dict[str, object]:
-    from kinetree.export.c_code import complete_options
+    from kinetree.run.options import complete_options
 
-    return complete_options(robot, name, options)
+    return complete_options(robot.model, name, options)
 
 
 def states(robot: kt.Robot, name: str, seed: int = 5, shape: tuple[int, ...] = ()) -> dict[str, np.ndarray]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from kinetree import gallery
-from kinetree.export.cost import fit
 from kinetree.export.published import FORWARD, INVERSE
-from kinetree.gallery.studies.cost import counted, crossing, mixed_chain, variables, worst_ratio
+from kinetree.gallery.analyses.operation_counts import counted, crossing, mixed_chain, variables, worst_ratio
+from kinetree.robot.chain_costs import fit
 
 SIX = ("tree-type systems (000)", "Balafoutis and Patel 1991", "Angeles et al. 1989", "Saha 1999", "Featherstone 1987")
 EXCEPTIONS = {

@@ -11,14 +11,15 @@ from scipy.integrate import solve_ivp
 
 import kinetree as kt
 from kinetree import gallery
-from kinetree.gallery.loop_analyses import Prescribed, directly, point
-from kinetree.gallery.mechanisms import SYSTEMS
-from kinetree.gallery.sketch import OBLIQUE, Sketch, attachments
-from kinetree.gallery.studies.four_bar import TABLE_10_8, book_accelerations
-from kinetree.gallery.studies.sr400 import energy_columns
+from kinetree.gallery.analyses.loops import point
+from kinetree.gallery.analyses.prescribed import PrescribedMechanism
+from kinetree.gallery.analyses.replay import directly
+from kinetree.gallery.drawings import OBLIQUE, Sketch, outlines
+from kinetree.gallery.systems.four_bar.study import TABLE_10_8, book_accelerations
+from kinetree.gallery.systems.sr400.study import energy_columns
 from kinetree.robot.mechanism import Mechanism
 
-NAMES = [system.about.name for system in SYSTEMS]
+NAMES = [name for name in gallery.names() if gallery.load(name).model.loops]
 
 EXCEPTIONS = {
     "four-bar": [
@@ -113,8 +114,8 @@ def test_a_wrong_mass_is_noticed(monkeypatch):
         bodies = (replace(first, mass_properties=kt.MassProperties.of(1.1 * first.mass, (0.019, 0, 0))),)
         return Mechanism(replace(model, bodies=bodies + model.bodies[1:]))
 
-    for module in ("along", "loop_analyses"):
-        monkeypatch.setattr(f"kinetree.gallery.{module}.load", heavier)
+    for module in ("prescribed", "loops"):
+        monkeypatch.setattr(f"kinetree.gallery.analyses.{module}.load", heavier)
     told = faults_of("four-bar", "inverse")
     assert "driving torque" in told
     assert "multiplier" not in told  # the crank's mass does not act on its pin
@@ -122,7 +123,7 @@ def test_a_wrong_mass_is_noticed(monkeypatch):
 
 
 def test_leaks_of_energy_are_noticed(monkeypatch):
-    import kinetree.gallery.loop_analyses as analyses
+    import kinetree.gallery.analyses.free_fall as analyses
 
     usual = analyses.simulate
 
@@ -140,7 +141,7 @@ def test_leaks_of_energy_are_noticed(monkeypatch):
 def planar_bars(t: float, x: np.ndarray, torque) -> np.ndarray:
     """The four-bar as three free bars in the plane with four pins: nine coordinates, eight constraints.
 
-    Bars are (x, y, angle) of their mass centres; nothing of kinetree is used.
+    Bars are (x, y, angle) of their mass centers; nothing of kinetree is used.
     """
     lengths, masses = np.array([0.038, 0.1152, 0.1152]), np.array([1.5, 3.0, 5.0])
     q, v = x[:9].reshape(3, 3), x[9:].reshape(3, 3)
@@ -185,7 +186,7 @@ def as_bars(q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 def test_replay_by_other_equations():
     """The book's equations and free bars with pins say the same, from closed and from slightly open states."""
-    along = Prescribed("four-bar", 401)
+    along = PrescribedMechanism("four-bar", 401)
     begin = along.motion.states(0.0)
     law = book_accelerations(along.mechanism.tree)
     for (q, v), expected in (((begin.q, begin.v), 0.0), (map(np.array, TABLE_10_8), 0.0999)):
@@ -248,7 +249,7 @@ def test_sr400_ends_before_it_lies_flat():
 
 def test_sketches_join_what_is_joined():
     mechanism = gallery.load("robotic-leg")
-    points = dict(zip(mechanism.body_names, attachments(mechanism), strict=True))
+    points = dict(zip(mechanism.body_names, outlines(mechanism), strict=True))
     np.testing.assert_allclose(points["thigh"][:, 0], [0.0, 0.05, 0.2])
     assert len(points["coupler"]) == 3
     q = gallery.start("robotic-leg")

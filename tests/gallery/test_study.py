@@ -13,7 +13,7 @@ from rich.console import Console
 
 import kinetree as kt
 from kinetree.gallery import Fact, Outcome, Study, studies, study
-from kinetree.gallery.style import Curve, Curves, Grid, Panel
+from kinetree.gallery.plots import Curve, Curves, PlotGrid, PlotPanel
 from kinetree.io.tables.writing import csv_text
 
 
@@ -78,7 +78,7 @@ def outcome(quick: bool) -> Outcome:
         [Fact("one", 1, 1, source="000"), Fact("two", 2, 3, "m", reason="a misprint | there"), Fact("three", 3, 4)],
         {"numbers": {"time [s]": TIME, "x [m]": TIME**2 / 3, "name": list("abcde")}},
         {},
-        {"square": Curves(TIME, [Panel("x [m]", [Curve("x", TIME**2), Curve("y", TIME)])], "A square.")},
+        {"square": Curves(TIME, [PlotPanel("x [m]", [Curve("x", TIME**2), Curve("y", TIME)])], "A square.")},
         [f"Quick: {quick}."],
     )
 
@@ -148,7 +148,7 @@ def test_summary_reads_on_its_own(tmp_path):
     for part in (
         "# A small study", "Source: nobody", "1 of 3 statements hold", "1 does not, for reasons given below",
         "**1 without a known reason**", "- it is small", "a misprint \\| there", "**does not hold**",
-        "![square](first-square.png)", "*A square.*", "first-numbers.csv", "- 000: the book",
+        "![square](first-square.png)", "*A square.*", "first-numbers.csv", "- 000: S. V. Shah",
     ):  # fmt: skip
         assert part in text
     table = [line for line in text.splitlines() if line.startswith("|")]
@@ -243,7 +243,7 @@ def test_tables_must_be_even():
 def test_axes_have_labels_and_legends():
     figure = pytest.importorskip("matplotlib.figure").Figure()
     curves = [Curve("a", TIME), Curve("b", 1e-12 + TIME, stated=True)]
-    Curves(TIME, [Panel("x [m]", curves), Panel("error [m]", curves, log=True)])(figure)
+    Curves(TIME, [PlotPanel("x [m]", curves), PlotPanel("error [m]", curves, log=True)])(figure)
     upper, lower = figure.axes
     assert (upper.get_ylabel(), lower.get_ylabel(), lower.get_xlabel()) == ("x [m]", "error [m]", "time [s]")
     assert lower.get_yscale() == "log"
@@ -254,12 +254,12 @@ def test_axes_have_labels_and_legends():
 
 def test_many_names_stand_below():
     figure = pytest.importorskip("matplotlib.figure").Figure(layout="constrained")
-    Curves(TIME, [Panel("x [m]", [Curve(f"curve {k}", TIME) for k in range(9)])])(figure)
+    Curves(TIME, [PlotPanel("x [m]", [Curve(f"curve {k}", TIME) for k in range(9)])])(figure)
     assert figure.axes[0].get_legend() is None
     assert len(figure.legends[0].get_texts()) == 9
     few = pytest.importorskip("matplotlib.figure").Figure(layout="constrained")
     curves = [Curve("a", TIME), Curve("b", TIME), Curve("_hidden", TIME, stated=True)]
-    Curves(TIME, [Panel("x [m]", curves)])(few)
+    Curves(TIME, [PlotPanel("x [m]", curves)])(few)
     assert [t.get_text() for t in few.axes[0].get_legend().get_texts()] == ["a", "b"]
     assert few.get_size_inches()[1] < figure.get_size_inches()[1]
 
@@ -267,7 +267,7 @@ def test_many_names_stand_below():
 def test_grids_share_a_legend():
     figure = pytest.importorskip("matplotlib.figure").Figure(layout="constrained")
     each = [Curve("a", TIME, TIME), Curve("b", TIME, TIME, stated=True)]
-    Grid(list("abcd"), [each] * 4, "n", "operations", highest=2.0)(figure)
+    PlotGrid(list("abcd"), [each] * 4, "n", "operations", highest=2.0)(figure)
     assert [axis.get_title(loc="left") or axis.get_title() for axis in figure.axes] == list("abcd")
     assert [t.get_text() for t in figure.legends[0].get_texts()] == ["a", "b"]
     assert figure.axes[3].get_ylim() == (0.0, 2.0)

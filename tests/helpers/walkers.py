@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from kinetree.gallery.trees import legged
-
-planar_biped = legged.biped_planar
-spatial_biped = legged.biped_spatial
+from kinetree.gallery.systems.biped_planar.system import machine as planar_biped
+from kinetree.gallery.systems.biped_spatial.system import machine as spatial_biped
+from kinetree.gallery.systems.biped_unified.system import machine as unified_biped
+from kinetree.gallery.systems.hexapod.system import machine as hexapod
+from kinetree.gallery.systems.quadruped.system import machine as quadruped
 
 WALKERS = {
-    "planar-biped": legged.biped_planar,
-    "spatial-biped": legged.biped_spatial,
-    "quadruped": legged.quadruped,
-    "hexapod": legged.hexapod,
-    "unified-biped": legged.biped_unified,
+    "planar-biped": planar_biped,
+    "spatial-biped": spatial_biped,
+    "quadruped": quadruped,
+    "hexapod": hexapod,
+    "unified-biped": unified_biped,
 }
 """All five, by name."""

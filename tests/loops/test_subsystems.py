@@ -309,11 +309,11 @@ def test_a_plan_serves_many_calls():
     mechanism = models.leg()
     q, v, a = motion(mechanism, models.LEG_START, count=4)
     tau_tree, k = mechanism.tree.inverse_dynamics(q, v, a), mechanism.loop_jacobian(q)
-    plan = recursion.Plan(mechanism.model, k[0], mechanism.driven)
+    plan = recursion.SolutionPlan(mechanism.model, k[0], mechanism.driven)
     assert_close(
         plan.solve(tau_tree, k).tau, recursion.solve(mechanism.model, tau_tree, k, mechanism.driven).tau, 1e-12
     )
-    empty = recursion.Plan(mechanism.model, np.nan * k[0], mechanism.driven)
+    empty = recursion.SolutionPlan(mechanism.model, np.nan * k[0], mechanism.driven)
     with pytest.raises(kt.OptionError, match="without a single finite K"):
         empty.solve(tau_tree, k)
 
@@ -369,7 +369,7 @@ def test_an_order_that_does_not_hold_is_noticed():
     tau_tree, k = mechanism.tree.inverse_dynamics(q, v, a), mechanism.loop_jacobian(q)
     uncoupled = k[0].copy()
     uncoupled[5:10, 1:3] = 0.0  # cut9 without its hold on subsystem II
-    plan = recursion.Plan(mechanism.model, uncoupled, mechanism.driven)
+    plan = recursion.SolutionPlan(mechanism.model, uncoupled, mechanism.driven)
     assert str(plan.order).startswith("II (")
     plan.solve(tau_tree[0], uncoupled)
     with pytest.raises(kt.SingularError, match="hold in another way at state 1 of the batch"):

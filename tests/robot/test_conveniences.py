@@ -52,10 +52,10 @@ def test_names_and_limits_are_laid_out_like_q_and_v():
     assert robot.v_names == ["L", "ball.wx", "ball.wy", "ball.wz"]
     with_numbers = ["L", *(f"ball[{k}]" for k in range(4))]  # the names of joints and numbers are understood, too
     for which, names, count in (("q", robot.q_names, 5), ("v", robot.v_names, 4)):
-        assert [robot._place(name, which) for name in names] == list(range(count))
-        assert [robot._place(name, which) for name in with_numbers[:count]] == list(range(count))
+        assert [robot.entry_index(name, which) for name in names] == list(range(count))
+        assert [robot.entry_index(name, which) for name in with_numbers[:count]] == list(range(count))
     with pytest.raises(kt.UnknownNameError, match=r"no freedom named 'ball\[3\]'"):
-        robot._place("ball[3]")
+        robot.entry_index("ball[3]")
     assert robot.lower_limits.tolist() == [-1.0] + [-np.inf] * 4
     assert robot.upper_limits.tolist() == [2.0] + [np.inf] * 4
     assert robot.effort_limits.tolist() == [7.0] + [np.inf] * 3

@@ -20,6 +20,7 @@ from kinetree.engine.llvm import host
 from kinetree.engine.trace import trace
 from kinetree.io import progress
 from kinetree.run import compiler
+from kinetree.run.evaluator import Evaluator
 
 
 def arm(name="arm"):
@@ -185,7 +186,7 @@ def test_what_needs_options_is_compiled_ahead_of_time_and_then_called_straight(n
     expected = [getattr(judge, name)(*state, **options) for state in states]
     robot.compile((name, options))
     nothing_more_is_compiled(monkeypatch)
-    monkeypatch.setattr(kt.Robot, "_run_checked", None)  # not in Python, not even the first time
+    monkeypatch.setattr(Evaluator, "run_checked", None)  # not in Python, not even the first time
     for state, wanted in zip(states, expected, strict=True):
         found = getattr(robot, name)(*state, **options)
         assert np.allclose(found, wanted, rtol=1e-13, atol=1e-13)
@@ -242,7 +243,7 @@ def test_after_compiling_ahead_of_time_not_even_the_first_call_goes_through_pyth
     robot = arm()
     robot.compile("forward_dynamics")
     nothing_more_is_compiled(monkeypatch)
-    monkeypatch.setattr(kt.Robot, "_run", None)
+    monkeypatch.setattr(Evaluator, "run", None)
     assert robot.forward_dynamics(*np.zeros((3, 2))).shape == (2,)
     assert robot.forward_dynamics(*np.zeros((3, 4, 2))).shape == (4, 2)
 
@@ -366,7 +367,7 @@ def test_loads_given_in_the_world_are_turned_by_machine_code(batch, monkeypatch)
     assert np.allclose(narrow, expected, rtol=1e-5, atol=1e-5)
     assert np.allclose(robot.inverse_dynamics(*state, loads), expected, rtol=1e-13, atol=1e-13)
     if len(batch) < 2:
-        monkeypatch.setattr(kt.Robot, "_run_checked", None)  # from the second call on nothing is computed in Python
+        monkeypatch.setattr(Evaluator, "run_checked", None)  # from the second call on nothing is computed in Python
     assert np.allclose(robot.inverse_dynamics(*state, loads), expected, rtol=1e-13, atol=1e-13)
     assert np.allclose(robot.inverse_dynamics(*state, others), expected_others, rtol=1e-13, atol=1e-13)
     out = np.empty((*batch, 2))
@@ -386,7 +387,7 @@ def test_wrenches_that_come_and_go_are_not_compiled_without_end(monkeypatch):
             for wrenches in forms:
                 found, expected = (getattr(r, name)(*state, wrenches) for r in (robot, judge))
                 assert np.allclose(found, expected, rtol=1e-12, atol=1e-12)
-            loaded = [key[2] for key in robot._compiler._kernels if key[0] == name and key[2]]
+            loaded = [key[2] for key in robot.evaluator.compiler._kernels if key[0] == name and key[2]]
             assert len(loaded) == 3  # the first two forms, and forces on all bodies
 
 
@@ -403,7 +404,7 @@ def test_arguments_by_name_and_options_go_straight_too(monkeypatch):
     robot = arm()
     q, v, a = given("qva", ())
     expected = robot.inverse_dynamics(q, v, a), robot.forward_dynamics(q, v, a, method="composite_body")
-    monkeypatch.setattr(kt.Robot, "_run_checked", None)
+    monkeypatch.setattr(Evaluator, "run_checked", None)
     assert np.array_equal(robot.inverse_dynamics(q=q, v=v, a=a), expected[0])
     assert np.array_equal(robot.forward_dynamics(q, v, a, method="composite_body"), expected[1])
 

@@ -21,7 +21,7 @@ from kinetree.algorithms.table import ALGORITHMS
 from kinetree.engine.kernels.loop_kernel import RolledKernel
 from kinetree.engine.llvm import host
 from kinetree.run import compiler
-from kinetree.run.compiler import DIRECT
+from kinetree.run.direct import DirectMethod
 from kinetree.run.wrenches import each_body
 
 CALLS = {
@@ -219,7 +219,7 @@ def test_nan_in_a_coordinate_that_nothing_depends_on():
     assert not np.isnan(force[[0, 2]]).any()
 
 
-@pytest.mark.parametrize("name", [n for n in DIRECT if n in ALGORITHMS])
+@pytest.mark.parametrize("name", [n for n, method in vars(kt.Robot).items() if isinstance(method, DirectMethod)])
 def test_built_in_methods_say_what_they_take(name):
     robot = floating_pair().with_backend("compiled")
     method = getattr(robot, name)
@@ -275,7 +275,7 @@ def prepared(method):
     state = random_state(robot, np.random.default_rng(2), 140)
     getattr(robot, method)(*state)
     getattr(robot, method)(*(x[0] for x in state))
-    assert inspect.isbuiltin(robot._entries[(method, (), ())].function)
+    assert (method, (), ()) in robot.evaluator.entry_points
     return getattr(robot, method), getattr(robot.with_backend("reference"), method), state
 
 
@@ -382,7 +382,7 @@ def test_copies_and_subclasses_after_direct_derivatives(method):
     whole = direct(q, v, a)
     robot = direct.__self__
     for other in (pickle.loads(pickle.dumps(robot)), copy.copy(robot), copy.deepcopy(robot)):
-        assert not other._entries
+        assert not other.evaluator.entry_points
         assert_three(getattr(other, method)(q, v, a), whole, 0.0)
 
     class Asked(kt.Robot):
@@ -440,7 +440,7 @@ def test_long_rows_of_trees_that_are_loops(monkeypatch, links):
             mass=0.5 + 0.01 * k, com=(0.05, 0.01, 0), inertia=(0.001, 0.002, 0.002),
         )  # fmt: skip
     robot = builder.build().with_backend("compiled")
-    assert robot._compiler.rolled
+    assert robot.evaluator.compiler.rolled
     state = random_state(robot, np.random.default_rng(links), 135)
     expected = robot.with_backend("reference").inverse_dynamics(*state)
     whole = robot.inverse_dynamics(*state)
@@ -492,7 +492,7 @@ for name, state in (
     narrow = np.asarray(getattr(robot.with_precision("single"), name)(*state))
     assert narrow.dtype == np.float32
     assert_close(narrow, np.asarray(expected), 2e-3)
-assert robot._compiler.kernel("mass_matrix").target.cpu == sys.argv[1]
+assert robot.evaluator.compiler.kernel("mass_matrix").target.cpu == sys.argv[1]
 """
 
 
@@ -552,7 +552,10 @@ class TestCodeThatWouldBeTooLong:
         monkeypatch.setenv("KINETREE_CACHE", "off")
         robot = long_chain(9).with_backend("compiled")
         q, v, tau = np.random.default_rng(0).uniform(-1, 1, (3, 4, robot.nv))
-        sizes = [len(robot._compiler.trace("forward_dynamics", {"method": m}).graph.kinds) for m in (USUAL, MATRICES)]
+        sizes = [
+            len(robot.evaluator.compiler.trace("forward_dynamics", {"method": m}).graph.kinds)
+            for m in (USUAL, MATRICES)
+        ]
         monkeypatch.setattr(compiler, "LONGEST_CODE", sum(sizes) // 2)
         assert sizes[0] < sizes[1]
         expected = robot.with_backend("reference").forward_dynamics(q, v, tau)
@@ -560,7 +563,7 @@ class TestCodeThatWouldBeTooLong:
             found = robot.forward_dynamics(q, v, tau, method=MATRICES)
         np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
         np.testing.assert_allclose(robot.forward_dynamics(q, v, tau), expected, rtol=1e-8, atol=1e-8)
-        straight = robot._compiler.kernel("forward_dynamics", {"method": USUAL})
+        straight = robot.evaluator.compiler.kernel("forward_dynamics", {"method": USUAL})
         assert not isinstance(straight, RolledKernel)
 
     def test_wrenches_along_world_axes_where_poses_are_too_long(self, robot, monkeypatch):
@@ -584,7 +587,7 @@ class TestCodeThatWouldBeTooLong:
 
         monkeypatch.setattr(compiler.Compiler, "kernel", meanwhile)
         np.testing.assert_allclose(robot.inverse_dynamics(q, v, a, push), expected, rtol=1e-10, atol=1e-10)
-        assert {loaded for _, _, loaded in robot._compiler._kernels} == {each_body(robot.model)}
+        assert {loaded for _, _, loaded in robot.evaluator.compiler._kernels} == {each_body(robot.model)}
 
 
 def long_chain(n):

@@ -108,7 +108,7 @@ def test_compiling_ahead_of_time_what_needs_options_and_what_has_usual_ones():
 def test_compiling_a_large_tree_ahead_of_time(monkeypatch):
     monkeypatch.setattr("kinetree.run.compiler.LARGEST_UNROLLED", 2)
     robot = arm().with_backend("compiled")
-    monkeypatch.setattr(robot._compiler, "trace", None)  # nothing may be unrolled
+    monkeypatch.setattr(robot.evaluator.compiler, "trace", None)  # nothing may be unrolled
     robot.compile(progress=False)
     q, v, a = state(robot, 5)
     assert_close(robot.inverse_dynamics(q, v, a), arm().with_backend("reference").inverse_dynamics(q, v, a), 1e-12)

@@ -44,7 +44,7 @@ def compare(reference, frame, axes, names=tuple(CALLS)):
         room = np.full((*found.shape[:-1], 2 * found.shape[-1]), np.nan)[..., ::2]
         call(robot, *state, frame, axes, out=room)
         assert np.array_equal(room, found)
-        kernels = [k for key, k in robot._compiler._kernels.items() if key[0] == name]
+        kernels = [k for key, k in robot.evaluator.compiler._kernels.items() if key[0] == name]
         assert kernels
         assert all(isinstance(k, RolledKernel) for k in kernels)
 
@@ -106,7 +106,7 @@ def test_short_paths_of_wide_trees_are_straight_code():
     for name, call in CALLS.items():
         assert_close(call(large, *state, "b128", "aligned"), call(robot, *state, "b128", "aligned"), 1e-12)
         assert_close(call(large, *state, "b128", "aligned"), call(robot, *state, "b128", "aligned"), 1e-12)
-        kernels = [k for key, k in large._compiler._kernels.items() if key[0] == name]
+        kernels = [k for key, k in large.evaluator.compiler._kernels.items() if key[0] == name]
         assert not any(isinstance(k, RolledKernel) for k in kernels)
 
 
@@ -117,8 +117,8 @@ def test_few_frames_are_remembered(always_rolled, monkeypatch):
     q = random_state(robot, np.random.default_rng(0))[0]
     for name in [*robot.body_names, *robot.body_names[:2]]:
         assert_close(robot.pose(q, name), reference.pose(q, name), 1e-13)
-        assert len(robot._compiler._kernels) <= 3
-    assert [dict(key[1])["frame"] for key in robot._compiler._kernels] == ["b7", "b0", "b1"]
+        assert len(robot.evaluator.compiler._kernels) <= 3
+    assert [dict(key[1])["frame"] for key in robot.evaluator.compiler._kernels] == ["b7", "b0", "b1"]
 
 
 def test_nan_stays_in_its_state(always_rolled):

@@ -7,10 +7,11 @@ import kinetree as kt
 from helpers.compare import assert_close
 from helpers.large_trees import chain, pinocchio_model, separate
 from helpers.robots import KINDS, random_state, random_tree
-from kinetree.algorithms.table import find
+from kinetree.algorithms.table import ALGORITHMS, find
 from kinetree.run import compiler
 
-MATRICES = ("coriolis_matrix", "inverse_dynamics_derivatives", "forward_dynamics_derivatives")
+PAIRS = [a.name for a in ALGORITHMS.values() if a.large and a.large.by == "pairs" and a.name != "mass_matrix"]
+MATRICES = (*PAIRS, "forward_dynamics_derivatives")
 
 
 @pytest.fixture
@@ -31,7 +32,7 @@ def compare(reference, tolerance=1e-12):
     state = random_state(robot, rng, (3, 2))
     push = {robot.body_names[-1]: rng.standard_normal((2, 6)), robot.body_names[0]: rng.standard_normal(6)}
     for name in MATRICES:
-        assert robot._compiler.handles(name)
+        assert robot.evaluator.compiler.handles(name)
         bound = 100 * tolerance if name.startswith("forward") else tolerance
         expected, found = matrices(reference, name, *state), matrices(robot, name, *state)
         for k in range(found.shape[-3]):

@@ -91,7 +91,7 @@ def test_every_form_agrees_with_the_reference_and_with_the_others_bit_for_bit(ro
     one = call(robot, *(x[5] for x in state))
     assert same_bits(one, whole[5])
     # no more Python in between, but for loops
-    assert inspect.isbuiltin(getattr(robot, name)) or robot._compiler.rolled
+    assert inspect.isbuiltin(getattr(robot, name)) or robot.evaluator.compiler.rolled
     assert same_bits(call(robot, *(x[5] for x in state)), one)
     out = np.full((len(whole) + 1, *whole.shape[1:]), 7.0)
     given = out[:-1]
@@ -146,8 +146,8 @@ def test_derivatives(name):
 def test_the_large_tree_is_a_loop():
     robot = robot_of("chain of 120")
     robot.inverse_dynamics(*states(robot, 2))
-    assert robot._compiler.rolled
-    assert any(isinstance(k, RolledKernel) for k in robot._compiler._kernels.values())
+    assert robot.evaluator.compiler.rolled
+    assert any(isinstance(k, RolledKernel) for k in robot.evaluator.compiler._kernels.values())
 
 
 @pytest.mark.parametrize("robot", ["stanford-arm", "chain of 120"])

@@ -32,6 +32,13 @@ class Residuals(NamedTuple):
     acceleration: Scalar
 
 
+LEAST_QUALITY = 1e-8
+"""Where the prepared choice of coordinates serves worse than this (a squared sine), the general method steps in."""
+
+LEAST_QUALITY_SINGLE = 1e-3
+"""As :data:`LEAST_QUALITY`, in single precision."""
+
+
 def orthogonal_solve(columns: Sequence[Scalars], rhs: Scalars, size: float = 1.0) -> tuple[list[Scalar], Scalar]:
     """Solve a square system given by columns; and how far the columns are from being dependent.
 

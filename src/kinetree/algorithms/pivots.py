@@ -10,9 +10,11 @@ from collections.abc import Collection
 
 import numpy as np
 
+from ..errors import SingularError
+from ..model import configurations
 from ..model.joints import Custom
 from ..model.tree import BASE, Model
-from ..spatial.arrays import pack
+from ..spatial.arrays import pack, split
 from .articulated_body import eliminate, freed
 from .composite_body import mass_matrix
 from .passes import Scalars, positions
@@ -20,9 +22,45 @@ from .passes import Scalars, positions
 TOLERANCE = 1e-13
 """A pivot is zero when it is this small compared with the numbers it is left over from."""
 
+BY_ELIMINATION = ("articulated_body", "udu")
+"""Methods of forward dynamics that divide by the inertia of each joint alone."""
+
+
+def check(tree: Model, held: Collection[int] = ()) -> None:
+    """Refuse forward dynamics where a joint that is not ``held`` moves nothing that has inertia."""
+    refuse(tree, singular_joint(tree, held))
+
+
+def refuse(tree: Model, joint: int | None) -> None:
+    """Raise the error about a joint that moves nothing that has inertia, if there is one."""
+    if joint is not None:
+        raise SingularError(
+            f"joint {tree.joints[joint].name!r} moves body {tree.bodies[joint].name!r} and what it carries, which have "
+            "no inertia along the joint's freedom: forward dynamics has no unique answer. Give the body mass, "
+            "the joint rotor inertia (armature), or make the joint fixed"
+        )
+
+
+def possible_method(tree: Model, method: str) -> str:
+    """Return a method of forward dynamics, or that by composite bodies where it has no answer.
+
+    Only held to its leader does a massless follower have a motion.
+    """
+    alone = tree.has_followers and method in BY_ELIMINATION
+    return "composite_body" if alone and singular_joint(tree.independent) is not None else method
+
+
+def singular_joint(tree: Model, held: Collection[int] = ()) -> int | None:
+    """Return the first joint without inertia at two configurations drawn once; None if there is none."""
+    if all_solid(tree):
+        return None
+    batch = (2,)
+    q = configurations.random(tree, np.random.default_rng(0), batch)
+    return first_singular(tree, split(q), batch, frozenset(held))
+
 
 def all_solid(tree: Model) -> bool:
-    """Whether every body has mass and inertia about every axis, so that no pivot can vanish.
+    """Return whether every body has mass and inertia about every axis, so that no pivot can vanish.
 
     Quick to see and true of most robots.  A user's own joint may lose a freedom at some
     configuration whatever the bodies are, so then it is not enough.
@@ -36,7 +74,7 @@ def all_solid(tree: Model) -> bool:
 
 
 def first_singular(tree: Model, q: Scalars, batch: tuple[int, ...], held: Collection[int] = ()) -> int | None:
-    """Index of the first joint, from the tips, whose pivot vanishes; None if there is none.
+    """Return the index of the first joint, from the tips, whose pivot vanishes; None if there is none.
 
     Joints in ``held`` are driven along a given motion and do not give way.
     """
@@ -57,7 +95,7 @@ def first_singular(tree: Model, q: Scalars, batch: tuple[int, ...], held: Collec
 
 
 def _vanishes(inertia: object, subspace: object, armature: Collection[float], batch: tuple[int, ...]) -> bool:
-    """Whether S^T I S plus rotor inertia has no inverse."""
+    """Return whether S^T I S plus rotor inertia has no inverse."""
     matrix, s = pack(inertia, batch), pack(subspace, batch)
     d = s @ matrix @ np.swapaxes(s, -1, -2) + np.diag(list(armature))
     size = np.maximum(np.abs(matrix).max(axis=(-1, -2)), max(armature))
@@ -65,7 +103,7 @@ def _vanishes(inertia: object, subspace: object, armature: Collection[float], ba
 
 
 def _first_in_matrix(tree: Model, q: Scalars, batch: tuple[int, ...], held: Collection[int]) -> int | None:
-    """The same from the mass matrix, in which followers are carried by their leaders."""
+    """Return the same from the mass matrix, in which followers are carried by their leaders."""
     owner = [i for i, joint in enumerate(tree.joints) for _ in range(joint.nv)]
     free = [k for k, i in enumerate(owner) if i not in held]
     h = pack(mass_matrix(tree, q), batch)[..., free, :][..., :, free]

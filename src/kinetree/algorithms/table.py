@@ -1,12 +1,14 @@
 """Every algorithm a robot offers, by name: what it takes, what it returns, which recursion it is.
 
-This is the one list that evaluation, compilation, operation counts and code export read.
+This is the one list that evaluation, compilation, operation counts and code export read; what they need to know about
+an algorithm is a field of its row, see :class:`kinetree.algorithms.algorithm.Algorithm`.  So a new algorithm is one
+file with its recursion and one row here.  That row runs as reference, as machine code for one state and for batches,
+as C, and on symbols; a method of :class:`kinetree.Robot` that names it offers it to users.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -35,10 +37,25 @@ from . import (
     udu,
     walker_orin,
 )
+from .algorithm import (
+    CONFIGURATIONS,
+    DEPENDENT,
+    FRAME,
+    FRAMES,
+    KNOWN,
+    PAIRS,
+    PASSES,
+    ROWS,
+    STABILISATION,
+    Algorithm,
+    LargeTree,
+    Option,
+    Options,
+    Shape,
+)
 from .passes import each, positions, table
 
-Shape = tuple[int, ...]
-Options = Mapping[str, Any]
+__all__ = ["ALGORITHMS", "CONFIGURATIONS", "FORWARD_METHODS", "LOOP_ALGORITHMS", "Algorithm", "Option", "find"]
 
 FORWARD_METHODS = (
     "articulated_body",
@@ -49,44 +66,18 @@ FORWARD_METHODS = (
     "walker_orin_4",
 )
 
-CONFIGURATIONS = ("q", "q0", "q1")
-"""Inputs that are configurations."""
+AXES = Option("axes", "body", jacobian.FRAMES)
+ABOUT = Option("about", "com", ("com", "origin"))
+FORM = Option("form", "LTDL", ("LTDL", "LTL"))
+INVERSE = Option("inverse", False)
+CLASSICAL = Option("classical", False)
+METHOD = Option("method", FORWARD_METHODS[0], FORWARD_METHODS, counted=FORWARD_METHODS[:2])
 
 _WEIGHTLESS = (0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True)
-class Algorithm:
-    """One computation.
-
-    Attributes
-    ----------
-    name : str
-        The method of :class:`kinetree.Robot` it belongs to.
-    inputs : tuple of str
-        Vectors it takes, in order: ``q``, ``q0`` and ``q1`` have nq numbers, all others nv.
-    function : callable
-        ``function(tree, *vectors, **options)`` over any scalar; with ``loads`` it also
-        takes one force (or None) per body after the vectors.
-    shape : callable
-        ``shape(tree, options)`` of what it returns.
-    loads : bool
-        Whether external wrenches enter.
-    """
-
-    name: str
-    inputs: tuple[str, ...]
-    function: Callable[..., Any]
-    shape: Callable[[Model, Options], Shape]
-    loads: bool = False
-
-    def lengths(self, tree: Model) -> tuple[int, ...]:
-        """Length of each input."""
-        return tuple(tree.nq if name in CONFIGURATIONS else tree.nv for name in self.inputs)
-
-
 def find(name: str) -> Algorithm:
-    """An algorithm by name; an unknown name suggests the nearest."""
+    """Return an algorithm by name; an unknown name suggests the nearest."""
     try:
         return ALGORITHMS.get(name) or LOOP_ALGORITHMS[name]
     except (KeyError, TypeError):
@@ -270,84 +261,250 @@ def _frames_square(tree: Model, options: Options) -> Shape:
     return (n, n)
 
 
-_Q, _QV, _QVA = ("q",), ("q", "v"), ("q", "v", "a")
+# ------------------------------------------------------------------ which joints are held
+
+
+def _all_but_the_base(tree: Model, options: Options) -> Collection[int]:
+    return range(1, len(tree.joints))
+
+
+def _moved_as_given(tree: Model, options: Options) -> Collection[int]:
+    return [i for i, motion in enumerate(options["known"]) if motion]
+
+
+# ------------------------------------------------------------------ large trees
+
+_BY_COLUMNS = LargeTree(
+    "columns", Algorithm("inverse_mass_matrix times tau", ("q", "tau"), _mobility_times, _per_v(), large=PASSES)
+)
+_BY_SOLVING = LargeTree(
+    "solving",
+    Algorithm(
+        "inverse_dynamics_derivatives by q and v", ("q", "v", "a"), _slopes, lambda t, o: (2, t.nv, t.nv), loads=True,
+        large=PAIRS,
+    ),
+)  # fmt: skip
+_BY_FACTORS = LargeTree(
+    "factors", Algorithm("mass_matrix_factors in one matrix", ("q",), tree_factors.tree_factors, _square, large=PAIRS)
+)
+
+
+# ------------------------------------------------------------------ the table
+
+_Q, _QV, _QVA, _QVT = ("q",), ("q", "v"), ("q", "v", "a"), ("q", "v", "tau")
 
 ALGORITHMS: dict[str, Algorithm] = {
     a.name: a
     for a in (
-        Algorithm("integrate", _QV, kinematics.integrate, lambda t, o: (t.nq,)),
-        Algorithm("difference", ("q0", "q1"), kinematics.difference, _per_v()),
-        Algorithm("configuration_rate", _QV, kinematics.configuration_rate, lambda t, o: (t.nq,)),
-        Algorithm("pose", _Q, lambda t, q, *, frame: kinematics.frame_pose(t, q, frame), _fixed(4, 4)),
-        Algorithm("velocity", _QV, _velocity, _fixed(6)),
-        Algorithm("acceleration", _QVA, _acceleration, _fixed(6)),
-        Algorithm("jacobian", _Q, _jacobian, _per_v(6)),
-        Algorithm("jacobian_rate", _QV, _jacobian_rate, _per_v(6)),
-        Algorithm("center_of_mass", _Q, centroidal.center_of_mass, _fixed(3)),
-        Algorithm("center_of_mass_velocity", _QV, centroidal.center_of_mass_velocity, _fixed(3)),
-        Algorithm("momentum", _QV, lambda t, q, v, *, about: centroidal.momentum(t, q, v, about), _fixed(6)),
-        Algorithm("momentum_rate", _QVA, centroidal.momentum_rate, _fixed(6)),
+        Algorithm(
+            "integrate", _QV, kinematics.integrate, lambda t, o: (t.nq,),
+            "Configuration reached from q in unit time with constant velocity v.",
+            direct=True, large=PASSES,
+        ),
+        Algorithm(
+            "difference", ("q0", "q1"), kinematics.difference, _per_v(),
+            "The constant velocity that leads from q0 to q1 in unit time.",
+            large=PASSES,
+        ),
+        Algorithm(
+            "configuration_rate", _QV, kinematics.configuration_rate, lambda t, o: (t.nq,),
+            "Time derivative of q when moving with v (equal to v but for quaternion joints).",
+            direct=True, large=PASSES,
+        ),
+        Algorithm(
+            "pose", _Q, lambda t, q, *, frame: kinematics.frame_pose(t, q, frame), _fixed(4, 4),
+            "Pose of a body or frame in the world.",
+            (FRAME,), direct=True, large=PASSES,
+        ),
+        Algorithm(
+            "velocity", _QV, _velocity, _fixed(6),
+            "Velocity of a frame, angular part first.",
+            (FRAME, AXES), direct=True, large=PASSES,
+        ),
+        Algorithm(
+            "acceleration", _QVA, _acceleration, _fixed(6),
+            "Acceleration of a frame, angular part first, without gravity.",
+            (FRAME, AXES, CLASSICAL), direct=True, large=PASSES,
+        ),
+        Algorithm(
+            "jacobian", _Q, _jacobian, _per_v(6),
+            "The matrix that maps v to the velocity of a frame, angular rows first.",
+            (FRAME, AXES), direct=True, large=PASSES,
+        ),
+        Algorithm(
+            "jacobian_rate", _QV, _jacobian_rate, _per_v(6),
+            "Time derivative of jacobian along v.",
+            (FRAME, AXES), direct=True, large=PASSES,
+        ),
+        Algorithm(
+            "center_of_mass", _Q, centroidal.center_of_mass, _fixed(3),
+            "World coordinates of the center of mass of all moving bodies.",
+            direct=True, large=PASSES,
+        ),
+        Algorithm(
+            "center_of_mass_velocity", _QV, centroidal.center_of_mass_velocity, _fixed(3),
+            "Velocity of the center of mass in world axes.",
+            large=PASSES,
+        ),
+        Algorithm(
+            "momentum", _QV, lambda t, q, v, *, about: centroidal.momentum(t, q, v, about), _fixed(6),
+            "Angular and linear momentum in world axes, about the center of mass or the world's origin.",
+            (ABOUT,), direct=True, large=PASSES,
+        ),
+        Algorithm(
+            "momentum_rate", _QVA, centroidal.momentum_rate, _fixed(6),
+            "Rate of the momentum about the center of mass: the external force and moment it takes, gravity included.",
+            large=PASSES,
+        ),
         Algorithm(
             "centroidal_momentum_matrix", _Q,
             lambda t, q: jacobian.rows(centroidal.centroidal_matrix(t, q)), _per_v(6),
+            "The 6 x nv matrix A with momentum = A v, about the center of mass.",
+            direct=True, large=PASSES,
         ),
         Algorithm(
             "centroidal_momentum_matrix_rate", _QV,
             lambda t, q, v: jacobian.rows(centroidal.centroidal_matrix_rate(t, q, v)), _per_v(6),
+            "Time derivative of centroidal_momentum_matrix along v.",
+            large=PASSES,
         ),
-        Algorithm("centroidal_momentum_drift", _QV, centroidal.centroidal_drift, _fixed(6)),
-        Algorithm("inverse_dynamics", _QVA, _inverse_dynamics, _per_v(), loads=True),
-        Algorithm("joint_wrenches", _QVA, _joint_wrenches, lambda t, o: (len(t.bodies), 6), loads=True),
+        Algorithm(
+            "centroidal_momentum_drift", _QV, centroidal.centroidal_drift, _fixed(6),
+            "Rate of the momentum about the center of mass when all accelerations are zero: A' v.",
+            large=PASSES,
+        ),
+        Algorithm(
+            "inverse_dynamics", _QVA, _inverse_dynamics, _per_v(),
+            "Joint forces that produce the accelerations a.",
+            loads=True, results=("tau",), closed_by="closed_inverse_dynamics",
+            hinged=True, direct=True, ahead=True, large=PASSES,
+        ),
+        Algorithm(
+            "joint_wrenches", _QVA, _joint_wrenches, lambda t, o: (len(t.bodies), 6),
+            "What each joint transmits to its body: moment and force in body axes at the body's origin.",
+            loads=True, tree_only=True, large=PASSES,
+        ),
         Algorithm(
             "joint_subspaces", _Q, _joint_subspaces, lambda t, o: (sum(link.kind.nv for link in t.links), 6),
-        ),
-        Algorithm("floating_base_inverse_dynamics", _QVA, _floating_base, _per_v(), loads=True),
-        Algorithm("bias_force", _QV, _bias_force, _per_v(), loads=True),
-        Algorithm("gravity_force", _Q, _gravity_force, _per_v()),
-        Algorithm("forward_dynamics", ("q", "v", "tau"), _forward_dynamics, _per_v(), loads=True),
-        Algorithm("hybrid_dynamics", ("q", "v", "tau"), _hybrid_dynamics, _per_v(2), loads=True),
-        Algorithm("mass_matrix", _Q, composite_body.mass_matrix, _square),
-        Algorithm("inverse_mass_matrix", _Q, _inverse_mass_matrix, _square),
-        Algorithm("mass_matrix_factors", _Q, _mass_matrix_factors, _factor_shape),
-        Algorithm("coriolis_matrix", _QV, coriolis.coriolis_matrix, _square),
-        Algorithm(
-            "inverse_dynamics_derivatives", _QVA, _inverse_dynamics_derivatives, _three_squares, loads=True,
+            "The directions of motion that each joint allows, a row each, in body axes.",
+            is_method=False, large=PASSES,
         ),
         Algorithm(
-            "forward_dynamics_derivatives", ("q", "v", "tau"), _forward_dynamics_derivatives, _three_squares,
+            "floating_base_inverse_dynamics", _QVA, _floating_base, _per_v(),
+            "Base acceleration and joint forces when only the joints' accelerations are given.",
+            loads=True, needs_floating_base=True, needs_inertia=True, held=_all_but_the_base, tree_only=True,
+        ),
+        Algorithm(
+            "bias_force", _QV, _bias_force, _per_v(),
+            "Joint forces at zero acceleration: velocity terms, gravity and external wrenches.",
+            loads=True, results=("tau",), hinged=True, direct=True, ahead=True, large=PASSES,
+        ),
+        Algorithm(
+            "gravity_force", _Q, _gravity_force, _per_v(),
+            "Joint forces that hold the robot still.",
+            results=("tau",), direct=True, ahead=True, large=PASSES,
+        ),
+        Algorithm(
+            "forward_dynamics", _QVT, _forward_dynamics, _per_v(),
+            "Accelerations that joint forces tau cause.",
+            (METHOD,), loads=True, results=("a",), needs_inertia=True, closed_by="closed_forward_dynamics",
+            hinged=True, direct=True, ahead=True, large=LargeTree("passes", only={"method": "articulated_body"}),
+        ),
+        Algorithm(
+            "hybrid_dynamics", _QVT, _hybrid_dynamics, _per_v(2),
+            "Some joints are given accelerations, the others forces; returns all of both.",
+            (KNOWN,), loads=True, needs_inertia=True, held=_moved_as_given, tree_only=True, large=PASSES,
+        ),
+        Algorithm(
+            "mass_matrix", _Q, composite_body.mass_matrix, _square,
+            "The joint-space inertia matrix, rotor inertias included.",
+            direct=True, ahead=True, large=PAIRS,
+        ),
+        Algorithm(
+            "inverse_mass_matrix", _Q, _inverse_mass_matrix, _square,
+            "The inverse of mass_matrix, found in O(n^2) without inverting it.",
+            needs_inertia=True, tree_only=True, direct=True, large=_BY_COLUMNS,
+        ),
+        Algorithm(
+            "mass_matrix_factors", _Q, _mass_matrix_factors, _factor_shape,
+            "Factors of the mass matrix that keep the zeros between branches.",
+            (FORM,), needs_inertia=True, large=_BY_FACTORS,
+        ),
+        Algorithm(
+            "coriolis_matrix", _QV, coriolis.coriolis_matrix, _square,
+            "The matrix C with C v the velocity forces and M' - 2 C skew-symmetric.",
+            direct=True, large=PAIRS,
+        ),
+        Algorithm(
+            "inverse_dynamics_derivatives", _QVA, _inverse_dynamics_derivatives, _three_squares,
+            "How the joint forces of a motion change with q, v and a.",
+            loads=True, results=("dtau_dq", "dtau_dv", "dtau_da"), tree_only=True, direct=True,
+            large=PAIRS,
+        ),
+        Algorithm(
+            "forward_dynamics_derivatives", _QVT, _forward_dynamics_derivatives, _three_squares,
+            "How the accelerations that joint forces cause change with q, v and tau.",
+            loads=True, results=("da_dq", "da_dv", "da_dtau"), needs_inertia=True, tree_only=True, direct=True,
+            large=_BY_SOLVING,
+        ),
+        Algorithm(
+            "operational_space_inertia", _Q, _operational_space_inertia, _frames_square,
+            "Inertia felt at one or several frames together.",
+            (FRAMES, AXES, INVERSE), needs_inertia=True, tree_only=True, large=LargeTree("frames"),
+        ),
+        Algorithm(
+            "kinetic_energy", _QV, energy.kinetic_energy, _fixed(),
+            "Kinetic energy in joules, rotors included.",
+            direct=True, large=PASSES,
+        ),
+        Algorithm(
+            "potential_energy", _Q, _potential_energy, _fixed(),
+            "Potential energy of gravity in joules, zero at the world's origin.",
+            direct=True, large=PASSES,
+        ),
+        Algorithm(
+            "power", _QVT, energy.power, _fixed(),
+            "Power of joint forces and external wrenches: the rate of kinetic plus potential energy.",
             loads=True,
         ),
-        Algorithm("operational_space_inertia", _Q, _operational_space_inertia, _frames_square),
-        Algorithm("kinetic_energy", _QV, energy.kinetic_energy, _fixed()),
-        Algorithm("potential_energy", _Q, _potential_energy, _fixed()),
-        Algorithm("power", ("q", "v", "tau"), energy.power, _fixed(), loads=True),
     )
 }  # fmt: skip
 
 LOOP_ALGORITHMS: dict[str, Algorithm] = {
     a.name: a
     for a in (
-        Algorithm("loop_gaps", _Q, constraints.gaps, _per_constraint()),
-        Algorithm("loop_jacobian", _Q, constraints.constraint_matrix, lambda t, o: (t.n_constraints, t.nv)),
+        Algorithm(
+            "loop_gaps", _Q, constraints.gaps, _per_constraint(),
+            "How far each loop constraint is from being met.",
+            parts=("gaps",),
+        ),
+        Algorithm(
+            "loop_jacobian", _Q, constraints.constraint_matrix, lambda t, o: (t.n_constraints, t.nv),
+            "K, with which velocities obey K v = 0: a row per constraint, a column per entry of v.",
+            parts=("rows",),
+        ),
         Algorithm(
             "loop_jacobian_entries", _Q, constraints.constraint_entries, lambda t, o: (len(constraints.pattern(t)),),
+            "The entries of K, with which velocities obey K v = 0, that are not always zero.",
+            parts=("entries",), is_method=False,
         ),
-        Algorithm("loop_drift", _QV, constraints.drift, _per_constraint()),
-        Algorithm("closed_inverse_dynamics", _QVA, _closed_inverse_dynamics, _closed, loads=True),
         Algorithm(
-            "closed_forward_dynamics", ("q", "v", "tau"), _closed_forward_dynamics, _closed, loads=True,
+            "loop_drift", _QV, constraints.drift, _per_constraint(),
+            "dK/dt v, with which accelerations obey K a + drift = 0.",
+            parts=("drift",),
+        ),
+        Algorithm(
+            "closed_inverse_dynamics", _QVA, _closed_inverse_dynamics, _closed,
+            "Forces of the motors for a motion, with the loops closed.",
+            (ROWS, DEPENDENT), loads=True, parts=("tau", "lambda", "quality", "residuals"), is_method=False,
+            direct=True,
+        ),
+        Algorithm(
+            "closed_forward_dynamics", _QVT, _closed_forward_dynamics, _closed,
+            "Accelerations under joint forces, with the loops closed.",
+            (ROWS, STABILISATION), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
+            direct=True,
         ),
     )
 }  # fmt: skip
 """Those that only a mechanism with loops has."""
-
-PRODUCTS: dict[str, Algorithm] = {
-    "inverse_mass_matrix": Algorithm("inverse_mass_matrix times tau", ("q", "tau"), _mobility_times, _per_v()),
-}
-"""Symmetric matrices that large trees find column by column, each with what multiplies by it."""
-
-SLOPES = Algorithm("inverse_dynamics_derivatives by q and v", _QVA, _slopes, lambda t, o: (2, t.nv, t.nv), loads=True)
-"""What large trees make derivatives of forward dynamics of."""
-
-FACTORS = Algorithm("mass_matrix_factors with D on the diagonal of L", _Q, tree_factors.tree_factors, _square)
-"""What large trees make the factors of the mass matrix of."""

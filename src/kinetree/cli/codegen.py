@@ -72,23 +72,22 @@ def codegen(
 
 def _requests(robot: Robot, names: Sequence[str], frames: Sequence[str], axes: str, method: str) -> list[Any]:
     """Algorithms with the options of the command line that they take; one per frame where frames matter."""
-    from ..algorithms.table import find
-    from ..export.c_code import DEFAULTS, option_names
+    from ..algorithms.table import AXES, METHOD, find
     from ..robot.mechanism import Mechanism
 
-    taken = {option for name in names for option in option_names(find(name))}
+    taken = {option for name in names for option in find(name).option_names}
     for flag, given, takers in (
         ("--frame", bool(frames), {"frame", "frames"}),
-        ("--axes", axes != DEFAULTS["axes"], {"axes"}),
-        ("--method", method != DEFAULTS["method"], {"method"}),
+        ("--axes", axes != AXES.default, {"axes"}),
+        ("--method", method != METHOD.default, {"method"}),
     ):
         if given and not takers & taken:
             raise OptionError(f"{flag} is of no use to {', '.join(names)}")
     requests: list[Any] = []
     for name in names:
-        known = option_names(find(name))
+        known = find(name).option_names
         options = {k: v for k, v in (("axes", axes), ("method", method)) if k in known}
-        if isinstance(robot, Mechanism) and method == DEFAULTS["method"]:
+        if isinstance(robot, Mechanism) and method == METHOD.default:
             options.pop("method", None)  # closed loops are solved in one way
         if "frame" in known and frames:
             requests += [(name, options | {"frame": frame}) for frame in frames]

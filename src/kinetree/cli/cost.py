@@ -12,7 +12,7 @@ from rich.table import Table
 from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, messages, print_json
 
 if TYPE_CHECKING:
-    from ..export.cost import Compared, Costed, Fitted
+    from ..robot.chain_costs import Compared, Costed, Fitted
     from ..robot.robot import Robot
 
 
@@ -35,8 +35,8 @@ def cost(
 
         kinetree cost examples/kuka_kr5.urdf
     """
-    from ..export import cost as costs
     from ..gallery.sources import cited
+    from ..robot import chain_costs as costs
     from ..robot.mechanism import Mechanism
 
     robot = load_robot(robot_name, floating_base, mimic, strict)
@@ -66,7 +66,7 @@ def cost(
 
 
 def _fits() -> list[Fitted]:
-    from ..export import cost as costs
+    from ..robot import chain_costs as costs
 
     status = messages()
     if not status.is_terminal:
@@ -99,7 +99,7 @@ def _counted_table(robot: Robot, counted: Sequence[Costed]) -> Table:
 
 
 def _published_table(robot: Robot, counted: Sequence[Costed], compared: Sequence[Compared]) -> Table:
-    from ..export.cost import joint_variables
+    from ..robot.chain_costs import joint_variables
 
     v = joint_variables(robot)
     base = "floating base" if robot.is_floating else "fixed base"
@@ -136,8 +136,8 @@ def _fitted_table(fits: Sequence[Fitted]) -> Table:
 def _cost_data(
     robot: Robot, counted: Sequence[Costed], compared: Sequence[Compared], fits: Sequence[Fitted]
 ) -> dict[str, Any]:
-    from ..export.cost import joint_variables
     from ..gallery.sources import cited
+    from ..robot.chain_costs import joint_variables
 
     return {
         "robot": robot.name,

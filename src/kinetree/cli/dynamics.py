@@ -156,11 +156,11 @@ def _run(
 def _start(robot: Robot, robot_name: str, initial: str | None) -> Array:
     """A closed configuration on the branch that is meant."""
     from .. import gallery
-    from ..gallery import setup
+    from ..gallery import simulation_setup
     from .simulate import read_values
 
     system = robot_name if robot_name in gallery.names() else None
-    return setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
+    return simulation_setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
 
 
 # ------------------------------------------------------------------ parts, several at once

@@ -35,7 +35,7 @@ def _words(kind: str) -> Any:
     """Completion out of a fixed list, looked up when it is needed."""
 
     def complete(incomplete: str) -> list[str]:
-        from ..gallery.setup import CONTROLLERS
+        from ..gallery.simulation_setup import CONTROLLERS
         from ..simulation.integrators.methods import INTEGRATORS
 
         known = CONTROLLERS if kind == "controller" else tuple(INTEGRATORS)
@@ -126,7 +126,7 @@ def simulate(
     """
     from .. import gallery
     from ..contact.stops import JointStops
-    from ..gallery import setup
+    from ..gallery import simulation_setup
     from ..motion import trajectories
     from ..simulation import simulate as run
     from ..simulation.integrators.methods import FIXED, VARIATIONAL
@@ -147,16 +147,20 @@ def simulate(
         raise OptionError(f"--time must be seconds, zero or more, not {time:g}")
     robot = load_robot(robot_name, floating_base, mimic, strict)
     system = robot_name if robot_name in gallery.names() else None
-    q = setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
-    v = setup.velocity(robot, q, read_values(velocity, "--velocity"), "--velocity")
-    goal = q if target is None else setup.configuration(robot, read_values(target, "--target"), system, "--target")
-    desired = trajectories.Between(robot, q, goal, duration).held() if duration else setup.stay(robot, goal)
+    q = simulation_setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
+    v = simulation_setup.velocity(robot, q, read_values(velocity, "--velocity"), "--velocity")
+    goal = (
+        q
+        if target is None
+        else simulation_setup.configuration(robot, read_values(target, "--target"), system, "--target")
+    )
+    desired = trajectories.Between(robot, q, goal, duration).held() if duration else simulation_setup.stay(robot, goal)
     elements: list[Any] = [JointStops()] if stops else []
     if ground is not None:
         frames = [name.strip() for name in ground.split(",")]
         numbers = {"stiffness": _or(stiffness, 1e5), "friction": _or(friction_coefficient, 0.7)}
-        elements.append(setup.compliant_ground(robot, frames, **numbers))
-    law = setup.controller(
+        elements.append(simulation_setup.compliant_ground(robot, frames, **numbers))
+    law = simulation_setup.controller(
         controller, robot, desired, kp=_gain(robot, kp, "--kp"), kd=_gain(robot, kd, "--kd"), ki=ki,
         senses=elements, begin=(q, v) if robot.is_floating else None,
     )  # fmt: skip

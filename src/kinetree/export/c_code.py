@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..algorithms import jacobian
-from ..algorithms.table import ALGORITHMS, CONFIGURATIONS, FORWARD_METHODS, Algorithm, find
+from ..algorithms import constrained
+from ..algorithms.table import CONFIGURATIONS, Algorithm, find
 from ..engine import c_source
 from ..engine.count import Count, count
 from ..engine.fuse import fuse
@@ -22,7 +21,6 @@ from ..engine.trace import Traced
 from ..errors import (
     KinetreeWarning,
     Message,
-    ModelError,
     OptionError,
     OutputError,
     Setting,
@@ -32,37 +30,18 @@ from ..errors import (
     callers_level,
 )
 from ..io.whole_files import all_beside
+from ..model import configurations
+from ..model.tree import Model
 from ..run.compiler import Compiler
+from ..run.options import Request, requests
 from ..run.wrenches import each_body
 from ..spatial import Force
 from ..spatial.arrays import pack, split
 from ..version import VERSION
-from .result_names import SUMMARIES, Entry, entries, parts
-
-if TYPE_CHECKING:
-    from ..robot.robot import Robot
+from .result_names import entries, parts
+from .subject import Modelled, model_of
 
 PRECISIONS = ("double", "single")
-
-DEFAULTS: dict[str, Any] = {
-    "axes": "body", "about": "com", "form": "LTDL", "inverse": False, "classical": False, "method": "articulated_body",
-}  # fmt: skip
-"""Options that need not be given, as in the methods of :class:`kinetree.Robot`."""
-
-CHOSEN_BY_LOOPS = ("rows", "dependent", "stabilisation")
-"""What a mechanism with loops chooses for itself; no part of a function's name."""
-
-CHOICES: dict[str, Sequence[str]] = {
-    "axes": jacobian.FRAMES, "about": ("com", "origin"), "form": ("LTDL", "LTL"), "method": FORWARD_METHODS,
-}  # fmt: skip
-
-NEED_INERTIA = (
-    "forward_dynamics", "inverse_mass_matrix", "mass_matrix_factors", "operational_space_inertia",
-    "forward_dynamics_derivatives",
-)  # fmt: skip
-"""Algorithms that divide by the inertia along every joint."""
-
-RESULT_NAMES = {"inverse_dynamics": "tau", "bias_force": "tau", "gravity_force": "tau", "forward_dynamics": "a"}
 
 TOLERANCE = {"double": 1e-12, "single": 1e-5}
 """How far the test program lets results be off, relative to the largest number of each, where rounding allows it."""
@@ -70,94 +49,21 @@ TOLERANCE = {"double": 1e-12, "single": 1e-5}
 WORTHLESS = 1e-2
 """Rounding errors beyond this part of the largest number of a result are warned of."""
 
-Request = str | tuple[str, Mapping[str, Any]]
 
-
-def needed_options(name: str) -> tuple[str, ...]:
-    """Options of an algorithm that have no default."""
-    return tuple(o for o in option_names(find(name)) if o not in DEFAULTS)
-
-
-def option_names(algorithm: Algorithm) -> tuple[str, ...]:
-    """Options that an algorithm takes."""
-    parameters = inspect.signature(algorithm.function).parameters.values()
-    return tuple(p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY)
-
-
-def complete_options(robot: Robot, name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of an algorithm checked, with defaults filled in.
-
-    Raises
-    ------
-    UnknownNameError
-        For an option, a frame or a choice that there is not.
-    OptionError
-        If an option without a default is missing.
-    """
-    known = option_names(find(name))
-    for option in options:
-        if option not in known:
-            raise UnknownNameError(f"option of {name}", option, known)
-    chosen = {option: options.get(option, DEFAULTS.get(option)) for option in known}
-    for option, value in chosen.items():
-        if option not in options and option not in DEFAULTS:
-            needed = f"{name} needs to know the {option}: give "
-            raise OptionError(Message(needed, Setting(option, ...), _hint(robot, option)))
-        if option in CHOICES and value not in CHOICES[option]:
-            raise UnknownNameError(f"{option} (of {name})", value, CHOICES[option])
-    if "frame" in chosen:
-        robot.model.frame(chosen["frame"])
-    if "frames" in chosen:
-        chosen["frames"] = (chosen["frames"],) if isinstance(chosen["frames"], str) else tuple(chosen["frames"])
-        for frame in chosen["frames"]:
-            robot.model.frame(frame)
-    if "known" in chosen:
-        chosen["known"] = tuple(bool(k) for k in chosen["known"])
-        if len(chosen["known"]) != len(robot.joint_names):
-            raise OptionError(f"{name}: known needs one truth value per joint, {len(robot.joint_names)} in all")
-    _check_possible(robot, name, chosen)
-    return chosen
-
-
-def _hint(robot: Robot, option: str) -> str:
-    if option in ("frame", "frames"):
-        own = [f.name for f in robot.model.frames if f.name not in robot.body_names]
-        return f", such as {(own or robot.body_names)[-1]!r}"
-    return ""
-
-
-def _check_possible(robot: Robot, name: str, options: dict[str, Any]) -> None:
-    """Refuse what has no answer on this robot, as its methods do."""
-    if robot.nv == 0:
-        raise ModelError(f"robot {robot.name!r} has no moving joints: there is nothing to compute")
-    if name == "floating_base_inverse_dynamics" and not robot.is_floating:
-        fixed = f"robot {robot.name!r} has no floating base; load it with "
-        raise ModelError(Message(fixed, Setting("floating_base", True)))
-    if name in NEED_INERTIA:
-        robot._check_pivots()
-    if name == "floating_base_inverse_dynamics":
-        robot._check_pivots(held=range(1, len(robot.joint_names)))
-    if name == "hybrid_dynamics":
-        robot._check_pivots(held=[i for i, motion in enumerate(options["known"]) if motion])
-    by_elimination = options.get("method") in ("articulated_body", "udu")
-    if by_elimination and robot.model.has_followers and robot._singular_joint(robot.model.independent) is not None:
-        options["method"] = "composite_body"  # only held to its leader does a massless follower have a motion
-
-
-def trace_algorithm(robot: Robot, name: str, options: Mapping[str, Any], wrenches: bool = False) -> Traced:
-    """The graph of an algorithm; with ``wrenches`` six more inputs per body, its moment and force."""
-    loaded = each_body(robot.model) if wrenches and find(name).loads else ()
+def trace_algorithm(model: Model, name: str, options: Mapping[str, Any], wrenches: bool = False) -> Traced:
+    """Return the graph of an algorithm; with ``wrenches`` six more inputs per body, its moment and force."""
+    loaded = each_body(model) if wrenches and find(name).loads else ()
     try:
-        return Compiler(robot.model).trace(name, options, loaded)
+        return Compiler(model).trace(name, options, loaded)
     except ZeroDivisionError:
-        raise _singular(robot, name) from None
+        raise _singular(model, name) from None
 
 
-def _singular(robot: Robot, name: str) -> SingularError:
+def _singular(model: Model, name: str) -> SingularError:
     hint = "has every moving body mass?"
-    if name == "operational_space_inertia":
+    if "frames" in find(name).option_names:
         hint = "its frames cannot move freely in all directions; use inverse=True, or fewer frames"
-    return SingularError(f"{name} of robot {robot.name!r} divides by zero: {hint}")
+    return SingularError(f"{name} of robot {model.name!r} divides by zero: {hint}")
 
 
 @dataclass(frozen=True)
@@ -183,7 +89,7 @@ class Exported:
 
 
 def codegen(
-    robot: Robot,
+    robot: Modelled | Model,
     directory: str | os.PathLike[str] = ".",
     algorithms: Iterable[Request] | Request = ("inverse_dynamics", "forward_dynamics"),
     *,
@@ -199,7 +105,7 @@ def codegen(
 
     Parameters
     ----------
-    robot : Robot
+    robot : Robot, or its model
     directory : path-like
         Made if it is not there. Files of the same names are replaced, each wholly or not at all.
     algorithms : sequence
@@ -232,6 +138,7 @@ def codegen(
     OutputError
         If the files cannot be written.
     """
+    model = model_of(robot)
     if precision not in PRECISIONS:
         raise UnknownNameError("precision", precision, PRECISIONS)
     if fma and own_math:
@@ -239,46 +146,23 @@ def codegen(
         raise OptionError(Message("fma comes from math.h, which ", does_without, " does without; choose one of them"))
     if states < 1:
         raise OptionError(f"the test program needs at least one state, not {states}")
-    name = c_source.identifier(robot.name.lower(), "robot") if prefix is None else prefix
+    name = c_source.identifier(model.name.lower(), "robot") if prefix is None else prefix
     if not isinstance(name, str) or not c_source.is_identifier(name):
         raise OptionError(
             f"prefix {name!r} is no name in C: use letters, digits and underscores, a letter first, no word of C's own"
         )
     dialect = c_source.Dialect(name, precision == "single", own_math)
-    exports = [_Export(robot, dialect, *request, wrenches, fma, states) for request in requests(robot, algorithms)]
+    exports = [_Export(model, dialect, *request, wrenches, fma, states) for request in requests(model, algorithms)]
     _name_functions(name, exports)
     texts = {
-        f"{name}.c": _source(robot, dialect, exports, reentrant),
-        f"{name}.h": _header(robot, dialect, exports),
+        f"{name}.c": _source(model, dialect, exports, reentrant),
+        f"{name}.h": _header(model, dialect, exports),
         f"{name}_test.c": _test_program(dialect, exports),
     }
     folder = Path(directory)
     _write_all(folder, texts)
     source, header, test = (folder / file for file in texts)
     return Exported(source, header, test, {e.c_name: e.cost for e in exports})
-
-
-def requests(robot: Robot, algorithms: Iterable[Request] | Request) -> list[tuple[str, dict[str, Any]]]:
-    """Algorithms that are asked for by name, or with options, each with all its options."""
-    single = isinstance(algorithms, str) or (isinstance(algorithms, tuple) and _is_pair(algorithms))
-    wanted: list[Any] = [algorithms] if single else list(algorithms)
-    found: list[tuple[str, dict[str, Any]]] = []
-    for request in wanted:
-        if not isinstance(request, str) and not (isinstance(request, tuple) and _is_pair(request)):
-            raise OptionError(f"an algorithm is a name, or a pair (name, dict of its options), not {request!r}")
-        name, options = (request, {}) if isinstance(request, str) else request
-        find(name)
-        complete = (name, complete_options(robot, name, options))
-        if complete in found:
-            raise OptionError(f"{name} is asked for twice, with the same options")
-        found.append(complete)
-    if not found:
-        raise OptionError(f"no algorithm chosen; there are {', '.join(ALGORITHMS)}")
-    return found
-
-
-def _is_pair(value: tuple[Any, ...]) -> bool:
-    return len(value) == 2 and isinstance(value[1], Mapping)
 
 
 # ------------------------------------------------------------------ one algorithm
@@ -291,7 +175,7 @@ class _Export:
 
     def __init__(
         self,
-        robot: Robot,
+        model: Model,
         dialect: c_source.Dialect,
         name: str,
         options: dict[str, Any],
@@ -302,38 +186,35 @@ class _Export:
         self.name, self.options = name, options
         algorithm = find(name)
         loaded = wrenches and algorithm.loads
-        self.traced = trace_algorithm(robot, name, options, loaded)
+        self.traced = trace_algorithm(model, name, options, loaded)
         self.cost = count(self.traced.graph, self.traced.outputs)
         names = algorithm.inputs + (("wrenches",) if loaded else ())
         self.arguments = tuple(zip(names, self.traced.lengths, strict=True))
-        self.shape = algorithm.shape(robot.model, options)
-        self.entries, self.parts = _explained(robot, name, options, dialect.single_precision)
-        self.states = [_random_state(robot, self.arguments, k, dialect.single_precision) for k in range(states)]
-        self.expected = [_reference(robot, algorithm, state, options, loaded) for state in self.states]
-        self.tolerance = self._tolerance(robot, dialect.single_precision)
+        self.shape = algorithm.shape(model, options)
+        least = constrained.LEAST_QUALITY_SINGLE if dialect.single_precision else constrained.LEAST_QUALITY
+        self.entries = entries(model, algorithm, options, least)
+        self.parts = parts(model, algorithm, options)
+        self.states = [_random_state(model, self.arguments, k, dialect.single_precision) for k in range(states)]
+        self.expected = [_reference(model, algorithm, state, options, loaded) for state in self.states]
+        self.tolerance = self._tolerance(model, dialect.single_precision)
         self.graph, self.outputs = self.traced.graph, self.traced.outputs
         if fma:
             self.graph, self.outputs = fuse(self.graph, self.outputs)
 
     @property
     def summary(self) -> str:
-        """What it computes, from the method of the same name."""
-        from ..robot.robot import Robot
-
-        text = (
-            SUMMARIES.get(self.name)
-            or (getattr(Robot, self.name, None) or find(self.name).function).__doc__
-            or self.name
-        )
-        return text.strip().splitlines()[0].replace("``", "").replace(":meth:", "").replace("`", "")
+        """What it computes."""
+        return find(self.name).summary or self.name
 
     @property
     def function(self) -> c_source.Function:
         """As the engine writes it."""
-        result = RESULT_NAMES.get(self.name, "result")
-        return c_source.Function(self.c_name, self.graph, self.outputs, self.arguments, result)
+        results = find(self.name).results
+        return c_source.Function(
+            self.c_name, self.graph, self.outputs, self.arguments, results[0] if len(results) == 1 else "result"
+        )
 
-    def _tolerance(self, robot: Robot, single_precision: bool) -> float:
+    def _tolerance(self, model: Model, single_precision: bool) -> float:
         """What the test program may allow: rounding errors are measured in a longer arithmetic."""
         narrow, wide = (np.float32, np.float64) if single_precision else (np.float64, np.longdouble)
         g, o = self.traced.graph, self.traced.outputs
@@ -345,28 +226,16 @@ class _Export:
         worst = float(np.max(errors))
         if not np.isfinite(worst):
             raise UnsupportedError(
-                f"{self.name} of robot {robot.name!r} overflows; use double precision and usual units"
+                f"{self.name} of robot {model.name!r} overflows; use double precision and usual units"
             )
         if worst > WORTHLESS:
             warnings.warn(
-                f"{self.name} of robot {robot.name!r} is ill-conditioned: rounding errors reach {worst:.1g} of "
+                f"{self.name} of robot {model.name!r} is ill-conditioned: rounding errors reach {worst:.1g} of "
                 f"the largest number of a result; {'use double precision' if single_precision else 'do not trust it'}",
                 KinetreeWarning,
                 stacklevel=callers_level(),
             )
         return max(TOLERANCE["single" if single_precision else "double"], 16.0 * worst)
-
-
-def _explained(
-    robot: Robot, name: str, options: Mapping[str, Any], single_precision: bool
-) -> tuple[list[Entry], dict[str, int]]:
-    """What the numbers of a mechanism's results are, and where their parts begin."""
-    from ..robot.mechanism import LEAST_QUALITY, LEAST_QUALITY_SINGLE, Mechanism
-
-    if not isinstance(robot, Mechanism):
-        return [], {}
-    least = LEAST_QUALITY_SINGLE if single_precision else LEAST_QUALITY
-    return entries(robot, name, options, least), parts(robot, name, options)
 
 
 def _size(values: np.ndarray) -> float:
@@ -375,42 +244,42 @@ def _size(values: np.ndarray) -> float:
 
 
 def _random_state(
-    robot: Robot, arguments: Sequence[tuple[str, int]], seed: int, single_precision: bool
+    model: Model, arguments: Sequence[tuple[str, int]], seed: int, single_precision: bool
 ) -> list[np.ndarray]:
     """Configurations away from gimbal lock, and random numbers of everyday size for the rest."""
     rng = np.random.default_rng([seed, 20])
     state = [
-        _random_configuration(robot, rng) if name in CONFIGURATIONS else rng.uniform(-2.0, 2.0, length)
+        _random_configuration(model, rng) if name in CONFIGURATIONS else rng.uniform(-2.0, 2.0, length)
         for name, length in arguments
     ]
     return [x.astype(np.float32).astype(float) if single_precision else x for x in state]
 
 
-def _random_configuration(robot: Robot, rng: np.random.Generator) -> np.ndarray:
+def _random_configuration(model: Model, rng: np.random.Generator) -> np.ndarray:
     for _ in range(200):
-        q = robot.random_configuration(rng)
-        distances = [j.kind.singularity(list(q[j.q_slice])) for j in robot.model.joints if not j.mimic]
+        q = configurations.random(model, rng)
+        distances = [j.kind.singularity(list(q[j.q_slice])) for j in model.joints if not j.mimic]
         if all(d is None or d > 0.2 for d in distances):
             break
     return q
 
 
 def _reference(
-    robot: Robot, algorithm: Algorithm, state: Sequence[np.ndarray], options: Mapping[str, Any], loaded: bool
+    model: Model, algorithm: Algorithm, state: Sequence[np.ndarray], options: Mapping[str, Any], loaded: bool
 ) -> np.ndarray:
     """Run the algorithm's text on the numbers themselves."""
     scalars: list[Any] = [split(x) for x in state]
     if algorithm.loads:
         six = scalars.pop() if loaded else []
         forces = [Force.of(six[k : k + 6]) for k in range(0, len(six), 6)]
-        scalars.append(forces or [None] * len(robot.body_names))
+        scalars.append(forces or [None] * len(model.bodies))
     try:
         with np.errstate(all="ignore"):
-            result = pack(algorithm.function(robot.model, *scalars, **options), ()).ravel()
+            result = pack(algorithm.function(model, *scalars, **options), ()).ravel()
     except ZeroDivisionError:
-        raise _singular(robot, algorithm.name) from None
+        raise _singular(model, algorithm.name) from None
     if not np.all(np.isfinite(result)):
-        raise _singular(robot, algorithm.name)
+        raise _singular(model, algorithm.name)
     return result
 
 
@@ -419,10 +288,10 @@ def _name_functions(prefix: str, exports: Sequence[_Export]) -> None:
     taken: set[str] = set()
     for e in exports:
         parts = [prefix, e.name]
-        for option, value in e.options.items():
-            if option in CHOSEN_BY_LOOPS or (option in DEFAULTS and value == DEFAULTS[option]):
-                continue
-            parts.append(_word(option, value))
+        for option in find(e.name).options:
+            value = e.options[option.name]
+            if not option.chosen_by_loops and (option.needed or value != option.default):
+                parts.append(_word(option.name, value))
         e.c_name = _fresh("_".join(parts), taken)
         taken.add(e.c_name)
 
@@ -431,9 +300,9 @@ def _word(option: str, value: Any) -> str:
     """An option's value as part of a name."""
     if value is True:
         return option
-    if option == "known":
+    if isinstance(value, tuple) and all(isinstance(v, bool) for v in value):  # which joints are moved as given
         return "".join("m" if motion else "f" for motion in value)
-    texts = [value] if isinstance(value, str) else [str(v) for v in value]
+    texts = [str(v) for v in value] if isinstance(value, (tuple, list)) else [str(value)]
     return "_".join(c_source.identifier(text, "frame") for text in texts)
 
 
@@ -447,24 +316,24 @@ def _fresh(name: str, taken: set[str]) -> str:
 # ------------------------------------------------------------------ the three files
 
 
-def _banner(robot: Robot) -> str:
-    return f"{c_source.comment(robot.name)}, written by kinetree {VERSION}."
+def _banner(model: Model) -> str:
+    return f"{c_source.comment(model.name)}, written by kinetree {VERSION}."
 
 
-def _source(robot: Robot, dialect: c_source.Dialect, exports: Sequence[_Export], reentrant: bool) -> str:
+def _source(model: Model, dialect: c_source.Dialect, exports: Sequence[_Export], reentrant: bool) -> str:
     functions, needs = [], set()
     for e in exports:
         try:
             text, more = c_source.write_function(dialect, e.function)
         except c_source.ConstantError as problem:
-            raise UnsupportedError(f"{e.name} of robot {robot.name!r}: {problem}; use double precision") from None
+            raise UnsupportedError(f"{e.name} of robot {model.name!r}: {problem}; use double precision") from None
         needs |= more
         functions.append(text)
     own = c_source.own_mathematics(dialect, needs)
     calls_math = not dialect.own_math and any(f"{f}(" in text for text in functions for f in _math_names(dialect))
     place = "" if reentrant else " static"
     parts = [
-        f"/* {_banner(robot)} See {dialect.prefix}.h. */\n",
+        f"/* {_banner(model)} See {dialect.prefix}.h. */\n",
         f'#include "{dialect.prefix}.h"\n' + ("\n#include <math.h>\n" if calls_math else ""),
         "/* Where temporaries live. Static memory keeps the stack small, but then a function must not be entered\n"
         "   again before it has returned (from an interrupt, from another thread). Compile with\n"
@@ -481,18 +350,18 @@ def _math_names(dialect: c_source.Dialect) -> list[str]:
     return [dialect.function(f) for f in ("sin", "cos", "sqrt", "fabs", "atan2", "fma")]
 
 
-def _header(robot: Robot, dialect: c_source.Dialect, exports: Sequence[_Export]) -> str:
+def _header(model: Model, dialect: c_source.Dialect, exports: Sequence[_Export]) -> str:
     upper = dialect.prefix.upper()
-    sizes = [("NQ", robot.nq, "position coordinates"), ("NV", robot.nv, "degrees of freedom")]
-    sizes.append(("BODIES", len(robot.body_names), "moving bodies"))
+    sizes = [("NQ", model.nq, "position coordinates"), ("NV", model.nv, "degrees of freedom")]
+    sizes.append(("BODIES", len(model.bodies), "moving bodies"))
     lines = [
-        f"/* {_banner(robot)}",
+        f"/* {_banner(model)}",
         "",
         "   SI units and radians. Moments before forces, angular velocities before linear ones; quaternions are",
         "   x, y, z, w and must be of unit length, which is not checked. Matrices are stored row by row. A result",
         "   must not overlap with an argument. Nothing is allocated and nothing is remembered from call to call.",
         "",
-        *_layout(robot),
+        *_layout(model),
         "*/",
         f"#ifndef {upper}_H",
         f"#define {upper}_H",
@@ -504,7 +373,7 @@ def _header(robot: Robot, dialect: c_source.Dialect, exports: Sequence[_Export])
         *(f"#define {upper}_{name} {value} /* {meaning} */" for name, value, meaning in sizes),
         "",
         "/* Where the coordinates of a joint begin, in q and in v. */",
-        *_joint_defines(robot, upper),
+        *_joint_defines(model, upper),
         "",
     ]
     for e in exports:
@@ -513,10 +382,10 @@ def _header(robot: Robot, dialect: c_source.Dialect, exports: Sequence[_Export])
     return "\n".join(lines)
 
 
-def _layout(robot: Robot) -> list[str]:
+def _layout(model: Model) -> list[str]:
     """Which joint owns which entries of q and v."""
     lines = ["   Joints, with their entries of q and of v (a and tau are laid out like v):"]
-    for joint, body in zip(robot.model.joints, robot.body_names, strict=True):
+    for joint, body in zip(model.joints, model.bodies, strict=True):
         name = c_source.comment(joint.name)
         if joint.mimic:
             m = joint.mimic
@@ -527,7 +396,7 @@ def _layout(robot: Robot) -> list[str]:
         units = ", ".join(joint.kind.q_units)
         lines.append(
             f"     q[{_span(joint.q_slice)}] ({units}), v[{_span(joint.v_slice)}]: {name}, {joint.kind.name}, "
-            f"carries {c_source.comment(body)}"
+            f"carries {c_source.comment(body.name)}"
         )
     lines.append("   Bodies are numbered like joints, from 0.")
     return lines
@@ -537,9 +406,9 @@ def _span(place: slice) -> str:
     return str(place.start) if place.stop == place.start + 1 else f"{place.start}..{place.stop - 1}"
 
 
-def _joint_defines(robot: Robot, upper: str) -> list[str]:
+def _joint_defines(model: Model, upper: str) -> list[str]:
     lines, taken = [], set[str]()
-    for joint in robot.model.joints:
+    for joint in model.joints:
         if joint.mimic:
             continue
         name = _fresh(c_source.identifier(joint.name, "joint").upper(), taken)
@@ -550,8 +419,8 @@ def _joint_defines(robot: Robot, upper: str) -> list[str]:
 
 
 def _declaration(dialect: c_source.Dialect, e: _Export) -> list[str]:
-    told = {k: v for k, v in e.options.items() if k not in CHOSEN_BY_LOOPS}  # those show in the entries
-    chosen = ", ".join(f"{c_source.comment(k)} = {c_source.comment(str(v))}" for k, v in told.items())
+    shown = [o.name for o in find(e.name).options if not o.chosen_by_loops]  # the others show in the entries
+    chosen = ", ".join(f"{c_source.comment(name)} = {c_source.comment(str(e.options[name]))}" for name in shown)
     size = max(1, int(np.prod(e.shape)))
     shape = " x ".join(str(n) for n in e.shape) or "1"
     macro = f"{e.c_name.upper()}_SIZE"
@@ -563,7 +432,7 @@ def _declaration(dialect: c_source.Dialect, e: _Export) -> list[str]:
     }
     lines = [f"/* {c_source.comment(e.summary)}" + (f" ({chosen})" if chosen else "")]
     lines.append(f"   Takes {arguments}; gives {e.function.result}[{macro}], {shape}. Costs {e.cost}.")
-    if e.name == "floating_base_inverse_dynamics":
+    if find(e.name).needs_floating_base:
         lines.append(f"   {notes['base']}")
     if e.parts:
         lines.append(f"   {notes['closed']}")

@@ -1,28 +1,27 @@
-"""What algorithms cost: counted on a robot, published by the sources, and as formulas in n."""
+"""What algorithms cost: counted on a robot, and as the sources publish it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
-from ..algorithms.table import ALGORITHMS, find
+from ..algorithms.table import ALGORITHMS, Algorithm, find
 from ..engine.count import Count, count
-from ..errors import KinetreeError, OptionError, UnknownNameError
-from ..model.joints import EulerSpherical, JointKind, Revolute, Universal
-from ..model.mass import MassProperties
-from ..model.pose import Pose
-from .c_code import complete_options, needed_options, trace_algorithm
-from .published import MA, Formula, Published, rows
+from ..errors import KinetreeError
+from ..model.tree import Model
+from ..run.options import complete_options
+from .c_code import trace_algorithm
+from .published import MA, Published, rows
+from .subject import Modelled, model_of
 
-if TYPE_CHECKING:
-    from ..robot.robot import Robot
+__all__ = [
+    "Compared", "Costed", "Count", "Variables", "all_costs", "cost", "count_algorithm", "joint_variables",
+    "published",
+]  # fmt: skip
 
 
-def cost(robot: Robot, name: str, **options: Any) -> Count:
-    """Operations that one evaluation of an algorithm takes on this robot.
+def cost(robot: Modelled | Model, name: str, **options: Any) -> Count:
+    """Count the operations that one evaluation of an algorithm takes on this robot.
 
     What is constant is folded, what is zero is skipped and what occurs twice is computed
     once, so the count is that of the code that runs, before multiplications and additions
@@ -30,7 +29,7 @@ def cost(robot: Robot, name: str, **options: Any) -> Count:
 
     Parameters
     ----------
-    robot : Robot
+    robot : Robot, or its model
     name : str
         An algorithm, such as ``"inverse_dynamics"``.
     **options
@@ -49,8 +48,21 @@ def cost(robot: Robot, name: str, **options: Any) -> Count:
     3M 1A, 1 sine and cosine
     """
     find(name)
-    traced = trace_algorithm(robot, name, complete_options(robot, name, options))
-    return count(traced.graph, traced.outputs)
+    model = model_of(robot)
+    return count_algorithm(model, name, complete_options(model, name, options))
+
+
+def count_algorithm(model: Model, name: str, options: Mapping[str, Any], results: int | None = None) -> Count:
+    """Count the operations of an algorithm with all its options; of its first ``results`` numbers only, if given."""
+    traced = trace_algorithm(model, name, options)
+    return count(traced.graph, traced.outputs[:results])
+
+
+class Counted(Modelled, Protocol):
+    """A robot, as far as an overview of its costs asks it: mechanisms count some algorithms with their loops closed."""
+
+    def cost(self, name: str, **options: Any) -> Count:
+        """Count the operations of an algorithm."""
 
 
 class Costed(NamedTuple):
@@ -62,41 +74,34 @@ class Costed(NamedTuple):
     reason: str = ""
 
 
-def all_costs(robot: Robot) -> list[Costed]:
-    """The cost of every algorithm on this robot, or the reason why it has no answer there.
+def all_costs(robot: Counted) -> list[Costed]:
+    """Return the cost of every algorithm on this robot, or the reason why it has no answer there.
 
     Frames are the last body's, and forward dynamics comes by articulated and by composite bodies.  Of a mechanism,
     inverse and forward dynamics are counted with its loops closed, everything that does not feel them without, and
     what only its tree has is left out.
     """
-    from ..robot.mechanism import TREE_ONLY, Mechanism
-
-    looped = isinstance(robot, Mechanism)
-    variants, left_out = ({}, TREE_ONLY) if looped else (_VARIANTS, ())
+    looped = bool(robot.model.loops)
     return [
-        _costed(robot, name, {o: _example(robot, o) for o in needed_options(name)} | variant)
-        for name in ALGORITHMS
-        if hasattr(type(robot), name) and name not in left_out
-        for variant in variants.get(name, ({},))
+        _costed(robot, a.name, options)
+        for a in ALGORITHMS.values()
+        if a.is_method and not (looped and a.tree_only)
+        for options in _shown(robot.model, a, looped)
     ]
 
 
-_VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
-    "forward_dynamics": ({"method": "articulated_body"}, {"method": "composite_body"})
-}
+def _shown(model: Model, algorithm: Algorithm, looped: bool) -> list[dict[str, Any]]:
+    """Return the options that an algorithm is counted with: examples of what it needs, some choices side by side."""
+    given = {o.name: o.example(model) for o in algorithm.options if o.needed and o.example is not None}
+    variants = [{o.name: value} for o in algorithm.options for value in o.counted]
+    return [given | variant for variant in ([] if looped else variants) or [{}]]
 
 
-def _costed(robot: Robot, name: str, options: Mapping[str, Any]) -> Costed:
+def _costed(robot: Counted, name: str, options: Mapping[str, Any]) -> Costed:
     try:
         return Costed(name, options, robot.cost(name, **options))
     except KinetreeError as problem:
         return Costed(name, options, None, str(problem))
-
-
-def _example(robot: Robot, option: str) -> Any:
-    last = robot.body_names[-1] if robot.body_names else robot.base_name
-    examples = {"frame": last, "frames": (last,), "known": (False,) * len(robot.joint_names)}
-    return examples[option]
 
 
 # ------------------------------------------------------------------ beside what is published
@@ -105,9 +110,9 @@ def _example(robot: Robot, option: str) -> Any:
 class Variables(NamedTuple):
     """Joint variables in joints of 1, 2 and 3 degrees of freedom, without a floating base."""
 
-    n1: int
-    n2: int
-    n3: int
+    n1: int = 0
+    n2: int = 0
+    n3: int = 0
 
     @property
     def n(self) -> int:
@@ -115,14 +120,14 @@ class Variables(NamedTuple):
         return sum(self)
 
 
-def joint_variables(robot: Robot) -> Variables:
-    """The numbers that the published formulas are in.
+def joint_variables(robot: Modelled | Model) -> Variables:
+    """Return the numbers that the published formulas are in.
 
     A joint with more than three degrees of freedom counts as several of three or fewer.
     """
-    numbers = [0, 0, 0]
-    skipped = robot.model.roots[0] if robot.is_floating else None
-    for i, joint in enumerate(robot.model.joints):
+    model, numbers = model_of(robot), [0, 0, 0]
+    skipped = model.roots[0] if model.is_floating else None
+    for i, joint in enumerate(model.joints):
         if i == skipped:
             continue
         freedoms = joint.nv
@@ -140,167 +145,7 @@ class Compared(NamedTuple):
     value: MA
 
 
-def published(robot: Robot) -> list[Compared]:
-    """All published formulas for this kind of base, evaluated for this robot's numbers of joint variables."""
+def published(robot: Modelled | Model) -> list[Compared]:
+    """Return all published formulas for this kind of base, evaluated for this robot's numbers of joint variables."""
     variables = joint_variables(robot)
-    return [Compared(row, row(*variables)) for row in rows(robot.is_floating)]
-
-
-# ------------------------------------------------------------------ as formulas in n
-
-CHAINS: dict[str, JointKind] = {
-    "revolute": Revolute("z"),
-    "universal": Universal("ZX"),
-    "spherical": EulerSpherical("ZYX"),
-}
-"""Joints of general chains: one, two and three degrees of freedom."""
-
-FITTED: dict[str, tuple[str, dict[str, Any], int]] = {
-    "inverse_dynamics": ("inverse_dynamics", {}, 1),
-    "forward_dynamics, articulated body": ("forward_dynamics", {"method": "articulated_body"}, 1),
-    "forward_dynamics, composite body": ("forward_dynamics", {"method": "composite_body"}, 3),
-    "mass_matrix": ("mass_matrix", {}, 2),
-}
-"""What is fitted: algorithm, options, and degree in n."""
-
-_FIRST, _EXTRA = 3, 2
-
-
-def general_chain(joint: str, joints: int, *, single: bool = False) -> Robot:
-    """A chain in which nothing is zero that need not be.
-
-    All DH parameters, all ten inertial parameters of every link and all components of
-    gravity are general.  The numbers have few binary digits, so that what cancels in real
-    arithmetic cancels in the last link's constants, too.
-
-    Parameters
-    ----------
-    joint : {"revolute", "universal", "spherical"}
-    joints : int
-        How many of them.
-    single : bool
-        Write each joint as a chain of hinges with massless links between them.
-    """
-    from ..robot.robot import Builder
-
-    if joint not in CHAINS:
-        raise UnknownNameError("kind of general chain", joint, CHAINS)
-    if joints < 1:
-        raise OptionError(f"a chain has at least one joint, not {joints}")
-    builder = Builder(f"general chain of {joints} {joint} joints", gravity=(1.5, 2.25, -9.75))
-    inertia = (0.8125, 0.9375, 0.6875, 0.03125, 0.046875, 0.078125)
-    link = MassProperties.of(2.0, (0.0625, 0.15625, 0.21875), inertia, about="origin")
-    place = Pose.of(rpy=(0.75, 0.0, 0.0)) @ Pose.of((0.4375, 0.0, 0.59375))  # Rx(alpha) Tx(a) Tz(d)
-    for k in range(joints):
-        parent = "base" if k == 0 else f"link{k}"
-        builder.body(
-            f"link{k + 1}", parent, CHAINS[joint], joint_name=f"joint{k + 1}", placement=place, mass_properties=link
-        )
-    robot = builder.build()
-    return robot.with_single_joints() if single else robot
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """Counts of an algorithm on general chains, as polynomials in the number of joint variables n.
-
-    Attributes
-    ----------
-    algorithm : str
-        A key of :data:`FITTED`.
-    joint : str
-        A key of :data:`CHAINS`.
-    single : bool
-        Whether joints were written as chains of hinges.
-    multiplications, additions, divisions : Formula
-    valid_from : int
-        The smallest n for which they hold.
-    checked_to : int
-        The largest n that was counted and compared.
-    """
-
-    algorithm: str
-    joint: str
-    single: bool
-    multiplications: Formula
-    additions: Formula
-    divisions: Formula
-    valid_from: int
-    checked_to: int
-
-    def __call__(self, n: int) -> MA:
-        """Multiplications with divisions, and additions, as the sources count."""
-        return MA(self.multiplications(n) + self.divisions(n), self.additions(n))
-
-
-@lru_cache(maxsize=64)
-def fit(algorithm: str, joint: str = "revolute", *, single: bool = False) -> Fitted:
-    """Formulas in n, found by counting and checked on more chains than they were found from.
-
-    Parameters
-    ----------
-    algorithm : str
-        A key of :data:`FITTED`: ``"inverse_dynamics"``, ``"forward_dynamics, articulated body"``, ...
-    joint : {"revolute", "universal", "spherical"}
-    single : bool
-        Write each joint as a chain of hinges with massless links between them.
-
-    Returns
-    -------
-    Fitted
-
-    Raises
-    ------
-    ArithmeticError
-        If the counts are no polynomial of the expected degree.
-    """
-    if algorithm not in FITTED:
-        raise UnknownNameError("fitted algorithm", algorithm, FITTED)
-    if joint not in CHAINS:
-        raise UnknownNameError("kind of general chain", joint, CHAINS)
-    name, options, degree = FITTED[algorithm]
-    last = _FIRST + degree + _EXTRA
-    counts = {k: cost(general_chain(joint, k, single=single), name, **options) for k in range(1, last + 1)}
-    freedoms = CHAINS[joint].nv
-    found = []
-    for what in ("multiplications", "additions", "divisions"):
-        values = {k: getattr(c, what) for k, c in counts.items()}
-        found.append(_interpolate({freedoms * k: v for k, v in values.items() if _FIRST <= k <= _FIRST + degree}))
-        for k in range(_FIRST, last + 1):
-            if found[-1](freedoms * k) != values[k]:
-                raise ArithmeticError(
-                    f"{what} of {algorithm} on {joint} chains are no polynomial of degree {degree} in n"
-                )
-    m, a, d = found
-    valid = _FIRST
-    while valid > 1 and _agree((m, a, d), freedoms * (valid - 1), counts[valid - 1]):
-        valid -= 1
-    return Fitted(algorithm, joint, single, m, a, d, freedoms * valid, freedoms * last)
-
-
-def _agree(formulas: Sequence[Formula], n: int, counted: Count) -> bool:
-    return [f(n) for f in formulas] == [counted.multiplications, counted.additions, counted.divisions]
-
-
-def _interpolate(points: Mapping[int, int]) -> Formula:
-    """The polynomial through points, exactly (Newton's divided differences)."""
-    x = list(points)
-    table = [Fraction(y) for y in points.values()]
-    for order in range(1, len(x)):
-        for i in range(len(x) - 1, order - 1, -1):
-            table[i] = (table[i] - table[i - 1]) / (x[i] - x[i - order])
-    powers = [Fraction(0)] * len(x)
-    for k in range(len(x) - 1, -1, -1):  # powers = powers * (n - x[k]) + table[k]
-        powers = [
-            (table[k] if p == 0 else Fraction(0)) - x[k] * powers[p] + (powers[p - 1] if p else 0)
-            for p in range(len(powers))
-        ]
-    while powers and powers[-1] == 0:
-        powers.pop()
-    return Formula(tuple(powers))
-
-
-def all_fits() -> list[Fitted]:
-    """Every formula: each algorithm on each kind of chain, and on the latter two as chains of hinges."""
-    forms = [("revolute", False), ("universal", False), ("universal", True), ("spherical", False), ("spherical", True)]
-    return [fit(algorithm, joint, single=single) for algorithm in FITTED for joint, single in forms]
+    return [Compared(row, row(*variables)) for row in rows(model_of(robot).is_floating)]

@@ -1,28 +1,21 @@
-"""What each number of a result is where its shape does not say so: the vectors of mechanisms with loops."""
+"""What each number of a result is where its shape does not say so: the vectors of mechanisms with loops.
+
+The parts that such a result consists of are named in its row of the table of algorithms; here is what each part's
+numbers are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
+from ..algorithms.algorithm import Algorithm
 from ..algorithms.constraints import pattern
+from ..model.tree import Model
 from ..model.units import FORCE_OF
 
-if TYPE_CHECKING:
-    from ..robot.mechanism import Mechanism
 
-SUMMARIES = {
-    "closed_inverse_dynamics": "Forces of the motors for a motion, with the loops closed.",
-    "closed_forward_dynamics": "Accelerations under joint forces, with the loops closed.",
-    "loop_gaps": "How far each loop constraint is from being met.",
-    "loop_jacobian": "K, with which velocities obey K v = 0: a row per constraint, a column per entry of v.",
-    "loop_jacobian_entries": "The entries of K, with which velocities obey K v = 0, that are not always zero.",
-    "loop_drift": "dK/dt v, with which accelerations obey K a + drift = 0.",
-}
-"""First lines about functions that only mechanisms have."""
-
-
-class Entry(NamedTuple):
+class ResultEntry(NamedTuple):
     """One number of a result, or some that follow one another."""
 
     first: int
@@ -35,63 +28,90 @@ class Entry(NamedTuple):
         return str(self.first) if self.first == self.last else f"{self.first}..{self.last}"
 
 
-def entries(mechanism: Mechanism, name: str, options: Mapping[str, Any], least_quality: float) -> list[Entry]:
-    """What the numbers that an algorithm gives are, one by one; nothing for algorithms that trees have too.
+def entries(model: Model, algorithm: Algorithm, options: Mapping[str, Any], least_quality: float) -> list[ResultEntry]:
+    """Return what the numbers that an algorithm gives are, one by one; nothing where its shape says it.
 
     Parameters
     ----------
-    mechanism : Mechanism
-    name : str
-        Of the algorithm.
+    model : Model
+    algorithm : Algorithm
     options : mapping
         Its options, complete.
     least_quality : float
         The quality below which a closed result is worthless.
     """
-    names = mechanism.constraint_names
-    if name in ("closed_inverse_dynamics", "closed_forward_dynamics"):
-        return _numbered(_closed(mechanism, name == "closed_inverse_dynamics", options, least_quality))
-    if name in ("loop_gaps", "loop_drift"):
-        rate = "/s^2" if name == "loop_drift" else ""
-        held = zip(names, mechanism.constraint_units, strict=True)
-        return _numbered([f"{label!r} ({unit}{rate})" for label, unit in held])
-    if name == "loop_jacobian":
-        nv = mechanism.nv
-        return [Entry(k * nv, (k + 1) * nv - 1, f"row of {label!r}") for k, label in enumerate(names)]
-    if name == "loop_jacobian_entries":
-        return _numbered([f"row of {names[i]!r}, column v[{j}]" for i, j in pattern(mechanism.model)])
-    return []
+    found: list[ResultEntry] = []
+    for part in algorithm.parts:
+        each = model.nv if part == "rows" else 1  # numbers that are explained together
+        for meaning in _MEANINGS[part](model, options):
+            if part == "quality":
+                meaning += f": below {least_quality:g} the other numbers are worthless"
+            first = found[-1].last + 1 if found else 0
+            found.append(ResultEntry(first, first + each - 1, meaning))
+    return found
 
 
-def parts(mechanism: Mechanism, name: str, options: Mapping[str, Any]) -> dict[str, int]:
-    """Where the parts of a closed result begin, under names for macros."""
-    if name not in ("closed_inverse_dynamics", "closed_forward_dynamics"):
-        return {}
-    nv, count = mechanism.nv, len(options["rows"])
-    first = "TAU" if name == "closed_inverse_dynamics" else "A"
-    return {first: 0, "LAMBDA": nv, "QUALITY": nv + count, "RESIDUALS": nv + count + 1}
+def parts(model: Model, algorithm: Algorithm, options: Mapping[str, Any]) -> dict[str, int]:
+    """Return where the parts of a result begin, under names for macros; nothing where there is one part."""
+    found, first = {}, 0
+    for part in algorithm.parts if len(algorithm.parts) > 1 else ():
+        found[part.upper()] = first
+        first += len(_MEANINGS[part](model, options))
+    return found
 
 
-def _numbered(meanings: list[str]) -> list[Entry]:
-    return [Entry(k, k, meaning) for k, meaning in enumerate(meanings)]
+Meaning = Callable[[Model, Mapping[str, Any]], list[str]]
 
 
-def _closed(mechanism: Mechanism, inverse: bool, options: Mapping[str, Any], least_quality: float) -> list[str]:
-    """Forces or accelerations, multipliers, quality, three residuals: as ``catalogue`` puts them together."""
+def _forces(model: Model, options: Mapping[str, Any]) -> list[str]:
     follows = set(options.get("dependent", ()))
-    found = []
-    for k, (label, unit) in enumerate(zip(mechanism.v_names, mechanism.v_units, strict=True)):
-        if inverse:
-            what = "always 0, as nothing drives it" if k in follows else f"force of its motor ({FORCE_OF[unit]})"
-            found.append(f"tau, {label}: {what}")
-        else:
-            found.append(f"a, {label}: acceleration ({unit}/s^2)")
-    for r in options["rows"]:
-        found.append(f"lambda, {mechanism.constraint_names[r]!r} ({FORCE_OF[mechanism.constraint_units[r]]})")
+    what = [
+        "always 0, as nothing drives it" if k in follows else f"force of its motor ({unit})"
+        for k, unit in enumerate(model.tau_units)
+    ]
+    return [f"tau, {name}: {text}" for name, text in zip(model.v_names, what, strict=True)]
+
+
+def _accelerations(model: Model, options: Mapping[str, Any]) -> list[str]:
+    units = zip(model.v_names, model.v_units, strict=True)
+    return [f"a, {name}: acceleration ({unit}/s^2)" for name, unit in units]
+
+
+def _multipliers(model: Model, options: Mapping[str, Any]) -> list[str]:
+    names, units = model.constraint_names, model.constraint_units
+    return [f"lambda, {names[r]!r} ({FORCE_OF[units[r]]})" for r in options["rows"]]
+
+
+def _residuals(model: Model, options: Mapping[str, Any]) -> list[str]:
     return [
-        *found,
-        f"quality, from 0 (singular) to 1: below {least_quality:g} the other numbers are worthless",
         "sum of the squares of the gaps of all loops (m, rad): how far q is from closed",
         "sum of the squares of the rates of these gaps: how far v is from what the loops allow",
-        "sum of the squares of their second rates: how far a is from it" if inverse else "always 0",
+        # accelerations are found such that there are none
+        "sum of the squares of their second rates: how far a is from it" if "dependent" in options else "always 0",
     ]
+
+
+def _held(rate: str) -> Meaning:
+    def meanings(model: Model, options: Mapping[str, Any]) -> list[str]:
+        held = zip(model.constraint_names, model.constraint_units, strict=True)
+        return [f"{name!r} ({unit}{rate})" for name, unit in held]
+
+    return meanings
+
+
+def _entries_of_k(model: Model, options: Mapping[str, Any]) -> list[str]:
+    return [f"row of {model.constraint_names[i]!r}, column v[{j}]" for i, j in pattern(model)]
+
+
+_MEANINGS: dict[str, Meaning] = {
+    "tau": _forces,
+    "a": _accelerations,
+    "lambda": _multipliers,
+    "quality": lambda model, options: ["quality, from 0 (singular) to 1"],
+    "residuals": _residuals,
+    "gaps": _held(""),
+    "drift": _held("/s^2"),
+    "rows": lambda model, options: [f"row of {name!r}" for name in model.constraint_names],
+    "entries": _entries_of_k,
+}
+"""What the numbers of a part are, one by one; of ``rows``, row by row."""

@@ -19,22 +19,16 @@ one turn of the crank at 3 pi/2 rad/s takes 4/3 s: stated 1.333333 s, measured 1
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import cache
-from importlib import import_module, resources
+from importlib import import_module
 from pkgutil import iter_modules
 
-import numpy as np
-
 from ..errors import UnknownNameError
-from ..model.tree import Model
-from ..robot.load import load as load_file
-from ..robot.robot import Robot
-from .chain import four_bar_chain, four_bar_chain_leaning
-from .mechanisms import SYSTEMS
+from . import comparisons, systems
 from .study import Fact, Outcome, Result, Study
-from .system import About, Motion, States, System
-from .trees import SYSTEMS as TREES
+from .system import About, States
+from .system import PrescribedMotion as Motion
+from .systems import about, load, model_text, motion, start
+from .systems.four_bar_chain import four_bar_chain, four_bar_chain_leaning
 
 __all__ = [
     "About",
@@ -56,18 +50,13 @@ __all__ = [
     "study",
 ]
 
-import_module(".studies", __package__)  # now, or its first import would hide the function of that name below
-
 
 def __dir__() -> list[str]:
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
-_BY_NAME = {system.about.name: system for system in (*SYSTEMS, *TREES)}
-
-
 def names() -> list[str]:
-    """Names of all systems.
+    """Return the names of all systems.
 
     Examples
     --------
@@ -75,70 +64,11 @@ def names() -> list[str]:
     >>> kt.gallery.names()[0]
     'four-bar'
     """
-    return list(_BY_NAME)
-
-
-def load(name: str, **options: object) -> Robot:
-    """A system's robot, ready to compute with.
-
-    Parameters
-    ----------
-    name : str
-        One of :func:`names`.
-    **options
-        As for :func:`kinetree.load`.
-
-    Returns
-    -------
-    Robot
-        A :class:`kinetree.Mechanism` where the system has loops.
-
-    Raises
-    ------
-    UnknownNameError
-        With the nearest names.
-    """
-    _find(name)
-    with resources.as_file(_file(name)) as path:
-        return load_file(path, **options)  # type: ignore[arg-type]
-
-
-def model_text(name: str) -> str:
-    """A system's model file: YAML in kinetree's format, with comments."""
-    _find(name)
-    return _file(name).read_text(encoding="utf-8")
-
-
-def about(name: str) -> About:
-    """Where a system comes from, what its source leaves open, what was assumed and how it was found."""
-    return _find(name).about
-
-
-def motion(name: str) -> Motion:
-    """A system's prescribed motion: its source's, or one of ours where the source has none."""
-    system = _find(name)
-    return Motion(system.driven, system.span, system.motion, _model(name), system.assembled)
-
-
-def start(name: str, which: str = "motion") -> np.ndarray:
-    """An assembled configuration, all loops closed to rounding.
-
-    Parameters
-    ----------
-    name : str
-        One of :func:`names`.
-    which : str
-        ``"motion"``: where the prescribed motion starts; ``"free-fall"``, where the source has one.
-
-    Returns
-    -------
-    ndarray (nq,)
-    """
-    return _find(name).start(which)
+    return list(systems.NAMES)
 
 
 def studies() -> list[str]:
-    """Names of all studies: those of systems in the order of :func:`names`, then the others.
+    """Return the names of all studies: those of systems in the order of :func:`names`, then the others.
 
     Examples
     --------
@@ -146,11 +76,11 @@ def studies() -> list[str]:
     >>> kt.gallery.studies()[0]
     'four-bar'
     """
-    return list(_studies())
+    return [*systems.NAMES, *_compared()]
 
 
 def study(name: str) -> Study:
-    """A study: what is computed on a system, and what its source says about the answer.
+    """Return a study: what is computed on a system, and what its source says about the answer.
 
     Parameters
     ----------
@@ -163,38 +93,14 @@ def study(name: str) -> Study:
     >>> list(kt.gallery.study("four-bar").analyses)
     ['inverse', 'replay', 'free-fall']
     """
-    found = _studies().get(name) if isinstance(name, str) else None
-    if found is None:
-        raise UnknownNameError("study", name, _studies())
+    if name not in studies():
+        raise UnknownNameError("study", name, studies())
+    module = systems.part(name, "study") if name in systems.NAMES else import_module(_compared()[name])
+    found: Study = module.STUDY
     return found
 
 
-@cache
-def _studies() -> dict[str, Study]:
-    found = {made.name: made for made in _all_studies()}
-    first = [name for name in _BY_NAME if name in found]
-    return {name: found[name] for name in dict.fromkeys([*first, *sorted(found)])}
-
-
-def _all_studies() -> Iterator[Study]:
-    """Of every file in the folder ``studies``."""
-    package = import_module(".studies", __package__)
-    for module in iter_modules(package.__path__, f"{package.__name__}."):
-        loaded = import_module(module.name)
-        yield from getattr(loaded, "STUDIES", ()) or (loaded.STUDY,)
-
-
-def _find(name: str) -> System:
-    system = _BY_NAME.get(name) if isinstance(name, str) else None
-    if system is None:
-        raise UnknownNameError("system in the gallery", name, _BY_NAME)
-    return system
-
-
-def _file(name: str) -> resources.abc.Traversable:
-    return resources.files(__package__).joinpath("models", f"{name}.yaml")
-
-
-@cache
-def _model(name: str) -> Model:
-    return load(name).model
+def _compared() -> dict[str, str]:
+    """Return the modules of the folder ``comparisons`` by the names of their studies."""
+    found = [module.name for module in iter_modules(comparisons.__path__)]
+    return {name.replace("_", "-"): f"{comparisons.__name__}.{name}" for name in sorted(found)}

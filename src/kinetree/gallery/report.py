@@ -5,12 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from ..errors import Message, OptionError, OutputError, Setting
 from ..io.plain_json import json_text
@@ -18,32 +15,24 @@ from ..io.tables.formats import pyarrow
 from ..io.tables.writing import csv_text, write_parquet
 from ..io.whole_files import folder_beside
 from ..version import VERSION
-from .study import Drawing, Fact, Outcome, Result, Table
-from .style import RC
+from .plots import RC
+from .sources import cited
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
+
+    from .study import Drawing, Fact, Outcome, Result, Table
 
 MARK = "kinetree study"
 """In ``summary.json``: by it, an earlier result that may be replaced is known."""
 
 PICTURES = (".png", ".svg")
 
-SOURCES = {
-    "000": "the book *Dynamics of Tree-Type Robotic Systems*, on which the program ReDySim rests",
-    "001": "a paper on recursive dynamics of serial, parallel and closed-chain systems by the DeNOC matrices",
-    "002": "the book *Robot Dynamics Algorithms*",
-    "003": "a paper on the unified dynamics of a biped",
-    "004": "Khalil and Dombre's chapter 10, robots with complex structures",
-}
-"""What the sources' numbers stand for."""
-
-
 # ------------------------------------------------------------------ terminal
 
 
 def terminal_table(result: Result) -> RichTable:
-    """Facts, one per row."""
+    """Return the facts as a table, one per row."""
     from rich.markup import escape
     from rich.table import Table as Rich
 
@@ -72,7 +61,7 @@ def _terminal_verdict(fact: Fact) -> str:
 
 
 def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
-    """Everything but the numbers themselves."""
+    """Return everything but the numbers themselves."""
     study = result.study
     return {
         "kind": MARK,
@@ -101,7 +90,7 @@ def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
 
 
 def markdown(result: Result) -> str:
-    """A page that can be read on its own."""
+    """Return a page that can be read on its own."""
     study = result.study
     lines = [f"# {study.title[:1].upper()}{study.title[1:]}", "", f"Study `{study.name}`. Source: {study.source}.", ""]
     lines += [_count(result), ""]
@@ -115,12 +104,11 @@ def markdown(result: Result) -> str:
 
 
 def _legend(text: str) -> list[str]:
-    """What the numbers of sources in a text stand for."""
-    numbers = set(re.findall(r"(?<![\d.,])\d{3}(?![\d.,]*\d)", text))  # 001, but not that in 0.001
-    cited = [f"- {code}: {title}." for code, title in SOURCES.items() if code in numbers]
+    """Return what the numbers of sources in a text stand for."""
+    lines = [f"- {code}: {title}." for code, title in cited(text).items()]
     if re.search(r"\bnotes(, | on chapters )\d", text):
-        cited.append("- notes: numbers derived from the sources' formulas and data by independent scripts.")
-    return ["## Sources", "", "L and a number is a line of the source's text.", "", *cited, ""] if cited else []
+        lines.append("- notes: numbers derived from the sources' formulas and data by independent scripts.")
+    return ["## Sources", "", "L and a number is a line of the source's text.", "", *lines, ""] if lines else []
 
 
 def _count(result: Result) -> str:
@@ -161,14 +149,14 @@ def _section(name: str, outcome: Outcome, seconds: float) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Writer:
+class _FolderWriter:
     """Makes the files of a result in a folder nobody sees yet."""
 
     result: Result
     folder: Path
 
     def all(self, pictures: bool) -> None:
-        """Every file; the summaries last."""
+        """Write every file, the summaries last."""
         for analysis, outcome in self.result.outcomes.items():
             for name, table in outcome.tables.items():
                 self._table(f"{analysis}-{name}", table)
@@ -213,14 +201,14 @@ def write(result: Result, folder: Path, pictures: bool = True) -> Path:
     _refuse_foreign(folder)
     try:
         with folder_beside(folder) as made:
-            _Writer(result, made).all(pictures)
+            _FolderWriter(result, made).all(pictures)
     except OSError as problem:
         raise OutputError(f"the results of {result.study.name!r} cannot be written to {folder}: {problem}") from None
     return folder
 
 
 def _refuse_foreign(folder: Path) -> None:
-    """Only an empty folder or an earlier result is replaced."""
+    """Refuse to replace anything but an empty folder or an earlier result."""
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -230,10 +218,10 @@ def _refuse_foreign(folder: Path) -> None:
 
 
 def _is_result(folder: Path) -> bool:
-    """Whether all that is in a folder was written by us."""
+    """Say whether all that is in a folder was written by us."""
     try:
-        told = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-        return told["kind"] == MARK and {f.name for f in folder.iterdir()} <= set(told["files"])
+        found = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+        return found["kind"] == MARK and {f.name for f in folder.iterdir()} <= set(found["files"])
     except (OSError, ValueError, KeyError, TypeError):
         return False
 
@@ -244,10 +232,3 @@ def _need_matplotlib() -> None:
     except ImportError:
         needed = "pictures need the package matplotlib: pip install 'kinetree[plot]'; or write with "
         raise OptionError(Message(needed, Setting("pictures", False))) from None
-
-
-def columns(prefix: str, names: list[str], array: np.ndarray, units: list[str] | str) -> Iterator[tuple[str, Any]]:
-    """Columns of a table from an array of one row per sample, named ``prefix name [unit]``."""
-    each = [units] * len(names) if isinstance(units, str) else units
-    for name, unit, column in zip(names, each, np.asarray(array).T, strict=True):
-        yield f"{prefix} {name} [{unit}]", column

@@ -15,12 +15,13 @@ SOURCES = {
 
 
 def cited(*texts: str) -> dict[str, str]:
-    """Those of the sources whose numbers occur in some texts.
+    """Return those of the sources whose numbers occur in some texts.
 
     Examples
     --------
     >>> cited("000 table 6.11, 001 table 1 (as of 1988)").keys()
     dict_keys(['000', '001'])
     """
-    numbers = {number for text in texts for number in re.findall(r"\b00\d\b", text)}
+    # 001, but not that in 0.001 or 1,001
+    numbers = {number for text in texts for number in re.findall(r"(?<![\d.,])00\d(?![\d.,]*\d)", text)}
     return {number: title for number, title in SOURCES.items() if number in numbers}

@@ -24,6 +24,8 @@ import numpy as np
 
 from ..errors import OptionError, UnknownNameError
 from ..io.plain_json import plain
+from . import report
+from .systems import about, model_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -106,7 +108,7 @@ class Fact:
         return bool(self.holds) or bool(self.reason)
 
     def shown(self, which: str) -> str:
-        """``"stated"`` or ``"measured"`` as text, with the unit."""
+        """Return ``"stated"`` or ``"measured"`` as text, with the unit."""
         text = show(self.stated if which == "stated" else self.measured)
         sign = {"=": "", "<": "below ", ">": "above "}[self.relation] if which == "stated" else ""
         return f"{sign}{text}{' ' if self.unit else ''}{self.unit}"
@@ -117,7 +119,7 @@ class Fact:
         return f"{self.text}: stated {self.shown('stated')}, measured {self.shown('measured')}, {verdict}{reason}"
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return it for JSON."""
         return {
             "text": self.text, "relation": self.relation, "stated": plain(self.stated),
             "measured": plain(self.measured), "unit": self.unit, "tolerance": self.tolerance, "holds": self.holds,
@@ -126,7 +128,7 @@ class Fact:
 
 
 def show(value: Any) -> str:
-    """A value for people: seven digits, lists in brackets."""
+    """Return a value as text for people: seven digits, lists in brackets."""
     if isinstance(value, str):
         return value
     if isinstance(value, (bool, np.bool_)):
@@ -193,16 +195,12 @@ class Study:
 
     @classmethod
     def of(cls, system: str, analyses: Mapping[str, Analysis]) -> Study:
-        """The study of a system of the gallery, which says what it is and what was assumed."""
-        from . import about
-
+        """Return the study of a system of the gallery, which says what it is and what was assumed."""
         known = about(system)
         return cls(system, known.title, known.source, analyses, known.assumed, system)
 
     def model_text(self) -> str | None:
-        """The model file, if the study is about one system."""
-        from . import model_text
-
+        """Return the model file, if the study is about one system."""
         return None if self.system is None else model_text(self.system)
 
     def run(
@@ -277,22 +275,16 @@ class Result:
         return [fact for fact in self.facts if not fact.holds and fact.known]
 
     def table(self) -> RichTable:
-        """Facts, stated beside measured, for a terminal."""
-        from .report import terminal_table
-
-        return terminal_table(self)
+        """Return the facts, stated beside measured, for a terminal."""
+        return report.terminal_table(self)
 
     def as_dict(self) -> dict[str, Any]:
-        """The summary for JSON."""
-        from .report import summary
-
-        return summary(self)
+        """Return the summary for JSON."""
+        return report.summary(self)
 
     def markdown(self) -> str:
-        """The summary for people, readable on its own; pictures are named as :meth:`write` names them."""
-        from .report import markdown
-
-        return markdown(self)
+        """Return the summary for people, readable on its own; pictures are named as :meth:`write` names them."""
+        return report.markdown(self)
 
     def write(self, folder: str | os.PathLike[str], pictures: bool = True) -> Path:
         """Write everything into a folder: plots, data, summaries, the model.
@@ -311,6 +303,4 @@ class Result:
         Path
             The folder.
         """
-        from .report import write
-
-        return write(self, Path(folder), pictures)
+        return report.write(self, Path(folder), pictures)

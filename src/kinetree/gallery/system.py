@@ -26,7 +26,7 @@ class States(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Motion:
+class PrescribedMotion:
     """A prescribed motion of a system: the actuated joints are driven, all others follow.
 
     Called with times, a motion gives positions, velocities and accelerations of the driven
@@ -60,7 +60,7 @@ class Motion:
     assembled: Callable[[Scalar], Sequence[Scalar]] = field(repr=False, compare=False)
 
     def __call__(self, times: ArrayLike) -> States:
-        """Positions, velocities and accelerations of the driven joints, one column each."""
+        """Return positions, velocities and accelerations of the driven joints, one column each."""
         chosen = [self.model.joint(name) for name in self.joints]
         q, v, a = self.states(times)
         of_q = [k for joint in chosen for k in range(joint.q_slice.start, joint.q_slice.stop)]
@@ -68,7 +68,7 @@ class Motion:
         return States(q[..., of_q], v[..., of_v], a[..., of_v])
 
     def states(self, times: ArrayLike) -> States:
-        """Positions, velocities and accelerations of all joints, closed to rounding."""
+        """Return positions, velocities and accelerations of all joints, closed to rounding."""
         t = np.asarray(times, dtype=float)
         jets = [as_jet(x) for x in self.assembled(Jet(t, 1.0, 0.0))]
         parts = [_of_joint(joint, jets[joint.q_slice]) for joint in self.model.joints]
@@ -76,12 +76,12 @@ class Motion:
         return States(*(np.stack([np.broadcast_to(x, t.shape) for x in columns], axis=-1) for columns in (q, v, a)))
 
     def grid(self, count: int) -> Array:
-        """Equally spaced times over the span, both ends included."""
+        """Return equally spaced times over the span, both ends included."""
         return np.linspace(*self.span, count)
 
 
 def _of_joint(joint: Joint, jets: Sequence[Jet]) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """Coordinates, rates and accelerations of one joint."""
+    """Return coordinates, rates and accelerations of one joint."""
     values, first, second = ([getattr(x, part) for x in jets] for part in ("value", "first", "second"))
     if joint.kind.quaternion is None:
         return values, first, second
@@ -90,7 +90,7 @@ def _of_joint(joint: Joint, jets: Sequence[Jet]) -> tuple[list[Scalar], list[Sca
 
 
 def _twice_turned_back(q: Sequence[Scalar], rate: Sequence[Scalar]) -> list[Scalar]:
-    """The vector part of 2 conj(q) r, for quaternions x, y, z, w."""
+    """Return the vector part of 2 conj(q) r, for quaternions x, y, z, w."""
     x, y, z, w = q
     a, b, c, d = rate
     return [
@@ -124,7 +124,7 @@ class About:
 
 
 @dataclass(frozen=True)
-class System:
+class GallerySystem:
     """An entry of the gallery.
 
     Attributes
@@ -150,7 +150,7 @@ class System:
     starts: Mapping[str, Callable[[], Sequence[float]]] = field(default_factory=dict)
 
     def start(self, which: str) -> Array:
-        """One of its assembled configurations."""
+        """Return one of its assembled configurations."""
         if not isinstance(which, str):
             raise OptionError(f"a start is named by a text such as 'motion', not {which!r}")
         if which == "motion":

@@ -17,7 +17,8 @@ from numpy.typing import ArrayLike
 
 from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError, UnsupportedError
 from ..model.limits import limits_in_words, range_left
-from ..robot.robot import Robot, _check_threads
+from ..robot.robot import Robot
+from ..run.checks import check_threads
 from ..spatial import Matrix3
 from ..spatial.arrays import as_array
 from .levenberg_marquardt import MOST_DAMPING, Aim, DampedStepper, Lanes, quaternion_of, stepper
@@ -173,7 +174,7 @@ def inverse_kinematics(
         )
     goals, batch = _goals(robot, frame, pose, what)
     _check_numbers(tolerance, iterations, attempts)
-    _check_threads(threads)
+    check_threads(threads)
     steps = stepper(robot, tuple(goal.aim for goal in goals), _moving(robot, joints))
     start = _start(robot, q_guess, steps)
     batch = _common_batch(batch, start.shape[:-1])
@@ -389,7 +390,7 @@ def _start(robot: Robot, guess: ArrayLike | None, steps: DampedStepper) -> Array
         outside = (start < low) | (start > high)
         start[outside] = 0.5 * (np.maximum(low, -np.pi) + np.minimum(high, np.pi))[outside]
         return np.clip(start, low, high)
-    start = _real(robot._q(guess, "q_guess"), "q_guess")
+    start = _real(robot.evaluator.states.configuration(guess, "q_guess"), "q_guess")
     outside = (start < low - 1e-12) | (start > high + 1e-12)
     if np.any(outside):
         k = int(np.argwhere(outside)[0][-1])

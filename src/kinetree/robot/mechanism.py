@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms import constraints, kinematics
-from ..engine.count import count
+from ..algorithms import constrained, constraints, kinematics
+from ..algorithms.table import ALGORITHMS
 from ..errors import (
     ClosureError,
     OptionError,
@@ -33,23 +33,17 @@ from ..loops import closing, coordinates, rank
 from ..loops.mobility import Mobility, singular_directions
 from ..model.describe import counted
 from ..model.tree import Model
-from ..run.compiler import Compiler
+from ..run.checks import check_out
 from ..run.wrenches import Wrenches, gather
 from ..spatial import Force
 from ..spatial.arrays import as_array, batch_shape, pack, split
-from .robot import Array, Robot, _check_out
+from .robot import Array, Robot
 
 if TYPE_CHECKING:
-    from ..engine.count import Count
     from ..export.c_code import Exported
+    from ..export.cost import Count
     from ..loops.subsystems.order import SolutionOrder
     from .platform.platform import Platform
-
-TREE_ONLY = (
-    "inverse_mass_matrix", "inverse_dynamics_derivatives", "forward_dynamics_derivatives", "hybrid_dynamics",
-    "floating_base_inverse_dynamics", "operational_space_inertia", "joint_wrenches",
-)  # fmt: skip
-"""What means something else once loops are closed."""
 
 TOLERANCE = 1e-6
 """How far a state may be from closed (metres, radians, and their rates relative to 1 + |v|) before it is refused."""
@@ -60,13 +54,13 @@ CLOSED = 1e-10
 BAUMGARTE = (10.0, 10.0)
 """Default stabilisation: gaps decay as exp(-10 t), critically damped."""
 
-LEAST_QUALITY = 1e-8
+LEAST_QUALITY = constrained.LEAST_QUALITY
 """Where the prepared choice of coordinates serves worse than this (a squared sine), the general method steps in."""
 
 SINGLE_TOLERANCE = 1e-4
 """In single precision states closer to closed than this are taken: rounding alone opens loops by some 1e-6."""
 
-LEAST_QUALITY_SINGLE = 1e-3
+LEAST_QUALITY_SINGLE = constrained.LEAST_QUALITY_SINGLE
 """As :data:`LEAST_QUALITY`, in single precision."""
 
 NOISE = 1e-12
@@ -145,7 +139,7 @@ class Mechanism(Robot):
         cpu: str | None = None,
     ) -> None:
         super().__init__(model, backend=backend, precision=precision, cpu=cpu)
-        self._wanted = None if independent is None else tuple(self._place(n) for n in independent)
+        self._wanted = None if independent is None else tuple(self.entry_index(n) for n in independent)
         self._structure: coordinates.Structure | None = None
 
     # ---------------------------------------------------------------- what it is
@@ -237,15 +231,16 @@ class Mechanism(Robot):
         Inverse and forward dynamics are counted with the loops closed, multipliers included, in the
         coordinates of :meth:`independent`; everything else is that of the tree, where it means the same.
         """
-        if name in TREE_ONLY:
+        if name in ALGORITHMS and ALGORITHMS[name].tree_only:
             raise self._tree_only(name)
         if name not in ("inverse_dynamics", "forward_dynamics"):
             return self.tree.cost(name, **options)
         if options:
             raise OptionError(f"{name} of a mechanism is counted without options, got {', '.join(options)}")
+        from ..export.cost import count_algorithm
+
         whole, prepared = self._whole_algorithm(name)
-        traced = Compiler(self.model).trace(whole, prepared)
-        return count(traced.graph, traced.outputs[: self.nv + len(prepared["rows"])])
+        return count_algorithm(self.model, whole, prepared, self.nv + len(prepared["rows"]))
 
     def codegen(self, directory: Any = ".", algorithms: Sequence[Any] = (), **options: Any) -> Exported:
         """Write algorithms as C; see :meth:`Robot.codegen`.
@@ -265,7 +260,7 @@ class Mechanism(Robot):
                 if own:
                     raise OptionError(f"{name} of a mechanism is written without options, got {', '.join(own)}")
                 chosen.append(self._whole_algorithm(name))
-            elif name in TREE_ONLY:
+            elif name in ALGORITHMS and ALGORITHMS[name].tree_only:
                 raise self._tree_only(name)
             else:
                 chosen.append(item)
@@ -294,11 +289,11 @@ class Mechanism(Robot):
 
     def loop_gaps(self, q: ArrayLike) -> Array:
         """How far each constraint is from being met: metres or radians, (..., constraints)."""
-        return self._exact._run("loop_gaps", q=q)
+        return self._exact.evaluator.run("loop_gaps", q=q)
 
     def loop_jacobian(self, q: ArrayLike) -> Array:
         """The matrix K of ``K v = 0``, (..., constraints, nv)."""
-        entries = self._exact._run("loop_jacobian_entries", q=q)
+        entries = self._exact.evaluator.run("loop_jacobian_entries", q=q)
         k = np.zeros((*entries.shape[:-1], self.n_constraints * self.nv), dtype=entries.dtype)
         k[..., self._places] = entries
         return k.reshape(*entries.shape[:-1], self.n_constraints, self.nv)
@@ -310,7 +305,7 @@ class Mechanism(Robot):
 
     def loop_drift(self, q: ArrayLike, v: ArrayLike) -> Array:
         """``dK/dt v``, so that accelerations obey ``K a + drift = 0``."""
-        return self._exact._run("loop_drift", q=q, v=v)
+        return self._exact.evaluator.run("loop_drift", q=q, v=v)
 
     def closure_error(self, q: ArrayLike) -> Array:
         """The largest gap of each state."""
@@ -343,7 +338,7 @@ class Mechanism(Robot):
         """
         if not tolerance > 0.0:
             raise OptionError(f"tolerance must be positive, not {tolerance!r}: rounding leaves gaps of some 1e-16")
-        q, free = self._held(np.array(self._q(q_guess, "q_guess"), dtype=float), fixed)
+        q, free = self._held(np.array(self.evaluator.states.configuration(q_guess, "q_guess"), dtype=float), fixed)
         batch = q.shape[:-1]
         guesses = q.reshape(-1, self.nq)
         result = closing.close(guesses, free, self.loop_gaps, self.loop_jacobian, self._moved, tolerance)
@@ -495,7 +490,7 @@ class Mechanism(Robot):
         )  # fmt: skip
 
     def _closed_q(self, q: ArrayLike, tolerance: float = TOLERANCE) -> Array:
-        array = self._q(q, "q")
+        array = self.evaluator.states.configuration(q)
         self._refuse_open(array, self.closure_error(array), self._granted(tolerance))
         return array
 
@@ -613,7 +608,7 @@ class Mechanism(Robot):
         """In the robot's precision, where the caller wants it."""
         if out is None:
             return result if self.precision == "double" else result.astype(np.float32, copy=False)
-        _check_out(out, result.shape)
+        check_out(out, result.shape)
         out[...] = result
         return out
 
@@ -621,7 +616,7 @@ class Mechanism(Robot):
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float, threads: int
     ) -> Array | None:
         """One pass with the coordinates chosen beforehand; None where that cannot be."""
-        state, v, a = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
+        state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         known = self._structure or self._known(self._closed_q(state, tolerance))
         if known.independent != self._motors:
             return None
@@ -642,7 +637,7 @@ class Mechanism(Robot):
         None where a pivot is exactly zero and the reference, which leaves out zeros, stops at it.
         """
         try:
-            return self._run(name, options, wrenches=wrenches, threads=threads, **state)
+            return self.evaluator.run(name, options, wrenches=wrenches, threads=threads, **state)
         except ZeroDivisionError:
             return None
 
@@ -698,7 +693,7 @@ class Mechanism(Robot):
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any, tolerance: float
     ) -> tuple[Array, Array, SolutionOrder | None]:
         """Actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
-        state, v, a = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
+        state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         tau = self._exact.tree.inverse_dynamics(state, v, a, wrenches, friction=friction)
         k = self.loop_jacobian(state)
         gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
@@ -811,7 +806,7 @@ class Mechanism(Robot):
         if method not in INVERSE_METHODS:
             raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
         tau, multipliers, order = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance)
-        state = self._q(q, "q")
+        state = self.evaluator.states.configuration(q)
         own, world, on_bodies = self._loop_wrenches(state, multipliers)
         outside = self._body_loads(wrenches, state)
         reactions = self._exact.tree.joint_wrenches(state, v, a, on_bodies + outside)
@@ -836,7 +831,7 @@ class Mechanism(Robot):
     def _body_loads(self, wrenches: Wrenches, q: Array) -> Array:
         with np.errstate(all="ignore"):
             given = gather(self.model, wrenches)
-            loads = self._loads(given, q)
+            loads = self.evaluator.loads(given, q)
             batch = batch_shape(q=(q, 1), **({} if given.numbers is None else {"wrenches": (given.numbers, 1)}))
             return pack([[0.0] * 6 if f is None else list(f) for f in loads], batch)
 
@@ -891,11 +886,15 @@ class Mechanism(Robot):
         tolerance: float, threads: int = 1,
     ) -> tuple[Array, Array | None]:  # fmt: skip
         """Accelerations, and multipliers where they come with the method."""
-        state, v, tau = self._q(q, "q"), as_array(v, (self.nv,), "v"), as_array(tau, (self.nv,), "tau")
+        state, v, tau = (
+            self.evaluator.states.configuration(q),
+            as_array(v, (self.nv,), "v"),
+            as_array(tau, (self.nv,), "tau"),
+        )
         if friction:
             tau = tau - self.friction_force(v)
         known = self._structure or self._known(self._closed_q(state, tolerance))
-        if method == "elimination" and self.tree._singular_joint(self.tree.model) is None:
+        if method == "elimination" and self.tree.evaluator.singular_joint() is None:
             options = {"rows": known.rows, "stabilisation": gains}
             whole = self._at_once("closed_forward_dynamics", options, wrenches, threads, q=state, v=v, tau=tau)
             if whole is not None:
@@ -1020,8 +1019,8 @@ class Mechanism(Robot):
         forces = self.constraint_forces(q, v, a, wrenches)
         if not bearings_only:
             return forces.joint_wrenches
-        on_bodies = self._loop_wrenches(self._q(q, "q"), forces.multipliers)[2]
-        loads = on_bodies + self._body_loads(wrenches, self._q(q, "q"))
+        on_bodies = self._loop_wrenches(self.evaluator.states.configuration(q), forces.multipliers)[2]
+        loads = on_bodies + self._body_loads(wrenches, self.evaluator.states.configuration(q))
         return self._exact.tree.joint_wrenches(q, v, a, loads, bearings_only=True)
 
 

@@ -3,57 +3,43 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms import centroidal, jacobian, pivots
-from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, find
-from ..engine.graph import TooLong
-from ..engine.kernels.direct_call import DirectCall
+from ..algorithms import centroidal, jacobian
+from ..algorithms.table import ALGORITHMS, FORWARD_METHODS
 from ..errors import (
     ModelError,
     NoLoopsError,
     OptionError,
     ShapeError,
     SingularError,
-    SingularityWarning,
     StateError,
     UnknownNameError,
-    callers_level,
 )
-from ..io.progress import in_steps
-from ..model import denoc_modules, hinges
+from ..model import configurations, denoc_modules, hinges
 from ..model import describe as description
 from ..model.builder import ModelBuilder
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
 from ..model.tree import BASE, Body, Frame, Joint, Model, check_gravity
-from ..run.compiler import (
-    DIRECT,
-    QUATERNION_TOLERANCE,
-    SINGULARITY_TOLERANCE,
-    WITH_OPTIONS,
-    Compiler,
-    check_cpu,
-    prepare,
-    supported,
-)
+from ..run.compiler import check_cpu
+from ..run.direct import direct
+from ..run.evaluator import Evaluator
+from ..run.options import requests
 from ..run.wrench_derivatives import world_stiffness
-from ..run.wrenches import NOTHING, Attachment, Given, Wrench, Wrenches, each_wrench, gather, on_bodies, poses_at
-from ..spatial import Force
-from ..spatial.arrays import as_array, batch_shape, overlaps_itself, pack, split
+from ..run.wrenches import Wrench, Wrenches, each_wrench
+from ..spatial.arrays import as_array, batch_shape
 
 if TYPE_CHECKING:
-    from ..engine.count import Count
     from ..export.c_code import Exported
+    from ..export.cost import Count
     from ..export.symbolic.on_sympy import Equations
     from ..loops.signatures import LoopMethods
 else:
@@ -62,9 +48,6 @@ else:
 Array = np.ndarray
 
 BACKENDS = ("compiled", "reference")
-
-_EVERYDAY = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "bias_force", "gravity_force")
-"""What is compiled ahead of time if nothing else is asked for."""
 
 
 class Robot(LoopMethods):
@@ -117,6 +100,7 @@ class Robot(LoopMethods):
         if precision not in ("double", "single"):
             raise UnknownNameError("precision", precision, ("double", "single"))
         self.cpu = check_cpu(cpu)
+        self.evaluator = Evaluator(model, self.backend, precision, self.cpu)
 
     if not TYPE_CHECKING:
 
@@ -183,8 +167,8 @@ class Robot(LoopMethods):
         """Unit of each entry of ``tau``: ``"N m"`` or ``"N"``."""
         return list(self.model.tau_units)
 
-    def _place(self, name: str, which: str = "v") -> int:
-        """Where in ``q`` or ``v`` an entry is, by its name, or by its joint's and a number: ``"floating_base[6]"``."""
+    def entry_index(self, name: str, which: str = "v") -> int:
+        """Return where an entry of ``q`` or ``v`` is, by its name or joint and number: ``"floating_base[6]"``."""
         names, first = (self.q_names if which == "q" else self.v_names), 0
         if name in names:
             return names.index(name)
@@ -431,7 +415,7 @@ class Robot(LoopMethods):
 
     def neutral(self) -> Array:
         """The configuration in which every joint is at its zero."""
-        return np.array([x for j in self.model.joints if not j.mimic for x in j.kind.neutral()])
+        return configurations.neutral(self.model)
 
     def random_configuration(
         self, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = ()
@@ -451,35 +435,25 @@ class Robot(LoopMethods):
         """
         generator = np.random.default_rng(rng)
         batch = tuple(shape) if np.ndim(shape) else (int(shape),)  # type: ignore[arg-type]
-        parts = [j.kind.random(generator, j.lower, j.upper, batch) for j in self.model.joints if not j.mimic]
-        return np.concatenate([np.empty((*batch, 0)), *parts], axis=-1)
+        return configurations.random(self.model, generator, batch)
 
+    @direct
     def integrate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Configuration reached from ``q`` in unit time with constant velocity ``v``."""
-        return self._run("integrate", q=q, v=v)
+        return self.evaluator.run("integrate", q=q, v=v)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
         """The constant velocity that leads from ``q0`` to ``q1`` in unit time."""
-        return self._run("difference", q0=q0, q1=q1)
+        return self.evaluator.run("difference", q0=q0, q1=q1)
 
+    @direct
     def configuration_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Time derivative of ``q`` when moving with ``v`` (equal to ``v`` but for quaternion joints)."""
-        return self._run("configuration_rate", q=q, v=v)
+        return self.evaluator.run("configuration_rate", q=q, v=v)
 
     def normalize(self, q: ArrayLike) -> Array:
         """A copy of ``q`` with every quaternion scaled to unit length."""
-        array = np.array(as_array(q, (self.nq,), "q"))
-        quaternions = array[..., self._quaternion_places]
-        length = np.linalg.norm(quaternions, axis=-1, keepdims=True)
-        zero = np.moveaxis(length[..., 0] == 0, -1, 0)
-        if np.any(zero):
-            worst = int(np.argwhere(zero)[0][0])
-            place = "" if array.ndim == 1 else f" (batch index {_first(zero[worst])})"
-            name = self._quaternions[worst][0]
-            raise StateError(f"the quaternion of joint {name!r} is zero{place} and cannot be normalised")
-        with np.errstate(all="ignore"):  # infinity becomes NaN, without a word
-            array[..., self._quaternion_places] = quaternions / length
-        return array
+        return self.evaluator.states.normalized(q)
 
     # ---------------------------------------------------------------- kinematics
 
@@ -500,7 +474,7 @@ class Robot(LoopMethods):
             Homogeneous matrices.
         """
         self.model.frame(frame)
-        return self._run("pose", {"frame": frame}, out=out, threads=threads, q=q)
+        return self.evaluator.run("pose", {"frame": frame}, out=out, threads=threads, q=q)
 
     def velocity(
         self,
@@ -518,7 +492,7 @@ class Robot(LoopMethods):
         """
         _check_axes(axes)
         self.model.frame(frame)
-        return self._run("velocity", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q, v=v)
+        return self.evaluator.run("velocity", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q, v=v)
 
     def acceleration(
         self,
@@ -542,7 +516,7 @@ class Robot(LoopMethods):
         if axes == "world" and classical:
             raise OptionError("a classical acceleration belongs to the frame's own origin: use 'body' or 'aligned'")
         options = {"frame": frame, "axes": axes, "classical": classical}
-        return self._run("acceleration", options, out=out, threads=threads, q=q, v=v, a=a)
+        return self.evaluator.run("acceleration", options, out=out, threads=threads, q=q, v=v, a=a)
 
     def point_position(self, q: ArrayLike, frame: str, point: ArrayLike) -> Array:
         """World coordinates of a point given in a frame's coordinates."""
@@ -592,7 +566,7 @@ class Robot(LoopMethods):
         """
         _check_axes(axes)
         self.model.frame(frame)
-        return self._run("jacobian", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q)
+        return self.evaluator.run("jacobian", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q)
 
     def jacobian_rate(
         self,
@@ -607,7 +581,7 @@ class Robot(LoopMethods):
         """Time derivative of :meth:`jacobian` along ``v``."""
         _check_axes(axes)
         self.model.frame(frame)
-        return self._run("jacobian_rate", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q, v=v)
+        return self.evaluator.run("jacobian_rate", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q, v=v)
 
     def point_jacobian(self, q: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)) -> Array:
         """The 3 x nv matrix that maps ``v`` to the velocity of a point fixed in a frame, along world axes."""
@@ -615,25 +589,26 @@ class Robot(LoopMethods):
         matrix = self.jacobian(q, frame, "aligned")
         return matrix[..., 3:, :] + np.cross(matrix[..., :3, :], arm[..., :, None], axisa=-2, axisb=-2, axisc=-2)
 
+    @direct
     def center_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """World coordinates of the centre of mass of all moving bodies."""
+        """World coordinates of the center of mass of all moving bodies."""
         self._need_mass()
-        return self._run("center_of_mass", out=out, threads=threads, q=q)
+        return self.evaluator.run("center_of_mass", out=out, threads=threads, q=q)
 
     def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Velocity of the centre of mass in world axes."""
+        """Velocity of the center of mass in world axes."""
         self._need_mass()
-        return self._run("center_of_mass_velocity", q=q, v=v)
+        return self.evaluator.run("center_of_mass_velocity", q=q, v=v)
 
     def momentum(
         self, q: ArrayLike, v: ArrayLike, about: str = "com", *, out: Array | None = None, threads: int = 1
     ) -> Array:
-        """Angular and linear momentum in world axes, about the centre of mass or the world's origin.
+        """Angular and linear momentum in world axes, about the center of mass or the world's origin.
 
         Parameters
         ----------
         about : {"com", "origin"}
-            A robot without mass has no centre of mass; its momentum about the origin is zero.
+            A robot without mass has no center of mass; its momentum about the origin is zero.
 
         Returns
         -------
@@ -643,30 +618,31 @@ class Robot(LoopMethods):
             raise OptionError(f"about must be 'com' or 'origin', not {about!r}")
         if about == "com":
             self._need_mass("; momentum(q, v, about='origin') needs none")
-        return self._run("momentum", {"about": about}, out=out, threads=threads, q=q, v=v)
+        return self.evaluator.run("momentum", {"about": about}, out=out, threads=threads, q=q, v=v)
 
     def momentum_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
-        """Rate of the momentum about the centre of mass: the external force and moment it takes, gravity included."""
+        """Rate of the momentum about the center of mass: the external force and moment it takes, gravity included."""
         self._need_mass()
-        return self._run("momentum_rate", q=q, v=v, a=a)
+        return self.evaluator.run("momentum_rate", q=q, v=v, a=a)
 
     def centroidal_momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """The 6 x nv matrix A with momentum = A v, about the centre of mass."""
+        """The 6 x nv matrix A with momentum = A v, about the center of mass."""
         self._need_mass()
-        return self._run("centroidal_momentum_matrix", {}, out=out, threads=threads, q=q)
+        return self.evaluator.run("centroidal_momentum_matrix", {}, out=out, threads=threads, q=q)
 
     def centroidal_momentum_matrix_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Time derivative of :meth:`centroidal_momentum_matrix` along ``v``."""
         self._need_mass()
-        return self._run("centroidal_momentum_matrix_rate", q=q, v=v)
+        return self.evaluator.run("centroidal_momentum_matrix_rate", q=q, v=v)
 
     def centroidal_momentum_drift(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Rate of the momentum about the centre of mass when all accelerations are zero: A' v."""
+        """Rate of the momentum about the center of mass when all accelerations are zero: A' v."""
         self._need_mass()
-        return self._run("centroidal_momentum_drift", q=q, v=v)
+        return self.evaluator.run("centroidal_momentum_drift", q=q, v=v)
 
     # ---------------------------------------------------------------- inverse dynamics
 
+    @direct
     def inverse_dynamics(
         self,
         q: ArrayLike,
@@ -698,7 +674,7 @@ class Robot(LoopMethods):
         ndarray, shape (..., nv)
         """
         lost = self.friction_force(v) if friction else None  # first: the output may be written over v
-        tau = self._run("inverse_dynamics", wrenches=wrenches, out=out, threads=threads, q=q, v=v, a=a)
+        tau = self.evaluator.run("inverse_dynamics", wrenches=wrenches, out=out, threads=threads, q=q, v=v, a=a)
         if lost is not None:
             tau += lost
         return tau
@@ -720,11 +696,11 @@ class Robot(LoopMethods):
         -------
         ndarray, shape (..., bodies, 6)
         """
-        total = self._run("joint_wrenches", wrenches=wrenches, q=q, v=v, a=a)
+        total = self.evaluator.run("joint_wrenches", wrenches=wrenches, q=q, v=v, a=a)
         if not bearings_only:
             return total
         bearing = np.array(total)
-        subspaces = self._run("joint_subspaces", q=q)
+        subspaces = self.evaluator.run("joint_subspaces", q=q)
         freedoms = np.array([link.kind.nv for link in self.model.links])
         first = np.cumsum(freedoms) - freedoms
         for n in set(freedoms.tolist()):  # joints with as many freedoms together
@@ -759,19 +735,21 @@ class Robot(LoopMethods):
         accelerations = as_array(a_joints, (n,), "a_joints", f"{n} joint accelerations, the base's six left out")
         padded = np.concatenate([np.zeros((*accelerations.shape[:-1], 6)), accelerations], axis=-1)
 
-        self._check_pivots(held=range(1, len(self.model.joints)))
-        both = self._run("floating_base_inverse_dynamics", wrenches=wrenches, q=q, v=v, a=padded)
+        self.evaluator.check_pivots(held=range(1, len(self.model.joints)))
+        both = self.evaluator.run("floating_base_inverse_dynamics", wrenches=wrenches, q=q, v=v, a=padded)
         return both[..., :6], both[..., 6:]
 
+    @direct
     def bias_force(
         self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None, *, out: Array | None = None, threads: int = 1
     ) -> Array:
         """Joint forces at zero acceleration: velocity terms, gravity and external wrenches."""
-        return self._run("bias_force", wrenches=wrenches, out=out, threads=threads, q=q, v=v)
+        return self.evaluator.run("bias_force", wrenches=wrenches, out=out, threads=threads, q=q, v=v)
 
+    @direct
     def gravity_force(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """Joint forces that hold the robot still."""
-        return self._run("gravity_force", out=out, threads=threads, q=q)
+        return self.evaluator.run("gravity_force", out=out, threads=threads, q=q)
 
     def friction_force(self, v: ArrayLike) -> Array:
         """Joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12).
@@ -794,6 +772,7 @@ class Robot(LoopMethods):
 
     # ---------------------------------------------------------------- forward dynamics
 
+    @direct
     def forward_dynamics(
         self,
         q: ArrayLike,
@@ -828,16 +807,15 @@ class Robot(LoopMethods):
         """
         if method not in FORWARD_METHODS:
             raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
-        self._check_pivots()
+        self.evaluator.check_pivots()
         if friction:
             forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")
             batch_shape(tau=(forces, 1), v=(rate, 1))
             tau = forces - self.friction_force(rate)
-        by_elimination = method in ("articulated_body", "udu")
-        if self.model.has_followers and by_elimination and self._singular_joint(self.model.independent) is not None:
-            method = "composite_body"  # only held to its leader does a massless follower have a motion
-        options = {"method": method}
-        return self._run("forward_dynamics", options, wrenches=wrenches, out=out, threads=threads, q=q, v=v, tau=tau)
+        options = {"method": self.evaluator.forward_method(method)}
+        return self.evaluator.run(
+            "forward_dynamics", options, wrenches=wrenches, out=out, threads=threads, q=q, v=v, tau=tau
+        )
 
     def hybrid_dynamics(
         self,
@@ -893,8 +871,10 @@ class Robot(LoopMethods):
                 known[self.model.joint_index[name]] = is_motion
         batch = batch_shape(**batches)
         stacked = np.stack([np.broadcast_to(x, batch) for x in values], axis=-1)
-        self._check_pivots(held=[i for i, is_motion in enumerate(known) if is_motion])
-        result = self._run("hybrid_dynamics", {"known": tuple(known)}, wrenches=wrenches, q=q, v=v, tau=stacked)
+        self.evaluator.check_pivots(held=[i for i, is_motion in enumerate(known) if is_motion])
+        result = self.evaluator.run(
+            "hybrid_dynamics", {"known": tuple(known)}, wrenches=wrenches, q=q, v=v, tau=stacked
+        )
         return result[..., 0, :], result[..., 1, :]
 
     # ---------------------------------------------------------------- derivatives
@@ -966,7 +946,7 @@ class Robot(LoopMethods):
         da_dq, da_dv, da_dtau : ndarray, shape (..., nv, nv)
             The last one is the inverse of the mass matrix.
         """
-        self._check_pivots()
+        self.evaluator.check_pivots()
         slope = self._friction_slope(v) if friction else None
         if friction:
             forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")
@@ -984,7 +964,7 @@ class Robot(LoopMethods):
 
     def _three(self, name: str, wrenches: Wrenches, out: Array | None, threads: int, **state: Any) -> list[Array]:
         """Three matrices that are computed together, in one array."""
-        three = self._run(name, wrenches=wrenches, out=out, threads=threads, **state)
+        three = self.evaluator.run(name, wrenches=wrenches, out=out, threads=threads, **state)
         return [three[..., k, :, :] for k in range(3)]
 
     def _friction_slope(self, v: ArrayLike) -> Array:
@@ -1008,6 +988,7 @@ class Robot(LoopMethods):
 
     # ---------------------------------------------------------------- matrices
 
+    @direct
     def mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """The joint-space inertia matrix, rotor inertias included.
 
@@ -1015,12 +996,13 @@ class Robot(LoopMethods):
         -------
         ndarray, shape (..., nv, nv)
         """
-        return self._run("mass_matrix", out=out, threads=threads, q=q)
+        return self.evaluator.run("mass_matrix", out=out, threads=threads, q=q)
 
+    @direct
     def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """The inverse of :meth:`mass_matrix`, found in O(n^2) without inverting it."""
-        self._check_pivots()
-        return self._run("inverse_mass_matrix", out=out, threads=threads, q=q)
+        self.evaluator.check_pivots()
+        return self.evaluator.run("inverse_mass_matrix", out=out, threads=threads, q=q)
 
     def mass_matrix_factors(self, q: ArrayLike, form: str = "LTDL") -> tuple[Array, ...]:
         """Factors of the mass matrix that keep the zeros between branches.
@@ -1033,15 +1015,16 @@ class Robot(LoopMethods):
         -------
         (L, d) with ``M = L.T @ diag(d) @ L``, or (L,) with ``M = L.T @ L``.
         """
-        self._check_pivots()
+        self.evaluator.check_pivots()
         if form not in ("LTDL", "LTL"):
             raise UnknownNameError("factorisation", form, ("LTDL", "LTL"))
-        rows = self._run("mass_matrix_factors", {"form": form}, q=q)
+        rows = self.evaluator.run("mass_matrix_factors", {"form": form}, q=q)
         return (rows,) if form == "LTL" else (rows[..., :-1, :], rows[..., -1, :])
 
+    @direct
     def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """The matrix C with ``C v`` the velocity forces and ``M' - 2 C`` skew-symmetric."""
-        return self._run("coriolis_matrix", out=out, threads=threads, q=q, v=v)
+        return self.evaluator.run("coriolis_matrix", out=out, threads=threads, q=q, v=v)
 
     def operational_space_inertia(
         self, q: ArrayLike, frames: str | Sequence[str], axes: str = "body", *, inverse: bool = False
@@ -1061,12 +1044,12 @@ class Robot(LoopMethods):
         ndarray, shape (..., 6k, 6k)
         """
         _check_axes(axes)
-        self._check_pivots()
+        self.evaluator.check_pivots()
         names = (frames,) if isinstance(frames, str) else tuple(frames)
         for name in names:
             self.model.frame(name)
         options = {"frames": names, "axes": axes}
-        compliance = self._run("operational_space_inertia", {**options, "inverse": True}, q=q)
+        compliance = self.evaluator.run("operational_space_inertia", {**options, "inverse": True}, q=q)
         if inverse:
             return compliance
         finite = compliance[np.isfinite(compliance).all(axis=(-1, -2))]
@@ -1075,21 +1058,23 @@ class Robot(LoopMethods):
                 f"frames {', '.join(names)} cannot move freely in all {6 * len(names)} directions here, so their "
                 "inertia is infinite in some; use inverse=True, or fewer frames"
             )
-        return self._run("operational_space_inertia", {**options, "inverse": False}, q=q)
+        return self.evaluator.run("operational_space_inertia", {**options, "inverse": False}, q=q)
 
     # ---------------------------------------------------------------- energy
 
+    @direct
     def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Kinetic energy in joules, rotors included."""
-        return self._run("kinetic_energy", q=q, v=v)
+        return self.evaluator.run("kinetic_energy", q=q, v=v)
 
+    @direct
     def potential_energy(self, q: ArrayLike) -> Array:
         """Potential energy of gravity in joules, zero at the world's origin."""
-        return self._run("potential_energy", q=q)
+        return self.evaluator.run("potential_energy", q=q)
 
     def power(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None) -> Array:
         """Power of joint forces and external wrenches: the rate of kinetic plus potential energy."""
-        return self._run("power", wrenches=wrenches, q=q, v=v, tau=tau)
+        return self.evaluator.run("power", wrenches=wrenches, q=q, v=v, tau=tau)
 
     # ---------------------------------------------------------------- DeNOC
 
@@ -1111,7 +1096,7 @@ class Robot(LoopMethods):
         """
         from ..algorithms import denoc
 
-        state = self._q(q, "q")
+        state = self.evaluator.states.configuration(q)
         rate = np.zeros(self.nv) if v is None else as_array(v, (self.nv,), "v")
         if state.ndim != 1 or rate.ndim != 1:
             raise ShapeError("the DeNOC matrices are for one state at a time, not for a batch")
@@ -1119,112 +1104,6 @@ class Robot(LoopMethods):
         return denoc.build(self.model, state, rate, parts)
 
     # ---------------------------------------------------------------- running
-
-    def _run(
-        self,
-        name: str,
-        options: Mapping[str, Any] | None = None,
-        *,
-        wrenches: Wrenches = None,
-        out: Array | None = None,
-        threads: int = 1,
-        **state: Any,
-    ) -> Array:
-        """Evaluate an algorithm of the catalogue; from the second call of a form on straight by machine code."""
-        given = gather(self.model, wrenches)
-        options = dict(options or {})
-        entry = self._entries.get((name, tuple(options.values()), given.attachments))
-        if entry is None:
-            return self._run_checked(name, options, given, out, threads, state)
-        vectors = (*state.values(), given.numbers) if given.attachments else state.values()
-        if out is None:
-            return np.asarray(entry.function(*vectors, threads=threads))
-        return np.asarray(entry.function(*vectors, out=out, threads=threads))
-
-    def _run_checked(
-        self, name: str, options: dict[str, Any], given: Given, out: Array | None, threads: int, state: dict[str, Any]
-    ) -> Array:
-        """Check the arguments of an algorithm, evaluate it, and put the batch in front."""
-        algorithm = find(name)
-        _check_threads(threads)
-        arrays = {key: self._argument(key, value) for key, value in state.items()}
-        shapes = {key: (array, 1) for key, array in arrays.items()}
-        if given.numbers is not None:
-            shapes["wrenches"] = (given.numbers, 1)
-        with np.errstate(all="ignore"):
-            batch = batch_shape(**shapes)
-            shape = (*batch, *algorithm.shape(self.model, options))
-            _check_out(out, shape)
-            real = not any(np.iscomplexobj(a) for a, _ in shapes.values())
-            if real and self._compiler is not None and self._compiler.handles(name, options):
-                with suppress(TooLong):
-                    result = self._compiler(name, options, list(arrays.values()), given, out, threads)
-                    self._go_direct(name, options, given.attachments, batch)
-                    return result
-            scalars: list[Any] = [split(array) for array in arrays.values()]
-            if algorithm.loads:
-                scalars.append(self._loads(given, arrays["q"]))
-            # lists of nothing do not know how many axes they have
-            result = pack(algorithm.function(self.model, *scalars, **options), batch).reshape(shape)
-        if out is None:
-            return result.astype(np.float32) if real and self.precision == "single" else result
-        out[...] = result
-        return out
-
-    @cached_property
-    def _compiler(self) -> Compiler | None:
-        if self.backend == "reference" or not supported():
-            return None
-        return Compiler(self.model, self.precision == "single", self.cpu)
-
-    def _go_direct(
-        self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...], batch: tuple[int, ...]
-    ) -> None:
-        """After a first call through Python, let calls of this form go straight to machine code."""
-        if self._compiler is None or name not in DIRECT + WITH_OPTIONS:
-            return
-        key = (name, tuple(options.values()), attachments)
-        self._compute_directly(key, name, options, self._plainly(name, options, attachments), attachments, batch)
-        if name not in DIRECT or attachments or options not in ({}, {"method": "articulated_body"}):
-            return
-        method = getattr(type(self), name)
-        if method is not getattr(Robot, name):
-            return  # a subclass wants to be asked every time
-        entry = self._compute_directly(name, name, options, method.__get__(self), (), batch)
-        if entry is not None:
-            self.__dict__[name] = entry.function
-
-    def _compute_directly(
-        self, key: Any, name: str, options: dict[str, Any], through_python: Callable[..., Any],
-        attachments: tuple[Attachment, ...], batch: tuple[int, ...],
-    ) -> DirectCall | None:  # fmt: skip
-        """A function that goes straight to machine code, now for this kind of batch, too; None where there is none."""
-        assert self._compiler is not None
-        entries = self._entries  # asked for once: another thread may just be making them, too
-        if key not in entries:
-            doc = through_python.__doc__ or ""
-            entries[key] = self._compiler.entry(name, options, through_python, doc, attachments)
-        entry = entries[key]
-        if entry is not None and batch:
-            entry.enable_batch()
-        elif entry is not None:
-            entry.enable_single()
-        return entry
-
-    def _plainly(self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...]) -> Callable[..., Array]:
-        """An algorithm as a function of its plain arguments, the numbers of its wrenches last."""
-        inputs = find(name).inputs
-
-        def compute(*vectors: Any, out: Array | None = None, threads: int = 1) -> Array:
-            given = Given(attachments, vectors[-1]) if attachments else NOTHING
-            state = dict(zip(inputs, vectors, strict=not attachments))
-            return self._run_checked(name, options, given, out, threads, state)
-
-        return compute
-
-    @cached_property
-    def _entries(self) -> dict[Any, DirectCall | None]:
-        return {}
 
     def compile(
         self,
@@ -1253,135 +1132,18 @@ class Robot(LoopMethods):
         >>> robot.compile("forward_dynamics", ("jacobian", {"frame": "bob", "axes": "world"}))
         """
         wanted = [self._compiled_form(request) for request in algorithms]
-        for name in () if algorithms else _EVERYDAY:
+        for usual in () if algorithms else (a for a in ALGORITHMS.values() if a.ahead):
             with suppress(ModelError, SingularError):  # a robot without masses has no forward dynamics to compile
-                wanted.append(self._compiled_form(name))
-        compiler = self._compiler
-        if compiler is None:
-            return
-        steps = []
-        for name, options in wanted:
-            if compiler.handles(name, options):
-                kernel = compiler.kernel(name, options)
-                steps += [(f"{kernel.name}, one state", partial(self._prepare, name, options, False))] if single else []
-                steps += [(f"{kernel.name}, batches", partial(self._prepare, name, options, True))] if batch else []
-        in_steps(steps, progress)
+                wanted.append(self._compiled_form(usual.name))
+        self.evaluator.compile(wanted, single, batch, progress)
 
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
         """The algorithm that a method runs, with all its options."""
-        from ..export.c_code import requests
-
-        return requests(self, [request])[0]
-
-    def _prepare(self, name: str, options: dict[str, Any], batch: bool) -> None:
-        """Compile one form of an algorithm, and let calls of that form go straight to it."""
-        assert self._compiler is not None
-        if not self._compiler.handles(name, options):
-            return  # it turned out to be too long
-        try:
-            prepare(self._compiler.kernel(name, options), not batch, batch)
-        except TooLong:
-            self._compiler.give_up(name, options)
-            self._prepare(name, options, batch)
-            return
-        self._go_direct(name, options, (), (1,) if batch else ())
-
-    def _argument(self, name: str, value: Any) -> Array:
-        if name in CONFIGURATIONS:
-            return self._q(value, name)
-        return as_array(value, (self.nv,), name, f"{self.nv} = nv")
-
-    @cached_property
-    def _without_followers(self) -> str:
-        """For messages about a wrong number of coordinates: files list followers beside their leaders."""
-        followers = [j.name for j in self.model.joints if j.mimic]
-        shown = ", ".join(followers[:4]) + (", ..." if len(followers) > 4 else "")
-        return f"; joints that mimic others have no coordinate: {shown}" if followers else ""
-
-    def _q(self, value: Any, name: str) -> Array:
-        """Check a configuration: shape, quaternion lengths, nearness to gimbal lock."""
-        array = as_array(value, (self.nq,), name, f"{self.nq} = nq{self._without_followers}")
-        compiler = self._compiler
-        if compiler is not None and array.size and not np.iscomplexobj(array) and not compiler.suspects(array):
-            return array
-        for joint, where in self._quaternions:
-            off = np.abs(np.linalg.norm(array[..., where], axis=-1) - 1.0)
-            worst = np.max(off, initial=0.0, where=np.isfinite(off))
-            if worst > QUATERNION_TOLERANCE:
-                place = "" if array.ndim == 1 else f", batch index {_first(off > QUATERNION_TOLERANCE)}"
-                raise StateError(
-                    f"{name}: the quaternion of joint {joint!r} (x, y, z, w at {where.start}:{where.stop}{place}) "
-                    f"has length off by {worst:.3g}; {_quaternion_advice(array, where)}"
-                )
-        for gimbal in self._gimbals:
-            own = [array[..., k] for k in range(gimbal.q_slice.start, gimbal.q_slice.stop)]
-            with np.errstate(all="ignore"):
-                near = np.asarray(gimbal.kind.singularity(own)) < SINGULARITY_TOLERANCE
-            if np.any(near):
-                place = "" if array.ndim == 1 else f" (first at batch index {_first(near)})"
-                warnings.warn(
-                    f"joint {gimbal.name!r} is within {SINGULARITY_TOLERANCE:g} of gimbal lock{place}: accelerations "
-                    "there are ill-conditioned; choose another Euler sequence or a quaternion joint",
-                    SingularityWarning,
-                    stacklevel=callers_level(),
-                )
-        return array
-
-    @cached_property
-    def _quaternions(self) -> list[tuple[str, slice]]:
-        found = []
-        for j in self.model.joints:
-            where = j.kind.quaternion
-            if where is not None:
-                found.append((j.name, slice(j.q_slice.start + where.start, j.q_slice.start + where.stop)))
-        return found
-
-    @cached_property
-    def _quaternion_places(self) -> Array:
-        """Where in ``q`` the four numbers of each quaternion are, (quaternions, 4)."""
-        places = [np.arange(where.start, where.stop) for _, where in self._quaternions]
-        return np.array(places, dtype=int).reshape(-1, 4)
-
-    @cached_property
-    def _gimbals(self) -> list[Joint]:
-        return [j for j in self.model.joints if not j.mimic and j.kind.singularity([0.3] * j.kind.nq) is not None]
-
-    def _loads(self, given: Given, q: Array) -> list[Force | None]:
-        """One force per body in body axes, at a configuration that has been checked."""
-        if given.numbers is None:
-            return [None] * len(self.model.bodies)
-        compiler = None if np.iscomplexobj(q) else self._compiler
-        pose = poses_at(self.model, split(q)) if compiler is None else compiler.poses_at(q)
-        return on_bodies(self.model, given.attachments, split(given.numbers), pose)
+        return requests(self.model, [request])[0]
 
     def _need_mass(self, advice: str = "") -> None:
         if self.mass == 0.0:
-            raise SingularError(f"robot {self.name!r} has no mass, so it has no centre of mass{advice}")
-
-    def _check_pivots(self, held: Collection[int] = ()) -> None:
-        """Refuse forward dynamics where a joint that is not ``held`` moves nothing that has inertia."""
-        bad = self._singular_joint(self.model, frozenset(held))
-        if bad is not None:
-            raise SingularError(
-                f"joint {self.joint_names[bad]!r} moves body {self.body_names[bad]!r} and what it carries, which have "
-                "no inertia along the joint's freedom: forward dynamics has no unique answer. Give the body mass, "
-                "the joint rotor inertia (armature), or make the joint fixed"
-            )
-
-    def _singular_joint(self, tree: Model, held: frozenset[int] = frozenset()) -> int | None:
-        """First joint without inertia at two configurations drawn once; remembered."""
-        key = (tree is self.model, held)
-        if key not in self._singular and pivots.all_solid(tree):
-            self._singular[key] = None
-        if key not in self._singular:
-            batch = (2,)
-            q = Robot(tree).random_configuration(np.random.default_rng(0), batch)
-            self._singular[key] = pivots.first_singular(tree, split(q), batch, held)
-        return self._singular[key]
-
-    @cached_property
-    def _singular(self) -> dict[tuple[bool, frozenset[int]], int | None]:
-        return {}
+            raise SingularError(f"robot {self.name!r} has no mass, so it has no center of mass{advice}")
 
 
 class Builder(ModelBuilder):
@@ -1431,41 +1193,8 @@ def _part_along(s: Array, f: Array) -> Array:
     return np.asarray((s @ (inverse @ (st @ f[..., None])))[..., 0])
 
 
-def _first(mask: Array) -> Any:
-    index = np.argwhere(mask)[0]
-    return int(index[0]) if index.size == 1 else tuple(int(i) for i in index)
-
-
-def _quaternion_advice(q: Array, where: slice) -> str:
-    later = q[..., where.start + 3 : where.stop + 3]
-    if later.shape[-1] == 4 and np.all(np.abs(np.linalg.norm(later, axis=-1) - 1.0) < QUATERNION_TOLERANCE):
-        return "a unit quaternion sits three places later: here the quaternion comes first, then the position"
-    return "call robot.normalize(q) if that is meant (an integrator's inner stages drift off the unit sphere)"
-
-
-def _check_threads(threads: Any) -> None:
-    if not isinstance(threads, (int, np.integer)) or isinstance(threads, bool) or threads < 1:
-        raise OptionError(f"threads must be a whole number from 1, not {threads!r}")
-
-
 def _restore(model: Model, backend: str, precision: str, cpu: str) -> Robot:
     return Robot(model, backend=backend, precision=precision, cpu=cpu)
-
-
-def _check_out(out: Any, shape: tuple[int, ...]) -> None:
-    if out is None:
-        return
-    if not isinstance(out, np.ndarray) or out.dtype.kind != "f":
-        given = f"{out.dtype}" if isinstance(out, np.ndarray) else f"a {type(out).__name__}"
-        raise ShapeError(f"out must be an array of floats, such as numpy.empty({shape}), not {given}")
-    if out.shape != shape:
-        raise ShapeError(f"out must have shape {shape}, got {out.shape}")
-    if not out.flags.writeable:
-        raise ShapeError("out is read-only")
-    if overlaps_itself(out):
-        raise ShapeError(
-            f"entries of out share memory (strides {out.strides}): give an array of its own, or out.copy()"
-        )
 
 
 def _check_axes(axes: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..algorithms.passes import each, positions, total
-from ..algorithms.table import CONFIGURATIONS, FACTORS, PRODUCTS, SLOPES, Algorithm, find
+from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, Algorithm, find
 from ..engine import cache
 from ..engine.graph import TooLong
 from ..engine.kernels.composed import (
@@ -38,6 +38,7 @@ from ..model.joints import Custom
 from ..model.tree import Link, Model
 from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Transform, Vec3, ldl, ldl_inverse, where
 from ..spatial.arrays import flatten, pack, split
+from .checks import QUATERNION_TOLERANCE, SINGULARITY_TOLERANCE
 from .large_trees.schedule import roll, roll_pairs
 from .wrenches import NOTHING, Attachment, Given, each_body, on_bodies, poses_at
 
@@ -47,60 +48,14 @@ LARGEST_UNROLLED = 110
 LONGEST_CODE = 300_000
 """Nodes of a graph that becomes straight-line code; about twenty seconds of compiling."""
 
-ROLLED = (
-    "inverse_dynamics", "forward_dynamics", "bias_force", "gravity_force", "joint_wrenches", "kinetic_energy",
-    "potential_energy", "center_of_mass", "center_of_mass_velocity", "momentum", "momentum_rate",
-    "centroidal_momentum_drift", "centroidal_momentum_matrix", "centroidal_momentum_matrix_rate", "integrate",
-    "difference", "configuration_rate",
-)  # fmt: skip
-"""Algorithms that can be loops."""
-
-FRAMED = ("pose", "velocity", "acceleration", "jacobian", "jacobian_rate")
-"""Algorithms of one frame: only the bodies that carry it count."""
-
 MOST_FRAMES = 64
 """Loops of frames that are kept of a large tree."""
 
 MOST_FORMS = 8
 """Ways of giving wrenches that an algorithm has code of its own for; any others become forces on all bodies first."""
 
-PAIRS = ("mass_matrix", "coriolis_matrix", "inverse_dynamics_derivatives")
-"""Matrices of pairs of bodies."""
-
-LOOPS = frozenset(
-    (*ROLLED, *FRAMED, *PRODUCTS, *PAIRS, "joint_subspaces", "hybrid_dynamics", "forward_dynamics_derivatives",
-     "operational_space_inertia", "mass_matrix_factors")
-)  # fmt: skip
-"""All that large trees have loops for."""
-
-USUAL_METHOD = "articulated_body"
-"""Of forward dynamics; the others are made of matrices and cannot be loops."""
-
-QUATERNION_TOLERANCE = 1e-6
-"""How far a quaternion's length may be from one before it is refused."""
-
-SINGULARITY_TOLERANCE = 1e-3
-"""How near to gimbal lock (in radians, nearly) an Euler-angle joint may come before a warning."""
-
-CHEAPER_HINGED = ("inverse_dynamics", "forward_dynamics", "bias_force")
-"""Algorithms that take fewer operations when a joint of several turns is treated as hinges in a row.
-
-Counted per universal joint: inverse dynamics 118 multiplications instead of 128, forward
-dynamics 321 instead of 431; per Euler-angle ball joint 140 instead of 167, 395 instead of 623.
-"""
-
-DIRECT = (
-    "inverse_dynamics", "forward_dynamics", "mass_matrix", "inverse_mass_matrix", "coriolis_matrix",
-    "bias_force", "gravity_force", "kinetic_energy", "potential_energy", "center_of_mass", "integrate",
-    "configuration_rate", "closed_inverse_dynamics", "closed_forward_dynamics",
-)  # fmt: skip
-"""Methods whose plain form (arrays in, no options) is called without going through Python."""
-
-WITH_OPTIONS = (
-    "pose", "velocity", "acceleration", "jacobian", "jacobian_rate", "momentum", "centroidal_momentum_matrix",
-    "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
-)  # fmt: skip
-"""Methods that look at their options (which frame, which axes) or take a result apart, and go straight in between."""
+USUAL_METHOD = FORWARD_METHODS[0]
+"""Of forward dynamics."""
 
 
 def check_cpu(cpu: str | None) -> str:
@@ -140,7 +95,7 @@ def supported() -> bool:
 
 
 @lru_cache(maxsize=1)
-def _fingerprint() -> str:
+def fingerprint() -> str:
     """Changes whenever the algorithms do, so that stale code is never used."""
     root, rooms = Path(__file__).parents[1], ("algorithms", "engine", "model", "run", "spatial")
     files = sorted(p for room in rooms for p in (root / room).rglob("*.py"))
@@ -175,7 +130,7 @@ class Compiler:
     def _model_key(self) -> str | None:
         if any(isinstance(j.kind, Custom) for j in self.tree.joints):
             return None  # a user's function has no name that a file could be found by
-        return cache.digest(repr(self.tree), _fingerprint())
+        return cache.digest(repr(self.tree), fingerprint())
 
     def kernel(
         self, name: str, options: Mapping[str, Any] | None = None, attachments: tuple[Attachment, ...] = ()
@@ -186,14 +141,14 @@ class Compiler:
         if kernel is None:
             with MAKING:
                 kernel = self._kernels.get(key) or self._make(find(name), dict(key[1]), attachments)
-                if self.rolled and name in FRAMED:
+                if self.rolled and find(name).is_of_a_frame:
                     self._forget_frames()
                 self._kernels[key] = kernel
         return kernel
 
     def _forget_frames(self) -> None:
         """Keep few of the loops of frames: each has a schedule and a work area as long as the path to its frame."""
-        framed = [key for key in self._kernels if key[0] in FRAMED]
+        framed = [key for key in self._kernels if find(key[0]).is_of_a_frame]
         for key in framed[: 1 - MOST_FRAMES]:
             del self._kernels[key]
 
@@ -235,7 +190,7 @@ class Compiler:
     def _loops(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
         """Whether an algorithm is not to become straight-line code."""
         large = self.rolled
-        if large and options and name in FRAMED:
+        if large and options and find(name).is_of_a_frame:
             large = len(self.tree.support(self.tree.frame(options["frame"]).body)) > LARGEST_UNROLLED
         return large or (name, _method(options)) in self._too_long
 
@@ -243,22 +198,25 @@ class Compiler:
         """Whether there is machine code for an algorithm: for large trees only for those that can be rolled."""
         if not self._loops(name, options):
             return True
-        return name in LOOPS and _method(options) == USUAL_METHOD and not self.tree.has_followers
+        return find(name).loops_over(options or {}) and not self.tree.has_followers
 
     def _make_rolled(
         self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...],
         loaded: bool,
     ) -> Kernel:  # fmt: skip
-        if algorithm.name in PAIRS:
+        large = algorithm.large
+        assert large is not None
+        if large.by == "pairs":
             return self._by_pairs(algorithm, options, lengths, shape, loaded)
-        if algorithm.name in PRODUCTS:
+        if large.by == "columns":
             return self._by_columns(algorithm, lengths, shape)
-        if algorithm.name == "forward_dynamics_derivatives":
+        if large.by == "solving":
             return self._by_solving(algorithm, lengths, shape, loaded)
-        if algorithm.name == "operational_space_inertia":
+        if large.by == "frames":
             return self._felt_at_frames(algorithm, options, lengths, shape)
-        if algorithm.name == "mass_matrix_factors":
-            both = self._by_pairs(FACTORS, {}, lengths, (self.tree.nv, self.tree.nv), False)
+        if large.by == "factors":
+            assert large.of is not None
+            both = self._by_pairs(large.of, {}, lengths, (self.tree.nv, self.tree.nv), False)
             return FactorKernel(**self._called(algorithm, lengths, shape), both=both)
         layouts = self._layouts(algorithm, loaded)
         return RolledKernel(
@@ -286,7 +244,9 @@ class Compiler:
         }
 
     def _by_columns(self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...]) -> SymmetricKernel:
-        product = self._make_rolled(PRODUCTS[algorithm.name], {}, (*lengths, self.tree.nv), shape[:1], False)
+        assert algorithm.large is not None
+        assert algorithm.large.of is not None
+        product = self._make_rolled(algorithm.large.of, {}, (*lengths, self.tree.nv), shape[:1], False)
         return SymmetricKernel(**self._called(algorithm, lengths, shape), product=product)
 
     def _by_pairs(
@@ -307,11 +267,13 @@ class Compiler:
         self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...], loaded: bool
     ) -> SolutionDerivativeKernel:
         forward, inverse = find("forward_dynamics"), find("inverse_mass_matrix")
+        assert algorithm.large is not None
+        assert algorithm.large.of is not None
         by_columns = self._by_columns(inverse, lengths[:1], shape[1:])
         assert by_columns.product is not None
         equation = Equation(
             solution=self._make_rolled(forward, {}, lengths, shape[-1:], loaded),
-            slopes=self._by_pairs(SLOPES, {}, lengths, (2, *shape[1:]), loaded),
+            slopes=self._by_pairs(algorithm.large.of, {}, lengths, (2, *shape[1:]), loaded),
             inverse=by_columns,
             product=by_columns.product,
             place=2,
@@ -363,7 +325,7 @@ class Compiler:
         algorithm = find(name)
         lengths = self._lengths(algorithm, attachments)
 
-        tree, place = self._hinged if name in CHEAPER_HINGED else (self.tree, list(range(len(self.tree.bodies))))
+        tree, place = self._hinged if algorithm.hinged else (self.tree, list(range(len(self.tree.bodies))))
 
         def compute(*vectors: Sequence[Scalar]) -> Any:
             if not algorithm.loads:
@@ -406,20 +368,20 @@ class Compiler:
             return True
         return self.guard is not None and bool(np.any(_run(self.guard, q) > 0.0))
 
-    def entry(
-        self, name: str, options: Mapping[str, Any] | None, fallback: Callable[..., Any], doc: str,
-        attachments: tuple[Attachment, ...] = (),
-    ) -> DirectCall | None:  # fmt: skip
-        """A built-in function for the plain form of an algorithm; None where that cannot be."""
-        if name not in DIRECT + WITH_OPTIONS or self.single_precision or not available():
-            return None
+    def attach(
+        self, entry: DirectCall, name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...] = ()
+    ) -> bool:
+        """Give an entry point the kernel of an algorithm; return False where that cannot be."""
+        if self.single_precision or not available():
+            return False
         if attachments and not self._turns(name, options, attachments):
-            return None
+            return False
         if self.rolled or self._loops(name, options):  # the check of large configurations is a loop, too
-            return None
+            return False
         kernel = self.kernel(name, options, attachments)
         try:
-            return DirectCall.make(kernel, fallback, name, doc, self.guard)
+            with MAKING:
+                return entry.attach(kernel, self.guard)
         except host.CompilationError as problem:
             raise CompileError(f"compiling the entry point of {kernel.name} failed: {problem}") from None
 

@@ -32,7 +32,7 @@ from ..errors import CompileError
 from ..model.tree import Model
 from ..spatial import Scalar
 from ..spatial.arrays import flatten, pack, split
-from .compiler import LARGEST_UNROLLED, _fingerprint, supported
+from .compiler import LARGEST_UNROLLED, fingerprint, supported
 from .large_trees.schedule import roll
 
 Array = np.ndarray
@@ -100,7 +100,7 @@ def _once(content: str, cpu: str, make: Callable[[str, host.Machine], Any]) -> A
 
     ``make`` gets the key that it is kept on disk under, and what it is made for.
     """
-    key, target = cache.digest(_fingerprint(), content), host.target(cpu)
+    key, target = cache.digest(fingerprint(), content), host.target(cpu)
     with MAKING:  # another thread may be about to drop this very kernel, or to make the same one
         made = _MADE.get((key, target.key))
         if made is None:

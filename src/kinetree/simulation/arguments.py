@@ -107,7 +107,7 @@ def is_too_long(robot: Robot, law: Any) -> bool:
 def initial_state(robot: Robot, q0: Any, v0: Any, called: tuple[str, str] = ("q0", "v0")) -> tuple[Array, Array]:
     """Check where the motion starts; ``called`` are its names in messages."""
     first, second = called
-    q = robot.neutral() if q0 is None else robot._q(q0, first)
+    q = robot.neutral() if q0 is None else robot.evaluator.states.configuration(q0, first)
     v = np.zeros(robot.nv) if v0 is None else as_array(v0, (robot.nv,), second, f"{robot.nv} = nv")
     batch_shape(**{first: (q, 1), second: (v, 1)})
     for array, what, names in ((q, first, robot.q_names), (v, second, robot.v_names)):

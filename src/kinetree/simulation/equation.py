@@ -266,7 +266,7 @@ class Equation:
         """Find out at a closed configuration which of a mechanism's constraints are independent."""
         robot = self.robot
         if isinstance(robot, Mechanism) and self.rows is None and unrolls(robot):
-            solid = robot.tree._singular_joint(robot.tree.model) is None
+            solid = robot.tree.evaluator.singular_joint() is None
             self.rows = robot._known(np.asarray(q)).rows if solid else ()
         if isinstance(robot, Mechanism) and self.system.controller is not None:
             look_at(robot, np.asarray(q))  # then it makes the same choice
@@ -343,6 +343,6 @@ class Equation:
 
 def _lengths(robot: Any, q: Array) -> Array:
     """Of the quaternion that each coordinate belongs to, one for others."""
-    scale, places = np.ones_like(q), robot._quaternion_places
+    scale, places = np.ones_like(q), robot.evaluator.states.quaternion_places
     scale[..., places] = np.linalg.norm(q[..., places], axis=-1, keepdims=True)
     return scale

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 
 from ..contact.start_check import warn_sunken
 from ..errors import OptionError, UnknownNameError, UnsupportedError
-from ..robot.robot import Robot, _check_threads
+from ..robot.robot import Robot
+from ..run.checks import check_threads
 from ..run.program import unrolls
 from .arguments import (
     check_integrator,
@@ -174,7 +175,7 @@ class Simulator:
         if integrator not in INTEGRATORS:
             raise UnknownNameError("integrator", integrator, INTEGRATORS)
         check_numbers(integrator, rtol, atol, step, largest_step, friction_speed)
-        _check_threads(threads)
+        check_threads(threads)
         check_integrator(robot, integrator)
         self.robot, self.integrator, self.works, self.threads = robot, integrator, works, threads
         self.numbers = Numbers(rtol, atol, step, largest_step)

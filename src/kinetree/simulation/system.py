@@ -216,11 +216,9 @@ class DynamicSystem:
         """How accelerations are found: massless followers only have a motion when held to their leaders."""
         if self.origin:
             return self.origin.method
-        robot = self.robot
-        robot._check_pivots()
-        if robot.model.has_followers and robot._singular_joint(robot.model.independent) is not None:
-            return "composite_body"
-        return "articulated_body"
+        evaluator = self.robot.evaluator
+        evaluator.check_pivots()
+        return evaluator.forward_method("articulated_body")
 
     def energies(self, q: Scalars, v: Scalars) -> list[Scalar]:
         """Kinetic and potential energy."""

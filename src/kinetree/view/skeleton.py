@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from ..model.attachments import attachments
 from ..model.joints import JointKind
 from ..model.mass import MassProperties
 from ..model.pose import Pose
@@ -46,20 +47,6 @@ SLENDER = 4.0
 def link_color(body: int) -> Color:
     """Colour of a body that has none of its own."""
     return BASE_COLOR if body == BASE else PALETTE[body % len(PALETTE)]
-
-
-def attachments(model: Model) -> dict[int, Array]:
-    """For each body, the base included, the points in its coordinates where something is attached."""
-    found: dict[int, list[Array]] = {i: [] for i in range(BASE, len(model.bodies))}
-    for joint in model.joints:
-        found[joint.parent].append(joint.placement.position)
-    for loop in model.loops:
-        found[loop.predecessor].append(loop.placement.position)
-        found[loop.successor].append(loop.seat.position)
-    for frame in model.frames:
-        if frame.body != BASE:
-            found[frame.body].append(frame.pose.position)
-    return {body: np.array(points).reshape(-1, 3) for body, points in found.items()}
 
 
 def landmarks(model: Model) -> list[tuple[int, Array]]:

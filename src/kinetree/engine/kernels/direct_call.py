@@ -66,11 +66,11 @@ class _Context(bytes):
     keep: tuple[Any, ...] = ()
 
     def __call__(self, *arguments: Any, **options: Any) -> Any:
-        """Take calls as long as there is no machine code; see :class:`DirectCall`."""
+        """Before there is machine code, calls end here; see :class:`DirectCall`."""
         return self.fallback(*arguments, **options)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Give the object whose method the built-in stands for: pickling that pickles its ``self`` and a name."""
+        """Pickling a built-in pickles its ``self`` and a name: give the object whose method it stands for."""
         return _itself, (self.fallback.__self__,)  # type: ignore[attr-defined]
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -101,28 +101,30 @@ _DTYPE = np.dtype(np.float64)
 
 
 class DirectCall:
-    """A built-in function for plain arrays, with ordinary ones for everything else.
+    """A built-in function for plain arrays, with an ordinary one for everything else.
 
     The function is there from the start, and is as fast for those who kept it before there was machine code as for
     those who ask for it later: its C function is at first CPython's own ``PyObject_Vectorcall``, which has the same
     arguments and calls the context, hence the fallback; :meth:`attach` puts the entry point in its place.  Then the two
     forms, one state and batch, are switched on separately, so that nothing is compiled before it is needed; until then
-    calls of that form go to the fallback.
+    calls of that form go to Python.
 
     Parameters
     ----------
     fallback : callable
-        It must accept the same arguments; ``out`` and ``threads`` are known if the fallback knows them.
+        Gets all other calls with their arguments.
     name : str
+        Of the function.
     doc : str, optional
         The fallback's if left out.
     refused : callable, optional
-        What takes calls of the form that machine code knows (as many positional arguments as it has inputs, no options
-        but ``out`` and ``threads``) if it does not understand the values; the fallback if left out.
+        Gets calls with as many positional arguments as the kernel has, and no options but ``out`` and ``threads``, if
+        machine code does not understand the values, or while that form is off; the fallback if left out.
 
     Attributes
     ----------
     function : built-in function
+        Takes the kernel's arrays, and ``out=`` and ``threads=`` if the fallback does.
     """
 
     def __init__(
@@ -132,16 +134,15 @@ class DirectCall:
         doc: str | None = None,
         refused: Callable[..., Any] | None = None,
     ) -> None:
-        self._context = _Context(8 * len(CONTEXT))
-        self._context.fallback = fallback
         self._fallback, self._refused = fallback, refused or fallback
         self._kernel: Kernel | None = None
         self._guard: Kernel | None = None
-        text = _documentation(name, fallback.__doc__ or "" if doc is None else doc, fallback)
+        self._context = _Context(8 * len(CONTEXT))
+        text = _documentation(name, (fallback.__doc__ or "") if doc is None else doc, fallback)
         waiting = host.python_function("PyObject_Vectorcall")
         # CPython keeps a pointer to this: the context, which the function holds, keeps it alive
         self._definition = _MethodDef(name.encode(), waiting, _FASTCALL_KEYWORDS, text.encode())
-        self._context.keep = (self._definition,)
+        self._context.fallback, self._context.keep = fallback, (self._definition,)
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype, make.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
         self.function: Callable[..., Any] = make(ctypes.addressof(self._definition), self._context, None)
@@ -150,7 +151,7 @@ class DirectCall:
     def make(
         cls, kernel: Kernel, fallback: Callable[..., Any], name: str, doc: str = "", guard: Kernel | None = None
     ) -> DirectCall | None:
-        """Make the function with its kernel; None if that is not of a form that the entry point knows."""
+        """Make the function with its kernel, both forms off; None if that is of no form that the entry point knows."""
         call = cls(fallback, name, doc)
         return call if call.attach(kernel, guard) else None
 
@@ -160,10 +161,14 @@ class DirectCall:
         return self._kernel is not None
 
     def attach(self, kernel: Kernel, guard: Kernel | None = None) -> bool:
-        """Let the function call a kernel of doubles; return False if it is not of a form that the entry point knows.
+        """Let the function call a kernel; return False if that is not of a form that the entry point knows.
 
-        A ``guard`` takes the first of the inputs; states on which its verdict is positive are refused.
-        Both forms of the kernel are still off.
+        Parameters
+        ----------
+        kernel : Kernel
+            What is computed, of doubles.
+        guard : Kernel, optional
+            Takes the first of the inputs; states on which its verdict is positive go to Python.
         """
         if len(kernel.lengths) > MAX_INPUTS or len(kernel.shape) > MAX_DIMS or kernel.single_precision:
             return False

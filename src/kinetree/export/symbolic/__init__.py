@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...errors import UnknownNameError
-from ...robot.robot import Robot
-from .parameters import Parametric, with_parameters
+from .parameters import Computing, Parametric, with_parameters
 from .programs import Call, as_parametric, check_loops, library
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ __all__ = ["BACKENDS", "Parametric", "equations", "expression", "function", "wit
 BACKENDS = ("jax", "casadi", "sympy")
 
 
-def function(robot: Robot | Parametric, name: str, backend: str, *, wrenches: bool = False, **options: Any) -> Any:
+def function(robot: Computing | Parametric, name: str, backend: str, *, wrenches: bool = False, **options: Any) -> Any:
     """An algorithm as a function of another library's arrays or symbols.
 
     Parameters
@@ -78,7 +77,7 @@ def function(robot: Robot | Parametric, name: str, backend: str, *, wrenches: bo
 
 
 def expression(
-    robot: Robot | Parametric,
+    robot: Computing | Parametric,
     name: str,
     *,
     symbols: Any = None,
@@ -119,7 +118,7 @@ def expression(
 
 
 def equations(
-    robot: Robot | Parametric, *, symbols: Any = None, numbers: Any = "exact", simplify: Any = True
+    robot: Computing | Parametric, *, symbols: Any = None, numbers: Any = "exact", simplify: Any = True
 ) -> Equations:
     """A robot's equations of motion as SymPy expressions, simplified, and as LaTeX.
 
@@ -145,5 +144,5 @@ def equations(
     from . import on_sympy
 
     subject = as_parametric(robot)
-    check_loops(subject.robot, "equations")
+    check_loops(subject.robot.model, "equations")
     return on_sympy.Equations(subject, symbols, on_sympy.Style.of(numbers, simplify))

@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...algorithms.table import find
 from ...engine.graph import ABS, ADD, ATAN2, COS, DIV, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB
 from ...errors import ModelError
-from .programs import RESULTS, Call, Program, library
+from .programs import Call, Program, library
 
 
 def operations(casadi: Any) -> dict[str, Callable[..., Any]]:
@@ -71,4 +72,4 @@ def _outputs(casadi: Any, call: Call, results: Sequence[Any]) -> dict[str, Any]:
         casadi.reshape(casadi.vertcat(*results[k * size : (k + 1) * size]), columns, rows).T
         for k in range(math.prod(before))
     ]
-    return dict(zip(RESULTS.get(call.name, (call.name,)), blocks, strict=True))
+    return dict(zip(find(call.name).results or (call.name,), blocks, strict=True))

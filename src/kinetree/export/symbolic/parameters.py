@@ -11,16 +11,16 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from ...errors import ModelError, UnknownNameError
 from ...model.mass import MassProperties
 from ...model.tree import Body, Frame, Joint, Model
-from ...robot.robot import Robot
 from ...run.large_trees.groups import rebuild
 from ...spatial import AxisRotation, RigidInertia, Scalar, Symmetric3, Transform, Vec3
+from ..subject import Modelled
 
 Convert = Callable[[Any], Scalar]
 Given = Mapping[str, Any]
@@ -35,7 +35,7 @@ OF_FRAMES = ("position", "rpy")
 
 @dataclass(frozen=True)
 class ScalarMass:
-    """Mass, centre of mass and inertia about it (xx, yy, zz, xy, xz, yz), over any scalar."""
+    """Mass, center of mass and inertia about it (xx, yy, zz, xy, xz, yz), over any scalar."""
 
     mass: Scalar
     com: tuple[Scalar, ...]
@@ -60,11 +60,19 @@ class ScalarPose:
         return self.transform
 
 
+class Computing(Modelled, Protocol):
+    """A robot, as far as functions of other libraries know it."""
+
+    @property
+    def precision(self) -> str:
+        """``"double"`` or ``"single"``."""
+
+
 @dataclass(frozen=True)
 class Parametric:
     """A robot, and the scalars that take the place of some of its numbers; see :func:`with_parameters`."""
 
-    robot: Robot
+    robot: Computing
     bodies: dict[str, dict[str, Any]] = field(default_factory=dict)
     joints: dict[str, dict[str, Any]] = field(default_factory=dict)
     frames: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -73,7 +81,7 @@ class Parametric:
     @property
     def name(self) -> str:
         """Name of the robot."""
-        return self.robot.name
+        return self.robot.model.name
 
     @cached_property
     def scalars(self) -> list[Any]:
@@ -88,8 +96,8 @@ class Parametric:
         return list(found.values())
 
     @cached_property
-    def stand_in(self) -> Robot:
-        """A robot of numbers to check options against: parameters of inertia count as some inertia."""
+    def stand_in(self) -> Model:
+        """A model of numbers to check options against: parameters of inertia count as some inertia."""
         model = self.robot.model
         some = MassProperties(1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
         bodies = (replace(b, mass_properties=some) if b.name in self.bodies else b for b in model.bodies)
@@ -97,7 +105,7 @@ class Parametric:
             replace(j, rotor_inertia=(1.0,) * j.kind.nv) if "rotor_inertia" in self.joints.get(j.name, ()) else j
             for j in model.joints
         )
-        return Robot(replace(model, bodies=tuple(bodies), joints=tuple(joints)), backend="reference")
+        return replace(model, bodies=tuple(bodies), joints=tuple(joints))
 
     def tree(self, convert: Convert, *, everything: bool = False) -> Model:
         """The model with the parameters in it, each given to ``convert``; with ``everything`` the robot's numbers, too.
@@ -158,7 +166,7 @@ def _pose(own: Any, given: Given, convert: Convert, everything: bool) -> Any:
 
 
 def with_parameters(
-    robot: Robot,
+    robot: Computing,
     *,
     bodies: Mapping[str, Given] | None = None,
     joints: Mapping[str, Given] | None = None,
@@ -171,7 +179,7 @@ def with_parameters(
     ----------
     robot : Robot
     bodies : mapping of body name to mapping
-        ``mass``, ``com`` (3) and ``inertia`` about the centre of mass: 3 (xx, yy, zz) or 6
+        ``mass``, ``com`` (3) and ``inertia`` about the center of mass: 3 (xx, yy, zz) or 6
         (xx, yy, zz, xy, xz, yz).  What is welded to a body is part of it.
     joints : mapping of joint name to mapping
         Where the joint sits on its parent: ``position`` (3) and ``rpy`` (3, as in URDF); and
@@ -197,16 +205,17 @@ def with_parameters(
     --------
     ``with_parameters(arm, bodies={"upper": {"mass": m1}}, joints={"elbow": {"position": (l1, 0, 0)}})``
     """
-    own = [f.name for f in robot.model.frames]
+    model = robot.model
+    own = [f.name for f in model.frames]
     table = {
-        "body": _checked("body", bodies, robot.body_names, OF_BODIES),
-        "joint": _checked("joint", joints, robot.joint_names, OF_JOINTS),
+        "body": _checked("body", bodies, [b.name for b in model.bodies], OF_BODIES),
+        "joint": _checked("joint", joints, [j.name for j in model.joints], OF_JOINTS),
         "frame": _checked("frame", frames, own, OF_FRAMES),
     }
     for name, given in table["joint"].items():
         for key in ("rotor_inertia", "gear_ratio"):
             if key in given:
-                count = robot.joint(name).kind.nv
+                count = model.joint(name).kind.nv
                 given[key] = _numbers(given[key], (count,), f"{key} of joint {name!r}")
     for given in table["body"].values():
         if len(given.get("inertia", ())) == 3:

@@ -12,34 +12,16 @@ from ...algorithms.table import LOOP_ALGORITHMS, find
 from ...engine.graph import CONST, DIV, INPUT
 from ...engine.trace import Traced, trace
 from ...errors import ModelError, SingularError, UnsupportedError
-from ...robot.robot import Robot
+from ...model.tree import Model
+from ...run.options import complete_options
 from ...spatial import Force, Scalar
 from ...spatial.arrays import flatten
-from ..c_code import complete_options
-from .parameters import Parametric
+from .parameters import Computing, Parametric
 
 Shape = tuple[int, ...]
 
 EXTRAS = {"jax": "jax", "casadi": "casadi", "sympy": "symbolic"}
 """Which extra of kinetree brings which library."""
-
-RESULTS: dict[str, tuple[str, ...]] = {
-    "inverse_dynamics": ("tau",),
-    "bias_force": ("tau",),
-    "gravity_force": ("tau",),
-    "forward_dynamics": ("a",),
-    "inverse_dynamics_derivatives": ("dtau_dq", "dtau_dv", "dtau_da"),
-    "forward_dynamics_derivatives": ("da_dq", "da_dv", "da_dtau"),
-}
-"""What to call results; others are called after their algorithm."""
-
-
-OPENED = frozenset({
-    "inverse_dynamics", "forward_dynamics", "hybrid_dynamics", "floating_base_inverse_dynamics", "joint_wrenches",
-    "inverse_mass_matrix", "operational_space_inertia", "inverse_dynamics_derivatives", "forward_dynamics_derivatives",
-    "equations",
-})  # fmt: skip
-"""What closed loops change."""
 
 
 def library(name: str) -> Any:
@@ -52,18 +34,18 @@ def library(name: str) -> Any:
         ) from problem
 
 
-def check_loops(robot: Robot, name: str) -> None:
+def check_loops(model: Model, name: str) -> None:
     """The forces of closed loops are in none of the tree's algorithms, and without loops there are no gaps."""
-    if robot.model.loops and name in OPENED:
+    if model.loops and (name == "equations" or find(name).changes_with_loops):
         raise UnsupportedError(
-            f"{name} of robot {robot.name!r} on symbols would leave out the forces of its closed loops; that of the "
+            f"{name} of robot {model.name!r} on symbols would leave out the forces of its closed loops; that of the "
             "opened tree can be had with the robot's .tree"
         )
-    if not robot.model.loops and name in LOOP_ALGORITHMS:
-        raise ModelError(f"robot {robot.name!r} has no closed loops, so it has no {name}")
+    if not model.loops and name in LOOP_ALGORITHMS:
+        raise ModelError(f"robot {model.name!r} has no closed loops, so it has no {name}")
 
 
-def as_parametric(robot: Robot | Parametric) -> Parametric:
+def as_parametric(robot: Computing | Parametric) -> Parametric:
     """A robot without parameters is one with none."""
     return robot if isinstance(robot, Parametric) else Parametric(robot)
 
@@ -79,15 +61,15 @@ class Call:
     """Whether the wrenches on all bodies are the last input."""
 
     @classmethod
-    def of(cls, robot: Robot | Parametric, name: str, options: Mapping[str, Any], wrenches: bool) -> Call:
+    def of(cls, robot: Computing | Parametric, name: str, options: Mapping[str, Any], wrenches: bool) -> Call:
         """Check everything."""
         subject = as_parametric(robot)
         algorithm = find(name)
         if wrenches and not algorithm.loads:
             raise UnsupportedError(f"{name} does not take external wrenches")
-        check_loops(subject.robot, name)
-        checker = subject.stand_in if subject.scalars else subject.robot
-        return cls(subject, name, complete_options(checker, name, options), wrenches)
+        check_loops(subject.robot.model, name)
+        checked = subject.stand_in if subject.scalars else subject.robot.model
+        return cls(subject, name, complete_options(checked, name, options), wrenches)
 
     @property
     def inputs(self) -> dict[str, Shape]:

@@ -8,7 +8,7 @@ from .branches import Subsystem
 
 
 @dataclass(frozen=True)
-class Step:
+class SolutionStep:
     """One system of equations of the recursion.
 
     Attributes
@@ -58,11 +58,11 @@ class SolutionOrder:
     Attributes
     ----------
     subsystems : tuple of Subsystem
-    steps : tuple of Step
+    steps : tuple of SolutionStep
     """
 
     subsystems: tuple[Subsystem, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[SolutionStep, ...]
 
     @property
     def sizes(self) -> tuple[int, ...]:

@@ -30,10 +30,8 @@ from ...errors import OptionError, ShapeError, SingularError
 from ...model.tree import Model
 from ...spatial.arrays import as_array, batch_shape
 from .branches import Subsystem, subsystems
-from .order import SolutionOrder, Step, plural
+from .order import SolutionOrder, SolutionStep, plural
 from .small_systems import Place, columns, determinate, effective, find_cuts, generic_rank, smallest, square
-
-__all__ = ["Plan", "Solution", "SolutionOrder", "Step", "Subsystem", "solve", "subsystems"]
 
 Array = np.ndarray
 
@@ -47,7 +45,7 @@ BALANCE = 1e-7
 """Largest part of the forces that may be left over: much more than rounding, much less than a force forgotten."""
 
 
-class Plan:
+class SolutionPlan:
     """The order of the recursion for a mechanism, found once and used for any number of states.
 
     Parameters
@@ -72,7 +70,7 @@ class Plan:
         steps = [self._outside(outside)] if outside else []
         self.order = SolutionOrder(parts, (*steps, *self._recursion(parts)) if self._usable else ())
 
-    def _outside(self, dofs: tuple[int, ...]) -> Step:
+    def _outside(self, dofs: tuple[int, ...]) -> SolutionStep:
         idle = [self._names[k] for k in dofs if not self.actuated[k]]
         if idle:
             raise SingularError(
@@ -81,9 +79,9 @@ class Plan:
                 "a given motion there. Actuate it, or use forward dynamics"
             )
         names = tuple(self._names[k] for k in dofs)
-        return Step((), names, (), names, len(dofs), len(dofs), True, dofs, dofs)
+        return SolutionStep((), names, (), names, len(dofs), len(dofs), True, dofs, dofs)
 
-    def _recursion(self, parts: Sequence[Subsystem]) -> Iterable[Step]:
+    def _recursion(self, parts: Sequence[Subsystem]) -> Iterable[SolutionStep]:
         """Determinate subsystems first; where there are none, neighbours together."""
         waiting, known = list(parts), set[int]()
         while waiting:
@@ -140,11 +138,11 @@ class Plan:
             found = [p for p in waiting if p in found or self._touched((p,), known) & touched]
         return tuple(found)
 
-    def _step(self, together: Sequence[Subsystem], cuts: AbstractSet[int]) -> Step:
+    def _step(self, together: Sequence[Subsystem], cuts: AbstractSet[int]) -> SolutionStep:
         dofs, actuated = self._freedoms(together)
         matrix = self._matrix(cuts, dofs)
         unknowns = len(actuated) + matrix.shape[1]
-        return Step(
+        return SolutionStep(
             tuple(p.name for p in together),
             tuple(j for p in together for j in p.joints),
             tuple(self._cuts[i].name for i in sorted(cuts)),
@@ -157,7 +155,7 @@ class Plan:
             generic_rank(matrix),
         )
 
-    def _check_driven(self, step: Step, cuts: AbstractSet[int]) -> None:
+    def _check_driven(self, step: SolutionStep, cuts: AbstractSet[int]) -> None:
         """Refuse what its actuators cannot hold."""
         freedoms = step.equations - step.rank
         whole = square(self._matrix(cuts, step.dofs), step.dofs, step.actuated)
@@ -173,7 +171,7 @@ class Plan:
 
     # -------------------------------------------------------------- solving
 
-    def solve(self, tau_tree: ArrayLike, K: ArrayLike, weights: ArrayLike | None = None) -> Solution:
+    def solve(self, tau_tree: ArrayLike, K: ArrayLike, weights: ArrayLike | None = None) -> SubsystemSolution:
         """Torques and multipliers; see :func:`solve`."""
         nc, nv = self.model.n_constraints, self.model.nv
         t = as_array(tau_tree, (nv,), "tau_tree")
@@ -191,7 +189,7 @@ class Plan:
                 raise OptionError("this plan was made without a single finite K, so it has no order; make another one")
             place = functools.partial(_lane, lanes, batch)
             tau[lanes], multipliers[lanes] = self._substitute(rest[lanes], k[lanes], w, place)
-        return Solution(tau.reshape(*batch, nv), multipliers.reshape(*batch, nc), self.order)
+        return SubsystemSolution(tau.reshape(*batch, nv), multipliers.reshape(*batch, nc), self.order)
 
     def _substitute(self, rest: Array, k: Array, weights: Array, place: Place) -> tuple[Array, Array]:
         """Go through the steps; ``rest`` is what is left of the tree's forces when known multipliers are moved over."""
@@ -228,7 +226,7 @@ class Plan:
             )
 
 
-class Solution(NamedTuple):
+class SubsystemSolution(NamedTuple):
     """What the recursion found.
 
     Attributes
@@ -252,7 +250,7 @@ def solve(
     K: ArrayLike,
     actuated: ArrayLike,
     weights: ArrayLike | None = None,
-) -> Solution:
+) -> SubsystemSolution:
     """Actuator torques and multipliers with ``tau_tree = tau + K^T lambda``, subsystem by subsystem.
 
     Parameters
@@ -269,7 +267,7 @@ def solve(
 
     Returns
     -------
-    Solution
+    SubsystemSolution
         States with NaN in them have NaN as their result.
 
     Raises
@@ -278,7 +276,7 @@ def solve(
         Where torques do not exist or are not unique: too few actuators, or a singular configuration.
     """
     k = as_array(K, (model.n_constraints, model.nv), "K")
-    return Plan(model, k, actuated).solve(tau_tree, k, weights)
+    return SolutionPlan(model, k, actuated).solve(tau_tree, k, weights)
 
 
 def _grown(sets: Iterable[tuple[int, ...]], touched: Sequence[AbstractSet[int]]) -> list[tuple[int, ...]]:

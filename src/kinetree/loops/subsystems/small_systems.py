@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import SingularError
 from ...model.tree import Model
 from ..rank import RELATIVE_TOLERANCE
-from .order import Step
+from .order import SolutionStep
 
 Array = np.ndarray
 
@@ -75,7 +75,7 @@ def effective(cut: Cut, k: Array) -> Effective:
     return Effective(s[:, :r, None] * vt[:, :r], u[:, :, :r])
 
 
-def determinate(step: Step, matrix: Array, rest: Array, weights: Array, place: Place) -> tuple[Array, Array]:
+def determinate(step: SolutionStep, matrix: Array, rest: Array, weights: Array, place: Place) -> tuple[Array, Array]:
     """As many equations as unknowns (001 eq. 42)."""
     f = square(matrix, step.dofs, step.actuated)
     n = len(step.dofs)
@@ -92,7 +92,7 @@ def determinate(step: Step, matrix: Array, rest: Array, weights: Array, place: P
     return solved[:, :na, 0], solved[:, na:, 0]
 
 
-def smallest(step: Step, matrix: Array, rest: Array, weights: Array, place: Place) -> tuple[Array, Array]:
+def smallest(step: SolutionStep, matrix: Array, rest: Array, weights: Array, place: Place) -> tuple[Array, Array]:
     """More unknowns than equations: the smallest torques first, then the smallest multipliers.
 
     Along the freedoms N of the subsystems (K N = 0) loop forces do no work, so that
@@ -123,7 +123,7 @@ def _falls(values: Array, rank: int) -> Array:
     return ~(values[:, rank - 1] > RELATIVE_TOLERANCE * values[:, 0])
 
 
-def _singular(step: Step, place: Place, lane: int) -> SingularError:
+def _singular(step: SolutionStep, place: Place, lane: int) -> SingularError:
     together = " + ".join(step.subsystems)
     return SingularError(
         f"the equations of subsystem {together} (joints {', '.join(step.joints)}) are singular{place(lane)}: "

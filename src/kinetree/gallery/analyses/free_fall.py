@@ -1,0 +1,136 @@
+"""Free fall: a system is let go, no motor acts, gravity does; energy must be kept, and loops stay closed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...robot.mechanism import Mechanism
+from ...robot.robot import Robot
+from ...simulation.records.record import Record
+from ...simulation.simulate import simulate
+from ..plots import Curve, Curves, PlotPanel
+from ..study import Analysis, Drawing, Fact, Outcome
+from ..systems import load, start
+from .joint_curves import MOTIONS, panels
+
+Array = np.ndarray
+
+Claims = Callable[[Any, Record], Sequence[Fact]]
+"""What the source states, from the robot and its fall."""
+
+
+def free_fall(
+    name: str,
+    seconds: float = 2.0,
+    which: str = "motion",
+    claims: Claims | None = None,
+    until: str = "",
+) -> Analysis:
+    """Return the analysis for a mechanism with closed loops, let go at rest.
+
+    Parameters
+    ----------
+    name : str
+    seconds : float
+        A quarter of it when quick.
+    which : str
+        Where it starts, see :func:`kinetree.gallery.start`.
+    claims : callable, optional
+        Facts of the source.
+    until : str
+        Why it ends when it does.
+    """
+
+    def run(quick: bool) -> Outcome:
+        mechanism = load(name)
+        assert isinstance(mechanism, Mechanism)
+        record = simulate(
+            mechanism, start(name, which), time=seconds / 4 if quick else seconds, output=401, rtol=1e-9, atol=1e-11,
+            progress=False,
+        )  # fmt: skip
+        facts = [*(claims(mechanism, record) if claims else ()), *balance(mechanism, record)]
+        where = "the beginning of its prescribed motion" if which == "motion" else "the source's initial state"
+        remark = f"All torques are zero. It starts at rest, from {where} (dop853, rtol 1e-9, atol 1e-11)."
+        remarks = [remark, until] if until else [remark]
+        return Outcome(facts, {}, {"record": record}, fall_figures(mechanism, record), remarks)
+
+    return run
+
+
+def free_fall_of_tree(
+    name: str, seconds: float, claims: Claims | None = None, *, within: float = 1e-9, rtol: float = 1e-11
+) -> Analysis:
+    """Return the analysis for a tree, let go at rest from its start ``"free-fall"``.
+
+    Parameters
+    ----------
+    name : str
+    seconds : float
+        The whole of it even when quick, so that every fact can be checked.
+    claims : callable, optional
+        Facts of the source.
+    within : float
+        Largest drift of the energy, in joules.
+    rtol : float
+        Of the integrator.
+    """
+
+    def run(quick: bool) -> Outcome:
+        robot, atol = load(name).with_backend("compiled"), 1e-2 * rtol
+        record = simulate(
+            robot, start(name, "free-fall"), time=seconds, output=101 if quick else 401, rtol=rtol, atol=atol,
+            progress=False,
+        )  # fmt: skip
+        facts = [
+            *(claims(robot, record) if claims else ()),
+            Fact("kinetic and potential energy add up to a constant; largest drift", within,
+                 float(np.abs(record.energy.error).max()), "J", relation="<"),
+        ]  # fmt: skip
+        remark = f"All torques are zero. It starts at rest (dop853, rtol {rtol:g}, atol {atol:g})."
+        return Outcome(facts, {}, {"record": record}, fall_figures(robot, record), [remark])
+
+    return run
+
+
+def balance(mechanism: Mechanism, record: Record, within: float = 1e-6) -> list[Fact]:
+    """Return whether loops stay closed and energy is kept in a simulation."""
+    gap = float(mechanism.closure_error(record.q).max())
+    return [
+        Fact("loops stay closed; largest gap", 1e-8, gap, "m, rad", relation="<"),
+        Fact("energy balance: kinetic + potential - work of actuators is constant; largest relative error",
+             within, record.energy.relative_error, relation="<"),
+    ]  # fmt: skip
+
+
+def fall_figures(robot: Robot, record: Record) -> dict[str, Drawing]:
+    """Return joints, energies, and how well energies (and loops) balance."""
+    energy = record.energy
+    potential = energy.potential - energy.potential[0]
+    if isinstance(robot, Mechanism):
+        error, gap = np.maximum(np.abs(energy.error), 1e-16), np.maximum(robot.closure_error(record.q), 1e-16)
+        left = PlotPanel("residual", [Curve("energy [J]", error), Curve("closure [m, rad]", gap)], log=True)
+        below = "the error of their sum and the largest gap of the loops"
+    else:
+        left = PlotPanel("drift [J]", [Curve("of the sum", np.maximum(np.abs(energy.error), 1e-18))], log=True)
+        below = "how far their sum drifts"
+    energies = [
+        PlotPanel("energy [J]", [Curve("kinetic", energy.kinetic), Curve("potential", potential),
+                             Curve("sum", energy.kinetic + potential)]),
+        left,
+    ]  # fmt: skip
+    moved = panels(robot, record.q, MOTIONS, most=None if isinstance(robot, Mechanism) else 6)
+    caption = f"Energies, the potential one from its value at the beginning; below, {below}."
+    return {
+        "motion": Curves(record.time, moved, "Joints in free fall."),
+        "energy": Curves(record.time, energies, caption),
+    }
+
+
+def at(record: Record, times: Sequence[float]) -> Array:
+    """Return which samples of a record are at these times."""
+    found = np.array([int(np.argmin(np.abs(record.time - t))) for t in times])
+    assert np.allclose(record.time[found], times, atol=1e-9)
+    return found

@@ -1,0 +1,205 @@
+"""Inverse dynamics along the prescribed motion, of trees and of mechanisms with closed loops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...model.units import FORCE_OF
+from ...robot.mechanism import Mechanism
+from ..drawings import OBLIQUE, PLANE, Sketch, outlines
+from ..plots import Curve, Curves, PlotPanel
+from ..study import Analysis, Drawing, Fact, Outcome, Table
+from .joint_curves import FORCES, MOTIONS, columns, frame_paths, motion_table, panels, short
+from .prescribed import Prescribed, PrescribedMechanism, prescribed
+
+Array = np.ndarray
+
+METHODS = ("f_matrix", "subsystems")
+"""Of inverse dynamics of mechanisms, beside the usual one."""
+
+
+def inverse(
+    name: str,
+    claims: Callable[[Any], Sequence[Fact]] | None = None,
+    *,
+    view: Array | None = None,
+    remarks: Sequence[str] = (),
+) -> Analysis:
+    """Return the analysis: joint forces for the prescribed motion, and what must be true of them.
+
+    Parameters
+    ----------
+    name : str
+        A system of the gallery, all of whose joints are driven or follow from loops.
+    claims : callable, optional
+        Facts of the source, from a :class:`Prescribed` or, with loops, a :class:`PrescribedMechanism`.
+    view : ndarray, shape (2, 3), optional
+        From where a tree is drawn.
+    remarks : sequence of str
+        What a reader should know beside the motion.
+    """
+
+    def run(quick: bool) -> Outcome:
+        along = prescribed(name, 101 if quick else 401)
+        stated = claims(along) if claims else ()
+        what = along.motion.what
+        if isinstance(along, PrescribedMechanism):
+            remark = f"Prescribed is {what}; all other joints follow from the loops."
+            facts, tables, figures = _mechanism_facts(along), _mechanism_tables(along), _mechanism_figures(along)
+        else:
+            remark = f"Prescribed is: {what}."
+            facts, tables = _tree_facts(along), _tree_tables(along)
+            figures = _tree_figures(along, OBLIQUE if view is None else view)
+        return Outcome([*stated, *facts], tables, {}, figures, [remark, *remarks])
+
+    return run
+
+
+def _back(along: Prescribed, tau: Array) -> Fact:
+    """Compare forward with inverse dynamics."""
+    q, v, a = along.states
+    back = along.robot.forward_dynamics(q, v, tau)
+    return Fact(
+        "forward dynamics with these torques gives the accelerations back; largest relative difference",
+        1e-8, float(np.abs(back - a).max() / (1.0 + np.abs(a).max())), relation="<",
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------ trees
+
+
+def _tree_facts(along: Prescribed) -> list[Fact]:
+    """Return what must be true of every tree."""
+    robot, (q, v, a), tau = along.robot, along.states, along.tau
+    matrix = np.einsum("tij,tj->ti", robot.mass_matrix(q), a) + robot.bias_force(q, v)
+    return [
+        Fact("torques by recursion and by mass matrix and bias; largest relative difference", 1e-10,
+             float(np.abs(matrix - tau).max() / np.abs(tau).max()), relation="<"),
+        _back(along, tau),
+        Fact("power of the joint forces is the rate of the energy; largest relative difference", 1e-7,
+             along.power_error, relation="<"),
+    ]  # fmt: skip
+
+
+def _tree_tables(along: Prescribed) -> dict[str, Table]:
+    robot = along.robot
+    forces = dict(columns("force", robot.v_names, along.tau, robot.tau_units))
+    return {"motion": motion_table(robot, along.time, along.states), "torques": {"time [s]": along.time, **forces}}
+
+
+def _tree_figures(along: Prescribed, view: Array) -> dict[str, Drawing]:
+    robot, q = along.robot, along.states.q
+    some = np.linspace(0, len(q) - 1, 5).astype(int)
+    caption = f"At the start, and (faint) later: {along.motion.what}."
+    forced = panels(robot, along.tau, FORCES)
+    return {
+        "system": Sketch(robot, q[some], frame_paths(robot, q), caption, view, 4.0),
+        "motion": Curves(along.time, panels(robot, q, MOTIONS), f"Prescribed: {along.motion.what}."),
+        "torques": Curves(along.time, forced, "What the joints have to do for this motion."),
+    }
+
+
+# ------------------------------------------------------------------ mechanisms
+
+
+def _mechanism_facts(along: PrescribedMechanism) -> list[Fact]:
+    """Return what must be true of every mechanism."""
+    mechanism, states, tau = along.mechanism, along.states, along.forces.tau
+    ways = [mechanism.inverse_dynamics(*states, method=method) for method in METHODS]
+    difference = max(float(np.abs(way - tau).max()) for way in ways) / np.abs(tau).max()
+    report = mechanism.mobility(states.q[len(states.q) // 3])
+    return [
+        Fact("degrees of freedom by rank of the constraints, as many as driven joints",
+             len(along.driven), report.freedoms),
+        Fact("loops along the prescribed motion, largest gap", 1e-12, float(mechanism.closure_error(states.q).max()),
+             "m, rad", relation="<"),
+        Fact("torques by three methods: reduced, one F-matrix, subsystem recursion; largest relative difference",
+             1e-9, difference, relation="<"),
+        _back(along, tau),
+        Fact("power of the actuators is the rate of the energy; largest relative difference",
+             1e-8, along.power_error, relation="<"),
+    ]  # fmt: skip
+
+
+def _mechanism_tables(along: PrescribedMechanism) -> dict[str, Table]:
+    mechanism, forces, driven = along.mechanism, along.forces, along.driven
+    time = {"time [s]": along.time}
+    names, units = [mechanism.v_names[k] for k in driven], [mechanism.tau_units[k] for k in driven]
+    held = [FORCE_OF[unit] for unit in mechanism.constraint_units]
+    return {
+        "motion": motion_table(mechanism, along.time, along.states),
+        "torques": time | dict(columns("actuator", names, forces.tau[:, driven], units)),
+        "multipliers": time | dict(columns("multiplier", forces.names, forces.multipliers, held)),
+        "reactions": time | _reactions(along),
+    }
+
+
+def _reactions(along: PrescribedMechanism) -> dict[str, Array]:
+    """Return six numbers per joint: those of the tree in body axes, those that are cut in the moving frame."""
+    mechanism, forces = along.mechanism, along.forces
+    parts = zip(
+        [*mechanism.joint_names, *mechanism.loop_names],
+        [*np.moveaxis(forces.joint_wrenches, 1, 0), *np.moveaxis(forces.loop_wrenches, 1, 0)],
+        strict=True,
+    )
+    made: dict[str, Array] = {}
+    for name, wrench in parts:
+        for k, label in enumerate(("moment x", "moment y", "moment z", "force x", "force y", "force z")):
+            made[f"{name} {label} [{'N m' if k < 3 else 'N'}]"] = wrench[:, k]
+    return made
+
+
+def _mechanism_figures(along: PrescribedMechanism) -> dict[str, Drawing]:
+    mechanism, t, q = along.mechanism, along.time, along.states.q
+    planar = _is_planar(mechanism, q)
+    ghosts = 8 if len(mechanism.body_names) < 4 else 5 if planar else 3
+    some = np.linspace(0, len(t) - 1, ghosts + 1).astype(int)[:-1]
+    picture = Sketch(
+        mechanism, q[some], frame_paths(mechanism, q), f"At the start, and (faint) during {along.motion.what}.",
+        PLANE if planar else OBLIQUE, 3.6 if planar else 4.4,
+    )  # fmt: skip
+    moved = panels(mechanism, q, MOTIONS, most=None)
+    forced = panels(mechanism, along.forces.tau, FORCES, along.driven, most=None)
+    return {
+        "mechanism": picture,
+        "motion": Curves(t, moved, f"Joints during {along.motion.what}."),
+        "torques": Curves(t, forced, "What the actuators do for this motion."),
+        "multipliers": Curves(t, _multiplier_panels(along), "Forces and moments at the cut joints."),
+        "reactions": Curves(
+            t, [PlotPanel("reaction [N]", _reaction_sizes(along))],
+            f"Size of the force in every joint; {', '.join(short(n) for n in mechanism.loop_names)} cut.",
+        ),
+    }  # fmt: skip
+
+
+def _is_planar(mechanism: Mechanism, q: Array) -> bool:
+    """Say whether no body ever leaves the plane xy."""
+    poses = np.stack([mechanism.pose(q, name) for name in mechanism.body_names])
+    level = np.all(np.abs(poses[..., 2, :] - [0.0, 0.0, 1.0, 0.0]) < 1e-12)
+    return bool(level) and bool(np.all(np.concatenate(outlines(mechanism))[:, 2] == 0.0))
+
+
+def _multiplier_panels(along: PrescribedMechanism) -> list[PlotPanel]:
+    forces, units = along.forces, along.mechanism.constraint_units
+    size = np.abs(forces.multipliers).max()
+    seen = np.abs(forces.multipliers).max(axis=0) > 1e-9 * size
+    made = []
+    for label, unit in (("force [N]", "m"), ("moment [N m]", "rad")):
+        curves = [
+            Curve(short(name), forces.multipliers[:, k])
+            for k, name in enumerate(forces.names)
+            if seen[k] and units[k] == unit
+        ]
+        if curves:
+            made.append(PlotPanel(label, curves))
+    return made
+
+
+def _reaction_sizes(along: PrescribedMechanism) -> list[Curve]:
+    mechanism, forces = along.mechanism, along.forces
+    sizes = np.concatenate([forces.joint_wrenches[..., 3:], forces.loop_wrenches[..., 3:]], axis=1)
+    names = [*mechanism.joint_names, *mechanism.loop_names]
+    return [Curve(short(n), np.linalg.norm(sizes[:, k], axis=-1)) for k, n in enumerate(names)]

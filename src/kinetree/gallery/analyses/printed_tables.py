@@ -1,0 +1,46 @@
+"""Arms straight from the tables that 001 prints, beside the model files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...robot.dh import DHRow, from_dh
+from ...robot.robot import Robot
+from ..study import Fact
+from .prescribed import Prescribed
+
+Vector = tuple[float, float, float]
+
+
+class Row(NamedTuple):
+    """One link of Tables 3 and 4: a, b, alpha; mass; r; inertia about the mass center, all in frame i + 1."""
+
+    a: float
+    b: float
+    alpha: float
+    mass: float
+    r: Vector
+    inertia: Vector
+    joint: str = "revolute"
+
+
+def from_table(table: Sequence[Row], sign: float = -1.0) -> Robot:
+    """Return the arm straight from its printed table, with the center of mass at ``sign * r`` in frame i + 1."""
+    rows = [
+        DHRow(a=row.a, d=row.b, alpha=row.alpha, mass=row.mass, com=[sign * x for x in row.r], inertia=row.inertia,
+              joint=row.joint)
+        for row in table
+    ]  # fmt: skip
+    return from_dh(rows, "standard", degrees=True)
+
+
+def as_printed(along: Prescribed, table: Sequence[Row]) -> Fact:
+    """Compare the model file with the printed table."""
+    tau = from_table(table).inverse_dynamics(*along.states)
+    return Fact(
+        "torques of the model file and of the printed table, row by row as a standard DH table; largest difference",
+        1e-10, float(np.abs(tau - along.tau).max()), "N m, N", relation="<",
+    )  # fmt: skip

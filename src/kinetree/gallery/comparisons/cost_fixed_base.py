@@ -1,0 +1,14 @@
+"""Operation counts against the number of joint variables, on a fixed base."""
+
+from __future__ import annotations
+
+from ..analyses.operation_counts import ASSUMED, fixed_forward, fixed_inverse
+from ..study import Study
+
+STUDY = Study(
+    "cost-fixed-base",
+    "operation counts against n, fixed base",
+    "000 section 6.3, figures 6.15 and 6.16; 001 Tables 1 and 2",
+    {"inverse": fixed_inverse, "forward": fixed_forward},
+    ASSUMED,
+)

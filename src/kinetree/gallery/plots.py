@@ -1,0 +1,269 @@
+"""How the gallery's pictures look: one width, one set of colours, units on every axis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH = 5.8
+"""Of every picture, in inches: still legible at the 3.5 inches of a printed column."""
+
+COLOURS = ("#1f5fa8", "#d1495b", "#2a9d6f", "#e9a23b", "#7b4ea3", "#4aa8c0", "#8a5a44", "#5c6670")
+"""Told apart by people who confuse red and green, and on paper without colour."""
+
+DASHES: tuple[Any, ...] = ("-", (0, (5, 1.6)), (0, (1.2, 1.2)), (0, (6, 1.5, 1.2, 1.5)))
+"""Once the colours are used up, the dashes change."""
+
+RC: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10.0,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 10.0,
+    "axes.edgecolor": "#5c6670",
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.xmargin": 0.02,
+    "axes.formatter.limits": (-3, 4),
+    "grid.color": "#dfe3e8",
+    "grid.linewidth": 0.7,
+    "lines.linewidth": 1.7,
+    "lines.solid_capstyle": "round",
+    "xtick.labelsize": 9.0,
+    "ytick.labelsize": 9.0,
+    "xtick.color": "#3c444c",
+    "ytick.color": "#3c444c",
+    "legend.fontsize": 8.5,
+    "legend.frameon": False,
+    "legend.handlelength": 1.9,
+    "figure.facecolor": "white",
+    "savefig.dpi": 200,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "kinetree",
+}
+
+
+class Curve(NamedTuple):
+    """A line: its name, its values, and whether they are the ones stated (drawn as open circles).
+
+    Names that begin with an underscore are left out of the legend.  A line to compare with the one before it is
+    drawn dashed, in the same colour.
+    """
+
+    name: str
+    y: ArrayLike
+    x: ArrayLike | None = None
+    stated: bool = False
+    compared: bool = False
+
+
+@dataclass(frozen=True)
+class PlotPanel:
+    """One set of axes.
+
+    Parameters
+    ----------
+    label : str
+        Of the vertical axis, with the unit: ``"torque [N m]"``.
+    curves : sequence of Curve
+    log : bool
+        Logarithmic vertical axis, for residuals.
+    """
+
+    label: str
+    curves: Sequence[Curve]
+    log: bool = False
+
+
+@dataclass(frozen=True)
+class Curves:
+    """A drawing of curves over a common horizontal axis, panels below one another.
+
+    Parameters
+    ----------
+    x : array_like
+        Of all curves that have none of their own.
+    panels : sequence of PlotPanel
+    caption : str
+        What is to be seen.
+    x_label : str
+    log_x : bool
+    equal : bool
+        Same scale on both axes, for paths in the plane.
+    """
+
+    x: ArrayLike
+    panels: Sequence[PlotPanel]
+    caption: str = ""
+    x_label: str = "time [s]"
+    log_x: bool = False
+    equal: bool = False
+
+    def __call__(self, figure: Figure) -> None:
+        """Draw."""
+        axes = rows(figure, len(self.panels), share_x=True)
+        for axis, panel in zip(axes, self.panels, strict=True):
+            lines = [curve for curve in panel.curves if not curve.stated]
+            for curve in panel.curves:
+                self._draw(axis, 0 if curve.stated else _place(lines, curve), curve)
+            if panel.log:
+                logarithmic(axis)
+            if self.log_x:
+                axis.set_xscale("log")
+            if self.equal:
+                axis.set_aspect("equal", adjustable="datalim")
+            axis.set_ylabel(panel.label)
+        axes[-1].set_xlabel(self.x_label)
+        legends(figure, axes)
+
+    def _draw(self, axis: Axes, k: int, curve: Curve) -> None:
+        x, y = np.asarray(self.x if curve.x is None else curve.x), np.asarray(curve.y, dtype=float)
+        if curve.stated:
+            axis.plot(x, y, "o", label=curve.name, markersize=5.0, markerfacecolor="white", color="#22272c", zorder=5)
+        else:
+            own = line(k - 1) | {"linestyle": "--"} if curve.compared else line(k)
+            axis.plot(x, y, label=curve.name, **own)
+
+
+def _place(curves: Sequence[Curve], curve: Curve) -> int:
+    return next(k for k, other in enumerate(curves) if other is curve)
+
+
+def line(k: int) -> dict[str, Any]:
+    """Return colour and dashes of the k-th line."""
+    return {"color": COLOURS[k % len(COLOURS)], "linestyle": DASHES[k // len(COLOURS) % len(DASHES)]}
+
+
+def rows(figure: Figure, count: int, share_x: bool = False, height: float = 2.1) -> list[Axes]:
+    """Make axes below one another, in the common width."""
+    figure.set_size_inches(WIDTH, height * count + 0.55)
+    axes: Any = figure.subplots(count, 1, sharex=share_x, squeeze=False)[:, 0]
+    return list(axes)
+
+
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def logarithmic(axis: Axes) -> None:
+    """Make the vertical axis logarithmic, its labels plain text, which is drawn much faster than formulas."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+
+    axis.set_yscale("log")
+    axis.yaxis.set_major_locator(LogLocator(numticks=7))
+    axis.yaxis.set_minor_locator(NullLocator())
+    axis.yaxis.set_minor_formatter(NullFormatter())
+    axis.yaxis.set_major_formatter(FuncFormatter(_power))
+
+
+def _power(x: float, _: object) -> str:
+    exponent = round(float(np.log10(x)))
+    return str(round(x)) if 0 <= exponent <= 3 else "10" + str(exponent).translate(SUPERSCRIPTS)
+
+
+MOST_BESIDE = 8
+"""So many names stand to the right of a drawing; more stand below it, and the picture grows."""
+
+
+def legends(figure: Figure, axes: Sequence[Axes]) -> None:
+    """Put legends where they hide nothing; one name alone needs none where the axis says it."""
+    counts = [len(axis.get_legend_handles_labels()[1]) for axis in axes]
+    if len(axes) == 1 and counts[0] > MOST_BESIDE:
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + 0.2 * -(-counts[0] // 3))
+        figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        return
+    for axis, count in zip(axes, counts, strict=True):
+        if count > 1:
+            axis.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), ncols=1 + (count - 1) // 12)
+
+
+@dataclass(frozen=True)
+class PlotGrid:
+    """Four drawings of curves two by two, with one legend below: the sources' figures (a) to (d).
+
+    Parameters
+    ----------
+    titles : sequence of str
+        One per drawing.
+    curves : sequence of sequences of Curve
+        One sequence per drawing; all have the same names in the same order.
+    x_label, y_label : str
+    caption : str
+    highest : float, optional
+        Where the vertical axes end.
+    """
+
+    titles: Sequence[str]
+    curves: Sequence[Sequence[Curve]]
+    x_label: str
+    y_label: str
+    caption: str = ""
+    highest: float | None = None
+
+    def __call__(self, figure: Figure) -> None:
+        """Draw."""
+        names = [curve.name for curve in self.curves[0]]
+        figure.set_size_inches(WIDTH, 5.0 + 0.2 * -(-len(names) // 2))
+        axes: Any = figure.subplots(2, 2, sharex=True, sharey=True)
+        for axis, title, curves in zip(axes.flat, self.titles, self.curves, strict=True):
+            lines = [self._draw(axis, k, curve) for k, curve in enumerate(curves)]
+            axis.set_title(title)
+        if self.highest is not None:
+            axes[0, 0].set_ylim(0.0, self.highest)
+        for axis in axes[-1]:
+            axis.set_xlabel(self.x_label)
+        for axis in axes[:, 0]:
+            axis.set_ylabel(self.y_label)
+        figure.legend(lines, names, loc="outside lower center", ncols=2)
+
+    def _draw(self, axis: Axes, k: int, curve: Curve) -> Any:
+        x, y = np.asarray(curve.x, dtype=float), np.asarray(curve.y, dtype=float)
+        if curve.stated:
+            return axis.plot(x, y, "o", markersize=4.5, markerfacecolor="white", color="#22272c", zorder=5)[0]
+        return axis.plot(x, y, **line(k))[0]
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Bars in groups, each with its number above.
+
+    Parameters
+    ----------
+    groups : sequence of str
+        Names below the groups; may have line breaks.
+    series : mapping from str to sequence of float
+        One bar per group each; NaN leaves a bar out.
+    y_label : str
+    caption : str
+    """
+
+    groups: Sequence[str]
+    series: Mapping[str, Sequence[float]]
+    y_label: str
+    caption: str = ""
+
+    def __call__(self, figure: Figure) -> None:
+        """Draw."""
+        axis = rows(figure, 1, height=2.6)[0]
+        width = 0.8 / len(self.series)
+        for k, (name, values) in enumerate(self.series.items()):
+            heights = np.nan_to_num(np.asarray(values, dtype=float))
+            places = np.arange(len(self.groups)) + (k + 0.5) * width - 0.4
+            bars = axis.bar(places, heights, 0.92 * width, label=name, color=COLOURS[k])
+            axis.bar_label(bars, [f"{y:g}" if y else "" for y in heights], fontsize=7.5, padding=1.5)
+        axis.set_xticks(range(len(self.groups)), self.groups)
+        axis.grid(False, axis="x")
+        axis.set_ylabel(self.y_label)
+        figure.legend(loc="outside lower center", ncols=len(self.series))

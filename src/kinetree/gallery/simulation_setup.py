@@ -1,0 +1,262 @@
+"""States, controllers and ground from plain words and numbers, as a command line or a study's file gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from .. import control
+from ..contact.ground import Ground, HuntCrossley, PseudoCoulomb, whole_body
+from ..contact.surfaces import Plane
+from ..control.base import critical_damping
+from ..control.joints import driven_joints
+from ..errors import OptionError, ShapeError, StateError, UnknownNameError
+from ..motion import trajectories
+from ..robot.mechanism import Mechanism
+from ..robot.robot import Robot
+from .systems import start
+
+Array = np.ndarray
+Given = Sequence[float] | Mapping[str, Any] | str | None
+"""Numbers for all entries, numbers by joint, the name of a start, or nothing."""
+
+CONTROLLERS = ("none", "pd", "pd+gravity", "pid", "gravity", "computed-torque", "feedforward")
+CLOSED = 1e-6
+"""How far loops of a given configuration may be open, in metres and radians."""
+KP = 100.0
+"""Stiffness unless told otherwise, in N m/rad or N/m; of computed torque in 1/s^2."""
+
+
+# ------------------------------------------------------------------ states
+
+
+def configuration(robot: Robot, given: Given = None, system: str | None = None, what: str = "configuration") -> Array:
+    """Make a configuration, loops closed.
+
+    Parameters
+    ----------
+    robot : Robot
+    given : sequence, mapping or str, optional
+        All ``nq`` coordinates; or those of some joints by name (``base``), or single ones (``base.z``), the others
+        staying where the robot is drawn; or the name of a start of the gallery, such as ``free-fall``.
+    system : str, optional
+        Name in the gallery, if the robot is from there.
+    what : str
+        What to call it in messages.
+    """
+    if isinstance(given, str):
+        return _named_start(robot, given, system, what)
+    if given is None or isinstance(given, Mapping):
+        q = _drawn(robot, system)
+        return q if not given else _with_joints(robot, q, given, what)
+    q = _counted(given, robot.nq, what, robot.q_names)
+    if isinstance(robot, Mechanism) and not robot.closure_error(q) < CLOSED:
+        raise StateError(
+            f"{what}: these coordinates leave loops open by {robot.closure_error(q):.3g} m or rad; give the driven "
+            "joints by name, and the others follow"
+        )
+    return q
+
+
+def _drawn(robot: Robot, system: str | None) -> Array:
+    """Return where a robot is if nobody says otherwise."""
+    if system is not None:
+        q = start(system)
+        if len(q) == robot.nq:  # not so on a floating base that was asked for
+            return q
+    return robot.assembled() if isinstance(robot, Mechanism) else robot.neutral()
+
+
+def _named_start(robot: Robot, name: str, system: str | None, what: str) -> Array:
+    if system is None:
+        raise OptionError(
+            f"{what}: give {robot.nq} numbers, or some joints by name, such as {robot.joint_names[0]!r}; {name!r} is "
+            "neither, and starts with names are for systems of the gallery"
+        )
+    return start(system, name)
+
+
+def _with_joints(robot: Robot, q: Array, given: Mapping[str, Any], what: str) -> Array:
+    q = _put(robot, q, given, "q", what)
+    if isinstance(robot, Mechanism):
+        places = {_single(robot, name, "q") for name in given}
+        owners = [j.name for j in robot.model.joints if places & {*range(j.q_slice.start, j.q_slice.stop)}]
+        q = robot.close(q, fixed=[*owners, *(name for name in given if name in robot.joint_names)])
+    return q
+
+
+def _put(robot: Robot, state: Array, given: Mapping[str, Any], which: str, what: str) -> Array:
+    """Return a state with the entries of some joints (``base``), or single ones of them (``base.z``), replaced."""
+    names, state, owners = robot.q_names if which == "q" else robot.v_names, state.copy(), dict[int, str]()
+    for name, value in given.items():
+        place = _single(robot, name, which)
+        if place is not None:
+            places, numbers = [place], _counted(np.atleast_1d(value), 1, f"{what}: {name!r}", [])
+        else:
+            own = robot.joint(name).q_slice if which == "q" else robot.joint(name).v_slice
+            places, numbers = list(range(own.start, own.stop)), of_joint(robot, name, value, which, what)
+        for place in places:
+            if place in owners:
+                raise OptionError(f"{what}: {names[place]!r} is given twice, by {owners[place]!r} and by {name!r}")
+            owners[place] = name
+        state[places] = numbers
+    return state
+
+
+def _single(robot: Robot, name: str, which: str) -> int | None:
+    """Return where a single entry of a joint is (``base.z``, or ``base[6]``), or None if the name is none of one."""
+    if name not in robot.joint_names:
+        with suppress(UnknownNameError):
+            return robot.entry_index(name, which)
+    return None
+
+
+def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity") -> Array:
+    """Make velocities that the loops allow.
+
+    Parameters
+    ----------
+    given : sequence or mapping, optional
+        All ``nv`` of them; or those of some joints by name, the others being zero or, in loops,
+        following from the independent ones; at rest by default.
+    """
+    v = np.zeros(robot.nv)
+    if given is None:
+        return v
+    if isinstance(given, str):
+        raise OptionError(f"{what}: give {robot.nv} numbers, or joints by name; not {given!r}")
+    if not isinstance(given, Mapping):
+        return _refuse_torn(robot, q, _counted(given, robot.nv, what, robot.v_names), what)
+    v = _put(robot, v, given, "v", what)
+    if not isinstance(robot, Mechanism):
+        return v
+    independent = robot.independent(q)
+    places = [robot.v_names.index(name) for name in independent]
+    follow = set(np.flatnonzero(v)) - set(places)
+    if follow:
+        raise OptionError(
+            f"{what}: {robot.v_names[min(follow)]!r} follows from the others, since it is part of a loop; give "
+            f"{', '.join(independent)}"
+        )
+    return np.asarray(robot.velocities(q, v[places]))
+
+
+def _refuse_torn(robot: Robot, q: Array, v: Array, what: str) -> Array:
+    if isinstance(robot, Mechanism):
+        off = np.abs(robot.project(q, v)[1] - v)
+        if not off.max(initial=0.0) <= CLOSED * (1.0 + np.abs(v).max(initial=0.0)):
+            name = robot.v_names[int(np.argmax(off))]
+            raise StateError(
+                f"{what}: these velocities tear loops open, at joint {name!r} by {off.max():.3g}; give the driven "
+                f"joints by name ({', '.join(robot.independent(q))}), and the others follow"
+            )
+    return v
+
+
+def of_joint(robot: Robot, name: str, value: Any, which: str, what: str) -> Array:
+    """Return the coordinates or velocities of one joint, as many as it has."""
+    joint = robot.joint(name)
+    count = joint.nq if which == "q" else joint.nv
+    example = [] if count == 1 else _example(robot, name, which, what)
+    return _counted(np.atleast_1d(np.asarray(value, dtype=float)), count, f"{what}: joint {name!r}", example)
+
+
+def _example(robot: Robot, name: str, which: str, what: str) -> list[str]:
+    """Show how to give a joint's several numbers, or one of them, on the command line or in a file."""
+    joint = robot.joint(name)
+    own, names = (joint.q_slice, robot.q_names) if which == "q" else (joint.v_slice, robot.v_names)
+    usual = [f"{x:g}" for x in (joint.kind.neutral() if which == "q" else [0.0] * joint.nv)]
+    last = names[own.stop - 1]
+    if what.startswith("--"):
+        return [f"such as {name}={':'.join(usual)}; or one of them", f"{last}={usual[-1]}"]
+    return [f"such as {name}: [{', '.join(usual)}]; or one of them", f"{last}: {usual[-1]}"]
+
+
+def _counted(given: Any, count: int, what: str, names: Sequence[str]) -> Array:
+    numbers = np.asarray(given, dtype=float)
+    if numbers.shape != (count,):
+        listed = f" ({', '.join(names[:8])}{', ...' if count > 8 else ''})" if names else ""
+        raise ShapeError(f"{what}: {count} numbers are needed{listed}, not {numbers.size}")
+    return numbers
+
+
+# ------------------------------------------------------------------ controllers
+
+
+def stay(robot: Robot, q: Array) -> trajectories.Trajectory:
+    """Return a desired motion that stays where it is."""
+    return trajectories.Between(robot, q, q, 1.0).held()
+
+
+def controller(
+    kind: str, robot: Robot, desired: trajectories.Trajectory, *, kp: Any = None, kd: Any = None, ki: Any = 0.0,
+    senses: Sequence[Any] = (), begin: tuple[Array, Array] | None = None, limited: bool = False,
+) -> Any:  # fmt: skip
+    """Make a controller by name, or None.
+
+    Parameters
+    ----------
+    kind : str
+        One of :data:`CONTROLLERS`.
+    desired : Trajectory
+        Of the driven joints, or of all.
+    kp, kd, ki : float or sequence, optional
+        Gains; ``kp`` is :data:`KP` and ``kd`` critical damping of it by default.
+    senses : sequence
+        Ground that laws through the dynamics must know of.
+    begin : (q, v), optional
+        Where the robot starts, which feedforward of a floating base needs.
+    limited : bool
+        Stop at the robot's effort limits.
+    """
+    if kind not in CONTROLLERS:
+        raise UnknownNameError("controller", kind, CONTROLLERS)
+    stiffness = KP if kp is None else kp
+    damping = critical_damping(stiffness) if kd is None else kd
+    laws: dict[str, Callable[[], Any]] = {
+        "none": lambda: None,
+        "pd": lambda: control.PD(desired, stiffness, damping),
+        "pd+gravity": lambda: control.PD(desired, stiffness, damping) + control.GravityCompensation(),
+        "pid": lambda: control.PID(desired, stiffness, damping, ki),
+        "gravity": lambda: control.GravityCompensation(),
+        "computed-torque": lambda: control.ComputedTorque(desired, stiffness, damping, senses),
+        "feedforward": lambda: control.Feedforward(desired, stiffness, damping, senses, begin),
+    }
+    made = laws[kind]()
+    if made is not None and not driven_joints(robot.model):
+        raise OptionError(f"controller {kind!r}: no joint of {robot.name!r} has a motor")
+    return control.Saturated(made) if limited and made is not None else made
+
+
+# ------------------------------------------------------------------ ground
+
+
+def compliant_ground(
+    robot: Robot, spots: Sequence[Any], *, stiffness: float = 1e5, dissipation: float = 0.5, exponent: float = 1.5,
+    friction: float = 0.7, sliding_damping: float = 1000.0, height: float = 0.0, slope: float = 0.0,
+) -> Ground:  # fmt: skip
+    """Make level or sloping ground that some frames of a robot can touch.
+
+    Parameters
+    ----------
+    spots : sequence
+        Names of frames, or spots; ``["all"]`` means every joint, body origin and frame.
+    stiffness, dissipation, exponent : float
+        Of Hunt and Crossley's law.
+    friction, sliding_damping : float
+        Coefficient of friction (0 for none), and how steeply friction rises with the speed.
+    height, slope : float
+        Of the plane; the slope in radians about y, going down towards positive x.
+    """
+    known = robot.frame_names
+    chosen = list(whole_body(robot)) if list(spots) == ["all"] else list(spots)
+    for spot in chosen:
+        name = getattr(spot, "frame", spot)
+        if name not in known:
+            raise UnknownNameError("frame that could touch the ground", name, known)
+    rubbing = PseudoCoulomb(friction, sliding_damping) if friction else None
+    surface = Plane.inclined(slope, point=(0.0, 0.0, height))
+    return Ground(chosen, HuntCrossley(stiffness, dissipation, exponent), rubbing, surface)

@@ -1,0 +1,115 @@
+"""The systems of the gallery, a folder each: ``model.yaml``, ``system.py`` (origin, assembly, motion) and ``study.py``.
+
+Files beside the folders are shared by several systems.  A system's modules are imported when
+they are needed: loading its model runs none of them.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module, resources
+from types import ModuleType
+
+import numpy as np
+
+from ...errors import UnknownNameError
+from ...model.tree import Model
+from ...robot.load import load as load_file
+from ...robot.robot import Robot
+from ..system import About, GallerySystem, PrescribedMotion
+
+NAMES = (
+    "four-bar", "four-bar-table-8-1", "robotic-leg", "3-rrr", "five-bar", "carpet-scraper", "sr400", "slider-crank",
+    "hoeken", "stewart-platform", "delta", "bricard", "gripper", "kuka-kr5", "biped-spatial-fixed", "biped-planar",
+    "biped-spatial", "quadruped", "hexapod", "puma", "stanford-arm", "biped-unified", "chain",
+    "spatial-double-pendulum", "space-3-link", "space-7-link", "space-dual-arm",
+)  # fmt: skip
+"""All systems, those with loops first, in the order of the sources."""
+
+
+def folder(name: str) -> str:
+    """Return the folder of a system, which is its name as Python can import it."""
+    _check(name)
+    return name.replace("3-", "three_", 1) if name.startswith("3-") else name.replace("-", "_")
+
+
+def part(name: str, which: str) -> ModuleType:
+    """Import the module ``system`` or ``study`` of a system."""
+    return import_module(f".{folder(name)}.{which}", __name__)
+
+
+def system(name: str) -> GallerySystem:
+    """Return what the gallery knows of a system beside its model."""
+    found: GallerySystem = part(name, "system").SYSTEM
+    return found
+
+
+def load(name: str, **options: object) -> Robot:
+    """Load a system's robot, ready to compute with.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+    **options
+        As for :func:`kinetree.load`.
+
+    Returns
+    -------
+    Robot
+        A :class:`kinetree.Mechanism` where the system has loops.
+
+    Raises
+    ------
+    UnknownNameError
+        With the nearest names.
+    """
+    with resources.as_file(_file(name)) as path:
+        return load_file(path, **options)  # type: ignore[arg-type]
+
+
+def model_text(name: str) -> str:
+    """Return a system's model file: YAML in kinetree's format, with comments."""
+    return _file(name).read_text(encoding="utf-8")
+
+
+def about(name: str) -> About:
+    """Return where a system comes from, what its source leaves open, what was assumed and how it was found."""
+    return system(name).about
+
+
+def motion(name: str) -> PrescribedMotion:
+    """Return a system's prescribed motion: its source's, or one of ours where the source has none."""
+    found = system(name)
+    return PrescribedMotion(found.driven, found.span, found.motion, _model(name), found.assembled)
+
+
+def start(name: str, which: str = "motion") -> np.ndarray:
+    """Return an assembled configuration, all loops closed to rounding.
+
+    Parameters
+    ----------
+    name : str
+        One of :func:`names`.
+    which : str
+        ``"motion"``: where the prescribed motion starts; ``"free-fall"``, where the source has one.
+
+    Returns
+    -------
+    ndarray (nq,)
+    """
+    return system(name).start(which)
+
+
+def _check(name: str) -> None:
+    if not isinstance(name, str) or name not in NAMES:
+        raise UnknownNameError("system in the gallery", name, NAMES)
+
+
+def _file(name: str) -> resources.abc.Traversable:
+    return resources.files(__name__).joinpath(folder(name), "model.yaml")
+
+
+@cache
+def _model(name: str) -> Model:
+    return load(name).model

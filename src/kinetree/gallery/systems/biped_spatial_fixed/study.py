@@ -1,0 +1,136 @@
+"""The spatial biped of 000, chapter 6, on its fixed foot; and its torques beside those of the floating one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .... import control as laws
+from ....motion.trajectories import Function
+from ....robot.robot import Robot
+from ....simulation.records.record import Record
+from ....simulation.simulate import simulate
+from ...analyses.inverse_dynamics import inverse
+from ...analyses.joint_curves import panels
+from ...analyses.prescribed import Prescribed
+from ...drawings import OBLIQUE
+from ...plots import Curve, Curves, PlotPanel
+from ...study import Fact, Outcome, Study
+from .. import load, motion
+from .system import single_support
+
+NAME = "biped-spatial-fixed"
+
+PERIOD = 0.5
+
+BOOK_ENERGY = 0.0058
+
+TABLE_STEP = 0.02
+"""Seconds between the rows that the authors' program stores (notes on chapters 2-7, 8.3)."""
+
+KP, KD = 225.0, 40.0
+"""Gains of the authors' program."""
+
+Array = np.ndarray
+
+
+def _facts(along: Prescribed) -> list[Fact]:
+    q = along.states.q
+    trunk, foot = along.robot.pose(q, "trunk"), along.robot.pose(q, "right_foot")
+    middle = trunk[:, :3, 3] + np.array([0.0, -0.05, 0.0])
+    turned = max(float(np.abs(pose[:, :3, :3] - np.eye(3)).max()) for pose in (trunk, foot))
+    return [
+        Fact("trunk upright and swinging foot level all the time; largest entry of their rotations off identity",
+             1e-12, turned, relation="<", source="000 L1946"),
+        Fact("middle of the hips beside the standing ankle at the start: forward, aside, up", (-0.15, -0.08, 0.92),
+             middle[0], "m", 1e-12, source="000 L1960, Table B.1"),
+        Fact("height of the hips changes by", 1e-12, float(np.ptp(middle[:, 2])), "m", relation="<",
+             source="000 L1946"),
+        Fact("swinging foot forward at start and end", (-0.3, 0.3), foot[[0, -1], 0, 3], "m", 1e-9,
+             source="000 L1960"),
+        Fact("swinging foot, greatest height", 0.1, float(foot[:, 2, 3].max()), "m", 1e-6, source="000 L1960"),
+        Fact("torques of the swinging ankle vanish with the foot's mass center below it; largest", 0.01,
+             float(np.abs(along.tau[:, 10:]).max()), "N m", relation="<"),
+    ]  # fmt: skip
+
+
+def _system() -> tuple[Robot, Function, Array, Array, float]:
+    begin, end = motion(NAME).span
+    q, v, _ = motion(NAME).states(begin)
+    return load(NAME).with_backend("compiled"), Function(single_support, begin, end), q, v, end
+
+
+def _error(record: Record) -> Array:
+    return np.asarray(np.abs(record.q - motion(NAME).states(record.time).q).max(axis=-1))
+
+
+def forced(quick: bool) -> Outcome:
+    """Let the torques of inverse dynamics drive it, without feedback."""
+    robot, desired, q, v, end = _system()
+    exact = simulate(
+        robot, q, v, time=end, controller=laws.Feedforward(desired, 0.0, 0.0), rtol=1e-10, atol=1e-12, output=501,
+        progress=False,
+    )  # fmt: skip
+    rows = np.linspace(0.0, end, round(PERIOD / TABLE_STEP) + 1)
+    table = laws.TorqueTable(rows, robot.inverse_dynamics(*motion(NAME).states(rows)), hold=True)
+    replayed = simulate(
+        robot, q, v, time=end, controller=table, rtol=1e-9, atol=1e-11, output=501, progress=False, largest_step=0.01
+    )
+    error = _error(replayed)
+    left = float(replayed.time[np.argmax(error > 1e-3)])
+    facts = [
+        Fact("torques out of a table of 26 rows: joints agree (to 0.001 rad) until", 0.1, left, "s", 0.02,
+             source="000 L1974"),
+        Fact("and diverge afterwards: largest error", 0.5, float(error.max()), "rad", relation=">",
+             source="000 L1974-1980"),
+        Fact("with exact torques and fine integration it follows to the end of the step; largest error", 1e-6,
+             float(_error(exact).max()), "rad", relation="<"),
+        Fact("error of the total energy, at most the book's", BOOK_ENERGY,
+             max(float(np.ptp(r.energy.total)) for r in (exact, replayed)), "J", relation="<",
+             source="000 L1984, figure 6.14"),
+    ]  # fmt: skip
+    curves = [Curve("26 rows", np.maximum(error, 1e-14)), Curve("exact torques", np.maximum(_error(exact), 1e-14))]
+    figures = {
+        "error": Curves(replayed.time, [PlotPanel("error [rad]", curves, log=True)], "Largest error of a joint."),
+        "motion": Curves(
+            replayed.time, panels(robot, replayed.q, {"rad": "angle [rad]"}), "Joints, driven by the torque table."
+        ),
+    }
+    remark = (
+        "The book says that the simulation departs after 0.1 s and blames the 'zero eigenvalue effect'. What the "
+        "motion multiplies is an error of the torques: interpolated between the 26 rows that the authors' program "
+        "stores they part after 0.1 s as in the book, while exact torques lead to the end of the step."
+    )
+    return Outcome(facts, {}, {"record": replayed}, figures, [remark])
+
+
+def computed_torque(quick: bool) -> Outcome:
+    """Control it by computed torque: an error at the start dies out as the formula says."""
+    robot, desired, q, v, end = _system()
+    off = 0.05
+    record = simulate(
+        robot, q + off, v, time=end, controller=laws.ComputedTorque(desired, KP, KD), rtol=1e-10, atol=1e-12,
+        output=101, progress=False,
+    )  # fmt: skip
+    slow, fast = sorted(np.roots([1.0, KD, KP]).real, reverse=True)
+    law = off * (slow * np.exp(fast * record.time) - fast * np.exp(slow * record.time)) / (slow - fast)
+    error = record.q - motion(NAME).states(record.time).q
+    facts = [
+        Fact("every joint's error obeys e'' + kd e' + kp e = 0; largest difference from its solution", 1e-8,
+             float(np.abs(error - law[:, None]).max()), "rad", relation="<", source="000 eq. 9.5"),
+        Fact("error at the end of the step, from 0.05 rad at its start", float(law[-1]), float(np.abs(error[-1]).max()),
+             "rad", 1e-8),
+        Fact("error of the total energy, at most the book's", BOOK_ENERGY, float(np.ptp(record.energy.total)), "J",
+             relation="<", source="000 L1984"),
+    ]  # fmt: skip
+    remark = f"kp = {KP:g}, kd = {KD:g} (the authors' program); all joints start {off:g} rad off the desired motion."
+    curves = [Curve("joints", np.abs(error).max(axis=1)), Curve("formula", law[::5], record.time[::5], stated=True)]
+    figures = {
+        "error": Curves(record.time, [PlotPanel("error [rad]", curves)], "The error of every joint, and the law.")
+    }
+    return Outcome(facts, {}, {"record": record}, figures, [remark])
+
+
+STUDY = Study.of(
+    NAME,
+    {"inverse": inverse(NAME, _facts, view=OBLIQUE), "forced": forced, "computed-torque": computed_torque},
+)

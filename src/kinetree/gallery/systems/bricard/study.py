@@ -1,0 +1,39 @@
+"""Bricard's six hinges."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...analyses.free_fall import free_fall
+from ...analyses.inverse_dynamics import inverse
+from ...analyses.prescribed import PrescribedMechanism
+from ...analyses.replay import replay
+from ...study import Fact, Study
+
+
+def _stated(along: PrescribedMechanism) -> list[Fact]:
+    mechanism = along.mechanism
+    report = mechanism.mobility(along.states.q[len(along.states.q) // 3])
+    corners = np.array([[0, 0, 0], [1, 0, 0], [1, 0, -1], [1, -1, -1], [0, -1, -1]], dtype=float)
+    at_zero = np.array([mechanism.pose(np.zeros(5), f"bar_{k}")[:3, 3] for k in range(1, 6)])
+    off = 0.0
+    for angle in (0.2, 0.7, -0.4):
+        q = np.zeros(5)
+        for step in np.linspace(0.0, angle, 8)[1:]:
+            q = mechanism.close(q, fixed={"bar_1_joint": step})
+        off = max(off, abs(float(np.sin(q[1]) - np.sin(angle) / (1.0 + np.sin(angle)))))
+    return [
+        Fact("freedoms that Gruebler's count gives", 0, report.gruebler, source="IFToMM benchmark A04"),
+        Fact("freedoms there are", 1, report.freedoms, source="IFToMM benchmark A04"),
+        Fact("redundant constraints", 1, len(report.redundant), source="IFToMM benchmark A04"),
+        Fact("at zero the bars start at corners of a unit cube; largest difference", 1e-12,
+             float(np.abs(at_zero - corners).max()), "m", relation="<", source="IFToMM benchmark A04"),
+        Fact("found by closing the loop, sin q2 = sin q1 / (1 + sin q1); largest difference", 1e-8, off,
+             relation="<", source="the trihedral linkage's closed form"),
+    ]  # fmt: skip
+
+
+STUDY = Study.of(
+    "bricard",
+    {"inverse": inverse("bricard", _stated), "replay": replay("bricard"), "free-fall": free_fall("bricard", 10.0)},
+)

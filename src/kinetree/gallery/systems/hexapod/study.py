@@ -1,0 +1,31 @@
+"""The six-legged machine of 000, chapters 7 and 9."""
+
+from __future__ import annotations
+
+from ...analyses.walking import (
+    OnGround,
+    Statements,
+    initial_speed,
+    walking_study,
+)
+from ...study import Fact
+
+SAID = Statements(
+    0.4, 0.3, 0.45, 3.31e-2, 0.9, 2.0,
+    {"distance": "000 L2570", "angle": "000 L2570", "touchdown": "000 L2570", "energy": "000 L4355",
+     "follows": "000 L3122", "control": "000 L3117-3122"}, angle_rounding=0.05,
+)  # fmt: skip
+
+
+def _stated(along: OnGround) -> list[Fact]:
+    gait = along.machine.walk.gait
+    return [
+        initial_speed(along, 1.077291, "notes, 8.7"),
+        Fact("mean speed", 0.8, gait.speed, "m/s", 1e-12, source="000 L2560"),
+        Fact("potential energy at the start with the authors' trunk of 2 kg", 43.164,
+             float(along.machine.robot.potential_energy(along.q[0])) - 2.0 * 9.81 * 0.55, "J", 5e-4,
+             source="notes, 8.7"),
+    ]  # fmt: skip
+
+
+STUDY = walking_study("hexapod", SAID, _stated, 2.0, 5.0)

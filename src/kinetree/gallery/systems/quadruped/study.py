@@ -1,0 +1,29 @@
+"""The four-legged machine of 000, chapters 7 and 9."""
+
+from __future__ import annotations
+
+from ...analyses.walking import (
+    OnGround,
+    Statements,
+    initial_speed,
+    walking_study,
+)
+from ...study import Fact
+
+SAID = Statements(
+    0.3, 2.0, 0.8, 6.28e-5, 0.8, 4.0,
+    {"distance": "000 L2517", "angle": "000 L2521", "touchdown": "000 L2527", "energy": "000 L4351",
+     "follows": "000 L2537, L3113", "control": "000 L3108-3113"}, feedforward_better=True,
+)  # fmt: skip
+
+
+def _stated(along: OnGround) -> list[Fact]:
+    gait = along.machine.walk.gait
+    return [
+        initial_speed(along, 0.680449, "notes, 8.6"),
+        Fact("mean speed", 0.4, gait.speed, "m/s", 1e-12, source="000 L2517",
+             reason="the book's own numbers, a stride of 0.3 m in 1 s (Table B.2), make 0.3 m/s"),
+    ]  # fmt: skip
+
+
+STUDY = walking_study("quadruped", SAID, _stated, 1.8, 5.0)

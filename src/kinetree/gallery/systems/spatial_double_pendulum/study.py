@@ -1,0 +1,53 @@
+"""The spatial double pendulum of 000."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ....robot.robot import Robot
+from ....simulation.records.record import Record
+from ...analyses.free_fall import free_fall_of_tree
+from ...analyses.inverse_dynamics import inverse
+from ...study import Fact, Outcome, Study
+from .. import load, motion
+
+
+def _keeps(robot: Robot, record: Record) -> list[Fact]:
+    """Check that gravity has no moment about the vertical through the shoulder."""
+    upright = robot.momentum(record.q, record.v, about="origin")[:, 2]
+    return [
+        Fact("angular momentum about the vertical through the shoulder stays zero; largest", 1e-9,
+             float(np.abs(upright).max()), "N m s", relation="<"),
+    ]  # fmt: skip
+
+
+def structure(quick: bool) -> Outcome:
+    """Check sizes of the DeNOC matrices: a ball joint is three turns, two with massless links (000 section 4.1)."""
+    robot = load("spatial-double-pendulum")
+    single = robot.with_single_joints()
+    q, v, a = motion("spatial-double-pendulum").states(0.7)
+    denoc = single.denoc(q, v)
+    n = np.asarray(denoc.N)
+    expanded = single.inverse_dynamics(q, v, a)
+    facts = [
+        Fact("twists of the links, virtual ones included: rows of N", 24, n.shape[0], source="000 L1165-1173"),
+        Fact("joint rates: columns of N", 4, n.shape[1], source="000 L1165-1173"),
+        Fact("rates that move the two virtual links, the upper and the lower link: P_1 is lower triangular",
+             (1, 2, 3, 4), [int(np.any(n[6 * k : 6 * k + 6] != 0.0, axis=0).sum()) for k in range(4)],
+             source="000 L1171"),
+        Fact("torques with the ball joint as one joint and as three hinges with massless links; largest difference",
+             1e-12, float(np.abs(expanded - robot.inverse_dynamics(q, v, a)).max()), "N m", relation="<",
+             source="000 L992"),
+    ]  # fmt: skip
+    table = {f"rate {k + 1} [1]": n[:, k] for k in range(4)}
+    return Outcome(facts, {"natural-orthogonal-complement": table}, {}, {})
+
+
+STUDY = Study.of(
+    "spatial-double-pendulum",
+    {
+        "inverse": inverse("spatial-double-pendulum"),
+        "free-fall": free_fall_of_tree("spatial-double-pendulum", 3.0, _keeps),
+        "structure": structure,
+    },
+)

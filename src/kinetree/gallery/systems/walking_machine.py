@@ -1,0 +1,155 @@
+"""A walking machine with its walk, its ground and what keeps it on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ... import control as laws
+from ...contact.ground import Ground, Spot, from_source
+from ...errors import UnknownNameError
+from ...motion.walking import gaits
+from ...robot.robot import Robot
+from ...spatial.scalar import Scalar
+from ...spatial.taylor import Jet, as_jet
+from ..system import About, GallerySystem
+from . import load, part
+
+Gains = tuple[float, float]
+
+PLANNED_BASE = (0.0, 0.0, 0.0)
+"""Angles of an upright trunk."""
+
+
+@dataclass(frozen=True)
+class Walker:
+    """A walking machine of the sources.
+
+    Attributes
+    ----------
+    name : str
+        Of the system in the gallery.
+    walk : Walk
+        The desired motion of the legs, step after step.
+    spots : sequence of Spot
+        Where the feet touch the ground.
+    ground_set : str
+        The ground's numbers, see :data:`kinetree.contact.ground.SOURCE_SETS`.
+    trunk_above_hip : float
+        Height of the trunk's frame above the hips.
+    computed_torque_gains, feedforward_gains : (float, float)
+        kp and kd of the sources.
+    planar_base : bool
+        Whether the trunk only moves in the plane of x and z: its coordinates are then angle, z, x.
+
+    Examples
+    --------
+    >>> from kinetree.gallery.systems.walking_machine import walker
+    >>> machine = walker("hexapod")
+    >>> round(machine.walk.gait.speed, 3)
+    0.8
+    """
+
+    name: str
+    walk: gaits.Walk
+    spots: Sequence[Spot]
+    ground_set: str
+    trunk_above_hip: float
+    computed_torque_gains: Gains
+    feedforward_gains: Gains
+    planar_base: bool = False
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The machine."""
+        return load(self.name)
+
+    @cached_property
+    def ground(self) -> Ground:
+        """The firm ground of the sources."""
+        return from_source(self.ground_set, self.spots, self.robot.mass)
+
+    @property
+    def base_freedoms(self) -> int:
+        """How many coordinates of the trunk come before those of the legs."""
+        return 3 if self.planar_base else 6
+
+    def planned(self, t: Scalar) -> list[Scalar]:
+        """Return all coordinates as they are meant to be: legs by the walk, the trunk upright on its path."""
+        time = as_jet(t)
+        x, y, z = (Jet(*parts) for parts in zip(*self.walk.trunk(self.trunk_above_hip).motion(time), strict=True))
+        trunk = [0.0, z, x] if self.planar_base else [*PLANNED_BASE, x, y, z]
+        q = [*trunk, *self.walk.position(time)]
+        return q if isinstance(t, Jet) else [as_jet(c).value for c in q]
+
+    def start(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return position and velocity at the beginning of a step, on the desired motion."""
+        q = [as_jet(x) for x in self.planned(Jet(0.0, 1.0, 0.0))]
+        return np.array([float(x.value) for x in q]), np.array([float(x.first) for x in q])
+
+    def base_start(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the part of :meth:`start` that has no motors."""
+        q, v = self.start()
+        return q[: self.base_freedoms], v[: self.base_freedoms]
+
+    def computed_torque(self, **options: Any) -> laws.ComputedTorque:
+        """Return the controller of 000 section 9.1.2 with the sources' gains."""
+        kp, kd = self.computed_torque_gains
+        return laws.ComputedTorque(self.walk, kp, kd, senses=[self.ground], **options)
+
+    def feedforward(self, kp: float | None = None, kd: float | None = None) -> laws.Feedforward:
+        """Return the controller of 000 section 9.2 with the sources' gains, or others."""
+        stiff, damped = self.feedforward_gains
+        gains = (stiff if kp is None else kp, damped if kd is None else kd)
+        return laws.Feedforward(self.walk, *gains, senses=[self.ground], begin=self.base_start())
+
+
+WALKERS = ("biped-planar", "biped-spatial", "quadruped", "hexapod", "biped-unified")
+"""Systems of the gallery that walk."""
+
+
+def walker(name: str) -> Walker:
+    """Return a walking machine of the gallery with its walk, ground and controllers.
+
+    Parameters
+    ----------
+    name : str
+        One of :data:`WALKERS`.
+    """
+    if not isinstance(name, str) or name not in WALKERS:
+        raise UnknownNameError("walking machine", name, WALKERS)
+    made: Walker = part(name, "system").machine()
+    return made
+
+
+BOTH = ("left", "right")
+
+GROUND = (
+    "The ground's damping acts fully beyond a depth delta_max that the book never states (000 L4379-4383): the "
+    "smallest for which the ground would not pull up to the 'maximum velocity of the foot tip' of 4.5 m/s, which the "
+    "book lists (L3792-3796) without using it. Forces are cut off at zero."
+)
+
+GAIT = (
+    "Formulas B.9, B.10 and B.11 of 000 are misprinted: signs of the initial speeds, cos(2 pi t / T) for the foot's "
+    "height, 2 a2 a3 in the law of cosines. As printed the hip would end 3.8 m behind and the foot would never land."
+)
+
+
+def walking_system(
+    machine: Walker, legs: Sequence[str], joints: Sequence[str], title: str, source: str, *assumed: str
+) -> GallerySystem:
+    """Return the system of a walking machine whose legs all have joints of the same names."""
+    gait = machine.walk.gait
+    words = f"legs walk two steps of {gait.stride:g} m in {gait.period:g} s each, the trunk upright on its path"
+    return GallerySystem(
+        About(machine.name, title, source, (*assumed, GROUND, GAIT)),
+        tuple(f"{leg}_{joint}" for leg in legs for joint in joints),
+        (0.0, 2.0 * gait.period),
+        words,
+        machine.planned,
+    )

@@ -1,0 +1,211 @@
+"""Motions in study files: kinds of trajectories by name, with their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...control.joints import driven_joints
+from ...errors import FileFormatError, KinetreeError, OptionError, UnknownNameError
+from ...model.formats.yaml import Items, Node, NodeReader, Scalar, Table
+from ...motion import trajectories
+from ...robot.mechanism import Mechanism
+from ...robot.robot import Robot
+from .. import simulation_setup
+from ..system import States
+from ..systems import motion
+from .plan import ClosedMotion
+
+Array = np.ndarray
+
+SAMPLES = 201
+"""Of a motion of the gallery that a controller follows; between them it is of fifth degree in time."""
+
+PROFILES = {"cycloid": "cycloid", "quintic": "quintic", "cubic": "cubic", "trapezoid": "trapezoid"}
+
+MOVES: dict[str, Callable[..., trajectories.Trajectory]] = {
+    "cycloid": trajectories.Cycloid, "quintic": trajectories.Quintic, "cubic": trajectories.Cubic,
+    "trapezoid": trajectories.Trapezoidal,
+}  # fmt: skip
+
+MOTION_KEYS = {
+    **dict.fromkeys(MOVES, ("from", "to", "duration")),
+    "constant": ("at", "duration"),
+    "constant-speed": ("from", "speed", "duration"),
+    "sine": ("center", "amplitude", "frequency", "phase", "duration"),
+    "spline": ("times", "points"),
+    "gallery": (),
+}
+
+
+class MotionReader(NodeReader):
+    """Reads the part of a study's file that is about the desired motion.
+
+    Attributes
+    ----------
+    robot : Robot
+    system : str or None
+        Its name in the gallery.
+    q : ndarray
+        Where it starts.
+    """
+
+    robot: Robot
+    system: str | None
+    q: Array
+
+    @contextmanager
+    def at(self, node: Node) -> Iterator[None]:
+        """Let errors raised within name the file and the line."""
+        try:
+            yield
+        except FileFormatError:
+            raise
+        except KinetreeError as problem:
+            raise self.error(str(problem), node) from None
+
+    def given(self, node: Node | None) -> Any:
+        """Return numbers, numbers by joint, or a word."""
+        if node is None:
+            return None
+        if isinstance(node, Table):
+            return {
+                name: self.per_freedom(value, f"joint {name!r}", infinite=False) for name, value in node.entries.items()
+            }
+        if isinstance(node, Items):
+            return [self.number(item, "an entry") for item in node.items]
+        return self.text(node, "a configuration")
+
+    def read_motion(
+        self, node: Node | None
+    ) -> tuple[trajectories.Trajectory | None, Callable[[Array], States] | None, float]:
+        """Read the desired motion, the motion of all joints, and how long it takes."""
+        if node is None:
+            return None, None, 0.0
+        if not isinstance(node, Table) or "kind" not in node.entries:
+            raise self.error("motion needs a kind, such as 'kind: cycloid'", node)
+        kind = self.text(node.entries["kind"], "kind of motion")
+        if kind not in MOTION_KEYS:
+            raise self.error(str(UnknownNameError("kind of motion", kind, MOTION_KEYS)), node.entries["kind"])
+        fields = self.fields(node, f"a motion of kind {kind!r}", ("kind", *MOTION_KEYS[kind]))
+        with self.at(node):
+            if kind == "gallery":
+                return self.gallery_motion(node)
+            made, span = self.trajectory(kind, fields, node)
+            return made.held() if np.isfinite(made.end) else made, self.states_of(made), span
+
+    def states_of(self, made: trajectories.Trajectory) -> Callable[[Array], States]:
+        """Return the motion of all joints."""
+        if isinstance(self.robot, Mechanism):
+            return ClosedMotion(self.robot, made, self.q)
+        return lambda times: States(*made(times))
+
+    def trajectory(self, kind: str, fields: dict[str, Node], node: Node) -> tuple[trajectories.Trajectory, float]:
+        """Make the trajectory of all coordinates or, in a mechanism, of those of the driven joints."""
+        if kind == "spline":
+            return self.spline(fields, node)
+        if "duration" not in fields:
+            raise self.error(f"a motion of kind {kind!r} needs 'duration', in seconds", node)
+        span = self.number(fields["duration"], "duration")
+        if kind in MOVES:
+            if "to" not in fields:
+                raise self.error(f"a motion of kind {kind!r} needs 'to': where it goes", node)
+            begin, end = self.configured(fields, "from"), self.configured(fields, "to")
+            if isinstance(self.robot, Mechanism):
+                return MOVES[kind](self.coordinates(begin), self.coordinates(end), span), span
+            return trajectories.Between(self.robot, begin, end, span, PROFILES[kind]), span
+        if kind == "constant":
+            at = self.configured(fields, "at")
+            if isinstance(self.robot, Mechanism):
+                return trajectories.Constant(self.coordinates(at)), span
+            return trajectories.Between(self.robot, at, at, span), span
+        if kind == "constant-speed":
+            speed = self.entries(fields, "speed", None)
+            return trajectories.ConstantSpeed(self.coordinates(self.configured(fields, "from")), speed), span
+        center = self.coordinates(self.configured(fields, "center"))
+        swing = [self.entries(fields, key, default) for key, default in
+                 (("amplitude", None), ("frequency", None), ("phase", 0.0))]  # fmt: skip
+        return trajectories.Sine(center, *swing), span
+
+    def configured(self, fields: dict[str, Node], key: str) -> Array:
+        """Read a configuration: where the robot starts if it is not given."""
+        if key not in fields:
+            return self.q
+        with self.at(fields[key]):
+            given = self.given(fields[key])
+            if isinstance(given, dict) and not isinstance(self.robot, Mechanism):  # the others stay where they start
+                q = self.q.copy()
+                for name, value in given.items():
+                    q[self.robot.joint(name).q_slice] = simulation_setup.of_joint(
+                        self.robot, name, value, "q", f"motion.{key}"
+                    )
+                return q
+            return simulation_setup.configuration(self.robot, given, self.system, f"motion.{key}")
+
+    @property
+    def moving(self) -> list[Any]:
+        """Joints that a motion is about."""
+        if isinstance(self.robot, Mechanism):
+            return driven_joints(self.robot.model)
+        return list(self.robot.model.joints)
+
+    def coordinates(self, q: Array) -> Array:
+        """Return the coordinates of the joints that a motion is about."""
+        if not isinstance(self.robot, Mechanism) and self.robot.nq != self.robot.nv:
+            raise OptionError(
+                f"the robot has quaternions, which this kind of motion cannot move: use one of {', '.join(MOVES)}"
+            )
+        return np.concatenate([q[joint.q_slice] for joint in self.moving])
+
+    def entries(self, fields: dict[str, Node], key: str, default: float | None) -> Array:
+        """Read a number per coordinate of the motion: one for all, a list, or by joint, zero for the others."""
+        count = sum(joint.nv for joint in self.moving)
+        if key not in fields:
+            if default is None:
+                raise OptionError(f"the motion needs {key!r}: one number, a list, or by joint")
+            return np.full(count, default)
+        node = fields[key]
+        with self.at(node):
+            if isinstance(node, Scalar):
+                return np.full(count, self.number(node, key))
+            if isinstance(node, Items):
+                return np.array(self.numbers(node, key, count))
+            values = np.zeros(self.robot.nv)
+            for name, value in node.entries.items():
+                given = self.per_freedom(value, f"{key} of {name!r}", infinite=False)
+                values[self.robot.joint(name).v_slice] = simulation_setup.of_joint(
+                    self.robot, name, given, "v", f"motion.{key}"
+                )
+            return np.concatenate([values[joint.v_slice] for joint in self.moving])
+
+    def spline(self, fields: dict[str, Node], node: Node) -> tuple[trajectories.Trajectory, float]:
+        """Make a smooth curve through points, at rest at both ends."""
+        for key in ("times", "points"):
+            if key not in fields:
+                raise self.error(f"a spline needs {key!r}", node)
+        times = [self.number(item, "a time") for item in self.items(fields["times"], "times")]
+        count = sum(joint.nv for joint in self.moving)
+        rows = self.items(fields["points"], "points")
+        points = [self.numbers(row, "a point of the spline", count) for row in rows]
+        if len(points) != len(times) or not times or times[0] != 0.0:
+            raise self.error(f"a spline needs a point for each of its times, the first at 0; not {len(points)} points "
+                             f"for times {times}", fields["times"])  # fmt: skip
+        self.coordinates(self.q)  # refuses quaternions
+        return trajectories.spline(times, points), times[-1]
+
+    def gallery_motion(self, node: Node) -> tuple[trajectories.Trajectory, Callable[[Array], States], float]:
+        """Return the motion that a system of the gallery comes with."""
+        if self.system is None:
+            raise self.error("a motion of kind 'gallery' is for robots of the gallery", node)
+        own = motion(self.system)
+        begin, end = own.span
+        self.coordinates(self.q)  # refuses quaternions
+        places = [k for joint in self.moving for k in range(joint.q_slice.start, joint.q_slice.stop)]
+        speeds = [k for joint in self.moving for k in range(joint.v_slice.start, joint.v_slice.stop)]
+        times = np.linspace(0.0, end - begin, SAMPLES)
+        q, v, a = own.states(times + begin)
+        followed = trajectories.sampled(times, q[:, places], v[:, speeds], a[:, speeds])
+        return followed.held(), lambda times: own.states(times + begin), end - begin

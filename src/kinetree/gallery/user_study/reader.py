@@ -1,0 +1,313 @@
+"""Studies of the user's own: a YAML file says what robot moves how, and what is expected.
+
+``kinetree new`` writes :func:`starter`, ``kinetree run`` runs it; every fault is reported with its line.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...contact.stops import JointStops
+from ...contact.surfaces import Spot
+from ...errors import FileFormatError, MissingFileError, UnknownNameError
+from ...model.formats import yaml
+from ...model.formats.source import Source
+from ...model.formats.yaml import Node, Scalar, Table
+from ...motion import trajectories
+from ...robot.load import load
+from ...robot.robot import Robot
+from ...simulation.integrators.methods import INTEGRATORS
+from ...simulation.records.plot import PANELS
+from .. import simulation_setup, systems
+from ..study import Study
+from .motion import MotionReader
+from .plan import StudyPlan
+
+Array = np.ndarray
+
+VERSION = 1
+
+MARK = "kinetree-study"
+
+TOP_KEYS = (
+    MARK, "name", "title", "robot", "start", "motion", "controller", "ground", "stops", "simulation", "outputs",
+    "expect",
+)  # fmt: skip
+
+ROBOT_KEYS = ("name", "file", "floating_base", "mimic", "gravity", "loops")
+
+CONTROLLER_KEYS = ("kind", "kp", "kd", "ki", "limited")
+
+GROUND_KEYS = (
+    "spots", "stiffness", "dissipation", "exponent", "friction", "sliding_damping", "height", "slope",
+)  # fmt: skip
+
+SIMULATION_KEYS = ("time", "integrator", "step", "rtol", "atol", "samples", "friction")
+
+OUTPUT_KEYS = ("samples", "plots")
+
+EXPECT_KEYS = ("energy_error", "final_error", "largest_force", "within_limits")
+
+NAME = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]*")
+
+
+def starter() -> str:
+    """Return a commented file to begin with."""
+    return resources.files(__package__).joinpath("starter.yaml").read_text(encoding="utf-8")
+
+
+def read(path: str | os.PathLike[str]) -> UserStudy:
+    """Read a study from a file.
+
+    Parameters
+    ----------
+    path : path-like
+        YAML, as :func:`starter` explains it.
+
+    Raises
+    ------
+    FileFormatError
+        With file and line.
+    """
+    place = Path(path)
+    try:
+        data = place.read_bytes()
+    except FileNotFoundError:
+        raise MissingFileError(f"there is no study file {str(place)!r}; 'kinetree new' writes one") from None
+    except IsADirectoryError:
+        raise FileFormatError("this is a directory, not a study file", str(place)) from None
+    return _StudyReader(Source(place, data)).study()
+
+
+@dataclass(frozen=True)
+class UserStudy(Study):
+    """A study that is not part of the gallery; its model is written out of the robot."""
+
+    robot: Robot | None = None
+
+    def model_text(self) -> str | None:
+        """Return the robot in kinetree's format, if that can express it."""
+        return None if self.robot is None else yaml.write(self.robot.model)
+
+
+class _StudyReader(MotionReader):
+    """Goes through the nodes of a file, in the order in which one part needs the other."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source.file)
+        self.path = source.path
+        root = yaml.nodes(source)
+        if not isinstance(root, Table) or MARK not in root.entries:
+            hint = " (it is a robot file: see 'kinetree info')" if _is_robot(root) else ""
+            raise self.error(f"this is no study: the file must begin with '{MARK}: {VERSION}'{hint}", root)
+        if self.number(root.entries[MARK], "the version of the format") != VERSION:
+            raise self.error(f"only version {VERSION} of the format is understood", root.entries[MARK])
+        self.root = root
+        self.top = self.fields(root, "the study", TOP_KEYS, required=("robot",))
+
+    def study(self) -> UserStudy:
+        """Read all of it."""
+        name = self.word("name", self.path.stem)
+        if not NAME.fullmatch(name):
+            where = self.top.get("name", self.root)
+            raise self.error(
+                f"the name of a study is also that of a folder: letters, digits, '-', '_'; not {name!r}", where
+            )
+        plan = self.plan()
+        analyses: dict[str, Any] = {}
+        if plan.states is not None:
+            analyses["inverse"] = plan.inverse
+        if plan.simulation:
+            analyses["simulation"] = plan.simulated
+        if not analyses:
+            raise self.error("nothing to compute: give a motion, a simulation, or both", self.root)
+        title = self.word("title", name)
+        return UserStudy(name, title, f"your file {self.path.name}", analyses, robot=plan.robot)
+
+    def word(self, key: str, default: str) -> str:
+        """Read a text of the top level."""
+        return self.text(self.top[key], key) if key in self.top else default
+
+    # ---------------------------------------------------------------- the plan
+
+    def plan(self) -> StudyPlan:
+        """Make everything that is computed with."""
+        self.robot, self.system = self.read_robot(self.top["robot"])
+        self.q, self.v = self.read_start()
+        desired, states, span = self.read_motion(self.top.get("motion"))
+        elements = self.read_elements()
+        simulation = self.read_simulation(span)
+        samples, plots = self.read_outputs()
+        controller, expected = self.read_controller(desired, elements), self.read_expect(simulation, desired)
+        return StudyPlan(
+            self.robot, self.q, self.v, desired, states, span, samples, controller, elements, simulation, plots,
+            expected,
+        )  # fmt: skip
+
+    def read_robot(self, node: Node) -> tuple[Robot, str | None]:
+        """Load the robot: a name of the gallery, a file, or either with options."""
+        if isinstance(node, Scalar):
+            fields: dict[str, Node] = {"name" if node.text in systems.NAMES else "file": node}
+        else:
+            fields = self.fields(node, "robot", ROBOT_KEYS)
+            if ("name" in fields) == ("file" in fields):
+                raise self.error("robot needs either 'name' (in the gallery) or 'file'", node)
+        options: dict[str, Any] = {}
+        if "floating_base" in fields:
+            options["floating_base"] = self.boolean(fields["floating_base"], "floating_base")
+        if "mimic" in fields:
+            options["mimic"] = self.text(fields["mimic"], "mimic")
+        if "gravity" in fields:
+            options["gravity"] = self.numbers(fields["gravity"], "gravity", 3)
+        if "loops" in fields:
+            options["loops"] = self.beside(self.text(fields["loops"], "loops"))
+        with self.at(fields.get("name", fields.get("file", node))):
+            if "name" in fields:
+                name = self.text(fields["name"], "name of the robot")
+                return systems.load(name, **options), name
+            file = self.text(fields["file"], "robot")
+            if not Path(file).suffix:
+                raise UnknownNameError("system in the gallery, and no robot file,", file, systems.NAMES)
+            return load(self.beside(file), **options), None
+
+    def beside(self, file: str) -> Path:
+        """Return a path as seen from the study's file."""
+        return self.path.parent / file
+
+    def read_start(self) -> tuple[Array, Array]:
+        """Read where it is and how fast."""
+        fields = self.fields(self.top["start"], "start", ("q", "v")) if "start" in self.top else {}
+        where = self.top.get("start", self.top["robot"])
+        with self.at(fields.get("q", where)):
+            q = simulation_setup.configuration(self.robot, self.given(fields.get("q")), self.system, "start.q")
+        with self.at(fields.get("v", where)):
+            return q, simulation_setup.velocity(self.robot, q, self.given(fields.get("v")), "start.v")
+
+    # ---------------------------------------------------------------- what acts on it
+
+    def read_controller(self, desired: trajectories.Trajectory | None, elements: Sequence[Any]) -> Any:
+        """Make a controller that follows the motion, or that holds the start."""
+        if "controller" not in self.top:
+            return None
+        node = self.top["controller"]
+        if isinstance(node, Scalar):
+            node = Table(node.line, {"kind": node}, {"kind": node.line})
+        fields = self.fields(node, "controller", CONTROLLER_KEYS, required=("kind",))
+        gains = {key: self.per_freedom(fields[key], key, infinite=False) for key in ("kp", "kd", "ki") if key in fields}
+        limited = "limited" in fields and self.boolean(fields["limited"], "limited")
+        kind = self.text(fields["kind"], "kind of controller")
+        with self.at(fields["kind"]):
+            followed = simulation_setup.stay(self.robot, self.q) if desired is None else desired
+            begin = (self.q, self.v) if self.robot.is_floating else None
+            return simulation_setup.controller(
+                kind, self.robot, followed, senses=elements, begin=begin, limited=limited, **gains
+            )  # fmt: skip
+
+    def read_elements(self) -> list[Any]:
+        """Make ground and stops."""
+        found: list[Any] = []
+        if "ground" in self.top:
+            node = self.top["ground"]
+            fields = self.fields(node, "ground", GROUND_KEYS, required=("spots",))
+            numbers = {key: self.number(fields[key], key) for key in GROUND_KEYS[1:] if key in fields}
+            with self.at(node):
+                found.append(simulation_setup.compliant_ground(self.robot, self.spots(fields["spots"]), **numbers))
+        if "stops" in self.top and self.boolean(self.top["stops"], "stops"):
+            found.append(JointStops())
+        return found
+
+    def spots(self, node: Node) -> list[Any]:
+        """Read names of frames, or points on them; or 'all'."""
+        if isinstance(node, Scalar):
+            return [self.text(node, "spots")]
+        return [self.spot(item) for item in self.items(node, "spots")]
+
+    def spot(self, node: Node) -> Any:
+        """Read one of them."""
+        if isinstance(node, Scalar):
+            return self.text(node, "a spot")
+        fields = self.fields(node, "a spot", ("frame", "point", "radius"), required=("frame",))
+        point = self.numbers(fields["point"], "point", 3) if "point" in fields else (0.0, 0.0, 0.0)
+        radius = self.number(fields["radius"], "radius") if "radius" in fields else 0.0
+        with self.at(node):
+            return Spot(self.text(fields["frame"], "frame"), tuple(point), radius)  # type: ignore[arg-type]
+
+    # ---------------------------------------------------------------- simulation, outputs, expectations
+
+    def read_simulation(self, span: float) -> dict[str, Any]:
+        """Read options of :func:`kinetree.simulate`."""
+        if "simulation" not in self.top:
+            for key in ("controller", "ground", "stops"):
+                if key in self.top:
+                    raise FileFormatError(f"{key!r} is of no use without a simulation", self.file, self.root.lines[key])
+            return {}
+        node = self.top["simulation"]
+        fields = self.fields(node, "simulation", SIMULATION_KEYS)
+        options: dict[str, Any] = {
+            key: self.number(fields[key], key) for key in ("step", "rtol", "atol") if key in fields
+        }
+        if "time" not in fields and not span:
+            raise self.error("simulation needs 'time', in seconds, since there is no motion to take it from", node)
+        options["time"] = self.number(fields["time"], "time") if "time" in fields else span
+        if not options["time"] > 0.0:
+            raise self.error("the time of a simulation must be positive", fields["time"])
+        if "integrator" in fields:
+            options["integrator"] = self.text(fields["integrator"], "integrator")
+            if options["integrator"] not in INTEGRATORS:
+                unknown = UnknownNameError("integrator", options["integrator"], INTEGRATORS)
+                raise self.error(str(unknown), fields["integrator"])
+        options["output"] = self.whole(fields["samples"], "samples") if "samples" in fields else 201
+        if "friction" in fields:
+            options["friction"] = self.boolean(fields["friction"], "friction")
+        return options
+
+    def whole(self, node: Node, what: str) -> int:
+        """Read a number of samples."""
+        value = self.number(node, what)
+        if value != int(value) or value < 2:
+            raise self.error(f"{what} must be a whole number, two at least, not {value:g}", node)
+        return int(value)
+
+    def read_outputs(self) -> tuple[int, tuple[str, ...]]:
+        """Read how many samples of the motion there are, and what to draw of the simulation."""
+        if "outputs" not in self.top:
+            return StudyPlan.samples, tuple(StudyPlan.plots)
+        fields = self.fields(self.top["outputs"], "outputs", OUTPUT_KEYS)
+        samples = self.whole(fields["samples"], "samples") if "samples" in fields else StudyPlan.samples
+        if "plots" not in fields:
+            return samples, tuple(StudyPlan.plots)
+        plots = []
+        for item in self.items(fields["plots"], "plots"):
+            plots.append(self.text(item, "part of a plot"))
+            if plots[-1] not in PANELS:
+                raise self.error(str(UnknownNameError("part of a plot", plots[-1], PANELS)), item)
+        return samples, tuple(plots)
+
+    def read_expect(self, simulation: dict[str, Any], desired: Any) -> dict[str, float | bool]:
+        """Read what the user wants to hold."""
+        if "expect" not in self.top:
+            return {}
+        fields = self.fields(self.top["expect"], "expect", EXPECT_KEYS)
+        needs = {"energy_error": bool(simulation), "final_error": bool(simulation) and desired is not None}
+        for key, node in fields.items():
+            if not needs.get(key, True):
+                more = " and a motion" if key == "final_error" else ""
+                raise self.error(f"expecting {key!r} needs a simulation{more}", node)
+        found: dict[str, float | bool] = {
+            key: self.number(node, key) for key, node in fields.items() if key != "within_limits"
+        }
+        if "within_limits" in fields:
+            found["within_limits"] = self.boolean(fields["within_limits"], "within_limits")
+        return found
+
+
+def _is_robot(root: Node) -> bool:
+    return isinstance(root, Table) and "kinetree" in root.entries

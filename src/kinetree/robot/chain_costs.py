@@ -1,0 +1,189 @@
+"""What algorithms cost on general chains, as formulas in the number of joint variables.
+
+With the counts of :mod:`kinetree.export.cost` this is ``kinetree.cost``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from ..errors import OptionError, UnknownNameError
+from ..export.cost import (
+    Compared,
+    Costed,
+    Count,
+    Variables,
+    all_costs,
+    cost,
+    joint_variables,
+    published,
+)
+from ..export.published import MA, Formula
+from ..model.joints import EulerSpherical, JointKind, Revolute, Universal
+from ..model.mass import MassProperties
+from ..model.pose import Pose
+from .robot import Builder, Robot
+
+__all__ = [
+    "CHAINS", "FITTED", "Compared", "Costed", "Count", "Fitted", "Variables", "all_costs", "all_fits", "cost", "fit",
+    "general_chain", "joint_variables", "published",
+]  # fmt: skip
+
+CHAINS: dict[str, JointKind] = {
+    "revolute": Revolute("z"),
+    "universal": Universal("ZX"),
+    "spherical": EulerSpherical("ZYX"),
+}
+"""Joints of general chains: one, two and three degrees of freedom."""
+
+FITTED: dict[str, tuple[str, dict[str, Any], int]] = {
+    "inverse_dynamics": ("inverse_dynamics", {}, 1),
+    "forward_dynamics, articulated body": ("forward_dynamics", {"method": "articulated_body"}, 1),
+    "forward_dynamics, composite body": ("forward_dynamics", {"method": "composite_body"}, 3),
+    "mass_matrix": ("mass_matrix", {}, 2),
+}
+"""What is fitted: algorithm, options, and degree in n."""
+
+_FIRST, _EXTRA = 3, 2
+
+
+def general_chain(joint: str, joints: int, *, single: bool = False) -> Robot:
+    """A chain in which nothing is zero that need not be.
+
+    All DH parameters, all ten inertial parameters of every link and all components of
+    gravity are general.  The numbers have few binary digits, so that what cancels in real
+    arithmetic cancels in the last link's constants, too.
+
+    Parameters
+    ----------
+    joint : {"revolute", "universal", "spherical"}
+    joints : int
+        How many of them.
+    single : bool
+        Write each joint as a chain of hinges with massless links between them.
+    """
+    if joint not in CHAINS:
+        raise UnknownNameError("kind of general chain", joint, CHAINS)
+    if joints < 1:
+        raise OptionError(f"a chain has at least one joint, not {joints}")
+    builder = Builder(f"general chain of {joints} {joint} joints", gravity=(1.5, 2.25, -9.75))
+    inertia = (0.8125, 0.9375, 0.6875, 0.03125, 0.046875, 0.078125)
+    link = MassProperties.of(2.0, (0.0625, 0.15625, 0.21875), inertia, about="origin")
+    place = Pose.of(rpy=(0.75, 0.0, 0.0)) @ Pose.of((0.4375, 0.0, 0.59375))  # Rx(alpha) Tx(a) Tz(d)
+    for k in range(joints):
+        parent = "base" if k == 0 else f"link{k}"
+        builder.body(
+            f"link{k + 1}", parent, CHAINS[joint], joint_name=f"joint{k + 1}", placement=place, mass_properties=link
+        )
+    robot = builder.build()
+    return robot.with_single_joints() if single else robot
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Counts of an algorithm on general chains, as polynomials in the number of joint variables n.
+
+    Attributes
+    ----------
+    algorithm : str
+        A key of :data:`FITTED`.
+    joint : str
+        A key of :data:`CHAINS`.
+    single : bool
+        Whether joints were written as chains of hinges.
+    multiplications, additions, divisions : Formula
+    valid_from : int
+        The smallest n for which they hold.
+    checked_to : int
+        The largest n that was counted and compared.
+    """
+
+    algorithm: str
+    joint: str
+    single: bool
+    multiplications: Formula
+    additions: Formula
+    divisions: Formula
+    valid_from: int
+    checked_to: int
+
+    def __call__(self, n: int) -> MA:
+        """Multiplications with divisions, and additions, as the sources count."""
+        return MA(self.multiplications(n) + self.divisions(n), self.additions(n))
+
+
+@lru_cache(maxsize=64)
+def fit(algorithm: str, joint: str = "revolute", *, single: bool = False) -> Fitted:
+    """Formulas in n, found by counting and checked on more chains than they were found from.
+
+    Parameters
+    ----------
+    algorithm : str
+        A key of :data:`FITTED`: ``"inverse_dynamics"``, ``"forward_dynamics, articulated body"``, ...
+    joint : {"revolute", "universal", "spherical"}
+    single : bool
+        Write each joint as a chain of hinges with massless links between them.
+
+    Returns
+    -------
+    Fitted
+
+    Raises
+    ------
+    ArithmeticError
+        If the counts are no polynomial of the expected degree.
+    """
+    if algorithm not in FITTED:
+        raise UnknownNameError("fitted algorithm", algorithm, FITTED)
+    if joint not in CHAINS:
+        raise UnknownNameError("kind of general chain", joint, CHAINS)
+    name, options, degree = FITTED[algorithm]
+    last = _FIRST + degree + _EXTRA
+    counts = {k: cost(general_chain(joint, k, single=single), name, **options) for k in range(1, last + 1)}
+    freedoms = CHAINS[joint].nv
+    found = []
+    for what in ("multiplications", "additions", "divisions"):
+        values = {k: getattr(c, what) for k, c in counts.items()}
+        found.append(_interpolate({freedoms * k: v for k, v in values.items() if _FIRST <= k <= _FIRST + degree}))
+        for k in range(_FIRST, last + 1):
+            if found[-1](freedoms * k) != values[k]:
+                raise ArithmeticError(
+                    f"{what} of {algorithm} on {joint} chains are no polynomial of degree {degree} in n"
+                )
+    m, a, d = found
+    valid = _FIRST
+    while valid > 1 and _agree((m, a, d), freedoms * (valid - 1), counts[valid - 1]):
+        valid -= 1
+    return Fitted(algorithm, joint, single, m, a, d, freedoms * valid, freedoms * last)
+
+
+def _agree(formulas: Sequence[Formula], n: int, counted: Count) -> bool:
+    return [f(n) for f in formulas] == [counted.multiplications, counted.additions, counted.divisions]
+
+
+def _interpolate(points: Mapping[int, int]) -> Formula:
+    """The polynomial through points, exactly (Newton's divided differences)."""
+    x = list(points)
+    table = [Fraction(y) for y in points.values()]
+    for order in range(1, len(x)):
+        for i in range(len(x) - 1, order - 1, -1):
+            table[i] = (table[i] - table[i - 1]) / (x[i] - x[i - order])
+    powers = [Fraction(0)] * len(x)
+    for k in range(len(x) - 1, -1, -1):  # powers = powers * (n - x[k]) + table[k]
+        powers = [
+            (table[k] if p == 0 else Fraction(0)) - x[k] * powers[p] + (powers[p - 1] if p else 0)
+            for p in range(len(powers))
+        ]
+    while powers and powers[-1] == 0:
+        powers.pop()
+    return Formula(tuple(powers))
+
+
+def all_fits() -> list[Fitted]:
+    """Every formula: each algorithm on each kind of chain, and on the latter two as chains of hinges."""
+    forms = [("revolute", False), ("universal", False), ("universal", True), ("spherical", False), ("spherical", True)]
+    return [fit(algorithm, joint, single=single) for algorithm in FITTED for joint, single in forms]

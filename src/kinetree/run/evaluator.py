@@ -1,0 +1,264 @@
+"""From an algorithm's name and arrays to numbers: by machine code, or by the algorithm as it is written.
+
+A call is checked and computed through Python once.  From then on, calls of that form (the same options, wrenches given
+in the same way) go to an entry point of machine code that takes the arrays themselves, and hands back to Python what it
+does not understand: lists, other types, batches with several axes, a configuration that wants a closer look.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import pivots
+from ..algorithms.table import find
+from ..engine.graph import TooLong
+from ..engine.kernels.direct_call import DirectCall, available
+from ..io.progress import in_steps
+from ..model.tree import Model
+from ..spatial import Force
+from ..spatial.arrays import batch_shape, pack, split
+from .checks import StateChecks, check_out, check_threads
+from .compiler import Compiler, prepare, supported
+from .wrenches import NOTHING, Attachment, Given, Wrenches, gather, on_bodies, poses_at
+
+Array = np.ndarray
+Key = tuple[str, tuple[Any, ...], tuple[Attachment, ...]]
+
+
+class Evaluator:
+    """Computes the algorithms of one model.
+
+    Parameters
+    ----------
+    model : Model
+    backend : {"compiled", "reference"}
+    precision : {"double", "single"}
+    cpu : str
+        What machine code is made for; the usual processor if empty.
+    """
+
+    def __init__(self, model: Model, backend: str = "compiled", precision: str = "double", cpu: str = "") -> None:
+        self.model, self.backend, self.precision, self.cpu = model, backend, precision, cpu
+        self._entries: dict[Key, tuple[DirectCall, tuple[str, ...]] | None] = {}
+        self._methods: dict[str, DirectCall] = {}
+        self._singular: dict[frozenset[int], int | None] = {}
+        self._chosen_methods: dict[str, str] = {}
+
+    @cached_property
+    def compiler(self) -> Compiler | None:
+        """What makes machine code; None where the algorithms run as they are written."""
+        if self.backend == "reference" or not supported():
+            return None
+        return Compiler(self.model, self.precision == "single", self.cpu)
+
+    @cached_property
+    def states(self) -> StateChecks:
+        """Checks of configurations and velocities."""
+        compiler = self.compiler
+        return StateChecks(self.model, None if compiler is None else lambda q: not compiler.suspects(q))
+
+    # ---------------------------------------------------------------- computing
+
+    def run(
+        self,
+        name: str,
+        options: Mapping[str, Any] | None = None,
+        *,
+        wrenches: Wrenches = None,
+        out: Array | None = None,
+        threads: int = 1,
+        **state: Any,
+    ) -> Array:
+        """Evaluate an algorithm; from the second call of a form on straight by machine code.
+
+        Parameters
+        ----------
+        name : str
+            Of the algorithm.
+        options : mapping, optional
+            All of its options.
+        wrenches, out, threads
+            As the methods of :class:`kinetree.Robot` take them.
+        **state
+            Its inputs by name.
+        """
+        given = gather(self.model, wrenches)
+        options = dict(options or {})
+        found = self._entries.get((name, tuple(options.values()), given.attachments))
+        if found is None:
+            return self.run_checked(name, options, given, out, threads, state)
+        entry, inputs = found
+        vectors = [state[x] for x in inputs]
+        if given.attachments:
+            vectors.append(given.numbers)
+        if out is None and type(threads) is int and threads == 1:
+            return np.asarray(entry.function(*vectors))
+        return np.asarray(entry.function(*vectors, threads=threads, **({} if out is None else {"out": out})))
+
+    def run_checked(
+        self,
+        name: str,
+        options: dict[str, Any],
+        given: Given,
+        out: Array | None,
+        threads: int,
+        state: Mapping[str, Any],
+    ) -> Array:
+        """Check the arguments of an algorithm, evaluate it, and put the batch in front."""
+        algorithm = find(name)
+        check_threads(threads)
+        arrays = {key: self.states.vector(key, state[key]) for key in algorithm.inputs}
+        shapes = {key: (array, 1) for key, array in arrays.items()}
+        if given.numbers is not None:
+            shapes["wrenches"] = (given.numbers, 1)
+        with np.errstate(all="ignore"):
+            batch = batch_shape(**shapes)
+            shape = (*batch, *algorithm.shape(self.model, options))
+            check_out(out, shape)
+            real = not any(np.iscomplexobj(a) for a, _ in shapes.values())
+            if real and self.compiler is not None and self.compiler.handles(name, options):
+                with suppress(TooLong):
+                    result = self.compiler(name, options, list(arrays.values()), given, out, threads)
+                    self._go_direct(name, options, given.attachments, bool(batch))
+                    return result
+            scalars: list[Any] = [split(array) for array in arrays.values()]
+            if algorithm.loads:
+                scalars.append(self.loads(given, arrays["q"]))
+            # lists of nothing do not know how many axes they have
+            result = pack(algorithm.function(self.model, *scalars, **options), batch).reshape(shape)
+        if out is None:
+            return result.astype(np.float32) if real and self.precision == "single" else result
+        out[...] = result
+        return out
+
+    def loads(self, given: Given, q: Array) -> list[Force | None]:
+        """Return one force per body in body axes, at a configuration that has been checked."""
+        if given.numbers is None:
+            return [None] * len(self.model.bodies)
+        compiler = None if np.iscomplexobj(q) else self.compiler
+        pose = poses_at(self.model, split(q)) if compiler is None else compiler.poses_at(q)
+        return on_bodies(self.model, given.attachments, split(given.numbers), pose)
+
+    # ---------------------------------------------------------------- straight to machine code
+
+    def plain_method(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a method as a built-in function, which goes straight to machine code as soon as there is some.
+
+        Parameters
+        ----------
+        name : str
+            Of the method and of the algorithm that it runs when it is called with nothing but vectors.
+        method : callable
+            The method in Python, bound to its robot: for the first call, and for calls with options.
+        """
+        known = self._methods.get(name)
+        if known is not None:
+            return known.function
+        # values that machine code refuses go where all is checked, past the method, which found at the first call that
+        # the robot has an answer
+        inputs, options = find(name).inputs, find(name).defaults
+        entry = DirectCall(method, name, refused=self._through_python(name, options, ()))
+        key = (name, tuple(options.values()), ())
+        if self._entries.get(key) is not None and self._attach(entry, name, options, ()):
+            self._entries[key] = entry, inputs
+        return self._methods.setdefault(name, entry).function
+
+    @cached_property
+    def has_entries(self) -> bool:
+        """Whether there may be entry points of machine code."""
+        return self.backend == "compiled" and self.precision == "double" and available()
+
+    @property
+    def entry_points(self) -> list[Key]:
+        """Forms of calls (algorithm, values of its options, places of wrenches) that go straight to machine code."""
+        return [key for key, found in self._entries.items() if found is not None]
+
+    def _go_direct(self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...], batch: bool) -> None:
+        """After a first call through Python, let calls of this form go straight to machine code."""
+        algorithm = find(name)
+        if not algorithm.direct or not self.has_entries:
+            return
+        key = (name, tuple(options.values()), attachments)
+        plain = not attachments and options == algorithm.defaults
+        entry = self._methods.get(name) if plain else None
+        entries = self._entries
+        if key not in entries or (entries[key] is not None and entry is not None and not entry.attached):
+            entry = entry or DirectCall(self._through_python(name, options, attachments), name)
+            fits = self._attach(entry, name, options, attachments)
+            entries[key] = (entry, algorithm.inputs) if fits else None
+        found = entries[key]
+        if found is not None and batch:
+            found[0].enable_batch()
+        elif found is not None:
+            found[0].enable_single()
+
+    def _attach(
+        self, entry: DirectCall, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...]
+    ) -> bool:
+        """Give an entry point the machine code of its form; return whether there is any that it can call."""
+        return self.compiler is not None and self.compiler.attach(entry, name, options, attachments)
+
+    def _through_python(
+        self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...]
+    ) -> Callable[..., Array]:
+        """Return an algorithm as a function of its plain arguments, the numbers of its wrenches last."""
+        inputs = find(name).inputs
+
+        def compute(*vectors: Any, out: Array | None = None, threads: int = 1) -> Array:
+            given = Given(attachments, vectors[-1]) if attachments else NOTHING
+            state = dict(zip(inputs, vectors, strict=not attachments))
+            return self.run_checked(name, options, given, out, threads, state)
+
+        return compute
+
+    # ---------------------------------------------------------------- ahead of time
+
+    def compile(self, wanted: Sequence[tuple[str, dict[str, Any]]], single: bool, batch: bool, progress: bool) -> None:
+        """Make machine code of algorithms, each with all its options, ahead of the first call."""
+        compiler = self.compiler
+        if compiler is None:
+            return
+        steps = []
+        for name, options in wanted:
+            if compiler.handles(name, options):
+                kernel = compiler.kernel(name, options)
+                steps += [(f"{kernel.name}, one state", partial(self._prepare, name, options, False))] if single else []
+                steps += [(f"{kernel.name}, batches", partial(self._prepare, name, options, True))] if batch else []
+        in_steps(steps, progress)
+
+    def _prepare(self, name: str, options: dict[str, Any], batch: bool) -> None:
+        """Compile one form of an algorithm, and let calls of that form go straight to it."""
+        assert self.compiler is not None
+        if not self.compiler.handles(name, options):
+            return  # it turned out to be too long
+        try:
+            prepare(self.compiler.kernel(name, options), not batch, batch)
+        except TooLong:
+            self.compiler.give_up(name, options)
+            self._prepare(name, options, batch)
+            return
+        self._go_direct(name, options, (), batch)
+
+    # ---------------------------------------------------------------- what has an answer
+
+    def check_pivots(self, held: Collection[int] = ()) -> None:
+        """Refuse forward dynamics where a joint that is not ``held`` moves nothing that has inertia."""
+        pivots.refuse(self.model, self.singular_joint(held))
+
+    def singular_joint(self, held: Collection[int] = ()) -> int | None:
+        """Return the first joint that moves nothing that has inertia; remembered."""
+        key = frozenset(held)
+        if key not in self._singular:
+            self._singular[key] = pivots.singular_joint(self.model, key)
+        return self._singular[key]
+
+    def forward_method(self, method: str) -> str:
+        """Return a method of forward dynamics that has an answer here; remembered."""
+        if method not in self._chosen_methods:
+            self._chosen_methods[method] = pivots.possible_method(self.model, method)
+        return self._chosen_methods[method]
