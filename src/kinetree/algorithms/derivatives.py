@@ -164,7 +164,7 @@ def acceleration_of(s: Seen, before: Motion, a: Scalars | None) -> Motion:
 # ------------------------------------------------------------------ what a joint carries
 
 
-class Carried(NamedTuple):
+class CarriedSums(NamedTuple):
     """Sums over a body and all that it carries."""
 
     inertia: RigidInertia
@@ -183,13 +183,13 @@ class Carried(NamedTuple):
         return self.rate @ w - w.cross(h.moment) + (h.force * 2.0).cross(s.linear)
 
 
-def alone(link: Link, s: Seen) -> Carried:
+def alone(link: Link, s: Seen) -> CarriedSums:
     """A body by itself."""
     body = s.pose.rigid_to_parent(link.inertia)
-    return Carried(body, inertia_rate(body, s.velocity), body @ s.velocity)
+    return CarriedSums(body, inertia_rate(body, s.velocity), body @ s.velocity)
 
 
-def required_force(s: Seen, body: Carried, acceleration: Motion, load: Force | None) -> Force:
+def required_force(s: Seen, body: CarriedSums, acceleration: Motion, load: Force | None) -> Force:
     """What a body by itself needs for its motion, less what acts from outside."""
     force = body.inertia @ acceleration + s.velocity.cross_force(body.momentum)
     return force if load is None else force - s.pose.force_to_parent(load)
@@ -217,8 +217,8 @@ class Bodies(NamedTuple):
     """A tree at one q and v, seen from its root bodies; per body."""
 
     seen: Sequence[Seen]
-    alone: Sequence[Carried]
-    carried: Sequence[Carried]
+    alone: Sequence[CarriedSums]
+    carried: Sequence[CarriedSums]
     handles: Sequence[list[tuple[Force, Vec3]]]
     """Per freedom, what turns a change of motion into a change of its force: I S and 2 B^T S."""
 
@@ -226,12 +226,12 @@ class Bodies(NamedTuple):
 def bodies_of(tree: Model, q: Scalars, v: Scalars) -> Bodies:
     """See all bodies and what they carry: in one frame that needs no transforming, only sums."""
 
-    def handles(link: Link, s: Seen, carried: Carried) -> list[tuple[Force, Vec3]]:
+    def handles(link: Link, s: Seen, carried: CarriedSums) -> list[tuple[Force, Vec3]]:
         return [(carried.inertia @ f.screw, carried.mirrored(f.screw)) for f in s.freedoms]
 
     seen = outward(tree, see, GROUND, positions(tree, q), rates(tree, v))
     own = each(tree, lambda link, s: tuple(alone(link, s)), seen)
-    carried, _ = inward(tree, lambda link, total: (Carried(*total), total), own)
+    carried, _ = inward(tree, lambda link, total: (CarriedSums(*total), total), own)
     return Bodies(seen, own, carried, each(tree, handles, seen, carried))
 
 
@@ -262,7 +262,7 @@ def moved(tree: Model, bodies: Bodies, a: Scalars | None, gravity: Scalars, wren
         return [by_position(s, k, m.before, a) for k in range(len(s.freedoms))]
 
     def require(link: Link, s: Seen, alone: Any, m: Speeding, load: Force | None) -> Force:
-        return required_force(s, Carried(*alone), m.own, load)
+        return required_force(s, CarriedSums(*alone), m.own, load)
 
     up = Motion(ZERO3, -Vec3.of(gravity))
     accelerations = nothing(tree) if a is None else rates(tree, a)

@@ -1,6 +1,6 @@
 """The ways of walking a tree, which every recursion is made of.
 
-A :class:`Walk` can be taken in three forms.  :class:`Unrolled` goes from body to body as it is
+A :class:`TreeWalk` can be taken in three forms.  :class:`Unrolled` goes from body to body as it is
 asked; :class:`OnDemand` does so too, but computes what a body has only when somebody looks at
 it; and a large tree walks by itself (:mod:`kinetree.run.large_trees.tree`): each step is traced
 once per kind of body and looped over, and what the steps return then stays inside it.
@@ -27,7 +27,7 @@ class Coupling(NamedTuple):
     """How the entries of a matrix follow from pairs of freedoms, of which the body of one carries that of the other.
 
     The argument ``own`` of every function has what a body has as attributes, under the names that
-    :meth:`Walk.pairs` is given it by.
+    :meth:`TreeWalk.pairs` is given it by.
     """
 
     block: Callable[..., Scalar]
@@ -85,7 +85,7 @@ class OfBody:
         return value
 
 
-class Walk(ABC):
+class TreeWalk(ABC):
     """What the recursions do with a tree; the functions of :mod:`.passes` say what each of these is."""
 
     @abstractmethod
@@ -145,7 +145,7 @@ class Walk(ABC):
         """Return a tree that is walked in the order in which results are asked for, where that makes a difference."""
 
 
-class Unrolled(Walk):
+class Unrolled(TreeWalk):
     """Body by body, each when it is its turn."""
 
     def __init__(self, tree: Model | Path) -> None:
@@ -396,9 +396,9 @@ def _carried(tree: Model, i: int) -> list[int]:
     return sorted(found)
 
 
-def walk_of(tree: Any) -> Walk:
+def walk_of(tree: Any) -> TreeWalk:
     """Return how a tree is walked: some do it by themselves."""
-    return tree if isinstance(tree, Walk) else Unrolled(tree)
+    return tree if isinstance(tree, TreeWalk) else Unrolled(tree)
 
 
 def add(a: Any, b: Any) -> Any:

@@ -18,8 +18,8 @@ from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, Algorithm, find
 from ..engine import cache
 from ..engine.graph import TooLong
 from ..engine.kernels.composed import (
-    Equation,
     FactorKernel,
+    ImplicitEquation,
     PairKernel,
     QuadraticFormKernel,
     SolutionDerivativeKernel,
@@ -271,7 +271,7 @@ class Compiler:
         assert algorithm.large.of is not None
         by_columns = self._by_columns(inverse, lengths[:1], shape[1:])
         assert by_columns.product is not None
-        equation = Equation(
+        equation = ImplicitEquation(
             solution=self._make_rolled(forward, {}, lengths, shape[-1:], loaded),
             slopes=self._by_pairs(algorithm.large.of, {}, lengths, (2, *shape[1:]), loaded),
             inverse=by_columns,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..llvm.body_loops import Step
+from ..llvm.body_loops import LoopStep
 from ..llvm.pair_loops import Runner, mirror
 from ..once import made_once
 from ..trace import Shape
@@ -62,7 +62,7 @@ class PairPlan:
     """What fills a table."""
     numbers: int
     """In the table."""
-    steps: Sequence[Step]
+    steps: Sequence[LoopStep]
     calls: np.ndarray
     """Outer bodies first, with a step's number for its address."""
     held: np.ndarray
@@ -262,7 +262,7 @@ COLUMNS = 512
 """Columns that are solved for together, so that little room is needed beside the result."""
 
 
-class Equation(NamedTuple):
+class ImplicitEquation(NamedTuple):
     """F(p, ..., x) = y as kernels."""
 
     solution: Kernel
@@ -284,7 +284,7 @@ class SolutionDerivativeKernel(ComposedKernel):
     The last of the matrices is that inverse.
     """
 
-    equation: Equation | None = None
+    equation: ImplicitEquation | None = None
 
     @property
     def parts(self) -> tuple[Kernel, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 from ...algorithms.path import Path
 from ...engine.graph import INPUT
 from ...engine.kernels.composed import PairPlan
-from ...engine.llvm.body_loops import Place, Step
+from ...engine.llvm.body_loops import Location, LoopStep
 from ...engine.llvm.pair_loops import CALL_WORDS
 from ...model.tree import BASE, Link, Model
 from ...spatial.arrays import flatten
@@ -41,7 +41,7 @@ from .tree import LoopedTree
 class Schedule:
     """Everything a rolled kernel needs: steps, entries (without addresses), parameters, sizes."""
 
-    steps: list[Step]
+    steps: list[LoopStep]
     entries: np.ndarray
     """One row per call: step number, then offsets."""
     params: np.ndarray
@@ -169,14 +169,14 @@ class _Read:
     def _traces(self, this: Pass | None) -> list[Trace]:
         return [self.rolled.last] if this is None else this.traces
 
-    def _area(self, this: Pass | None, trace: Trace, place: Place) -> Any:
+    def _area(self, this: Pass | None, trace: Trace, place: Location) -> Any:
         if place.base != "work":
             return None
         if place.word in (RECORD, TOTAL):
             return (place.word, trace.group if place.word == RECORD else None)
         return this
 
-    def _wanted(self, this: Pass | None, trace: Trace) -> list[tuple[tuple[Place, bool], int]]:
+    def _wanted(self, this: Pass | None, trace: Trace) -> list[tuple[tuple[Location, bool], int]]:
         """What a step writes and somebody reads, with the node it comes from."""
         return [
             (target, node)
@@ -196,7 +196,7 @@ class _Read:
         return sum(map(len, self.read.values())) > before
 
     def _tidy(self, this: Pass | None, trace: Trace) -> None:
-        def moved(place: Place) -> Place:
+        def moved(place: Location) -> Location:
             area = self._area(this, trace, place)
             if area is None:
                 return place
@@ -222,10 +222,10 @@ def _schedule(
     start = total_at + n_totals
     whole = np.zeros(FIRST_INPUT + len(layouts), dtype=np.int64)
     whole[TOTAL] = total_at
-    steps: list[Step] = []
+    steps: list[LoopStep] = []
     rows: list[np.ndarray] = []
 
-    def once(step: Step, out: Sequence[int] = (0,)) -> None:
+    def once(step: LoopStep, out: Sequence[int] = (0,)) -> None:
         calls = np.tile(whole, (len(out), 1))
         calls[:, STEP], calls[:, OUT] = len(steps), out
         steps.append(step)
@@ -274,19 +274,19 @@ def _shares(rolled: LoopedTree, layouts: Sequence[str]) -> np.ndarray:
     return (shares.reshape(len(layouts), len(links)) + begins[:, None]).T
 
 
-def _cleared(n_totals: int) -> Step:
+def _cleared(n_totals: int) -> LoopStep:
     """The step that lets sums begin at zero."""
-    step = Step()
+    step = LoopStep()
     for k in range(n_totals):
-        step.store(Place("work", TOTAL, k), step.graph.const(0.0))
+        step.store(Location("work", TOTAL, k), step.graph.const(0.0))
     return step
 
 
-def _blank(nv: int) -> Step:
+def _blank(nv: int) -> LoopStep:
     """The step that leaves a column of six zeros."""
-    step = Step()
+    step = LoopStep()
     for k in range(6):
-        step.store(Place("out", OUT, k * nv), step.graph.const(0.0))
+        step.store(Location("out", OUT, k * nv), step.graph.const(0.0))
     return step
 
 

@@ -20,7 +20,7 @@ from itertools import count
 from typing import Any
 
 from ...algorithms.path import Path
-from ...algorithms.walk import Coupling, OfBody, Walk
+from ...algorithms.walk import Coupling, OfBody, TreeWalk
 from ...errors import UnsupportedError
 from ...model.tree import BASE, Link, Model
 from .groups import GroupedTree, rebuild, scalars
@@ -45,7 +45,7 @@ from .traces import (
 )
 
 
-class LoopedTree(GroupedTree, Walk):
+class LoopedTree(GroupedTree, TreeWalk):
     """Stands in for a :class:`Model`, or for a path of one, while an algorithm is traced."""
 
     def __init__(self, tree: Model | Path, marks: Sequence[Any] = ()) -> None:
