@@ -243,23 +243,22 @@ class Speeding(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """The same tree with accelerations; per body."""
+    """What depends on accelerations, of one body."""
 
-    changes: Sequence[list[Change]]
-    """By each coordinate of its joint."""
-    force: Sequence[Force]
+    force: Force
     """What its joint must pass to it for the motion of all that it carries."""
+    changes: list[Change]
+    """By each coordinate of its joint."""
 
 
-def moved(tree: Model, bodies: Bodies, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None) -> Moved:
+def forces_and_accelerations(
+    tree: Model, bodies: Bodies, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None
+) -> tuple[Sequence[Force], Sequence[Speeding]]:
     """Let the coordinates accelerate, or not (None); the base accelerates upwards instead of falling."""
 
     def speed_up(link: Link, parent: Speeding, s: Seen, a: Scalars | None) -> Speeding:
         before = acceleration_below(link, s, parent.own)
         return Speeding(before, acceleration_of(s, before, a))
-
-    def change(link: Link, s: Seen, m: Speeding, a: Scalars | None) -> list[Change]:
-        return [by_position(s, k, m.before, a) for k in range(len(s.freedoms))]
 
     def require(link: Link, s: Seen, alone: Any, m: Speeding, load: Force | None) -> Force:
         return required_force(s, CarriedSums(*alone), m.own, load)
@@ -267,9 +266,20 @@ def moved(tree: Model, bodies: Bodies, a: Scalars | None, gravity: Scalars, wren
     up = Motion(ZERO3, -Vec3.of(gravity))
     accelerations = nothing(tree) if a is None else rates(tree, a)
     speeding = outward(tree, speed_up, Speeding(up, up), bodies.seen, accelerations)
-    changes = each(tree, change, bodies.seen, speeding, accelerations)
     needed = each(tree, require, bodies.seen, bodies.alone, speeding, wrenches or nothing(tree))
-    return Moved(changes, inward(tree, lambda link, total: (total, total), needed)[0])
+    return inward(tree, lambda link, total: (total, total), needed)[0], speeding
+
+
+def moved(
+    tree: Model, bodies: Bodies, a: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
+) -> Sequence[Moved]:
+    """Find what depends on accelerations, of every body."""
+
+    def change(link: Link, s: Seen, m: Speeding, a: Scalars, force: Force) -> Moved:
+        return Moved(force, [by_position(s, k, m.before, a) for k in range(len(s.freedoms))])
+
+    forces, speeding = forces_and_accelerations(tree, bodies, a, gravity, wrenches)
+    return each(tree, change, bodies.seen, speeding, rates(tree, a), forces)
 
 
 def _screw(own: Any, k: int) -> Motion:
@@ -291,8 +301,8 @@ def _through(change: Change, handle: tuple[Force, Vec3]) -> Scalar:
 
 
 def _by_position_within(link: Link, i: int, j: int, own: Any) -> Scalar:
-    bends, value = own.seen.freedoms[j].bends, _screw(own, i).dot(own.carried.change(*own.changes[j]))
-    return value + bends[i].dot(own.force) if bends else value
+    bends, value = own.seen.freedoms[j].bends, _screw(own, i).dot(own.carried.change(*own.moved.changes[j]))
+    return value + bends[i].dot(own.moved.force) if bends else value
 
 
 def _by_acceleration_within(link: Link, i: int, j: int, own: Any) -> Scalar:
@@ -303,10 +313,10 @@ def _by_acceleration_within(link: Link, i: int, j: int, own: Any) -> Scalar:
 
 BY_POSITION = Coupling(
     _by_position_within,
-    lambda k, own: own.carried.change(*own.changes[k]) + _screw(own, k).cross_force(own.force),
+    lambda k, own: own.carried.change(*own.moved.changes[k]) + _screw(own, k).cross_force(own.moved.force),
     _turned,
     _handle,
-    lambda handle, m, own: _through(own.changes[m], handle),
+    lambda handle, m, own: _through(own.moved.changes[m], handle),
 )
 """How joint forces change with coordinates: what is carried turns, too."""
 
@@ -331,7 +341,7 @@ def inverse_dynamics_derivatives(
     tree = on_demand(tree)
     bodies = bodies_of(tree, q, v)
     accelerated = moved(tree, bodies, a, gravity, wrenches)
-    return tips_first(tree, pairs(tree, couplings, **bodies._asdict(), **accelerated._asdict()))
+    return tips_first(tree, pairs(tree, couplings, **bodies._asdict(), moved=accelerated))
 
 
 def forward_dynamics_derivatives(
@@ -346,10 +356,10 @@ def forward_dynamics_derivatives(
     bodies = bodies_of(tree, q, v)
     mass = tips_first(tree, pairs(tree, [BY_ACCELERATION], **bodies._asdict()))[0]
     inverse = SparseInverse(mass, parents)
-    bias = _joint_forces(tree, bodies, moved(tree, bodies, None, gravity, wrenches).force)
+    bias = _joint_forces(tree, bodies, forces_and_accelerations(tree, bodies, None, gravity, wrenches)[0])
     a = inverse.times({k: t - b for k, (t, b) in enumerate(zip(tau, bias, strict=True))})
     accelerated = moved(tree, bodies, [a[k] for k in places], gravity, wrenches)
-    slopes = pairs(tree, [BY_POSITION, BY_RATE], **bodies._asdict(), **accelerated._asdict())
+    slopes = pairs(tree, [BY_POSITION, BY_RATE], **bodies._asdict(), moved=accelerated)
     by_q, by_v = tips_first(tree, slopes, lambda column: inverse.times(column, -1.0))
     by_tau = inverse.matrix()
     return by_q, by_v, [[by_tau[i].get(j, 0.0) for j in places] for i in places]

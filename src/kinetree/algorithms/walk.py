@@ -151,7 +151,7 @@ class Unrolled(TreeWalk):
     def __init__(self, tree: Model | Path) -> None:
         self.tree = tree
 
-    def outward(self, step: Callable[..., Any], base: Any, *per_body: Sequence[Any]) -> list[Any]:
+    def outward(self, step: Callable[..., Any], base: Any, *per_body: Sequence[Any]) -> Sequence[Any]:
         """Go from the base to the tips."""
         results: list[Any] = []
         for link in self.tree.links:
@@ -159,7 +159,9 @@ class Unrolled(TreeWalk):
             results.append(step(link, parent, *(column[link.index] for column in per_body)))
         return results
 
-    def inward(self, step: Callable[..., Any], own: Sequence[Any], *per_body: Sequence[Any]) -> tuple[list[Any], Any]:
+    def inward(
+        self, step: Callable[..., Any], own: Sequence[Any], *per_body: Sequence[Any]
+    ) -> tuple[Sequence[Any], Any]:
         """Go from the tips to the base."""
         totals = list(own)
         results: list[Any] = [None] * len(self.tree.links)
@@ -173,7 +175,7 @@ class Unrolled(TreeWalk):
                 totals[link.parent] = add(totals[link.parent], handed)
         return results, ground
 
-    def each(self, function: Callable[..., Any], *per_body: Sequence[Any]) -> list[Any]:
+    def each(self, function: Callable[..., Any], *per_body: Sequence[Any]) -> Sequence[Any]:
         """Look at every body by itself."""
         return [function(link, *(column[link.index] for column in per_body)) for link in self.tree.links]
 

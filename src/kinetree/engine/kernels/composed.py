@@ -127,7 +127,9 @@ class PairKernel(ComposedKernel):
         room: tuple[np.ndarray, np.ndarray] | None = getattr(self._local, "room", None)
         if room is None:
             plan, n = self._plan, self.shape[-1]
-            below = np.zeros((plan.symmetric.count(False), n, n), self.dtype)  # unless a pair writes there, it stays so
+            below: np.ndarray = np.zeros(
+                (plan.symmetric.count(False), n, n), self.dtype
+            )  # unless a pair writes there, it stays so
             room = self._local.room = self._runner.columns(plan.held.shape[1]), below
         return room
 
