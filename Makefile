@@ -1,10 +1,11 @@
-# make demo: set up and show what kinetree does.   make test: run every test.
+# make demo: set up and show what kinetree does.   make test: run the tests.
+# make test-slow: run those that take long; .ci/run runs both.
 PYTHON ?= python3
 VENV   ?= .venv
 RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test arm64 lint types docs pictures bench clean
+.PHONY: demo test test-slow arm64 lint types docs pictures bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -16,7 +17,10 @@ demo: $(STAMP)
 	$(RUN) examples/demo.py
 
 test: $(STAMP)
-	$(RUN) -m pytest -n auto
+	$(RUN) -m pytest -n auto --dist loadgroup -m "not slow"
+
+test-slow: $(STAMP)
+	$(RUN) -m pytest -n auto --dist loadgroup -m slow
 
 # what must hold on every processor, on an emulated ARM: some two minutes, and half a minute more the first time
 arm64:

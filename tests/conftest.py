@@ -1,14 +1,47 @@
 """Settings for all tests."""
 
+import faulthandler
 import os
 import tempfile
 
 # Most tests judge the algorithms themselves and make hundreds of small robots, for each of which
-# compiling would cost more than computing. What is compiled is compared with this in test_compiled.py.
+# compiling would cost more than computing. What is compiled is compared with this in run/test_forms.py.
 os.environ.setdefault("KINETREE_BACKEND", "reference")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # there is one process per core already
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("KINETREE_CACHE", os.path.join(tempfile.gettempdir(), "kinetree-test-cache"))
 
+import pytest
 from hypothesis import settings
+
+import kinetree as kt
 
 settings.register_profile("kinetree", deadline=None, derandomize=True, print_blob=False)
 settings.load_profile("kinetree")
+
+
+@pytest.fixture
+def no_hang():
+    """End the process, with a traceback, if a test takes more than a minute."""
+    faulthandler.dump_traceback_later(60, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+
+
+@pytest.fixture
+def two_arms(tmp_path):
+    """The same arm on a fixed and on a floating base, and its record; and one with other names."""
+
+    def made(first="shoulder", floating=False):
+        b = kt.Builder("arm")
+        b.add_body("base", kt.MassProperties.box(5.0, (1, 1, 1)))
+        b.body("upper", "base", kt.Revolute("y"), joint_name=first, mass=1, com=(0, 0, -0.5))
+        b.body("lower", "upper", kt.Revolute("y"), joint_name="elbow", mass=1, com=(0, 0, -0.5), position=(0, 0, -1))
+        return b.build(floating_base=floating)
+
+    robots = {"fixed": made(), "floating": made(floating=True), "other": made("hip")}
+    for name, robot in robots.items():
+        kt.simulate(robot, time=0.1, output=5).save(tmp_path / f"{name}.npz")
+        robot.save(tmp_path / f"{name}.yaml")
+    robots["fixed"].save(tmp_path / "arm.urdf")
+    return tmp_path, robots

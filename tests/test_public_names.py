@@ -1,6 +1,5 @@
 """What ``kt.`` offers: all that is meant for users, nothing else; and what type checkers think of it."""
 
-import ast
 import inspect
 import re
 import subprocess
@@ -11,6 +10,7 @@ import pytest
 
 import kinetree as kt
 from kinetree import errors
+from kinetree.robot.loop_methods import LoopMethods
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ["README.md"] + [
@@ -47,19 +47,26 @@ def own(cls):
     return {name for name in vars(cls) if not name.startswith("_")}
 
 
-def test_signatures_for_type_checkers_are_those_of_mechanisms():
-    stub = ast.parse((ROOT / "src/kinetree/loops/signatures.pyi").read_text()).body[-1]
-    listed = {f.name: f.args for f in stub.body}
-    for name, args in listed.items():
+def test_every_robot_declares_the_methods_of_mechanisms():
+    declared = own(LoopMethods)
+    others = {name for kind in kt.Robot.__mro__ if kind is not LoopMethods for name in own(kind)}
+    assert declared == own(kt.Mechanism) - others
+    for name in declared:
         member = inspect.getattr_static(kt.Mechanism, name)
-        if not inspect.isfunction(member):
-            assert [a.arg for a in args.args] == ["self"]
-            continue
-        known = inspect.signature(member).parameters.values()
-        by_name = [a.arg for a in args.kwonlyargs] + ([args.kwarg.arg] if args.kwarg else [])
-        assert [p.name for p in known] == [a.arg for a in args.args] + by_name, name
-        assert [p.name for p in known if p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD)] == by_name, name
-    assert set(listed) == own(kt.Mechanism) - set(dir(kt.Robot))
+        if inspect.isfunction(member):
+            here, there = inspect.signature(getattr(LoopMethods, name)), inspect.signature(member)
+            assert list(here.parameters.values()) == list(there.parameters.values()), name
+            assert here.return_annotation == there.return_annotation, name
+        else:
+            assert isinstance(inspect.getattr_static(LoopMethods, name), property), name
+
+
+@pytest.mark.parametrize("name", sorted(own(LoopMethods)))
+def test_a_robot_without_loops_has_none_of_them(name):
+    robot = pendulum()
+    assert not hasattr(robot, name)
+    with pytest.raises(kt.NoLoopsError, match=f"'pendulum' has no closed loops, so it has no '{name}': .*Builder.loop"):
+        getattr(robot, name)
 
 
 def pendulum():

@@ -28,6 +28,7 @@ from .errors import (
     UnreachableError,
     UnsupportedError,
 )
+from .loops.dynamics import ConstraintForces
 from .model.joints import (
     Continuous,
     Custom,
@@ -48,10 +49,11 @@ from .model.joints import (
 from .model.mass import MassProperties
 from .model.pose import Pose
 from .model.tree import Mimic
+from .robot.builder import Builder
 from .robot.dh import DHRow, KhalilRow, from_dh
 from .robot.load import load
-from .robot.mechanism import ConstraintForces, Mechanism
-from .robot.robot import Builder, Robot
+from .robot.mechanism import Mechanism
+from .robot.robot import Robot
 from .run.wrenches import Wrench
 from .spatial import arctan2, cos, sin, sqrt, where
 from .version import VERSION

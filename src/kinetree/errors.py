@@ -17,14 +17,14 @@ NEXT_BEST = 0.05
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """Names that may have been meant, the likeliest first; none where none is near."""
+    """Return names that may have been meant, the likeliest first; none where none is near."""
     scored = [(_likeness(name.lower(), other.lower()), other) for other in dict.fromkeys(map(str, known))]
     scored = sorted((s for s in scored if s[0] >= NEAR), key=lambda s: -s[0])
     return [other for score, other in scored[:count] if score >= scored[0][0] - NEXT_BEST]
 
 
 def _likeness(name: str, other: str) -> float:
-    """From 0 to 1: letters in common, more for the same beginning (as Winkler does), and for one of several words."""
+    """Rate from 0 to 1: letters in common, more for the same beginning (as Winkler does) or one of several words."""
     ratio = difflib.SequenceMatcher(None, name, other, autojunk=False).ratio()
     same = next((k for k, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), min(len(name), len(other)))
     begun = ratio + 0.1 * min(same, 4) * (1.0 - ratio)
@@ -106,7 +106,7 @@ class KinetreeError(Exception):
 
 
 class ModelError(KinetreeError, ValueError):
-    """A mechanism that cannot be: negative mass, two roots, a joint without an axis, ..."""
+    """A mechanism that is not possible: negative mass, two roots, a joint without an axis, ..."""
 
 
 class FileFormatError(ModelError):
@@ -121,11 +121,11 @@ class FileFormatError(ModelError):
 
 
 class MissingFileError(KinetreeError, FileNotFoundError):
-    """A file that is not there: a record, a table, a study, a robot."""
+    """A file that does not exist: a record, a table, a study, a robot."""
 
 
 class RobotFileNotFoundError(MissingFileError):
-    """A robot file that is not there."""
+    """A robot file that does not exist."""
 
 
 class UnknownNameError(KinetreeError, KeyError):
@@ -153,7 +153,7 @@ class ShapeError(KinetreeError, ValueError):
 
 
 class StateError(KinetreeError, ValueError):
-    """A state that is none: a quaternion that is not of unit length, ..."""
+    """A state that is not valid: a quaternion that is not of unit length, ..."""
 
 
 class SingularError(KinetreeError, ArithmeticError):
@@ -179,7 +179,7 @@ class NoLoopsError(KinetreeError, AttributeError):
 
 
 class OptionError(KinetreeError, ValueError):
-    """An option that is missing or cannot be; says which one and what to give."""
+    """An option that is missing or not possible; says which one and what to give."""
 
 
 class TrajectoryError(KinetreeError, ValueError):
@@ -270,7 +270,7 @@ _BETWEEN = ("functools", "contextlib")
 
 
 def callers_level() -> int:
-    """How many frames up from :func:`warnings.warn` the first caller outside kinetree is."""
+    """Count how many frames up from :func:`warnings.warn` the first caller outside kinetree is."""
     own = (__name__.partition(".")[0], *_BETWEEN)
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in own:

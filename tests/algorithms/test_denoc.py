@@ -14,10 +14,10 @@ from helpers.compare import OFFSETS, STEP, WEIGHTS, assert_close
 from helpers.robots import arm, gripper, random_mass, random_state, random_tree
 from judges import euler_rows
 from kinetree.algorithms import articulated_body, denoc_blocks
-from kinetree.algorithms.denoc import Denoc, cross_matrix, wrench_shift
+from kinetree.algorithms.denoc import Denoc, wrench_shift
 from kinetree.algorithms.denoc_blocks import Axis, BlockMatrix
 from kinetree.robot import dh
-from kinetree.spatial.arrays import pack, split
+from kinetree.spatial.arrays import cross_matrix, pack, split
 
 GRIPPER_MODULES = [["1"], ["2", "3"], ["4"]]
 TREES = [(seed, floating) for seed in range(4) for floating in (False, True)]

@@ -265,3 +265,11 @@ def test_skew_helper_is_the_cross_product():
     a, b = np.random.default_rng(73).standard_normal((2, 5, 3))
     assert_close(times(skew(a), b), np.cross(a, b), 1e-15)
     assert_close(unskew(skew(a)), a, 1e-15)
+
+
+def test_point_jacobian_is_the_velocity_of_the_point():
+    robot = random_tree(np.random.default_rng(0), 5)
+    q, v, _ = random_state(robot, np.random.default_rng(1), 7)
+    point = np.random.default_rng(2).standard_normal((7, 3))
+    expected = robot.point_velocity(q, v, "f4", point)
+    assert_close((robot.point_jacobian(q, "f4", point) @ v[..., None])[..., 0], expected, 1e-12)

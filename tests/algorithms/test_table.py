@@ -71,8 +71,10 @@ def test_a_row_is_counted_compiled_ahead_and_written_as_c(own_row, tmp_path):
         robot.cost(own_row.name, skale=1.0)
 
 
-def _first_line(text):
-    return re.sub(r":\w+:|`", "", text.strip().splitlines()[0])
+def _said(text):
+    """What is computed, as a row says it of an algorithm and a docstring of a method that returns it."""
+    first = re.sub(r":\w+:|`", "", text.strip().splitlines()[0])
+    return re.sub(r"^(return )?(the )?", "", first.lower())
 
 
 @pytest.mark.parametrize("algorithm", table.ALGORITHMS.values(), ids=lambda a: a.name)
@@ -81,7 +83,7 @@ def test_rows_say_what_the_methods_say(algorithm):
     method = getattr(kt.Robot, algorithm.name, None)
     assert (method is not None) == algorithm.is_method
     if method is not None:
-        assert algorithm.summary == _first_line(method.__doc__)
+        assert _said(algorithm.summary) == _said(method.__doc__)
         parameters = inspect.signature(method).parameters
         for option in algorithm.options:
             if not option.needed:

@@ -12,7 +12,7 @@ import kinetree as kt
 from helpers.cli import invoke
 from kinetree.cli.bench import _best, measure, sample
 from kinetree.cli.beside_pinocchio import beside
-from kinetree.cli.simulate import read_values
+from kinetree.cli.values import read_values
 from kinetree.cli.view import read_size
 from kinetree.errors import OptionError
 
@@ -388,3 +388,14 @@ def test_a_start_inside_the_ground_is_told_and_how_to_lift_it(hopper):
     lifted = invoke("simulate", hopper, "--ground", "foot", "--time", 0.01, "--initial", advice)
     assert "warning" not in lifted.stderr
     assert float(advice.partition("=")[2]) == pytest.approx(0.5)
+
+
+def test_view_says_that_the_base_differs(two_arms):
+    folder, _ = two_arms
+    said = invoke(
+        "view", folder / "fixed.yaml", "--floating-base", folder / "fixed.npz", "--screenshot", "x.png", code=1
+    )
+    assert "it was simulated on a fixed base; load the robot without --floating-base" in said.stderr
+    said = invoke("view", folder / "arm.urdf", folder / "floating.npz", "--screenshot", "x.png", code=1)
+    assert "joint 'floating_base'; load the robot with --floating-base" in said.stderr
+    assert "another robot" not in said.stderr

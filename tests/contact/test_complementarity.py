@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 import kinetree as kt
+from kinetree.contact import complementarity
 from kinetree.contact import complementarity as lcp
 
 SEMI = ("enumerate", "lemke", "gauss_seidel")
@@ -157,3 +158,24 @@ def test_bad_input_is_named():
         lcp.prune(BLOCK, STANDS)
     with pytest.raises(kt.OptionError, match="lemke"):
         lcp.enumerate_patterns(np.eye(17), -np.ones(17))
+
+
+def test_pivoting_does_not_take_a_ray_for_a_solution():
+    """C of rank one, d not in its range: forces of 1e15 N were returned, whose rounding hid the negative slacks."""
+    rng = np.random.default_rng(1)
+    for _ in range(1500):
+        n = int(rng.integers(2, 7))
+        j, d = rng.normal(size=n), rng.normal(size=n)
+        c = np.outer(j, j)
+        # f >= 0 enters through s = j.f alone: w = j s + d >= 0 with f.w = 0
+        bounds = -d / j
+        low, high = np.max(bounds[j > 0], initial=-np.inf), np.min(bounds[j < 0], initial=np.inf)
+        if low > high + 1e-6:
+            with pytest.raises(complementarity.NoSolutionError):
+                complementarity.solve(c, d)
+        elif low < high - 1e-6:
+            found = complementarity.solve(c, d)
+            w = c @ found.force + d
+            assert w.min() > -1e-6
+            assert np.all(found.force >= 0)
+            assert np.abs(found.force * w).max() < 1e-6 * max(1.0, found.force.max())

@@ -1,13 +1,14 @@
 """Controllers: linear error dynamics against closed forms, independent formulas, limits, and machine code."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import kinetree as kt
-from helpers.robots import arm, floating_pair, gripper, random_state, random_tree
+from helpers.robots import arm, floating_pair, gripper, random_state, random_tree, rods
 from kinetree import control as laws
 from kinetree.control.joints import driven_joints, idle_joints
 from kinetree.engine.kernels.kernel import Kernel
@@ -377,3 +378,67 @@ def test_joints_without_motor_and_followers():
 def test_bad_controllers_are_refused(make, error, message):
     with pytest.raises(error, match=message):
         make(arm())
+
+
+GOAL = kt.trajectories.Cycloid([0.0, 0.0], [0.5, -0.3], 1.0).held()
+
+
+def test_a_path_that_is_no_trajectory():
+    with pytest.raises(kt.OptionError, match=r"trajectories\.Constant"):
+        kt.control.OperationalSpace("b1", [0.0, 0.0, -1.0], 1.0, 1.0)
+
+
+def test_gains_and_grounds_of_many_simulations_go_together():
+    b = kt.Builder("leg").body("trunk", "base", kt.Prismatic("z"), mass=1.0, actuated=False)
+    robot = b.body("foot", "trunk", kt.Prismatic("z"), mass=0.1).build()
+    kp, stiffness = np.array([100.0, 200.0, 400.0]), np.array([1e3, 2e3, 5e3])
+    hold = kt.trajectories.Constant([-0.5])
+
+    def run(kp, stiffness):
+        ground = kt.ground.Ground(["foot"], kt.ground.HuntCrossley(stiffness, 0.5))
+        law = kt.control.PD(hold, kp, 5.0)
+        return kt.simulate(
+            robot, [0.5, -0.5], time=0.1, controller=law, ground=ground, integrator="rk4", step=1e-3, output=3
+        )
+
+    together = run(kp[:, None], stiffness)
+    assert together.batch == (3,)
+    assert together.q[-1, 1] == pytest.approx(run(200.0, 2e3).q[-1], abs=1e-12)
+
+
+def test_gains_of_many_simulations_as_the_message_says():
+    kp = np.linspace(1.0, 50.0, 5)
+    options = {"time": 0.05, "integrator": "rk4", "step": 0.01, "output": 2}
+    together = kt.simulate(rods(), controller=kt.control.PD(GOAL, kp[:, None], 1.0), **options)
+    alone = kt.simulate(rods(), controller=kt.control.PD(GOAL, kp[3], 1.0), **options)
+    assert together.q[:, 3] == pytest.approx(alone.q, abs=1e-12)
+
+
+def test_the_shape_of_gains_for_many_simulations_is_said():
+    """Whatever the message tells to give, shape and all, works."""
+    options = {"time": 0.05, "integrator": "rk4", "step": 0.01, "output": 2}
+    for name, gains in (("kp", [np.linspace(1.0, 50.0, 5), 1.0]), ("kd", [1.0, np.linspace(1.0, 2.0, 7)])):
+        n = max(map(np.size, gains))
+        with pytest.raises(
+            kt.ShapeError, match=rf"{name} must be .* in front; got shape \({n},\); one for each"
+        ) as caught:
+            kt.simulate(rods(), controller=kt.control.PD(GOAL, *gains), **options)
+        advice, shape = re.search(r"simulations are (k.\[:, None\]), shape (\(\d, 1\))", str(caught.value)).groups()
+        given = eval(advice, {name: max(gains, key=np.size)})  # as a user would type it
+        assert str(given.shape) == shape
+        told = [given if np.size(x) > 1 else x for x in gains]
+        assert kt.simulate(rods(), controller=kt.control.PD(GOAL, *told), **options).batch == (n,)
+
+
+def test_friction_compensation_makes_computed_torque_exact():
+    robot = rods(damping=0.8, friction=0.5)
+    law = kt.control.ComputedTorque(GOAL, 49.0, 14.0)
+    options = {"time": 1.0, "output": 21, "friction_speed": 0.05}
+    left = kt.simulate(robot, controller=law, **options)
+    exact = kt.simulate(robot, controller=law + kt.control.FrictionCompensation(friction_speed=0.05), **options)
+    desired = GOAL(left.time)[0]
+    assert np.abs(left.q - desired).max() > 1e-3  # friction is felt
+    assert np.abs(exact.q - desired).max() < 1e-6
+    assert exact.energy.friction[-1] < -0.1  # and it still acts
+    with pytest.raises(kt.OptionError, match="friction_speed"):
+        kt.control.FrictionCompensation(0.0)

@@ -8,6 +8,7 @@ import pytest
 
 import kinetree as kt
 from helpers import loop_models as models
+from helpers.loop_models import compiled_system
 from helpers.mechanisms import CLOSING, closed_state, four_bar, spatial, two_loops
 from kinetree import control as laws
 from kinetree.control import of_loops
@@ -316,21 +317,23 @@ def test_spatial_loops_with_motors_everywhere(seed):
     weight = laws.GravityCompensation()(robot, 0.0, q, v)
     expected = robot.inverse_dynamics(q, still, still)
     np.testing.assert_allclose(weight, expected, atol=1e-11 * abs(expected).max())
-    joints, freedoms = robot.model.joints, of_loops.loops_of(robot.model).freedoms
+    joints, freedoms = robot.model.joints, robot.coordinates.freedoms
     chosen = next(
         c for n in range(1, len(joints)) for c in itertools.combinations(joints, n)
-        if sum(j.nv for j in c) == freedoms and able(robot.model, c)
+        if sum(j.nv for j in c) == freedoms and able(robot, c)
     )  # fmt: skip
     alpha = np.random.default_rng(seed).standard_normal(freedoms)
-    tau = np.array(of_loops.forces_for(robot.model, list(q), list(v), chosen, list(alpha), None), dtype=float)
+    tau = np.array(
+        of_loops.forces_for(robot.model, robot.coordinates, list(q), list(v), chosen, list(alpha), None), dtype=float
+    )
     a = robot.forward_dynamics(q, v, tau)
     np.testing.assert_allclose(np.concatenate([a[j.v_slice] for j in chosen]), alpha, atol=1e-9)
     np.testing.assert_allclose(tau, robot.inverse_dynamics(q, v, a), atol=1e-10 * abs(tau).max())
 
 
-def able(tree, joints):
+def able(robot, joints):
     try:
-        return bool(of_loops.followed_joints(tree, [j.name for j in joints]))
+        return bool(of_loops.followed_joints(robot.model, [j.name for j in joints], robot.coordinates))
     except SingularError:
         return False
 
@@ -489,25 +492,75 @@ def test_a_goal_out_of_reach_stops_feedforward_at_its_time():
     np.testing.assert_allclose(abs(elbows), 2.3, atol=0.01)  # there the links are stretched
 
 
-def test_what_is_known_of_loops_stays_with_the_model():
+def test_what_is_known_of_loops_is_handed_to_the_controller():
     robot, start = named("five-bar")
     law = laws.GravityCompensation()
+    before = set(robot.model.__dict__)
     first = law(robot, 0.0, start, np.zeros(4))
+    assert "known_loops" not in robot.model.__dict__
+    assert law.loops is None
+    assert before <= set(robot.model.__dict__)
     again = pickle.loads(pickle.dumps(robot))
     np.testing.assert_array_equal(law(again, 0.0, start, np.zeros(4)), first)
+
+
+def test_a_controller_and_its_parts_know_the_loops_of_their_robot():
+    robot, _ = named("five-bar")
+    gravity = laws.GravityCompensation()
+    law = laws.Saturated(laws.PD(trajectories.Constant([0.0, 0.0]), KP, KD) + gravity, 10.0)
+    bound = law.bound(robot)
+    assert [part.loops for part in bound.controller.parts] == [None, robot.coordinates]
+    assert gravity.loops is None
+    assert gravity.bound(robot.tree) is gravity
 
 
 def test_where_no_closed_configuration_is_found_one_must_be_shown(monkeypatch):
     robot = models.five_bar()
     q = robot.close(models.FIVE_BAR_START)
 
-    def lost(self, *options):
-        raise kt.ClosureError("none was found: give a guess to close()")
-
-    monkeypatch.setattr(kt.Mechanism, "assembled", lost)
+    monkeypatch.setattr(kt.Mechanism, "random_configuration", lambda self, *_: np.full((1, 4), np.nan))
+    monkeypatch.setattr(kt.Mechanism, "neutral", lambda self: np.full(4, np.nan))
     law = laws.ComputedTorque(trajectories.Constant(q[[0, 2]]), KP, KD)
-    with pytest.raises(kt.ClosureError, match=r"ask the controller .* at a closed configuration first"):
+    with pytest.raises(kt.ClosureError, match=r"controller has to know .* name one beside it, .*Mechanism.*near=q"):
         kt.simulate(robot, q, time=0.01, controller=law)
-    law(robot, 0.0, q, np.zeros(4))
-    record = kt.simulate(robot, q, time=0.01, controller=law, output=2)
+    shown = kt.Mechanism(robot.model, near=q)
+    assert shown.independent() == shown.with_gravity((0, 0, 0)).independent()
+    record = kt.simulate(shown, q, time=0.01, controller=law, output=2)
     np.testing.assert_allclose(record.q[-1], q, atol=1e-9)
+
+
+LINK, APART = 0.2, 0.4
+
+
+def parallelogram() -> kt.Robot:
+    """Equal cranks: at an angle of zero all links lie on one line and it could fold the other way."""
+    builder, hinge = kt.Builder("parallelogram", gravity=(0, -9.81, 0)), kt.Revolute("z")
+
+    def rod(mass, length):
+        return {"mass_properties": kt.MassProperties.rod(mass, (0, 0, 0), (length, 0, 0))}
+
+    builder.body("crank", "base", hinge, **rod(1.0, LINK))
+    builder.body("rocker", "base", hinge, position=(APART, 0, 0), actuated=False, **rod(1.0, LINK))
+    builder.body("coupler", "rocker", hinge, position=(LINK, 0, 0), actuated=False, **rod(2.0, APART))
+    builder.loop("pin", "crank", "coupler", hinge, placement=(LINK, 0, 0), seat=(APART, 0, 0))
+    return builder.build().with_backend("compiled")
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "dopri5"])
+@pytest.mark.parametrize("output", [None, 3])
+def test_a_controller_lost_in_a_singular_configuration_is_blamed_and_not_the_step(integrator, output):
+    """The reason was looked for at the last sample, which may be long ago."""
+    robot = parallelogram()
+    law = laws.ComputedTorque(trajectories.Cycloid([0.5], [-0.5], 1.0), 100.0, 20.0)  # flat at half time
+    with pytest.raises(kt.SimulationError, match="the controller returned nan for joint 'crank_joint'") as caught:
+        kt.simulate(
+            robot, [0.5, 0.5, np.pi - 0.5], time=1.0, integrator=integrator, step=1e-3, controller=law, output=output
+        )
+    assert caught.value.time == pytest.approx(0.5, abs=1e-3)
+
+
+def test_coordinates_that_are_no_list_are_refused():
+    robot, q = compiled_system("five-bar")
+    law = laws.ComputedTorque(trajectories.Constant(q[[0, 2]]), 1.0, 1.0, coordinates=5)
+    with pytest.raises(kt.OptionError, match="coordinates is a list of names of joints, not 5"):
+        law(robot, 0.0, q, np.zeros(4))

@@ -111,3 +111,33 @@ def test_a_passive_joint_of_a_loop_is_refused_too(backend):
     with pytest.raises(kt.SimulationError, match="has no motor") as caught:
         kt.simulate(robot, q, time=0.1, controller=laws.Law(lambda t, q, v: tau.tolist()))
     assert caught.value.joint == robot.model.joints[idle[0]].name
+
+
+def four_bar_leg(**said) -> kt.Mechanism:
+    """A trunk on a free joint, with a leg of one motor and one loop."""
+    b = kt.Builder("hopper").body("trunk", "base", kt.Free(), mass=5.0, inertia=(0.1, 0.1, 0.1), **said)
+    b.body(
+        "thigh",
+        "trunk",
+        kt.Revolute("y"),
+        joint_name="hip",
+        mass_properties=kt.MassProperties.rod(1.0, (0, 0, 0), (0, 0, -0.4)),
+    )
+    b.body("shank", "thigh", kt.Revolute("y"), joint_name="knee", position=(0, 0, -0.4), actuated=False,
+           mass_properties=kt.MassProperties.rod(0.5, (0, 0, 0.1), (0, 0, -0.4)))  # fmt: skip
+    b.body("pushrod", "trunk", kt.Revolute("y"), joint_name="rod_hip", position=(0.1, 0, 0.1), actuated=False,
+           mass_properties=kt.MassProperties.rod(0.3, (0, 0, 0), (0, 0, -0.4)))  # fmt: skip
+    return b.loop("pin", "pushrod", "shank", kt.Revolute("y"), placement=(0, 0, -0.4), seat=(0, 0, 0.1)).build()
+
+
+def test_a_floating_mechanism_is_lifted_by_no_motor_it_does_not_have():
+    """With a motor for every freedom of the base it hangs in the air at rest; without, no motors hold it."""
+    fixed = four_bar_leg(actuated=True)
+    q = fixed.close(np.array([0, 0, 0, 1, 0, 0, 1.0, 0.3, -0.6, 0.1]), fixed=["trunk_joint"])
+    rest = np.zeros(fixed.nv)
+    tau = fixed.inverse_dynamics(q, rest, rest)
+    assert tau[5] == pytest.approx(fixed.mass * 9.81)  # the whole weight, along the trunk's z axis
+    hanging = kt.simulate(fixed, q, time=0.3, controller=kt.control.GravityCompensation(), output=3)
+    assert np.abs(hanging.v).max() < 1e-6
+    with pytest.raises(kt.SingularError, match=r"7 freedoms but 1 actuators? \(hip\)"):
+        four_bar_leg().inverse_dynamics(q, rest, rest)

@@ -38,7 +38,7 @@ def build(tmp_path, dialect, *fs, name="test", **options):
 def as_function(function, *lengths, name="f"):
     traced = trace(function, lengths, lambda v: v)
     arguments = tuple((f"in{k}", n) for k, n in enumerate(lengths))
-    return c_source.Function(name, traced.graph, traced.outputs, arguments)
+    return c_source.CFunction(name, traced.graph, traced.outputs, arguments)
 
 
 DIALECTS = [
@@ -86,7 +86,7 @@ def test_random_graphs(tmp_path, dialect):
     real = np.float32 if dialect.single_precision else np.float64
     graphs = [random_graph(rng, 6, 60) for _ in range(6)]
     fs = [
-        c_source.Function(f"f{k}", graph, outputs, (("a", 2), ("nothing", 0), ("b", 4)))
+        c_source.CFunction(f"f{k}", graph, outputs, (("a", 2), ("nothing", 0), ("b", 4)))
         for k, (graph, outputs) in enumerate(graphs)
     ]
     library = build(tmp_path, dialect, *fs)
@@ -120,7 +120,7 @@ def test_arithmetic_is_the_same_to_the_last_bit(tmp_path):
 def test_fused_graph_calls_fma(tmp_path):
     f = as_function(lambda x: [x[0] * x[1] + x[2], x[0] * x[1] - x[3]], 4)
     graph, outputs = fuse(f.graph, f.outputs)
-    fused = c_source.Function("f", graph, outputs, f.arguments)
+    fused = c_source.CFunction("f", graph, outputs, f.arguments)
     assert "fma(" in c_source.write_function(c_source.Dialect("t"), fused)[0]
     assert "fmaf(" in c_source.write_function(c_source.Dialect("t", single_precision=True), fused)[0]
     library = build(tmp_path, c_source.Dialect("t"), fused)
@@ -169,7 +169,7 @@ def test_numbers_read_back_exactly(tmp_path, single):
     real = np.float32 if single else np.float64
     numbers = [0.1, -0.1, 1.0, -0.0, 1e22, 123456789.0, 1e-30, math.pi, -1e30, math.inf, -math.inf, 1 / 3]
     g = Graph()
-    f = c_source.Function("f", g, [g.const(x) for x in numbers], (("a", 1),))
+    f = c_source.CFunction("f", g, [g.const(x) for x in numbers], (("a", 1),))
     got = build(tmp_path, c_source.Dialect("t", single_precision=single), f)("f", len(numbers), np.zeros(1))
     expected = np.array(numbers, dtype=real)
     assert np.array_equal(got, expected)
@@ -178,7 +178,7 @@ def test_numbers_read_back_exactly(tmp_path, single):
 
 def test_nan_stays_nan(tmp_path):
     g = Graph()
-    f = c_source.Function("f", g, [g.const(math.nan)], (("a", 1),))
+    f = c_source.CFunction("f", g, [g.const(math.nan)], (("a", 1),))
     assert np.isnan(build(tmp_path, c_source.Dialect("t"), f)("f", 1, np.zeros(1))[0])
 
 

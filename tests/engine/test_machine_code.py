@@ -1,7 +1,6 @@
-"""The engine by itself: graphs, fusing, machine code, cache. No robots here."""
+"""The engine by itself: graphs, fusing, machine code. No robots here."""
 
 import math
-import os
 import subprocess
 import sys
 import threading
@@ -12,8 +11,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import kinetree as kt
-from kinetree.engine import cache
 from kinetree.engine.fuse import fuse
 from kinetree.engine.graph import Graph, Node, inputs, outputs
 from kinetree.engine.kernels.direct_call import DirectCall, available
@@ -399,72 +396,7 @@ def test_entry_point_in_many_threads_at_once():
     assert not wrong
 
 
-# ---------------------------------------------------------------- the cache
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("KINETREE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(cache, "_warned", False)
-    return tmp_path / "cache"
-
-
-def double(x):
-    return [x[0] + x[0]]
-
-
-def code_files(folder):
-    """Files that kernels wrote, without those of the driver that all share."""
-    return sorted(folder.glob("*.code")) if folder.exists() else []
-
-
-def test_code_is_taken_from_the_cache(folder):
-    kernel(double, 1, key="k")(np.array([2.0]))
-    assert len(code_files(folder)) == 1
-
-    def never():
-        raise AssertionError("compiled again")
-
-    again = Kernel("test", never, (1,), (1,), "k")
-    assert again(np.array([3.0]))[0] == 6.0
-
-
-def test_damaged_code_is_compiled_again_with_a_warning(folder):
-    kernel(double, 1, key="k")(np.array([2.0]))
-    (file,) = code_files(folder)
-    whole = file.read_bytes()
-    file.write_bytes(whole[:-5])
-    with pytest.warns(kt.CacheWarning, match="damaged"):
-        assert kernel(double, 1, key="k")(np.array([4.0]))[0] == 8.0
-    assert file.read_bytes() == whole
-
-
-def test_a_cache_that_cannot_be_written_does_not_stop_anything(tmp_path, monkeypatch):
-    blocked = tmp_path / "file"
-    blocked.write_text("not a folder")
-    monkeypatch.setenv("KINETREE_CACHE", str(blocked / "cache"))
-    monkeypatch.setattr(cache, "_warned", False)
-    with pytest.warns(kt.CacheWarning, match="cannot be"):
-        assert kernel(double, 1, key="k")(np.array([4.0]))[0] == 8.0
-
-
-def test_the_cache_can_be_switched_off(tmp_path, monkeypatch):
-    monkeypatch.setenv("KINETREE_CACHE", "off")
-    assert cache.directory() is None
-    assert kernel(double, 1, key="k")(np.array([4.0]))[0] == 8.0
-
-
-def test_two_processes_may_write_at_once(folder):
-    program = (
-        "import numpy as np\n"
-        "from kinetree.engine.kernels.kernel import Kernel\n"
-        "from kinetree.engine.trace import trace\n"
-        "k = Kernel('t', lambda: trace(lambda x: [x[0] * x[0]], [1], lambda v: v), (1,), (1,), 'shared')\n"
-        "assert k(np.array([3.0]))[0] == 9.0\n"
-    )
-    runs = [subprocess.Popen([sys.executable, "-c", program], env=os.environ) for _ in range(3)]
-    assert [r.wait() for r in runs] == [0, 0, 0]
-    assert not list(folder.glob(".writing-*"))
+# ---------------------------------------------------------------- what cannot be compiled
 
 
 def test_machine_key_names_the_cpu():
@@ -547,3 +479,10 @@ assert kernel(0) == 3.0 and kernel(1) == 5.0
 def test_code_and_its_constants_stay_together_where_memory_is_crowded():
     """One page is left above gigabytes of other things: code there could not reach constants below."""
     subprocess.run([sys.executable, "-c", CROWDED], check=True)
+
+
+def test_functions_of_the_module_math_are_refused_with_what_to_use():
+    with pytest.raises(TypeError, match=r"not known yet: use kinetree's sin\(\), cos\(\).*instead of math's"):
+        trace(lambda x: [math.sin(x[0])], [1], list)
+    with pytest.raises(TypeError, match=r"use kinetree's where\(\) instead of if"):
+        trace(lambda x: [x[0] if x[0] > 0 else 0.0], [1], list)

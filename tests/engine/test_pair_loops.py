@@ -5,21 +5,21 @@ import pytest
 
 from kinetree.engine.graph import Node
 from kinetree.engine.llvm import host
-from kinetree.engine.llvm.body_loops import Location, LoopStep
+from kinetree.engine.llvm.body_loops import BodyStep, Slot
 from kinetree.engine.llvm.pair_loops import COLUMN, OWN, ROW, Runner, mirror
 
 
 @pytest.mark.parametrize("n", [1, 3, 8, 17, 40])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_one_step_over_runs_of_columns(n, dtype):
-    step = LoopStep()
+    step = BodyStep()
 
     def at(place):
         return Node(step.graph, step.source(place))
 
-    held, own = at(Location(COLUMN, 0, 0)), at(Location(OWN, 0, 1))
-    step.store(Location(ROW, 0, 0), (held * own).index)
-    step.store(Location(COLUMN, 0, 0), (held + own).index)
+    held, own = at(Slot(COLUMN, 0, 0)), at(Slot(OWN, 0, 1))
+    step.store(Slot(ROW, 0, 0), (held * own).index)
+    step.store(Slot(COLUMN, 0, 0), (held + own).index)
     rng = np.random.default_rng(n)
     first, size = n // 3, n - n // 3 - (n > 8)
     vectors = host.host().vectors(dtype is np.float32)

@@ -1,5 +1,6 @@
 """Threads that share a batch: each chunk once, the same bits, nobody waits for a thread that has not begun."""
 
+import _thread
 import ctypes
 import os
 import sys
@@ -10,11 +11,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from helpers.kernels import product, run_with_product
 from kinetree.engine.kernels.direct_call import DirectCall, available
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.llvm import host
 from kinetree.engine.llvm.driver import pack_job
-from kinetree.engine.threads import CHUNKS_PER_THREAD, thread_pool
+from kinetree.engine.threads import CHUNKS_PER_THREAD, ThreadPool, thread_pool
 from kinetree.engine.trace import trace
 
 pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
@@ -221,3 +223,48 @@ def test_workers_that_fell_asleep_are_woken():
 
 def test_one_pool_per_process():
     assert thread_pool() is thread_pool()
+
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="done with Linux's own means")
+
+
+def test_without_threads_the_caller_does_all_the_work(monkeypatch):
+    def fail(*args):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(_thread, "start_new_thread", fail)
+    monkeypatch.setattr(os, "cpu_count", lambda: 5)
+    pool = ThreadPool()
+    monkeypatch.setattr("kinetree.engine.kernels.kernel.thread_pool", lambda: pool)
+    x = np.random.default_rng(0).standard_normal((500, 2))
+    np.testing.assert_array_equal(product()(x, threads=4)[:, 0], x[:, 0] * x[:, 1] * 2.0)
+    assert pool.size == 0
+
+
+def test_an_interrupted_start_never_lets_two_workers_share_a_work_area(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 5)
+    begun = []
+
+    def start(serve, arguments):
+        begun.append(arguments)
+        if len(begun) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_thread, "start_new_thread", start)
+    pool = ThreadPool()
+    with pytest.raises(KeyboardInterrupt):
+        pool.start(2)
+    assert pool.start(2) == 2
+    places = [me for _, me in begun]
+    assert len(places) == len(set(places)) == 2
+
+
+@on_linux
+def test_a_thread_that_never_begins_is_not_waited_for():
+    """Memory may run out between the making of a thread and its first step."""
+    said = run_with_product(
+        "import _thread, time\n"
+        "_thread.start_new_thread = lambda *args: 1\n"
+        "print(np.all(kernel()(x, threads=2) == 12.0))\n"
+    )
+    assert said == "True"

@@ -101,7 +101,7 @@ def states(robot: kt.Robot, name: str, seed: int = 5, shape: tuple[int, ...] = (
 
 def reference(robot: kt.Robot, name: str, state: dict[str, np.ndarray], **options: object) -> np.ndarray:
     chosen = complete(robot, name, options)
-    return robot.with_backend("reference")._run(name, chosen, **state)
+    return robot.with_backend("reference").evaluator.run(name, chosen, **state)
 
 
 def applies(robot: kt.Robot, name: str) -> bool:
@@ -342,7 +342,7 @@ def test_methods_of_forward_dynamics(method):
 def test_closed_loops(backend, name):
     robot = four_bar()
     state = states(robot, name)
-    expected = robot.with_backend("reference")._run(name, **state).ravel()
+    expected = robot.with_backend("reference").evaluator.run(name, **state).ravel()
     assert expected.size
     if backend == "sympy":
         found = numbers_in(symbolic.expression(robot, name, simplify=False), state)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import resources
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ import kinetree as kt
 from helpers.compare import OFFSETS, WEIGHTS, assert_close, times
 from judges import five_bar_plane
 from kinetree import gallery
+from kinetree.gallery import systems
 from kinetree.gallery.systems.three_rrr import system as three_rrr
 
 FOUR_BARS = ("four-bar", "four-bar-table-8-1")
@@ -455,8 +456,8 @@ def test_every_system_says_where_it_comes_from():
         assert f"name: {name}\n" in text
         assert gallery.load(name).name == name
         assert isinstance(gallery.load(name, strict=True), kt.Mechanism)  # nothing odd in the file
-    files = resources.files("kinetree.gallery").joinpath("models").iterdir()
-    assert sorted(file.name for file in files) == sorted(f"{name}.yaml" for name in gallery.names())
+    files = Path(systems.__file__).parent.glob("*/model.yaml")
+    assert sorted(file.parent.name for file in files) == sorted(systems.folder(name) for name in gallery.names())
 
 
 def test_loading_takes_the_options_of_load():

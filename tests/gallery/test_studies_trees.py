@@ -7,6 +7,7 @@ import pinocchio as pin
 import pytest
 
 import kinetree as kt
+from helpers.studies import TIMES, by_study, quick_result
 from kinetree import gallery
 from kinetree.gallery.analyses import walking
 from kinetree.gallery.systems.biped_spatial_fixed.system import upwards
@@ -58,12 +59,10 @@ EXCEPTIONS = {  # what the sources say that does not hold, and a word of the rea
     "biped-fixed-versus-floating": {"torque of the standing knee matches; largest difference": "ankle"},
 }
 
-TIMES = ("computing time", "time of")
-"""On a machine that others use as well nothing is promised."""
-
 
 def judged(name):
-    result = gallery.study(name).run(quick=True)
+    result, warned = quick_result(name)
+    assert warned == []
     assert [str(fact) for fact in result.faults] == []
     exceptions = [fact for fact in result.exceptions if not fact.text.startswith(TIMES)]
     assert {fact.text for fact in exceptions} == set(EXCEPTIONS.get(name, ()))
@@ -88,21 +87,20 @@ def test_every_study_and_analysis_is_here():
         assert tuple(gallery.study(name).analyses) == analyses
 
 
-@pytest.mark.parametrize("name", QUICK)
+@by_study(QUICK)
 def test_facts_hold(name):
     judged(name)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", WALKING)
+@by_study(WALKING)
 def test_facts_of_walking_machines_hold_but_for_the_known_exceptions(name):
     judged(name)
 
 
-@pytest.mark.parametrize("name", ["stanford-arm", "space-3-link"])
+@by_study(["stanford-arm", "space-3-link"])
 def test_pictures_can_be_drawn(name):
     figure = pytest.importorskip("matplotlib.figure").Figure
-    for outcome in gallery.study(name).run(["inverse"], quick=True).outcomes.values():
+    for outcome in quick_result(name)[0].outcomes.values():
         for draw in outcome.figures.values():
             sheet = figure(layout="constrained")
             draw(sheet)

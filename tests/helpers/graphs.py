@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import kinetree as kt
+from kinetree.robot import make
 
 from .robots import KINDS, random_mass, random_pose
 
@@ -40,7 +41,7 @@ class Graph:
             b.joint(f"j{i}", parent, f"b{i}", kind, random_pose(rng), random_pose(rng), actuated=False, lower=lower)
             b.frame(f"f{i}", f"b{i}", pose=random_pose(rng))
             self.at[f"j{i}"] = coordinates(kind, rng)
-        tree = kt.Robot(b.model())
+        tree = make(b.model())
         q = np.concatenate([self.at[j.name] for j in tree.model.joints])
         self.poses = {name: tree.pose(q, name) for name in tree.model.frame_table}
         for k in range(loops):

@@ -274,6 +274,16 @@ def parallelogram_arm() -> kt.Mechanism:
     return b.build()
 
 
+def two_way_parallelogram(driven: tuple[str, ...] = ("rod0",)) -> kt.Mechanism:
+    """Return a parallelogram that lies flat at zero, where it can also become an antiparallelogram."""
+    b = kt.Builder("parallelogram", gravity=(0, -9.81, 0))
+    b.body("rod0", "base", TURN, actuated="rod0" in driven, **rod(1.0, 1.0))
+    b.body("rod1", "base", TURN, position=(2, 0, 0), actuated="rod1" in driven, **rod(1.0, 1.5))
+    b.body("coupler", "rod0", TURN, position=(1, 0, 0), actuated=False, **rod(2.0, 2.0))
+    b.loop("pin", "coupler", "rod1", TURN, placement=(2, 0, 0), seat=(1, 0, 0))
+    return b.build()
+
+
 def three_bars() -> kt.Mechanism:
     """A coupler on three parallel bars of which two would do: one constraint too many."""
     bar = rod(1.0, 2.0)
@@ -339,3 +349,8 @@ def sweep(mechanism: kt.Mechanism, start: np.ndarray, joints: list[str], positio
         q = mechanism.close(q, dict(zip(joints, row, strict=True)))
         found.append(q)
     return np.array(found)
+
+
+def compiled_system(name: str) -> tuple[kt.Robot, np.ndarray]:
+    """Return a system of the gallery in machine code, and its start."""
+    return kt.gallery.load(name).with_backend("compiled"), kt.gallery.start(name)

@@ -67,6 +67,7 @@ def random_tree(
     followers: bool = False,
     armature: bool = True,
     gravity: Sequence[float] | None = None,
+    in_turn: bool = False,
 ) -> kt.Robot:
     """A tree of ``n`` bodies ``b0``, ``b1``, ... on joints ``j0``, ``j1``, ..., with frames ``f0``, ``f1``, ...
 
@@ -82,13 +83,18 @@ def random_tree(
         Give some joints rotor inertia behind a gear.
     gravity : three numbers
         Any direction by default.
+    in_turn : bool
+        Take the kinds one after the other instead of any of them.
     """
     g = rng.uniform(-10.0, 10.0, 3) if gravity is None else gravity
     builder = kt.Builder("random tree", gravity=g)
     names = list(kinds or KINDS)
     singles: list[str] = []
     for i in range(n):
-        kind = kt.Free() if floating and i == 0 else KINDS[str(rng.choice(names))](rng)
+        if floating and i == 0:
+            kind: JointKind = kt.Free()
+        else:
+            kind = KINDS[names[i % len(names)] if in_turn else str(rng.choice(names))](rng)
         lowest = 0 if floating else -1
         parent = "base" if i == 0 else int(rng.integers(lowest, i))
         data: dict[str, object] = {}
@@ -161,3 +167,34 @@ def floating_pair() -> kt.Robot:
     builder.body("head", "trunk", kt.Spherical(), joint_name="neck", position=(0, 0, 0.2), mass_properties=box)
     builder.body("tail", "trunk", kt.Revolute("y"), joint_name="hinge", position=(-0.2, 0, 0), mass_properties=box)
     return builder.frame("nose", "head", (0.1, 0, 0)).build()
+
+
+def two_links(name: str = "arm") -> kt.Robot:
+    """Return an arm of two links in machine code."""
+    builder = kt.Builder(name)
+    builder.body("upper", "base", kt.Revolute("y"), mass=2.0, com=(0, 0, 0.3), inertia=(0.1, 0.1, 0.01))
+    builder.body("lower", "upper", kt.Revolute("x"), position=(0, 0, 0.6), mass=1.0, com=(0, 0, 0.2))
+    return builder.build().with_backend("compiled")
+
+
+def two_links_state(inputs: str, batch: tuple[int, ...] = ()) -> list[np.ndarray]:
+    """Return some of q, v and a of two links, by their letters."""
+    values = np.random.default_rng(3).uniform(-1.0, 1.0, (3, *batch, 2))
+    return [dict(zip("qva", values, strict=True))[name] for name in inputs]
+
+
+def rods(n: int = 2, **data: float) -> kt.Robot:
+    """Return a pendulum of rods of one meter and one kilogram."""
+    b, rod = kt.Builder("pendulum"), kt.MassProperties.rod(1.0, (0, 0, 0), (0, 0, -1))
+    for k in range(n):
+        place = (0, 0, -1) if k else (0, 0, 0)
+        b.body(f"b{k}", f"b{k - 1}" if k else "base", kt.Revolute("y"), position=place, mass_properties=rod, **data)
+    return b.build()
+
+
+def balls(count: int = 1, backend: str = "reference") -> kt.Robot:
+    """Return balls that fall along z, without contact among them."""
+    builder = kt.Builder("balls")
+    for k in range(count):
+        builder.body(f"ball{k}", "base", kt.Prismatic("z"), mass=1.0)
+    return builder.build().with_backend(backend)

@@ -12,6 +12,7 @@ import kinetree as kt
 from helpers.gcc import compile_c
 from helpers.mechanisms import CLOSING, closed_state, four_bar, rod, spatial, two_loops
 from judges import pinocchio_loops
+from kinetree.robot import make
 
 KINDS = pytest.mark.parametrize("kind", CLOSING, ids=lambda k: k.name)
 
@@ -383,7 +384,7 @@ def test_reduced_equations_give_the_same_motion():
     reduced = np.linalg.solve(robot.reduced_mass_matrix(q), g.T @ tau - robot.reduced_bias_force(q, v))
     np.testing.assert_allclose(robot.accelerations(q, v, reduced), robot.forward_dynamics(q, v, tau), atol=1e-9)
     momentum = robot.reduced_momentum(q, v)
-    assert momentum @ v[list(robot._structure.independent)] == pytest.approx(2 * robot.kinetic_energy(q, v))
+    assert momentum @ v[list(robot.coordinates.independent)] == pytest.approx(2 * robot.kinetic_energy(q, v))
     # accelerations per unit force
     zero = robot.forward_dynamics(q, v, 0 * tau)
     np.testing.assert_allclose(robot.inverse_mass_matrix(q) @ tau + zero, robot.forward_dynamics(q, v, tau), atol=1e-9)
@@ -410,8 +411,8 @@ def test_stabilisation_pulls_gaps_together():
     off = q + np.array([0, 1e-3, 0])
     alpha, beta = 3.0, 5.0
     a = robot.forward_dynamics(off, v, np.zeros(3), stabilisation=(alpha, beta))
-    k = robot.loop_jacobian(off)[list(robot._structure.rows)]
-    rows = list(robot._structure.rows)
+    k = robot.loop_jacobian(off)[list(robot.coordinates.rows)]
+    rows = list(robot.coordinates.rows)
     expected = -robot.loop_drift(off, v) - 2 * alpha * robot.loop_jacobian(off) @ v - beta**2 * robot.loop_gaps(off)
     np.testing.assert_allclose(k @ a, expected[rows], atol=1e-9)
     for method in ("block", "reduced"):
@@ -436,7 +437,10 @@ def test_copies_keep_their_choices():
     assert isinstance(again, kt.Mechanism)
     assert again == robot
     assert again.independent() == ["rocker_joint"]
-    assert isinstance(kt.Robot(robot.model), kt.Mechanism)
+    assert isinstance(make(robot.model), kt.Mechanism)
+    assert type(make(robot.tree.model)) is kt.Robot
+    with pytest.raises(kt.ModelError, match=r"has closed loops.*kinetree.Mechanism\(model\).*robot.make\(model\)"):
+        kt.Robot(robot.model)
     assert not isinstance(robot.tree, kt.Mechanism)
     assert "1 loop" in repr(robot)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -432,3 +433,74 @@ def test_all_agree_on_the_motors_of_a_free_base():
         assert [j.name for j in driven_joints(robot.model)] == names
         assert [j.name for j in robot.model.joints if j.actuated] == names
         assert robot.is_floating
+
+
+def test_builders_say_what_is_in_them():
+    b = kt.Builder("arm")
+    assert repr(b) == "<Builder 'arm': nothing yet>"
+    b.body("upper", "base", kt.Revolute("z"), mass=1.0).body("lower", "upper", kt.Revolute("z"), mass=1.0)
+    assert repr(b) == "<Builder 'arm': 2 bodies, 2 joints>"
+    b.loop("pin", "lower", "base", kt.Revolute("z"))
+    assert repr(b) == "<Builder 'arm': 2 bodies, 2 joints, 1 loop>"
+
+
+def test_placements_as_matrices_and_clear_mistakes():
+    builder = kt.Builder("arm")
+    matrix = np.eye(4)
+    matrix[:3, 3] = 1, 2, 3
+    builder.body("a", "base", kt.Revolute("z"), placement=matrix, mass=1.0, inertia=(1, 1, 1))
+    assert_close(builder.build().pose([0.0], "a"), matrix, 0.0)
+    with pytest.raises(kt.UnknownNameError, match="did you mean 'damping'"):
+        builder.body("b", "a", kt.Revolute("z"), dampng=1.0)
+    with pytest.raises(kt.ModelError, match="two bodies are named 'a'"):
+        builder.body("a", "base", kt.Revolute("z"))
+    with pytest.raises(kt.ModelError, match="Mimic"):
+        builder.body("b", "a", kt.Revolute("z"), mimic="a_joint")
+    with pytest.raises(kt.ModelError, match="pitch"):
+        kt.Helical("z")
+    with pytest.raises(kt.UnknownNameError, match="did you mean 'base'"):
+        kt.Builder("x").body("a", "bas", kt.Revolute("z"), mass=1.0).build()
+    robot = builder.build()
+    for threads in (0, -1, 2.5, "x", None, True):
+        with pytest.raises(kt.OptionError, match="threads"):
+            robot.inverse_dynamics([0.0], [0.0], [0.0], threads=threads)
+    with pytest.raises(kt.OptionError, match="map joint names"):
+        robot.hybrid_dynamics([0.0], [0.0], a=np.zeros(1))
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"mass_properties": 1.0}, "body 'a': mass_properties must be kinetree.MassProperties, such as"),
+        ({"mass_properties": 0.0}, "not 0.0; a mass alone is mass=..."),
+        ({"mass": "1"}, "body 'a': mass must be numbers, got '1'"),
+        ({"com": (0, 0, 1)}, "body 'a': a centre of mass needs a mass"),
+        ({"mass": 1, "position": ("0", "0", "1")}, "must be numbers"),
+    ],
+)
+def test_bodies_that_cannot_be(given, words):
+    builder = kt.Builder("r")
+    with pytest.raises(kt.ModelError, match=re.escape(words)):
+        builder.body("a", "base", kt.Revolute("z"), **given)
+    assert builder.body("a", "base", kt.Revolute("z"), mass=1.0).build().mass == 1.0
+
+
+ROD = kt.MassProperties.rod(1.0, (0, 0, 0), (0, 0, -1))
+
+
+def test_a_mistyped_property_is_found_among_those_of_bodies_and_joints():
+    with pytest.raises(kt.UnknownNameError, match="did you mean 'mass'"):
+        kt.Builder("r").body("b", "base", kt.Revolute("z"), mas=1.0)
+    with pytest.raises(kt.UnknownNameError, match="did you mean 'damping'"):
+        kt.Builder("r").body("b", "base", kt.Revolute("z"), mass=1.0, damped=0.1)
+
+
+@pytest.mark.parametrize(
+    "twice",
+    [{"com": (0, 0, -0.5)}, {"inertia": (0.1, 0.1, 0.1)}, {"placement": (1, 0, 0), "position": (2, 0, 0)},
+     {"placement": (1, 0, 0), "rpy": (0, 0, 1)}],
+    ids=["com", "inertia", "position", "rpy"],
+)  # fmt: skip
+def test_what_is_said_twice_is_refused_instead_of_ignored(twice):
+    with pytest.raises(kt.ModelError, match="body 'b'"):
+        kt.Builder("r").body("b", "base", kt.Revolute("z"), mass_properties=ROD, **twice)

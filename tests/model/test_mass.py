@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -281,3 +283,38 @@ def test_poses_as_the_algorithms_use_them(seed, axis):
 def test_impossible_poses(make, says):
     with pytest.raises(ModelError, match=says):
         make()
+
+
+Sphere, Box, Rod, Cylinder = (getattr(kt.MassProperties, n) for n in ("sphere", "box", "rod", "cylinder"))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Box(1, 2.0), "size of the box along x, y and z must be three numbers, got 2.0"),
+        (lambda: Box(1, (1, 2)), "must be three numbers, got (1, 2)"),
+        (lambda: Box(1, (1, 2, -3)), "must not be negative"),
+        (lambda: Rod(1, (0, 0), (1, 0)), "start of the rod must be three numbers, got (0, 0)"),
+        (lambda: Rod(1, (0, 0, 0), (1, 0)), "end of the rod must be three numbers, got (1, 0)"),
+        (lambda: Rod(-1, (0, 0, 0), (1, 0, 0)), "mass must not be negative"),
+        (lambda: Sphere(-1, 0.1), "mass must not be negative, and finite; got -1"),
+        (lambda: Sphere(1, -0.1), "radius of the sphere must not be negative, and finite; got -0.1"),
+        (lambda: Sphere(np.nan, 0.1), "mass must not be negative, and finite; got nan"),
+        (lambda: Sphere("1", 0.1), "mass must be numbers, got '1'"),
+        (lambda: Cylinder(1, 0.1, -1), "length of the cylinder must not be negative"),
+        (lambda: Cylinder(1, [0.1, 0.2], 1), "radius of the cylinder must be one number"),
+        (lambda: kt.MassProperties.of("1"), "mass must be numbers, got '1'"),
+        (lambda: kt.MassProperties.of(1.0, ["0", "0", "1"]), "centre of mass must be numbers"),
+    ],
+)
+def test_shapes_that_cannot_be(make, words):
+    with pytest.raises(kt.ModelError, match=re.escape(words)):
+        make()
+
+
+def test_shapes_that_can_be_are_as_before():
+    """Closed forms; a point and a plate are bodies, too."""
+    assert Sphere(2, 0.0).inertia == (0.0,) * 6
+    assert Box(12, [0, 1, 2]).inertia[:3] == (5.0, 4.0, 1.0)
+    assert Cylinder(12, 2, 1).inertia[:3] == (13.0, 13.0, 24.0)
+    assert Rod(12, (0, 0, 0), (1, 0, 0)).inertia[:3] == (0.0, 1.0, 1.0)

@@ -22,6 +22,7 @@ from kinetree.errors import ModelError, UnknownNameError
 from kinetree.model.graph import GraphError
 from kinetree.model.joints import Distance, Fixed, Reversed, reverse
 from kinetree.model.spanning import respan
+from kinetree.robot import make
 from kinetree.spatial import Motion, Transform, Vec3
 from kinetree.spatial.rotation import MatrixRotation
 from kinetree.spatial.vector import Matrix3
@@ -78,7 +79,7 @@ def test_reversed_joints_in_large_trees():
     rope = replace(respan(b.model(), ["b0_joint"]), loops=())
     assert isinstance(rope.joints[5].kind, Reversed)
     q, v, a = np.random.default_rng(0).uniform(-0.1, 0.1, (3, rope.nv))
-    reference, compiled = (kt.Robot(rope, backend=k).inverse_dynamics(q, v, a) for k in ("reference", "compiled"))
+    reference, compiled = (make(rope, backend=k).inverse_dynamics(q, v, a) for k in ("reference", "compiled"))
     assert_close(compiled, reference, 1e-12)
 
 
@@ -141,7 +142,7 @@ def joint_velocities(robot: kt.Robot, graph: Graph, model: kt.Model, v: np.ndarr
     result = []
     for i, joint in enumerate(model.joints):
         parent, child = (_world_twist(moving[names[k]], graph.poses[names[k]]) for k in (joint.parent, i))
-        own = kt.Robot(model).pose(graph.q(model), joint_frame(model, i))
+        own = make(model).pose(graph.q(model), joint_frame(model, i))
         s = np.array([list(c) for c in joint.kind.subspace(list(graph.at[joint.name]))], dtype=float).reshape(-1, 6).T
         seen = _in_frame(child - parent, own)
         found, *_ = np.linalg.lstsq(s, seen, rcond=None)
@@ -178,14 +179,14 @@ def rank(matrix: np.ndarray) -> int:
 def test_other_cuts_same_mechanism(seed):
     """Poses, energies, closure, mobility and motions are those of the mechanism, whatever is cut."""
     graph = Graph(seed)
-    first = kt.Robot(graph.model)
+    first = make(graph.model)
     q = graph.q(graph.model)
     k = np.array(constraint_matrix(graph.model, list(q)), dtype=float).reshape(-1, graph.model.nv)
     for _ in range(3):
         cuts = graph.random_cuts()
         model = respan(graph.model, cuts)
         assert {c.name for c in model.loops} == set(cuts)
-        other = kt.Robot(model)
+        other = make(model)
         q2 = graph.q(model)
         for name, pose in graph.poses.items():
             assert_close(other.pose(q2, name), pose, 1e-12, scale=1.0)
@@ -207,7 +208,7 @@ def test_other_cuts_same_mechanism(seed):
 def test_drift_is_the_rate_of_the_constraint_matrix_also_backwards(seed):
     graph = Graph(100 + seed)
     model = respan(graph.model, graph.random_cuts())
-    robot, q = kt.Robot(model), graph.q(model)
+    robot, q = make(model), graph.q(model)
     v = graph.rng.uniform(-1, 1, model.nv)
 
     def rows(t: float) -> np.ndarray:
@@ -227,7 +228,7 @@ def test_there_and_back(seed):
         again = back.joint(joint.name)
         assert (again.kind, again.lower, again.actuated) == (joint.kind, joint.lower, joint.actuated)
     assert {(f.name, f.body) for f in respan(back, cut_names(back)).frames} == {(f.name, f.body) for f in back.frames}
-    q, robot = graph.q(back), kt.Robot(back)
+    q, robot = graph.q(back), make(back)
     for name, pose in graph.poses.items():
         assert_close(robot.pose(q, name), pose, 1e-12, scale=1.0)
     assert {b.name: b.mass for b in back.bodies} == {b.name: b.mass for b in graph.model.bodies}
@@ -256,13 +257,13 @@ def test_reversed_joints_in_the_equations(backend):
         forward.joint(f"j{i}", parent, f"b{i}", kind, place, own, **data)
         turned = Reversed(kind) if i < 3 else kt.Helical("-x", 0.1)
         backward.joint(f"j{i}", f"b{i}", parent, turned, own.inverse(), place.inverse(), **data)
-    one, two = (kt.Robot(b.model(), backend=backend) for b in (forward, backward))
+    one, two = (make(b.model(), backend=backend) for b in (forward, backward))
     assert [j.kind for j in two.model.joints] == kinds  # turned twice
     loop = forward.loop("weld", "b3", "base", Fixed())
     walked = respan(loop.model(), ["j0"])  # from the weld at b3 to b0
     assert [j.name for j in walked.joints] == ["weld", "j3", "j2", "j1"]
     assert [type(j.kind) for j in walked.joints[2:]] == [Reversed, Reversed]
-    third = kt.Robot(replace(walked, loops=()), backend=backend)
+    third = make(replace(walked, loops=()), backend=backend)
     for robot in (one, two):
         q = robot.random_configuration(np.random.default_rng(4))
         v, a = np.random.default_rng(5).uniform(-1, 1, (2, robot.nv))
@@ -316,11 +317,11 @@ def test_a_circle_of_joints_is_a_four_bar():
 
 @pytest.mark.parametrize("cut", ["j2", "j3", "j4"])
 def test_each_passive_joint_of_a_four_bar_may_be_cut(cut):
-    closed = kt.Robot(four_bar().model())
+    closed = make(four_bar().model())
     angles = closed_four_bar()
     model = four_bar().model(cuts=[cut])
     assert cut_names(model) == [cut]
-    robot = kt.Robot(model)
+    robot = make(model)
     q = np.array([angles[j.name] for j in model.joints])
     reference = np.array([angles[j.name] for j in closed.model.joints])
     assert_close(gaps(model, list(q)), np.zeros(5), 1e-14, scale=1.0)
@@ -376,7 +377,7 @@ def test_declared_loops_are_the_cuts_unless_something_else_is_asked_for():
     assert cut_names(model) == ["a_joint"]
     assert model.joint("knee").placement == kt.Pose.of((0, 1, 0))
     assert not model.joint("knee").actuated
-    assert_close(kt.Robot(model).pose(np.zeros(2), "a")[:3, 3], [0, -1, 0])
+    assert_close(make(model).pose(np.zeros(2), "a")[:3, 3], [0, -1, 0])
 
 
 def test_rods_are_always_cut():
@@ -589,7 +590,7 @@ def test_a_weld_walked_backwards():
     b.add_body("plate", SOLID)
     b.joint("glue", "foot", "plate", Fixed(), kt.Pose.of((0, 0, 1), rpy=(0.3, 0, 0)))
     b.joint("hinge", "base", "plate", Z, (1, 0, 0))
-    robot = kt.Robot(b.model())
+    robot = make(b.model())
     assert robot.body_names == ["plate"]
     q = np.array([0.5])
     plate = robot.pose(q, "plate")
@@ -711,12 +712,12 @@ def test_the_order_and_direction_of_description_do_not_matter(seed, rule):
         else:
             b.joint(f"weld{i}", *ends[::-1], Fixed(), seat=frame.pose)
     model = b.model(rule=rule)
-    robot = kt.Robot(model)
+    robot = make(model)
     q = graph.q(model)
     for name in names.values():
         assert_close(robot.pose(q, name), graph.poses[name], 1e-12, scale=1.0)
     assert_close(gaps(model, list(q)), np.zeros(model.n_constraints), 1e-12, scale=1.0)
-    twin = kt.Robot(old)
+    twin = make(old)
     assert_close(robot.potential_energy(q), twin.potential_energy(graph.q(old)), 1e-11, scale=50.0)
     assert model.nv - rank(np.array(constraint_matrix(model, list(q)), dtype=float).reshape(-1, model.nv)) == (
         old.nv - rank(np.array(constraint_matrix(old, list(graph.q(old))), dtype=float).reshape(-1, old.nv))

@@ -16,8 +16,9 @@ from helpers.robots import floating_pair, random_tree
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
 from kinetree.errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError
 from kinetree.motion.inverse_kinematics import inverse_kinematics
-from kinetree.motion.levenberg_marquardt import DampedStep, quaternion_of
+from kinetree.motion.levenberg_marquardt import DampedStep
 from kinetree.spatial import Matrix3
+from kinetree.spatial.rotation import quaternion_of
 
 PARTS = ("q", "reached", "position_error", "angle_error", "iterations")
 
@@ -398,3 +399,8 @@ def test_quaternions_of_rotations():
 def test_bad_questions_are_refused(arguments, options, error, message):
     with pytest.raises(error, match=message):
         inverse_kinematics(planar(lower=-3.0, upper=3.0), *arguments, **options)
+
+
+def test_inverse_kinematics_does_not_tear_loops_open():
+    with pytest.raises(kt.UnsupportedError, match=r"robot\.platform"):
+        kt.inverse_kinematics(kt.gallery.load("four-bar"), "coupler", [0.0, 0.1, 0.0], what="position")

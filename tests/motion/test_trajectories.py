@@ -9,9 +9,11 @@ from scipy.interpolate import BPoly, CubicSpline
 
 import kinetree as kt
 from helpers.robots import floating_pair
+from kinetree import control as laws
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.trace import trace
 from kinetree.errors import OptionError, ShapeError, TrajectoryError, UnknownNameError, UnsupportedError
+from kinetree.motion import trajectories
 from kinetree.motion import trajectories as tr
 from kinetree.spatial.taylor import Jet
 
@@ -314,3 +316,57 @@ def test_moves_begin_when_told_and_last_as_long():
             late(2.9)
         with pytest.raises(TrajectoryError, match="ends at t = 5 s"):
             late(5.1)
+
+
+@pytest.mark.parametrize("move", [kt.trajectories.Cycloid, kt.trajectories.Trapezoidal])
+def test_ends_of_a_move_have_as_many_joints(move):
+    with pytest.raises(kt.ShapeError, match="q1 has 1 entries, and the first vector has 2"):
+        move([0.0, 0.0], [1.0], 1.0)
+    assert np.array_equal(move([0.0, 0.0], 1.0, 1.0).q1, [1.0, 1.0])  # one number stands for all
+    assert move([0.0, 0.0], [[1.0], [2.0]], 1.0).q1.shape == (2, 2)  # and one for each of a batch
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_a_table_of_steps_holds_its_last_row(backend):
+    """Force 1 N until 0.1 s, 2 N until 0.2 s, then -3 N: the row before the last was held."""
+    robot = kt.Builder("mass", gravity=(0, 0, 0)).body("m", "base", kt.Prismatic("x"), mass=1.0).build()
+    table = laws.TorqueTable([0.0, 0.1, 0.2], [[1.0], [2.0], [-3.0]], kind="step", hold=True)
+    assert [table(robot, t, [0.0], [0.0])[0] for t in (-1.0, 0.05, 0.1, 0.19, 0.2, 0.3)] == [1, 1, 2, 2, -3, -3]
+    record = kt.simulate(
+        robot.with_backend(backend), time=0.4, controller=table, integrator="semi_implicit_euler", step=1e-3, output=2
+    )
+    assert record.v[-1, 0] == pytest.approx(0.1 * 1.0 + 0.1 * 2.0 - 0.2 * 3.0, abs=6e-3)
+    ends = laws.TorqueTable([0.0, 0.1, 0.2], [[1.0], [2.0], [-3.0]], kind="step")
+    assert ends(robot, 0.2, [0.0], [0.0])[0] == -3.0
+    with pytest.raises(kt.KinetreeError, match=r"ends at t = 0\.2 s"):
+        ends(robot, 0.25, [0.0], [0.0])
+
+
+def test_side_by_side_a_part_that_holds_its_end_does_not_stop_the_others():
+    """Only ``.held()`` on the whole was accepted, which froze the longer part at the end of the shorter one."""
+    short, long = trajectories.Cycloid([0.0], [1.0], 1.0), trajectories.Cycloid([0.0], [1.0], 2.0)
+    both = trajectories.Stacked([short.held(), long])
+    assert both.end == 2.0
+    for t in (0.5, 1.5, 2.0):
+        for ours, first, second in zip(both(t), short.held()(t), long(t), strict=True):
+            assert ours == pytest.approx([first[0], second[0]], abs=1e-15)
+    with pytest.raises(kt.KinetreeError, match="ends at t = 2 s"):
+        both(2.5)
+    held = both.held()(2.5)
+    assert np.concatenate(held) == pytest.approx([1.0, 1.0, 0.0, 0.0, 0.0, 0.0], abs=1e-15)
+    forever = trajectories.Stacked([short.held(), long.held()])
+    assert np.concatenate(forever(np.array([-1.0, 9.0]))[0]) == pytest.approx([0.0, 0.0, 1.0, 1.0], abs=1e-15)
+
+
+def test_one_after_another_the_last_part_may_hold_its_end():
+    there, back = trajectories.Cycloid([0.0], [1.0], 1.0), trajectories.Cubic([1.0], [0.5], 1.0, v1=[3.0])
+    joined = there.then(back.held())
+    plain = there.then(back)
+    for t in (0.3, 1.0, 1.6, 1.99):
+        assert np.array(joined(t)) == pytest.approx(np.array(plain(t)), abs=1e-15)
+    assert [x[0] for x in joined(5.0)] == [0.5, 0.0, 0.0]
+    robot = kt.Builder("mass", gravity=(0, 0, 0)).body("m", "base", kt.Prismatic("x"), mass=1.0).build()
+    for backend in ("reference", "compiled"):
+        follow = laws.ComputedTorque(there.then(trajectories.Cycloid([1.0], [0.5], 1.0).held()), 100.0, 20.0)
+        record = kt.simulate(robot.with_backend(backend), time=3.0, controller=follow)
+        assert record.q[-1, 0] == pytest.approx(0.5, abs=1e-7)

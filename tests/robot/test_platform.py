@@ -6,6 +6,7 @@ import pytest
 import kinetree as kt
 from helpers import loop_models as models
 from helpers.compare import assert_close
+from helpers.loop_models import THREE_RRR_START, three_rrr
 from kinetree.algorithms.denoc import twist_shift
 from kinetree.robot.platform.parallel_denoc import projector
 from kinetree.robot.platform.platform import Platform
@@ -550,3 +551,20 @@ def test_nan_stays_in_its_lane():
     found = platform.inverse([[0.4, 1.2, 0], [np.nan, 1, 0]], q)
     assert np.isnan(found[1]).all()
     assert_close(platform.pose(found[0])[:2, 3], [0.4, 1.2], 1e-9)
+
+
+def test_a_platform_half_a_turn_from_its_target():
+    """It used to say that it was there."""
+    platform = Platform(three_rrr(), "centre")
+    q = platform.mechanism.close(THREE_RRR_START)
+    target = platform.pose(q)
+    target[:3, :3] = np.diag([-1.0, -1.0, 1.0]) @ target[:3, :3]
+    np.testing.assert_allclose(platform.pose(platform.inverse(target, q)), target, atol=1e-9)
+
+
+def test_as_many_twists_as_a_twist_has_numbers():
+    """Six twists for one configuration were taken for a matrix."""
+    platform = Platform(three_rrr(), "centre")
+    q = platform.mechanism.close(THREE_RRR_START)
+    rates = np.random.default_rng(0).standard_normal((6, 3))
+    np.testing.assert_allclose(platform.rates(q, rates @ platform.jacobian(q).T), rates, atol=1e-10)

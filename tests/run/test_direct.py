@@ -14,7 +14,7 @@ import kinetree as kt
 from kinetree.run.direct import DirectMethod
 from kinetree.run.evaluator import Evaluator
 
-METHODS = [name for name, method in vars(kt.Robot).items() if isinstance(method, DirectMethod)]
+METHODS = [name for name in dir(kt.Robot) if isinstance(inspect.getattr_static(kt.Robot, name), DirectMethod)]
 
 
 def arm(kind=kt.Robot, **options):

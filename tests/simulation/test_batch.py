@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from helpers.robots import arm, floating_pair, random_state
+from helpers.robots import arm, floating_pair, random_state, rods
 from kinetree import control as laws
 from kinetree.contact.ground import Ground, HuntCrossley
 from kinetree.motion import trajectories
@@ -232,3 +232,44 @@ def test_parameters_that_cannot_be():
     ):
         with pytest.raises(problem, match=words):
             kt.simulate(robot, time=0.1, parameters=bad)
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_a_lane_whose_variational_step_cannot_be_solved_is_lost_alone(backend):
+    robot, options = (
+        rods().with_backend(backend),
+        {"time": 0.05, "integrator": "variational", "step": 0.01, "output": 2},
+    )
+    v = np.array([[0.0, 0.0], [500.0, -700.0], [1.0, 0.0]])
+    record = kt.simulate(robot, [0.5, 0.5], v, **options)
+    assert np.isnan(record.q[-1, 1]).all()
+    for k in (0, 2):
+        assert record.q[:, k] == pytest.approx(kt.simulate(robot, [0.5, 0.5], v[k], **options).q, abs=1e-12)
+    with pytest.raises(kt.SimulationError, match="too large"):
+        kt.simulate(robot, [0.5, 0.5], v[1], **options)
+
+
+def test_a_lost_lane_does_not_open_the_loops_of_others():
+    """Once one lane was NaN, no lane was closed any more."""
+    mechanism = kt.gallery.load("four-bar").with_backend("reference")
+    q, options = mechanism.assembled(), {"time": 0.2, "integrator": "rk4", "step": 0.01, "output": 3}
+    v = np.zeros((2, 3))
+    v[1] = np.nan
+    record = kt.simulate(mechanism, q, v, **options)
+    assert mechanism.closure_error(record.q[:, 0]).max() < 1e-9
+    assert np.array_equal(record.q[:, 0], kt.simulate(mechanism, q, np.zeros((2, 3)), **options).q[:, 0])
+    assert np.isnan(record.q[-1, 1]).all()
+
+
+def test_open_loops_are_refused_by_name_in_any_lane():
+    mechanism = kt.gallery.load("four-bar").with_backend("reference")
+    q = np.stack([mechanism.assembled()] * 3)
+    options = {"time": 0.1, "integrator": "rk4", "step": 0.01}
+    v = np.zeros((3, 3))
+    v[2] = [1.0, 0.0, 0.0]
+    with pytest.raises(kt.StateError, match=r"v0 tears .* joint '\w+' .* in state \(2,\)"):
+        kt.simulate(mechanism, q, v, **options)
+    torn = q.copy()
+    torn[0], torn[1] = np.nan, q[1] + [0.1, 0.0, 0.0]
+    with pytest.raises(kt.StateError, match=r"q0 leaves loops open .* in state \(1,\) at joint '"):
+        kt.simulate(mechanism, torn, **options)

@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 import kinetree as kt
 from kinetree import control as laws
-from kinetree.simulation.integrators.adaptive import ScipyStepper
+from kinetree.simulation.integrators.adaptive_of_loops import LoopStepper
 from kinetree.simulation.integrators.change_points import STATES, agree, smooth_path, times_before, ways_over
 from kinetree.simulation.projection import nearest_state
 
@@ -94,7 +94,7 @@ def test_last_bits_do_not_decide_about_the_way_over(monkeypatch, integrator, rto
     """Rates that are off in their last bits are those of another processor."""
     robot, start = sr400()
     rng = np.random.default_rng(seed)
-    exact, over = ScipyStepper._rate, ScipyStepper._gone_from
+    exact, over = LoopStepper._rate, LoopStepper._gone_from
     ways = []
 
     def another(self, t, y):
@@ -105,8 +105,8 @@ def test_last_bits_do_not_decide_about_the_way_over(monkeypatch, integrator, rto
         ways.append(over(self, *given))
         return ways[-1]
 
-    monkeypatch.setattr(ScipyStepper, "_rate", another)
-    monkeypatch.setattr(ScipyStepper, "_gone_from", seen)
+    monkeypatch.setattr(LoopStepper, "_rate", another)
+    monkeypatch.setattr(LoopStepper, "_gone_from", seen)
     record = kt.simulate(
         robot,
         start,

@@ -8,11 +8,14 @@ import pytest
 
 import kinetree as kt
 from helpers import loop_models as models
+from helpers.loop_models import compiled_system
 from kinetree import control as laws
+from kinetree.motion import trajectories
 from kinetree.simulation import projection
 from kinetree.simulation.closed_rates import rates_of
 from kinetree.simulation.equation import Equation
-from kinetree.simulation.integrators import adaptive
+from kinetree.simulation.events import Event
+from kinetree.simulation.integrators import adaptive, stepper
 from kinetree.simulation.projection import MOST_ROWS, projector
 from kinetree.simulation.system import DynamicSystem
 
@@ -22,7 +25,7 @@ SYSTEMS = ["four-bar", "five-bar", "3-rrr", "robotic-leg", "carpet-scraper", "sr
 def made(name):
     robot = kt.gallery.load(name).with_backend("compiled")
     start = kt.gallery.start(name)
-    return robot, start, robot._known(start).rows
+    return robot, start, robot.coordinates.rows
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -57,7 +60,7 @@ def test_quaternions_keep_unit_length():
     robot, start = on_a_ball()
     off = robot.integrate(start, 1e-8 * np.arange(1.0, 5.0))
     v = np.array([0.3, -0.2, 0.5, 0.1])
-    q, rate = projector(robot, robot._known(start).rows)(off, v)
+    q, rate = projector(robot, robot.coordinates.rows)(off, v)
     expected = robot.project(off, v)
     np.testing.assert_allclose(q, expected[0], atol=1e-12)
     np.testing.assert_allclose(rate, expected[1], atol=1e-12)
@@ -73,7 +76,7 @@ def test_quaternions_keep_unit_length():
 )
 def test_what_machine_code_cannot_do_is_handed_over(state):
     robot = models.five_bar().with_backend("compiled")
-    rows = robot._known(robot.close(models.FIVE_BAR_START)).rows
+    rows = robot.coordinates.rows
     off, v = state(robot), np.array([0.1, 0.2, -0.3, 0.4])
     q, rate = projector(robot, rows)(off, v)
     expected = robot.project(off, v)
@@ -94,7 +97,7 @@ def test_constraints_that_fail_here_are_noticed(monkeypatch):
 def test_a_simulation_is_the_same_with_either(monkeypatch):
     robot, start, _ = made("four-bar")
     fast = kt.simulate(robot, start, time=0.5, progress=False)
-    monkeypatch.setattr(adaptive, "projector", lambda robot, rows: robot.project)
+    monkeypatch.setattr(stepper, "projector", lambda robot, rows: robot.project)
     monkeypatch.setattr(adaptive, "rates_of", lambda equation: equation.rates)
     slow = kt.simulate(robot, start, time=0.5, progress=False)
     assert len(fast) == len(slow)
@@ -153,3 +156,48 @@ def test_rates_in_singular_configurations_are_left_to_the_mechanism():
         expected = equation.rates(*state)
     for own, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(own, theirs)
+
+
+@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4", "dopri5"])
+@pytest.mark.parametrize("name", ["four-bar", "bricard"])
+def test_loops_stay_closed_however_long_the_steps(name, integrator):
+    """One Newton step per time step left loops open by centimetres, with velocities that tear them, and no word."""
+    robot = kt.gallery.load(name).with_backend("compiled")
+    q = robot.assembled(1)
+    v = robot.project(q, 3 * np.random.default_rng(0).standard_normal(robot.nv))[1]
+    record = kt.simulate(robot, q, v, time=0.2, integrator=integrator, step=0.02)
+    assert robot.closure_error(record.q).max() < 1e-12
+    torn = np.linalg.norm((robot.loop_jacobian(record.q) @ record.v[..., None])[..., 0], axis=-1)
+    assert (torn / (1 + np.linalg.norm(record.v, axis=-1))).max() < 1e-6
+
+
+ADAPTIVE = [("rk45", {}), ("dop853", {}), ("radau", {})]
+
+
+@pytest.mark.parametrize(("integrator", "options"), ADAPTIVE)
+def test_coarse_tolerances_leave_interpolated_loops_closed(integrator, options):
+    """Samples between coarse steps were open by more than the record accepts, and the run was lost at its end."""
+    robot, q = compiled_system("five-bar")
+    coarse = {"time": 0.5, "integrator": integrator, "rtol": 1e-3, "atol": 1e-5, "progress": False}
+    record = kt.simulate(robot, q, output=11, **coarse)
+    assert robot.closure_error(record.q).max() < 1e-11
+    fine = kt.simulate(robot, q, time=0.5, integrator="rk4", step=1e-3, output=11, progress=False)
+    np.testing.assert_allclose(record.q, fine.q, atol=5e-2)
+    back = Event(lambda t, q, v: t - 0.05, reset=lambda t, q, v: (q, -v))
+    there = kt.simulate(robot, q, events=back, **(coarse | {"time": 0.1}))
+    np.testing.assert_allclose(there.q[-1], q, atol=5e-3)
+    assert robot.closure_error(there.events[0].q) < 1e-11
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+@pytest.mark.parametrize("output", [None, 3])
+def test_a_step_too_large_for_loops_says_so(backend, output):
+    """Stiff joints tear loops open within a step: neither the start nor the assembly is to blame."""
+    robot, q = kt.gallery.load("four-bar").with_backend(backend), kt.gallery.start("four-bar")
+    stiff = laws.PD(trajectories.Constant(q[:1]), 10.0, 10.0)
+    options = {"controller": stiff, "integrator": "rk4", "progress": False, "output": output}
+    with pytest.raises(kt.SimulationError, match=r"loops .* 0\.005 s are too much for rk4") as caught:
+        kt.simulate(robot, q, time=0.1, step=5e-3, **options)
+    assert 0.0 < caught.value.time < 0.1
+    assert isinstance(caught.value.__cause__, kt.ClosureError)
+    assert kt.simulate(robot, q, time=0.1, step=5e-4, **options).status == "complete"

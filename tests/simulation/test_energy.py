@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from helpers.robots import arm, gripper, random_state, random_tree
+from helpers.robots import arm, gripper, random_state, random_tree, rods
 from kinetree import control as laws
 from kinetree.contact.ground import Firm, Ground
 from kinetree.contact.stops import JointStops
@@ -103,3 +103,31 @@ def test_works_can_be_left_out():
     assert np.isnan(record.energy.friction).all()  # it acts, but nobody knows its work
     assert not record.energy.actuators.any()
     assert record.z.shape[-1] == 0
+
+
+GOAL = kt.trajectories.Cycloid([0.0, 0.0], [0.5, -0.3], 1.0).held()
+
+
+def test_works_that_nobody_integrated_are_not_known_rather_than_zero():
+    robot, options = rods(damping=0.1), {"time": 0.05, "integrator": "rk4", "step": 0.01, "output": 3}
+    law = kt.control.PD(GOAL, 10.0, 1.0)
+    batch = kt.simulate(robot, np.zeros((2, 2)), controller=law, **options)
+    assert np.isnan(batch.energy.actuators).all()
+    assert np.isnan(batch.energy.friction).all()
+    assert not batch.energy.ground.any()  # there is none
+    assert np.isnan(batch.energy.relative_error)
+    known = kt.simulate(robot, [[0.5, 0.2]], controller=law, works=True, **options)
+    assert known.energy.relative_error < 1e-6
+    free = kt.simulate(rods(), [[1.0, 0.5]], **options)  # nothing acts: nothing to integrate
+    assert free.energy.relative_error < 1e-6
+    function = kt.simulate(robot, controller=lambda t, q, v: -v, friction=False, works=False, **options)
+    assert np.isnan(function.energy.actuators).all()
+    assert not function.energy.friction.any()
+
+
+def test_rest_has_no_error_of_energy():
+    noise = np.array([0.0, 1e-16, -1e-16])
+    zero = np.zeros(3)
+    assert Energies(zero, 1.0 + 2 * noise, zero, zero, zero).relative_error == 0.0
+    assert Energies(zero + 1e-3, 1.0 + 1e11 * noise, zero, zero, zero).relative_error > 1e-3  # more than rounding
+    assert np.isnan(Energies(zero, zero + 1.0, zero * np.nan, zero, zero).relative_error)

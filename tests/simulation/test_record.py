@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 import kinetree as kt
-from helpers.robots import arm, floating_pair
+from helpers.robots import arm, balls, floating_pair, rods
 from kinetree import control as laws
 from kinetree.contact.ground import Ground, HuntCrossley
 from kinetree.motion import trajectories
@@ -192,3 +194,90 @@ def test_saved_records_can_be_read_by_others(record, tmp_path):
     path = tmp_path / "run.npz"
     record.save(path)
     assert path.stat().st_mode == plain.stat().st_mode
+
+
+def test_a_record_is_only_loaded_with_its_robot(two_arms):
+    folder, robots = two_arms
+    for name, robot in robots.items():
+        assert kt.Record.load(folder / f"{name}.npz", robot=robot).at(0.05).q.shape == (1, robot.nq)
+    refused = {
+        ("fixed", "floating"): "it was simulated on a fixed base; load the robot without floating_base=True",
+        ("floating", "fixed"): "it was simulated on a floating base, joint 'floating_base'; load the robot with "
+        "floating_base=True",
+        ("fixed", "other"): "coordinate 0 is of joint 'shoulder' in the record, and of 'hip' in robot 'arm'",
+    }
+    for (record, robot), words in refused.items():
+        with pytest.raises(kt.OptionError, match=re.escape(words)):
+            kt.Record.load(folder / f"{record}.npz", robot=robots[robot])
+    stranger = kt.gallery.load("kuka-kr5")
+    with pytest.raises(kt.OptionError, match=r"2 coordinates and robot .* has 6: it is of another robot \('arm'\)"):
+        kt.Record.load(folder / "fixed.npz", robot=stranger)
+
+
+def test_joints_that_follow_are_named(tmp_path):
+    def gripper(mimic):
+        b = kt.Builder("gripper").body("left", "base", kt.Prismatic("x"), mass=1)
+        return b.body("right", "base", kt.Prismatic("x"), mass=1, mimic=mimic).build()
+
+    kt.simulate(gripper(None), time=0.1, output=3).save(tmp_path / "free.npz")
+    with pytest.raises(kt.OptionError, match=r"'right_joint' only in the record; .*mimic="):
+        kt.Record.load(tmp_path / "free.npz", robot=gripper(kt.Mimic("left_joint", -1.0)))
+
+
+GOAL = kt.trajectories.Cycloid([0.0, 0.0], [0.5, -0.3], 1.0).held()
+
+
+def test_lanes_that_were_lost_are_counted():
+    kd = np.array([1.0, 1e6, 2.0])[:, None]  # the middle one is far too stiff for the step
+    law = kt.control.PD(GOAL, 10.0, kd)
+    record = kt.simulate(rods(), [0.3, 0.1], time=0.5, controller=law, integrator="rk4", step=0.01, output=3)
+    assert record.lost.tolist() == [False, True, False]
+    assert "batch (3,) of which 1 lost (NaN)" in repr(record)
+    assert "lost" not in repr(record.lane(0))
+    assert not record.lane(2).lost
+
+
+def test_a_record_of_nonsense_says_so_when_it_is_printed():
+    b = kt.Builder("ball").body("ball", "base", kt.Prismatic("z"), mass=1.0)
+    ground = kt.ground.Ground(["ball"], kt.ground.HuntCrossley(1e5, 0.5))
+    options = {"time": 1.0, "ground": ground, "integrator": "rk4"}
+    coarse = kt.simulate(b.build(), [0.1], step=0.05, **options)
+    assert coarse.energy.relative_error > 0.01
+    assert f"energy off by {100 * coarse.energy.relative_error:.3g} %" in repr(coarse)
+    assert "energy" not in repr(kt.simulate(b.build(), [0.1], step=1e-3, **options))
+
+
+def test_curves_of_contacts_and_loops_are_named(tmp_path):
+    pytest.importorskip("matplotlib")
+    b = kt.Builder("block").body("block", "base", kt.Free(), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    robot = b.frame("toe", "block", (0.1, 0, 0)).build()
+    spots = ["toe", *kt.ground.line("block", 0.2)]
+    ground = kt.ground.Ground(spots, kt.ground.HuntCrossley(1e4, 0.5))
+    record = kt.simulate(robot, time=0.02, ground=[ground, kt.stops.JointStops()], output=3)
+    assert record.info["contact_spots"] == [["toe", [0, 0, 0]], ["block", [-0.1, 0, 0]], ["block", [0.1, 0, 0]]]
+    record.save(tmp_path / "r.npz")
+    for known in (record, kt.Record.load(tmp_path / "r.npz")):
+        legend = [text.get_text() for text in known.plot("reactions").axes[0].get_legend().get_texts()]
+        assert legend[::3] == ["toe x", "block 1 x", "block 2 x"]
+    robot = kt.gallery.load("four-bar")
+    q, v, _ = kt.gallery.motion("four-bar").states(0.0)
+    drawn = kt.simulate(robot, q, v, time=0.01, output=2).plot("reactions").axes[0]
+    assert [text.get_text() for text in drawn.get_legend().get_texts()] == list(robot.constraint_names)
+
+
+@pytest.mark.parametrize("ending", [".npz", ".csv", ".parquet"])
+def test_a_record_of_nothing_is_saved_and_loaded(tmp_path, ending):
+    if ending == ".parquet":
+        pytest.importorskip("pyarrow")
+    nothing = kt.simulate(balls(), [1.0], time=0.1, output=3)[:0]
+    nothing.save(tmp_path / f"nothing{ending}")
+    again = kt.Record.load(tmp_path / f"nothing{ending}")
+    assert (again.q.shape, again.energy.kinetic.shape) == ((0, 1), (0,))
+
+
+def test_a_sample_that_is_not_there_is_refused():
+    record = kt.simulate(balls(), [1.0], time=0.1, output=3)
+    assert [record[k].time[0] for k in (0, -1, -3)] == pytest.approx([0.0, 0.1, 0.0])
+    for k in (3, -4):
+        with pytest.raises(IndexError, match="3 samples"):
+            record[k]

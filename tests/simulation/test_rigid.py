@@ -8,8 +8,11 @@ from scipy.integrate import quad
 from scipy.spatial.transform import Rotation
 
 import kinetree as kt
+from helpers.robots import balls
+from kinetree import control as laws
 from kinetree.contact.rigid_contacts import Contact, RigidContacts, contacts_at
 from kinetree.contact.surfaces import Ball, Plane, Spot, box
+from kinetree.motion import trajectories
 from kinetree.simulation.rigid import simulate_rigid
 
 G = 9.81
@@ -330,3 +333,34 @@ def test_bad_input_is_named():
     assert stopped.value.record.time[-1] > 1.0  # what there was is kept
     with pytest.raises(kt.OptionError, match="one robot at a time"):
         simulate_rigid(ball, [Contact("ball")], [[1.0], [2.0]], time=1.0)
+
+
+def test_one_rigid_contact_needs_no_list_and_is_named_in_the_record():
+    robot = kt.Builder("ball").body("ball", "base", kt.Prismatic("z"), mass=2.0).build()
+    record = kt.simulate_rigid(robot, kt.contact.Contact("ball"), [0.0], time=0.1)
+    assert record.contact_forces[-1, 0, 2] == pytest.approx(2.0 * 9.81)
+    assert record.info["contact_spots"] == [["ball", [0.0, 0.0, 0.0]]]
+    with pytest.raises(kt.OptionError, match="force elements"):
+        kt.simulate_rigid(robot, kt.contact.Contact("ball"), [0.0], time=0.1, ground="ball")
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+def test_rigid_contact_says_what_a_controller_lacks(no_hang, backend):
+    robot, contacts = balls(backend=backend), [Contact("ball0", restitution=0.5)]
+    short = laws.PD(trajectories.Cycloid([0.2], [1.0], 0.3), 50.0, 10.0)
+    with pytest.raises(kt.SimulationError, match="trajectory ends here") as caught:
+        kt.simulate_rigid(robot, contacts, [0.2], time=1.0, controller=short)
+    assert (caught.value.time, caught.value.joint) == (0.3, None)  # the trajectory is to blame, no joint
+    assert caught.value.record.time[-1] == 0.3
+    late = laws.PD(trajectories.Cycloid([0.2], [1.0], 0.3, begin=0.5), 50.0, 10.0)
+    with pytest.raises(kt.OptionError, match=r"starts at 0\.5 s"):
+        kt.simulate_rigid(robot, contacts, [0.2], time=1.0, controller=late)
+    for since in (-1.0, 0.1):
+        law = laws.Law(lambda t, q, v, since=since: [kt.where(t > since, np.nan, 1.0) * q[0]])
+        with pytest.raises(kt.SimulationError, match="the controller returned nan for joint 'ball0_joint'"):
+            kt.simulate_rigid(robot, contacts, [0.2], time=1.0, controller=law)
+    many = laws.PD(trajectories.Constant([0.2]), [[5.0], [6.0]], 1.0)
+    with pytest.raises(kt.OptionError, match="one robot at a time"):
+        kt.simulate_rigid(robot, contacts, [0.2], time=1.0, controller=many)
+    with pytest.raises(kt.OptionError, match="friction_speed"):
+        kt.simulate_rigid(robot, contacts, [0.2], time=1.0, friction_speed=-1.0)

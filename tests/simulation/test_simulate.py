@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import pickle
 import signal
 import threading
 import warnings
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from helpers.loop_models import compiled_system
 from helpers.robots import arm
 from judges.mujoco_judge import MujocoJudge, urdf_spec
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
@@ -459,3 +461,50 @@ def test_warnings_of_gimbal_lock_do_not_flood():
         warnings.simplefilter("always")
         kt.simulate(builder.build(), [0.1, 1.0, 0.2], time=0.1)
     assert len(caught) <= 2
+
+
+WAYS = [("dop853", {}), ("radau", {}), ("rk4", {"step": 1e-3})]
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+@pytest.mark.parametrize(("integrator", "options"), WAYS)
+def test_functions_that_change_what_they_are_given_change_nothing(backend, integrator, options):
+    """A controller's ``q -= goal`` used to move the robot."""
+
+    def careless(t, q, v):
+        q -= 0.7
+        v *= 3.0
+        return -2.0 * q - v
+
+    def watching(t, q, v):
+        q *= 0.0
+        v += 1.0
+        return -1.0
+
+    robot = kt.Builder("ball").body("ball", "base", kt.Prismatic("x"), mass=2.0).build().with_backend(backend)
+    record = kt.simulate(
+        robot, [0.7 + 0.2], time=0.5, controller=careless, events=watching, integrator=integrator, output=6, **options
+    )
+    t, w = record.time, np.sqrt(1.0 - 0.75**2)  # 2 x'' + 3 x' + 2 x = 0
+    exact = 0.2 * np.exp(-0.75 * t) * (np.cos(w * t) + 0.75 / w * np.sin(w * t))
+    np.testing.assert_allclose(record.q[:, 0] - 0.7, exact, atol=1e-7)
+
+
+@pytest.mark.parametrize(("integrator", "options"), WAYS)
+def test_a_simulator_that_has_run_goes_to_another_process(integrator, options):
+    robot, q = compiled_system("five-bar")
+    law = laws.ComputedTorque(trajectories.Constant(q[[0, 2]] + 0.1), 100.0, 20.0)
+    simulator = kt.Simulator(robot, controller=law, integrator=integrator, **options)
+    first = simulator.run(q, time=0.1, output=3)
+    again = pickle.loads(pickle.dumps(simulator)).run(q, time=0.1, output=3)
+    np.testing.assert_array_equal(again.q, first.q)
+    assert np.abs(first.q[-1] - q).max() > 1e-3
+
+
+def test_a_simulator_with_a_law_too_long_to_compile_goes_to_another_process():
+    robot = kt.Builder("ball").body("ball", "base", kt.Prismatic("x"), mass=2.0).build().with_backend("compiled")
+    times = np.linspace(0.0, 1.0, 9001)
+    simulator = kt.Simulator(robot, controller=laws.TorqueTable(times, 12.0 * times[:, None]))
+    assert simulator.function is not None
+    record = pickle.loads(pickle.dumps(simulator)).run([0.0], time=1.0, output=2)
+    np.testing.assert_allclose(record.q[-1], [1.0], rtol=1e-9)  # 2 x'' = 12 t

@@ -14,7 +14,7 @@ from kinetree.contact.ground import HuntCrossley
 from kinetree.motion import trajectories
 from kinetree.run.program import unrolls
 from kinetree.simulation.integrators.joints_by_kind import ByKind
-from kinetree.simulation.integrators.large_trees import LargeTree
+from kinetree.simulation.integrators.large_trees import LargeTreeDynamics
 from kinetree.spatial.arrays import split
 
 QUIET = {"progress": False, "integrator": "variational"}
@@ -64,7 +64,7 @@ def test_momenta_and_slopes_are_those_of_the_matrices(seed):
 def test_loops_know_the_same_dynamics():
     robot = mixed()
     kinds = ByKind(robot.model)
-    looped = LargeTree(kinds, robot.model, 1)
+    looped = LargeTreeDynamics(kinds, robot.model, 1)
     q, v = (np.stack(x) for x in zip(*(state_of(robot, k, 0.3) for k in range(3)), strict=True))
     parts = kinds.split_q(q), kinds.split_v(v)
     p, slope = (kinds.join_v(x, (3,)) for x in looped.momenta(*parts))

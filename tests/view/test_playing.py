@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import kinetree as kt
 from helpers.robots import floating_pair, random_state, random_tree
 from helpers.view_models import falling_box, pendulum
-from kinetree.view.motion import FINEST, Place, Poses, Track
+from kinetree.view.motion import FINEST, BodyPoint, Poses, Track
 from kinetree.view.player import Player
 
 # ------------------------------------------------------------------ where bodies are
@@ -28,7 +28,7 @@ def test_bodies_and_points_are_where_the_robot_says(seed):
         np.testing.assert_allclose(poses.position[:, i], expected[:, :3, 3], atol=1e-12)
         turned = Rotation.from_quat(poses.wxyz[:, i, [1, 2, 3, 0]]).as_matrix()
         np.testing.assert_allclose(turned, expected[:, :3, :3], atol=1e-12)
-        place = Place.of(robot.model, f"f{i}", (0.1, -0.2, 0.3))
+        place = BodyPoint.of(robot.model, f"f{i}", (0.1, -0.2, 0.3))
         there = robot.pose(q, f"f{i}") @ (0.1, -0.2, 0.3, 1.0)
         np.testing.assert_allclose(poses.point(place.body, place.point), there[:, :3], atol=1e-12)
 

@@ -28,7 +28,7 @@ from numpy.typing import ArrayLike
 from ..errors import ShapeError, SingularError, UnknownNameError, UnsupportedError
 from ..model.denoc_modules import Modules
 from ..model.tree import BASE, Model
-from ..spatial.arrays import as_array, pack, split
+from ..spatial.arrays import as_array, cross_matrix, pack, split
 from . import kinematics
 from .denoc_blocks import Axis, BlockMatrix
 from .passes import positions, rates
@@ -37,12 +37,6 @@ Array = np.ndarray
 
 PIVOT_TOLERANCE = 1e-13
 """A pivot of the factorisation counts as zero below this fraction of the inertia it comes from."""
-
-
-def cross_matrix(a: ArrayLike) -> Array:
-    """Give the 3x3 matrix with ``cross_matrix(a) @ b = a x b`` (000 L1316)."""
-    x, y, z = np.asarray(a)
-    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
 def twist_shift(a: ArrayLike) -> Array:

@@ -353,7 +353,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "momentum_rate", _QVA, centroidal.momentum_rate, _fixed(6),
-            "Rate of the momentum about the center of mass: the external force and moment it takes, gravity included.",
+            "Rate of the momentum about the center of mass: the external force and moment, gravity included.",
             large=PASSES,
         ),
         Algorithm(
@@ -412,7 +412,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "hybrid_dynamics", _QVT, _hybrid_dynamics, _per_v(2),
-            "Some joints are given accelerations, the others forces; returns all of both.",
+            "All accelerations and forces, where some joints are given accelerations, the others forces.",
             (KNOWN,), loads=True, needs_inertia=True, held=_moved_as_given, tree_only=True, large=PASSES,
         ),
         Algorithm(

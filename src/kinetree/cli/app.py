@@ -1,6 +1,6 @@
-"""The command line; each command is a file of :mod:`kinetree.commands`.
+"""The command line; each command is a file of this folder.
 
-Exit codes: 0 for success, 1 for a robot, a file or a request that cannot be (one red line says
+Exit codes: 0 for success, 1 for a robot, a file or a request that is not possible (one red line says
 why), 2 for a command line that cannot be read, 3 for a study in which a fact that should hold
 does not.
 """
@@ -23,7 +23,7 @@ HELP = """Dynamics of robots and mechanisms: look at a robot, compute with it, l
 
 Wherever a ROBOT is asked for, give a file (URDF, MJCF, YAML) or a name that 'kinetree list' shows.
 
-Exit codes: 0 success; 1 an error, told in one line; 2 a command line that cannot be read; 3 a study in which
+Exit codes: 0 success; 1 an error, reported in one line; 2 a command line that cannot be read; 3 a study in which
 a fact that should hold does not.
 """
 
@@ -67,7 +67,7 @@ def main(
         bool, typer.Option("--version", help="Print the version and leave.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Options before the command."""
+    """Take the options before the command."""
 
 
 for panel, name, command in (

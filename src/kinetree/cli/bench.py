@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import OptionError
+from ..robot.mechanism import Mechanism
 from .beside_pinocchio import NAMES, Beside, beside
 from .shared import FloatingBase, Json, complete_robot, load_robot, make_console, messages, note, print_json
 
@@ -44,7 +45,7 @@ def bench(
         str, typer.Argument(metavar="ROBOT", help="Robot file or system in the gallery.", autocompletion=complete_robot)
     ] = "kuka-kr5",
     states: Annotated[int, typer.Option(help="States in a batch.")] = 4096,
-    rounds: Annotated[int, typer.Option(help="The best of so many counts.")] = 7,
+    rounds: Annotated[int, typer.Option(help="Rounds of timing; the best counts.")] = 7,
     floating_base: FloatingBase = False,
     as_json: Json = False,
 ) -> None:
@@ -79,7 +80,7 @@ def bench(
 
 
 def measure(robot: Robot, states: int, rounds: int, other: Beside | None = None) -> list[Timing]:
-    """Every algorithm, on a batch and on one state."""
+    """Time every algorithm, on a batch and on one state."""
     state = sample(robot, states)
     first = tuple(x[0] for x in state)
     found = []
@@ -120,7 +121,7 @@ def _difference(ours: Array, other: Beside, answer: Array) -> float:
 
 
 def _best(calls: Mapping[str, Call], rounds: int) -> dict[str, float]:
-    """Seconds of processor time; contenders take turns."""
+    """Measure seconds of processor time; contenders take turns."""
     best = dict.fromkeys(calls, float("inf"))
     for _ in range(rounds):
         for name, call in calls.items():
@@ -132,9 +133,7 @@ def _best(calls: Mapping[str, Call], rounds: int) -> dict[str, float]:
 
 
 def sample(robot: Robot, states: int) -> tuple[Array, Array, Array]:
-    """Random states; of a mechanism one state that its loops allow, many times over, at rest."""
-    from ..robot.mechanism import Mechanism
-
+    """Choose random states; of a mechanism one state that its loops allow, many times over, at rest."""
     if isinstance(robot, Mechanism):
         q, v = np.tile(robot.assembled(), (states, 1)), np.zeros((states, robot.nv))
         return q, v, robot.accelerations(q, v, np.zeros((states, len(robot.independent()))))

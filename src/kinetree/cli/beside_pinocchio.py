@@ -35,7 +35,7 @@ class Beside:
     order: Array
 
     def batch(self, algorithm: str, *state: Array) -> tuple[Callable[[], object], Array]:
-        """A call on all states, one thread, and the array, a column per state, that it fills."""
+        """Make a call on all states, one thread, and the array, a column per state, that it fills."""
         columns = [np.asfortranarray(x[:, self.order].T) for x in state]
         result = np.asfortranarray(np.zeros_like(columns[1]))
         pool = self.library.ModelPool(self.model, 1)
@@ -43,7 +43,7 @@ class Beside:
         return lambda: call(1, pool, *columns, result), result
 
     def single(self, algorithm: str, times: int, *state: Array) -> Callable[[], object]:
-        """One state, many times over."""
+        """Make a call on one state, many times over."""
         call, data = getattr(self.library, NAMES[algorithm]), self.model.createData()
         own = [np.ascontiguousarray(x[self.order]) for x in state]
 
@@ -55,7 +55,7 @@ class Beside:
 
 
 def beside(robot: Robot, states: int) -> Beside | str:
-    """The same robot in Pinocchio, or why there is none."""
+    """Make the same robot in Pinocchio, or say why there is none."""
     try:
         import pinocchio  # type: ignore[import-untyped]
     except ImportError:
@@ -97,7 +97,7 @@ def _built(library: Any, robot: Robot) -> Beside:
 
 
 def _joint(library: Any, kind: Any) -> Any:
-    """Along an axis of coordinates where it is, since that is quicker."""
+    """Make a joint, along an axis of coordinates where it is, since that is quicker."""
     axis = np.asarray(kind.axis, dtype=float)
     letter = KINDS[kind.name]
     for name, unit in zip("XYZ", np.eye(3), strict=True):

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
+from ..algorithms.table import AXES, METHOD, find
 from ..errors import OptionError
+from ..robot.mechanism import Mechanism
 from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, print_json
 
 if TYPE_CHECKING:
@@ -71,10 +73,7 @@ def codegen(
 
 
 def _requests(robot: Robot, names: Sequence[str], frames: Sequence[str], axes: str, method: str) -> list[Any]:
-    """Algorithms with the options of the command line that they take; one per frame where frames matter."""
-    from ..algorithms.table import AXES, METHOD, find
-    from ..robot.mechanism import Mechanism
-
+    """List the algorithms with the options that they take; one per frame where frames matter."""
     taken = {option for name in names for option in find(name).option_names}
     for flag, given, takers in (
         ("--frame", bool(frames), {"frame", "frames"}),

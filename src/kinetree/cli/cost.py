@@ -9,6 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from ..robot.mechanism import Mechanism
 from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, messages, print_json
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ def cost(
     """
     from ..gallery.sources import cited
     from ..robot import chain_costs as costs
-    from ..robot.mechanism import Mechanism
 
     robot = load_robot(robot_name, floating_base, mimic, strict)
     counted, compared = costs.all_costs(robot), costs.published(robot)

@@ -19,6 +19,7 @@ from ..errors import KinetreeError, OptionError
 from ..io.progress import Bar
 from ..io.tables.reading import Part, open_table
 from ..io.tables.writing import Sink, new_table
+from ..robot.mechanism import Mechanism
 from .independent_joints import Law, fewer_columns, followed, following
 from .shared import (
     FloatingBase,
@@ -31,6 +32,7 @@ from .shared import (
     note,
     print_json,
 )
+from .values import read_values
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -67,13 +69,13 @@ def inverse(
     strict: Strict = False,
     as_json: Json = False,
 ) -> None:
-    """Inverse dynamics: joint forces for every row of a motion.
+    """Compute inverse dynamics: joint forces for every row of a motion.
 
     The motion has a column for each coordinate, velocity and acceleration, named as in `q_elbow`, `v_elbow`,
     `a_elbow` (or `q0`, `q1`, ...); perhaps `time`, which must increase. Without such names the columns are taken in
     that order. The answer has the columns `tau_elbow`, ... . Files are read and written in parts, so they may be larger
-    than the memory; a fault is told with file and line, and leaves no file behind. Of `.npz` files the arrays `q`, `v`,
-    `a` and `time` are used. Of a mechanism with loops give all joints, moving as its loops allow; or only the
+    than the memory; a fault is reported with file and line, and leaves no file behind. Of `.npz` files the arrays `q`,
+    `v`, `a` and `time` are used. Of a mechanism with loops give all joints, moving as its loops allow; or only the
     independent ones (its motors, as a rule; `kinetree info` names them), and the others follow, on the branch that
     `--initial` is on.
 
@@ -100,7 +102,7 @@ def forward(
     strict: Strict = False,
     as_json: Json = False,
 ) -> None:
-    """Forward dynamics: accelerations for every row of states and joint forces.
+    """Compute forward dynamics: accelerations for every row of states and joint forces.
 
     The table has a column for each coordinate, velocity and joint force, named as in `q_elbow`, `v_elbow`,
     `tau_elbow`; the answer has the columns `a_elbow`, ... . For all else see `kinetree id --help`.
@@ -118,8 +120,6 @@ def _run(
     robot: Robot, robot_name: str, method: str, wanted: dict[str, list[str]], key: str, motion: Path, output: Path,
     initial: str | None, friction: bool, threads: int, as_json: bool,
 ) -> None:  # fmt: skip
-    from ..robot.mechanism import Mechanism
-
     if threads < 0:
         raise OptionError(f"--threads must be a number of threads, or 0 for one per processor, not {threads}")
     begin = time.perf_counter()
@@ -154,10 +154,9 @@ def _run(
 
 
 def _start(robot: Robot, robot_name: str, initial: str | None) -> Array:
-    """A closed configuration on the branch that is meant."""
+    """Find a closed configuration on the branch that is meant."""
     from .. import gallery
     from ..gallery import simulation_setup
-    from .simulate import read_values
 
     system = robot_name if robot_name in gallery.names() else None
     return simulation_setup.configuration(robot, read_values(initial, "--initial"), system, "--initial")
@@ -232,7 +231,7 @@ def _compute(part: Part, law: Law, sink: Sink) -> Computed:
 
 
 def first_fault(arrays: tuple[Array, ...], law: Law) -> int:
-    """The first row that a law refuses, found by halving."""
+    """Find the first row that a law refuses, by halving."""
     begin, end = 0, len(arrays[0])  # it is in here, and everything before is good
     while end - begin > 1:
         middle = (begin + end) // 2
@@ -245,7 +244,7 @@ def first_fault(arrays: tuple[Array, ...], law: Law) -> int:
 
 
 def _of_one_row(arrays: tuple[Array, ...], row: int, law: Law, problem: KinetreeError) -> str:
-    """What the law says about that row alone, without its place in a batch."""
+    """Return what the law says about that row alone, without its place in a batch."""
     try:
         law(*(x[row] for x in arrays))
     except KinetreeError as alone:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ClosureError, FileFormatError
 from ..io.tables.columns import Wanted
-from ..io.tables.reading import Part, Rows, Source
+from ..io.tables.reading import OpenTable, Part, Rows
 
 if TYPE_CHECKING:
     from ..robot.mechanism import Mechanism
@@ -27,7 +27,7 @@ MOST_AT_ONCE = 1000
 
 
 def fewer_columns(mechanism: Mechanism, key: str) -> Wanted | None:
-    """The columns from which all others follow; None where one of the joints has several coordinates.
+    """Name the columns from which all others follow; None where one of the joints has several coordinates.
 
     Parameters
     ----------
@@ -43,17 +43,17 @@ def fewer_columns(mechanism: Mechanism, key: str) -> Wanted | None:
 
 
 def motors(mechanism: Mechanism) -> list[int]:
-    """Freedoms with a motor."""
+    """List the freedoms with a motor."""
     driven = [j for j in mechanism.model.joints if j.actuated and not j.mimic]
     return [k for j in driven for k in range(j.v_slice.start, j.v_slice.stop)]
 
 
-def followed(source: Source, mechanism: Mechanism, start: Array) -> Source:
-    """The same table with the positions of all joints; velocities and the rest stay those of the independent ones.
+def followed(source: OpenTable, mechanism: Mechanism, start: Array) -> OpenTable:
+    """Fill in the positions of all joints; velocities and the rest stay those of the independent ones.
 
     Parameters
     ----------
-    source : Source
+    source : OpenTable
         With the columns that :func:`fewer_columns` names.
     mechanism : Mechanism
     start : ndarray (nq,)
@@ -67,11 +67,11 @@ def followed(source: Source, mechanism: Mechanism, start: Array) -> Source:
             whole = Rows(rows.time, (branch.along(rows.arrays[0], part.fault), *rows.arrays[1:]))
             yield Part(lambda whole=whole: whole, part.fault, part.share)  # type: ignore[misc]
 
-    return Source(parts, source.has_time, source.remark)
+    return OpenTable(parts, source.has_time, source.remark)
 
 
 def following(law: Law, mechanism: Mechanism, key: str) -> Law:
-    """A law of all joints as one of positions of all joints and velocities and the rest of the independent ones."""
+    """Make a law of all joints one of positions of all joints and velocities and the rest of the independent ones."""
 
     def whole(q: Array, v_independent: Array, third: Array) -> Array:
         v = mechanism.velocities(q, v_independent)
@@ -103,7 +103,7 @@ class Branch:
         self.places = [self.mechanism.q_names.index(name) for name in self.names]
 
     def along(self, goals: Array, fault: Fault) -> Array:
-        """Closed configurations (rows, nq) with the independent joints at their goals (rows, n).
+        """Find closed configurations (rows, nq) with the independent joints at their goals (rows, n).
 
         Rows near the last one are closed together; towards one that is farther away it goes in steps.
         """

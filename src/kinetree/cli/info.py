@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 
 from ..errors import KinetreeError
+from ..robot.mechanism import Mechanism
 from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, print_json
 
 if TYPE_CHECKING:
@@ -46,9 +47,7 @@ def info(
 
 
 def _mobility(robot: Robot) -> Mobility | str | None:
-    """How a mechanism can move; in words why that is not known; None for trees."""
-    from ..robot.mechanism import Mechanism
-
+    """Find how a mechanism can move; in words why that is not known; None for trees."""
     if not isinstance(robot, Mechanism):
         return None
     try:
@@ -69,11 +68,11 @@ def _describe_loops(robot: Robot, mobility: Mobility | str | None) -> dict[str, 
     ]  # fmt: skip
     if isinstance(mobility, str) or mobility is None:
         return {"loops": loops, "mobility": None}
-    told = {
+    found = {
         "freedoms": mobility.freedoms, "gruebler": mobility.gruebler, "constraints": mobility.constraints,
         "rank": mobility.rank, "redundant": mobility.redundant, "independent": mobility.independent,
     }  # fmt: skip
-    return {"loops": loops, "mobility": told}
+    return {"loops": loops, "mobility": found}
 
 
 def _describe(robot: Robot) -> dict[str, Any]:

@@ -7,21 +7,17 @@ from dataclasses import asdict, dataclass
 
 from rich.text import Text
 
-from ..gallery.sources import SOURCES
 from .shared import Json, make_console, print_json
 
-GROUPS = {number: f"{number}  {title}" for number, title in SOURCES.items()} | {
-    "ReDySim": "ReDySim's own examples",
-    "other": "Others and our own",
-}
-"""What is printed above the entries of a source."""
+OTHERS = {"ReDySim": "ReDySim's own examples", "other": "Others and our own"}
+"""What is printed above entries that are of none of the numbered sources."""
 
 SPACE_OF_ANALYSES, SHORTEST_TITLE = 32, 20
 """Columns of a narrow terminal that are left for them."""
 
 
 @dataclass(frozen=True)
-class Entry:
+class ListEntry:
     """A line of the list."""
 
     name: str
@@ -32,15 +28,17 @@ class Entry:
 
     @property
     def group(self) -> str:
-        """Under which heading it stands."""
+        """Return under which heading it stands."""
+        from ..gallery.sources import SOURCES
+
         number = re.search(r"\b00\d\b", self.source)
         if number and number[0] in SOURCES:
             return number[0]
         return "ReDySim" if "ReDySim" in self.source else "other"
 
 
-def entries() -> list[Entry]:
-    """All systems and studies, those of one name together."""
+def entries() -> list[ListEntry]:
+    """List all systems and studies, those of one name together."""
     from .. import gallery
 
     studies = {name: gallery.study(name) for name in gallery.studies()}
@@ -49,7 +47,9 @@ def entries() -> list[Entry]:
     for name in dict.fromkeys([*systems, *studies]):
         study = studies.get(name)
         about = study if study is not None else gallery.about(name)
-        found.append(Entry(name, about.title, about.source, name in systems, tuple(study.analyses) if study else ()))
+        found.append(
+            ListEntry(name, about.title, about.source, name in systems, tuple(study.analyses) if study else ())
+        )
     return found
 
 
@@ -64,6 +64,8 @@ def list_all(as_json: Json = False) -> None:
         kinetree list
         kinetree list --json
     """
+    from ..gallery.sources import SOURCES
+
     found = entries()
     if as_json:
         print_json([asdict(entry) for entry in found])
@@ -72,7 +74,7 @@ def list_all(as_json: Json = False) -> None:
     name_width = max(len(entry.name) for entry in found)
     room = console.width - name_width - SPACE_OF_ANALYSES
     title_width = max(SHORTEST_TITLE, min(room, max(len(entry.title) for entry in found)))
-    for group, title in GROUPS.items():
+    for group, title in ({number: f"{number}  {title}" for number, title in SOURCES.items()} | OTHERS).items():
         own = [entry for entry in found if entry.group == group]
         if own:
             console.print(Text(title, "bold"))

@@ -90,7 +90,7 @@ def run(
 
 
 def find_studies(names: Sequence[str]) -> list[Study]:
-    """Studies of the gallery by name, ``all`` of them, or files of the user's own."""
+    """Find studies of the gallery by name, ``all`` of them, or files of the user's own."""
     from .. import gallery
 
     found: dict[str, Study] = {}
@@ -110,7 +110,7 @@ def find_studies(names: Sequence[str]) -> list[Study]:
         elif name in gallery.names():
             raise OptionError(f"{name!r} is a system without a study: look at it with 'kinetree info {name}'")
         else:
-            raise UnknownNameError("study, and no file,", name, ["all", *gallery.studies()])
+            raise UnknownNameError("study or file", name, ["all", *gallery.studies()])
     return list(found.values())
 
 
@@ -130,7 +130,7 @@ def _refuse_twins(studies: Sequence[Study]) -> None:
 
 
 def choose(studies: Sequence[Study], analyses: Sequence[str] | None) -> dict[str, list[str]]:
-    """The analyses to run of each study; of several studies, those that have one of those asked for."""
+    """Choose the analyses to run of each study; of several studies, those that have one of those asked for."""
     if not analyses:
         return {study.name: list(study.analyses) for study in studies}
     known = list(dict.fromkeys(name for study in studies for name in study.analyses))
@@ -191,13 +191,13 @@ class Done:
 
     @property
     def code(self) -> int:
-        """The exit code: errors come before facts."""
+        """Return the exit code: errors come before facts."""
         if self.errors:
             return ERROR
         return FACT_FAILS if any(result.faults for result in self.results.values()) else 0
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the results for JSON."""
         studies = [r.as_dict() | {"folder": str(self.folders[name])} for name, r in self.results.items()]
         return {"exit_code": self.code, "studies": studies, "errors": self.errors}
 
@@ -225,7 +225,7 @@ class AnalysisBar(Bar):
 
 
 def _show(console: Any, result: Result, folder: Path) -> None:
-    """Facts, what was computed, where it is."""
+    """Show facts, what was computed, and where it is."""
     console.print(result.table())
     for name, outcome in result.outcomes.items():
         made = [f"{len(outcome.facts)} facts", *(f"table {t}" for t in outcome.tables)]
@@ -237,7 +237,7 @@ def _show(console: Any, result: Result, folder: Path) -> None:
 
 
 def _overview(done: Done) -> Table:
-    """One line per study."""
+    """Make a table with a line per study."""
     table = Table(title="All studies", title_justify="left")
     table.add_column("study", no_wrap=True)
     for heading in ("facts hold", "known exceptions", "fail", "seconds"):

@@ -15,6 +15,7 @@ from rich.markup import escape
 
 from ..errors import KinetreeWarning, UnknownNameError
 from ..io.plain_json import json_text
+from ..robot.load import load
 from .wording import Write, worded
 
 if TYPE_CHECKING:
@@ -26,31 +27,31 @@ WIDTH_OF_FILES = 200
 ROBOT_FILES = (".urdf", ".xml", ".mjcf", ".yaml", ".yml", ".xacro")
 
 ERROR, USAGE, FACT_FAILS = 1, 2, 3
-"""Exit codes: something cannot be; the command line cannot be read; a fact that should hold does not."""
+"""Exit codes: something is not possible; the command line cannot be read; a fact that should hold does not."""
 
 
 # ------------------------------------------------------------------ printing
 
 
 def make_console() -> Console:
-    """Where answers go."""
+    """Make the console that answers go to."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_OF_FILES)
 
 
 def messages() -> Console:
-    """Where everything else goes: progress, notes, complaints."""
+    """Make the console that everything else goes to: notes and complaints."""
     return Console(stderr=True, highlight=False)
 
 
 def note(message: str) -> None:
-    """A line beside the answer, such as which file was written."""
+    """Print a line beside the answer, such as which file was written."""
     messages().print(f"[dim]{escape(message)}[/]", soft_wrap=True)
 
 
-def complain(colour: str, word: str, message: str) -> None:
-    """One line that begins with what kind of trouble it is."""
+def complain(color: str, word: str, message: str) -> None:
+    """Print one line that begins with what kind of trouble it is."""
     line = "; ".join(part.strip() for part in message.splitlines() if part.strip())
-    messages().print(f"[bold {colour}]{word}:[/] {escape(line)}", soft_wrap=True)
+    messages().print(f"[bold {color}]{word}:[/] {escape(line)}", soft_wrap=True)
 
 
 @contextmanager
@@ -85,16 +86,15 @@ def print_json(data: Any) -> None:
 
 
 def load_robot(robot: str | Path, floating_base: bool = False, mimic: str = "follow", strict: bool = False) -> Robot:
-    """A system of the gallery by its name, or a robot file."""
+    """Load a system of the gallery by its name, or a robot file."""
     from .. import gallery
-    from ..robot.load import load
 
     options: dict[str, Any] = {"floating_base": floating_base, "mimic": mimic, "strict": strict}
     if str(robot) in gallery.names():
         return gallery.load(str(robot), **options)
     path = Path(robot)
     if path.suffix.lower() not in ROBOT_FILES and len(path.parts) < 2 and not path.exists():
-        raise UnknownNameError("robot file, and no system in the gallery,", str(robot), gallery.names())
+        raise UnknownNameError("robot file or system of the gallery", str(robot), gallery.names())
     return load(path, **options)
 
 
@@ -102,14 +102,14 @@ def load_robot(robot: str | Path, floating_base: bool = False, mimic: str = "fol
 
 
 def complete_robot(incomplete: str) -> list[str]:
-    """Names of the gallery, and robot files."""
+    """Complete names of the gallery, and robot files."""
     from .. import gallery
 
     return [*_starting(gallery.names(), incomplete), *_files(incomplete, ROBOT_FILES)]
 
 
 def complete_study(incomplete: str) -> list[str]:
-    """Names of studies, ``all``, and files of the user's own."""
+    """Complete names of studies, ``all``, and files of the user's own."""
     from .. import gallery
 
     return [*_starting(["all", *gallery.studies()], incomplete), *_files(incomplete, (".yaml", ".yml"))]
@@ -120,7 +120,7 @@ def _starting(names: Iterable[str], incomplete: str) -> list[str]:
 
 
 def _files(incomplete: str, endings: tuple[str, ...]) -> list[str]:
-    """Folders and files of some kinds that begin so."""
+    """List folders and files of some kinds that begin so."""
     folder, _, start = incomplete.rpartition("/")
     place = Path(f"{folder}/" if folder or incomplete.startswith("/") else ".")
     if not place.is_dir():

@@ -23,6 +23,7 @@ from .shared import (
     make_console,
     print_json,
 )
+from .values import read_values
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -32,7 +33,7 @@ Text = str | None
 
 
 def _words(kind: str) -> Any:
-    """Completion out of a fixed list, looked up when it is needed."""
+    """Complete words out of a fixed list, looked up when it is needed."""
 
     def complete(incomplete: str) -> list[str]:
         from ..gallery.simulation_setup import CONTROLLERS
@@ -204,40 +205,11 @@ def _or(value: float | None, usual: float) -> float:
     return usual if value is None else value
 
 
-# ------------------------------------------------------------------ values on the command line
-
-
-def read_values(text: str | None, option: str) -> Any:
-    """Numbers, numbers by joint (``elbow=0.3``; several with colons, ``ball=0:0:0:1``), or a word."""
-    if text is None:
-        return None
-    parts = [part for part in text.replace(",", " ").split() if part]
-    if any("=" in part for part in parts):
-        pairs = [part.partition("=") for part in parts]
-        for name, sign, _ in pairs:
-            if not (name and sign):
-                raise OptionError(f"{option}: give numbers only, or joints only as in elbow=0.3; not {text!r}")
-        return {name: [_number(x, option) for x in value.split(":")] for name, _, value in pairs}
-    if len(parts) == 1 and not _is_number(parts[0]):
-        return parts[0]
-    return [_number(part, option) for part in parts]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
-
-
-def _number(text: str, option: str) -> float:
-    if not _is_number(text):
-        raise OptionError(f"{option}: {text!r} is not a finite number")
-    return float(text)
+# ------------------------------------------------------------------ gains
 
 
 def _gain(robot: Robot, text: str | None, option: str) -> Any:
-    """One number, or one per motor."""
+    """Read a gain: one number, or one per motor."""
     from ..control.joints import driven_joints
 
     values = read_values(text, option)
@@ -287,15 +259,15 @@ def _summary(record: Record) -> dict[str, Any]:
 
 def _show(robot: Robot, record: Record) -> None:
     console = make_console()
-    told = _summary(record)
+    summary = _summary(record)
     console.print(
-        f"{escape(robot.name)}: {record.time[-1]:g} s simulated by {told['integrator']}, {len(record)} samples, "
+        f"{escape(robot.name)}: {record.time[-1]:g} s simulated by {summary['integrator']}, {len(record)} samples, "
         f"{record.status}",
         soft_wrap=True,
     )
     console.print(_states(record))
     console.print(_energies(record))
-    error, relative = told["energy_error"], told["energy_relative_error"]
+    error, relative = summary["energy_error"], summary["energy_relative_error"]
     console.print(
         f"energy balance off by at most {error:.2g} J, {relative:.1g} of the energy exchanged", soft_wrap=True
     )

@@ -65,7 +65,7 @@ def view(
 
 
 def read_size(text: str | None) -> tuple[int, int] | None:
-    """Width and height."""
+    """Read width and height."""
     if text is None:
         return None
     found = re.fullmatch(r"\s*(\d+)\s*[x×]\s*(\d+)\s*", text)

@@ -4,16 +4,19 @@ Given a matrix C and a vector d, find ``f >= 0`` with ``w = C f + d >= 0`` and `
 (002 eq. 9.50-9.51).  For contacts C is symmetric and positive semi-definite without friction;
 with friction it is not symmetric.
 
-Four ways, from the readable to the general:
+:func:`solve` is what contacts are solved with.  Behind it are two ways of working:
+
+:func:`lemke`
+    pivoting, for any C that contacts produce, and it knows when there is no solution;
+:func:`gauss_seidel`
+    sweeps of one contact at a time, for many contacts;
+
+and two to learn from and to check the others by:
 
 :func:`enumerate_patterns`
     tries every choice of pushing contacts (002 section 9.8): the reference, for a few contacts;
 :func:`prune`
-    002 figure 9-6, for positive definite C;
-:func:`lemke`
-    pivoting, for any C that contacts produce, and it knows when there is no solution;
-:func:`gauss_seidel`
-    sweeps of one contact at a time, for many contacts.
+    002 figure 9-6, for positive definite C.
 
 Round friction cones are not linear: :mod:`kinetree.contact.cones`.
 """
@@ -97,7 +100,7 @@ def solve(matrix: ArrayLike, offset: ArrayLike, method: str = "auto") -> Contact
 
 
 def checked(matrix: ArrayLike, offset: ArrayLike) -> tuple[Array, Array]:
-    """C and d as arrays of the right shapes, without NaN and infinity."""
+    """Return C and d as arrays of the right shapes, without NaN and infinity."""
     c, d = np.asarray(matrix, dtype=float), np.asarray(offset, dtype=float)
     if d.ndim != 1 or c.shape != (d.size, d.size):
         raise ShapeError(f"the matrix must be n x n and the offset n numbers, got {c.shape} and {d.shape}")
@@ -107,99 +110,11 @@ def checked(matrix: ArrayLike, offset: ArrayLike) -> tuple[Array, Array]:
 
 
 def _tolerance(c: Array, d: Array) -> float:
-    """What counts as zero: rounding of the largest numbers that are added."""
+    """Return what counts as zero: rounding of the largest numbers that are added."""
     return 1e-10 * max(1e-300, float(np.max(np.abs(d), initial=0.0)))
 
 
-def enumerate_patterns(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
-    """Try every set of pushing contacts, fewest first (002 section 9.8).
-
-    With a given set the forces follow from ``C'' f = -d''`` (002 eq. 9.61).  Where C is only
-    semi-definite, sets with a singular C'' can be passed over: if there is a solution, there is one
-    whose pushing contacts are independent (002 L2935).
-    """
-    c, d = checked(matrix, offset)
-    if d.size > MOST_ENUMERATED:
-        raise OptionError(f"{d.size} contacts have too many patterns to try them all; use method='lemke'")
-    tolerance = _tolerance(c, d)
-    for tried, pattern in enumerate(_patterns(d.size), 1):
-        force = np.zeros(d.size)
-        if pattern:
-            chosen = np.ix_(pattern, pattern)
-            if np.linalg.cond(c[chosen]) > 1e11:
-                continue
-            force[list(pattern)] = np.linalg.solve(c[chosen], -d[list(pattern)])
-        slack = c @ force + d
-        slack[list(pattern)] = 0.0
-        scale = max(1.0, float(np.max(np.abs(force), initial=0.0)))
-        if np.all(force >= -1e-10 * scale) and np.all(slack >= -tolerance):
-            return ContactSolution(np.maximum(force, 0.0), slack, "enumerate", tried)
-    raise NoSolutionError(f"no pattern of the {d.size} contacts satisfies all conditions: the problem has no solution")
-
-
-def _patterns(n: int) -> Iterator[tuple[int, ...]]:
-    for size in range(n + 1):
-        yield from itertools.combinations(range(n), size)
-
-
-def prune(matrix: ArrayLike, offset: ArrayLike, *, most_negative_first: bool = True) -> ContactSolution:
-    """Decide one contact at a time (002 figure 9-6); C must be positive definite.
-
-    Parameters
-    ----------
-    matrix, offset : array_like
-    most_negative_first : bool
-        Begin with the contact that is most violated and assume that it pushes, which is right
-        nearly always (002 L2969-2977).  Without it, contacts are decided in order, first assuming
-        that they do not push: on average 1.5^n patterns instead of 2^n.
-    """
-    c, d = checked(matrix, offset)
-    if d.size and (
-        not np.allclose(c, c.T, atol=1e-9 * np.max(np.abs(c))) or np.linalg.eigvalsh(c)[0] <= 1e-12 * np.max(np.abs(c))
-    ):
-        raise OptionError("pruning needs a symmetric positive definite matrix; use method='lemke'")
-    counter = [0]
-    force = (_prune_negative if most_negative_first else _prune_in_order)(c, d, counter)
-    slack = np.where(force > 0.0, 0.0, c @ force + d)
-    return ContactSolution(force, slack, "prune", counter[0])
-
-
-def _struck(c: Array, d: Array, i: int) -> tuple[Array, Array]:
-    """The problem that is left when contact i does not push (002 eq. 9.58)."""
-    rest = np.arange(d.size) != i
-    return c[np.ix_(rest, rest)], d[rest]
-
-
-def _eliminated(c: Array, d: Array, i: int) -> tuple[Array, Array]:
-    """The problem that is left when contact i stays closed (002 eq. 9.59, hats restored)."""
-    rest = np.arange(d.size) != i
-    column = c[rest, i] / c[i, i]
-    return c[np.ix_(rest, rest)] - np.outer(column, c[i, rest]), d[rest] - column * d[i]
-
-
-def _prune_in_order(c: Array, d: Array, counter: list[int]) -> Array:
-    if d.size == 0:
-        return d
-    if d.size == 1:
-        counter[0] += 1
-        return np.maximum(-d / c[0], 0.0)
-    others = _prune_in_order(*_struck(c, d, 0), counter)
-    if c[0, 1:] @ others + d[0] >= 0.0:
-        return np.concatenate([[0.0], others])
-    others = _prune_in_order(*_eliminated(c, d, 0), counter)
-    return np.concatenate([[-(c[0, 1:] @ others + d[0]) / c[0, 0]], others])
-
-
-def _prune_negative(c: Array, d: Array, counter: list[int]) -> Array:
-    if np.all(d >= 0.0):
-        counter[0] += 1
-        return np.zeros(d.size)
-    i = int(np.argmin(d))
-    others = _prune_negative(*_eliminated(c, d, i), counter)
-    pushing = -(np.delete(c[i], i) @ others + d[i]) / c[i, i]
-    if pushing >= 0.0:
-        return np.insert(others, i, pushing)
-    return np.insert(_prune_negative(*_struck(c, d, i), counter), i, 0.0)
+# ------------------------------------------------------------------ for work
 
 
 def lemke(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
@@ -244,7 +159,7 @@ def lemke(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
 
 
 def _sizes(c: Array) -> Array:
-    """Factors s that bring ``c_ij / (s_i s_j)`` to about one: roots of the diagonal where there is one."""
+    """Return factors s that bring ``c_ij / (s_i s_j)`` to about one: roots of the diagonal where there is one."""
     diagonal = np.abs(np.diagonal(c))
     plain = diagonal > 1e-12 * max(float(np.max(np.abs(c))), 1e-300)
     size = np.where(plain, np.sqrt(diagonal), 1.0)
@@ -255,7 +170,7 @@ def _sizes(c: Array) -> Array:
 
 
 def _complementary_pivots(m: Array, q: Array) -> tuple[Array, int]:
-    """The pivots on ``w - M g - z e = q``; unknowns are numbered w: 0..n-1, g: n..2n-1, z: 2n."""
+    """Pivot on ``w - M g - z e = q``; unknowns are numbered w: 0..n-1, g: n..2n-1, z: 2n."""
     n = q.size
     # Tableau: columns of w (the inverse basis, used for lexicographic ties), g, z and the right side.
     tableau = np.hstack([np.eye(n), -m, -np.ones((n, 1)), q[:, None]])
@@ -302,7 +217,7 @@ def _smallest_ratio(tableau: Array, candidates: Array, entering: int, basis: lis
 
 
 def _polished(c: Array, d: Array, force: Array) -> Array:
-    """One step of iterative refinement on the pushing contacts: pivoting has rounded many times."""
+    """Take one step of iterative refinement on the pushing contacts: pivoting has rounded many times."""
     pushing = np.flatnonzero(force > 0.0)
     if pushing.size == 0:
         return force
@@ -360,6 +275,100 @@ def gauss_seidel(
     )
 
 
+# ------------------------------------------------------------------ to learn from
+
+
+def enumerate_patterns(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
+    """Try every set of pushing contacts, fewest first (002 section 9.8).
+
+    With a given set the forces follow from ``C'' f = -d''`` (002 eq. 9.61).  Where C is only
+    semi-definite, sets with a singular C'' can be passed over: if there is a solution, there is one
+    whose pushing contacts are independent (002 L2935).
+    """
+    c, d = checked(matrix, offset)
+    if d.size > MOST_ENUMERATED:
+        raise OptionError(f"{d.size} contacts have too many patterns to try them all; use method='lemke'")
+    tolerance = _tolerance(c, d)
+    for tried, pattern in enumerate(_patterns(d.size), 1):
+        force = np.zeros(d.size)
+        if pattern:
+            chosen = np.ix_(pattern, pattern)
+            if np.linalg.cond(c[chosen]) > 1e11:
+                continue
+            force[list(pattern)] = np.linalg.solve(c[chosen], -d[list(pattern)])
+        slack = c @ force + d
+        slack[list(pattern)] = 0.0
+        scale = max(1.0, float(np.max(np.abs(force), initial=0.0)))
+        if np.all(force >= -1e-10 * scale) and np.all(slack >= -tolerance):
+            return ContactSolution(np.maximum(force, 0.0), slack, "enumerate", tried)
+    raise NoSolutionError(f"no pattern of the {d.size} contacts satisfies all conditions: the problem has no solution")
+
+
+def _patterns(n: int) -> Iterator[tuple[int, ...]]:
+    for size in range(n + 1):
+        yield from itertools.combinations(range(n), size)
+
+
+def prune(matrix: ArrayLike, offset: ArrayLike, *, most_negative_first: bool = True) -> ContactSolution:
+    """Decide one contact at a time (002 figure 9-6); C must be positive definite.
+
+    Parameters
+    ----------
+    matrix, offset : array_like
+    most_negative_first : bool
+        Begin with the contact that is most violated and assume that it pushes, which is right
+        nearly always (002 L2969-2977).  Without it, contacts are decided in order, first assuming
+        that they do not push: on average 1.5^n patterns instead of 2^n.
+    """
+    c, d = checked(matrix, offset)
+    if d.size and (
+        not np.allclose(c, c.T, atol=1e-9 * np.max(np.abs(c))) or np.linalg.eigvalsh(c)[0] <= 1e-12 * np.max(np.abs(c))
+    ):
+        raise OptionError("pruning needs a symmetric positive definite matrix; use method='lemke'")
+    counter = [0]
+    force = (_prune_negative if most_negative_first else _prune_in_order)(c, d, counter)
+    slack = np.where(force > 0.0, 0.0, c @ force + d)
+    return ContactSolution(force, slack, "prune", counter[0])
+
+
+def _struck(c: Array, d: Array, i: int) -> tuple[Array, Array]:
+    """Return the problem that is left when contact i does not push (002 eq. 9.58)."""
+    rest = np.arange(d.size) != i
+    return c[np.ix_(rest, rest)], d[rest]
+
+
+def _eliminated(c: Array, d: Array, i: int) -> tuple[Array, Array]:
+    """Return the problem that is left when contact i stays closed (002 eq. 9.59, hats restored)."""
+    rest = np.arange(d.size) != i
+    column = c[rest, i] / c[i, i]
+    return c[np.ix_(rest, rest)] - np.outer(column, c[i, rest]), d[rest] - column * d[i]
+
+
+def _prune_in_order(c: Array, d: Array, counter: list[int]) -> Array:
+    if d.size == 0:
+        return d
+    if d.size == 1:
+        counter[0] += 1
+        return np.maximum(-d / c[0], 0.0)
+    others = _prune_in_order(*_struck(c, d, 0), counter)
+    if c[0, 1:] @ others + d[0] >= 0.0:
+        return np.concatenate([[0.0], others])
+    others = _prune_in_order(*_eliminated(c, d, 0), counter)
+    return np.concatenate([[-(c[0, 1:] @ others + d[0]) / c[0, 0]], others])
+
+
+def _prune_negative(c: Array, d: Array, counter: list[int]) -> Array:
+    if np.all(d >= 0.0):
+        counter[0] += 1
+        return np.zeros(d.size)
+    i = int(np.argmin(d))
+    others = _prune_negative(*_eliminated(c, d, i), counter)
+    pushing = -(np.delete(c[i], i) @ others + d[i]) / c[i, i]
+    if pushing >= 0.0:
+        return np.insert(others, i, pushing)
+    return np.insert(_prune_negative(*_struck(c, d, i), counter), i, 0.0)
+
+
 _SOLVERS = {
     "auto": lemke,
     "enumerate": enumerate_patterns,
@@ -370,7 +379,7 @@ _SOLVERS = {
 
 
 def dependent_contacts(columns: ArrayLike) -> str:
-    """What a minimal set of dependent contact normals means for its contacts (002 L2995-3003).
+    """Return what a minimal set of dependent contact normals means for its contacts (002 L2995-3003).
 
     Parameters
     ----------

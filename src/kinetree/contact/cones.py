@@ -108,7 +108,7 @@ class Cones:
 
 
 def coulomb(trial: Array, cones: Cones) -> tuple[Array, Array]:
-    """Forces (n, 3) that answer trial forces (n, 3), and their derivatives (n, 3, 3)."""
+    """Return the forces (n, 3) that answer trial forces (n, 3), and their derivatives (n, 3, 3)."""
     normal, along = trial[:, 0], trial[:, 1:]
     pressing = normal > 0.0
     force, slope = np.zeros_like(trial), np.zeros((len(trial), 3, 3))
@@ -141,7 +141,7 @@ def solve_cones(
     given: ArrayLike | None = None,
     start: ArrayLike | None = None,
 ) -> ContactSolution:
-    """Forces of contacts with round friction cones.
+    """Find the forces of contacts with round friction cones.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ class _Problem:
         return cls(c, d.reshape(-1, 3), cones, _root(c), np.maximum(diagonal, 1e-12 * largest), level)
 
     def violation(self, force: Array) -> float:
-        """How far spots move against the law."""
+        """Return how far spots move against the law."""
         trial = force - self.motion(force) / self.mobility[:, None]
         return float(np.max(np.abs(force - coulomb(trial, self.cones)[0]) * self.mobility[:, None]))
 
@@ -300,7 +300,7 @@ class _Problem:
         return MOST_STEPS, trial, False
 
     def _newton(self, soft: float, rest: Array, slope: Array) -> Array:
-        """The change of x from ``(e + C S) dx = -rest``, with as many equations as ``root`` has columns."""
+        """Return the change of x from ``(e + C S) dx = -rest``, with as many equations as ``root`` has columns."""
         from scipy.linalg.lapack import dgesv  # SciPy is slow to import, and few need it
 
         felt = np.einsum("kji,kjr->kir", slope, self.root.reshape(len(slope), 3, -1)).reshape(rest.size, -1)
@@ -342,7 +342,7 @@ class _Problem:
 
 
 def _root(c: Array) -> Array:
-    """A matrix with ``root root^T = C`` and only as many columns as C has independent rows."""
+    """Return a matrix with ``root root^T = C`` and only as many columns as C has independent rows."""
     from scipy.linalg.lapack import dpstrf
 
     factor, order, rank, _ = dpstrf(0.5 * (c + c.T), lower=1, tol=1e-14 * float(np.max(np.diagonal(c))))

@@ -53,7 +53,7 @@ Loads = list[Force | None]
 
 
 def positive_part(x: Scalar) -> Scalar:
-    """The number where it is positive, else zero; NaN stays NaN."""
+    """Return the number where it is positive, else zero; NaN stays NaN."""
     return where(x < 0.0, 0.0, x)
 
 
@@ -64,11 +64,11 @@ class NormalLaw(Protocol):
     """Force along the normal. ``depth`` is positive inside, ``rate`` is positive when going deeper."""
 
     def force(self, depth: Scalar, rate: Scalar) -> Scalar:
-        """What the ground pushes back with, in newtons."""
+        """Return what the ground pushes back with, in newtons."""
         ...
 
     def energy(self, depth: Scalar) -> Scalar:
-        """What is stored, in joules."""
+        """Return what is stored, in joules."""
         ...
 
 
@@ -90,7 +90,7 @@ class _Law:
             raise ModelError(f"{type(self).__name__}: {name} must be finite and {kind}, got {value!r}")
 
     def parameters(self) -> dict[str, np.ndarray]:
-        """What may vary over a batch, with one number on the last axis."""
+        """Return what may vary over a batch, with one number on the last axis."""
         return {name: np.asarray(getattr(self, name), dtype=float)[..., None] for name in self.varying}
 
     def with_parameters(self, values: Mapping[str, Sequence[Scalar]]) -> Any:
@@ -343,7 +343,7 @@ class Ground:
         return np.zeros(0)
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
-        """Numbers of both laws, each with one entry on its last axis and perhaps a batch in front."""
+        """Return the numbers of both laws, each with one entry on its last axis and perhaps a batch in front."""
         found: dict[str, np.ndarray] = dict(self.normal.parameters())
         if self.friction is not None:
             found.update(self.friction.parameters())
@@ -357,7 +357,7 @@ class Ground:
     # The law, over any scalar
 
     def touches(self, tree: Model, q: Scalars, v: Scalars) -> list[Touch]:
-        """How every spot stands to the surface."""
+        """Return how every spot stands to the surface."""
         posed = poses(tree, q)
         moving = twists(tree, q, v, None, posed)
         return [touch(tree, posed, moving, s, self.surface, self.on) for s in self.spots]
@@ -372,13 +372,13 @@ class Ground:
         return t.normal * pressure + self.friction.force(pressure, sliding, t.tangents)
 
     def contact_forces(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> list[Vec3]:
-        """Force of the ground on each spot, along world axes."""
+        """Return the force of the ground on each spot, along world axes."""
         return [self._force(touching) for touching in self.touches(tree, q, v)]
 
     def loads(
         self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()
     ) -> tuple[Loads, list[Scalar] | None, list[Scalar]]:
-        """Force on every body in its own coordinates at its origin; no joint forces, no states."""
+        """Return the force on every body in its own coordinates at its origin; no joint forces, no states."""
         posed = poses(tree, q)
         moving = twists(tree, q, v, None, posed)
         total: Loads = [None] * len(tree.bodies)
@@ -391,26 +391,26 @@ class Ground:
         return total, None, []
 
     def power(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
-        """Power of the ground's forces on the robot: negative while it takes energy (000 eq. C.3)."""
+        """Return the power of the ground's forces on the robot: negative while it takes energy (000 eq. C.3)."""
         return _total(self._force(touching).dot(touching.velocity) for touching in self.touches(tree, q, v))
 
     def energy(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
-        """Energy stored in the ground, which can be given back."""
+        """Return the energy stored in the ground, which can be given back."""
         return _total(self.normal.energy(-touching.gap) for touching in self.touches(tree, q, v))
 
     def dissipation(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
-        """Rate at which energy is lost in the ground: what goes in less what is stored."""
+        """Return the rate at which energy is lost in the ground: what goes in less what is stored."""
         taken = -self.power(tree, t, q, v, z)
         return taken - self._storing(tree, q, v)
 
     def _storing(self, tree: Model, q: Scalars, v: Scalars) -> Scalar:
-        """Rate of the stored energy: the elastic force times the rate of the depth."""
+        """Return the rate of the stored energy: the elastic force times the rate of the depth."""
         return _total(-self.normal.force(-t.gap, 0.0) * t.velocity.dot(t.normal) for t in self.touches(tree, q, v))
 
     # On arrays
 
     def __call__(self, robot: Any, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-        """Forces on all spots for one state or a batch, along world axes.
+        """Return the forces on all spots for one state or a batch, along world axes.
 
         Returns
         -------
@@ -464,7 +464,7 @@ def from_source(
     dust: float = 0.01,
     surface: Surface | None = None,
 ) -> Ground:
-    """The ground of one of the sources' walking machines, see :data:`SOURCE_SETS`.
+    """Return the ground of one of the sources' walking machines, see :data:`SOURCE_SETS`.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def impact(
     rule: str = "simultaneous",
     closed: ArrayLike | None = None,
 ) -> Impact:
-    """Velocities after all contacts that are closed and approaching have struck.
+    """Return velocities after all contacts that are closed and approaching have struck.
 
     Contacts at rest and loops (``contacts.constraints``) take part: impulses are transmitted through
     them.
@@ -136,7 +136,7 @@ def _restitutions(contacts: RigidContacts, given: ArrayLike | None) -> Array:
 def _together(
     contacts: RigidContacts, state: ContactState, inverse: Array, inertia: Array, v: Array, struck: Array, e: Array
 ) -> tuple[Array, float]:
-    """Impulses (m, 3) of the struck contacts, and the factor by which restitutions had to be lowered."""
+    """Return impulses (m, 3) of the struck contacts, and the factor by which restitutions had to be lowered."""
     rows, mu = state.jacobian[struck], contacts.mu[struck]
     free = np.full((struck.size, 2), np.nan)
 

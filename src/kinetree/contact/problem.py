@@ -62,7 +62,7 @@ class ContactProblem:
         return replace(self, pressure=pressure)
 
     def cone_forces(self) -> Array:
-        """Forces (m, 3) with round friction cones."""
+        """Return the forces (m, 3) with round friction cones."""
         try:
             return self._cones(None)
         except NotConverged as failed:
@@ -94,7 +94,7 @@ class ContactProblem:
         return found.force.reshape(-1, 3)
 
     def pyramid_forces(self, sides: int, method: str) -> Array:
-        """Forces (m, 3) with friction pyramids."""
+        """Return the forces (m, 3) with friction pyramids."""
         return Pyramids.of(self, sides).solved(method)
 
 
@@ -148,7 +148,7 @@ class Pyramids:
         return cls(matrix, offset, pressed)
 
     def solved(self, method: str) -> Array:
-        """Forces (m, 3) along normals and tangents."""
+        """Return the forces (m, 3) along normals and tangents."""
         solution: ContactSolution = solve(self.matrix, self.offset, method)
         return (self.pressed @ solution.force[: self.pressed.shape[1]]).reshape(-1, 3)
 

@@ -108,7 +108,7 @@ class Contact:
 
 
 def contacts_at(spots: Sequence[Any], **options: Any) -> list[Contact]:
-    """Contacts at several spots with the same properties."""
+    """Return contacts at several spots with the same properties."""
     return [
         Contact(s.frame, s.point, s.radius, **options) if isinstance(s, Spot) else Contact(s, **options) for s in spots
     ]
@@ -118,7 +118,7 @@ def contacts_at(spots: Sequence[Any], **options: Any) -> list[Contact]:
 
 
 def contact_rows(tree: Model, contacts: Sequence[Contact], q: Sequence[Scalar], v: Sequence[Scalar]) -> list[Any]:
-    """Everything the equations need of each contact, over any scalar.
+    """Return everything the equations need of each contact, over any scalar.
 
     One row per contact: gap; normal, first and second tangent, point (world); relative velocity along
     these three directions; its rate when all accelerations are zero; the three rows of the Jacobian.
@@ -158,7 +158,7 @@ def _values(vector: Vec3) -> Vec3:
 
 
 def _point_columns(tree: Model, q: Sequence[Scalar], frame: str, posed: Any, point: Vec3) -> list[Vec3]:
-    """Velocity of the material point of a frame's body at a place in the world, per unit of each v."""
+    """Return the velocity of the material point of a frame's body at a place in the world, per unit of each v."""
     columns, pose = frame_columns(tree, q, frame, posed)
     arm = pose.unrotate(point - pose.translation)
 
@@ -307,7 +307,7 @@ class RigidContacts:
         return LawProgram(name, law, lengths, can_compile(self.robot), cpu=self.robot.cpu)
 
     def look(self, q: ArrayLike, v: ArrayLike) -> ContactState:
-        """Gaps, directions, velocities and Jacobians at one state."""
+        """Return the gaps, directions, velocities and Jacobians at one state."""
         tree = self.robot.model
         position, rate = as_array(q, (tree.nq,), "q"), as_array(v, (tree.nv,), "v")
         if position.ndim != 1 or rate.ndim != 1:
@@ -324,7 +324,7 @@ class RigidContacts:
         )
 
     def mobility(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, wrenches: Any = None) -> Mobility:
-        """Accelerations without contact forces, and how joint forces change them."""
+        """Return the accelerations without contact forces, and how joint forces change them."""
         robot = self.tree
         inverse = robot.inverse_mass_matrix(q)
         forces = np.zeros(robot.nv) if tau is None else as_array(tau, (robot.nv,), "tau")
@@ -337,7 +337,7 @@ class RigidContacts:
         return Mobility(inverse - grip @ answer.T, free - grip @ (rows @ free + bias))
 
     def constraint_rows(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """K and k of the loops, checked; no rows where there are none."""
+        """Return K and k of the loops, checked; no rows where there are none."""
         nv = self.robot.nv
         if self.constraints is None:
             return np.zeros((0, nv)), np.zeros(0)
@@ -349,7 +349,7 @@ class RigidContacts:
         return rows, bias
 
     def forces(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, wrenches: Any = None) -> ContactForces:
-        """Accelerations and contact forces at one state.
+        """Return the accelerations and contact forces at one state.
 
         Parameters
         ----------
@@ -399,7 +399,7 @@ class RigidContacts:
             )
 
     def touching(self, state: ContactState) -> Array:
-        """Which gaps are closed."""
+        """Return which gaps are closed."""
         return np.asarray(state.gap <= self.gap_tolerance)
 
     def solve(
@@ -413,7 +413,7 @@ class RigidContacts:
         return self.result(state, mobility, closed, sliding, local)
 
     def sliding_directions(self, state: ContactState, closed: Array) -> Array:
-        """What friction of contacts that slide is straight against, along the tangents; NaN for the others.
+        """Return what friction of contacts that slide is straight against, along the tangents; NaN for the others.
 
         Unit vectors, or points of the pyramid's polygon.
         """
@@ -427,18 +427,18 @@ class RigidContacts:
         return straight
 
     def reach(self, along: Array) -> Array:
-        """How much of ``mu N`` friction forces (n, 2) along the tangents need."""
+        """Return how much of ``mu N`` friction forces (n, 2) along the tangents need."""
         return np.linalg.norm(along, axis=1) if self.shape == "cone" else polygon_reach(along, self.sides)
 
     def resolution(self, state: ContactState, mobility: Mobility, closed: Array) -> float:
-        """Accelerations of spots (m/s^2) that cannot be told from zero: the solver's accuracy, with a margin."""
+        """Return accelerations of spots (m/s^2) that are as good as zero: the solver's accuracy, with a margin."""
         without = state.jacobian[closed] @ mobility.free + state.bias[closed]
         return RESOLUTION[self.shape] * max(1.0, float(np.max(np.abs(without), initial=0.0)))
 
     def result(
         self, state: ContactState, mobility: Mobility, closed: Array, sliding: Array, local: Array
     ) -> ContactForces:
-        """Accelerations and modes that belong to given forces along normals and tangents."""
+        """Return the accelerations and modes that belong to given forces along normals and tangents."""
         joint_forces = np.einsum("ki,kij->j", local, state.jacobian)
         acceleration = mobility.free + mobility.inverse @ joint_forces
         n = len(self.contacts)
@@ -466,7 +466,7 @@ class RigidContacts:
     # The complementarity problem
 
     def _complementary(self, state: ContactState, mobility: Mobility, closed: Array, sliding: Array) -> Array:
-        """Forces along normal and tangents of the closed contacts."""
+        """Return the forces along normal and tangents of the closed contacts."""
         rows = state.jacobian[closed]
         rates = rows @ mobility.free + state.bias[closed]
         problem = ContactProblem.of(rows, mobility.inverse, rates, self.mu[closed], sliding)

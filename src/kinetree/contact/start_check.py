@@ -1,4 +1,4 @@
-"""Starts deep inside compliant ground, which throws the robot out: rarely meant, so it is told."""
+"""Starts deep inside compliant ground, which throws the robot out: rarely meant, so a warning reports it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .surfaces import touch
 Array = np.ndarray
 
 HIGHEST = 1.0
-"""How high (m) the energy stored in the ground at the start may throw a robot before that is told."""
+"""How high (m) the energy stored in the ground at the start may throw a robot before that is reported."""
 
 MOST_DEPTHS = 10.0
 """The same in depths: who sits in soft ground as deep as its own height is lifted out gently."""
@@ -59,7 +59,7 @@ def warn_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> None:
 
 
 def find_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> Sunken | None:
-    """A start deep inside compliant ground, of a batch the worst; None where all is well."""
+    """Find a start deep inside compliant ground, of a batch the worst; None where all is well."""
     grounds = [e for e in elements if isinstance(e, Ground) and hasattr(e.normal, "energy")]
     if not grounds:
         return None
@@ -83,7 +83,7 @@ def find_sunken(robot: Robot, elements: Sequence[Any], q: Array) -> Sunken | Non
 
 
 def _gaps(robot: Robot, grounds: Sequence[Any], q: Array) -> Iterator[tuple[Any, str, Array]]:
-    """Ground, frame and gap of every spot."""
+    """Return ground, frame and gap of every spot."""
     tree = robot.model
     with np.errstate(all="ignore"):
         posed = poses(tree, split(np.asarray(q, dtype=float)))
@@ -118,7 +118,7 @@ def _lift(robot: Robot, grounds: Sequence[Any], q: Array) -> tuple[str, int, flo
 
 
 def _opens_loops(robot: Any, q: Array, place: int, value: float) -> bool:
-    """Whether loops go through the ground, so that the base cannot be lifted by itself."""
+    """Return whether loops go through the ground, so that the base cannot be lifted by itself."""
     if not robot.model.loops:
         return False
     moved = q.copy()

@@ -52,7 +52,7 @@ class JointStops:
         return np.zeros(0)
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
-        """Numbers of the law."""
+        """Return the numbers of the law."""
         return dict(self.law.parameters())
 
     def with_parameters(self, values: Mapping[str, Sequence[Scalar]]) -> JointStops:
@@ -60,7 +60,7 @@ class JointStops:
         return replace(self, law=self.law.with_parameters(values))
 
     def _stopped(self, tree: Model) -> Iterator[tuple[Link, Joint]]:
-        """Joints with a limit, or those asked for, which must have one."""
+        """Return joints with a limit, or those asked for, which must have one."""
         if self.joints is not None:
             for name in self.joints:
                 tree.joint(name)
@@ -72,7 +72,7 @@ class JointStops:
                 yield link, joint
 
     def _beyond(self, tree: Model, q: Scalars, v: Scalars) -> Iterator[tuple[Link, int, float, Scalar, Scalar]]:
-        """Link, coordinate, direction of the push, how far beyond the limit, and its rate."""
+        """Return link, coordinate, direction of the push, how far beyond the limit, and its rate."""
         for link, joint in self._stopped(tree):
             position, rate = link.position(q), link.kind.rate(link.position(q), link.velocity(v))
             for k, (low, high) in enumerate(zip(joint.lower, joint.upper, strict=True)):
@@ -84,7 +84,7 @@ class JointStops:
     def loads(
         self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()
     ) -> tuple[Loads, list[Scalar] | None, list[Scalar]]:
-        """Joint forces of the stops; no forces on bodies, no states.
+        """Return the joint forces of the stops; no forces on bodies, no states.
 
         A force f along coordinate q_k is felt along the velocities as f times dq_k'/dv, which is
         one where v are the rates of q.
@@ -101,14 +101,14 @@ class JointStops:
         return [None] * len(tree.bodies), tau, []
 
     def power(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
-        """Power of the stops on the robot: negative while they take energy."""
+        """Return the power of the stops on the robot: negative while they take energy."""
         total: Scalar = 0.0
         for _, _, _, depth, rate in self._beyond(tree, q, v):
             total = total - self.law.force(depth, rate) * rate
         return total
 
     def energy(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
-        """Energy stored in the stops."""
+        """Return the energy stored in the stops."""
         total: Scalar = 0.0
         for _, _, _, depth, _ in self._beyond(tree, q, v):
             total = total + self.law.energy(depth)

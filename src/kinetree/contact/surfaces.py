@@ -30,16 +30,16 @@ class Surface(Protocol):
     """Something solid with an outside."""
 
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
-        """Distance of a point above the surface (negative inside) and the outward unit normal there."""
+        """Return the distance of a point above the surface (negative inside) and the outward unit normal there."""
         ...
 
     def tangents(self, normal: Vec3) -> tuple[Vec3, Vec3]:
-        """Two unit vectors that complete a normal of this surface to a right-handed frame."""
+        """Return two unit vectors that complete a normal of this surface to a right-handed frame."""
         ...
 
 
 def triple(value: ArrayLike, what: str) -> Triple:
-    """Three finite numbers, or an error that says what they were meant to be."""
+    """Return three finite numbers, or an error that says what they were meant to be."""
     numbers = floats(value, what)
     if numbers.shape != (3,) or not np.all(np.isfinite(numbers)):
         raise ModelError(f"{what} must be three finite numbers, got {value!r}")
@@ -78,7 +78,7 @@ class Plane:
 
     @classmethod
     def inclined(cls, angle: float, *, axis: ArrayLike = (0.0, 1.0, 0.0), point: ArrayLike = (0.0, 0.0, 0.0)) -> Plane:
-        """The horizontal plane turned by ``angle`` (radians) about a horizontal axis through ``point``.
+        """Return the horizontal plane turned by ``angle`` (radians) about a horizontal axis through ``point``.
 
         With the default axis y, a positive angle lets the plane fall along +x.
         """
@@ -89,7 +89,7 @@ class Plane:
         return cls(triple(point, "a point of a plane"), triple(turned, "the normal of a plane"))
 
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
-        """Distance along the normal."""
+        """Return the distance along the normal."""
         n = Vec3.of(self.normal)
         offset = sum(a * b for a, b in zip(self.normal, self.point, strict=True))
         return n.x * point.x + n.y * point.y + n.z * point.z - offset, n
@@ -117,10 +117,10 @@ class Ball:
     def __post_init__(self) -> None:
         if not (math.isfinite(self.radius) and self.radius > 0.0):
             raise ModelError(f"the radius of a ball must be positive, not {self.radius!r}")
-        object.__setattr__(self, "center", triple(self.center, "the centre of a ball"))
+        object.__setattr__(self, "center", triple(self.center, "the center of a ball"))
 
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
-        """Distance from the ball; undefined (NaN) at its very centre."""
+        """Return the distance from the ball; undefined (NaN) at its very center."""
         away = point - Vec3.of(self.center)
         distance = scalar.sqrt(away.dot(away))
         return distance - self.radius, away * (1.0 / distance)
@@ -177,11 +177,11 @@ class HeightField:
         return _value(along_x), _rate(along_x), _rate(along_y)
 
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
-        """Distance to the tangent plane at (x, y)."""
+        """Return the distance to the tangent plane at (x, y)."""
         return _above(point, *self._sample(point.x, point.y))
 
     def tangents(self, normal: Vec3) -> tuple[Vec3, Vec3]:
-        """The x axis laid onto the slope, and across."""
+        """Return the x axis laid onto the slope, and across."""
         return _tangents_on_slope(normal)
 
 
@@ -224,7 +224,7 @@ class Grid:
     """Largest number of coefficients in compiled code, where all of them are summed."""
 
     def _sample(self, x: Scalar, y: Scalar) -> tuple[Scalar, Scalar, Scalar]:
-        """Height and slopes: a sum of products of bumps, of which at most 4 x 4 are not zero."""
+        """Return the height and slopes: a sum of products of bumps, of which at most 4 x 4 are not zero."""
         (sx, x_scale), (sy, y_scale) = _grid_coordinate(x, self.x), _grid_coordinate(y, self.y)
         table = self._coefficients
         near_x, near_y = _first_bump(sx, table.shape[0]), _first_bump(sy, table.shape[1])
@@ -249,16 +249,16 @@ class Grid:
         return _sum_of_bumps(terms, x_scale, y_scale)
 
     def gap(self, point: Vec3) -> tuple[Scalar, Vec3]:
-        """Distance to the tangent plane at (x, y)."""
+        """Return the distance to the tangent plane at (x, y)."""
         return _above(point, *self._sample(point.x, point.y))
 
     def tangents(self, normal: Vec3) -> tuple[Vec3, Vec3]:
-        """The x axis laid onto the slope, and across."""
+        """Return the x axis laid onto the slope, and across."""
         return _tangents_on_slope(normal)
 
 
 def _above(point: Vec3, height: Scalar, dx: Scalar, dy: Scalar) -> tuple[Scalar, Vec3]:
-    """Distance to, and normal of, the plane that touches the ground below the point."""
+    """Return the distance to, and normal of, the plane that touches the ground below the point."""
     steepness = 1.0 / scalar.sqrt(1.0 + dx * dx + dy * dy)
     return (point.z - height) * steepness, Vec3(-dx * steepness, -dy * steepness, steepness)
 
@@ -285,7 +285,7 @@ def _rate(x: Any) -> Scalar:
 
 
 def _spline_coefficients(heights: np.ndarray) -> np.ndarray:
-    """Weights of the bumps along the first axis so that the curve passes through all heights.
+    """Return weights of the bumps along the first axis so that the curve passes through all heights.
 
     At a grid line three bumps overlap with weights 1/6, 4/6, 1/6; one more bump beyond either
     end is chosen so that the curvature vanishes there (natural ends).
@@ -301,7 +301,7 @@ def _spline_coefficients(heights: np.ndarray) -> np.ndarray:
 
 
 def _grid_coordinate(x: Scalar, lines: Sequence[float]) -> tuple[Scalar, Scalar]:
-    """Position in units of the grid's step, counted from the first bump, and the factor of slopes.
+    """Return the position in units of the grid's step, counted from the first bump, and the factor of slopes.
 
     The position is held at the border; slopes across the border are zero beyond it.
     """
@@ -315,7 +315,7 @@ def _grid_coordinate(x: Scalar, lines: Sequence[float]) -> tuple[Scalar, Scalar]
 
 
 def _first_bump(s: Scalar, count: int) -> Any:
-    """Index of the first of the four bumps that reach a position; None where it is not known yet."""
+    """Return the index of the first of the four bumps that reach a position; None where it is not known yet."""
     while isinstance(s, Dual):
         s = s.value
     if not isinstance(s, (float, np.ndarray)):
@@ -324,7 +324,7 @@ def _first_bump(s: Scalar, count: int) -> Any:
 
 
 def _bump(s: Scalar, k: Any) -> tuple[Scalar, Scalar]:
-    """The cubic B-spline centred at ``k`` and its slope."""
+    """Return the cubic B-spline centered at ``k`` and its slope."""
     x = s - k
     positive = x > 0.0
     r = where(positive, x, -x)
@@ -385,33 +385,33 @@ class Spot:
 
 
 def spot(value: Any) -> Spot:
-    """A spot from a spot or the name of a frame."""
+    """Return a spot from a spot or the name of a frame."""
     return value if isinstance(value, Spot) else Spot(value)
 
 
 def line(frame: str, length: float, *, axis: ArrayLike = (1.0, 0.0, 0.0), center: ArrayLike = (0, 0, 0)) -> list[Spot]:
-    """Two spots at the ends of an edge: the foot of a planar biped (000 fig. D.3b)."""
+    """Return two spots at the ends of an edge: the foot of a planar biped (000 fig. D.3b)."""
     c, a = np.array(triple(center, "center")), np.array(triple(axis, "axis"))
     half = 0.5 * length * a / np.linalg.norm(a)
     return [Spot(frame, triple(c + sign * half, "a point")) for sign in (-1.0, 1.0)]
 
 
 def rectangle(frame: str, length: float, width: float, *, center: ArrayLike = (0, 0, 0)) -> list[Spot]:
-    """Four spots at the corners of a sole in the frame's x-y plane: a spatial biped's foot (000 fig. D.3c)."""
+    """Return four spots at the corners of a sole in the frame's x-y plane: a spatial biped's foot (000 fig. D.3c)."""
     c = np.array(triple(center, "center"))
     corners = [(sx * 0.5 * length, sy * 0.5 * width, 0.0) for sx in (-1.0, 1.0) for sy in (-1.0, 1.0)]
     return [Spot(frame, triple(c + np.array(k), "a point")) for k in corners]
 
 
 def box(frame: str, size: ArrayLike, *, center: ArrayLike = (0, 0, 0)) -> list[Spot]:
-    """Eight spots at the corners of a box."""
+    """Return eight spots at the corners of a box."""
     c, half = np.array(triple(center, "center")), 0.5 * np.array(triple(size, "size"))
     signs = [(sx, sy, sz) for sx in (-1.0, 1.0) for sy in (-1.0, 1.0) for sz in (-1.0, 1.0)]
     return [Spot(frame, triple(c + half * np.array(s), "a point")) for s in signs]
 
 
 def whole_body(tree: Model | Any) -> list[Spot]:
-    """A spot at every joint, every body's origin and every named frame (000 section D.2).
+    """Return a spot at every joint, every body's origin and every named frame (000 section D.2).
 
     Parameters
     ----------

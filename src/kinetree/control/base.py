@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import Message, OptionError, Setting, ShapeError
+from ..loops.coordinates import Coordinates
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Scalar
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from .joints import Scalars, driven_joints
-from .of_loops import look_at, refuse_open
+from .of_loops import known_loops, refuse_open
 
 Outcome = tuple[list[Scalar], list[Scalar]]
 """Joint forces, and the rates of the controller's own states."""
@@ -31,14 +32,14 @@ Gain = Any
 
 
 def gains(value: Gain, count: int, name: str) -> list[Scalar]:
-    """One gain per driven degree of freedom."""
+    """Return one gain per driven degree of freedom."""
     if isinstance(value, list) and value and not isinstance(value[0], (int, float)):
         return _counted(value, count, name)  # scalars of any kind, or arrays over a batch
     return split(as_gain(value, count, name))
 
 
 def as_gain(value: Gain, count: int, name: str) -> np.ndarray:
-    """A gain as an array (..., count)."""
+    """Return a gain as an array (..., count)."""
     try:
         numbers = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -63,7 +64,7 @@ def _counted(value: list[Scalar], count: int, name: str) -> list[Scalar]:
 
 
 def critical_damping(kp: ArrayLike, ratio: float = 1.0) -> np.ndarray:
-    """The velocity gain 2 ratio sqrt(kp) with which e'' + kd e' + kp e = 0 comes to rest soonest (000 L3026).
+    """Return the velocity gain 2 ratio sqrt(kp) with which e'' + kd e' + kp e = 0 comes to rest soonest (000 L3026).
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def critical_damping(kp: ArrayLike, ratio: float = 1.0) -> np.ndarray:
 
 
 def servo(e: Scalars, e_dot: Scalars, kp: Gain, kd: Gain) -> list[Scalar]:
-    """Kp e + kd e', the part that all these laws share."""
+    """Return kp e + kd e', the part that all these laws share."""
     n = len(e)
     columns = (gains(kp, n, "kp"), e, gains(kd, n, "kd"), e_dot)
     return [p * x + d * y for p, x, d, y in zip(*columns, strict=True)]
@@ -88,6 +89,9 @@ def servo(e: Scalars, e_dot: Scalars, kp: Gain, kd: Gain) -> list[Scalar]:
 class Controller:
     """Base of all controllers."""
 
+    loops: Coordinates | None = field(default=None, kw_only=True, repr=False)
+    """What the law has to know of the robot's closed loops, see :meth:`bound`."""
+
     GAINS: ClassVar[tuple[str, ...]] = ()
     """Fields that may vary over a batch of simulations."""
 
@@ -95,15 +99,21 @@ class Controller:
     """Whether the law computes with closed loops, so that its forces mean nothing where they are open."""
 
     def relies_on_loops(self) -> bool:
-        """Whether forces are refused where loops are open."""
+        """Return whether forces are refused where loops are open."""
         return self.RELIES_ON_LOOPS
 
+    def bound(self, robot: Any) -> Self:
+        """Return the controller with what it has to know of a robot's loops; itself where there is nothing to know."""
+        if not (self.RELIES_ON_LOOPS and robot.model.loops):
+            return self
+        return replace(self, loops=known_loops(robot))
+
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces (nv of them) and the rates of the controller's own states ``z``."""
+        """Return the joint forces (nv of them) and the rates of the controller's own states ``z``."""
         raise NotImplementedError
 
     def initial_states(self, tree: Model) -> np.ndarray:
-        """What the controller's own states are at the beginning; most have none."""
+        """Return what the controller's own states are at the beginning; most have none."""
         return np.zeros(0)
 
     @property
@@ -114,19 +124,20 @@ class Controller:
         return max([-math.inf, *(x.start for x in known)]), min([math.inf, *(x.end for x in known)])
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
-        """The gains, each (..., n), that may vary over a batch."""
+        """Return the gains, each (..., n), that may vary over a batch."""
         return {name: as_gain(getattr(self, name), self._width(tree, name), name) for name in self.GAINS}
 
     def _width(self, tree: Model, name: str) -> int:
         return sum(j.nv for j in self.joints(tree))
 
     def joints(self, tree: Model) -> list[Joint]:
-        """The joints whose motion the controller's trajectory tells, in its order."""
+        """Return the joints whose motion the controller's trajectory gives, in its order."""
         return driven_joints(tree)
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
         """The same controller with other gains, of any scalar."""
-        return replace(self, **{name: list(values) for name, values in numbers.items()})
+        changed: dict[str, Any] = {name: list(values) for name, values in numbers.items()}
+        return replace(self, **changed)
 
     def __add__(self, other: Controller) -> Controller:
         """Both at once: their forces add up."""
@@ -136,7 +147,7 @@ class Controller:
         self, robot: Any, t: ArrayLike, q: ArrayLike, v: ArrayLike, z: ArrayLike | None = None, *,
         tolerance: float | None = None,
     ) -> np.ndarray:  # fmt: skip
-        """Joint forces for one state or a batch.
+        """Return the joint forces for one state or a batch.
 
         Parameters
         ----------
@@ -154,19 +165,17 @@ class Controller:
         -------
         ndarray, shape (..., nv)
         """
-        tree = robot.model
-        if tree.loops:
-            if self.relies_on_loops():
-                refuse_open(robot, q, tolerance)
-            look_at(robot, as_array(q, (tree.nq,), "q"))
-        begin = self.initial_states(tree)
+        tree, bound = robot.model, self.bound(robot)
+        if tree.loops and self.relies_on_loops():
+            refuse_open(robot, q, tolerance)
+        begin = bound.initial_states(tree)
         states = as_array(begin if z is None else z, (len(begin),), "z")
         times = np.asarray(t, dtype=float)
         position, rate = as_array(q, (tree.nq,), "q"), as_array(v, (tree.nv,), "v")
         batch = batch_shape(q=(position, 1), v=(rate, 1), t=(times, 0), z=(states, 1))
         moment = times if times.ndim else float(times)
         with np.errstate(all="ignore"):
-            tau, _ = self.law(tree, moment, split(position), split(rate), split(states))
+            tau, _ = bound.law(tree, moment, split(position), split(rate), split(states))
         return pack(list(tau), np.broadcast_shapes(batch, *(np.shape(x) for x in tau)))
 
 
@@ -174,7 +183,7 @@ class Controller:
 
 
 def _named(parts: Sequence[Controller], numbers: Mapping[str, Scalars]) -> list[dict[str, Scalars]]:
-    """The numbers of each part, out of names such as ``1.kp``."""
+    """Return the numbers of each part, out of names such as ``1.kp``."""
     found: list[dict[str, Scalars]] = [{} for _ in parts]
     for name, values in numbers.items():
         which, _, own = name.partition(".")
@@ -211,15 +220,19 @@ class Sum(Controller):
         return max(p.span[0] for p in self.parts), min(p.span[1] for p in self.parts)
 
     def relies_on_loops(self) -> bool:
-        """Whether one of them does."""
+        """Return whether one of them does."""
         return any(part.relies_on_loops() for part in self.parts)
 
+    def bound(self, robot: Any) -> Self:
+        """Return the same controllers, each with what it has to know of the robot's loops."""
+        return replace(self, parts=tuple(part.bound(robot) for part in self.parts))
+
     def initial_states(self, tree: Model) -> np.ndarray:
-        """States of all parts, one after the other."""
+        """Return the states of all parts, one after the other."""
         return np.concatenate([np.zeros(0), *(p.initial_states(tree) for p in self.parts)])
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
-        """Gains of all parts, with the part's number before the name."""
+        """Return the gains of all parts, with the part's number before the name."""
         return {f"{k}.{name}": x for k, p in enumerate(self.parts) for name, x in p.parameters(tree).items()}
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
@@ -228,7 +241,7 @@ class Sum(Controller):
         return replace(self, parts=tuple(p.with_parameters(x) for p, x in zip(self.parts, own, strict=True)))
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces."""
+        """Return the joint forces."""
         total: list[Scalar] = [0.0] * tree.nv
         rates: list[Scalar] = []
         first = 0

@@ -12,7 +12,7 @@ from ..motion.trajectory import Trajectory
 from ..spatial import Force, Scalar
 from .base import Controller, Gain, Outcome, servo
 from .joints import Scalars, forces_for, gathered, spread, tracking_error
-from .of_loops import followed_joints
+from .of_loops import followed_joints, loops_of
 from .of_loops import forces_for as closed_forces_for
 
 
@@ -49,18 +49,18 @@ class ComputedTorque(Controller):
         check_senses(self.senses)
 
     def joints(self, tree: Model) -> list[Joint]:
-        """The joints whose motion the trajectory tells."""
-        return followed_joints(tree, self.coordinates)
+        """Return the joints whose motion the trajectory gives."""
+        return followed_joints(tree, self.coordinates, self.loops)
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces."""
+        """Return the joint forces."""
         followed = self.joints(tree)
         error = tracking_error(tree, self.trajectory, t, q, v, followed)
         push = servo(error.position, error.velocity, self.kp, self.kd)
         alpha = [a + b for a, b in zip(error.acceleration, push, strict=True)]
         loads = sensed(tree, self.senses, t, q, v)
         if tree.loops:
-            return closed_forces_for(tree, q, v, followed, alpha, loads), []
+            return closed_forces_for(tree, self.loops or loops_of(tree), q, v, followed, alpha, loads), []
         _, tau = forces_for(tree, q, v, followed, alpha, loads)
         return spread(tree, followed, gathered(followed, tau)), []
 
@@ -73,7 +73,7 @@ def check_senses(elements: Sequence[Any]) -> None:
 
 
 def sensed(tree: Model, elements: Sequence[Any], t: Scalar, q: Scalars, v: Scalars) -> list[Force | None] | None:
-    """Forces of elements on the bodies at a state; elements with states of their own cannot be foreseen."""
+    """Return the forces of elements on the bodies at a state; elements with states of their own cannot be foreseen."""
     total: list[Force | None] | None = None
     for element in elements:
         begin = getattr(element, "initial_states", None)

@@ -59,11 +59,11 @@ class Feedforward(Controller):
         check_senses(self.senses)
 
     def joints(self, tree: Model) -> list[Joint]:
-        """The joints whose motion the trajectory tells."""
-        return followed_joints(tree, self.coordinates)
+        """Return the joints whose motion the trajectory gives."""
+        return followed_joints(tree, self.coordinates, self.loops)
 
     def initial_states(self, tree: Model) -> np.ndarray:
-        """Positions and velocities of the joints without motor; none where loops say what these are."""
+        """Return positions and velocities of the joints without motor; none where loops say what these are."""
         if tree.loops:
             if self.begin is not None:
                 raise OptionError(
@@ -82,7 +82,7 @@ class Feedforward(Controller):
         return np.concatenate([q, v])
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces, and the rate of the desired motion's base."""
+        """Return the joint forces, and the rate of the desired motion's base."""
         if tree.loops:
             return self._along_loops(tree, t, q, v), []
         driven, idle = driven_joints(tree), idle_joints(tree)
@@ -96,23 +96,23 @@ class Feedforward(Controller):
         return spread(tree, driven, tau), moving + gathered(idle, a)
 
     def _along_loops(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> list[Scalar]:
-        """Motor forces along the completed motion, and what the servo adds to them."""
-        followed = self.joints(tree)
-        if sum(j.nv for j in followed) < loops_of(tree).freedoms:
+        """Return the motor forces along the completed motion, and what the servo adds to them."""
+        loops, followed = self.loops or loops_of(tree), self.joints(tree)
+        if sum(j.nv for j in followed) < loops.freedoms:
             raise UnsupportedError(
                 f"robot {tree.name!r} has closed loops and fewer motors than freedoms, so its desired motion does not "
                 "follow from the trajectory: use ComputedTorque, which looks at where it is"
             )
         error = tracking_error(tree, self.trajectory, t, q, v, followed)
-        planned = completed(tree, q, followed, desired_motion(tree, self.trajectory, t, followed))
+        planned = completed(tree, loops, q, followed, desired_motion(tree, self.trajectory, t, followed))
         loads = sensed(tree, self.senses, t, planned[0], planned[1])
         forces, _ = newton_euler.inverse_dynamics(tree, *planned, tree.gravity, loads)
         push = spread(tree, followed, servo(error.position, error.velocity, self.kp, self.kd))
-        shares = (left_to_motors(tree, at, tau, "Feedforward") for at, tau in ((planned[0], forces), (q, push)))
+        shares = (left_to_motors(tree, loops, at, tau, "Feedforward") for at, tau in ((planned[0], forces), (q, push)))
         return [a + b for a, b in zip(*shares, strict=True)]
 
     def planned(self, tree: Model, t: Scalar, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        """The whole desired state: driven joints by the trajectory, the others by ``z``."""
+        """Return the whole desired state: driven joints by the trajectory, the others by ``z``."""
         driven, idle = driven_joints(tree), idle_joints(tree)
         desired = desired_motion(tree, self.trajectory, t)
         positions = {j.name: x for j, x in zip(driven, desired.per_joint, strict=True)}
@@ -127,7 +127,7 @@ class Feedforward(Controller):
 
 
 def _unit(joint: Joint, q: list[Scalar]) -> list[Scalar]:
-    """A joint's coordinates with the quaternion scaled to unit length, from which integration drifts."""
+    """Return a joint's coordinates with the quaternion scaled to unit length, from which integration drifts."""
     where_ = joint.kind.quaternion
     if where_ is None:
         return q

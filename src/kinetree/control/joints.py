@@ -25,13 +25,13 @@ def driven_joints(tree: Model) -> list[Joint]:
 
 
 def idle_joints(tree: Model) -> list[Joint]:
-    """All other joints that have coordinates of their own."""
+    """Return all other joints that have coordinates of their own."""
     driven = {j.name for j in driven_joints(tree)}
     return [j for j in tree.joints if j.name not in driven and not j.mimic]
 
 
 def spread(tree: Model, joints: Sequence[Joint], values: Scalars) -> list[Scalar]:
-    """One value per degree of freedom of the tree from those of some joints; zero for the others."""
+    """Return one value per degree of freedom of the tree from those of some joints; zero for the others."""
     result: list[Scalar] = [0.0] * tree.nv
     rest = iter(values)
     for joint in joints:
@@ -41,14 +41,14 @@ def spread(tree: Model, joints: Sequence[Joint], values: Scalars) -> list[Scalar
 
 
 def gathered(joints: Sequence[Joint], values: Scalars) -> list[Scalar]:
-    """The velocities (or forces) of some joints out of those of the tree."""
+    """Return the velocities (or forces) of some joints out of those of the tree."""
     return [x for j in joints for x in values[j.v_slice]]
 
 
 def forces_for(
     tree: Model, q: Scalars, v: Scalars, driven: Sequence[Joint], a: Scalars, loads: Sequence[Force | None] | None
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """All accelerations and forces when the driven joints accelerate as told and nothing drives the others.
+    """Return all accelerations and forces when the driven joints accelerate as asked and nothing drives the others.
 
     With a floating base this is 000 eq. 9.8-9.9: first the base gives way, then the forces follow.
     """
@@ -76,7 +76,7 @@ class TrackingError(NamedTuple):
 def tracking_error(
     tree: Model, trajectory: Trajectory, t: Scalar, q: Scalars, v: Scalars, joints: Sequence[Joint] | None = None
 ) -> TrackingError:
-    """Desired minus actual, joint by joint; between orientations the shortest rotation."""
+    """Return what is desired less what is, joint by joint; between orientations the shortest rotation."""
     followed = driven_joints(tree) if joints is None else joints
     desired = desired_motion(tree, trajectory, t, followed)
     position = [x for j, goal in zip(followed, desired.per_joint, strict=True)
@@ -94,7 +94,7 @@ class Desired(NamedTuple):
 
 
 def desired_motion(tree: Model, trajectory: Trajectory, t: Scalar, joints: Sequence[Joint] | None = None) -> Desired:
-    """A trajectory of some joints (by default the driven ones), or of all joints, at a time."""
+    """Return a trajectory of some joints (by default the driven ones), or of all joints, at a time."""
     followed = driven_joints(tree) if joints is None else joints
     if not hasattr(trajectory, "at"):
         raise OptionError(
@@ -122,7 +122,7 @@ def desired_motion(tree: Model, trajectory: Trajectory, t: Scalar, joints: Seque
 
 
 def motorless(tree: Model) -> dict[int, str]:
-    """Places in v, and joints' names, of the degrees of freedom that no motor drives."""
+    """Return the places in v, and joints' names, of the degrees of freedom that no motor drives."""
     return {k: j.name for j in idle_joints(tree) for k in range(j.v_slice.start, j.v_slice.stop)}
 
 
@@ -138,7 +138,7 @@ def refuse_motorless(joints: dict[int, str], tau: Sequence[Scalar], t: Any) -> N
 
 
 def asked_too_much(name: str, amount: str, t: Any) -> Fault:
-    """What to say to a controller."""
+    """Return what to say to a controller."""
     when = float(t) if isinstance(t, (int, float)) else math.nan  # a node, a batch of times: as far as the run has come
     return Fault(
         f"the controller asks for a force{amount} at joint {name!r}, which has no motor: give exactly 0.0 there, or "

@@ -32,7 +32,7 @@ from ..spatial import Scalar, where
 from ..spatial.arrays import pack, split
 from .base import Controller, Gain, Outcome, as_gain, gains, require_compilable, servo
 from .joints import Scalars, driven_joints, gathered, spread, tracking_error
-from .of_loops import left_to_motors
+from .of_loops import left_to_motors, loops_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ class PD(Controller):
     GAINS = ("kp", "kd")
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces."""
+        """Return the joint forces."""
         error = tracking_error(tree, self.trajectory, t, q, v)
         return spread(tree, driven_joints(tree), servo(error.position, error.velocity, self.kp, self.kd)), []
 
@@ -69,11 +69,11 @@ class PID(Controller):
     GAINS = ("kp", "kd", "ki")
 
     def initial_states(self, tree: Model) -> np.ndarray:
-        """The integrals of the errors are zero at the beginning."""
+        """Return zeros: the integrals of the errors at the beginning."""
         return np.zeros(sum(j.nv for j in driven_joints(tree)))
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces, and the errors as the rates of their integrals."""
+        """Return the joint forces, and the errors as the rates of their integrals."""
         error = tracking_error(tree, self.trajectory, t, q, v)
         push = servo(error.position, error.velocity, self.kp, self.kd)
         integral = [k * x for k, x in zip(gains(self.ki, len(z), "ki"), z, strict=True)]
@@ -91,10 +91,10 @@ class GravityCompensation(Controller):
     RELIES_ON_LOOPS = True
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces."""
+        """Return the joint forces."""
         weight, _ = newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)
         if tree.loops:
-            return left_to_motors(tree, q, weight, "GravityCompensation"), []
+            return left_to_motors(tree, self.loops or loops_of(tree), q, weight, "GravityCompensation"), []
         driven = driven_joints(tree)
         return spread(tree, driven, gathered(driven, weight)), []
 
@@ -123,10 +123,10 @@ class FrictionCompensation(Controller):
             raise OptionError(f"friction_speed must be positive, not {self.friction_speed!r}")
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces."""
+        """Return the joint forces."""
         against = [-f for f in friction_force(tree, v, self.friction_speed)]
         if tree.loops:
-            return left_to_motors(tree, q, against, "FrictionCompensation"), []
+            return left_to_motors(tree, self.loops or loops_of(tree), q, against, "FrictionCompensation"), []
         driven = driven_joints(tree)
         return spread(tree, driven, gathered(driven, against)), []
 
@@ -161,7 +161,7 @@ class TorqueTable(Controller):
         object.__setattr__(self, "table", Piecewise(knots, made, hold=self.hold))
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces."""
+        """Return the joint forces."""
         tau, _, _ = self.table.at(t)
         if self.kind == "step":  # the last row acts from its time on, which is after the last piece of the table
             end, last = self.table.end, np.asarray(self.tau, dtype=float)[-1].tolist()
@@ -202,15 +202,19 @@ class Saturated(Controller):
         return self.controller.span
 
     def relies_on_loops(self) -> bool:
-        """Whether the other controller does."""
+        """Return whether the other controller does."""
         return self.controller.relies_on_loops()
 
+    def bound(self, robot: Any) -> Self:
+        """Return the same with what the other controller has to know of the robot's loops."""
+        return replace(self, controller=self.controller.bound(robot))
+
     def initial_states(self, tree: Model) -> np.ndarray:
-        """States of the other controller."""
+        """Return the states of the other controller."""
         return self.controller.initial_states(tree)
 
     def parameters(self, tree: Model) -> dict[str, np.ndarray]:
-        """Gains of the other controller."""
+        """Return the gains of the other controller."""
         return self.controller.parameters(tree)
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
@@ -218,7 +222,7 @@ class Saturated(Controller):
         return replace(self, controller=self.controller.with_parameters(numbers))
 
     def limits(self, tree: Model) -> np.ndarray:
-        """Largest force of each degree of freedom."""
+        """Return the largest force of each degree of freedom."""
         if self.limit is None:
             return tree.joint_vector("effort_limit")
         bounds = as_gain(self.limit, tree.nv, "limit")
@@ -227,7 +231,7 @@ class Saturated(Controller):
         return bounds
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces, none above its limit."""
+        """Return the joint forces, none above its limit."""
         tau, rates = self.controller.law(tree, t, q, v, z)
         return [_limited(x, float(bound)) for x, bound in zip(tau, self.limits(tree), strict=True)], rates
 
@@ -259,7 +263,7 @@ class Law(Controller):
     function: Callable[[Scalar, list[Scalar], list[Scalar]], Sequence[Scalar]]
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces."""
+        """Return the joint forces."""
         tau = list(self.function(t, list(q), list(v)))
         if len(tau) != tree.nv:
             raise ShapeError(f"the law returned {len(tau)} forces, robot {tree.name!r} has nv = {tree.nv}")
@@ -273,7 +277,7 @@ class PythonLaw(Controller):
     python_function: Callable[[Any, np.ndarray, np.ndarray], ArrayLike]
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces."""
+        """Return the joint forces."""
         batch = np.broadcast_shapes(np.shape(t), *(np.shape(x) for x in (*q, *v)))
         tau = np.asarray(self.python_function(t, pack(list(q), batch), pack(list(v), batch)), dtype=float)
         if tau.shape[-1:] != (tree.nv,):
@@ -282,7 +286,7 @@ class PythonLaw(Controller):
 
 
 def from_function(function: Callable[[Any, np.ndarray, np.ndarray], ArrayLike]) -> PythonLaw:
-    """A controller from a Python function ``f(t, q, v) -> tau`` of arrays; slower, as it is not compiled."""
+    """Return a controller from a Python function ``f(t, q, v) -> tau`` of arrays; slower, as it is not compiled."""
     if not callable(function):
         raise OptionError(f"a controller is a function f(t, q, v) -> tau, not {type(function).__name__}")
     return PythonLaw(function)

@@ -11,14 +11,13 @@ Forces tau that the joints of the tree would need are left to the motors m; no m
 
 More motors than freedoms share them so that the sum of their squares is least; with fewer, the
 motors' joints are held to what is asked of them like loops to their closure, and the rest gives way.
-Which constraints are independent of one another is found once, where the mechanism is put together.
+Which constraints are independent of one another is known beforehand (:class:`~kinetree.loops.coordinates.Coordinates`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,7 +26,8 @@ from ..algorithms import composite_body, constrained, constraints, factorisation
 from ..algorithms.constrained import inner
 from ..algorithms.constraints import UNCLOSED
 from ..errors import ClosureError, OptionError, SingularError, UnknownNameError, UnsupportedError
-from ..loops import coordinates, rank
+from ..loops import rank
+from ..loops.coordinates import Coordinates, choose
 from ..model.describe import counted
 from ..model.tree import Joint, Model
 from ..robot.mechanism import LEAST_QUALITY, Mechanism
@@ -47,95 +47,63 @@ OPEN = 0.01
 """Loops open by more than this (rad, and m or the mechanism's size) are not those that a law computes with."""
 
 
-class Loops(NamedTuple):
-    """What holds for a mechanism in general."""
+def known_loops(robot: Mechanism) -> Coordinates:
+    """Return what a controller has to know of a robot's loops: independent constraints, and how many freedoms.
 
-    rows: tuple[int, ...]
-    """Constraints that imply all others."""
-
-    freedoms: int
-
-    sample: np.ndarray
-    """Those constraints' matrix at some ordinary configuration, (rank, nv)."""
-
-
-def loops_of(tree: Model) -> Loops:
-    """What is known of a mechanism's loops; looked at where some closed configuration is found, if nowhere before."""
-    known: Loops | None = tree.__dict__.get("known_loops")  # kept beside the other cached properties of the model
-    if known is not None:
-        return known
+    It is found at a closed configuration, so an error says what to do where none is known.
+    """
     try:
-        return _looked_at(Mechanism(tree, backend="reference"), None)
+        return robot.coordinates
     except ClosureError as problem:
-        raise ClosureError(
-            f"a controller has to know how {tree.name!r} moves, and {problem}; or ask the controller for the forces at "
-            "a closed configuration first: controller(robot, 0.0, q, v)"
-        ) from None
+        raise ClosureError(f"a controller has to know how {robot.name!r} moves, and {problem}") from None
+
+
+def loops_of(tree: Model) -> Coordinates:
+    """Return the same of a model alone, searched for anew: a controller that knows its robot need not ask."""
+    return known_loops(Mechanism(tree, backend="reference"))
 
 
 def refuse_open(robot: Mechanism, q: ArrayLike, tolerance: float | None) -> None:
-    """An error where loops are open; forces would be those of another mechanism."""
-    robot._closed_q(q, OPEN * constraints.usual_size(robot.model) if tolerance is None else tolerance)
-
-
-def look_at(robot: Mechanism, q: np.ndarray) -> None:
-    """Find out about a mechanism's loops at a closed configuration, unless the same is known already."""
-    known: Loops | None = robot.model.__dict__.get("known_loops")
-    if known is not None and robot._structure is not None and robot._structure.rows == known.rows:
-        return
-    finite = q.reshape(-1, robot.nq)
-    finite = finite[np.isfinite(finite).all(axis=-1)]
-    closed = robot.close(finite[0], must_close=False) if len(finite) else np.array([np.nan])
-    if known is None or np.isfinite(closed).all():
-        _looked_at(robot, closed if np.isfinite(closed).all() else None)
-
-
-def _looked_at(robot: Mechanism, q: np.ndarray | None) -> Loops:
-    state = robot.assembled() if q is None else q
-    rows = robot._known(state).rows
-    near = np.concatenate([state[None], robot._neighbours(state)])
-    k = robot.loop_jacobian(near)[:, list(rows)]
-    best = np.argmax(np.linalg.svd(k, compute_uv=False).min(axis=-1, initial=np.inf))
-    found = Loops(rows, robot.nv - len(rows), k[best])
-    robot.model.__dict__["known_loops"] = found
-    return found
+    """Raise an error where loops are open; forces would be those of another mechanism."""
+    robot.check_closed(q, OPEN * constraints.usual_size(robot.model) if tolerance is None else tolerance)
 
 
 # ---------------------------------------------------------------- which joints
 
 
-def followed_joints(tree: Model, names: Sequence[str] | None) -> list[Joint]:
+def followed_joints(tree: Model, names: Sequence[str] | None, loops: Coordinates | None) -> list[Joint]:
     """The joints whose motion a trajectory tells: those named, or those with motors; refused where that cannot be."""
     driven = driven_joints(tree)
     if not tree.loops:
         if names is not None:
             raise OptionError(f"robot {tree.name!r} has no closed loops: leave coordinates out, motors follow the goal")
         return driven
-    freedoms, motors = loops_of(tree).freedoms, sum(j.nv for j in driven)
+    loops = loops or loops_of(tree)
+    freedoms, motors = loops.freedoms, sum(j.nv for j in driven)
     if names is None:
         if motors > freedoms:
-            enough = set(_enough(tree, _freedoms(driven)))
+            enough = set(_enough(tree, loops, _freedoms(driven)))
             some = ", ".join(repr(j.name) for j in driven if enough & set(_freedoms([j])))
             raise UnsupportedError(
-                f"{_size_of(tree)}, so that its motors cannot move independently of one another: say which joints the "
-                f"trajectory tells the motion of, such as coordinates=[{some}]; all motors share the forces"
+                f"{_size_of(tree, loops)}, so that its motors cannot move independently of one another: say which "
+                f"joints the trajectory tells the motion of, such as coordinates=[{some}]; all motors share the forces"
             )
-        _check_coordinates(tree, driven, motors)
+        _check_coordinates(tree, loops, driven, motors)
         return driven
     if motors < freedoms:
         raise UnsupportedError(
-            f"{_size_of(tree)}, which cannot make it follow in chosen coordinates: leave coordinates out, then the "
-            "driven joints follow the trajectory and the others give way; or mark more joints as actuated"
+            f"{_size_of(tree, loops)}, which cannot make it follow in chosen coordinates: leave coordinates out, then "
+            "the driven joints follow the trajectory and the others give way; or mark more joints as actuated"
         )
     chosen = _named(tree, names)
-    _check_coordinates(tree, chosen, freedoms)
-    _check_motors(tree, driven)
+    _check_coordinates(tree, loops, chosen, freedoms)
+    _check_motors(tree, loops, driven)
     return chosen
 
 
-def _size_of(tree: Model) -> str:
+def _size_of(tree: Model, loops: Coordinates) -> str:
     motors = sum(j.nv for j in driven_joints(tree))
-    freedoms = counted(loops_of(tree).freedoms, "freedom", "freedoms")
+    freedoms = counted(loops.freedoms, "freedom", "freedoms")
     return f"robot {tree.name!r} with closed loops has {freedoms} and {counted(motors, 'motor', 'motors')}"
 
 
@@ -153,12 +121,14 @@ def _named(tree: Model, names: Sequence[str]) -> list[Joint]:
     return [own[name] for name in names]
 
 
-def _check_coordinates(tree: Model, joints: Sequence[Joint], wanted: int) -> None:
+def _check_coordinates(tree: Model, loops: Coordinates, joints: Sequence[Joint], wanted: int) -> None:
     """Refuse coordinates that are too few or too many, or that leave something open while saying others twice."""
-    loops, listed = loops_of(tree), ", ".join(j.name for j in joints) or "none"
+    listed = ", ".join(j.name for j in joints) or "none"
     count = sum(j.nv for j in joints)
     if count != wanted:
-        raise OptionError(f"{_size_of(tree)}: its coordinates must be as many as its freedoms, not {count} ({listed})")
+        raise OptionError(
+            f"{_size_of(tree, loops)}: its coordinates must be as many as its freedoms, not {count} ({listed})"
+        )
     others = _freedoms_but(tree, _freedoms(joints))
     if rank.numerical_rank(loops.sample[:, others]) < len(loops.rows):
         raise SingularError(
@@ -167,18 +137,18 @@ def _check_coordinates(tree: Model, joints: Sequence[Joint], wanted: int) -> Non
         )
 
 
-def _check_motors(tree: Model, driven: Sequence[Joint]) -> None:
+def _check_motors(tree: Model, loops: Coordinates, driven: Sequence[Joint]) -> None:
     passive = _freedoms_but(tree, _freedoms(driven))
-    if rank.numerical_rank(loops_of(tree).sample[:, passive]) < len(passive):
+    if rank.numerical_rank(loops.sample[:, passive]) < len(passive):
         listed = ", ".join(j.name for j in driven) or "none"
         raise SingularError(
             f"the motors of {tree.name!r} ({listed}) have no hold on one of its motions: it moves while they are locked"
         )
 
 
-def _enough(tree: Model, freedoms: Sequence[int]) -> list[int]:
+def _enough(tree: Model, loops: Coordinates, freedoms: Sequence[int]) -> list[int]:
     """Some of the freedoms from which all motion follows, the first ones where possible."""
-    loops, left = loops_of(tree), list(freedoms)
+    left = list(freedoms)
     for freedom in reversed(freedoms):
         others = [k for k in range(tree.nv) if k not in left or k == freedom]
         if rank.numerical_rank(loops.sample[:, others]) == len(others):
@@ -186,10 +156,10 @@ def _enough(tree: Model, freedoms: Sequence[int]) -> list[int]:
     return left
 
 
-def _surest(tree: Model, freedoms: Sequence[int]) -> list[int]:
+def _surest(tree: Model, loops: Coordinates, freedoms: Sequence[int]) -> list[int]:
     """Some of the freedoms from which all motion follows, the best determined by pivoting."""
     own = np.isin(np.arange(tree.nv), freedoms)
-    return list(coordinates.find(loops_of(tree).sample[None], own, None, ()).independent)
+    return list(choose(loops.sample[None], own, None, ()).independent)
 
 
 def _freedoms(joints: Sequence[Joint]) -> list[int]:
@@ -204,36 +174,37 @@ def _freedoms_but(tree: Model, some: Sequence[int]) -> list[int]:
 
 
 def forces_for(
-    tree: Model, q: Scalars, v: Scalars, joints: Sequence[Joint], a: Scalars, loads: Sequence[Force | None] | None
-) -> list[Scalar]:
+    tree: Model, loops: Coordinates, q: Scalars, v: Scalars, joints: Sequence[Joint], a: Scalars,
+    loads: Sequence[Force | None] | None,
+) -> list[Scalar]:  # fmt: skip
     """Motor forces with which some joints accelerate as told, at a closed state.
 
     The joints are coordinates from which all motion follows; or the driven ones where those are fewer.
     """
-    loops, own = loops_of(tree), _freedoms(joints)
+    own = _freedoms(joints)
     if len(own) < loops.freedoms:
-        return _giving_way(tree, q, v, joints, a, loads)
+        return _giving_way(tree, loops, q, v, joints, a, loads)
     drift = constraints.drift(tree, q, v)
-    whole, quality = _following(tree, _matrix(tree, q), own, a, [-drift[r] for r in loops.rows])
+    whole, quality = _following(tree, _matrix(tree, loops, q), own, a, [-drift[r] for r in loops.rows])
     tau, _ = newton_euler.inverse_dynamics(tree, q, v, trusted(whole, quality), tree.gravity, loads)
-    return left_to_motors(tree, q, tau, "a law through inverse dynamics")
+    return left_to_motors(tree, loops, q, tau, "a law through inverse dynamics")
 
 
-def left_to_motors(tree: Model, q: Scalars, tau: Scalars, law: str) -> list[Scalar]:
+def left_to_motors(tree: Model, loops: Coordinates, q: Scalars, tau: Scalars, law: str) -> list[Scalar]:
     """Motor forces that do what forces ``tau`` on all joints would; a floating base is held by others."""
-    loops, driven, k = loops_of(tree), driven_joints(tree), _matrix(tree, q)
+    driven, k = driven_joints(tree), _matrix(tree, loops, q)
     floating = [tree.joints[k] for k in tree.roots if tree.is_floating and not tree.joints[k].actuated]
     held = [*driven, *floating]
     count = len(_freedoms(held))
     if count < loops.freedoms or (count > loops.freedoms and floating):
         base = ", six of the freedoms its base's" if floating else ""
         raise UnsupportedError(
-            f"{_size_of(tree)}{base}: {law} needs a motor for each that is left; mark other joints as actuated, or "
-            "write the law as a function"
+            f"{_size_of(tree, loops)}{base}: {law} needs a motor for each that is left; mark other joints as actuated, "
+            "or write the law as a function"
         )
-    _check_motors(tree, held)
+    _check_motors(tree, loops, held)
     if count > loops.freedoms:
-        return _shared(tree, k, tau)
+        return _shared(tree, loops, k, tau)
     passive = _freedoms_but(tree, _freedoms(held))
     columns = [[row[j] for j in passive] for row in k]  # of K_p^T
     multipliers, quality = _solved(tree, columns, [tau[j] for j in passive])
@@ -241,13 +212,13 @@ def left_to_motors(tree: Model, q: Scalars, tau: Scalars, law: str) -> list[Scal
     return spread(tree, driven, trusted(forces, quality))
 
 
-def _shared(tree: Model, k: Matrix, tau: Scalars) -> list[Scalar]:
+def _shared(tree: Model, loops: Coordinates, k: Matrix, tau: Scalars) -> list[Scalar]:
     """More motors than freedoms: the least sum of squares under D^T u = G^T tau is u = D (D^T D)^-1 G^T tau.
 
     v = G v_c, and D are the rows of G that belong to motors; some of these are the coordinates c, so D has full rank.
     """
     driven = driven_joints(tree)
-    chosen = _surest(tree, _freedoms(driven))
+    chosen = _surest(tree, loops, _freedoms(driven))
     worst: Scalar = 1.0
     motions: Matrix = []
     for i in chosen:
@@ -263,15 +234,16 @@ def _shared(tree: Model, k: Matrix, tau: Scalars) -> list[Scalar]:
 
 
 def _giving_way(
-    tree: Model, q: Scalars, v: Scalars, driven: Sequence[Joint], a: Scalars, loads: Sequence[Force | None] | None
-) -> list[Scalar]:
+    tree: Model, loops: Coordinates, q: Scalars, v: Scalars, driven: Sequence[Joint], a: Scalars,
+    loads: Sequence[Force | None] | None,
+) -> list[Scalar]:  # fmt: skip
     """Fewer motors than freedoms: M a + h = C^T y, C a = given, the rows of C being the loops' and the motors'.
 
     000 eq. 8.6-8.7 with the motors' joints as further constraints, whose multipliers are their forces.
     """
-    parents, loops = tree.dof_parents, loops_of(tree)
+    parents = tree.dof_parents
     drift = constraints.drift(tree, q, v)
-    held = _matrix(tree, q) + [[float(i == j) for j in range(tree.nv)] for i in _freedoms(driven)]
+    held = _matrix(tree, loops, q) + [[float(i == j) for j in range(tree.nv)] for i in _freedoms(driven)]
     given = [*(-drift[r] for r in loops.rows), *a]
     bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, tree.gravity, loads)
     factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), parents)
@@ -286,8 +258,8 @@ def _giving_way(
 class Yielding:
     """How a mechanism gives way to forces while its loops stay closed: (M^-1 - Y (K Y)^-1 Y^T) tau, Y = M^-1 K^T."""
 
-    def __init__(self, tree: Model, q: Scalars) -> None:
-        self.tree, self.k = tree, _matrix(tree, q)
+    def __init__(self, tree: Model, loops: Coordinates, q: Scalars) -> None:
+        self.tree, self.loops, self.k = tree, loops, _matrix(tree, loops, q)
         self.factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
         self.freely = [self._open(row) for row in self.k]
         matrix = [[inner(row, y) for y in self.freely] for row in self.k]
@@ -310,7 +282,7 @@ class Yielding:
     def at_rest(self, q: Scalars, v: Scalars) -> list[Scalar]:
         """Some accelerations that keep the loops closed at these velocities: the least ones, in energy."""
         drift = constraints.drift(self.tree, q, v)
-        return self.held([0.0] * self.tree.nv, [-drift[r] for r in loops_of(self.tree).rows])
+        return self.held([0.0] * self.tree.nv, [-drift[r] for r in self.loops.rows])
 
 
 def _least_share(matrix: Matrix, pivots: Scalars) -> Scalar:
@@ -326,13 +298,13 @@ def _least_share(matrix: Matrix, pivots: Scalars) -> Scalar:
 
 
 def completed(
-    tree: Model, q: Scalars, joints: Sequence[Joint], desired: Desired
+    tree: Model, loops: Coordinates, q: Scalars, joints: Sequence[Joint], desired: Desired
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
     """All positions, velocities and accelerations of a desired motion of the coordinates.
 
     Positions are searched from ``q`` on, so they are on its branch; they are NaN where no closed ones are found.
     """
-    loops, own = loops_of(tree), _freedoms(joints)
+    own = _freedoms(joints)
     goal = list(q)
     left: Scalar = 0.0
     for share in SHARES + (1.0,) * ROUNDS:
@@ -340,13 +312,13 @@ def completed(
         gaps = constraints.gaps(tree, goal)
         off = [gaps[r] for r in loops.rows]
         left = inner(off, off)
-        step, _ = _following(tree, _matrix(tree, goal), own, [share * x for x in way], [-x for x in off])
+        step, _ = _following(tree, _matrix(tree, loops, goal), own, [share * x for x in way], [-x for x in off])
         goal = kinematics.integrate(tree, goal, step)
         if share == 1.0:
             for joint, position in zip(joints, desired.per_joint, strict=True):
                 goal[joint.q_slice] = position
     goal = [where(left > UNCLOSED * UNCLOSED, math.nan, x) for x in goal]
-    k = _matrix(tree, goal)
+    k = _matrix(tree, loops, goal)
     v, _ = _following(tree, k, own, desired.velocity, [0.0] * len(k))
     drift = constraints.drift(tree, goal, v)
     a, quality = _following(tree, k, own, desired.acceleration, [-drift[r] for r in loops.rows])
@@ -366,9 +338,9 @@ def _following(
     return whole, quality
 
 
-def _matrix(tree: Model, q: Scalars) -> Matrix:
+def _matrix(tree: Model, loops: Coordinates, q: Scalars) -> Matrix:
     k = constraints.constraint_matrix(tree, q)
-    return [k[r] for r in loops_of(tree).rows]
+    return [k[r] for r in loops.rows]
 
 
 def _solved(tree: Model, columns: Sequence[Scalars], rhs: Scalars) -> tuple[list[Scalar], Scalar]:

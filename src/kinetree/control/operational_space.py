@@ -17,7 +17,7 @@ from ..spatial import Matrix3, MatrixRotation, Scalar, Vec3, dot, ldl, ldl_solve
 from ..spatial.arrays import split
 from .base import Controller, Gain, Outcome, servo
 from .joints import Scalars, driven_joints, gathered, idle_joints, spread
-from .of_loops import Yielding, left_to_motors, trusted
+from .of_loops import Yielding, left_to_motors, loops_of, trusted
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ class OperationalSpace(Controller):
         return 3 if self.orientation is None else 6
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
-        """Joint forces."""
+        """Return the joint forces."""
         if idle_joints(tree) and not tree.loops:
             raise ModelError(
                 f"robot {tree.name!r} has joints without motor: operational-space control needs all driven"
@@ -104,7 +104,7 @@ class OperationalSpace(Controller):
         return self._pushed(rows, [[compliance[i][j] for j in chosen] for i in chosen], needed, bias), []
 
     def _pushed(self, rows: Sequence[Scalars], compliance: Any, needed: Scalars, bias: Scalars) -> list[Scalar]:
-        """J^T F + h, with the force F that gives the frame the acceleration that is needed."""
+        """Return J^T F + h, with the force F that gives the frame the acceleration that is needed."""
         stiff = [[x + (self.damping**2 if i == j else 0.0) for j, x in enumerate(row)]
                  for i, row in enumerate(compliance)]  # fmt: skip
         force = ldl_solve(ldl(stiff), needed)
@@ -114,7 +114,8 @@ class OperationalSpace(Controller):
         self, tree: Model, q: Scalars, v: Scalars, rows: Sequence[Scalars], needed: Scalars, drawn: Scalars | None
     ) -> list[Scalar]:
         """The same for a mechanism: it gives way as its loops allow, moves along them, and its motors do it all."""
-        yielding = Yielding(tree, q)
+        loops = self.loops or loops_of(tree)
+        yielding = Yielding(tree, loops, q)
         moving = yielding.at_rest(q, v)
         bias, _ = newton_euler.inverse_dynamics(tree, q, v, moving, tree.gravity)
         if drawn is not None:
@@ -123,12 +124,12 @@ class OperationalSpace(Controller):
         columns = [yielding.to(row) for row in rows]
         compliance = [[dot(row, column) for column in columns] for row in rows]
         left = [x - dot(row, moving) for row, x in zip(rows, needed, strict=True)]
-        forces = left_to_motors(tree, q, self._pushed(rows, compliance, left, bias), "OperationalSpace")
+        forces = left_to_motors(tree, loops, q, self._pushed(rows, compliance, left, bias), "OperationalSpace")
         driven = driven_joints(tree)
         return spread(tree, driven, trusted(gathered(driven, forces), yielding.quality))
 
     def _error(self, tree: Model, t: Scalar, q: Scalars) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """Error, desired velocity and desired acceleration, along world axes."""
+        """Return the error, desired velocity and desired acceleration, along world axes."""
         pose = kinematics.frame_pose(tree, q, self.frame)
         x, v, a = self.path.at(t)
         e = [goal - here for goal, here in zip(x, pose.translation, strict=True)]

@@ -36,12 +36,12 @@ _BINARY = {ADD: "+", SUB: "-", MUL: "*", DIV: "/"}
 
 
 def is_identifier(name: str) -> bool:
-    """Whether C takes a name as it is (leading underscores belong to the compiler)."""
+    """Return whether C takes a name as it is (leading underscores belong to the compiler)."""
     return bool(_IDENTIFIER.match(name)) and name not in KEYWORDS
 
 
 def identifier(text: str, otherwise: str = "x") -> str:
-    """The nearest name that C takes: letters, digits and underscores, with a letter in front."""
+    """Return the nearest name that C takes: letters, digits and underscores, with a letter in front."""
     name = re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_")
     if not name:
         name = otherwise
@@ -51,7 +51,7 @@ def identifier(text: str, otherwise: str = "x") -> str:
 
 
 def comment(text: str) -> str:
-    """Text that may stand inside a comment, whatever it contains: one line of printable ASCII."""
+    """Return text that may stand inside a comment, whatever it contains: one line of printable ASCII."""
     plain = text.encode("unicode_escape").decode("ascii")
     return plain.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
 
@@ -89,7 +89,7 @@ class Dialect:
         return f"{self.prefix.upper()}_TEMPORARY"
 
     def number(self, x: float) -> str:
-        """A literal that reads back exactly; in single precision rounded once."""
+        """Return a literal that reads back exactly; in single precision rounded once."""
         if self.single_precision:
             if math.isfinite(x) and abs(x) > float(np.finfo(np.float32).max):
                 raise ConstantError(f"the number {x!r} does not fit into single precision")
@@ -105,14 +105,14 @@ class Dialect:
         return f"({text}{suffix})" if math.copysign(1.0, x) < 0 else text + suffix
 
     def function(self, name: str) -> str:
-        """What a function of one or two numbers is called."""
+        """Return what a function of one or two numbers is called."""
         if self.own_math:
             return f"{self.prefix}_own_{name}"
         return name + ("f" if self.single_precision else "")
 
 
 @dataclass(frozen=True)
-class Function:
+class CFunction:
     """A graph to be written as ``void name(const real *a, ..., real *result)``.
 
     Attributes
@@ -134,15 +134,15 @@ class Function:
     result: str = "result"
 
     def signature(self, real: str, restrict: str = "") -> str:
-        """The declaration, without a semicolon."""
+        """Return the declaration, without a semicolon."""
         inputs = [f"const {real} *{restrict}{name}" for name, _ in self.arguments]
         return f"void {self.name}({', '.join([*inputs, f'{real} *{restrict}{self.result}'])})"
 
 
-class _Writer:
+class _BodyWriter:
     """Turns one graph into statements."""
 
-    def __init__(self, dialect: Dialect, function: Function) -> None:
+    def __init__(self, dialect: Dialect, function: CFunction) -> None:
         self.dialect, self.f, self.graph = dialect, function, function.graph
         self.order = self.graph.reachable(function.outputs)
         self.wanted: dict[int, list[int]] = {}
@@ -186,7 +186,7 @@ class _Writer:
                 size[i] = 0
 
     def _find_last_uses(self) -> None:
-        """After which statement each temporary is free again."""
+        """Find after which statement each temporary is free again."""
         self.last: dict[int, int] = {}
         statements = [i for i in self.order if i in self.kept or i in self.wanted]
         for position, i in enumerate(statements):
@@ -195,7 +195,7 @@ class _Writer:
         self.statements = statements
 
     def _reads(self, i: int) -> list[int]:
-        """Temporaries that the statement of a node reads."""
+        """Return temporaries that the statement of a node reads."""
         found, stack = [], list(self.graph.args[i])
         while stack:
             a = stack.pop()
@@ -244,7 +244,7 @@ class _Writer:
             self.lines.append("".join(f"{self.f.result}[{k}] = " for k in self.wanted[i]) + f"{value};")
 
     def _write_circle(self, i: int, position: int) -> None:
-        """Sine and cosine of one angle in one call; the one that nobody wants goes into a spare place."""
+        """Write sine and cosine of one angle in one call; the one that nobody wants goes into a spare place."""
         angle = self.graph.args[i][0]
         self.needs.add("sincos")
         value = self._name(angle)
@@ -259,7 +259,7 @@ class _Writer:
             self._release(position, [i])
 
     def _name(self, i: int) -> str:
-        """A node as an operand."""
+        """Write a node as an operand."""
         kind = self.graph.kinds[i]
         if kind == CONST:
             return self.dialect.number(float(self.graph.values[i]))
@@ -303,15 +303,15 @@ class _Writer:
         return f"{name}({', '.join(arguments)})"
 
 
-def write_function(dialect: Dialect, function: Function) -> tuple[str, set[str]]:
-    """The definition of a function, and which of our own mathematical functions it calls.
+def write_function(dialect: Dialect, function: CFunction) -> tuple[str, set[str]]:
+    """Write the definition of a function, and which of our own mathematical functions it calls.
 
     Raises
     ------
     ConstantError
         If a number does not fit into single precision.
     """
-    w = _Writer(dialect, function)
+    w = _BodyWriter(dialect, function)
     w.write()
     body = []
     if w.count:
@@ -334,7 +334,7 @@ def write_function(dialect: Dialect, function: Function) -> tuple[str, set[str]]
 
 
 def _half_pi_parts(bits: int = 23, count: int = 4) -> list[float]:
-    """pi/2 as a sum of short numbers, whose products with whole numbers below 2^30 are exact, and a rest."""
+    """Return pi/2 as a sum of short numbers, whose products with whole numbers below 2^30 are exact, and a rest."""
     rest = sum((Fraction(x) for x in HALF_PI), Fraction(0))
     parts, unit = [], Fraction(1, 2 ** (bits - 1))
     for _ in range(count):
@@ -479,7 +479,7 @@ static REAL NAME_atan2(double y, double x)
 
 
 def own_mathematics(dialect: Dialect, needs: set[str]) -> str:
-    """Definitions of the mathematical functions that were called, and of no others."""
+    """Return definitions of the mathematical functions that were called, and of no others."""
     texts = {"sincos": _sincos(), SQRT: _SQRT, "fabs": _FABS, ATAN2: _atan2()}
     chosen = [text for name, text in texts.items() if name in needs]
     return "\n".join(t.replace("NAME_", f"{dialect.prefix}_own_").replace("REAL", dialect.real) for t in chosen)

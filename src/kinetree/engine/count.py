@@ -55,7 +55,7 @@ class Count:
         return ", ".join(parts)
 
     def to_dict(self) -> dict[str, int]:
-        """Plain data, the total included."""
+        """Return plain data, the total included."""
         return asdict(self) | {"total": self.total}
 
 

@@ -17,7 +17,7 @@ MODES = ("auto", "forward", "reverse")
 
 
 def partials(graph: Graph, node: int) -> list[int]:
-    """Derivative of a node with respect to each of its arguments, as nodes.
+    """Return the derivative of a node with respect to each of its arguments, as nodes.
 
     Not for ``select``, whose untaken branch must not even be multiplied by zero.
     """
@@ -54,7 +54,7 @@ def partials(graph: Graph, node: int) -> list[int]:
 
 
 def forward(graph: Graph, outputs: Sequence[int], rates: Mapping[int, int]) -> list[int]:
-    """Rates of the outputs when some nodes change at given rates.
+    """Return rates of the outputs when some nodes change at given rates.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def forward(graph: Graph, outputs: Sequence[int], rates: Mapping[int, int]) -> l
 
 
 def reverse(graph: Graph, outputs: Sequence[int], weights: Sequence[int], wrt: Sequence[int]) -> list[int]:
-    """Gradient of a weighted sum of outputs.
+    """Return the gradient of a weighted sum of outputs.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ def reverse(graph: Graph, outputs: Sequence[int], weights: Sequence[int], wrt: S
 
 
 def _needed(graph: Graph, outputs: Sequence[int]) -> list[int]:
-    """Nodes that the outputs depend on, in order; unlike ``graph.reachable`` blind to what was made after them."""
+    """Return what the outputs depend on, in order; unlike ``graph.reachable`` blind to what was made after them."""
     needed = bytearray(max(outputs, default=-1) + 1)
     for o in outputs:
         needed[o] = 1
@@ -150,7 +150,7 @@ Guard = tuple[int, bool]
 
 
 def _guards(graph: Graph, order: Sequence[int], outputs: Sequence[int]) -> dict[int, frozenset[Guard]]:
-    """For each node the branches under which alone it is used.
+    """Return for each node the branches under which alone it is used.
 
     There its derivatives may be infinite where the branch is not taken, as that of sin(x)/x at
     zero, and must be cut off rather than multiplied by zero.
@@ -174,7 +174,7 @@ def _guarded(graph: Graph, value: int, guards: frozenset[Guard]) -> int:
 
 
 def dependents(graph: Graph, order: Sequence[int], wrt: Sequence[int]) -> set[int]:
-    """Those nodes of ``order`` that depend on any of ``wrt``; what ``less`` compares does not count."""
+    """Return those nodes of ``order`` that depend on any of ``wrt``; what ``less`` compares does not count."""
     found = set(wrt)
     for i in order:
         if graph.kinds[i] != LESS and any(a in found for a in graph.args[i]):
@@ -186,13 +186,13 @@ def dependents(graph: Graph, order: Sequence[int], wrt: Sequence[int]) -> set[in
 
 
 def sparsity(graph: Graph, outputs: Sequence[int], wrt: Sequence[int]) -> list[set[int]]:
-    """For each output the positions in ``wrt`` that it depends on."""
+    """Return for each output the positions in ``wrt`` that it depends on."""
     masks = _inputs_of_nodes(graph, _needed(graph, outputs), wrt)
     return [{k for k in range(len(wrt)) if masks.get(o, 0) >> k & 1} for o in outputs]
 
 
 def jacobian(graph: Graph, outputs: Sequence[int], wrt: Sequence[int], mode: str = "auto") -> list[list[int]]:
-    """Derivatives of all outputs with respect to all of ``wrt``, by rows.
+    """Return derivatives of all outputs with respect to all of ``wrt``, by rows.
 
     Parameters
     ----------
@@ -226,7 +226,7 @@ CLEAR = 4
 
 
 def _cheaper(graph: Graph, outputs: Sequence[int], wrt: Sequence[int]) -> list[list[int]]:
-    """The Jacobian with fewer operations; what the other one leaves in the graph, nothing needs."""
+    """Return the Jacobian with fewer operations; what the other one leaves in the graph, nothing needs."""
     by_columns, by_rows = costs(graph, outputs, wrt)
     modes = [m for m, own, other in (("forward", by_columns, by_rows), ("reverse", by_rows, by_columns))
              if own <= CLEAR * other]  # fmt: skip
@@ -235,12 +235,12 @@ def _cheaper(graph: Graph, outputs: Sequence[int], wrt: Sequence[int]) -> list[l
 
 
 def operations(graph: Graph, outputs: Sequence[int]) -> int:
-    """Number of operations that the outputs take."""
+    """Return the number of operations that the outputs take."""
     return sum(bool(graph.args[i]) for i in _needed(graph, outputs))
 
 
 def costs(graph: Graph, outputs: Sequence[int], wrt: Sequence[int]) -> tuple[int, int]:
-    """Operations that a Jacobian takes column by column and row by row, if nothing can be simplified or shared.
+    """Count the operations of a Jacobian by columns and by rows, if nothing can be simplified or shared.
 
     Each node between takes a multiplication and an addition per active argument, as often as
     there are inputs it depends on (columns) or outputs that depend on it (rows).
@@ -262,7 +262,7 @@ def _effort(kind: str) -> int:
 
 
 def _inputs_of_nodes(graph: Graph, order: Sequence[int], wrt: Sequence[int]) -> dict[int, int]:
-    """Per node a bit for each of ``wrt`` that it depends on."""
+    """Return per node a bit for each of ``wrt`` that it depends on."""
     found: dict[int, int] = {}
     for k, x in enumerate(wrt):
         found[x] = found.get(x, 0) | 1 << k
@@ -280,7 +280,7 @@ def _inputs_of_nodes(graph: Graph, order: Sequence[int], wrt: Sequence[int]) -> 
 def _outputs_of_nodes(
     graph: Graph, order: Sequence[int], outputs: Sequence[int], active: Mapping[int, int]
 ) -> dict[int, int]:
-    """Per active node a bit for each output that depends on it."""
+    """Return per active node a bit for each output that depends on it."""
     found: dict[int, int] = {}
     for k, o in enumerate(outputs):
         if o in active:
@@ -295,7 +295,7 @@ def _outputs_of_nodes(
 
 
 def differentiate(traced: Traced, mode: str = "auto") -> Traced:
-    """The Jacobian of a traced function with respect to all its inputs.
+    """Return the Jacobian of a traced function with respect to all its inputs.
 
     Parameters
     ----------

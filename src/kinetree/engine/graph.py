@@ -83,7 +83,7 @@ class Graph:
         return index
 
     def input(self, position: int) -> int:
-        """Make the argument at ``position`` of the flattened inputs."""
+        """Make the input at ``position`` of the flattened inputs."""
         index = self._known.get((INPUT, position))
         if index is None:
             index = len(self.kinds)
@@ -244,7 +244,7 @@ class Graph:
         return self.node(ABS, a)
 
     def less(self, a: int, b: int) -> int:
-        """Make whether a < b; false if either is NaN. Only of use in :meth:`select`."""
+        """Compare a < b; false if either is NaN. Only of use in :meth:`select`."""
         if self.is_const(a) and self.is_const(b):
             return self.const(1.0 if self.values[a] < self.values[b] else 0.0)
         return self.node(LESS, a, b)

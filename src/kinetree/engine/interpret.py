@@ -27,7 +27,7 @@ _OPERATIONS: dict[str, Callable[..., Any]] = {
 
 
 def evaluate(graph: Graph, outputs: Sequence[int], inputs: Sequence[float], precision: type = np.float64) -> np.ndarray:
-    """Results for one set of inputs, every operation rounded to ``precision``.
+    """Return results for one set of inputs, every operation rounded to ``precision``.
 
     Parameters
     ----------

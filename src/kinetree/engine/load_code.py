@@ -51,5 +51,5 @@ def load_or_compile_text(
     what: str | None, text: str, symbols: tuple[str, ...], from_python: tuple[str, ...] = (),
     target: host.Machine | None = None,
 ) -> tuple[dict[str, int], Any]:  # fmt: skip
-    """Do so with assembly that is quick to write: the text itself is what the code depends on."""
+    """Return the same for assembly that is quick to write: the text itself is what the code depends on."""
     return load_or_compile(what, cache.digest(text), lambda: text, symbols, from_python, target)

@@ -1,4 +1,4 @@
-"""Whatever is expensive is made once, by one thread at a time, and never while the process is being forked.
+"""What is expensive is made once, by one thread at a time, and never while the process is being forked.
 
 A forked process has one thread, and copies of all locks as they were: a lock that another thread
 held would never be released there.  So a fork waits until nothing is being made.

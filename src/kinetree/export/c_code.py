@@ -207,15 +207,15 @@ class _Export:
         return find(self.name).summary or self.name
 
     @property
-    def function(self) -> c_source.Function:
+    def function(self) -> c_source.CFunction:
         """As the engine writes it."""
         results = find(self.name).results
-        return c_source.Function(
+        return c_source.CFunction(
             self.c_name, self.graph, self.outputs, self.arguments, results[0] if len(results) == 1 else "result"
         )
 
     def _tolerance(self, model: Model, single_precision: bool) -> float:
-        """What the test program may allow: rounding errors are measured in a longer arithmetic."""
+        """Return what the test program may allow: rounding errors are measured in a longer arithmetic."""
         narrow, wide = (np.float32, np.float64) if single_precision else (np.float64, np.longdouble)
         g, o = self.traced.graph, self.traced.outputs
         errors = [0.0]
@@ -239,14 +239,14 @@ class _Export:
 
 
 def _size(values: np.ndarray) -> float:
-    """The largest magnitude of a result, which errors are relative to."""
+    """Return the largest magnitude of a result, which errors are relative to."""
     return float(np.max(np.abs(values), initial=0.0)) or 1.0
 
 
 def _random_state(
     model: Model, arguments: Sequence[tuple[str, int]], seed: int, single_precision: bool
 ) -> list[np.ndarray]:
-    """Configurations away from gimbal lock, and random numbers of everyday size for the rest."""
+    """Return configurations away from gimbal lock, and random numbers of everyday size for the rest."""
     rng = np.random.default_rng([seed, 20])
     state = [
         _random_configuration(model, rng) if name in CONFIGURATIONS else rng.uniform(-2.0, 2.0, length)
@@ -297,7 +297,7 @@ def _name_functions(prefix: str, exports: Sequence[_Export]) -> None:
 
 
 def _word(option: str, value: Any) -> str:
-    """An option's value as part of a name."""
+    """Return an option's value as part of a name."""
     if value is True:
         return option
     if isinstance(value, tuple) and all(isinstance(v, bool) for v in value):  # which joints are moved as given
@@ -307,7 +307,7 @@ def _word(option: str, value: Any) -> str:
 
 
 def _fresh(name: str, taken: set[str]) -> str:
-    """The name itself, or with the first number that makes it new."""
+    """Return the name itself, or with the first number that makes it new."""
     if name not in taken:
         return name
     return next(f"{name}_{k}" for k in range(2, len(taken) + 3) if f"{name}_{k}" not in taken)
@@ -383,7 +383,7 @@ def _header(model: Model, dialect: c_source.Dialect, exports: Sequence[_Export])
 
 
 def _layout(model: Model) -> list[str]:
-    """Which joint owns which entries of q and v."""
+    """Return which joint owns which entries of q and v."""
     lines = ["   Joints, with their entries of q and of v (a and tau are laid out like v):"]
     for joint, body in zip(model.joints, model.bodies, strict=True):
         name = c_source.comment(joint.name)
@@ -488,7 +488,7 @@ def _test_program(dialect: c_source.Dialect, exports: Sequence[_Export]) -> str:
 
 
 def _check(dialect: c_source.Dialect, e: _Export, number: int) -> list[str]:
-    """One static function that runs one exported function on all states."""
+    """Return one static function that runs one exported function on all states."""
     macro, count = f"{e.c_name.upper()}_SIZE", len(e.states)
     lines = [f"static void check_{number}(void)", "{"]
     for j, (name, length) in enumerate(e.arguments):

@@ -1,9 +1,16 @@
-"""What depends on what: the rank of the constraints, which of them are enough, which freedoms follow."""
+"""What depends on what: the rank of the constraints, which of them are enough, which freedoms follow.
+
+A mechanism's :class:`Coordinates` are chosen once, from its model alone: at a closed configuration that is
+searched for in the same way every time (or named by the user), never at the one that a program happens to ask
+about first.  So the independent freedoms mean the same in every call and in every process.  Where that choice
+serves badly, at a singular configuration, numerical methods find the rank anew; methods whose arguments or results
+are in these coordinates raise :class:`~kinetree.errors.SingularError`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -17,7 +24,7 @@ PREFERENCE = 1e-3
 
 
 @dataclass(frozen=True)
-class Structure:
+class Coordinates:
     """Choices that hold in general for a mechanism.
 
     Attributes
@@ -28,17 +35,25 @@ class Structure:
         Constraints that imply all others.
     independent, dependent : tuple of int
         Freedoms that can be chosen, and those that follow.
+    sample : ndarray, shape (rank, nv)
+        The matrix of these constraints at an ordinary configuration.
     """
 
     rank: int
     rows: tuple[int, ...]
     independent: tuple[int, ...]
     dependent: tuple[int, ...]
+    sample: Array = field(repr=False, compare=False)
+
+    @property
+    def freedoms(self) -> int:
+        """Degrees of freedom of the mechanism."""
+        return len(self.independent)
 
 
-def find(
+def choose(
     samples: Array, driven: Array, wanted: Sequence[int] | None, names: Sequence[str], scale: float = 0.0
-) -> Structure:
+) -> Coordinates:
     """Choose from constraint matrices at several assembled configurations (S, nc, nv).
 
     Parameters
@@ -70,9 +85,9 @@ def find(
     if len(order) == nv - most:
         rest = [j for j in range(nv) if j not in order]
         if rank.numerical_rank(k[:, rest]) == most:
-            return Structure(most, rows, order, tuple(rest))
+            return Coordinates(most, rows, order, tuple(rest), k)
     dependent = tuple(sorted(_pivots(k * np.where(driven, PREFERENCE, 1.0), most)))
-    return Structure(most, rows, tuple(j for j in range(nv) if j not in dependent), dependent)
+    return Coordinates(most, rows, tuple(j for j in range(nv) if j not in dependent), dependent, k)
 
 
 def _pivots(matrix: Array, count: int) -> list[int]:
@@ -86,11 +101,34 @@ def _pivots(matrix: Array, count: int) -> list[int]:
 
 def _checked(
     k: Array, wanted: tuple[int, ...], nv: int, most: int, rows: tuple[int, ...], names: Sequence[str]
-) -> Structure:
+) -> Coordinates:
     listed = ", ".join(names[j] for j in wanted)
     if len(wanted) != nv - most:
         raise SingularError(f"the mechanism has {nv - most} freedoms, but {len(wanted)} were named: {listed or 'none'}")
     rest = tuple(j for j in range(nv) if j not in wanted)
     if rank.numerical_rank(k[:, list(rest)]) < most:
         raise SingularError(f"{listed} cannot be the independent freedoms: the others do not follow from them")
-    return Structure(most, rows, wanted, rest)
+    return Coordinates(most, rows, wanted, rest, k)
+
+
+def basis(k: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> Array:
+    """Compute the matrix G of ``v = G v_independent`` (004 eq. 10.36), (..., nv, freedoms), from K (..., nc, nv)."""
+    dependent, independent = list(chosen.dependent), list(chosen.independent)
+    g = np.zeros((*k.shape[:-2], k.shape[-1], len(independent)))
+    g[..., independent, range(len(independent))] = 1.0
+    if dependent:
+        g[..., dependent, :] = follow(k, -k[..., independent], chosen, names, scale)
+    return g
+
+
+def follow(k: Array, rhs: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> Array:
+    """Solve ``K_d x = rhs``, d being the dependent freedoms; an error says where they do not follow."""
+    columns = k[..., list(chosen.dependent)]
+    found = rank.numerical_rank(columns, scale) < chosen.rank
+    if (found & np.isfinite(columns).all(axis=(-1, -2))).any():
+        listed = ", ".join(names[j] for j in chosen.independent)
+        raise SingularError(
+            f"singular configuration: the mechanism's motion does not follow from {listed} here; "
+            "see mobility(q), or choose others with with_independent([...])"
+        )
+    return rank.least_squares(columns, rhs, chosen.rank)

@@ -14,12 +14,12 @@ from .trajectory import Motion, Trajectory, clipped, same_place
 
 
 def _known(part: Trajectory) -> tuple[float, float]:
-    """The time that a trajectory knows; one that holds its ends knows all."""
+    """Return the time that a trajectory knows; one that holds its ends knows all."""
     return (-math.inf, math.inf) if part.hold else (part.start, part.end)
 
 
 def _resting(part: Trajectory, t: Jet) -> Motion:
-    """A part's motion, at rest outside its time if it holds its ends."""
+    """Return a part's motion, at rest outside its time if it holds its ends."""
     return part.motion(clipped(t, part.start, part.end) if part.hold else t)
 
 
@@ -65,7 +65,7 @@ class Repeated(Trajectory):
         return self.part.is_batched()
 
     def motion(self, t: Jet) -> Motion:
-        """Positions, velocities and accelerations over any scalar."""
+        """Return positions, velocities and accelerations over any scalar."""
         begin = self.part.start
         return self.part.motion(since(t - begin, self.part.end - begin) + begin)
 
@@ -110,7 +110,7 @@ class Stacked(Trajectory):
         return any(part.is_batched() for part in self.parts)
 
     def motion(self, t: Jet) -> Motion:
-        """Positions, velocities and accelerations over any scalar."""
+        """Return positions, velocities and accelerations over any scalar."""
         motions = [_resting(part, t) for part in self.parts]
         q, v, a = (list(chain.from_iterable(lists)) for lists in zip(*motions, strict=True))
         return q, v, a

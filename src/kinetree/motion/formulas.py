@@ -116,11 +116,11 @@ class Move(Timed):
         return int(np.shape(self.q0)[-1])
 
     def profile(self, u: Scalar) -> Scalar:
-        """How far it is, from 0 to 1, when the part ``u`` of the time has passed."""
+        """Return how far it is, from 0 to 1, when the part ``u`` of the time has passed."""
         raise NotImplementedError
 
     def position(self, t: Scalar) -> list[Scalar]:
-        """Positions over any scalar."""
+        """Return positions over any scalar."""
         q0, q1 = np.asarray(self.q0), np.asarray(self.q1)
         s = self.profile((t - self.begin) / self.duration)
         return [a + s * d for a, d in zip(split(q0), split(q1 - q0), strict=True)]
@@ -131,7 +131,7 @@ class Cycloid(Move):
     """The sources' standard move: q0 + (q1 - q0) (u - sin(2 pi u) / (2 pi)), u = t / duration (000 L1879)."""
 
     def profile(self, u: Scalar) -> Scalar:
-        """How far it is."""
+        """Return how far it is."""
         return cycloid(u)
 
 
@@ -153,14 +153,14 @@ class Trapezoidal(Move):
             raise OptionError(f"ramp is a part of the time above 0 and at most 0.5, not {self.ramp!r}")
 
     def profile(self, u: Scalar) -> Scalar:
-        """How far it is."""
+        """Return how far it is."""
         return trapezoid(u, self.ramp)
 
     @classmethod
     def within(
         cls, q0: ArrayLike, q1: ArrayLike, speed: ArrayLike, acceleration: ArrayLike, **options: Any
     ) -> Trapezoidal:
-        """The quickest such move that keeps every joint within its speed and acceleration.
+        """Return the quickest such move that keeps every joint within its speed and acceleration.
 
         Examples
         --------
@@ -204,7 +204,7 @@ class Cubic(Move):
         return made.reshape(len(made), *shape[1:])
 
     def position(self, t: Scalar) -> list[Scalar]:
-        """Positions over any scalar."""
+        """Return positions over any scalar."""
         s = t - self.begin
         columns = [split(c) for c in self._coefficients]
         values = columns[-1]
@@ -272,7 +272,7 @@ class Between(Timed):
         return int(self.robot.nq)
 
     def motion(self, t: Jet) -> Motion:
-        """Positions, velocities and accelerations over any scalar."""
+        """Return positions, velocities and accelerations over any scalar."""
         s = as_jet(PROFILES[self.profile]((t - self.begin) / self.duration))
         q0 = split(np.asarray(self.q0))
         way = kinematics.difference(self.robot, q0, split(np.asarray(self.q1)))
@@ -310,7 +310,7 @@ class Rotation(Timed):
             raise UnknownNameError("profile", self.profile, PROFILES)
 
     def motion(self, t: Jet) -> Motion:
-        """Quaternion, angular velocity and acceleration over any scalar."""
+        """Return the quaternion, angular velocity and acceleration over any scalar."""
         s = as_jet(PROFILES[self.profile]((t - self.begin) / self.duration))
         q0 = split(np.asarray(self.q0))
         way = Spherical().difference(q0, split(np.asarray(self.q1)))
@@ -356,7 +356,7 @@ class Constant(Trajectory):
         return self.duration
 
     def position(self, t: Scalar) -> list[Scalar]:
-        """Positions over any scalar."""
+        """Return positions over any scalar."""
         return [x + 0.0 * t for x in split(np.asarray(self.q))]
 
 
@@ -388,7 +388,7 @@ class ConstantSpeed(Timed):
         return int(np.shape(self.q0)[-1])
 
     def position(self, t: Scalar) -> list[Scalar]:
-        """Positions over any scalar."""
+        """Return positions over any scalar."""
         s = t - self.begin
         return [a + s * b for a, b in zip(split(np.asarray(self.q0)), split(np.asarray(self.speed)), strict=True)]
 
@@ -419,7 +419,7 @@ class Sine(Trajectory):
         return -math.inf
 
     def position(self, t: Scalar) -> list[Scalar]:
-        """Positions over any scalar."""
+        """Return positions over any scalar."""
         columns = (split(np.asarray(x)) for x in (self.center, self.amplitude, self.frequency, self.phase))
         return [c + a * sin(t * (2.0 * math.pi * f) + p) for c, a, f, p in zip(*columns, strict=True)]
 
@@ -465,5 +465,5 @@ class Function(Trajectory):
         return self.until
 
     def position(self, t: Scalar) -> list[Scalar]:
-        """Positions over any scalar."""
+        """Return positions over any scalar."""
         return list(self.formula(t))

@@ -17,11 +17,12 @@ from numpy.typing import ArrayLike
 
 from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError, UnsupportedError
 from ..model.limits import limits_in_words, range_left
+from ..robot.make import make
 from ..robot.robot import Robot
 from ..run.checks import check_threads
 from ..spatial import Matrix3
-from ..spatial.arrays import as_array
-from .levenberg_marquardt import MOST_DAMPING, Aim, DampedStepper, Lanes, quaternion_of, stepper
+from ..spatial.arrays import as_array, quaternions_of
+from .levenberg_marquardt import MOST_DAMPING, Aim, DampedStepper, Lanes, stepper
 
 Array = np.ndarray
 
@@ -84,21 +85,14 @@ class _Goal:
         return Aim(self.frame, self.rotation is not None, self.position is not None)
 
     def numbers(self, batch: tuple[int, ...]) -> list[Array]:
-        """Quaternion and position, what there is of them, for each of a batch."""
-        parts = [] if self.rotation is None else [_quaternions(self.rotation)]
+        """Return the quaternion and position, what there is of them, for each of a batch."""
+        parts = [] if self.rotation is None else [quaternions_of(self.rotation)]
         parts += [] if self.position is None else [self.position]
         return [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(-1, x.shape[-1]) for x in parts]
 
 
-def _quaternions(matrices: Array) -> Array:
-    """Unit quaternions of rotation matrices."""
-    with np.errstate(invalid="ignore"):  # NaN and infinity go their way
-        found = np.stack(quaternion_of(_entries(matrices)), axis=-1)
-    return found / np.linalg.norm(found, axis=-1, keepdims=True)
-
-
 def _entries(matrices: Array) -> Matrix3:
-    """A batch of matrices as one matrix of batches."""
+    """Return a batch of matrices as one matrix of batches."""
     return Matrix3.of([[matrices[..., i, j] for j in range(3)] for i in range(3)])
 
 
@@ -117,7 +111,7 @@ def inverse_kinematics(
     must_reach: bool = True,
     threads: int = 1,
 ) -> IKSolution:
-    """Configurations that bring frames to poses.
+    """Find configurations that bring frames to poses.
 
     Parameters
     ----------
@@ -203,8 +197,8 @@ class _Search:
     threads: int
 
     def found(self, first: Array, attempts: int, rng: np.random.Generator | int) -> Lanes:
-        """What comes nearest to each goal, whatever its distance; NaN where goal or guess is not a number."""
-        starts = cache(lambda: Robot(self.step.law.tree).random_configuration(rng, attempts - 1))
+        """Return what comes nearest to each goal, whatever its distance; NaN where goal or guess is not a number."""
+        starts = cache(lambda: make(self.step.law.tree).random_configuration(rng, attempts - 1))
         best = self.step.begin(np.array(first))
         known = np.isfinite(first).all(axis=-1) & np.isfinite(self.goals).all(axis=-1)
         best.q[~known], best.angle[~known], best.distance[~known] = np.nan, np.nan, np.nan
@@ -219,7 +213,7 @@ class _Search:
         return best
 
     def best(self, first: Array, attempts: int, starts: Callable[[], Array]) -> Lanes:
-        """What comes nearest to each goal: from the guess, else from further starts."""
+        """Return what comes nearest to each goal: from the guess, else from further starts."""
         best = self._attempt(first, np.arange(len(first)), patient=attempts == 1)
         if attempts > 1 and len(lanes := self._missing(best)):
             left = starts()
@@ -252,7 +246,7 @@ class _Search:
         tree, places, found = self.step.law.tree, iter(self.step.places), []
         for aim in self.step.law.aims:
             if aim.position:
-                at = Robot(tree, backend="reference").pose(q, aim.frame)[:, :3, 3]
+                at = make(tree, backend="reference").pose(q, aim.frame)[:, :3, 3]
                 found.append(np.hypot.reduce(self.goals[:, next(places)] - at, axis=-1))
             else:
                 found.append(np.zeros(len(q)))
@@ -314,7 +308,7 @@ def _goals(robot: Robot, frame: Any, pose: Any, what: Any) -> tuple[list[_Goal],
 
 
 def _listed(value: Any, name: str, meaning: str) -> list[Any]:
-    """The items of an argument that may be a list."""
+    """Return the items of an argument that may be a list."""
     try:
         return list(value)
     except TypeError:
@@ -374,7 +368,7 @@ def _check_numbers(tolerance: float, iterations: int, attempts: int) -> None:
 
 
 def _moving(robot: Robot, joints: Sequence[str] | None) -> frozenset[int]:
-    """Degrees of freedom that may move."""
+    """Return the degrees of freedom that may move."""
     if joints is None:
         return frozenset(range(robot.nv))
     if isinstance(joints, str):

@@ -23,9 +23,10 @@ from ..model.limits import bounded_by_followers
 from ..model.tree import Model
 from ..robot.robot import Robot
 from ..run.program import Sizes, StepProgram, can_compile
-from ..spatial import Matrix3, Scalar, Transform, Vec3, dot, ldl, ldl_solve, sqrt, where
+from ..spatial import Scalar, Transform, Vec3, dot, ldl, ldl_solve, sqrt, where
 from ..spatial.arrays import pack, split
-from ..spatial.exponential import Quaternion, quaternion_log, quaternion_product
+from ..spatial.exponential import quaternion_log, quaternion_product
+from ..spatial.rotation import quaternion_of
 
 Array = np.ndarray
 Scalars = Sequence[Scalar]
@@ -94,7 +95,7 @@ class Lanes:
         return self.state[:, self.nq + 4 :: 2]
 
     def reached(self, tolerance: float) -> Array:
-        """Which lanes are there."""
+        """Return which lanes are there."""
         return np.all(self.state[:, self.nq + 3 :] < tolerance, axis=-1)
 
     def __getitem__(self, which: Array) -> Lanes:
@@ -150,7 +151,7 @@ class DampedStep:
         ]  # fmt: skip
 
     def _linearised(self, q: Scalars, goals: Scalars) -> tuple[dict[int, Column], list[Scalar]]:
-        """Columns of J by degree of freedom, without those that move nothing, and what is missing."""
+        """Return the columns of J by degree of freedom, without those that move nothing, and what is missing."""
         posed = kinematics.poses(self.tree, q)
         columns: dict[int, Column] = {}
         poses, row, rows = [], 0, self._rows
@@ -170,7 +171,7 @@ class DampedStep:
         return sum(3 * (aim.orientation + aim.position) for aim in self.aims)
 
     def _errors(self, poses: Sequence[Transform], goals: Scalars) -> list[Scalar]:
-        """What is missing along world axes: a rotation vector, then a translation, for each aim."""
+        """Return what is missing along world axes: a rotation vector, then a translation, for each aim."""
         error: list[Scalar] = []
         given = iter(goals)
         for aim, pose in zip(self.aims, poses, strict=True):
@@ -183,7 +184,7 @@ class DampedStep:
         return error
 
     def _parts(self, error: Scalars) -> list[Scalar]:
-        """Angle and distance that are missing of each aim; zero for what does not matter."""
+        """Return the angle and distance that are missing of each aim; zero for what does not matter."""
         parts: list[Scalar] = []
         three = iter([error[k : k + 3] for k in range(0, len(error), 3)])
         for aim in self.aims:
@@ -191,7 +192,7 @@ class DampedStep:
         return parts
 
     def _unblocked(self, columns: dict[int, Column], error: Scalars, q: Scalars) -> dict[int, Column]:
-        """Columns with those of coordinates at a limit and pulled further out set to zero."""
+        """Return the columns with those of coordinates at a limit and pulled further out set to zero."""
         result = dict(columns)
         for k, column in columns.items():
             if k not in self._limited:
@@ -240,22 +241,6 @@ class DampedStep:
         return [_clip(x, low, high) for x, (low, high) in zip(q, limits, strict=True)]
 
 
-def quaternion_of(matrix: Matrix3) -> Quaternion:
-    """Unit quaternion (x, y, z, w) of a rotation matrix, by its largest component so that nothing cancels."""
-    (a, b, c), (d, e, f), (g, h, i) = matrix.rows
-    # Four times the quaternion times one of its components, for each of them.
-    by_w, by_x = (h - f, c - g, d - b, 1.0 + a + e + i), (1.0 + a - e - i, b + d, c + g, h - f)
-    by_y, by_z = (b + d, 1.0 - a + e - i, f + h, c - g), (c + g, f + h, 1.0 - a - e + i, d - b)
-    best, most = by_w, by_w[3]
-    for product, square in ((by_x, by_x[0]), (by_y, by_y[1]), (by_z, by_z[2])):
-        larger = most < square
-        best = tuple(where(larger, new, old) for new, old in zip(product, best, strict=True))  # type: ignore[assignment]
-        most = where(larger, square, most)
-    scale = 0.5 / sqrt(most)
-    x, y, z, w = best
-    return x * scale, y * scale, z * scale, w * scale
-
-
 def _square(a: Scalars) -> Scalar:
     return dot(a, a)
 
@@ -274,7 +259,7 @@ def _clip(x: Scalar, low: float, high: float) -> Scalar:
 
 
 def _within(parts: Scalars, tolerance: Scalar) -> Scalar:
-    """One where all parts are below the tolerance, zero elsewhere and for NaN."""
+    """Return one where all parts are below the tolerance, zero elsewhere and for NaN."""
     result: Scalar = 1.0
     for part in parts:
         result = where(part < tolerance, result, 0.0)
@@ -364,7 +349,7 @@ _KNOWN: weakref.WeakKeyDictionary[Robot, dict[tuple[object, ...], DampedStepper]
 
 
 def stepper(robot: Robot, aims: tuple[Aim, ...], columns: frozenset[int]) -> DampedStepper:
-    """The stepper of a robot towards some aims, made once."""
+    """Return the stepper of a robot towards some aims, made once."""
     known = _KNOWN.setdefault(robot, {})
     key = (robot.backend, robot.cpu, aims, columns)
     if key not in known:
@@ -374,6 +359,6 @@ def stepper(robot: Robot, aims: tuple[Aim, ...], columns: frozenset[int]) -> Dam
 
 
 def _columns_moved(tree: Model, aims: tuple[Aim, ...], columns: frozenset[int]) -> frozenset[int]:
-    """Degrees of freedom that may move, of joints that move a frame."""
+    """Return the degrees of freedom that may move, of joints that move a frame."""
     carriers = {body for aim in aims for body in tree.support(tree.frame(aim.frame).body)}
     return columns & {k for i in carriers for k in range(tree.nv)[tree.links[i].v_slice]}

@@ -15,12 +15,12 @@ from ..spatial.taylor import Jet, value_of
 
 
 def is_concrete(t: Any) -> bool:
-    """Whether a scalar is a number or an array of numbers, which can be looked at now."""
+    """Return whether a scalar is a number or an array of numbers, which can be looked at now."""
     return isinstance(t, (int, float, np.ndarray, np.generic))
 
 
 def lookup(knots: np.ndarray, rows: np.ndarray, t: Scalar) -> list[Scalar]:
-    """The row whose interval holds ``t``; the first one before all knots, the last one after.
+    """Return the row whose interval holds ``t``; the first one before all knots, the last one after.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def lookup(knots: np.ndarray, rows: np.ndarray, t: Scalar) -> list[Scalar]:
 
 
 def since(t: Jet, period: float) -> Jet:
-    """The time since the last whole period, from 0 to ``period``; it runs on as ``t`` does.
+    """Return the time since the last whole period, from 0 to ``period``; it runs on as ``t`` does.
 
     A traced time has no floor; its angle on a circle of one turn per period says the same,
     to rounding (just before a whole period rounding may tell its end from the next one's begin).
@@ -59,7 +59,7 @@ def since(t: Jet, period: float) -> Jet:
 
 
 def polynomials(knots: np.ndarray, coefficients: np.ndarray, t: Scalar) -> list[Scalar]:
-    """Values at ``t`` of n polynomials per interval.
+    """Return values at ``t`` of n polynomials per interval.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def check_times(times: Any, least: int = 2) -> np.ndarray:
 
 
 def check_table(values: Any, count: int, name: str) -> np.ndarray:
-    """One row of finite numbers per time; a plain list counts as one column."""
+    """Return one row of finite numbers per time; a plain list counts as one column."""
     table = np.asarray(values, dtype=float)
     if table.ndim == 1:
         table = table[:, None]
@@ -108,7 +108,7 @@ def check_table(values: Any, count: int, name: str) -> np.ndarray:
 
 
 def hermite(knots: np.ndarray, derivatives: Sequence[np.ndarray]) -> np.ndarray:
-    """Coefficients of the polynomials that meet value, slope (and curvature) at both ends of every interval.
+    """Return the coefficients of the polynomials that meet value, slope (and curvature) at both ends of every interval.
 
     One table of derivatives gives straight lines, two cubics, three quintics.
     """

@@ -56,7 +56,7 @@ class Piecewise(Trajectory):
         return False
 
     def position(self, t: Scalar) -> list[Scalar]:
-        """Positions over any scalar."""
+        """Return positions over any scalar."""
         return polynomials(np.asarray(self.knots), np.asarray(self.coefficients), t)
 
 
@@ -66,7 +66,7 @@ ENDS = ("rest", "natural", "not-a-knot", "periodic")
 def spline(
     times: ArrayLike, points: ArrayLike, *, ends: str = "rest", degree: int = 3, hold: bool = False
 ) -> Piecewise:
-    """The smooth curve through points at given times.
+    """Return the smooth curve through points at given times.
 
     Parameters
     ----------

@@ -58,16 +58,16 @@ class Trajectory:
         return math.inf
 
     def position(self, t: Scalar) -> list[Scalar]:
-        """Positions at a time between start and end, over any scalar."""
+        """Return positions at a time between start and end, over any scalar."""
         raise NotImplementedError
 
     def motion(self, t: Jet) -> Motion:
-        """Positions, velocities and accelerations at a time between start and end."""
+        """Return positions, velocities and accelerations at a time between start and end."""
         q = [as_jet(x) for x in self.position(t)]
         return [x.value for x in q], [x.first for x in q], [x.second for x in q]
 
     def at(self, t: Scalar) -> Motion:
-        """Positions, velocities and accelerations as lists of scalars, over any scalar.
+        """Return positions, velocities and accelerations as lists of scalars, over any scalar.
 
         Outside its span a trajectory without ``hold`` raises an error for numbers, and is NaN
         where ``t`` is not known yet (in machine code).
@@ -79,7 +79,7 @@ class Trajectory:
         return self.motion(self._moment(t))
 
     def __call__(self, t: ArrayLike) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Positions, velocities and accelerations at times of any shape: arrays (..., n)."""
+        """Return positions, velocities and accelerations at times of any shape: arrays (..., n)."""
         times = np.asarray(t, dtype=float)
         with np.errstate(all="ignore"):
             q, v, a = self.at(times if times.ndim else float(times))
@@ -100,7 +100,7 @@ class Trajectory:
         return any(isinstance(x, np.ndarray) and x.ndim > 1 for x in found)
 
     def _moment(self, t: Scalar) -> Jet:
-        """The time as a jet, kept within the span or refused outside it."""
+        """Return the time as a jet, kept within the span or refused outside it."""
         jet = Jet(t, 1.0)
         start, end = self.start, self.end
         if self.hold:
@@ -193,7 +193,7 @@ class Joined(Trajectory):
         return any(part.is_batched() for part in self.parts)
 
     def motion(self, t: Jet) -> Motion:
-        """Positions, velocities and accelerations over any scalar."""
+        """Return positions, velocities and accelerations over any scalar."""
         chosen: list[list[Scalar]] = []
         for part, edge in zip(self.parts, self._edges, strict=False):
             local = t + (_begin(part) - edge)
@@ -219,12 +219,12 @@ def _same_joints(parts: Sequence[Trajectory]) -> None:
 
 
 def _begin(part: Trajectory) -> float:
-    """When a trajectory starts; one that has always been there starts at zero."""
+    """Return when a trajectory starts; one that has always been there starts at zero."""
     return part.start if math.isfinite(part.start) else 0.0
 
 
 def _kept(t: Jet, start: float, end: float) -> Jet:
-    """A time that runs on, with its value kept within a span: for parts that will not be chosen."""
+    """Return a time that runs on, with its value kept within a span: for parts that will not be chosen."""
     late = where(t.value < start, start, t.value)
     return Jet(where(late > end, end, late) if math.isfinite(end) else late, t.first, t.second)
 
@@ -235,14 +235,14 @@ def same_place(a: Sequence[Scalar], b: Sequence[Scalar]) -> bool:
 
 
 def clipped(t: Jet, start: float, end: float) -> Jet:
-    """The time kept within a span; outside it stands still."""
+    """Return the time kept within a span; outside it stands still."""
     if math.isfinite(start):
         t = where(t < start, start, t)
     return where(t > end, end, t) if math.isfinite(end) else t
 
 
 def vector(value: ArrayLike, name: str) -> np.ndarray:
-    """Finite numbers, one per degree of freedom, possibly with a batch in front."""
+    """Return finite numbers, one per degree of freedom, possibly with a batch in front."""
     try:
         numbers = np.atleast_1d(np.asarray(value, dtype=float))
     except (TypeError, ValueError):
@@ -253,7 +253,7 @@ def vector(value: ArrayLike, name: str) -> np.ndarray:
 
 
 def alike(first: np.ndarray, value: ArrayLike, name: str) -> np.ndarray:
-    """A vector that fits ``first``; one number stands for all."""
+    """Return a vector that fits ``first``; one number stands for all."""
     numbers = vector(value, name)
     wanted = (1, first.shape[-1]) if np.ndim(value) != 1 else first.shape[-1:]
     if numbers.shape[-1] not in wanted:
@@ -262,7 +262,7 @@ def alike(first: np.ndarray, value: ArrayLike, name: str) -> np.ndarray:
 
 
 def seconds(value: float, name: str = "duration") -> float:
-    """A positive, finite time, or an error."""
+    """Return a positive, finite time, or an error."""
     if not (isinstance(value, (int, float, np.number)) and 0 < value < math.inf):
         raise OptionError(Message(Setting(name), f" must be a positive number of seconds, not {value!r}"))
     return float(value)

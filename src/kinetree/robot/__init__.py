@@ -1,5 +1,8 @@
 """What a user holds: a robot, with or without closed loops."""
 
-from .robot import Builder, Robot
+from .builder import Builder
+from .make import make
+from .mechanism import Mechanism
+from .robot import Robot
 
-__all__ = ["Builder", "Robot"]
+__all__ = ["Builder", "Mechanism", "Robot", "make"]

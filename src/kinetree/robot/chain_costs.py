@@ -26,7 +26,8 @@ from ..export.published import MA, Formula
 from ..model.joints import EulerSpherical, JointKind, Revolute, Universal
 from ..model.mass import MassProperties
 from ..model.pose import Pose
-from .robot import Builder, Robot
+from .builder import Builder
+from .robot import Robot
 
 __all__ = [
     "CHAINS", "FITTED", "Compared", "Costed", "Count", "Fitted", "Variables", "all_costs", "all_fits", "cost", "fit",
@@ -52,7 +53,7 @@ _FIRST, _EXTRA = 3, 2
 
 
 def general_chain(joint: str, joints: int, *, single: bool = False) -> Robot:
-    """A chain in which nothing is zero that need not be.
+    """Return a chain in which nothing is zero that need not be.
 
     All DH parameters, all ten inertial parameters of every link and all components of
     gravity are general.  The numbers have few binary digits, so that what cancels in real
@@ -112,13 +113,13 @@ class Fitted:
     checked_to: int
 
     def __call__(self, n: int) -> MA:
-        """Multiplications with divisions, and additions, as the sources count."""
+        """Return multiplications with divisions, and additions, as the sources count."""
         return MA(self.multiplications(n) + self.divisions(n), self.additions(n))
 
 
 @lru_cache(maxsize=64)
 def fit(algorithm: str, joint: str = "revolute", *, single: bool = False) -> Fitted:
-    """Formulas in n, found by counting and checked on more chains than they were found from.
+    """Return formulas in n, found by counting and checked on more chains than they were found from.
 
     Parameters
     ----------
@@ -166,7 +167,7 @@ def _agree(formulas: Sequence[Formula], n: int, counted: Count) -> bool:
 
 
 def _interpolate(points: Mapping[int, int]) -> Formula:
-    """The polynomial through points, exactly (Newton's divided differences)."""
+    """Return the polynomial through points, exactly (Newton's divided differences)."""
     x = list(points)
     table = [Fraction(y) for y in points.values()]
     for order in range(1, len(x)):
@@ -184,6 +185,6 @@ def _interpolate(points: Mapping[int, int]) -> Formula:
 
 
 def all_fits() -> list[Fitted]:
-    """Every formula: each algorithm on each kind of chain, and on the latter two as chains of hinges."""
+    """Return every formula: each algorithm on each kind of chain, and on the latter two as chains of hinges."""
     forms = [("revolute", False), ("universal", False), ("universal", True), ("spherical", False), ("spherical", True)]
     return [fit(algorithm, joint, single=single) for algorithm in FITTED for joint, single in forms]

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..model import dh
 from ..model.dh import DHRow, KhalilRow
+from .make import make
 from .robot import Robot
 
 __all__ = ["DHRow", "KhalilRow", "from_dh"]
@@ -63,4 +64,4 @@ def from_dh(
     ['joint1', 'joint2']
     """
     builder = dh.build(table, convention, name=name, base=base, gravity=gravity, degrees=degrees, strict=strict)
-    return Robot(builder.model(floating_base=floating_base))
+    return make(builder.model(floating_base=floating_base))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import RobotFileNotFoundError, nearest
+from .make import make
 from .robot import Robot
 
 
@@ -70,7 +71,7 @@ def load(
         floating_base=floating_base, mimic=mimic, gravity=gravity, strict=strict, cuts=cuts, rule=rule
     )
     try:
-        return Robot(formats.read(path, options, loops))
+        return make(formats.read(path, options, loops))
     except RobotFileNotFoundError as problem:
         raise RobotFileNotFoundError(f"{problem}{_in_gallery(Path(path))}") from None
 

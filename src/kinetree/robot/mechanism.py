@@ -7,16 +7,16 @@ A :class:`Mechanism` is a robot whose spanning tree carries loop joints.  ``q``,
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms import constrained, constraints, kinematics
+from ..algorithms import constrained, constraints
 from ..algorithms.table import ALGORITHMS
 from ..errors import (
     ClosureError,
@@ -29,14 +29,16 @@ from ..errors import (
     UnsupportedError,
     callers_level,
 )
-from ..loops import closing, coordinates, rank
+from ..loops import closing, coordinates, dynamics, rank
+from ..loops.checks import Checks
+from ..loops.coordinates import Coordinates
+from ..loops.dynamics import ConstraintForces
 from ..loops.mobility import Mobility, singular_directions
 from ..model.describe import counted
 from ..model.tree import Model
 from ..run.checks import check_out
 from ..run.wrenches import Wrenches, gather
-from ..spatial import Force
-from ..spatial.arrays import as_array, batch_shape, pack, split
+from ..spatial.arrays import as_array, batch_shape, pack
 from .robot import Array, Robot
 
 if TYPE_CHECKING:
@@ -51,55 +53,17 @@ TOLERANCE = 1e-6
 CLOSED = 1e-10
 """Gaps below this are closed, for :meth:`Mechanism.close`."""
 
-BAUMGARTE = (10.0, 10.0)
-"""Default stabilisation: gaps decay as exp(-10 t), critically damped."""
+ASSEMBLIES = 8
+"""So many closed configurations are looked at before coordinates are chosen."""
 
 LEAST_QUALITY = constrained.LEAST_QUALITY
 """Where the prepared choice of coordinates serves worse than this (a squared sine), the general method steps in."""
 
-SINGLE_TOLERANCE = 1e-4
-"""In single precision states closer to closed than this are taken: rounding alone opens loops by some 1e-6."""
-
 LEAST_QUALITY_SINGLE = constrained.LEAST_QUALITY_SINGLE
 """As :data:`LEAST_QUALITY`, in single precision."""
 
-NOISE = 1e-12
-"""Entries of K below this, relative to the mechanism's size, are rounding errors."""
-
 INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
 FORWARD_METHODS = ("elimination", "block", "reduced")
-
-
-@dataclass(frozen=True)
-class ConstraintForces:
-    """Everything that acts inside a mechanism during a motion; the batch comes first.
-
-    Attributes
-    ----------
-    tau : ndarray (..., nv)
-        Actuator forces, zero at passive joints.
-    multipliers : ndarray (..., constraints)
-        Forces of the loop joints along their constraints, on the successor; the shortest ones where
-        constraints are redundant.
-    names : tuple of str
-        One per constraint.
-    loop_wrenches : ndarray (..., loops, 6)
-        Moment and force of each loop joint on its successor, in the joint's moving frame.
-    loop_wrenches_world : ndarray (..., loops, 6)
-        The same in world axes, at the joint.
-    joint_wrenches : ndarray (..., bodies, 6)
-        What each joint of the tree transmits to its body, in body axes at the body's origin.
-    order : SolutionOrder or None
-        Which systems of equations were solved one after the other, for ``method="subsystems"``; ``print`` it.
-    """
-
-    tau: Array
-    multipliers: Array
-    names: tuple[str, ...]
-    loop_wrenches: Array
-    loop_wrenches_world: Array
-    joint_wrenches: Array
-    order: SolutionOrder | None = None
 
 
 class Mechanism(Robot):
@@ -115,6 +79,10 @@ class Mechanism(Robot):
     independent : sequence of str, optional
         Names of the freedoms (as in :attr:`v_names`) that the others follow from; by default the
         actuated ones if they are enough, otherwise chosen by pivoting.
+    near : array_like, shape (nq,), optional
+        A configuration beside a closed one at which independent freedoms and constraints are chosen; see
+        :attr:`coordinates` for the default.  Needed only where no closed one is found, or where the mechanism can be
+        put together in several ways that leave it different numbers of freedoms.
 
     Examples
     --------
@@ -129,6 +97,8 @@ class Mechanism(Robot):
     1
     """
 
+    closes_loops = True
+
     def __init__(
         self,
         model: Model,
@@ -136,11 +106,14 @@ class Mechanism(Robot):
         backend: str | None = None,
         precision: str = "double",
         independent: Sequence[str] | None = None,
+        near: ArrayLike | None = None,
         cpu: str | None = None,
     ) -> None:
         super().__init__(model, backend=backend, precision=precision, cpu=cpu)
         self._wanted = None if independent is None else tuple(self.entry_index(n) for n in independent)
-        self._structure: coordinates.Structure | None = None
+        self._near = None if near is None else as_array(near, (model.nq,), "near")
+        if self._near is not None and self._near.ndim != 1:
+            raise ShapeError(f"near must be one configuration, shape ({model.nq},), not {self._near.shape}")
 
     # ---------------------------------------------------------------- what it is
 
@@ -175,7 +148,7 @@ class Mechanism(Robot):
     @cached_property
     def _exact(self) -> Mechanism:
         """The same in double precision: closing loops and telling ranks takes more digits than float32 has."""
-        return self if self.precision == "double" else Mechanism(self.model, backend=self.backend, cpu=self.cpu)
+        return self if self.precision == "double" else self._again(self.model, precision="double")
 
     @cached_property
     def driven(self) -> Array:
@@ -189,9 +162,7 @@ class Mechanism(Robot):
 
     def with_independent(self, names: Sequence[str]) -> Mechanism:
         """The same mechanism with other independent freedoms."""
-        return Mechanism(
-            self.model, backend=self.backend, precision=self.precision, independent=names, cpu=self.cpu
-        )  # fmt: skip
+        return self._again(self.model, independent=names)
 
     def with_cuts(self, cuts: Sequence[str] | None = None, rule: str = "minimum_dof") -> Robot:
         """The same mechanism with its loops cut at other joints.
@@ -208,13 +179,16 @@ class Mechanism(Robot):
         return self._with(respan(self.model, cuts, rule))
 
     def _rebuilt(self, model: Model, backend: str, precision: str, cpu: str) -> Robot:
-        if not model.loops:
-            return Robot(model, backend=backend, precision=precision, cpu=cpu)
-        again = Mechanism(model, backend=backend, precision=precision, cpu=cpu)
-        chosen = [self.v_names[j] for j in self._wanted or ()]
-        if chosen and set(chosen) <= set(again.v_names):
-            return again.with_independent(chosen)
-        return again
+        return self._again(model, backend=backend, precision=precision, cpu=cpu)
+
+    def _again(self, model: Model, **others: Any) -> Mechanism:
+        """Make another mechanism like this one; what was chosen stays, as far as the model still has it."""
+        own: dict[str, Any] = {"backend": self.backend, "precision": self.precision, "cpu": self.cpu}
+        if self._wanted is not None and {self.v_names[j] for j in self._wanted} <= set(model.v_names):
+            own["independent"] = [self.v_names[j] for j in self._wanted]
+        if self._near is not None and model.q_names == self.model.q_names:
+            own["near"] = self._near
+        return Mechanism(model, **(own | others))
 
     def __repr__(self) -> str:
         bodies = counted(len(self.model.bodies), "body", "bodies")
@@ -223,7 +197,7 @@ class Mechanism(Robot):
 
     def __reduce__(self) -> tuple[Any, ...]:
         names = None if self._wanted is None else [self.v_names[j] for j in self._wanted]
-        return _restore, (self.model, self.backend, self.precision, names, self.cpu)
+        return _restore, (self.model, self.backend, self.precision, names, self._near, self.cpu)
 
     def cost(self, name: str, **options: Any) -> Count:
         """Multiplications, additions, divisions, sines of an algorithm.
@@ -232,7 +206,7 @@ class Mechanism(Robot):
         coordinates of :meth:`independent`; everything else is that of the tree, where it means the same.
         """
         if name in ALGORITHMS and ALGORITHMS[name].tree_only:
-            raise self._tree_only(name)
+            self._need_tree(name)
         if name not in ("inverse_dynamics", "forward_dynamics"):
             return self.tree.cost(name, **options)
         if options:
@@ -261,14 +235,14 @@ class Mechanism(Robot):
                     raise OptionError(f"{name} of a mechanism is written without options, got {', '.join(own)}")
                 chosen.append(self._whole_algorithm(name))
             elif name in ALGORITHMS and ALGORITHMS[name].tree_only:
-                raise self._tree_only(name)
+                self._need_tree(name)
             else:
                 chosen.append(item)
         return c_code.codegen(self, directory, chosen, **options)
 
     def _whole_algorithm(self, name: str) -> tuple[str, dict[str, Any]]:
         """The algorithm that does a mechanism's inverse or forward dynamics at once, and its choices."""
-        known = self._structure or self._known(self.assembled())
+        known = self.coordinates
         if name == "forward_dynamics":
             return "closed_forward_dynamics", {"rows": known.rows, "stabilisation": (0.0, 0.0)}
         if known.independent != self._motors:
@@ -341,10 +315,10 @@ class Mechanism(Robot):
         q, free = self._held(np.array(self.evaluator.states.configuration(q_guess, "q_guess"), dtype=float), fixed)
         batch = q.shape[:-1]
         guesses = q.reshape(-1, self.nq)
-        result = closing.close(guesses, free, self.loop_gaps, self.loop_jacobian, self._moved, tolerance)
+        result = closing.close(guesses, free, self.loop_gaps, self.loop_jacobian, self.moved, tolerance)
         bad = ~result.done & np.isfinite(guesses).all(axis=-1)
         if must_close and bad.any():
-            raise ClosureError(self._open_message(result.gaps, bad, batch, fixed))
+            raise ClosureError(self._checks.still_open(result.gaps, bad, batch, list(fixed or ())))
         closed = np.where(result.done[:, None], result.q, np.nan)
         return closed.reshape(*batch, self.nq)
 
@@ -369,27 +343,9 @@ class Mechanism(Robot):
             q[..., self.model.joint(name).q_slice] = value
         return q, free
 
-    def _moved(self, q: Array, v: Array) -> Array:
+    def moved(self, q: Array, v: Array) -> Array:
+        """Move configurations along velocities for unit time, whether the loops allow these or not."""
         return self.normalize(self._exact.integrate(q, v))
-
-    def _open_message(self, gaps: Array, bad: Array, batch: tuple[int, ...], fixed: Any) -> str:
-        lane = int(np.flatnonzero(bad)[0])
-        name, left, unit = self._widest(gaps[lane])
-        where = f" in state {tuple(int(i) for i in np.unravel_index(lane, batch))}" if batch else ""
-        held = f" with {', '.join(fixed)} held" if fixed else ""
-        return (
-            f"the loops of {self.name!r} cannot be closed{where}{held}: {left:.3g} {unit} remain at "
-            f"joint {name!r}. Start from a guess nearer to an assembled configuration, or hold other joints"
-        )
-
-    def _widest(self, gaps: Array) -> tuple[str, float, str]:
-        """The constraint of one state that is off most, by how much, and in which unit."""
-        # half a turn off counts as infinitely far, and gaps beside it may not be numbers
-        off = np.where(np.isnan(gaps), 0.0, np.abs(gaps))
-        worst = int(off.argmax())
-        name, unit = self.constraint_names[worst], self.constraint_units[worst]
-        # gaps of directions are twice the tangent of half the angle
-        return name, float(2.0 * np.arctan(0.5 * off[worst]) if unit == "rad" else off[worst]), unit
 
     def project(self, q: ArrayLike, v: ArrayLike | None = None, fixed: Sequence[str] | None = None) -> Any:
         """The nearest closed configuration; with ``v``, also the nearest velocity the loops allow (in energy).
@@ -399,46 +355,79 @@ class Mechanism(Robot):
         q, or (q, v)
         """
         closed = self.close(q, fixed)
-        return closed if v is None else (closed, self._nearest_velocity(closed, v))
+        return closed if v is None else (closed, self.nearest_velocity(closed, v))
 
-    def _nearest_velocity(self, q: Array, v: ArrayLike, least: float = rank.RELATIVE_TOLERANCE) -> Array:
+    def nearest_velocity(self, q: Array, v: ArrayLike, least: float = rank.RELATIVE_TOLERANCE) -> Array:
         """The nearest velocity, in energy, that loops allow; by constraints weaker than ``least`` it is not changed."""
-        v = as_array(v, (self.nv,), "v")
-        k = self.loop_jacobian(q)
-        m = self._exact.tree.mass_matrix(q)
-        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-        basis, _ = rank.motions(k, self._known(q).rank, self._size, least)
-        reduced = np.swapaxes(basis, -1, -2) @ m @ basis
-        momentum = np.swapaxes(basis, -1, -2) @ (m @ np.broadcast_to(v, (*batch, self.nv))[..., None])
-        return np.asarray((basis @ rank.least_squares(reduced, momentum))[..., 0])
+        v, k, m = as_array(v, (self.nv,), "v"), self.loop_jacobian(q), self._tree_mass_matrix(q)
+        return dynamics.nearest_velocity(m, k, v, self.coordinates_at(q).rank, self._size, least)
+
+    @cached_property
+    def _checks(self) -> Checks:
+        return Checks(self.model, self.loop_gaps, self.precision == "single")
 
     # ---------------------------------------------------------------- mobility
 
-    def _known(self, q: Array) -> coordinates.Structure:
-        """Rank and choices of coordinates, found at the first closed configuration that comes along."""
-        if self._structure is None:
-            finite = q.reshape(-1, self.nq)
-            finite = finite[np.isfinite(finite).all(axis=-1)]
-            if not len(finite):  # numbers for nobody, but as many as there would be
-                finite = self._anywhere[None]
-            # constraints that depend on one another where the loops are closed need not do so beside it
-            first = self.close(finite[0], must_close=False)
-            if not np.isfinite(first).all():
-                return self._found(finite[:1])
-            samples = np.concatenate([first[None], self._neighbours(first)])
-            self._structure = self._found(samples)
-        return self._structure
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """Rank, independent constraints and independent freedoms: chosen once, from the model.
+
+        They are chosen beside ``near`` if that was given, else at the neutral configuration if it is closed and not
+        singular, else at that of some closed ones, found from the neutral and from random configurations, that leaves
+        the most freedoms; so they do not depend on what is asked later.  Where they are a poor choice, at a singular
+        configuration, dynamics is computed by a method that finds the rank there; :meth:`basis`, :meth:`velocities`
+        and whatever else is in independent coordinates raises :class:`~kinetree.errors.SingularError`.
+        """
+        if self._choice is None:
+            raise ClosureError(
+                f"the independent freedoms of {self.name!r} are chosen at a closed configuration, and none was found "
+                "from random guesses: name one beside it, kinetree.Mechanism(robot.model, near=q)"
+            )
+        return self._choice
 
     @cached_property
-    def _anywhere(self) -> Array:
-        """Closed if possible: where a configuration that is none is taken to be."""
-        try:
-            return self.assembled()
-        except ClosureError:
-            return self.neutral()
+    def _choice(self) -> Coordinates | None:
+        """Coordinates chosen from the model; None where no closed configuration is found."""
+        if self._near is not None:
+            return self._chosen(self._samples(self.close(self._near)))
+        neutral = self.neutral()
+        if self.closure_error(neutral) <= TOLERANCE:
+            samples = self._samples(self.close(neutral))
+            ranks = rank.numerical_rank(samples, self._size)
+            if ranks[0] == ranks.max():
+                return self._chosen(samples)
+        found: list[Array] = []
+        for closed in self._closed_guesses(np.random.default_rng(0), 200):
+            found += list(closed)
+            if len(found) >= ASSEMBLIES:
+                break
+        # a mechanism that moves in one assembly may be rigid in another, which nobody has built it for
+        assemblies = [self._samples(q) for q in found[:ASSEMBLIES]]
+        if not assemblies:
+            return None
+        return self._chosen(min(assemblies, key=lambda k: int(rank.numerical_rank(k, self._size).max())))
 
-    def _found(self, samples: Array) -> coordinates.Structure:
-        return coordinates.find(self.loop_jacobian(samples), self.driven, self._wanted, self.v_names, self._size)
+    def coordinates_at(self, q: Array) -> Coordinates:
+        """Return :attr:`coordinates`; where no closed configuration is known to choose them at, some found at ``q``.
+
+        For computations whose results mean the same whatever the choice.
+        """
+        if self._choice is not None:
+            return self._choice
+        finite = q.reshape(-1, self.nq)
+        finite = finite[np.isfinite(finite).all(axis=-1)]
+        if not len(finite):  # NaN for all, but as many as there would be
+            finite = self.neutral()[None]
+        # constraints that depend on one another where the loops are closed need not do so beside it
+        first = self.close(finite[0], must_close=False)
+        return self._chosen(self.loop_jacobian(finite[:1]) if np.isnan(first).any() else self._samples(first))
+
+    def _chosen(self, samples: Array) -> Coordinates:
+        return coordinates.choose(samples, self.driven, self._wanted, self.v_names, self._size)
+
+    def _samples(self, q: Array) -> Array:
+        """K at a closed configuration, and at those beside it."""
+        return self.loop_jacobian(np.concatenate([q[None], self._neighbours(q)]))
 
     @cached_property
     def _size(self) -> float:
@@ -451,21 +440,24 @@ class Mechanism(Robot):
         basis = rank.null_space(k, int(rank.numerical_rank(k, self._size)))
         sizes = np.array([0.02, 0.05, 0.1, 0.2, 0.3])
         moves = sizes[:, None] * generator.standard_normal((len(sizes), basis.shape[1])) @ basis.T
-        near = self.close(self._moved(q, moves), must_close=False)
+        near = self.close(self.moved(q, moves), must_close=False)
         return np.asarray(near[np.isfinite(near).all(axis=-1)])
 
     def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200) -> Array:
         """Some closed configuration, searched from the neutral one and then from random ones."""
-        generator = np.random.default_rng(rng)
-        guesses = np.concatenate([self.neutral()[None], self.random_configuration(generator, tries)])
-        for part in np.array_split(guesses, max(1, tries // 20)):
-            closed = self.close(part, must_close=False)
-            good = np.flatnonzero(np.isfinite(closed).all(axis=-1))
-            if len(good):
-                return np.asarray(closed[good[0]])
+        for closed in self._closed_guesses(np.random.default_rng(rng), tries):
+            if len(closed):
+                return np.asarray(closed[0])
         raise ClosureError(
             f"no closed configuration of {self.name!r} was found from {tries} random guesses: give a guess to close()"
         )
+
+    def _closed_guesses(self, generator: np.random.Generator, tries: int) -> Iterator[Array]:
+        """Closed configurations, some at a time, from the neutral one and then from random ones."""
+        guesses = self.random_configuration(generator, tries)
+        for part in (self.neutral()[None], *np.array_split(guesses, max(1, tries // 20))):
+            closed = self.close(part, must_close=False)
+            yield closed[np.isfinite(closed).all(axis=-1)]
 
     def mobility(self, q: ArrayLike | None = None) -> Mobility:
         """Degrees of freedom by rank, redundant constraints by name, and whether ``q`` is singular.
@@ -475,12 +467,12 @@ class Mechanism(Robot):
         q : array_like, shape (nq,), optional
             A closed configuration; one is searched for when left out.
         """
-        state = self.assembled() if q is None else self._closed_q(q)
+        state = self.assembled() if q is None else self.check_closed(q)
         if state.ndim != 1:
             raise OptionError("mobility looks at one configuration at a time: give q of shape (nq,)")
         if not np.isfinite(state).all():
             raise StateError("the configuration holds NaN or infinity: nothing can be said about it")
-        known = self._known(state)
+        known = self.coordinates_at(state)
         here, opening, still = singular_directions(self.loop_jacobian(state[None])[0], known.rank, self._size)
         names = self.v_names
         redundant = tuple(n for i, n in enumerate(self.constraint_names) if i not in known.rows)
@@ -489,62 +481,50 @@ class Mechanism(Robot):
             tuple(names[j] for j in known.independent), here < known.rank, opening, tuple(names[j] for j in still),
         )  # fmt: skip
 
-    def _closed_q(self, q: ArrayLike, tolerance: float = TOLERANCE) -> Array:
+    def check_closed(self, q: ArrayLike, tolerance: float = TOLERANCE) -> Array:
+        """Return ``q`` as an array; refuse configurations whose loops are open by more than ``tolerance``."""
         array = self.evaluator.states.configuration(q)
-        self._refuse_open(array, self.closure_error(array), self._granted(tolerance))
+        self._checks.closed(array, self.closure_error(array), self._checks.granted(tolerance))
         return array
 
     def independent(self, q: ArrayLike | None = None) -> list[str]:
-        """Names of the freedoms that the others follow from."""
-        if self._structure is None:
-            self._known(self.assembled() if q is None else self._closed_q(q))
-        assert self._structure is not None
-        return [self.v_names[j] for j in self._structure.independent]
+        """Names of the freedoms that the others follow from: the same at every configuration.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq), optional
+            Refused where it is not closed; the answer does not depend on it.
+        """
+        if q is not None:
+            self.check_closed(q)
+        return [self.v_names[j] for j in self.coordinates.independent]
 
     def basis(self, q: ArrayLike) -> Array:
         """The matrix G of ``v = G v_independent``, (..., nv, freedoms) (004 eq. 10.36)."""
-        state = self._closed_q(q)
-        known = self._known(state)
-        return self._basis(self.loop_jacobian(state), known)
+        return self._basis(self.loop_jacobian(self.check_closed(q)))
 
-    def _basis(self, k: Array, known: coordinates.Structure) -> Array:
-        dependent, independent = list(known.dependent), list(known.independent)
-        g = np.zeros((*k.shape[:-2], self.nv, len(independent)))
-        g[..., independent, range(len(independent))] = 1.0
-        if dependent:
-            g[..., dependent, :] = self._follow(k, -k[..., independent], known)
-        return g
-
-    def _follow(self, k: Array, rhs: Array, known: coordinates.Structure) -> Array:
-        """Solve ``K_d x = rhs`` where the dependent freedoms do follow."""
-        columns = k[..., list(known.dependent)]
-        found = rank.numerical_rank(columns, self._size) < known.rank
-        if (found & np.isfinite(columns).all(axis=(-1, -2))).any():
-            listed = ", ".join(self.v_names[j] for j in known.independent)
-            raise SingularError(
-                f"singular configuration: the mechanism's motion does not follow from {listed} here; "
-                "see mobility(q), or choose others with with_independent([...])"
-            )
-        return rank.least_squares(columns, rhs, known.rank)
+    def _basis(self, k: Array) -> Array:
+        return coordinates.basis(k, self.coordinates, self.v_names, self._size)
 
     def velocities(self, q: ArrayLike, v_independent: ArrayLike) -> Array:
         """All velocities from the independent ones (in the order of :meth:`independent`)."""
-        state = self._closed_q(q)
-        known = self._known(state)
+        state = self.check_closed(q)
+        known = self.coordinates
         given = as_array(v_independent, (len(known.independent),), "v_independent", "one per independent freedom")
-        return np.asarray((self._basis(self.loop_jacobian(state), known) @ given[..., None])[..., 0])
+        return np.asarray((self._basis(self.loop_jacobian(state)) @ given[..., None])[..., 0])
 
     def accelerations(self, q: ArrayLike, v: ArrayLike, a_independent: ArrayLike) -> Array:
         """All accelerations from the independent ones, at a closed state."""
-        state = self._closed_q(q)
-        known = self._known(state)
+        state = self.check_closed(q)
+        known = self.coordinates
         given = as_array(a_independent, (len(known.independent),), "a_independent", "one per independent freedom")
         k, bias = self.loop_jacobian(state), self.loop_drift(state, v)
-        moved = (self._basis(k, known) @ given[..., None])[..., 0]
+        moved = (self._basis(k) @ given[..., None])[..., 0]
         batch = np.broadcast_shapes(moved.shape[:-1], bias.shape[:-1])
         a = np.array(np.broadcast_to(moved, (*batch, self.nv)))
         if known.dependent:
-            a[..., list(known.dependent)] += self._follow(k, -bias[..., None], known)[..., 0]
+            rest = coordinates.follow(k, -bias[..., None], known, self.v_names, self._size)
+            a[..., list(known.dependent)] += rest[..., 0]
         return a
 
     def platform(self, frame: str, **options: Any) -> Platform:
@@ -617,14 +597,14 @@ class Mechanism(Robot):
     ) -> Array | None:
         """One pass with the coordinates chosen beforehand; None where that cannot be."""
         state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
-        known = self._structure or self._known(self._closed_q(state, tolerance))
+        known = self.coordinates_at(state)
         if known.independent != self._motors:
             return None
         options = {"rows": known.rows, "dependent": known.dependent}
         whole = self._at_once("closed_inverse_dynamics", options, wrenches, threads, q=state, v=v, a=a)
         if whole is None:
             return None
-        self._judge(whole[..., -3:], tolerance, state, v, a)
+        self._checks.motion(whole[..., -3:], tolerance, state, v, a)
         if (whole[..., -4] < self._least_quality).any():
             return None
         return np.asarray(whole[..., : self.nv])
@@ -645,62 +625,20 @@ class Mechanism(Robot):
     def _least_quality(self) -> float:
         return LEAST_QUALITY if self.precision == "double" else LEAST_QUALITY_SINGLE
 
-    def _granted(self, tolerance: float) -> float:
-        if not tolerance >= 0.0:
-            raise OptionError(f"tolerance must not be negative, got {tolerance!r}")
-        return tolerance if self.precision == "double" else max(tolerance, SINGLE_TOLERANCE)
-
-    def _judge(self, squares: Array, tolerance: float, q: Array, v: Any, a: Any = None) -> None:
-        """Refuse motions that the loops do not allow."""
-        tolerance = self._granted(tolerance)
-        if tolerance == np.inf or not (squares > tolerance * tolerance).any():
-            return
-        self._refuse_open(q, np.sqrt(squares[..., 0]), tolerance)
-        speed = np.linalg.norm(as_array(v, (self.nv,), "v"), axis=-1)
-        self._refuse(
-            np.sqrt(squares[..., 1]) / (1.0 + speed), tolerance, "velocity", "relative to 1 + |v|",
-            "project(q, v) makes it so, velocities(q, v_independent) builds one",
-        )  # fmt: skip
-        if a is not None:
-            size = speed + np.linalg.norm(as_array(a, (self.nv,), "a"), axis=-1)
-            self._refuse(
-                np.sqrt(squares[..., 2]) / (1.0 + size), tolerance, "acceleration", "relative to 1 + |v| + |a|",
-                "accelerations(q, v, a_independent) builds one",
-            )  # fmt: skip
-
-    def _refuse_open(self, q: Array, error: Array, tolerance: float) -> None:
-        """Refuse configurations with open loops; says which joint is off most."""
-        bad = error > tolerance
-        if bad.any():
-            lane, where = _first(bad)
-            states = np.broadcast_to(q, (*bad.shape, self.nq))
-            name, left, unit = self._widest(self.loop_gaps(states[lane]))
-            raise StateError(
-                f"the loops of {self.name!r} do not allow this configuration{where}: it is off by {left:.3g} {unit} at "
-                f"joint {name!r}, more than {tolerance:g}; robot.close(q) closes it"
-            )
-
-    def _refuse(self, error: Array, tolerance: float, what: str, unit: str, advice: str) -> None:
-        bad = error > tolerance
-        if bad.any():
-            lane, where = _first(bad)
-            raise StateError(
-                f"the loops of {self.name!r} do not allow this {what}{where}: it is off by {error[lane]:.3g} ({unit}), "
-                f"more than {tolerance:g}; {advice}"
-            )
-
     def _inverse(
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any, tolerance: float
     ) -> tuple[Array, Array, SolutionOrder | None]:
         """Actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
         state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
-        tau = self._exact.tree.inverse_dynamics(state, v, a, wrenches, friction=friction)
+        tau = self._tree_inverse_dynamics(state, v, a, wrenches)
+        if friction:
+            tau = tau + self.friction_force(v)
         k = self.loop_jacobian(state)
         gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
         left = (k @ a[..., None])[..., 0] + self.loop_drift(state, v)
         sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
-        self._judge(np.stack(np.broadcast_arrays(*sums), axis=-1), tolerance, state, v, a)
-        known = self._known(state)
+        self._checks.motion(np.stack(np.broadcast_arrays(*sums), axis=-1), tolerance, state, v, a)
+        known = self.coordinates_at(state)
         cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
         if cost.shape != (self.nv,):
             raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")
@@ -712,18 +650,17 @@ class Mechanism(Robot):
         if method == "subsystems":
             from ..loops.subsystems import recursion
 
-            entries = np.where(np.abs(k) < NOISE * self._size, 0.0, k)
+            entries = np.where(np.abs(k) < dynamics.NOISE * self._size, 0.0, k)
             solution = recursion.solve(self.model, tau, entries, self.driven, cost)
             forces, order = solution.tau, solution.order
-        elif method == "f_matrix":
-            forces = self._by_f_matrix(tau, k, known, cost)
         else:
-            forces = self._by_null_space(tau, k, known, cost)
+            how = dynamics.forces_by_f_matrix if method == "f_matrix" else dynamics.forces_by_null_space
+            forces, order = how(tau, k, known.rank, self.driven, cost, self._size), None
         left = (tau - forces)[..., None]
         multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size)[..., 0]
         return forces, multipliers, order
 
-    def _enough_actuators(self, k: Array, known: coordinates.Structure) -> None:
+    def _enough_actuators(self, k: Array, known: Coordinates) -> None:
         freedoms, count = self.nv - known.rank, int(self.driven.sum())
         if count < freedoms:
             listed = ", ".join(n for n, d in zip(self.v_names, self.driven, strict=True) if d) or "none"
@@ -731,10 +668,7 @@ class Mechanism(Robot):
                 f"{self.name!r} has {freedoms} freedoms but {count} actuators ({listed}): they cannot produce any "
                 "motion asked for. Mark more joints as actuated; forward_dynamics needs none"
             )
-        basis, counts = rank.motions(k, known.rank, self._size)
-        moved = basis[..., self.driven, :]
-        short = rank.numerical_rank(moved, 1.0) < counts.sum(axis=-1)
-        bad = short & np.isfinite(moved).all(axis=(-1, -2))
+        bad = dynamics.without_hold(k, known.rank, self.driven, self._size)
         if bad.any():
             lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
             where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""
@@ -743,46 +677,6 @@ class Mechanism(Robot):
                 f"singular configuration of {self.name!r}{where}, or motors in the wrong places: the actuators "
                 f"({listed}) have no hold on one of its motions (see mobility(q)), so their forces are not determined"
             )
-
-    def _by_null_space(self, tau: Array, k: Array, known: coordinates.Structure, cost: Array) -> Array:
-        """Minimise the weighted forces under N^T (B u - tau) = 0, N spanning the motions the loops allow."""
-        n = np.swapaxes(rank.motions(k, known.rank, self._size)[0], -1, -2)
-        scale = 1.0 / np.sqrt(cost[self.driven])
-        forces = np.zeros_like(tau)
-        forces[..., self.driven] = scale * rank.least_squares(n[..., self.driven] * scale, n @ tau[..., None])[..., 0]
-        return forces
-
-    def _by_f_matrix(self, tau: Array, k: Array, known: coordinates.Structure, cost: Array) -> Array:
-        """All actuator forces and multipliers at once (000 eq. 8.4).
-
-        Redundant constraints are left out; with redundant actuators the system is bordered
-        by the conditions for the least weighted forces.
-        """
-        driven, (rows, kept) = list(self._motors), self._local_rows(k, known)
-        batch, nv, nu, nc = tau.shape[:-1], self.nv, len(driven), known.rank
-        f = np.zeros((*batch, nv, nu + nc))
-        f[..., driven, range(nu)] = 1.0
-        f[..., nu:] = np.swapaxes(rows, -1, -2)
-        if nu + nc == nv and kept.all():
-            unknown = np.linalg.solve(f, tau[..., None])[..., 0]
-        else:
-            size = nu + nc + nv
-            bordered = np.zeros((*batch, size, size))
-            bordered[..., range(nu), range(nu)] = cost[driven]
-            bordered[..., range(nu, nu + nc), range(nu, nu + nc)] = ~kept  # the rows that singular states lack
-            bordered[..., : nu + nc, nu + nc :] = np.swapaxes(f, -1, -2)
-            bordered[..., nu + nc :, : nu + nc] = f
-            rhs = np.concatenate([np.zeros((*batch, nu + nc)), tau], axis=-1)
-            unknown = np.linalg.solve(bordered, rhs[..., None])[..., 0]
-        forces = np.zeros_like(tau)
-        forces[..., driven] = unknown[..., :nu]
-        return forces
-
-    def _local_rows(self, k: Array, known: coordinates.Structure) -> tuple[Array, Array]:
-        """Orthonormal rows that span K's, zero from where it has no more of them, and which are there."""
-        _, s, vt, kept = rank.decompose(k, None, self._size)
-        there = (kept | np.isnan(s))[..., : known.rank]
-        return np.where(there[..., None], vt[..., : known.rank, :], 0.0), there
 
     def constraint_forces(
         self,
@@ -807,26 +701,11 @@ class Mechanism(Robot):
             raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
         tau, multipliers, order = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance)
         state = self.evaluator.states.configuration(q)
-        own, world, on_bodies = self._loop_wrenches(state, multipliers)
-        outside = self._body_loads(wrenches, state)
-        reactions = self._exact.tree.joint_wrenches(state, v, a, on_bodies + outside)
-        return ConstraintForces(tau, multipliers, self.constraint_names, own, world, reactions, order)
-
-    def _loop_wrenches(self, q: Array, multipliers: Array) -> tuple[Array, Array, Array]:
-        """Loop forces in joint axes, in world axes, and as loads on the bodies."""
-        batch = batch_shape(q=(q, 1), multipliers=(multipliers, 1))
-        with np.errstate(all="ignore"):
-            posed = kinematics.poses(self.model, split(q))
-            own = constraints.loop_wrenches(self.model, split(q), split(multipliers), posed)
-            loads = constraints.loads_on_bodies(self.model, split(q), own, posed)
-            world = []
-            for loop, wrench in zip(self.model.loops, own, strict=True):
-                pose = loop.seat.spatial()
-                if loop.successor >= 0:
-                    pose = posed[loop.successor].pose @ pose
-                world.append(Force(pose.rotate(wrench.moment), pose.rotate(wrench.force)))
-            on_bodies = [[0.0] * 6 if f is None else list(f) for f in loads]
-            return pack(own, batch), pack(world, batch), pack(on_bodies, batch)
+        loops = dynamics.loop_wrenches(self.model, state, multipliers)
+        reactions = self._tree_joint_wrenches(state, v, a, loops.on_bodies + self._body_loads(wrenches, state), False)
+        return ConstraintForces(
+            tau, multipliers, self.constraint_names, loops.own, loops.world, reactions, order
+        )  # fmt: skip
 
     def _body_loads(self, wrenches: Wrenches, q: Array) -> Array:
         with np.errstate(all="ignore"):
@@ -873,7 +752,7 @@ class Mechanism(Robot):
         """
         if method not in FORWARD_METHODS:
             raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
-        gains = _gains(stabilisation)
+        gains = dynamics.stabilisation_gains(stabilisation)
         if project:
             q, v = self.project(q, v)
         if any(gains):
@@ -893,50 +772,38 @@ class Mechanism(Robot):
         )
         if friction:
             tau = tau - self.friction_force(v)
-        known = self._structure or self._known(self._closed_q(state, tolerance))
+        known = self.coordinates_at(state)
         if method == "elimination" and self.tree.evaluator.singular_joint() is None:
             options = {"rows": known.rows, "stabilisation": gains}
             whole = self._at_once("closed_forward_dynamics", options, wrenches, threads, q=state, v=v, tau=tau)
             if whole is not None:
-                self._judge(whole[..., -3:], tolerance, state, v)
+                self._checks.motion(whole[..., -3:], tolerance, state, v)
                 if not (whole[..., -4] < self._least_quality).any():
                     return np.asarray(whole[..., : self.nv]), None
         return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known)
 
     def _by_rank(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, method: str, gains: tuple[float, float],
-        tolerance: float, known: coordinates.Structure,
+        tolerance: float, known: Coordinates,
     ) -> tuple[Array, Array]:  # fmt: skip
-        """Rank-revealing: K = U S V^T, so V_r^T a is given, and the rest moves freely."""
-        force = tau - self._exact.tree.bias_force(q, v, wrenches)
+        """By a rank-revealing method, for states in which the coordinates chosen beforehand do not serve."""
+        force = tau - self._exact.evaluator.run("bias_force", wrenches=wrenches, q=q, v=v)
         batch = force.shape[:-1]
-        m = np.broadcast_to(self._exact.tree.mass_matrix(q), (*batch, self.nv, self.nv))
+        m = np.broadcast_to(self._tree_mass_matrix(q), (*batch, self.nv, self.nv))
         k = np.broadcast_to(self.loop_jacobian(q), (*batch, self.n_constraints, self.nv))
         gaps, speeds = self.loop_gaps(q), (k @ v[..., None])[..., 0]
         squares = [(x * x).sum(axis=-1) for x in (gaps, speeds, np.zeros((1,)))]
-        self._judge(np.stack(np.broadcast_arrays(*squares), axis=-1), tolerance, q, v)
+        self._checks.motion(np.stack(np.broadcast_arrays(*squares), axis=-1), tolerance, q, v)
         target = -(self.loop_drift(q, v) + 2.0 * gains[0] * speeds + gains[1] ** 2 * gaps)
-        u, s, vt, kept = rank.decompose(k, known.rank, self._size)
-        r = known.rank
-        u, s, held, kept = u[..., :r], s[..., :r], vt[..., :r, :], kept[..., :r] | np.isnan(s[..., :r])
-        # in a singular configuration the smallest singular values vanish: those directions are let go
-        held = np.where(kept[..., None], held, 0.0)
-        inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
-        given = inverse * (np.swapaxes(u, -1, -2) @ target[..., None])[..., 0]
-        if method == "block":
-            a = _block_solve(m, held, kept, force, given)
-        else:
-            a = _reduced_solve(m, held, rank.motions(k, r, self._size), force, given)
-        if not kept.all():
-            self._say_singular(kept.all(axis=-1), (k @ a[..., None])[..., 0] - target, v, tolerance)
-        left = (m @ a[..., None])[..., 0] - force
-        multipliers = (u @ (inverse * (held @ left[..., None])[..., 0])[..., None])[..., 0]
-        return a, multipliers
+        found = dynamics.accelerations(m, k, force, target, known.rank, self._size, method == "block")
+        if not found.ordinary.all():
+            self._say_singular(found.ordinary, found.left, v, tolerance)
+        return found.a, found.multipliers
 
     def _say_singular(self, ordinary: Array, left: Array, v: Array, tolerance: float) -> None:
         """A singular configuration leaves more open than the equations can decide."""
         speed = np.linalg.norm(v, axis=-1)
-        self._refuse(
+        self._checks.refuse(
             np.where(ordinary, 0.0, np.linalg.norm(left, axis=-1) / (1.0 + speed * speed)), tolerance,
             "velocity in a singular configuration, where no acceleration keeps them closed", "relative to 1 + |v|^2",
             "take one along a branch that leads out of it",
@@ -963,54 +830,26 @@ class Mechanism(Robot):
     def reduced_mass_matrix(self, q: ArrayLike) -> Array:
         """Mass matrix in independent coordinates, G^T M G."""
         g = self.basis(q)
-        return np.asarray(np.swapaxes(g, -1, -2) @ self._exact.tree.mass_matrix(q) @ g)
+        return np.asarray(np.swapaxes(g, -1, -2) @ self._tree_mass_matrix(q) @ g)
 
     def reduced_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Momentum that belongs to the independent coordinates, G^T M v; its rate is the force on them at rest."""
-        momentum = self._exact.tree.mass_matrix(q) @ as_array(v, (self.nv,), "v")[..., None]
+        momentum = self._tree_mass_matrix(q) @ as_array(v, (self.nv,), "v")[..., None]
         return np.asarray((np.swapaxes(self.basis(q), -1, -2) @ momentum)[..., 0])
 
     def reduced_bias_force(self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None) -> Array:
         """Forces on the independent coordinates when their accelerations are zero."""
-        state = self._closed_q(q)
-        a = self.accelerations(state, v, np.zeros(len(self._known(state).independent)))
-        tau = self._exact.tree.inverse_dynamics(state, v, a, wrenches)
+        state = self.check_closed(q)
+        a = self.accelerations(state, v, np.zeros(self.coordinates.freedoms))
+        tau = self._tree_inverse_dynamics(state, v, a, wrenches)
         return np.asarray((np.swapaxes(self.basis(state), -1, -2) @ tau[..., None])[..., 0])
 
     def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """Accelerations per unit of each joint force while the loops stay closed; singular, as they must be."""
-        state = self._closed_q(q)
-        along = rank.motions(self.loop_jacobian(state), self._known(state).rank, self._size)
-        result = rank.solve_along(*along, self._exact.tree.mass_matrix(state), np.eye(self.nv))
+        state = self.check_closed(q)
+        along = rank.motions(self.loop_jacobian(state), self.coordinates_at(state).rank, self._size)
+        result = rank.solve_along(*along, self._tree_mass_matrix(state), np.eye(self.nv))
         return self._handed_out(result, out)
-
-    # ---------------------------------------------------------------- what a tree has and a mechanism has not
-
-    def _tree_only(self, name: str) -> UnsupportedError:
-        return UnsupportedError(
-            f"{name} of a mechanism with closed loops is not that of its tree, and not offered here; "
-            f"{self.name}.tree.{name} is the opened tree's"
-        )
-
-    def inverse_dynamics_derivatives(self, *args: Any, **options: Any) -> Any:
-        """Only the opened tree has these: ``mechanism.tree.inverse_dynamics_derivatives``."""
-        raise self._tree_only("inverse_dynamics_derivatives")
-
-    def forward_dynamics_derivatives(self, *args: Any, **options: Any) -> Any:
-        """Only the opened tree has these: ``mechanism.tree.forward_dynamics_derivatives``."""
-        raise self._tree_only("forward_dynamics_derivatives")
-
-    def hybrid_dynamics(self, *args: Any, **options: Any) -> Any:
-        """Only the opened tree has this: ``mechanism.tree.hybrid_dynamics``."""
-        raise self._tree_only("hybrid_dynamics")
-
-    def floating_base_inverse_dynamics(self, *args: Any, **options: Any) -> Any:
-        """Only the opened tree has this: ``mechanism.tree.floating_base_inverse_dynamics``."""
-        raise self._tree_only("floating_base_inverse_dynamics")
-
-    def operational_space_inertia(self, *args: Any, **options: Any) -> Any:
-        """Only the opened tree has this: ``mechanism.tree.operational_space_inertia``."""
-        raise self._tree_only("operational_space_inertia")
 
     def joint_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, bearings_only: bool = False
@@ -1019,50 +858,25 @@ class Mechanism(Robot):
         forces = self.constraint_forces(q, v, a, wrenches)
         if not bearings_only:
             return forces.joint_wrenches
-        on_bodies = self._loop_wrenches(self.evaluator.states.configuration(q), forces.multipliers)[2]
-        loads = on_bodies + self._body_loads(wrenches, self.evaluator.states.configuration(q))
-        return self._exact.tree.joint_wrenches(q, v, a, loads, bearings_only=True)
+        state = self.evaluator.states.configuration(q)
+        loads = dynamics.loop_wrenches(self.model, state, forces.multipliers).on_bodies
+        return self._tree_joint_wrenches(state, v, a, loads + self._body_loads(wrenches, state), True)
 
+    # ---------------------------------------------------------------- what the spanning tree has, in double precision
 
-def _gains(stabilisation: Any) -> tuple[float, float]:
-    if stabilisation is True:
-        return BAUMGARTE
-    if stabilisation is False or stabilisation is None:
-        return (0.0, 0.0)
-    try:
-        alpha, beta = (float(x) for x in stabilisation)
-    except (TypeError, ValueError):
-        raise OptionError(f"stabilisation is True, False or two numbers (alpha, beta), not {stabilisation!r}") from None
-    if alpha < 0.0 or beta < 0.0:
-        raise OptionError(f"stabilisation must not be negative, got ({alpha:g}, {beta:g}): gaps would grow")
-    return alpha, beta
+    def _tree_mass_matrix(self, q: ArrayLike) -> Array:
+        return self._exact.evaluator.run("mass_matrix", q=q)
 
+    def _tree_inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches) -> Array:
+        return self._exact.evaluator.run("inverse_dynamics", wrenches=wrenches, q=q, v=v, a=a)
 
-def _first(bad: Array) -> tuple[tuple[int, ...], str]:
-    """Of states that are refused, the first, and where it is in words."""
-    lane = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
-    return lane, f" in state {lane}" if bad.ndim else ""
-
-
-def _block_solve(m: Array, held: Array, kept: Array, force: Array, given: Array) -> Array:
-    """[M V; V^T 0] [a; -mu] = [force; given] (000 eq. 8.5); rows of V that are not kept are zero, and so is mu."""
-    nv, r = m.shape[-1], held.shape[-2]
-    whole = np.zeros((*m.shape[:-2], nv + r, nv + r))
-    whole[..., :nv, :nv] = m
-    whole[..., :nv, nv:] = np.swapaxes(held, -1, -2)
-    whole[..., nv:, :nv] = held
-    whole[..., range(nv, nv + r), range(nv, nv + r)] = ~kept
-    rhs = np.concatenate([force, np.broadcast_to(given, (*force.shape[:-1], r))], axis=-1)
-    return rank.solve(whole, rhs[..., None])[..., :nv, 0]
-
-
-def _reduced_solve(m: Array, held: Array, along: tuple[Array, Array], force: Array, given: Array) -> Array:
-    """A = N y + V given, N^T M N y = N^T (force - M V given) (004 eq. 10.46-10.48)."""
-    fixed = np.swapaxes(held, -1, -2) @ given[..., None]
-    return np.asarray((rank.solve_along(*along, m, force[..., None] - m @ fixed) + fixed)[..., 0])
+    def _tree_joint_wrenches(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, loads: Array, bearings_only: bool
+    ) -> Array:  # fmt: skip
+        return Robot.joint_wrenches(self._exact, q, v, a, loads, bearings_only=bearings_only)
 
 
 def _restore(
-    model: Model, backend: str, precision: str, independent: Sequence[str] | None, cpu: str
+    model: Model, backend: str, precision: str, independent: Sequence[str] | None, near: Array | None, cpu: str
 ) -> Mechanism:  # fmt: skip
-    return Mechanism(model, backend=backend, precision=precision, independent=independent, cpu=cpu)
+    return Mechanism(model, backend=backend, precision=precision, independent=independent, near=near, cpu=cpu)

@@ -385,6 +385,16 @@ class Compiler:
         except host.CompilationError as problem:
             raise CompileError(f"compiling the entry point of {kernel.name} failed: {problem}") from None
 
+    def enable(self, entry: DirectCall, name: str, batch: bool) -> None:
+        """Let calls of an entry point go to its kernel: those for batches, or those for one state."""
+        try:
+            if batch:
+                entry.enable_batch()
+            else:
+                entry.enable_single()
+        except host.CompilationError as problem:
+            raise CompileError(f"compiling the entry point of {name} of {self.tree.name!r} failed: {problem}") from None
+
     def __call__(
         self, name: str, options: Mapping[str, Any] | None, arrays: Sequence[np.ndarray], given: Given,
         out: np.ndarray | None, threads: int,

@@ -192,10 +192,8 @@ class Evaluator:
             fits = self._attach(entry, name, options, attachments)
             entries[key] = (entry, algorithm.inputs) if fits else None
         found = entries[key]
-        if found is not None and batch:
-            found[0].enable_batch()
-        elif found is not None:
-            found[0].enable_single()
+        if found is not None and self.compiler is not None:
+            self.compiler.enable(found[0], name, batch)
 
     def _attach(
         self, entry: DirectCall, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...]

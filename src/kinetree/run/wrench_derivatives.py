@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..spatial.arrays import as_array
+from ..spatial.arrays import as_array, cross_matrix
 
 Array = np.ndarray
 
@@ -53,7 +53,7 @@ def _change(wrench: Any, frame: str, rotation: Array, origin: Array) -> Array:
         force, moment = _turned(to_body, force), _turned(to_body, moment)
     if stays:
         point = _turned(to_body, point - origin)
-    f, m, p = _cross(force), _cross(moment), _cross(point)
+    f, m, p = cross_matrix(force), cross_matrix(moment), cross_matrix(point)
     by_w, by_u = np.zeros_like(m + p @ f), np.zeros_like(f)
     if turns:
         by_w = by_w + m + p @ f
@@ -69,10 +69,3 @@ def _change(wrench: Any, frame: str, rotation: Array, origin: Array) -> Array:
 
 def _turned(rotation: Array, vector: Array) -> Array:
     return np.asarray((rotation @ vector[..., None])[..., 0])
-
-
-def _cross(a: Array) -> Array:
-    """The matrix of a x."""
-    x, y, z = a[..., 0], a[..., 1], a[..., 2]
-    o = np.zeros_like(x)
-    return np.stack([np.stack(r, axis=-1) for r in ((o, -z, y), (z, o, -x), (-y, x, o))], axis=-2)

@@ -95,7 +95,7 @@ NOTHING = Given()
 
 
 def each_body(model: Model) -> tuple[Attachment, ...]:
-    """Six numbers for every body."""
+    """Return six numbers for every body."""
     return _numbered(len(model.bodies))
 
 
@@ -105,7 +105,7 @@ def _numbered(count: int) -> tuple[Attachment, ...]:
 
 
 def each_wrench(model: Model, wrenches: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Frames and what acts there, one by one."""
+    """Return frames and what acts there, one by one."""
     found: list[tuple[str, Any]] = []
     for name, given in wrenches.items():
         model.frame(name)
@@ -144,7 +144,7 @@ def _gather_rows(model: Model, wrenches: Any) -> Given:
 
 
 def _joined(parts: Sequence[Array], attachments: Sequence[Attachment]) -> Array:
-    """Arrays one after the other along their last axis, batches broadcast."""
+    """Return arrays one after the other along their last axis, batches broadcast."""
     if len(parts) == 1:
         return parts[0]
     if any(part.ndim > 1 for part in parts):
@@ -157,7 +157,7 @@ def _joined(parts: Sequence[Array], attachments: Sequence[Attachment]) -> Array:
 def on_bodies(
     model: Model, attachments: Sequence[Attachment], numbers: Sequence[Scalar], pose: Callable[[str], Transform]
 ) -> list[Force | None]:
-    """One force per body, in its own axes at its own origin, None where nothing acts.
+    """Return one force per body, in its own axes at its own origin, None where nothing acts.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def _frame(model: Model, name: str | int) -> Frame:
 
 
 def _at_origin(attachment: Attachment, numbers: Sequence[Scalar], pose: Callable[[str], Transform]) -> Force:
-    """A wrench in a frame's own axes at its own origin."""
+    """Return a wrench in a frame's own axes at its own origin."""
     if not attachment.axes:
         return Force.of(numbers)
     force, moment, point = (Vec3(*numbers[k : k + 3]) for k in (0, 3, 6))
@@ -201,6 +201,6 @@ def _at_origin(attachment: Attachment, numbers: Sequence[Scalar], pose: Callable
 
 
 def poses_at(model: Model, q: Sequence[Scalar]) -> Callable[[str], Transform]:
-    """Poses of frames, computed when the first is asked for."""
+    """Return the poses of frames, computed when the first is asked for."""
     posed = cache(lambda: kinematics.poses(model, q))
     return lambda name: kinematics.of_frame(model, name, posed())[2]

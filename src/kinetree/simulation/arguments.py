@@ -1,4 +1,4 @@
-"""What a user gives to a simulation, checked before it starts."""
+"""Arguments of a simulation, checked before it starts."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def check_integrator(robot: Robot, integrator: str) -> None:
         raise UnsupportedError(Message(trees, Setting("integrator", "rk4")))
 
 
-def law_and_function(given: Any) -> tuple[Any, Callable[..., Any] | None]:
-    """A controller with a law; or a stand-in that asks nothing, and the function to ask."""
+def law_and_function(given: Any, robot: Robot) -> tuple[Any, Callable[..., Any] | None]:
+    """Return a law that knows the robot's loops; or a stand-in that asks nothing, and the function to ask."""
     if given is None:
         return None, None
     if isinstance(given, type):
@@ -75,14 +75,14 @@ def law_and_function(given: Any) -> tuple[Any, Callable[..., Any] | None]:
     if function is not None:
         return None, function
     if hasattr(given, "law"):
-        return given, None
+        return (given.bound(robot) if hasattr(given, "bound") else given), None
     if callable(given):
         return None, given
     raise OptionError(f"a controller has a law, or is a function of (t, q, v), not {given!r}")
 
 
 def force_elements(given: Any) -> tuple[Any, ...]:
-    """What pushes on the robot, as a tuple."""
+    """Return what pushes on the robot, as a tuple."""
     listed = tuple(given) if isinstance(given, (list, tuple)) else (given,)
     for element in listed:
         if isinstance(element, type) or not hasattr(element, "loads"):
@@ -92,7 +92,7 @@ def force_elements(given: Any) -> tuple[Any, ...]:
 
 
 def is_too_long(robot: Robot, law: Any) -> bool:
-    """Whether a law is better left in Python: a table of a thousand rows becomes a thousand selections."""
+    """Return whether a law is better left in Python: a table of a thousand rows becomes a thousand selections."""
     tree = robot.model
     begin = getattr(law, "initial_states", None)
     if not can_compile(robot) or (begin is not None and len(begin(tree))) or not callable(law):
@@ -168,7 +168,7 @@ def _largest(values: Array) -> tuple[str, int]:
 
 
 def common_batch(system: DynamicSystem, q: Array, v: Array) -> tuple[int, ...]:
-    """Shape of the batch of states and parameters; empty for one simulation."""
+    """Return the shape of the batch of states and parameters; empty for one simulation."""
     shapes = [("q0", q.shape[:-1]), ("v0", v.shape[:-1])]
     shapes += [(_owned(system, name), x.shape[:-1]) for name, x in system.parameters.items()]
     try:
@@ -182,7 +182,7 @@ def common_batch(system: DynamicSystem, q: Array, v: Array) -> tuple[int, ...]:
 
 
 def _owned(system: DynamicSystem, parameter: str) -> str:
-    """The name of a parameter with what it belongs to: ``kp of PD``, ``bodies.upper.mass``."""
+    """Return the name of a parameter with what it belongs to: ``kp of PD``, ``bodies.upper.mass``."""
     number, _, name = parameter.partition(".")
     if not number.isdigit():
         return ".".join(parameter.split("\t")[1:])
@@ -190,7 +190,7 @@ def _owned(system: DynamicSystem, parameter: str) -> str:
 
 
 def output_times(output: Any, begin: float, end: float) -> Array | None:
-    """Times of the samples; None for every step."""
+    """Return the times of the samples; None for every step."""
     if output is None:
         return None
     if isinstance(output, (int, np.integer)) and not isinstance(output, bool):

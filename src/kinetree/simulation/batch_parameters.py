@@ -1,4 +1,4 @@
-"""Numbers of the robot itself that vary over a batch: masses, places of joints, gravity."""
+"""Parameters of the robot itself that vary over a batch of simulations: masses, places of joints, gravity."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PREFIX = "robot"
 
 
 def varied_numbers(robot: Robot, given: Mapping[str, Any] | None) -> dict[str, np.ndarray]:
-    """What varies, each (..., n), under names such as ``robot.bodies.upper.mass`` (with tabs for dots).
+    """Return what varies, each (..., n), under names such as ``robot.bodies.upper.mass`` (with tabs for dots).
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def _array(value: Any, what: str, several: bool) -> np.ndarray:
 
 
 def varied_tree(robot: Robot, numbers: Mapping[str, Sequence[Scalar]]) -> Model:
-    """The robot's model with scalars of any kind in the place of what varies."""
+    """Return the robot's model with scalars of any kind in the place of what varies."""
     tables: dict[str, Any] = {}
     for name, values in numbers.items():
         _, table, *place = name.split("\t")

@@ -1,4 +1,4 @@
-"""The equation of motion on arrays: for one state or a batch, as machine code or as it is written."""
+"""The equation of motion of a system on arrays: for one state or a batch, as machine code or as it is written."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from ..algorithms import kinematics
 from ..control.joints import refuse_motorless
-from ..control.of_loops import look_at
 from ..errors import KinetreeError
 from ..model.tree import Model
 from ..robot.mechanism import Mechanism
@@ -51,7 +50,7 @@ class Observed(NamedTuple):
 
 
 def unit_quaternions(tree: Model, q: Scalars) -> tuple[list[Scalar], list[Scalar | None]]:
-    """A configuration with quaternions of unit length, and what each coordinate was divided by, if it was."""
+    """Return a configuration with quaternions of unit length, and what each coordinate was divided by, if it was."""
     unit: list[Scalar] = list(q)
     length: list[Scalar | None] = [None] * len(q)
     for joint in tree.joints:
@@ -101,7 +100,7 @@ class Equation:
         return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in values], axis=-1)
 
     def with_numbers(self, p: Scalars) -> DynamicSystem:
-        """The system with parameters of any scalar put in."""
+        """Return the system with parameters of any scalar put in."""
         named: dict[str, Scalars] = {}
         first = 0
         for name, value in self.system.parameters.items():
@@ -112,7 +111,7 @@ class Equation:
     def program(
         self, name: str, law: Callable[..., list[Any]], beside_loops: bool = False, **lengths: int
     ) -> LawProgram:
-        """A law of the usual vectors (t, q, v, z, p, tau) and of further ones, on arrays.
+        """Return a law of the usual vectors (t, q, v, z, p, tau) and of further ones, on arrays.
 
         Large trees move in loops of machine code; a law ``beside_loops`` leaves that motion aside and can be
         straight-line code even then, if it is not too long.
@@ -154,7 +153,7 @@ class Equation:
         return self.program("forces", law, beside_loops=True)
 
     def rates(self, t: float, q: Array, v: Array, z: Array) -> State:
-        """Rates of q, v and z; of quaternions in proportion to their length."""
+        """Return the rates of q, v and z; of quaternions in proportion to their length."""
         self.n_calls += 1
         try:
             if self.by_robot:
@@ -167,7 +166,7 @@ class Equation:
         return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv :]
 
     def accelerations(self, t: float, q: Array, v: Array, z: Array) -> tuple[Array, Array]:
-        """Rates of v and z."""
+        """Return the rates of v and z."""
         _, a, z_rate = self.rates(t, q, v, z)
         return a, z_rate
 
@@ -179,7 +178,7 @@ class Equation:
         return moving, a, z_rate
 
     def forces(self, given: Mapping[str, Array]) -> tuple[Array, Array | None, Array]:
-        """Joint forces, wrenches on the bodies (..., bodies, 6) if there are force elements, rates of z."""
+        """Return the joint forces, wrenches on the bodies (..., bodies, 6) if there are force elements, rates of z."""
         found, nv, nb = self._forces(given), self.tree.nv, len(self.tree.bodies)
         if not self.system.elements:
             return found[..., :nv], None, found[..., nv:]
@@ -191,11 +190,11 @@ class Equation:
         return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers, **self.asked(t, q, v)}
 
     def asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:
-        """What a controller in plain Python says, by name; nothing if there is none."""
+        """Return what a controller in plain Python says, by name; nothing if there is none."""
         return {} if self.function is None else {"tau": self.ask(t, q, v)}
 
     def ask(self, t: float, q: Array, v: Array) -> Array:
-        """What a controller in plain Python answers, checked."""
+        """Return what a controller in plain Python answers, checked."""
         assert self.function is not None
         with blaming("the controller", t):
             answer = self.function(t, np.array(self.robot.normalize(q)), v.copy())  # whatever it does to them
@@ -220,7 +219,7 @@ class Equation:
         return tau
 
     def lost_control(self, times: Array, q: Array, v: Array, z: Array) -> Fault | None:
-        """What to say if a controller's law is no number at one of some times and states (T, n)."""
+        """Return what to say if a controller's law is no number at one of some times and states (T, n)."""
         if self.function is not None or self.system.controller is None:
             return None  # a function's answers are checked when they are given
         try:
@@ -267,12 +266,10 @@ class Equation:
         robot = self.robot
         if isinstance(robot, Mechanism) and self.rows is None and unrolls(robot):
             solid = robot.tree.evaluator.singular_joint() is None
-            self.rows = robot._known(np.asarray(q)).rows if solid else ()
-        if isinstance(robot, Mechanism) and self.system.controller is not None:
-            look_at(robot, np.asarray(q))  # then it makes the same choice
+            self.rows = robot.coordinates_at(np.asarray(q)).rows if solid else ()
 
     def parts(self, x: Scalars) -> tuple[Scalars, Scalars, Scalars]:
-        """q, v and z out of one list."""
+        """Return q, v and z out of one list."""
         nq, nv = self.tree.nq, self.tree.nv
         return x[:nq], x[nq : nq + nv], x[nq + nv : nq + nv + self.system.nz]
 
@@ -289,7 +286,7 @@ class Equation:
         return self.program("observation", law, beside_loops=True)
 
     def observe(self, t: Array, q: Array, v: Array, z: Array, forgiving: bool = False) -> Observed:
-        """Forces and energies at many times: t is (T,), the others (T, ..., n).
+        """Return the forces and energies at many times: t is (T,), the others (T, ..., n).
 
         Where a controller in plain Python fails its forces are NaN if that is to be forgiven.
         """

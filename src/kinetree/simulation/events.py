@@ -82,7 +82,7 @@ def crosses(event: Event, before: float, after: float) -> bool:
 
 
 def locate(function: Callable[[float], float], low: float, high: float) -> float:
-    """The zero between two times, to rounding of the time."""
+    """Find the zero between two times, to rounding of the time."""
     if function(high) == 0.0:
         return high
     from scipy.optimize import brentq  # slow to import, and few need it

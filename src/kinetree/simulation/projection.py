@@ -141,7 +141,7 @@ def nearest_state(robot: Mechanism, q: Array, v: Array) -> tuple[Array, Array]:
     its error times that size.
     """
     closed = robot.close(q)
-    return closed, robot._nearest_velocity(closed, v, SURE)
+    return closed, robot.nearest_velocity(closed, v, SURE)
 
 
 _PROGRAMS: WeakKeyDictionary[Mechanism, dict[tuple[int, ...], LawProgram]] = WeakKeyDictionary()

@@ -113,7 +113,7 @@ def simulate_rigid(
     check_numbers(integrator, rtol, atol, None, largest_step, friction_speed)
     if not rest_speed > 0.0:
         raise OptionError(f"rest_speed must be positive, not {rest_speed!r}")
-    law, function = law_and_function(controller)
+    law, function = law_and_function(controller, robot)
     elements = force_elements(ground)
     q, v = initial_state(robot, q0, v0)
     system = DynamicSystem(robot, law, elements, friction, friction_speed, True)
@@ -233,7 +233,7 @@ class RigidRun:
         return None, self.phase.set_right(solver.y), None
 
     def _make_solver(self, t: float, y: Array, first: float | None) -> Any:
-        """The integrator, on its way from here."""
+        """Return the integrator, on its way from here."""
         kind, slopes = self.integrator, {}
         if kind == "radau":
             slopes = {"jac": self.phase.slopes}
@@ -251,7 +251,7 @@ class RigidRun:
         return self.pace.changes(float(np.max(np.abs(np.linalg.eigvals(slopes)))) * float(solver.step_size))
 
     def _fastest(self, solver: Any) -> str | None:
-        """The joint that moves fastest, where a problem most likely is."""
+        """Return the joint that moves fastest, where a problem most likely is."""
         names, v = self.robot.v_names, np.abs(self.phase.split(solver.y)[1])
         return names[int(np.argmax(np.where(np.isfinite(v), v, np.inf)))] if names else None
 

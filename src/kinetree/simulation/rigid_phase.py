@@ -53,7 +53,7 @@ class Mode:
     sliding: dict[int, Array] = field(default_factory=dict)
 
     def name(self, k: int) -> str:
-        """What contact ``k`` does."""
+        """Return what contact ``k`` does."""
         if k not in self.closed:
             return "open"
         return "sticking" if k in self.sticking else "sliding" if k in self.sliding else "closed"
@@ -93,12 +93,12 @@ class RigidPhase:
         self.mode = Mode()
 
     def split(self, y: Array) -> tuple[Array, Array, Array]:
-        """Positions (with quaternions of unit length), velocities, other states."""
+        """Return positions (with quaternions of unit length), velocities, other states."""
         nq, nv = self.robot.nq, self.robot.nv
         return self.robot.normalize(y[:nq]), y[nq : nq + nv], y[nq + nv :]
 
     def instant(self, t: float, y: Array) -> Instant:
-        """Where the contacts are, and how the robot would move without them."""
+        """Return where the contacts are, and how the robot would move without them."""
         q, v, z = self.split(y)
         equation = self.equation
         tau, loads, z_rate = equation.forces(equation.named(t, q, v, z))
@@ -107,7 +107,7 @@ class RigidPhase:
         return Instant(t, q, v, z, self.contacts.look(q, v), mobility, z_rate, tau, loads)
 
     def rates(self, t: float, y: Array) -> Array:
-        """Rate of the whole state while the modes last."""
+        """Return the rate of the whole state while the modes last."""
         now = self.instant(t, y)
         local, a, _ = self.acting(now)
         z_rate = now.z_rate.copy()
@@ -115,7 +115,7 @@ class RigidPhase:
         return np.concatenate([self.robot.configuration_rate(now.q, now.v), a, z_rate])
 
     def slopes(self, t: float, y: Array) -> Array:
-        """Derivatives of :meth:`rates`, for an implicit integrator that was asked for."""
+        """Return the derivatives of :meth:`rates`, for an implicit integrator that was asked for."""
         rates, slopes = self.rates(t, y), np.zeros((y.size, y.size))
         for i in range(y.size):
             ahead = y.copy()
@@ -170,7 +170,7 @@ class RigidPhase:
         return local, now.mobility.free + answer @ x
 
     def equations(self, now: Instant) -> tuple[Array, Array, Array, Array, Array]:
-        """The conditions of the modes, one row each, and what fulfils them.
+        """Return the conditions of the modes, one row each, and what fulfils them.
 
         Rows of the accelerations that must be zero; contact and axis of each; the force along that contact's axes
         per unit of what is unknown (with the friction of sliding); and the accelerations per unit (as columns).
@@ -185,7 +185,7 @@ class RigidPhase:
         return felt, spot, axis, pressed, answer
 
     def acting(self, now: Instant) -> tuple[Array, Array, bool]:
-        """Forces and accelerations while the modes last, and whether they do.
+        """Return the forces and accelerations while the modes last, and whether they do.
 
         Mostly these are the forces that equations give.  Where one of those would pull or exceeds its
         friction limit, other contacts may be able to take over, which the complementarity problem
@@ -213,7 +213,7 @@ class RigidPhase:
         return (found.local, found.acceleration, True) if lasts else (local, a, False)
 
     def still(self, now: Instant, closed: Array) -> float:
-        """Accelerations of spots (m/s^2) with which they still count as closed, and as sticking.
+        """Return the accelerations of spots (m/s^2) with which they still count as closed, and as sticking.
 
         The same for modes that are chosen and for those that last: a slip which begins so slowly would be
         lost in the integrator's errors, and begin and end for ever.
@@ -221,7 +221,7 @@ class RigidPhase:
         return 10.0 * self.contacts.resolution(now.state, now.mobility, closed)
 
     def lasts(self, now: Instant) -> bool:
-        """Whether the modes are consistent: nothing pulls, and friction is within its limit."""
+        """Return whether the modes are consistent: nothing pulls, and friction is within its limit."""
         return not self.mode.closed or self.acting(now)[2]
 
     def remember_directions(self, y: Array) -> None:
@@ -238,7 +238,7 @@ class RigidPhase:
     # ------------------------------------------------------------------ how it ends
 
     def first_event(self, dense: Any, t0: float, t1: float) -> float | None:
-        """The earliest of: a gap that closes, a mode that ends, a contact that comes to rest."""
+        """Return the earliest of: a gap that closes, a mode that ends, a contact that comes to rest."""
         found = [self._first_closing(dense, t0, t1)]
         late = min((t for t in found if t is not None), default=t1)
 
@@ -263,7 +263,7 @@ class RigidPhase:
         return min(happened) if happened else None
 
     def _first_closing(self, dense: Any, t0: float, t1: float) -> float | None:
-        """The first time at which an open contact's gap goes through zero."""
+        """Return the first time at which an open contact's gap goes through zero."""
         watched = [k for k in range(len(self.contacts.contacts)) if k not in self.mode.closed]
         if not watched:
             return None
@@ -366,13 +366,13 @@ class RigidPhase:
 
 
 def _least(rows: Array, inverse: Array, rest: Array) -> Array:
-    """The change of v with the least kinetic energy that changes ``rows @ v`` by ``rest``."""
+    """Return the change of v with the least kinetic energy that changes ``rows @ v`` by ``rest``."""
     answer = inverse @ rows.T
     return np.asarray(answer @ np.linalg.lstsq(rows @ answer, rest, rcond=1e-11)[0])
 
 
 def _bisect(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """The last time at which something holds; it does not at ``high``."""
+    """Return the last time at which something holds; it does not at ``high``."""
     for _ in range(60):
         middle = 0.5 * (low + high)
         if not low < middle < high:
@@ -384,7 +384,7 @@ def _bisect(holds: Callable[[float], bool], low: float, high: float) -> float:
 def _closing(
     look: Callable[[float], tuple[Array, Array]], k: int, times: Array, seen: Sequence[tuple[Array, Array]]
 ) -> float | None:
-    """When a gap goes through zero between two times, also if it opens and closes again, or dips in between."""
+    """Return when a gap goes through zero between two times, also if it opens and closes again, or dips in between."""
 
     def root(which: int, low: float, high: float) -> float:
         return float(brentq(lambda t: float(look(t)[which][k]), low, high, xtol=1e-15, rtol=1e-15))

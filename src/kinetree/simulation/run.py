@@ -1,4 +1,4 @@
-"""One simulation under way: steps, events, samples, and what to say when it cannot go on."""
+"""The run loop of one simulation: steps, events, samples, its record, and what to say when it cannot go on."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ from ..run.failure import Fault, blaming
 from .arguments import initial_state
 from .equation import Array, Equation, Observed
 from .events import Event, Occurrence, crosses, locate
-from .integrators.adaptive import FixedStepper, ScipyStepper, Stepper, is_motion
+from .integrators.adaptive import ScipyStepper
+from .integrators.adaptive_of_loops import LoopStepper
 from .integrators.methods import ADAPTIVE
+from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
 from .system import State
@@ -47,7 +49,7 @@ class Numbers(NamedTuple):
 
 
 def known_until(span: tuple[float, float], begin: float, end: float) -> tuple[float, Fault | None]:
-    """How far the controller knows what to do, and what to say there if that is too early."""
+    """Return how far the controller knows what to do, and what to say there if that is too early."""
     start, stop = span
     slack = 1e-9 * max(1.0, abs(end))
     if start > begin + slack:
@@ -135,7 +137,8 @@ class Run:
     def _stepper(self, state: State, reach: float) -> Stepper:
         n = self.numbers
         if self.integrator in ADAPTIVE:
-            return ScipyStepper(
+            kind = LoopStepper if self.equation.tree.loops else ScipyStepper
+            return kind(
                 self.equation, self.integrator, self.begin, state, reach, n.rtol, n.atol, n.largest_step
             )  # fmt: skip
         assert n.step is not None
@@ -174,8 +177,10 @@ class Run:
         with blaming(f"event {event.name!r}", t):
             value = event.function(t, state[0].copy(), state[1].copy())  # whatever it does to them
         if isinstance(value, (bool, np.bool_)):
-            told = f"event {event.name!r} returned {value}, which does not pass through zero: return a number that does"
-            raise Fault(told, t)
+            message = (
+                f"event {event.name!r} returned {value}, which does not pass through zero: return a number that does"
+            )
+            raise Fault(message, t)
         try:
             number = float(value)
         except (TypeError, ValueError):
@@ -344,7 +349,7 @@ def make_record(
 
 
 def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
-    """Works that were not integrated: zero of what does not act, otherwise not known."""
+    """Return works that were not integrated: zero of what does not act, otherwise not known."""
     system = equation.system
     rubs = system.friction and any(np.any(x) for x in system.tree.effective_friction)
     acts = (system.controller is not None or equation.function is not None, rubs, bool(system.elements))
@@ -352,13 +357,13 @@ def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
 
 
 def _contact_spots(elements: tuple[Any, ...]) -> list[list[Any]]:
-    """Frame and point in it of every contact force, in the order of the record."""
+    """Return frame and point in it of every contact force, in the order of the record."""
     touching = [e for e in elements if hasattr(e, "contact_forces") and hasattr(e, "spots")]
     return [[spot.frame, list(spot.point)] for element in touching for spot in element.spots]
 
 
 def _forgiven(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Observed:
-    """What can be observed; NaN where the controller or a force element fails, which a failed run is about."""
+    """Return what can be observed; NaN where the controller or a force element fails, which a failed run is about."""
     try:
         return equation.observe(t, q, v, z, forgiving=True)
     except (Fault, KinetreeError):

@@ -1,4 +1,4 @@
-"""Batches of simulations: the same robot many times over, stepped together with a fixed step.
+"""The run loop of a batch of simulations: one robot many times over, stepped together with a fixed step.
 
 The equation of motion, controller, ground and integrator are one traced law; its machine
 code takes many steps at a time for as many simulations as a vector has lanes, so that the
@@ -13,8 +13,8 @@ from ..errors import KinetreeError, UnknownNameError, message_of
 from ..io.progress import TimeBar
 from ..run.failure import Fault
 from .equation import Array, Equation
-from .integrators.adaptive import projection
 from .integrators.fixed import ManySteps
+from .integrators.stepper import projection
 from .records.record import COMPLETE
 from .run import interrupted
 from .system import State
@@ -72,7 +72,7 @@ class _Grid:
         return self.begin + k * self.step
 
     def before(self, t: float) -> tuple[int, float]:
-        """Whole steps before a time, and what remains of it; nothing remains within rounding of the time."""
+        """Return whole steps before a time, and what remains of it; nothing remains within rounding of the time."""
         k = int(np.floor((t - self.begin) / self.step + 1e-9))
         rest = t - self.time(k)
         return k, (rest if rest > 1e-9 * self.step else 0.0)

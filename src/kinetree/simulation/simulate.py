@@ -179,7 +179,7 @@ class Simulator:
         check_integrator(robot, integrator)
         self.robot, self.integrator, self.works, self.threads = robot, integrator, works, threads
         self.numbers = Numbers(rtol, atol, step, largest_step)
-        self.law, self.function = law_and_function(controller)
+        self.law, self.function = law_and_function(controller, robot)
         self.span = getattr(controller, "span", (-np.inf, np.inf))
         if self.law is not None and is_too_long(robot, self.law):
             self.law, self.function = None, partial(self.law, robot)
@@ -195,7 +195,7 @@ class Simulator:
         return self.__dict__ | {"_equations": {}}
 
     def equation(self, works: bool) -> Equation:
-        """The equation of motion on arrays, with or without the works beside it."""
+        """Return the equation of motion on arrays, with or without the works beside it."""
         if works not in self._equations:
             system = DynamicSystem(
                 self.robot, self.law, self.elements, self.friction, self.friction_speed, works, self.varied

@@ -132,7 +132,7 @@ class DynamicSystem:
         return self.origin.motorless if self.origin else motorless(self.robot.model)
 
     def initial_z(self) -> np.ndarray:
-        """What z is at the beginning."""
+        """Return what z is at the beginning."""
         return np.concatenate([*self.initial_states, np.zeros(len(WORKS) if self.works else 0)])
 
     # ------------------------------------------------------------------ numbers that may vary over a batch
@@ -167,7 +167,7 @@ class DynamicSystem:
     # ------------------------------------------------------------------ the law
 
     def acting(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None) -> Acting:
-        """What acts on the robot; ``tau`` replaces what the controller would say."""
+        """Return what acts on the robot; ``tau`` replaces what the controller would say."""
         tree = self.tree
         forces: list[Scalar] = [0.0] * tree.nv
         z_rate: list[Scalar] = []
@@ -198,7 +198,7 @@ class DynamicSystem:
         return Acting(list(forces), friction, pushed, loads, z_rate)
 
     def powers(self, q: Scalars, v: Scalars, acting: Acting) -> list[Scalar]:
-        """Power of actuators, friction and force elements (000 eq. C.2-C.3)."""
+        """Return the power of actuators, friction and force elements (000 eq. C.2-C.3)."""
         none: Loads = [None] * len(acting.loads)
         pairs = ((acting.tau, none), (acting.friction, none), (acting.pushed, acting.loads))
         return [energy.power(self.tree, q, v, tau, loads) for tau, loads in pairs]
@@ -206,7 +206,7 @@ class DynamicSystem:
     def rate(
         self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Accelerations and the rate of z."""
+        """Return the accelerations and the rate of z."""
         acting = self.acting(t, q, v, z, tau)
         a = find("forward_dynamics").function(self.tree, q, v, acting.total, acting.loads, method=self.method)
         return a, acting.z_rate + (self.powers(q, v, acting) if self.works else [])
@@ -221,7 +221,7 @@ class DynamicSystem:
         return evaluator.forward_method("articulated_body")
 
     def energies(self, q: Scalars, v: Scalars) -> list[Scalar]:
-        """Kinetic and potential energy."""
+        """Return the kinetic and potential energy."""
         tree = self.tree
         return [energy.kinetic_energy(tree, q, v), energy.potential_energy(tree, q, tree.gravity)]
 

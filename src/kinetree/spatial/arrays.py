@@ -6,18 +6,21 @@ Leading axes are the batch; a scalar of a batch is an array over those axes.
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ..errors import ShapeError
 from . import Force, Matrix3, Motion, Scalar, Transform, Vec3
+from .rotation import quaternion_of
 
 Shape = tuple[int, ...]
 
 
 def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarray:
-    """A float array whose last axes are ``last``; anything else is an error that names the argument."""
+    """Make a float array whose last axes are ``last``; anything else is an error that names the argument."""
     # numpy.ma takes 20 ms to import, and without it nobody can have a masked array
     if "numpy.ma" in sys.modules and np.ma.is_masked(value):
         raise ShapeError(f"{name} has masked entries; fill them or leave those states out")
@@ -39,7 +42,7 @@ def as_array(value: Any, last: Shape, name: str, meaning: str = "") -> np.ndarra
 
 
 def _reason(value: Any, problem: Exception) -> str:
-    """Why something is no array of numbers, in words for somebody who does not know NumPy's."""
+    """Say why something is no array of numbers, in words for somebody who does not know NumPy's."""
     if "inhomogeneous" in str(problem):
         return "its rows have different lengths"
     item = value
@@ -54,7 +57,7 @@ def _reason(value: Any, problem: Exception) -> str:
 
 
 def batch_shape(**arrays: tuple[np.ndarray, int]) -> Shape:
-    """Common batch of several arrays, each with its number of trailing axes."""
+    """Find the common batch of several arrays, each with its number of trailing axes."""
     shapes = {name: a.shape[: a.ndim - trailing] for name, (a, trailing) in arrays.items()}
     try:
         return np.broadcast_shapes(*shapes.values())
@@ -64,7 +67,7 @@ def batch_shape(**arrays: tuple[np.ndarray, int]) -> Shape:
 
 
 def overlaps_itself(array: np.ndarray) -> bool:
-    """Whether entries may share memory, as those of ``as_strided`` arrays can."""
+    """Tell whether entries may share memory, as those of ``as_strided`` arrays can."""
     if array.flags.forc or not array.size:
         return False
     reached = array.itemsize
@@ -78,14 +81,14 @@ def overlaps_itself(array: np.ndarray) -> bool:
 
 
 def split(array: np.ndarray) -> list[Scalar]:
-    """One scalar per entry of the last axis."""
+    """Split an array into one scalar per entry of the last axis."""
     if array.ndim == 1:
         return list(array)
     return list(np.ascontiguousarray(np.moveaxis(array, -1, 0)))
 
 
 def flatten(value: Any) -> Any:
-    """Nested lists of scalars from what an algorithm returns."""
+    """Make nested lists of scalars of what an algorithm returns."""
     if isinstance(value, (Motion, Force, Vec3)):
         return list(value)
     if isinstance(value, Transform):
@@ -98,15 +101,15 @@ def flatten(value: Any) -> Any:
 
 
 def pack(value: Any, batch: Shape) -> np.ndarray:
-    """An array with the batch in front from nested lists of scalars."""
+    """Make an array with the batch in front of nested lists of scalars."""
     nested = flatten(value)
     shape = _shape(nested)
-    leaves = list(_leaves(nested))
-    dtype = complex if any(np.iscomplexobj(x) for x in leaves) else float
+    scalars = list(leaves(nested))
+    dtype = complex if any(np.iscomplexobj(x) for x in scalars) else float
     if not batch:
-        return np.array(leaves, dtype=dtype).reshape(shape)
-    result = np.empty((*batch, len(leaves)), dtype=dtype)
-    for k, leaf in enumerate(leaves):
+        return np.array(scalars, dtype=dtype).reshape(shape)
+    result = np.empty((*batch, len(scalars)), dtype=dtype)
+    for k, leaf in enumerate(scalars):
         result[..., k] = leaf
     return result.reshape((*batch, *shape))
 
@@ -115,9 +118,26 @@ def _shape(nested: Any) -> Shape:
     return (len(nested), *(_shape(nested[0]) if nested else ())) if isinstance(nested, list) else ()
 
 
-def _leaves(nested: Any) -> Any:
+def leaves(nested: Any) -> Iterator[Any]:
+    """Yield the scalars of nested lists."""
     if isinstance(nested, list):
         for x in nested:
-            yield from _leaves(x)
+            yield from leaves(x)
     else:
         yield nested
+
+
+def cross_matrix(a: ArrayLike) -> np.ndarray:
+    """Make the matrices (..., 3, 3) of vectors (..., 3) with ``cross_matrix(a) @ b = a x b`` (000 L1316)."""
+    numbers = np.asarray(a)
+    x, y, z = numbers[..., 0], numbers[..., 1], numbers[..., 2]
+    o = np.zeros_like(x)
+    return np.stack([np.stack(row, axis=-1) for row in ((o, -z, y), (z, o, -x), (-y, x, o))], axis=-2)
+
+
+def quaternions_of(matrices: np.ndarray) -> np.ndarray:
+    """Find the unit quaternions x, y, z, w (..., 4) of rotation matrices (..., 3, 3); NaN where a matrix has any."""
+    entries = Matrix3.of([[matrices[..., i, j] for j in range(3)] for i in range(3)])
+    with np.errstate(invalid="ignore"):  # NaN and infinity go their way
+        found = np.stack(quaternion_of(entries), axis=-1)
+        return np.asarray(found / np.linalg.norm(found, axis=-1, keepdims=True))

@@ -20,23 +20,23 @@ class Rotation(Protocol):
     """What every rotation answers."""
 
     def apply(self, v: Vec3) -> Vec3:
-        """Child components to parent components."""
+        """Turn child components into parent components."""
         ...
 
     def unapply(self, v: Vec3) -> Vec3:
-        """Parent components to child components."""
+        """Turn parent components into child components."""
         ...
 
     def conjugate_symmetric(self, s: Symmetric3) -> Symmetric3:
-        """``R S R^T``."""
+        """Compute ``R S R^T``."""
         ...
 
     def conjugate(self, m: Matrix3) -> Matrix3:
-        """``R M R^T``."""
+        """Compute ``R M R^T``."""
         ...
 
     def matrix(self) -> Matrix3:
-        """The nine numbers."""
+        """Return the nine numbers."""
         ...
 
 
@@ -64,15 +64,15 @@ class AxisRotation:
         return Vec3(c * v.x - s * v.y, c * v.y + s * v.x, v.z)
 
     def apply(self, v: Vec3) -> Vec3:
-        """Child components to parent components."""
+        """Turn child components into parent components."""
         return self._turn(v, self.s)
 
     def unapply(self, v: Vec3) -> Vec3:
-        """Parent components to child components."""
+        """Turn parent components into child components."""
         return self._turn(v, -self.s)
 
     def conjugate_symmetric(self, m: Symmetric3) -> Symmetric3:
-        """``R S R^T`` in 8 multiplications: the 2x2 block across the axis needs only 4."""
+        """Compute ``R S R^T`` in 8 multiplications: the 2x2 block across the axis needs only 4."""
         c, s = self.c, self.s
 
         def block(a: Scalar, b: Scalar, d: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -90,12 +90,12 @@ class AxisRotation:
         return Symmetric3(xx, xy, c * m.xz - s * m.yz, yy, c * m.yz + s * m.xz, m.zz)
 
     def conjugate(self, m: Matrix3) -> Matrix3:
-        """``R M R^T``."""
+        """Compute ``R M R^T``."""
         turned_rows = Matrix3(*(self.apply(row) for row in m.rows))
         return Matrix3.from_columns(*(self.apply(column) for column in turned_rows.T.rows))
 
     def matrix(self) -> Matrix3:
-        """The nine numbers."""
+        """Return the nine numbers."""
         return Matrix3.from_columns(*(self.apply(e) for e in BASIS))
 
 
@@ -123,7 +123,7 @@ class MatrixRotation:
 
     @classmethod
     def from_quaternion(cls, x: Scalar, y: Scalar, z: Scalar, w: Scalar) -> MatrixRotation:
-        """From a unit quaternion x, y, z, w (002 eq. 8.2, transposed: ours maps outer to inner)."""
+        """Make one from a unit quaternion x, y, z, w (002 eq. 8.2, transposed: ours maps outer to inner)."""
         x2, y2, z2 = x + x, y + y, z + z
         xx, xy, xz, xw = x * x2, x * y2, x * z2, w * x2
         yy, yz, yw = y * y2, y * z2, w * y2
@@ -137,25 +137,25 @@ class MatrixRotation:
         )
 
     def apply(self, v: Vec3) -> Vec3:
-        """Child components to parent components."""
+        """Turn child components into parent components."""
         return self.m @ v
 
     def unapply(self, v: Vec3) -> Vec3:
-        """Parent components to child components."""
+        """Turn parent components into child components."""
         return self.m.T @ v
 
     def conjugate_symmetric(self, s: Symmetric3) -> Symmetric3:
-        """``R S R^T``, the upper triangle only."""
+        """Compute ``R S R^T``, the upper triangle only."""
         r0, r1, r2 = self.m.rows
         s0, s1, s2 = s @ r0, s @ r1, s @ r2
         return Symmetric3(r0.dot(s0), r0.dot(s1), r0.dot(s2), r1.dot(s1), r1.dot(s2), r2.dot(s2))
 
     def conjugate(self, m: Matrix3) -> Matrix3:
-        """``R M R^T``."""
+        """Compute ``R M R^T``."""
         return self.m.times(m).times(self.m.T)
 
     def matrix(self) -> Matrix3:
-        """The nine numbers."""
+        """Return the nine numbers."""
         return self.m
 
 
@@ -167,3 +167,19 @@ def axis_turn(axis: Vec3, angle: Scalar) -> Rotation:
         if tuple(axis) == tuple(-unit):
             return AxisRotation(index, scalar.cos(angle), -scalar.sin(angle))
     return MatrixRotation.about(axis, angle)
+
+
+def quaternion_of(matrix: Matrix3) -> tuple[Scalar, Scalar, Scalar, Scalar]:
+    """Find the unit quaternion (x, y, z, w) of a rotation matrix, by its largest component so that nothing cancels."""
+    (a, b, c), (d, e, f), (g, h, i) = matrix.rows
+    # Four times the quaternion times one of its components, for each of them.
+    by_w, by_x = (h - f, c - g, d - b, 1.0 + a + e + i), (1.0 + a - e - i, b + d, c + g, h - f)
+    by_y, by_z = (b + d, 1.0 - a + e - i, f + h, c - g), (c + g, f + h, 1.0 - a - e + i, d - b)
+    best, most = by_w, by_w[3]
+    for product, square in ((by_x, by_x[0]), (by_y, by_y[1]), (by_z, by_z[2])):
+        larger = most < square
+        best = tuple(scalar.where(larger, new, old) for new, old in zip(product, best, strict=True))  # type: ignore[assignment]
+        most = scalar.where(larger, square, most)
+    scale = 0.5 / scalar.sqrt(most)
+    x, y, z, w = best
+    return x * scale, y * scale, z * scale, w * scale

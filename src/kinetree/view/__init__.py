@@ -157,12 +157,12 @@ def play(
 
 
 def _has_screen() -> bool:
-    """Without one, a text browser might open and take the terminal away."""
+    """Tell whether there is a screen: without one, a text browser might open and take the terminal away."""
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def _robot(robot: Any, load_options: dict[str, Any]) -> tuple[Robot, Path | None, str | None]:
-    """The robot, the file it is from, its name in the gallery."""
+    """Find the robot, the file it is from, its name in the gallery."""
     if isinstance(robot, Robot):
         return robot, None, None
     if not isinstance(robot, (str, os.PathLike)):
@@ -184,7 +184,7 @@ def _record(record: Any, robot: Robot) -> Record:
 
 
 def _gallery_motion(name: str, robot: Robot) -> Track:
-    """The motion a system of the gallery comes with."""
+    """Return the motion a system of the gallery comes with."""
     motion = gallery.motion(name)
     begin, end = motion.span
     times = motion.grid(max(2, int(np.ceil((end - begin) * SAMPLES_PER_SECOND)) + 1))

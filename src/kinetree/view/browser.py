@@ -52,7 +52,7 @@ class BrowserError(KinetreeError, RuntimeError):
 
 
 def find_browser() -> str:
-    """Path of a Chromium, or an error that says what to install."""
+    """Find a Chromium, or raise an error that says what to install."""
     chosen = os.environ.get(VARIABLE)
     if chosen:
         found = shutil.which(chosen)
@@ -121,20 +121,20 @@ class Browser:
     # ------------------------------------------------------------------ the page, over the DevTools protocol
 
     def page_picture(self, size: tuple[int, int]) -> bytes:
-        """The whole page with its controls, as PNG."""
+        """Draw the whole page with its controls, as PNG."""
         metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": False}
         self.call("Emulation.setDeviceMetricsOverride", **metrics)
         return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
 
     def evaluate(self, script: str) -> Any:
-        """The value of a JavaScript expression in the page; promises are awaited."""
+        """Evaluate a JavaScript expression in the page; promises are awaited."""
         answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in answer:
             raise BrowserError(f"the page failed at {script!r}: {answer['exceptionDetails'].get('text')}")
         return answer["result"].get("value")
 
     def call(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """One command of the DevTools protocol and its answer."""
+        """Send one command of the DevTools protocol and return its answer."""
         if self._socket is None:
             self._socket = self._connect()
         self.calls += 1

@@ -28,7 +28,7 @@ CODECS = {
     ".webm": ("-c:v", "libvpx-vp9", "-crf", "30", "-b:v", "0", "-pix_fmt", "yuv420p"),
     ".gif": ("-filter_complex", "split[a][b];[a]palettegen[p];[b][p]paletteuse", "-loop", "0"),
 }
-"""How ffmpeg makes each kind of film: colours that every player knows; for GIF, the best 256."""
+"""How ffmpeg makes each kind of film: colors that every player knows; for GIF, the best 256."""
 
 HIDE_NOTICES = """document.querySelectorAll('[class*="Notification-root"]').forEach(e => e.style.display = "none")"""
 
@@ -56,7 +56,7 @@ class Camera:
             raise
 
     def _joined(self, before: set[int]) -> Any:
-        """The browser as the server knows it."""
+        """Find the browser as the server knows it."""
         given_up = clock.monotonic() + chromium.PATIENCE
         while clock.monotonic() < given_up:
             self.browser.check_alive()
@@ -82,7 +82,7 @@ class Camera:
             alike, last = alike + 1 if np.array_equal(now, last) else 0, now
 
     def picture(self, size: tuple[int, int], *, film: bool = False) -> Array:
-        """What the camera sees, on white; (height, width, 3) bytes, not exact but sooner there if for a film."""
+        """Draw what the camera sees, on white; (height, width, 3) bytes, not exact but sooner there if for a film."""
         width, height = size
         transport = "jpeg" if film else "png"
         try:
@@ -96,7 +96,7 @@ class Camera:
         return np.asarray(np.round(image[..., :3] * share + 255.0 * (1.0 - share)), dtype=np.uint8)
 
     def page(self, size: tuple[int, int]) -> Array:
-        """The whole page with its controls; (height, width, 3) bytes."""
+        """Draw the whole page with its controls; (height, width, 3) bytes."""
         import imageio.v3 as imageio
 
         self.browser.evaluate(HIDE_NOTICES)
@@ -108,7 +108,7 @@ class Camera:
 
 
 def check_size(size: Any, even: bool = False) -> tuple[int, int]:
-    """Width and height in pixels, or an error."""
+    """Check a width and height in pixels."""
     try:
         width, height = (int(x) for x in size)
     except (TypeError, ValueError):
@@ -121,7 +121,7 @@ def check_size(size: Any, even: bool = False) -> tuple[int, int]:
 
 
 def check_path(path: str | os.PathLike[str], endings: tuple[str, ...], what: str) -> Path:
-    """A path with one of the endings and in a folder that is there, before anything is drawn."""
+    """Check, before anything is drawn, that a path has one of the endings and is in a folder that exists."""
     chosen = Path(path)
     if chosen.suffix.lower() not in endings:
         raise OptionError(f"{what} are written as {', '.join(endings)}, not as {chosen.name!r}")
@@ -185,6 +185,6 @@ class Film:
         return self.process.stdin
 
     def add(self, image: Array) -> None:
-        """One more picture, (height, width, 3) bytes."""
+        """Add a picture, (height, width, 3) bytes."""
         with contextlib.suppress(BrokenPipeError):  # reported at the end, with what ffmpeg says
             self._pipe.write(np.ascontiguousarray(image, dtype=np.uint8).tobytes())

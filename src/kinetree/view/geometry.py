@@ -112,7 +112,7 @@ class Look:
 
 
 def format_of(path: Path) -> str:
-    """``"urdf"``, ``"mjcf"``, or nothing for a file that says nothing about looks."""
+    """Return ``"urdf"``, ``"mjcf"``, or nothing for a file that says nothing about looks."""
     if not path.is_file():
         raise RobotFileNotFoundError(f"no robot file {str(path)!r} to take looks from")
     suffix = path.suffix.lower()
@@ -122,7 +122,7 @@ def format_of(path: Path) -> str:
 
 
 def read_visuals(path: Path, model: Model, package_dirs: Sequence[Path] = ()) -> tuple[list[Look], list[str]]:
-    """The looks that a URDF file gives its links, and a line for each one that cannot be drawn.
+    """Read the looks that a URDF file gives its links, and a line for each one that cannot be drawn.
 
     Parameters
     ----------
@@ -133,11 +133,11 @@ def read_visuals(path: Path, model: Model, package_dirs: Sequence[Path] = ()) ->
     package_dirs : sequence of Path
         Folders that hold ROS packages, for ``package://`` addresses.
     """
-    reader = _Reader(path, model, package_dirs)
+    reader = _UrdfLooks(path, model, package_dirs)
     return list(reader.looks()), reader.problems
 
 
-class _Reader:
+class _UrdfLooks:
     """Goes through the visuals of one URDF file; what is wrong with one does not keep the others from being drawn."""
 
     def __init__(self, path: Path, model: Model, package_dirs: Sequence[Path]) -> None:
@@ -259,7 +259,7 @@ def _looked(tried: Sequence[Path]) -> str:
 
 
 def _places(address: str, robot_file: Path, package_dirs: Sequence[Path]) -> Iterator[Path]:
-    """Where a mesh may be; ``package://name/rest`` is sought from the robot file upwards, then where ROS looks."""
+    """List where a mesh may be; ``package://name/rest`` is sought from the robot file upwards, then where ROS looks."""
     scheme, separator, rest = address.replace("\\", "/").partition("://")
     folder = robot_file.resolve().parent
     if not separator:

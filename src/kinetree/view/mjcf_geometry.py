@@ -17,7 +17,7 @@ SHOWN_GROUPS = 3
 
 
 def read_geoms(path: Path, model: Model) -> tuple[list[Look], list[str]]:
-    """The looks of an MJCF file, and a line for each geom that cannot be drawn.
+    """Read the looks of an MJCF file, and a line for each geom that cannot be drawn.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def _color(m: Any, i: int) -> Color:
 
 
 def _shape(kinds: Any, m: Any, i: int) -> Shape | None:
-    """A geom's shape; MuJoCo gives half lengths."""
+    """Make a geom's shape; MuJoCo gives half lengths."""
     kind, (a, b, c) = m.geom_type[i], (float(x) for x in m.geom_size[i])
     if kind == kinds.mjGEOM_SPHERE:
         return Sphere(a)

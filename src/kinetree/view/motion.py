@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from ..algorithms import kinematics
 from ..errors import OptionError
 from ..model.tree import BASE, Model
 from ..robot.robot import Robot
 from ..simulation.records.record import Record, require_joints_of
-from ..spatial.arrays import pack, split
+from ..spatial.arrays import pack, quaternions_of, split
 
 Array = np.ndarray
 
@@ -33,7 +32,7 @@ class Poses:
 
     @classmethod
     def of(cls, model: Model, q: Array) -> Poses:
-        """From configurations, (..., nq)."""
+        """Compute the poses of configurations, (..., nq)."""
         batch = q.shape[:-1]
         posed = kinematics.poses(model, split(q))
         if not posed:
@@ -45,13 +44,13 @@ class Poses:
         return Poses(self.position[where], self.wxyz[where])
 
     def point(self, body: int, local: Array) -> Array:
-        """A point of a body in the world, (..., 3)."""
+        """Compute a point of a body in the world, (..., 3)."""
         if body == BASE:
             return np.broadcast_to(local, (*self.position.shape[:-2], 3))
         return self.position[..., body, :] + rotate(self.wxyz[..., body, :], local)
 
     def mixed(self, other: Poses, share: float) -> Poses:
-        """Between this and another: positions on a line, rotations along the shortest arc or nearly so."""
+        """Mix this with another: positions on a line, rotations along the shortest arc or nearly so."""
         sign = np.where(np.sum(self.wxyz * other.wxyz, axis=-1, keepdims=True) < 0.0, -1.0, 1.0)
         wxyz = (1.0 - share) * self.wxyz + share * sign * other.wxyz
         position = (1.0 - share) * self.position + share * other.position
@@ -59,31 +58,26 @@ class Poses:
 
 
 def quaternions(matrices: Array) -> Array:
-    """Quaternions w, x, y, z of rotation matrices; NaN where a matrix has any."""
-    flat = matrices.reshape(-1, 3, 3)
-    result = np.full((len(flat), 4), np.nan)
-    good = np.isfinite(flat).all(axis=(1, 2))
-    if good.any():
-        result[good] = Rotation.from_matrix(flat[good]).as_quat()[:, [3, 0, 1, 2]]
-    return result.reshape(*matrices.shape[:-2], 4)
+    """Find the quaternions w, x, y, z of rotation matrices; NaN where a matrix has any."""
+    return quaternions_of(matrices)[..., [3, 0, 1, 2]]
 
 
 def rotate(wxyz: Array, v: Array) -> Array:
-    """A vector turned by quaternions."""
+    """Turn a vector by quaternions."""
     w, u = wxyz[..., :1], wxyz[..., 1:]
     return v + 2.0 * np.cross(u, np.cross(u, v) + w * v)
 
 
 @dataclass(frozen=True)
-class Place:
+class BodyPoint:
     """A point of a body."""
 
     body: int
     point: Array
 
     @classmethod
-    def of(cls, model: Model, frame: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> Place:
-        """From a frame's name and a point in that frame."""
+    def of(cls, model: Model, frame: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> BodyPoint:
+        """Make one from a frame's name and a point in that frame."""
         at = model.frame(frame)
         return cls(at.body, at.pose.rotation @ np.array(point, dtype=float) + at.pose.position)
 
@@ -102,7 +96,7 @@ class Track:
         Curves to plot.
     forces : ndarray (T, points, 3)
         Contact forces on the robot, along world axes.
-    spots : tuple of Place
+    spots : tuple of BodyPoint
         Where they act; as many as there are points, or none if that is not known.
     """
 
@@ -111,11 +105,11 @@ class Track:
     poses: Poses
     energy: dict[str, Array] = field(default_factory=dict)
     forces: Array = field(default_factory=lambda: np.zeros((0, 0, 3)))
-    spots: tuple[Place, ...] = ()
+    spots: tuple[BodyPoint, ...] = ()
 
     @classmethod
     def of_states(cls, robot: Robot, time: Array, q: Array, v: Array | None = None) -> Track:
-        """From samples of a motion; with velocities, energies are worked out."""
+        """Make one from samples of a motion; with velocities, energies are worked out."""
         energy = {}
         if v is not None and robot.mass > 0.0:
             kinetic, potential = robot.kinetic_energy(q, v), robot.potential_energy(q)
@@ -124,7 +118,7 @@ class Track:
 
     @classmethod
     def of_record(cls, robot: Robot, record: Record, contacts: Any = None) -> Track:
-        """From a simulation.
+        """Make one from a simulation.
 
         Parameters
         ----------
@@ -147,11 +141,11 @@ class Track:
         return len(self.time)
 
     def index(self, t: float) -> int:
-        """The last sample that is not after ``t``."""
+        """Find the last sample that is not after ``t``."""
         return int(np.clip(np.searchsorted(self.time, t, side="right") - 1, 0, len(self) - 1))
 
     def at(self, t: float) -> Poses:
-        """Where the bodies are at a time, also between samples."""
+        """Return where the bodies are at a time, also between samples."""
         k = self.index(t)
         if k == len(self) - 1 or t <= self.time[k]:
             return self.poses[k]
@@ -159,8 +153,8 @@ class Track:
         return self.poses[k].mixed(self.poses[k + 1], float(share))
 
 
-def contact_places(model: Model, contacts: Any, record: Record) -> tuple[Place, ...]:
-    """Where a record's contact forces act.
+def contact_places(model: Model, contacts: Any, record: Record) -> tuple[BodyPoint, ...]:
+    """Find where a record's contact forces act.
 
     Parameters
     ----------
@@ -173,12 +167,12 @@ def contact_places(model: Model, contacts: Any, record: Record) -> tuple[Place, 
     count = record.contact_forces.shape[-2]
     if contacts is None:
         named = record.info.get("contact_spots", [])
-        return tuple(Place.of(model, frame, point) for frame, point in named) if len(named) == count else ()
+        return tuple(BodyPoint.of(model, frame, point) for frame, point in named) if len(named) == count else ()
     places = []
     for item in contacts if isinstance(contacts, (list, tuple)) else [contacts]:
         for spot in getattr(item, "spots", None) or getattr(item, "contacts", None) or [item]:
             frame = getattr(spot, "frame", spot)
-            places.append(Place.of(model, frame, getattr(spot, "point", (0.0, 0.0, 0.0))))
+            places.append(BodyPoint.of(model, frame, getattr(spot, "point", (0.0, 0.0, 0.0))))
     if len(places) != count:
         raise OptionError(
             f"the record has {count} contact forces, but contacts= names {len(places)} places: give those that were "
@@ -201,7 +195,7 @@ def _check(robot: Robot, record: Record) -> None:
 
 
 def _dense(robot: Robot, record: Record) -> Record:
-    """As many samples as the eye needs: not fewer than sixty a second, not more than memory bears."""
+    """Take as many samples as the eye needs: not fewer than sixty a second, not more than memory bears."""
     if len(record) > MOST_SAMPLES:
         return record[np.linspace(0, len(record) - 1, MOST_SAMPLES).round().astype(int)]
     if len(record) > 1 and np.diff(record.time).max() > FINEST and np.isfinite(record.q).all():

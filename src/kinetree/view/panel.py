@@ -24,7 +24,7 @@ LAST_FOLDER = "Joints"
 CURVE_COLORS = ("#d1495b", "#3070b3", "#222222", "#2e8b57", "#b07aa1", "#e6953b")
 
 
-class Panel:
+class ControlPanel:
     """Everything a user can press and drag.
 
     Attributes
@@ -100,7 +100,7 @@ class Panel:
         self.joints.follow(q)
 
     def say(self, text: str) -> None:
-        """Tell the user something; nothing takes it away."""
+        """Show the user a line; nothing takes it away."""
         if self.message.content != text:
             self.message.content = text
             self.message.visible = bool(text)
@@ -143,7 +143,7 @@ class Panel:
             self.plot = self.gui.add_uplot(self._data(track.time[0]), tuple(series), scales=scales, aspect=1.4)
 
     def _data(self, time: float) -> tuple[Array, ...]:
-        """The curves, and a needle where time is."""
+        """Return the curves, and a needle where time is."""
         needle = np.zeros(len(self._plot_time))
         needle[int(np.argmin(np.abs(self._plot_time - time)))] = 1.0
         return (self._plot_time, *self._curves, needle)

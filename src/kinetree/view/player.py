@@ -45,7 +45,7 @@ class Player:
 
     @property
     def speed(self) -> float:
-        """Seconds of motion per second; negative plays backwards."""
+        """Return the seconds of motion per second; negative plays backwards."""
         return self._speed
 
     @speed.setter

@@ -13,8 +13,8 @@ from ..model.pose import Pose
 from ..model.tree import BASE, Model
 from . import skeleton
 from .geometry import Color, Look
-from .motion import Place, Poses, quaternions, rotate
-from .triangles import Part, triangles
+from .motion import BodyPoint, Poses, quaternions, rotate
+from .triangles import ColoredMesh, triangles
 
 if TYPE_CHECKING:
     import viser
@@ -104,7 +104,7 @@ class Scene:
             self.corners.append((look.body, _corners(part, pose)))
 
     def add_grid(self, poses: Poses) -> None:
-        """A ground plane that suits the motion; see :func:`ground_height`."""
+        """Draw a ground plane that suits the motion; see :func:`ground_height`."""
         center, radius = self.bounds(poses)
         height, visible = ground_height(self.model, self.points(poses) @ self.up, self.size)
         cell = _round_number(radius / 4.0)
@@ -138,7 +138,7 @@ class Scene:
         camera.far = 100.0 * distance
 
     def best_side(self, poses: Poses) -> Array:
-        """A planar mechanism is seen nearly from the front, everything else from a corner."""
+        """Choose a side: a planar mechanism is seen nearly from the front, everything else from a corner."""
         normal = plane_normal(self.model, poses)
         if normal is None or abs(normal @ self.up) > 0.5:
             return skeleton.turn_z_to(self.up) @ _DIAGONAL
@@ -147,7 +147,7 @@ class Scene:
         return 0.86 * normal + 0.36 * np.cross(self.up, normal) + 0.36 * self.up
 
     def points(self, poses: Poses) -> Array:
-        """Points that span everything drawn, over all poses; (n, 3)."""
+        """Return points that span everything drawn, over all poses; (n, 3)."""
         marks = [(body, local) for body, local in (*skeleton.landmarks(self.model), *self.corners)]
         flat = [poses.point(body, p).reshape(-1, 3) for body, local in marks for p in local]
         points = np.concatenate(flat) if flat else np.zeros((0, 3))
@@ -155,7 +155,7 @@ class Scene:
         return points if len(points) else np.zeros((1, 3))
 
     def bounds(self, poses: Poses) -> tuple[Array, float]:
-        """Centre and radius of a ball around everything drawn."""
+        """Return center and radius of a ball around everything drawn."""
         points = self.points(poses)
         center = 0.5 * (points.min(axis=0) + points.max(axis=0))
         return center, max(float(np.linalg.norm(points - center, axis=1).max()), 0.5 * self.size)
@@ -175,7 +175,7 @@ class Scene:
             self._slides.points = np.nan_to_num(np.array(ends, dtype=np.float32))
 
     def arrows(self, points: Array, forces: Array, largest: float) -> None:
-        """Contact forces at points, the longest arrow for the largest force of the whole motion."""
+        """Draw contact forces at points, the longest arrow for the largest force of the whole motion."""
         length = np.linalg.norm(forces, axis=-1)
         shown = np.isfinite(points).all(axis=-1) & (length > 1e-3 * largest)
         if self.show_forces and largest > 0.0 and shown.any():
@@ -187,7 +187,7 @@ class Scene:
             self._arrows.visible = False
 
     def trail(self, name: str, points: Array) -> None:
-        """The path of a point so far, (n, 3)."""
+        """Draw the path of a point so far, (n, 3)."""
         segments = np.stack([points[:-1], points[1:]], axis=1).astype(np.float32)
         segments = segments[np.isfinite(segments).all(axis=(1, 2))]
         if not len(segments):
@@ -218,27 +218,31 @@ class Scene:
 _DIAGONAL = np.array([0.62, -0.62, 0.48])
 
 
-def connectors(model: Model) -> Iterator[tuple[Place, Place, Bytes]]:
-    """Lines that join bodies which slide along one another, and the two sides of every loop joint."""
+def connectors(model: Model) -> Iterator[tuple[BodyPoint, BodyPoint, Bytes]]:
+    """List lines that join bodies which slide along one another, and the two sides of every loop joint."""
     for i, joint in enumerate(model.joints):
         if _slides(joint.kind) and joint.kind.nv != 6 and not (joint.parent == BASE and _slides(joint.kind) >= 2):
-            yield Place(joint.parent, joint.placement.position), Place(i, np.zeros(3)), _bytes(skeleton.JOINT_COLOR)
+            yield (
+                BodyPoint(joint.parent, joint.placement.position),
+                BodyPoint(i, np.zeros(3)),
+                _bytes(skeleton.JOINT_COLOR),
+            )
     for loop in model.loops:
         yield (
-            Place(loop.predecessor, loop.placement.position),
-            Place(loop.successor, loop.seat.position),
+            BodyPoint(loop.predecessor, loop.placement.position),
+            BodyPoint(loop.successor, loop.seat.position),
             _bytes(skeleton.LOOP_COLOR),
         )
 
 
 def _slides(kind: JointKind) -> int:
-    """How many freedoms of a joint move the body's origin."""
+    """Count the freedoms of a joint that move the body's origin."""
     columns = kind.subspace(kind.neutral())
     return sum(any(abs(float(x)) > 0.0 for x in column.linear) for column in columns)
 
 
 def plane_normal(model: Model, poses: Poses) -> Array | None:
-    """The common axis of all hinges where they are parallel in the first pose; None where they are not.
+    """Find the common axis of all hinges where they are parallel in the first pose; None where they are not.
 
     A free base is no hinge: a planar biped is often carried by one.
     """
@@ -255,7 +259,7 @@ def plane_normal(model: Model, poses: Poses) -> Array | None:
 
 
 def ground_height(model: Model, heights: Array, size: float) -> tuple[float, bool]:
-    """Where the ground is drawn, and whether at all.
+    """Find where the ground is drawn, and whether at all.
 
     A robot that can go anywhere stands on the height zero; so does a fixed one that is above it.  Below one that
     reaches lower, the ground is drawn lower; under one that hangs high above, or where there is no
@@ -272,12 +276,12 @@ def ground_height(model: Model, heights: Array, size: float) -> tuple[float, boo
 
 
 def _node_names(model: Model) -> list[str]:
-    """Names for the scene tree, in which a slash would mean a level."""
+    """Make names for the scene tree, in which a slash would mean a level."""
     return [f"{i} {body.name.replace('/', '_')}" for i, body in enumerate(model.bodies)]
 
 
-def _corners(part: Part, pose: Pose) -> Array:
-    """The corners of the box around a part, in body coordinates."""
+def _corners(part: ColoredMesh, pose: Pose) -> Array:
+    """Return the corners of the box around a part, in body coordinates."""
     low, high = part.vertices.min(axis=0), part.vertices.max(axis=0)
     box = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1]) for z in (low[2], high[2])])
     return box @ pose.rotation.T + pose.position
@@ -289,6 +293,6 @@ def _bytes(color: Color) -> Bytes:
 
 
 def _round_number(x: float) -> float:
-    """1, 2 or 5 times a power of ten, not above ``x``."""
+    """Round down to 1, 2 or 5 times a power of ten."""
     power = 10.0 ** np.floor(np.log10(x))
     return float(max(k for k in (1.0, 2.0, 5.0) if k * power <= x * (1 + 1e-12)) * power)

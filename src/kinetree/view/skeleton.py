@@ -45,12 +45,12 @@ SLENDER = 4.0
 
 
 def link_color(body: int) -> Color:
-    """Colour of a body that has none of its own."""
+    """Return the color of a body that has none of its own."""
     return BASE_COLOR if body == BASE else PALETTE[body % len(PALETTE)]
 
 
 def landmarks(model: Model) -> list[tuple[int, Array]]:
-    """Points that show how far a robot reaches: joints, attachments and centres of mass, with their body."""
+    """List points that show how far a robot reaches: joints, attachments and centers of mass, with their body."""
     points = attachments(model)
     result = []
     for i, body in enumerate(model.bodies):
@@ -62,7 +62,7 @@ def landmarks(model: Model) -> list[tuple[int, Array]]:
 
 
 def thickness(model: Model, size: float) -> float:
-    """A radius for links that suits the robot's size and does not swallow its short links."""
+    """Choose a radius for links that suits the robot's size and does not swallow its short links."""
     points = attachments(model)
     lengths = [float(d) for i in range(len(model.bodies)) for d in np.linalg.norm(points[i], axis=1)]
     visible = [d for d in lengths if d > 1e-3 * size]
@@ -71,7 +71,7 @@ def thickness(model: Model, size: float) -> float:
 
 
 def links(model: Model, size: float, bodies: Sequence[int]) -> list[Look]:
-    """Shapes for the bodies listed."""
+    """Make shapes for the bodies listed."""
     points, radius = attachments(model), thickness(model, size)
     looks: list[Look] = []
     for i in bodies:
@@ -84,7 +84,7 @@ def links(model: Model, size: float, bodies: Sequence[int]) -> list[Look]:
 
 
 def joints(model: Model, size: float) -> list[Look]:
-    """A mark at each joint, and at each joint that closes a loop."""
+    """Make a mark at each joint, and at each joint that closes a loop."""
     radius = thickness(model, size)
     looks = []
     for i, joint in enumerate(model.joints):
@@ -97,14 +97,14 @@ def joints(model: Model, size: float) -> list[Look]:
 
 
 def between(start: Array, end: Array, radius: float, body: int) -> Look:
-    """A capsule from one point to another."""
+    """Make a capsule from one point to another."""
     way = end - start
     pose = Pose.of((start + end) / 2, rotation=turn_z_to(way))
     return Look(body, Capsule(radius, float(np.linalg.norm(way))), pose)
 
 
 def turn_z_to(direction: Array) -> Array:
-    """Some rotation that takes the z axis to a direction."""
+    """Return some rotation that takes the z axis to a direction."""
     z = np.asarray(direction, dtype=float) / np.linalg.norm(direction)
     x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
     x /= np.linalg.norm(x)
@@ -127,12 +127,12 @@ def _body(i: int, model: Model, points: Array, radius: float, size: float) -> It
 
 
 def _apart_in_direction(a: Array, b: Array) -> bool:
-    """Whether two points and the origin span a triangle worth drawing."""
+    """Tell whether two points and the origin span a triangle worth drawing."""
     return bool(np.linalg.norm(np.cross(a, b)) > 0.05 * np.linalg.norm(a) * np.linalg.norm(b))
 
 
 def _distinct(points: Iterable[Array], near: float, origin: bool = True) -> list[Array]:
-    """Points away from one another and, if wanted, from the origin."""
+    """Choose points away from one another and, if wanted, from the origin."""
     taken = [np.zeros(3)] if origin else []
     count = len(taken)
     for point in points:
@@ -144,7 +144,7 @@ def _distinct(points: Iterable[Array], near: float, origin: bool = True) -> list
 def _massive(
     i: int, mass: MassProperties, radius: float, size: float, largest: float, is_trunk: bool
 ) -> Iterator[Look]:
-    """The uniform box with this mass and inertia, and what joins it to the body's joint."""
+    """Make the uniform box with this mass and inertia, and what joins it to the body's joint."""
     com = np.array(mass.com)
     edges, axes = equivalent_box(mass)
     if not np.all(np.isfinite(edges)) or edges.max() <= 0.0:  # a point mass, or nothing at all
@@ -168,7 +168,7 @@ def _massive(
 
 
 def equivalent_box(mass: MassProperties) -> tuple[Array, Array]:
-    """Edges of the uniform box with a body's mass and inertia, and its axes as columns.
+    """Compute the edges of the uniform box with a body's mass and inertia, and its axes as columns.
 
     A box has the principal moments ``m (b^2 + c^2) / 12`` and so on, hence
     ``a^2 = 6 (I_b + I_c - I_a) / m``; a negative square (rounding, or an impossible inertia) is taken as zero.
@@ -183,7 +183,7 @@ def equivalent_box(mass: MassProperties) -> tuple[Array, Array]:
 
 
 def _base(model: Model, radius: float) -> Iterator[Look]:
-    """A foot under each joint that stands on the ground."""
+    """Make a foot under each joint that stands on the ground."""
     up = up_direction(model)
     stand = [j.placement.position for j in model.joints if j.parent == BASE and j.kind.nv != 6]
     stand += [loop.placement.position for loop in model.loops if loop.predecessor == BASE]
@@ -194,14 +194,14 @@ def _base(model: Model, radius: float) -> Iterator[Look]:
 
 
 def up_direction(model: Model) -> Array:
-    """Against gravity; z where there is none."""
+    """Return the direction against gravity; z where there is none."""
     g = np.array(model.gravity)
     length = float(np.linalg.norm(g))
     return -g / length if length > 0.0 else np.array([0.0, 0.0, 1.0])
 
 
 def _mark(body: int, pose: Pose, kind: JointKind, radius: float, color: Color, role: str) -> Look:
-    """A hinge as a pin along its axis, a slide as a block along it, everything else as a ball."""
+    """Draw a hinge as a pin along its axis, a slide as a block along it, everything else as a ball."""
     columns = kind.subspace(kind.neutral())
     turning = [np.array([float(x) for x in c.angular]) for c in columns]
     sliding = [np.array([float(x) for x in c.linear]) for c in columns]

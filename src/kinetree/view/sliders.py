@@ -33,7 +33,7 @@ class Coordinate:
 
 
 def coordinates(robot: Robot, joint: Joint, size: float) -> list[Coordinate]:
-    """The sliders of a joint, with its limits; a turn, or the robot's size, either way where it has none."""
+    """List the sliders of a joint, with its limits; a turn, or the robot's size, either way where it has none."""
     kind = joint.kind
     names = robot.q_names[joint.q_slice]
     low, high = random_bounds(kind.q_units, joint.lower, joint.upper)
@@ -51,7 +51,7 @@ def coordinates(robot: Robot, joint: Joint, size: float) -> list[Coordinate]:
 
 
 def to_sliders(joint: Joint, part: Array) -> Array:
-    """Slider values from a joint's configuration."""
+    """Compute slider values from a joint's configuration."""
     where = joint.kind.quaternion
     if where is None:
         return part
@@ -59,7 +59,7 @@ def to_sliders(joint: Joint, part: Array) -> Array:
 
 
 def from_sliders(joint: Joint, values: Array) -> Array:
-    """A joint's configuration from slider values."""
+    """Compute a joint's configuration from slider values."""
     where = joint.kind.quaternion
     if where is None:
         return values

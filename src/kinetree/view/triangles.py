@@ -26,8 +26,8 @@ MOST_SHADED = 20_000
 
 
 @dataclass(frozen=True)
-class Part:
-    """Triangles of one colour; None where the shape has none of its own."""
+class ColoredMesh:
+    """Triangles of one color; None where the shape has none of its own."""
 
     vertices: Array
     faces: Array
@@ -36,8 +36,8 @@ class Part:
     """Whether every facet is to be seen."""
 
 
-def triangles(shape: Shape) -> list[Part]:
-    """A shape as triangles, in its own coordinates.
+def triangles(shape: Shape) -> list[ColoredMesh]:
+    """Divide a shape into triangles, in its own coordinates.
 
     Raises
     ------
@@ -48,7 +48,7 @@ def triangles(shape: Shape) -> list[Part]:
     from trimesh import creation
 
     if isinstance(shape, MeshFile):
-        return [Part(p.vertices * np.array(shape.scale), _outward(p.faces, shape.scale), p.color, p.flat)
+        return [ColoredMesh(p.vertices * np.array(shape.scale), _outward(p.faces, shape.scale), p.color, p.flat)
                 for p in _file(shape.path)]  # fmt: skip
     if isinstance(shape, Box):
         mesh = creation.box(extents=shape.size)
@@ -67,24 +67,24 @@ def triangles(shape: Shape) -> list[Part]:
     return [_part(mesh, None)]
 
 
-def _part(mesh: Any, color: Color | None) -> Part:
-    """A mesh with its corners split where edges are to be seen."""
+def _part(mesh: Any, color: Color | None) -> ColoredMesh:
+    """Split the corners of a mesh where edges are to be seen."""
     from trimesh import graph
 
     if len(mesh.faces) > MOST_SHADED:
-        return Part(np.asarray(mesh.vertices), np.asarray(mesh.faces), color, flat=True)
+        return ColoredMesh(np.asarray(mesh.vertices), np.asarray(mesh.faces), color, flat=True)
     mesh.merge_vertices(merge_tex=True, merge_norm=True)
     shaded = graph.smooth_shade(mesh, angle=CREASE)
-    return Part(np.asarray(shaded.vertices), np.asarray(shaded.faces), color)
+    return ColoredMesh(np.asarray(shaded.vertices), np.asarray(shaded.faces), color)
 
 
 def _outward(faces: Array, scale: tuple[float, float, float]) -> Array:
-    """A mirrored mesh is turned inside out; the order of the corners turns it back."""
+    """Turn a mirrored mesh, which is inside out, back by the order of its corners."""
     return faces[:, ::-1] if np.prod(scale) < 0 else faces
 
 
 @lru_cache(maxsize=256)
-def _file(path: Path) -> tuple[Part, ...]:
+def _file(path: Path) -> tuple[ColoredMesh, ...]:
     import trimesh
 
     try:
@@ -97,7 +97,7 @@ def _file(path: Path) -> tuple[Part, ...]:
     return parts
 
 
-def _parts(loaded: Any) -> Iterator[Part]:
+def _parts(loaded: Any) -> Iterator[ColoredMesh]:
     if hasattr(loaded, "graph"):  # a scene: each geometry may stand in several places
         for node in loaded.graph.nodes_geometry:
             pose, name = loaded.graph[node]
@@ -106,17 +106,17 @@ def _parts(loaded: Any) -> Iterator[Part]:
         yield _part(loaded, _color(loaded.visual))
 
 
-def _merged(parts: list[Part]) -> Iterator[Part]:
-    """One part per colour: fewer things to draw."""
+def _merged(parts: list[ColoredMesh]) -> Iterator[ColoredMesh]:
+    """Merge parts of one color: fewer things to draw."""
     for color, flat in dict.fromkeys((p.color, p.flat) for p in parts):
         same = [p for p in parts if (p.color, p.flat) == (color, flat)]
         starts = np.cumsum([0, *(len(p.vertices) for p in same)])
         faces = np.concatenate([p.faces + start for p, start in zip(same, starts, strict=False)])
-        yield Part(np.concatenate([p.vertices for p in same]), faces, color, flat)
+        yield ColoredMesh(np.concatenate([p.vertices for p in same]), faces, color, flat)
 
 
 def _color(visual: Any) -> Color | None:
-    """The colour a mesh brings along: of its material, of its texture on average, or of its faces."""
+    """Return the color a mesh brings along: of its material, of its texture on average, or of its faces."""
     if not visual.defined:
         return None
     material = getattr(visual, "material", None)

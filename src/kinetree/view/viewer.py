@@ -24,8 +24,8 @@ from ..robot.robot import Robot
 from ..spatial.arrays import as_array
 from . import capture, geometry, skeleton
 from .mjcf_geometry import read_geoms
-from .motion import Place, Poses, Track
-from .panel import Panel
+from .motion import BodyPoint, Poses, Track
+from .panel import ControlPanel
 from .player import Player
 from .scene import Scene
 from .sliders import moved_closed
@@ -96,7 +96,7 @@ class Viewer:
             self.start = starting_configuration(robot) if q is None else as_array(q, (robot.nq,), "q").copy()
         if self.start.ndim != 1:
             raise OptionError(f"q must be one configuration of {robot.nq} numbers, not an array {self.start.shape}")
-        self._trails = {name: Place.of(robot.model, name) for name in trails}
+        self._trails = {name: BodyPoint.of(robot.model, name) for name in trails}
         self._lock = threading.RLock()
         self._camera: capture.Camera | None = None
         self._closed = threading.Event()
@@ -119,7 +119,7 @@ class Viewer:
                 self.player = Player(float(track.time[0]), float(track.time[-1]), self._show_time, self._playing)
                 self.player.repeat = True
                 self._largest_force = float(np.nanmax(np.linalg.norm(track.forces, axis=-1), initial=0.0))
-            self.panel = Panel(self)
+            self.panel = ControlPanel(self)
             self.reset()
         except BaseException:
             self.server.stop()
@@ -127,7 +127,7 @@ class Viewer:
 
     @property
     def url(self) -> str:
-        """Address of the page."""
+        """Return the address of the page."""
         host = self.server.get_host()
         return f"http://{'localhost' if host == '0.0.0.0' else host}:{self.server.get_port()}"
 
@@ -141,13 +141,13 @@ class Viewer:
         return f"<Viewer of {self.robot.name!r} at {self.url}>"
 
     def _all_poses(self) -> Poses:
-        """Some fifty poses over the motion, for camera and ground."""
+        """Return some fifty poses over the motion, for camera and ground."""
         if self.track is None:
             return Poses.of(self.robot.model, self.start[None])
         return self.track.poses[:: max(1, len(self.track) // 50)]
 
     def _standing(self, q: Array) -> Array:
-        """The same configuration with the floating base so high that the robot stands on the ground."""
+        """Lift the floating base of a configuration so high that the robot stands on the ground."""
         lowest = float((self.scene.points(Poses.of(self.robot.model, q)) @ self.scene.up).min())
         root = self.robot.model.joints[self.robot.model.roots[0]]
         lifted = q.copy()
@@ -184,7 +184,7 @@ class Viewer:
             self._refresh()
 
     def reset(self) -> None:
-        """Back to the beginning."""
+        """Go back to the beginning."""
         if self.player is None:
             self.show(self.start)
         else:
@@ -265,7 +265,7 @@ class Viewer:
 
     def add_trail(self, frame: str) -> None:
         """Draw the path of a body or frame."""
-        self._trails[frame] = Place.of(self.robot.model, frame)
+        self._trails[frame] = BodyPoint.of(self.robot.model, frame)
         if self.player is not None:
             self._show_time(self.player.time)
 
@@ -357,7 +357,7 @@ class Viewer:
         return len(times)
 
     def camera(self) -> capture.Camera:
-        """The headless browser, started when it is first needed."""
+        """Return the headless browser, started when it is first needed."""
         if self._camera is None:
             self._camera = capture.Camera(self.server, self.url)
         return self._camera
@@ -384,7 +384,7 @@ class Viewer:
 
 
 def start_server(host: str, port: int, label: str) -> viser.ViserServer:
-    """A viser server that keeps quiet."""
+    """Start a viser server that keeps quiet."""
     try:
         import viser
     except ImportError:
@@ -400,7 +400,7 @@ def start_server(host: str, port: int, label: str) -> viser.ViserServer:
 
 
 def starting_configuration(robot: Robot) -> Array:
-    """A configuration to begin with: closed, and within limits."""
+    """Find a configuration to begin with: closed, and within limits."""
     if isinstance(robot, Mechanism):
         return robot.assembled()
     q = robot.neutral()
@@ -412,7 +412,7 @@ def starting_configuration(robot: Robot) -> Array:
 
 
 def extent(robot: Robot, poses: Poses) -> float:
-    """Diagonal of the box around a robot's joints and centres of mass; its largest body if these are one point."""
+    """Compute the diagonal of the box around joints and centers of mass; of the largest body if these are one point."""
     points = [poses.point(body, p) for body, local in skeleton.landmarks(robot.model) for p in local]
     finite = np.array([p for p in points if np.isfinite(p).all()]).reshape(-1, 3)
     size = float(np.linalg.norm(np.ptp(finite, axis=0))) if len(finite) else 0.0
@@ -423,7 +423,7 @@ def extent(robot: Robot, poses: Poses) -> float:
 def appearance(
     robot: Robot, size: float, file: str | os.PathLike[str] | None, package_dirs: Sequence[str | os.PathLike[str]]
 ) -> tuple[list[geometry.Look], list[str]]:
-    """Shapes from the file where it has any, and from joints and inertia where it has none."""
+    """Take shapes from the file where it has any, and from joints and inertia where it has none."""
     looks: list[geometry.Look] = []
     problems: list[str] = []
     kind = geometry.format_of(Path(file)) if file is not None else ""

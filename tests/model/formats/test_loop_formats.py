@@ -19,6 +19,7 @@ from kinetree.algorithms.constraints import constraint_matrix, gaps
 from kinetree.model.formats.yaml import schema
 from kinetree.model.joints import Distance, Fixed, Reversed
 from kinetree.model.spanning import respan
+from kinetree.robot import make
 
 VALIDATOR = jsonschema.Draft202012Validator(json.loads(schema()))
 
@@ -107,7 +108,7 @@ def test_declared_loops_are_read_and_may_be_cut_elsewhere(tmp_path):
 @pytest.mark.parametrize("seed", range(12))
 def test_random_mechanisms_come_back_from_yaml(tmp_path, seed):
     graph = Graph(400 + seed)
-    robot = kt.Robot(respan(graph.model, graph.random_cuts()))
+    robot = make(respan(graph.model, graph.random_cuts()))
     robot.save(tmp_path / "robot.yaml")
     assert kt.load(tmp_path / "robot.yaml") == robot
     assert VALIDATOR.is_valid(pyyaml.safe_load((tmp_path / "robot.yaml").read_text()))

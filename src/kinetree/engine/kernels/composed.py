@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..llvm.body_loops import LoopStep
+from ..llvm.body_loops import BodyStep
 from ..llvm.pair_loops import Runner, mirror
 from ..once import made_once
 from ..trace import Shape
@@ -62,7 +62,7 @@ class PairPlan:
     """What fills a table."""
     numbers: int
     """In the table."""
-    steps: Sequence[LoopStep]
+    steps: Sequence[BodyStep]
     calls: np.ndarray
     """Outer bodies first, with a step's number for its address."""
     held: np.ndarray

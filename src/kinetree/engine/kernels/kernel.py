@@ -101,7 +101,7 @@ class Kernel:
     _work: int = field(default=0, repr=False)
 
     def is_ready(self, batch: bool) -> bool:
-        """Whether the form for batches, or for one state, is at hand."""
+        """Return whether the form for batches, or for one state, is at hand."""
         return ("lanes_address" if batch else "single_address") in self.__dict__
 
     @property
@@ -189,7 +189,7 @@ class Kernel:
                 raise TypeError(f"{self.name}: {name} must be an array of floats of shape (..., {n}), got {found}")
 
     def _check_out(self, out: np.ndarray, shape: Shape) -> None:
-        """Machine code would write behind the end of an output that is too small."""
+        """Refuse an output that is too small: machine code would write behind its end."""
         if not (isinstance(out, np.ndarray) and out.shape == shape and out.dtype.kind == "f" and out.flags.writeable):
             found = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
             found += " that is read-only" if isinstance(out, np.ndarray) and not out.flags.writeable else ""
@@ -302,14 +302,14 @@ class Kernel:
         return driver.CHUNK * self._vector_bytes
 
     def _scratch(self) -> int:
-        """Address of a work area that belongs to this thread."""
+        """Return the address of a work area that belongs to this thread."""
         area = getattr(self._local, "area", None)
         if area is None:
             area = self._local.area = np.empty(self.scratch_bytes + 64, dtype=np.uint8)
         return (address_of(area) + 63) & ~63
 
     def _rows(self, a: np.ndarray, batch: Shape, count: int) -> np.ndarray:
-        """A view (count, n) with unit inner stride, copying only when there is no such view."""
+        """Return a view (count, n) with unit inner stride, copying only when there is no such view."""
         n = a.shape[-1]
         if a.dtype != self.dtype:
             a = a.astype(self.dtype)

@@ -19,7 +19,7 @@ class LoopKernel(Kernel):
     """A kernel whose machine code is a loop: one state goes through it as a batch of one."""
 
     def is_ready(self, batch: bool) -> bool:
-        """Whether the one form that there is is at hand."""
+        """Return whether the one form that there is is at hand."""
         return super().is_ready(True)
 
     @property

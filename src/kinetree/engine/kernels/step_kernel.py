@@ -49,7 +49,7 @@ class Stages:
         return (1, 1, 1, self.n_state, *((self.n_parameters,) if self.n_parameters else ()))
 
     def content(self) -> str:
-        """Everything that the machine code depends on."""
+        """Return everything that the machine code depends on."""
         graphs = [(g.kinds, g.args, g.values) for g in (self.graph, self.rate)]
         return repr((graphs, self.questions, self.final, self.answer, self.n_state, self.n_question, self.n_parameters))
 
@@ -99,7 +99,7 @@ class StepKernel(LoopKernel):
 
 
 def step_module(stages: Stages, vectors: Vectors) -> str:
-    """LLVM assembly of the loop and of the functions it calls."""
+    """Return LLVM assembly of the loop and of the functions it calls."""
     e, lanes = Emitter(vectors), vectors.lanes
     n, p, count, asked = stages.n_state, stages.n_parameters, len(stages.questions), stages.n_question
     answers_at, n_answer = STATE + n + p, len(stages.answer)
@@ -148,5 +148,5 @@ def step_module(stages: Stages, vectors: Vectors) -> str:
 
 
 def _function(name: str, graph: Graph, wanted: Sequence[int], vectors: Vectors) -> str:
-    """A graph as a function that reads consecutive vectors and writes consecutive vectors."""
+    """Write a graph as a function that reads consecutive vectors and writes consecutive vectors."""
     return inner_function(name, *prepare(graph, list(wanted), vectors.fused), vectors)

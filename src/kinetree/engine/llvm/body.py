@@ -70,7 +70,7 @@ class Sending:
             e.line(f"call {self.convention} void %send(ptr %parcel)")
 
     def parameters(self, *before: str) -> str:
-        """Of a function that sends."""
+        """Write the parameters of a function that sends."""
         return ", ".join([*before, "ptr %send", "ptr %parcel"] if self else before)
 
 
@@ -106,7 +106,7 @@ def emit_body(
 
 
 def places_of(outputs: Sequence[int]) -> dict[int, list[int]]:
-    """Which outputs each node is."""
+    """Return which outputs each node is."""
     wanted: dict[int, list[int]] = {}
     for k, o in enumerate(outputs):
         wanted.setdefault(o, []).append(k)
@@ -116,7 +116,7 @@ def places_of(outputs: Sequence[int]) -> dict[int, list[int]]:
 def node_emitter(
     emitter: Emitter, graph: Graph, operations: Iterable[int], name: Callable[[int], str], names: Mapping[int, str]
 ) -> Callable[[int], str]:
-    """What emits one operation on values that ``name`` knows, those of ``operations`` being in ``names`` once made."""
+    """Return what emits one operation on values that ``name`` knows; ``operations`` are in ``names`` once made."""
     circles: dict[int, tuple[str, str]] = {}
     turning = list(dict.fromkeys(graph.args[i][0] for i in operations if graph.kinds[i] in (SIN, COS)))
     made_here = {i for i in operations if graph.args[i]}
@@ -164,12 +164,12 @@ def node_emitter(
 
 
 def consecutive_inputs(e: Emitter) -> Callable[[int], str]:
-    """What loads inputs that lie one after another."""
+    """Return what loads inputs that lie one after another."""
     return lambda k: e.load("in", k)
 
 
 def inputs_by_table(lengths: Sequence[int]) -> Callable[[Emitter], Callable[[int], str]]:
-    """What makes what loads inputs that lie in several arrays, given as a table of pointers."""
+    """Return what makes what loads inputs that lie in several arrays, given as a table of pointers."""
     place = [(j, k) for j, n in enumerate(lengths) for k in range(n)]
 
     def inputs_of(e: Emitter) -> Callable[[int], str]:

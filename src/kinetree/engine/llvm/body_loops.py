@@ -20,7 +20,7 @@ BASES = ("in", "out", "work", "params")
 
 
 @dataclass(frozen=True)
-class Location:
+class Slot:
     """Where a number is: ``base`` area, which word of the entry holds the offset, index from there."""
 
     base: str
@@ -29,30 +29,30 @@ class Location:
 
 
 @dataclass
-class LoopStep:
-    """A graph whose inputs and outputs are places; input k of the graph is at ``sources[k]``."""
+class BodyStep:
+    """A graph whose inputs and outputs are in slots; input k of the graph is in ``sources[k]``."""
 
     graph: Graph = field(default_factory=Graph)
-    sources: list[Location] = field(default_factory=list)
+    sources: list[Slot] = field(default_factory=list)
     outputs: list[int] = field(default_factory=list)
-    targets: list[tuple[Location, bool]] = field(default_factory=list)
-    """Place and whether to add to what is there instead of replacing it."""
+    targets: list[tuple[Slot, bool]] = field(default_factory=list)
+    """Slot, and whether to add to what is there instead of replacing it."""
 
-    def source(self, place: Location) -> int:
-        """The graph's node for a number at a place."""
+    def source(self, place: Slot) -> int:
+        """Return the graph's node for a number at a place."""
         if place not in self.sources:
             self.sources.append(place)
         return self.graph.input(self.sources.index(place))
 
-    def store(self, place: Location, node: int, accumulate: bool = False) -> None:
+    def store(self, place: Slot, node: int, accumulate: bool = False) -> None:
         """Write a result."""
         if (place, accumulate) not in self.targets:
             self.targets.append((place, accumulate))
             self.outputs.append(node)
 
 
-def rolled_module(steps: Sequence[LoopStep], vectors: Vectors) -> str:
-    """LLVM assembly of ``@step0``, ``@step1``, ... and of ``@kernel(in, out, context)`` that runs a schedule.
+def rolled_module(steps: Sequence[BodyStep], vectors: Vectors) -> str:
+    """Return LLVM assembly of ``@step0``, ``@step1``, ... and of ``@kernel(in, out, context)`` that runs a schedule.
 
     The context holds: number of entries, address of the entries, address of the
     parameters, number of output vectors, words per entry.  The first word of an entry is
@@ -99,11 +99,11 @@ def rolled_module(steps: Sequence[LoopStep], vectors: Vectors) -> str:
     return "\n".join(text)
 
 
-def _emit_step(e: Emitter, step: LoopStep, graph: Graph, outputs: Sequence[int]) -> None:
+def _emit_step(e: Emitter, step: BodyStep, graph: Graph, outputs: Sequence[int]) -> None:
     bases: dict[tuple[str, int], str] = {}
 
-    def base(place: Location) -> str:
-        """Address of an area for this entry; offsets are in vectors (in parameters: numbers)."""
+    def base(place: Slot) -> str:
+        """Return the address of an area for this entry; offsets are in vectors (in parameters: numbers)."""
         key = (place.base, place.word)
         if key not in bases:
             offset = e.op(f"load i64, ptr {e.op(f'getelementptr i64, ptr %entry, i64 {place.word}')}")
@@ -111,7 +111,7 @@ def _emit_step(e: Emitter, step: LoopStep, graph: Graph, outputs: Sequence[int])
             bases[key] = e.op(f"getelementptr {element}, ptr %{place.base}, i64 {offset}")
         return bases[key]
 
-    def address(place: Location) -> str:
+    def address(place: Slot) -> str:
         element = e.real if place.base == "params" else e.type
         return e.op(f"getelementptr {element}, ptr {base(place)}, i64 {place.index}")
 

@@ -39,7 +39,7 @@ MOST_COMPARED = 3_000_000
 
 
 def _reads(graph: Graph, i: int) -> list[int]:
-    """What an operation needs from memory if its arguments were made elsewhere: comparisons are made again."""
+    """Return what an operation needs from memory if its arguments were made elsewhere: comparisons are made again."""
     return [b for a in graph.args[i] for b in (graph.args[a] if graph.kinds[a] == LESS else (a,))]
 
 
@@ -48,7 +48,7 @@ def module_in_pieces(
     inputs_of: Callable[[Emitter], Callable[[int], str]] = consecutive_inputs, sending: Sending = NOTHING_TO_SEND,
     work_at: int | None = None,
 ) -> str:  # fmt: skip
-    """A kernel that calls functions of moderate length; values pass between them through memory.
+    """Make a kernel that calls functions of moderate length; values pass between them through memory.
 
     A function reads what earlier ones left (``from``) and leaves values for later ones (``to``): both
     are the same area, but no function reads a place that it writes.  ``inputs_of`` makes what loads
@@ -105,7 +105,7 @@ def module_in_pieces(
 
 
 def _slots(pieces: Sequence[Sequence[int]], last: dict[int, int]) -> tuple[dict[int, int], int]:
-    """Places for the values that later pieces read, up to piece ``last``, and how many places there are."""
+    """Find places for the values that later pieces read, up to piece ``last``, and how many places there are."""
     slots: dict[int, int] = {}
     free: list[int] = []
     size = 0
@@ -131,7 +131,7 @@ def module_by_plan(
     graph: Graph, results: Sequence[int], vectors: Vectors, input_count: int,
     inputs_of: Callable[[Emitter], Callable[[int], str]] = consecutive_inputs, work_at: int | None = None,
 ) -> str:  # fmt: skip
-    """A kernel in pieces for few registers, which says itself what is kept in them; see :mod:`.registers`."""
+    """Make a kernel in pieces for few registers, which says itself what is kept in them; see :mod:`.registers`."""
     wanted = places_of(results)
     outputs = set(wanted)
     operations = sum(map(bool, graph.args))
@@ -195,7 +195,7 @@ def _given(
     given: Sequence[tuple[int, int]],
     inputs_of: Callable[[Emitter], Callable[[int], str]],
 ) -> list[Emitter]:
-    """Bodies of functions that store results that are numbers or inputs."""
+    """Make the bodies of functions that store results that are numbers or inputs."""
     bodies = []
     for first in range(0, len(given), MOST_STORES):
         e = Emitter(vectors)

@@ -45,7 +45,7 @@ def pack_job(
     pointers: Sequence[int], strides: Sequence[int], lengths: Sequence[int],
     context: int, places: int, tile_area: int = 0, scratch_bytes: int = 0, second: int = 0,
 ) -> bytes:  # fmt: skip
-    """What one call of the driver is to do. The context is handed to the kernel as it is.
+    """Pack what one call of the driver is to do. The context is handed to the kernel as it is.
 
     ``places`` is a table of 32-bit numbers, one per output and a vector's worth of padding:
     where among the kernel's results each output is, in bytes.
@@ -77,7 +77,7 @@ def _unpack_job() -> list[str]:
 
 
 def driver_module(vectors: Vectors) -> str:
-    """LLVM assembly of ``drive(job)``, a job being a block of 8-byte words as :func:`pack_job` makes it.
+    """Return LLVM assembly of ``drive(job)``, a job being a block of 8-byte words as :func:`pack_job` makes it.
 
     ``run(job, scratch, start, stop, tile_area)`` does a part of it.
 
@@ -189,7 +189,7 @@ def driver_module(vectors: Vectors) -> str:
 
 
 def _some(v: Vectors, name: str, left: str) -> list[str]:
-    """A mask of the first so many lanes."""
+    """Make a mask of the first so many lanes."""
     longs = f"<{v.lanes} x i64>"
     ramp = ", ".join(f"i64 {k}" for k in range(v.lanes))
     return [
@@ -200,7 +200,7 @@ def _some(v: Vectors, name: str, left: str) -> list[str]:
 
 
 def _read_masked(v: Vectors) -> list[str]:
-    """Squares of numbers, the last one as far as there are any."""
+    """Read squares of numbers, the last one as far as there are any."""
     lines, columns = transpose(v, [f"%r{k}" for k in range(v.lanes)], "x")
     text = [
         "  br label %block",
@@ -228,7 +228,7 @@ def _read_masked(v: Vectors) -> list[str]:
 
 
 def _read_whole(v: Vectors) -> list[str]:
-    """Squares of numbers, the last one overlapping the one before; of short rows one number after the other."""
+    """Read squares of numbers, the last one overlapping the one before; of short rows one number after the other."""
     text = [
         f"  %is_short = icmp slt i64 %n, {v.lanes}",
         f"  %c_most = sub i64 %n, {v.lanes}",
@@ -270,7 +270,7 @@ def _read_whole(v: Vectors) -> list[str]:
 
 
 def _store_columns(v: Vectors, first: str, columns: list[str]) -> list[str]:
-    """Into the scratch area."""
+    """Store columns into the scratch area."""
     text = [f"  %column = add i64 %at, {first}"]
     for k, column in enumerate(columns):
         text += [
@@ -282,7 +282,7 @@ def _store_columns(v: Vectors, first: str, columns: list[str]) -> list[str]:
 
 
 def _places_of(v: Vectors, first: str) -> list[str]:
-    """Where the results from ``first`` on are, as ``%from<k>``."""
+    """Find where the results from ``first`` on are, as ``%from<k>``."""
     return [
         line
         for k in range(v.lanes)
@@ -297,7 +297,7 @@ def _places_of(v: Vectors, first: str) -> list[str]:
 
 
 def _rows_to(v: Vectors, k: int, prefix: str = "") -> list[str]:
-    """Where the results of state k from ``%within`` on go."""
+    """Find where the results of state k from ``%within`` on go."""
     return [
         f"  %{prefix}g{k} = mul i64 {k}, %chunk",
         f"  %{prefix}h{k} = add i64 %{prefix}g{k}, %within",
@@ -324,7 +324,7 @@ def _row_by_row(v: Vectors, store: Callable[[int], str]) -> list[str]:
 
 
 def _write_masked(v: Vectors) -> list[str]:
-    """Squares of results, the last one as far as there are any."""
+    """Write squares of results, the last one as far as there are any."""
     lines, rows = transpose(v, [f"%c{k}" for k in range(v.lanes)], "y")
 
     def store(k: int) -> str:
@@ -352,7 +352,7 @@ def _write_masked(v: Vectors) -> list[str]:
 
 
 def _write_whole(v: Vectors) -> list[str]:
-    """Squares of results, the last one overlapping the one before; of short rows one number after the other."""
+    """Write squares of results, the last one overlapping the one before; of short rows one number after the other."""
     lines, rows = transpose_loaded(v, [f"%from{k}" for k in range(v.lanes)], "y")
 
     def store(k: int, prefix: str = "") -> str:
@@ -420,7 +420,7 @@ def _write_whole(v: Vectors) -> list[str]:
 
 
 def _rounds(v: Vectors) -> list[str]:
-    """Where rounds end; they need rows of a line at least, of whole numbers.
+    """Find where rounds end; they need rows of a line at least, of whole numbers.
 
     What stays in the caches need not go there in whole lines unless masks make them cheap: states then
     come in order.
@@ -453,7 +453,7 @@ def _rounds(v: Vectors) -> list[str]:
 
 
 def _round() -> list[str]:
-    """Whether this tile belongs to a round, and how far apart its states are."""
+    """Find whether this tile belongs to a round, and how far apart its states are."""
     return [
         "  %odd = phi i1 [ false, %entry ], [ %odd_next, %tile_end ]",
         "  %odd_next = xor i1 %odd, %sends",
@@ -463,7 +463,7 @@ def _round() -> list[str]:
 
 
 def _next_of_round(lanes: int) -> list[str]:
-    """The next tile of this round, the first of the next round, or the next one in order."""
+    """Find the next tile of this round, the first of the next round, or the next one in order."""
     return [
         "  %so_far = sub i64 %base, %start",
         "  %of_round = and i64 %so_far, %round_part",
@@ -479,7 +479,7 @@ def _next_of_round(lanes: int) -> list[str]:
 
 
 def _state_of(k: int) -> list[str]:
-    """Which state lane k is: the last one again behind the end of the batch."""
+    """Find which state lane k is: the last one again behind the end of the batch."""
     return [
         f"  %i{k}_far = mul i64 {k}, %step",
         f"  %i{k} = add i64 %base, %i{k}_far",
@@ -488,7 +488,7 @@ def _state_of(k: int) -> list[str]:
 
 
 def _write_lines() -> list[str]:
-    """A tile of a round goes out in whole lines, past the caches."""
+    """Write a tile of a round in whole lines, past the caches."""
     return [
         "  br i1 %by_lines, label %lines, label %by_chunks",
         "lines:",
@@ -499,7 +499,7 @@ def _write_lines() -> list[str]:
 
 
 def _send_lines() -> list[str]:
-    """A tile of a round goes out in whole lines, past the caches or not, at once or with the next tile."""
+    """Send a tile of a round in whole lines, past the caches or not, at once or with the next tile."""
     arguments = "ptr %parcel, ptr %sender, ptr %result, ptr %places, ptr %final, i64 %out_length, i64 %apart"
     return [
         f"  call void @{streaming.DELIVER}(ptr %parcel)",
@@ -516,7 +516,7 @@ def _send_lines() -> list[str]:
 
 
 def _whole_job() -> list[str]:
-    """All of a job in this thread."""
+    """Compute all of a job in this thread."""
     loads = [
         line
         for name in _OWN

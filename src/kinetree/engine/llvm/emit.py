@@ -30,7 +30,7 @@ def lanes_module(
     graph: Graph, outputs: Sequence[int], vectors: Vectors, input_count: int = 0, sends: bool = False,
     work_at: int | None = None,
 ) -> str:  # fmt: skip
-    """Module with ``@kernel(in, out)``, inputs and results as consecutive vectors, and the table ``@places``.
+    """Make a module with ``@kernel(in, out)``, inputs and results as consecutive vectors, and the table ``@places``.
 
     Equal outputs are one result; the table says for each output where its result is, in bytes.
     A kernel that ``sends`` takes two more arguments, one for whoever calls it and a parcel.
@@ -71,7 +71,7 @@ def single_module(
     vectors: Vectors = SCALARS,
     spread_nan: bool = True,
 ) -> str:
-    """Module with ``@kernel(in, out)``: a table of pointers to the input arrays, one state."""
+    """Make a module with ``@kernel(in, out)``: a table of pointers to the input arrays, one state."""
     watched, inputs_of = sum(lengths) if spread_nan else 0, inputs_by_table(lengths)
     if vectors.few_registers:
         return module_by_plan(graph, outputs, vectors.one, watched, inputs_of)
@@ -89,7 +89,7 @@ def single_module(
 
 
 def inner_function(name: str, graph: Graph, results: Sequence[int], vectors: Vectors) -> str:
-    """A function of a larger module that reads consecutive vectors and writes consecutive vectors."""
+    """Make a function of a larger module that reads consecutive vectors and writes consecutive vectors."""
     few = vectors.few_registers
     if not few and sum(map(bool, graph.args)) <= LONGEST_BODY:
         e = Emitter(vectors)

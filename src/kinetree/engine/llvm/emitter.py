@@ -14,7 +14,7 @@ WINDOW = 256
 
 
 def _rounded_to_single(x: float) -> float:
-    """The nearest float; infinity beyond the largest."""
+    """Return the nearest float; infinity beyond the largest."""
     try:
         return float(struct.unpack("<f", struct.pack("<f", x))[0])
     except OverflowError:
@@ -69,7 +69,7 @@ class Emitter:
         self.lines.append("  " + text)
 
     def number(self, x: float, element: str = "") -> str:
-        """A constant in all lanes."""
+        """Return a constant in all lanes."""
         element = element or self.real
         if element == "float":
             x = _rounded_to_single(x)
@@ -86,14 +86,14 @@ class Emitter:
         return self.op(f"call {t} @llvm.{function}.{self._suffix(element)}({', '.join(f'{t} {a}' for a in args)})")
 
     def fma(self, a: str, b: str, c: str, element: str = "") -> str:
-        """A b + c, with one rounding where the processor can do that."""
+        """Emit a b + c, with one rounding where the processor can do that."""
         if self.vectors.fused:
             return self.call("fma", a, b, c, element=element)
         t = self.vectors.of(element or self.real)
         return self.op(f"fadd {t} {self.op(f'fmul {t} {a}, {b}')}, {c}")
 
     def place(self, area: str, k: int) -> str:
-        """Address of value k of an area of consecutive vectors.
+        """Return the address of value k of an area of consecutive vectors.
 
         Long code is as slow as its bytes are many: it refers to values from pointers into the middle of their
         neighbourhood, which takes one byte instead of four.  The empty piece of assembly keeps LLVM from seeing
@@ -109,7 +109,7 @@ class Emitter:
         return self.op(f"getelementptr {self.type}, ptr {self._windows[area, window]}, i64 {within - size // 2}")
 
     def load(self, area: str, k: int) -> str:
-        """Value k of an area of consecutive vectors."""
+        """Load value k of an area of consecutive vectors."""
         return self.op(f"load {self.type}, ptr {self.place(area, k)}, align {self.size}")
 
     def store(self, value: str, area: str, k: int) -> None:
@@ -118,7 +118,7 @@ class Emitter:
         self.line(f"store {self.type} {value}, ptr {p}, align {self.size}")
 
     def declarations(self) -> list[str]:
-        """Intrinsics that bodies may call."""
+        """Declare intrinsics that bodies may call."""
         found = []
         for element in dict.fromkeys(("double", self.real)):  # in a fixed order: texts are looked up in the cache
             t, s = self.vectors.of(element), self._suffix(element)

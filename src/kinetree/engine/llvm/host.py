@@ -61,14 +61,14 @@ class Machine:
         return "|".join((*made_as, self.cpu, self.features, str(self.lanes), self.version))
 
     def vectors(self, single_precision: bool = False) -> Vectors:
-        """The values of kernels for batches."""
+        """Return the values of kernels for batches."""
         lanes = self.lanes * (2 if single_precision else 1)
         few = architecture() == "x86-64" and not self.masks
         return Vectors(lanes, single_precision, self.fused, self.masks, 16 if few else 32)
 
 
 def architecture() -> str:
-    """The family of processors that we run on."""
+    """Return the family of processors that we run on."""
     name = platform.machine().lower()
     return {"amd64": "x86-64", "x86_64": "x86-64", "arm64": "aarch64"}.get(name, name)
 
@@ -99,7 +99,7 @@ _ARM_CAPABILITIES = {
 
 @lru_cache(maxsize=1)
 def binding() -> Any:
-    """llvmlite, imported and initialised on first use."""
+    """Return llvmlite, imported and initialised on first use."""
     import llvmlite.binding as llvm
 
     llvm.initialize_native_target()
@@ -108,12 +108,12 @@ def binding() -> Any:
 
 
 def host() -> Machine:
-    """What code is made for unless somebody says otherwise: ``KINETREE_CPU``, or the machine we run on."""
+    """Return what code is made for unless somebody says otherwise: ``KINETREE_CPU``, or the machine we run on."""
     return target("")
 
 
 def target(name: str) -> Machine:
-    """What code is made for, by name; refuses a machine that does not let programs make code.
+    """Return what code is made for, by name; refuses a machine that does not let programs make code.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def _target(name: str) -> Machine:
 
 
 def _machine(cpu: str, features: str, has: frozenset[str], version: str) -> Machine:
-    """The widest vectors that these features have."""
+    """Return the widest vectors that these features have."""
     kind = architecture()
     if "avx512f" in has:
         # LLVM keeps to 256-bit vectors on many CPUs unless told otherwise
@@ -155,7 +155,7 @@ def _machine(cpu: str, features: str, has: frozenset[str], version: str) -> Mach
 
 
 def targets() -> list[str]:
-    """What code can be made for that runs here."""
+    """Return what code can be made for that runs here."""
     here, known = _features(), TARGETS.get(architecture(), {})
     return [NATIVE, *(name for name, needed in known.items() if here.issuperset(needed))]
 
@@ -166,7 +166,7 @@ def _is_known(name: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _features() -> frozenset[str]:
-    """What the processor that we run on has, as far as we ask."""
+    """Return what the processor that we run on has, as far as we ask."""
     if architecture() == "aarch64" and sys.platform == "linux":  # LLVM reads a file that emulators do not keep
         read = ctypes.CDLL(None).getauxval
         read.restype, read.argtypes = ctypes.c_ulong, (ctypes.c_ulong,)
@@ -178,7 +178,7 @@ def _features() -> frozenset[str]:
 
 
 def _memory_can_be_executed() -> bool:
-    """Whether memory that was written may become code: hardened systems refuse that, and LLVM's linker would abort."""
+    """Return whether memory that was written may become code: hardened systems refuse that, and LLVM would abort."""
     if os.name != "posix":
         return True
     page = mmap.mmap(-1, mmap.PAGESIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -199,7 +199,7 @@ MEGABYTE = 1 << 20
 
 
 def _memory_for(code: str | bytes) -> int:
-    """Bytes that LLVM may need for a text, or for machine code: somewhat more than was measured.
+    """Return the bytes that LLVM may need for a text, or for machine code: somewhat more than was measured.
 
     A function takes some 35 times its text, and more the more it stores; long texts are divided into many functions.
     """
@@ -221,7 +221,7 @@ def _need_memory(size: int) -> None:
 
 
 def _code_model() -> dict[str, str]:
-    """How code refers to constants and to other functions.
+    """Return how code refers to constants and to other functions.
 
     Windows has only LLVM's older linker, which fails on distances in that system's object files, and on code that
     is more than 2 GB away from its constants: there addresses are whole, and object files those of Linux.
@@ -233,7 +233,7 @@ def _code_model() -> dict[str, str]:
 
 @once
 def _generator(machine: Machine) -> Any:
-    """What makes code for a machine."""
+    """Return what makes code for a machine."""
     target = binding().Target.from_default_triple()
     return target.create_target_machine(cpu=machine.cpu, features=machine.features, opt=2, **_code_model())
 
@@ -266,12 +266,12 @@ class _Linker:
         return _Library(self, number, library)
 
     def give_up(self) -> None:
-        """Nothing more will be loaded."""
+        """Load nothing more, and close when nothing is used any more."""
         self._given_up.append(True)
         self._close_if_unused()
 
     def forget(self, number: int) -> None:
-        """A library has gone.  Any thread may find that, whatever it is doing: no locks here."""
+        """Forget a library that has gone.  Any thread may find that, whatever it is doing: no locks."""
         self._loaded.discard(number)
         self._close_if_unused()
 
@@ -310,7 +310,7 @@ def _linker() -> _Linker:
 
 
 def assemble(text: str, machine: Machine | None = None) -> bytes:
-    """Machine code (an object file) for a module of LLVM assembly; for the usual machine if none is given."""
+    """Make machine code (an object file) for a module of LLVM assembly; for the usual machine if none is given."""
     _need_memory(_memory_for(text))
     try:
         module = binding().parse_assembly(text)
@@ -329,7 +329,7 @@ def _first_line(problem: RuntimeError) -> str:
 
 
 def python_function(name: str) -> int:
-    """Address of a function of CPython."""
+    """Return the address of a function of CPython."""
     return int(ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0)
 
 

@@ -51,7 +51,7 @@ TAN_EIGHTH = 0.41421356237309503
 
 
 def sines_and_cosines(e: Emitter, angles: Sequence[str]) -> list[tuple[str, str]]:
-    """Both functions of several angles, to about 1 ulp for |x| up to 2^49; of one state, as a vector."""
+    """Compute both functions of several angles, to about 1 ulp for |x| up to 2^49; of one state, as a vector."""
     if e.single:
         t = e.vectors.of("double")
         angles = [e.op(f"fpext {e.type} {x} to {t}") for x in angles]
@@ -66,7 +66,7 @@ def _narrow(e: Emitter, x: str) -> str:
 
 
 def _side_by_side(e: Emitter, angles: Sequence[str]) -> list[tuple[str, str]]:
-    """Angles of one state in the lanes of a vector."""
+    """Compute both functions of angles of one state in the lanes of a vector."""
     wide = Emitter(Vectors(len(angles), fused=e.vectors.fused), within=e)
     x = "poison"
     for k, angle in enumerate(angles):
@@ -77,7 +77,7 @@ def _side_by_side(e: Emitter, angles: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _sincos(e: Emitter, x: str) -> tuple[str, str]:
-    """Sine and cosine of a value of doubles.
+    """Compute sine and cosine of a value of doubles.
 
     k = round(2x/pi) and r = x - k pi/2 as a sum of two doubles: the first product is
     subtracted exactly, the second with its rounding errors kept.  Then two polynomials,
@@ -156,7 +156,7 @@ def _sincos(e: Emitter, x: str) -> tuple[str, str]:
 
 
 def arctangent(e: Emitter, y: str, x: str) -> str:
-    """The angle of the point (x, y), to within 2 ulp, zeros and infinities as in C99."""
+    """Compute the angle of the point (x, y), to within 2 ulp, zeros and infinities as in C99."""
     if e.single:
         t = e.vectors.of("double")
         return _narrow(e, _atan2(e, *(e.op(f"fpext {e.type} {v} to {t}") for v in (y, x))))

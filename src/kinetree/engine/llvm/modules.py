@@ -11,29 +11,29 @@ from .vectors import Vectors
 
 
 def table_of_places(places: Sequence[int], vectors: Vectors) -> str:
-    """Where each output is among the results, in bytes; padded for those who read a whole line of the table."""
+    """Return where each output is among the results, in bytes; padded for those who read a whole line of the table."""
     padded = [*places, *[0] * vectors.per_line]
     return f"@places = constant [{len(padded)} x i32] [{', '.join(f'i32 {k}' for k in padded)}]\n"
 
 
 def work_vectors(count: int) -> str:
-    """Says how many vectors a kernel needs beside its inputs and results."""
+    """Say how many vectors a kernel needs beside its inputs and results."""
     return f"@work = constant i64 {count}\n"
 
 
 def kernel_parameters(areas: str, sending: Sending) -> str:
-    """Of a kernel."""
+    """Write the parameters of a kernel."""
     return areas + (", ptr %context, ptr %parcel" if sending else "")
 
 
 def begin_sending(e: Emitter, sending: Sending) -> None:
-    """The first word of a parcel is the function that sends it on."""
+    """Load the function that sends a parcel on, its first word."""
     if sending:
         e.line("%send = load ptr, ptr %parcel")
 
 
 def spoil_for_unused(e: Emitter, graph: Graph, input_count: int, load: Callable[[int], str], count: int) -> bool:
-    """NaN in, NaN out, also for an input that nothing depends on: such lanes are overwritten at the end.
+    """Let NaN in be NaN out, also for an input that nothing depends on: such lanes are overwritten at the end.
 
     Whether there is one is a single test, x - x summed over the unused inputs; the loop that
     overwrites is hardly ever entered.

@@ -21,7 +21,7 @@ from ..load_code import load_or_compile_text
 from ..once import once
 from . import host
 from .body import emit_body
-from .body_loops import Location, LoopStep
+from .body_loops import BodyStep, Slot
 from .emitter import Emitter
 from .vectors import Vectors, transpose_loaded
 
@@ -35,7 +35,7 @@ CALL_WORDS = len(_CALL)
 """Of a call: the step, where the body's numbers are in the table, first column, how many columns, first row."""
 
 
-def pairs_module(steps: Sequence[LoopStep], vectors: Vectors, nv: int) -> str:
+def pairs_module(steps: Sequence[BodyStep], vectors: Vectors, nv: int) -> str:
     """LLVM assembly of ``@step0``, ``@step1``, ... and of ``@pairs(job)``, which calls them."""
     text = Emitter(vectors).declarations()
     masked = f"llvm.masked.store.{vectors.suffix}.p0"
@@ -71,7 +71,7 @@ class _StepWriter:
     """Writes one step: its own numbers are read once, then comes a loop, and some last columns."""
 
     def __init__(
-        self, step: LoopStep, graph: Graph, outputs: Sequence[int], vectors: Vectors, nv: int, masked: str
+        self, step: BodyStep, graph: Graph, outputs: Sequence[int], vectors: Vectors, nv: int, masked: str
     ) -> None:
         self.step, self.graph, self.outputs, self.vectors, self.nv, self.masked = (
             step, graph, outputs, vectors, nv, masked,
@@ -141,7 +141,7 @@ class _StepWriter:
         e, step = self.e, self.step
         item = self.vectors.item
 
-        def at(place: Location) -> str:
+        def at(place: Slot) -> str:
             """Columns beyond the last have places of their own, so that a whole vector can always be read."""
             if place.base == COLUMN:
                 start = e.op(f"getelementptr {e.real}, ptr %columns, i64 {column}")
@@ -154,7 +154,7 @@ class _StepWriter:
                 return self.own[k]
             return e.op(f"load {e.type}, ptr {at(step.sources[k])}, align {item}")
 
-        kept: list[tuple[Location, str]] = []
+        kept: list[tuple[Slot, str]] = []
 
         def store(k: int, value: str) -> None:
             kept.append((step.targets[k][0], value))
@@ -180,7 +180,7 @@ class Runner:
     ----------
     name : str
         For messages.
-    steps : sequence of LoopStep
+    steps : sequence of BodyStep
     calls : ndarray of int, shape (calls, CALL_WORDS)
         With a step's number for its address.
     nv : int
@@ -190,7 +190,7 @@ class Runner:
     """
 
     def __init__(
-        self, name: str, steps: Sequence[LoopStep], calls: np.ndarray, nv: int, target: host.Machine, vectors: Vectors
+        self, name: str, steps: Sequence[BodyStep], calls: np.ndarray, nv: int, target: host.Machine, vectors: Vectors
     ) -> None:
         names = tuple(f"step{k}" for k in range(len(steps)))
         text = pairs_module(steps, vectors, nv)

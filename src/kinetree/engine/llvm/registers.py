@@ -20,7 +20,7 @@ NEVER = 1 << 60
 
 
 @dataclass
-class Step:
+class PlannedStep:
     """One operation.
 
     Attributes
@@ -42,10 +42,10 @@ class Step:
 
 
 @dataclass
-class Plan:
+class RegisterPlan:
     """The operations of each piece, the slots of values that are ever stored, and how many slots there are."""
 
-    pieces: list[list[Step]]
+    pieces: list[list[PlannedStep]]
     slots: dict[int, int]
     size: int
 
@@ -62,7 +62,7 @@ def operand_of(graph: Graph, kept: set[int], node: int) -> tuple[int, bool]:
 
 
 def operands(graph: Graph, wanted: set[int], node: int) -> list[int]:
-    """Values that an operation reads: comparisons are made where their outcome is needed."""
+    """Return the values that an operation reads: comparisons are made where their outcome is needed."""
     found: dict[int, None] = {}
     for a in graph.args[node]:
         for b in graph.args[a] if graph.kinds[a] == LESS else (a,):
@@ -70,7 +70,7 @@ def operands(graph: Graph, wanted: set[int], node: int) -> list[int]:
     return list(found)
 
 
-def plan(graph: Graph, outputs: Sequence[int], registers: int, piece: int, soon: int) -> Plan:
+def plan(graph: Graph, outputs: Sequence[int], registers: int, piece: int, soon: int) -> RegisterPlan:
     """Decide where every value is at every operation.
 
     Parameters
@@ -100,10 +100,10 @@ def plan(graph: Graph, outputs: Sequence[int], registers: int, piece: int, soon:
     slots: dict[int, int] = {}
     free: list[int] = []
     size = 0
-    pieces: list[list[Step]] = [[]]
+    pieces: list[list[PlannedStep]] = [[]]
     length = 0
 
-    def save(value: int, step: Step) -> None:
+    def save(value: int, step: PlannedStep) -> None:
         nonlocal size
         if value in slots or not graph.args[value]:
             return  # it is in memory already
@@ -122,7 +122,7 @@ def plan(graph: Graph, outputs: Sequence[int], registers: int, piece: int, soon:
             pieces.append([])
             length = 0
         length += LENGTH_OF_A_TURN if turns else 1
-        step = Step(node)
+        step = PlannedStep(node)
         pieces[-1].append(step)
         for b in read:
             uses[b].pop()
@@ -147,7 +147,7 @@ def plan(graph: Graph, outputs: Sequence[int], registers: int, piece: int, soon:
             farthest = max(held, key=next_use)
             held.discard(farthest)
             save(farthest, step)
-    return Plan(pieces, slots, size)
+    return RegisterPlan(pieces, slots, size)
 
 
 LENGTH_OF_A_TURN = 20
@@ -155,7 +155,7 @@ LENGTH_OF_A_TURN = 20
 
 
 def _order(graph: Graph, wanted: set[int]) -> list[int]:
-    """Operations as they were written, but for sines and cosines of inputs, which come first, side by side."""
+    """Return operations as they were written, but for sines and cosines of inputs, which come first, side by side."""
     kinds, args = graph.kinds, graph.args
     own = [i for i in range(len(kinds)) if args[i] and kinds[i] != LESS and (kinds[i] != NEG or i in wanted)]
     first = [i for i in own if kinds[i] in (SIN, COS) and kinds[args[i][0]] == INPUT]

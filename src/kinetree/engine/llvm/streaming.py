@@ -28,12 +28,12 @@ PARCEL_BYTES = 64
 
 
 def apart(length: int, per_line: int) -> int:
-    """Of so many states one is taken, so that rows of this length begin at the same distance from a line."""
+    """Return how many states one is taken of, so that rows of this length begin at the same distance from a line."""
     return per_line // math.gcd(length, per_line)
 
 
 def parcel_functions(vectors: Vectors) -> list[str]:
-    """LLVM assembly of functions that write results in whole lines.
+    """Return LLVM assembly of functions that write results in whole lines.
 
     ``write_lines(result, places, rows, length, apart)`` does so at once: ``places`` says where each result is
     behind ``result``, in bytes; ``rows`` is where the first state's results go and ``apart`` how many bytes are
@@ -90,7 +90,7 @@ class _Functions:
         self.squares = range(self.count // vectors.lanes)  # vectors in a line
 
     def write(self) -> list[str]:
-        """All lines past the caches; the first and the last, which may be shared with other rows, as far as needed."""
+        """Write all lines past the caches, the first and last, which other rows may share, only as far as needed."""
         return [
             f"define internal void @{WRITE}(ptr %result, ptr %places, ptr %rows, i64 %length, i64 %apart) {{",
             "entry:",
@@ -123,7 +123,7 @@ class _Functions:
         ]
 
     def _head(self) -> list[str]:
-        """How many numbers come before the first whole line."""
+        """Return how many numbers come before the first whole line."""
         return [
             "  %bits = ptrtoint ptr %rows to i64",
             "  %up = sub i64 0, %bits",
@@ -132,7 +132,7 @@ class _Functions:
         ]
 
     def pack(self) -> list[str]:
-        """What comes before the first whole line is written at once: that line is shared with another row."""
+        """Write what comes before the first whole line at once: that line is shared with another row."""
         parameters = "ptr %parcel, ptr %sender, ptr %result, ptr %places, ptr %rows, i64 %length, i64 %apart"
         return [
             f"define internal void @{PACK}({parameters}) {{",
@@ -212,7 +212,7 @@ class _Functions:
         ]
 
     def _lines(self) -> list[str]:
-        """A line of results from ``%d`` on of every state: vector j of state k as ``%now<k>_<j>``."""
+        """Make a line of results from ``%d`` on of every state: vector j of state k as ``%now<k>_<j>``."""
         places, flags = f"<{self.count} x i32>", (1 << self.count - 1) - 1
         return [
             "  %from = getelementptr i32, ptr %places, i64 %d",
@@ -239,7 +239,7 @@ class _Functions:
         ]
 
     def _source(self, k: int, suffix: str = "") -> list[str]:
-        """Where the k-th result of a line is, for all states."""
+        """Return where the k-th result of a line is, for all states."""
         name = f"%source{k}{suffix}"
         return [
             f"  {name}_at = getelementptr i32, ptr %from, i64 {k}",
@@ -249,7 +249,7 @@ class _Functions:
         ]
 
     def _broadcast(self) -> list[str]:
-        """All results of a line are one: what state k has of it is its value in lane k."""
+        """Spread one result over a line: what state k has of it is its value in lane k."""
         lines, v = self._source(0, "_all"), self.v
         for k in self.states:
             lines += [
@@ -270,7 +270,7 @@ class _Functions:
         return lines
 
     def _row(self, k: int, name: str = "to") -> list[str]:
-        """Where the results of state k from ``%d`` on go."""
+        """Return where the results of state k from ``%d`` on go."""
         return [
             f"  %{name}{k}_offset = mul i64 %apart, {k}",
             f"  %{name}{k}_row = getelementptr i8, ptr %rows, i64 %{name}{k}_offset",

@@ -126,7 +126,7 @@ class _Assembly:
 
 
 def _read_arguments(s: _Assembly) -> str:
-    """Positional arguments and perhaps ``out=`` and ``threads=``; returns the output object or null."""
+    """Read positional arguments and perhaps ``out=`` and ``threads=``; returns the output object or null."""
     n = s.field("inputs", "i64")
     s.do("store i64 1, ptr %threads")
     s.do("store ptr null, ptr %given")
@@ -244,7 +244,7 @@ def _prepare_output(s: _Assembly, out: str) -> str:
 
 
 def _refuse_overlap(s: _Assembly, out: str, rows: str) -> None:
-    """An output that shares memory with an input would be written before all is read: leave that to Python."""
+    """Leave an output that shares memory with an input to Python: it would be written before all is read."""
     last_row = s.op(f"call i64 @llvm.smax.i64(i64 {s.op(f'sub i64 {rows}, 1')}, i64 0)")
     states = s.op(f"add i64 {last_row}, 1")
     out_start = s.op(f"ptrtoint ptr {s.word(out, _DATA)} to i64")
@@ -269,7 +269,7 @@ def _refuse_overlap(s: _Assembly, out: str, rows: str) -> None:
 
 
 def _guard_single(s: _Assembly) -> None:
-    """One state: a positive verdict means that Python should see it."""
+    """Ask the guard about one state: a positive verdict means that Python should see it."""
     guard = s.field("guard_single")
     s.branch(s.compare("eq", "ptr", guard, "null"), "allowed", "guarded")
     s.label("guarded")
@@ -344,7 +344,7 @@ def _run_batch(s: _Assembly, result: str) -> None:
 
 
 def _work_area(s: _Assembly, size: str) -> tuple[str, str]:
-    """Memory for a tile, aligned, and what must be given back: null if it is on the stack."""
+    """Get memory for a tile, aligned, and what must be given back: null if it is on the stack."""
     s.branch(s.compare("sgt", "i64", size, MOST_STACK), "much_work", "little_work")
     s.label("little_work")
     own = s.op(f"alloca i8, i64 {size}, align 64")
@@ -363,13 +363,13 @@ def _work_area(s: _Assembly, size: str) -> tuple[str, str]:
 
 
 def _is_streamed(s: _Assembly) -> str:
-    """Whether there is too much output for the caches."""
+    """Return whether there is too much output for the caches."""
     numbers = s.op(f"mul i64 {s.op('load i64, ptr %rows')}, {s.field('out_length', 'i64')}")
     return s.compare("sgt", "i64", numbers, STREAMED_BYTES // 8)
 
 
 def entry_module() -> str:
-    """LLVM assembly of ``enter(self, args, nargs, kwnames)``."""
+    """Return LLVM assembly of ``enter(self, args, nargs, kwnames)``."""
     s = _Assembly()
     out = _read_arguments(s)
     _read_inputs(s)

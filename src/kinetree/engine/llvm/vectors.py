@@ -96,7 +96,7 @@ SCALARS = Vectors(1)
 
 
 def transpose_loaded(vectors: Vectors, sources: list[str], prefix: str) -> tuple[list[str], list[str]]:
-    """LLVM assembly that loads a square of numbers and exchanges its rows and columns.
+    """Return LLVM assembly that loads a square of numbers and exchanges its rows and columns.
 
     Halves are exchanged while they are loaded, which memory does for nothing; then quarters, ..., neighbours.
 
@@ -132,7 +132,7 @@ def transpose_loaded(vectors: Vectors, sources: list[str], prefix: str) -> tuple
 
 
 def transpose(vectors: Vectors, rows: list[str], prefix: str) -> tuple[list[str], list[str]]:
-    """LLVM assembly that exchanges rows and columns of a square of values, and the names of the columns."""
+    """Return LLVM assembly that exchanges rows and columns of a square of values, and the names of the columns."""
     return _exchange(vectors, [], list(rows), vectors.lanes // 2, prefix)
 
 

@@ -20,7 +20,7 @@ BACKENDS = ("jax", "casadi", "sympy")
 
 
 def function(robot: Computing | Parametric, name: str, backend: str, *, wrenches: bool = False, **options: Any) -> Any:
-    """An algorithm as a function of another library's arrays or symbols.
+    """Return an algorithm as a function of another library's arrays or symbols.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def expression(
     wrenches: bool = False,
     **options: Any,
 ) -> Expression:
-    """What an algorithm computes, as SymPy expressions.
+    """Return what an algorithm computes, as SymPy expressions.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def expression(
 def equations(
     robot: Computing | Parametric, *, symbols: Any = None, numbers: Any = "exact", simplify: Any = True
 ) -> Equations:
-    """A robot's equations of motion as SymPy expressions, simplified, and as LaTeX.
+    """Return a robot's equations of motion as SymPy expressions, simplified, and as LaTeX.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ Number = Callable[[float], Any]
 
 
 def as_written(x: float) -> Any:
-    """The fraction that a float's shortest decimal form says: 0.1 is 1/10."""
+    """Return the fraction that a float's shortest decimal form says: 0.1 is 1/10."""
     return sp.Rational(repr(float(x))) if math.isfinite(x) else sp.Float(x)
 
 
@@ -96,26 +96,26 @@ class Exact:
 
         @staticmethod
         def sin(x: Exact) -> Exact:
-            """Sine."""
+            """Return the sine."""
             return x._new(sp.sin(x.expression))
 
         @staticmethod
         def cos(x: Exact) -> Exact:
-            """Cosine."""
+            """Return the cosine."""
             return x._new(sp.cos(x.expression))
 
         @staticmethod
         def sqrt(x: Exact) -> Exact:
-            """Square root."""
+            """Return the square root."""
             return x._new(sp.sqrt(x.expression))
 
         @staticmethod
         def arctan2(y: Any, x: Any) -> Exact:
-            """Angle of the point (x, y)."""
+            """Return the angle of the point (x, y)."""
             anchor = y if isinstance(y, Exact) else x
             return anchor._new(sp.atan2(anchor._of(y), anchor._of(x)))  # type: ignore[no-any-return]
 
         @staticmethod
         def where(condition: Exact, yes: Any, no: Any) -> Exact:
-            """One of two values."""
+            """Return one of two values."""
             return condition._new(sp.Piecewise((condition._of(yes), condition.expression), (condition._of(no), True)))

@@ -13,7 +13,7 @@ from .programs import Call, Program, library
 
 
 def operations(casadi: Any) -> dict[str, Callable[..., Any]]:
-    """The operations of a graph on SX."""
+    """Return the operations of a graph on SX."""
     return {
         ADD: lambda a, b: a + b,
         SUB: lambda a, b: a - b,
@@ -31,7 +31,7 @@ def operations(casadi: Any) -> dict[str, Callable[..., Any]]:
 
 
 def casadi_function(call: Call) -> Any:
-    """A ``casadi.Function`` with named inputs and outputs; symbols among the parameters are its last inputs."""
+    """Return a ``casadi.Function`` with named inputs and outputs; symbols among the parameters are its last inputs."""
     casadi = library("casadi")
     program = Program.of(call)
     symbols = {name: casadi.SX.sym(name, *shape) for name, shape in call.inputs.items()}
@@ -65,7 +65,7 @@ def _parameter(casadi: Any, value: Any) -> Any:
 
 
 def _outputs(casadi: Any, call: Call, results: Sequence[Any]) -> dict[str, Any]:
-    """A scalar, a column, a matrix; or several matrices where there are three dimensions."""
+    """Return a scalar, a column, a matrix; or several matrices where there are three dimensions."""
     *before, rows, columns = (1, 1, *call.shape) if len(call.shape) != 1 else (1, call.shape[0], 1)
     size = rows * columns
     blocks = [

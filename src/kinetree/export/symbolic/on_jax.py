@@ -17,7 +17,7 @@ Shape = tuple[int, ...]
 
 
 def operations(jnp: Any) -> dict[str, Callable[..., Any]]:
-    """The operations of a graph on JAX arrays."""
+    """Return the operations of a graph on JAX arrays."""
     return {
         ADD: lambda a, b: a + b,
         SUB: lambda a, b: a - b,
@@ -35,7 +35,7 @@ def operations(jnp: Any) -> dict[str, Callable[..., Any]]:
 
 
 def jax_function(call: Call) -> Callable[..., Any]:
-    """A function of arrays with the batch in front, under ``jit``."""
+    """Return a function of arrays with the batch in front, under ``jit``."""
     jax = library("jax")
     jnp = jax.numpy
     program, shapes = Program.of(call), call.inputs
@@ -59,7 +59,7 @@ def jax_function(call: Call) -> Callable[..., Any]:
 
 
 def _real(jax: Any, single: bool) -> Any:
-    """The type to compute in; that JAX would quietly make it single precision is an error."""
+    """Return the type to compute in; that JAX would quietly make it single precision is an error."""
     if single:
         return np.float32
     if jax.dtypes.canonicalize_dtype(np.float64) != np.float64:
@@ -72,7 +72,7 @@ def _real(jax: Any, single: bool) -> Any:
 
 
 def _array(jnp: Any, real: Any, value: Any, shape: Shape, name: str) -> Any:
-    """An array of the right shape and type; anything else is an error that names the argument."""
+    """Return an array of the right shape and type; anything else is an error that names the argument."""
     try:
         array = jnp.asarray(value)
     except (TypeError, ValueError) as problem:
@@ -93,7 +93,7 @@ def _parameter(jnp: Any, real: Any, value: Any) -> Any:
 
 
 def _batch(arrays: Mapping[str, Any], shapes: Mapping[str, Shape], parameters: Sequence[Any]) -> Shape:
-    """Common batch; parameters are scalars and may be batches themselves."""
+    """Return the common batch; parameters are scalars and may be batches themselves."""
     batches = {name: a.shape[: a.ndim - len(shapes[name])] for name, a in arrays.items()}
     batches.update({f"parameter {k}": p.shape for k, p in enumerate(parameters)})
     try:
@@ -104,7 +104,7 @@ def _batch(arrays: Mapping[str, Any], shapes: Mapping[str, Shape], parameters: S
 
 
 def _split(arrays: Mapping[str, Any], shapes: Mapping[str, Shape]) -> list[Any]:
-    """One array over the batch per number."""
+    """Return one array over the batch per number."""
     scalars = []
     for name, array in arrays.items():
         flat = array.reshape(*array.shape[: array.ndim - len(shapes[name])], math.prod(shapes[name]))
@@ -113,7 +113,7 @@ def _split(arrays: Mapping[str, Any], shapes: Mapping[str, Shape]) -> list[Any]:
 
 
 def _joined(jax: Any, results: Sequence[Any], batch: Shape, real: Any) -> Any:
-    """One array from many, each written to its place.
+    """Return one array from many, each written to its place.
 
     Stacking them would be the obvious way, but XLA on CPUs fuses whatever made them into
     the concatenation and then computes it over and over: measured on a 7-joint arm's

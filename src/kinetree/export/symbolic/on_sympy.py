@@ -13,6 +13,7 @@ from sympy.core.parameters import distribute
 
 from ...errors import OptionError, UnknownNameError
 from ...model.tree import Model
+from ...spatial.arrays import leaves
 from .exact import Exact, Number, as_written
 from .parameters import Parametric
 from .programs import Call
@@ -46,11 +47,11 @@ class Style:
         return cls(number, numbers == "float", simplify if callable(simplify) else tidy if simplify else None)
 
     def scalar(self, x: Any) -> Exact:
-        """Anything as a scalar for the recursions."""
+        """Return anything as a scalar for the recursions."""
         return Exact(self.number(x) if isinstance(x, (int, float)) else sp.sympify(x), self.number)
 
     def finished(self, x: Any) -> Any:
-        """A result as it is shown."""
+        """Return a result as it is shown."""
         e = x.expression if isinstance(x, Exact) else self.number(float(x))
         if self.simplify is not None:
             e = self.simplify(e)
@@ -76,12 +77,12 @@ class Style:
 
 
 def default_symbols(letter: str, count: int) -> tuple[Any, ...]:
-    """q1, q2, ..., real."""
+    """Return q1, q2, ..., real."""
     return tuple(sp.Symbol(f"{letter}{k + 1}", real=True) for k in range(count))
 
 
 def chosen_symbols(name: str, count: int, symbols: Symbols | None) -> tuple[Any, ...]:
-    """The user's symbols for one input, or ours."""
+    """Return the user's symbols for one input, or ours."""
     if symbols is None or name not in symbols:
         return default_symbols({"wrenches": "w"}.get(name, name), count)
     own = tuple(sp.sympify(x) for x in symbols[name])
@@ -91,7 +92,7 @@ def chosen_symbols(name: str, count: int, symbols: Symbols | None) -> tuple[Any,
 
 
 def check_symbols(symbols: Symbols | None, names: Iterable[str]) -> None:
-    """Symbols are for inputs that there are."""
+    """Refuse symbols for inputs that there are not."""
     if symbols is not None and not isinstance(symbols, Mapping):
         raise OptionError("symbols must map input names to sequences of symbols, such as {'q': (alpha, beta)}")
     for name in symbols or ():
@@ -100,7 +101,7 @@ def check_symbols(symbols: Symbols | None, names: Iterable[str]) -> None:
 
 
 def latex_names(model: Model, symbols: Mapping[str, Sequence[Any]]) -> dict[Any, str]:
-    """How coordinates and their rates are written: v as a dotted q where it is the rate of q."""
+    """Return how coordinates and their rates are written: v as a dotted q where it is the rate of q."""
     names: dict[Any, str] = {}
     for joint in model.joints if "q" in symbols else ():
         if joint.mimic or joint.kind.quaternion is not None:
@@ -138,7 +139,7 @@ class Expression:
     """How symbols are written in LaTeX."""
 
     def __call__(self, *vectors: Sequence[Any]) -> Any:
-        """The value with other numbers or symbols put in, one sequence per input."""
+        """Return the value with other numbers or symbols put in, one sequence per input."""
         table: dict[Any, Any] = {}
         for (name, symbols), vector in zip(self.inputs.items(), vectors, strict=True):
             if len(vector) != len(symbols):
@@ -147,7 +148,7 @@ class Expression:
         return self.value.subs(table, simultaneous=True)
 
     def latex(self) -> str:
-        """The value in LaTeX."""
+        """Return the value in LaTeX."""
         return str(sp.latex(self.value, symbol_names=dict(self.names)))
 
     def _repr_latex_(self) -> str:
@@ -169,21 +170,13 @@ def expression(call: Call, symbols: Symbols | None, style: Style) -> Expression:
 
 
 def _shaped(nested: Any, shape: tuple[int, ...], style: Style) -> Any:
-    """A scalar, a column, a matrix or an array."""
+    """Return a scalar, a column, a matrix or an array."""
     if not shape:
         return style.finished(nested)
-    leaves = [style.finished(x) for x in _leaves(nested)]
+    entries = [style.finished(x) for x in leaves(nested)]
     if len(shape) <= 2:
-        return sp.ImmutableMatrix(*(*shape, 1)[:2], leaves)
-    return sp.ImmutableDenseNDimArray(leaves, shape)
-
-
-def _leaves(nested: Any) -> Iterable[Any]:
-    if isinstance(nested, list):
-        for x in nested:
-            yield from _leaves(x)
-    else:
-        yield nested
+        return sp.ImmutableMatrix(*(*shape, 1)[:2], entries)
+    return sp.ImmutableDenseNDimArray(entries, shape)
 
 
 # ------------------------------------------------------------------ equations of motion
@@ -252,7 +245,7 @@ class Equations:
         return self._derive("potential_energy")
 
     def latex(self) -> str:
-        """The equations as an ``align*`` environment, entry by entry; needs the package amsmath."""
+        """Return the equations as an ``align*`` environment, entry by entry; needs the package amsmath."""
         names = latex_names(self.subject.robot.model, {"q": self.q, "v": self.v, "a": self.a})
 
         def text(e: Any) -> str:

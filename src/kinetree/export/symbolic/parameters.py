@@ -42,7 +42,7 @@ class ScalarMass:
     inertia: tuple[Scalar, ...]
 
     def spatial(self) -> RigidInertia:
-        """The inertia as the algorithms use it: about the body's origin (000 L1310)."""
+        """Return the inertia as the algorithms use it: about the body's origin (000 L1310)."""
         c = Vec3.of(self.com)
         xx, yy, zz, xy, xz, yz = self.inertia
         lever = Symmetric3.diagonal(c.dot(c)) - Symmetric3.outer(c)
@@ -56,7 +56,7 @@ class ScalarPose:
     transform: Transform
 
     def spatial(self) -> Transform:
-        """The pose as the algorithms use it."""
+        """Return the pose as the algorithms use it."""
         return self.transform
 
 
@@ -108,7 +108,7 @@ class Parametric:
         return replace(model, bodies=tuple(bodies), joints=tuple(joints))
 
     def tree(self, convert: Convert, *, everything: bool = False) -> Model:
-        """The model with the parameters in it, each given to ``convert``; with ``everything`` the robot's numbers, too.
+        """Return the model with the parameters in it, each given to ``convert``; with ``everything`` all numbers, too.
 
         Exact zeros stay what they are, so that they are skipped as in any model.
         """
@@ -153,7 +153,7 @@ class Parametric:
 
 
 def _pose(own: Any, given: Given, convert: Convert, everything: bool) -> Any:
-    """A pose with its position or its angles replaced."""
+    """Return a pose with its position or its angles replaced."""
     if not everything and "position" not in given and "rpy" not in given:
         return own
     placed = own.spatial()
@@ -173,7 +173,7 @@ def with_parameters(
     frames: Mapping[str, Given] | None = None,
     gravity: Any = None,
 ) -> Parametric:
-    """A robot with other scalars in the place of some of its numbers.
+    """Return a robot with other scalars in the place of some of its numbers.
 
     Parameters
     ----------
@@ -227,7 +227,7 @@ def with_parameters(
 def _checked(
     what: str, given: Mapping[str, Given] | None, names: Sequence[str], properties: Sequence[str]
 ) -> dict[str, dict[str, Any]]:
-    """Names known, properties known, sizes right."""
+    """Check that names and properties are known and sizes are right."""
     found: dict[str, dict[str, Any]] = {}
     for name, values in (given or {}).items():
         if name not in names:
@@ -244,7 +244,7 @@ def _checked(
 
 
 def _numbers(value: Any, sizes: Sequence[int], what: str) -> tuple[Any, ...]:
-    """Scalars from any sequence: list, array, column of symbols; one scalar will do where one is wanted."""
+    """Return scalars from any sequence: list, array, column of symbols; one scalar will do where one is wanted."""
     shape = getattr(value, "shape", None)
     if shape is not None:
         count = math.prod(shape)
@@ -258,7 +258,7 @@ def _numbers(value: Any, sizes: Sequence[int], what: str) -> tuple[Any, ...]:
 
 
 def _number(x: Any) -> Any:
-    """Plain numbers as floats; everything else as it is."""
+    """Return plain numbers as floats; everything else as it is."""
     return float(x) if isinstance(x, (int, float, np.integer, np.floating)) else x
 
 

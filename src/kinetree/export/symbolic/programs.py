@@ -25,7 +25,7 @@ EXTRAS = {"jax": "jax", "casadi": "casadi", "sympy": "symbolic"}
 
 
 def library(name: str) -> Any:
-    """A library that is an extra, or an error that says how to get it."""
+    """Return a library that is an extra, or raise an error that says how to get it."""
     try:
         return importlib.import_module(name)
     except ImportError as problem:
@@ -35,7 +35,7 @@ def library(name: str) -> Any:
 
 
 def check_loops(model: Model, name: str) -> None:
-    """The forces of closed loops are in none of the tree's algorithms, and without loops there are no gaps."""
+    """Refuse what would leave out the forces of closed loops, and gaps where there are no loops."""
     if model.loops and (name == "equations" or find(name).changes_with_loops):
         raise UnsupportedError(
             f"{name} of robot {model.name!r} on symbols would leave out the forces of its closed loops; that of the "
@@ -46,7 +46,7 @@ def check_loops(model: Model, name: str) -> None:
 
 
 def as_parametric(robot: Computing | Parametric) -> Parametric:
-    """A robot without parameters is one with none."""
+    """Return a robot with its parameters, of which there may be none."""
     return robot if isinstance(robot, Parametric) else Parametric(robot)
 
 
@@ -85,11 +85,11 @@ class Call:
         return find(self.name).shape(self.subject.robot.model, self.options)
 
     def singular(self) -> SingularError:
-        """The error for a division by zero."""
+        """Return the error for a division by zero."""
         return SingularError(f"{self.name} of robot {self.subject.name!r} divides by zero; has every moving body mass?")
 
     def run(self, tree: Any, vectors: Sequence[Sequence[Scalar]]) -> Any:
-        """The algorithm's text on any scalars; wrenches come as one flat vector."""
+        """Run the algorithm's text on any scalars; wrenches come as one flat vector."""
         algorithm = find(self.name)
         try:
             if not algorithm.loads:
@@ -135,7 +135,7 @@ class Program:
         return cls(call, traced)
 
     def replay(self, operations: Mapping[str, Callable[..., Any]], scalars: Sequence[Any]) -> list[Any]:
-        """Results, one after the other, for all inputs and parameters one after the other."""
+        """Return results, one after the other, for all inputs and parameters one after the other."""
         graph, values = self.traced.graph, dict[int, Any]()
         for i in graph.reachable(self.traced.outputs):
             kind = graph.kinds[i]
@@ -149,7 +149,7 @@ class Program:
 
 
 def _divides_by_zero(traced: Traced) -> bool:
-    """Whether some divisor is zero whatever the inputs are."""
+    """Return whether some divisor is zero whatever the inputs are."""
     graph = traced.graph
     divisors = (graph.args[i][1] for i in graph.reachable(traced.outputs) if graph.kinds[i] == DIV)
     return any(graph.is_const(d) and graph.values[d] == 0.0 for d in divisors)

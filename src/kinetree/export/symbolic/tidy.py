@@ -25,7 +25,7 @@ Terms = Mapping[Powers, Any]
 
 
 def tidy(expression: Any) -> Any:
-    """A short form of an expression."""
+    """Return a short form of an expression."""
     e = sp.sympify(expression)
     if not e.free_symbols or not _parts(e):
         return e
@@ -41,14 +41,14 @@ def _is_whole_power(e: Any) -> bool:
 
 
 def _parts(e: Any) -> Sequence[Any]:
-    """What an expression is made of by + * and whole powers; nothing if it is a generator."""
+    """Return what an expression is made of by + * and whole powers; nothing if it is a generator."""
     if e.is_Add or e.is_Mul:
         return e.args  # type: ignore[no-any-return]
     return (e.base,) if _is_whole_power(e) else ()
 
 
 def postorder(expression: Any, parts: Callable[[Any], Sequence[Any]]) -> list[Any]:
-    """Every different part of an expression once, parts before wholes.
+    """Return every different part of an expression once, parts before wholes.
 
     SymPy's own traversals visit a part as often as it occurs, which in nested
     expressions grows without bounds.
@@ -89,7 +89,7 @@ class _Form:
         self.numerator, self.denominator = (value, self.ring.one) if polynomial else (value.numer, value.denom)
 
     def _evaluate(self, order: Sequence[Any], expression: Any) -> Any:
-        """In the ring, or in its field of fractions if anything is divided by."""
+        """Evaluate in the ring, or in its field of fractions if anything is divided by."""
         divides = any(_is_whole_power(e) and e.exp < 0 for e in order)
         domain = self.ring.to_field() if divides else self.ring
         known = dict(zip(self.generators, domain.gens, strict=True))
@@ -110,14 +110,14 @@ class _Form:
     # sin^2 + cos^2 = 1
 
     def _reduced(self, value: Any) -> Any:
-        """Without squares of sines."""
+        """Remove squares of sines."""
         if isinstance(value, PolyElement):
             return self._without_squares(value, of_sines=True)
         top, bottom = (self._without_squares(p, of_sines=True) for p in (value.numer, value.denom))
         return value.field.new(top, bottom)
 
     def _without_squares(self, p: PolyElement, *, of_sines: bool) -> PolyElement:
-        """Without squares of sines or of cosines."""
+        """Remove squares of sines or of cosines."""
         n = len(self.angles)
         for k in range(n):
             gone, kept = (k, n + k) if of_sines else (n + k, k)
@@ -133,7 +133,7 @@ class _Form:
     # sines and cosines of sums of angles
 
     def _in_sums(self, p: PolyElement) -> Any:
-        """With products of sines and cosines written as sines and cosines of sums; None if that makes more terms."""
+        """Write products of sines and cosines as sines and cosines of sums; None if that makes more terms."""
         n = len(self.angles)
         amplitudes: dict[tuple[Powers, bool, Powers], Any] = {}  # by wave, sine or cosine, powers of the others
         for powers, c in p.terms():
@@ -158,7 +158,7 @@ class _Form:
     # choosing
 
     def shortest(self, p: PolyElement) -> Any:
-        """The shortest of the forms of a polynomial."""
+        """Return the shortest of the forms of a polynomial."""
         to_sympy = self.ring.domain.to_sympy
         forms = [grouped(dict(p), self.generators, to_sympy)]
         if self.angles:
@@ -168,7 +168,7 @@ class _Form:
 
 
 def _waves(sines: Powers, cosines: Powers) -> dict[Powers, tuple[Any, Any]]:
-    """A product of sines and cosines as a sum of z exp(i k.angles): complex amplitudes by k."""
+    """Return a product of sines and cosines as a sum of z exp(i k.angles): complex amplitudes by k."""
     half = sp.QQ(1, 2)
     waves: dict[Powers, tuple[Any, Any]] = {(0,) * len(sines): (sp.QQ(1), sp.QQ(0))}
     for j, (s, c) in enumerate(zip(sines, cosines, strict=True)):
@@ -185,7 +185,7 @@ def _waves(sines: Powers, cosines: Powers) -> dict[Powers, tuple[Any, Any]]:
 
 
 def grouped(terms: Terms, generators: Sequence[Any], to_sympy: Callable[[Any], Any]) -> Any:
-    """A polynomial with what its terms have in common factored out, group by group.
+    """Return a polynomial with what its terms have in common factored out, group by group.
 
     A group are the terms with the power of a generator that most of them share.
     """
@@ -194,7 +194,7 @@ def grouped(terms: Terms, generators: Sequence[Any], to_sympy: Callable[[Any], A
         return sp.Mul(*(g**e for g, e in zip(generators, powers, strict=True) if e))
 
     def bracket(own: Terms, *, innermost: int) -> Any:
-        """Common factor times a sum."""
+        """Return a common factor times a sum."""
         common = tuple(min(column) for column in zip(*own, strict=True))
         if len(own) == 1 or not any(common):
             return total(own, innermost)
@@ -203,7 +203,7 @@ def grouped(terms: Terms, generators: Sequence[Any], to_sympy: Callable[[Any], A
         return sign * product(common) * total({p: sign * c for p, c in inner.items()}, innermost)
 
     def total(own: Terms, innermost: int) -> Any:
-        """A sum, group by group; short ones as they are."""
+        """Return a sum, group by group; short ones as they are."""
         left, summands = dict(own), []
         while len(left) > innermost:
             shared = Counter((k, e) for p in left for k, e in enumerate(p) if e)

@@ -27,8 +27,9 @@ from ...export.published import (
 from ...model.joints import Free
 from ...model.mass import MassProperties
 from ...model.pose import Pose
+from ...robot.builder import Builder
 from ...robot.chain_costs import CHAINS, Variables, cost
-from ...robot.robot import Builder, Robot
+from ...robot.robot import Robot
 from ..plots import Curve, PlotGrid
 from ..study import Fact, Outcome
 

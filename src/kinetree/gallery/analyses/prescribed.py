@@ -9,7 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ...robot.mechanism import ConstraintForces, Mechanism
+from ...loops.dynamics import ConstraintForces
+from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ..system import PrescribedMotion, States
 from ..systems import load, motion

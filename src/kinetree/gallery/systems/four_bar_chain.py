@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike
 
 from ...errors import OptionError
 from ...model.joints import Revolute
-from ...robot.robot import Builder, Robot
+from ...robot.builder import Builder
+from ...robot.robot import Robot
 
 BAR = 1.0 / 12.0
 """Inertia of a slender bar of 1 m and 1 kg about its middle."""

@@ -16,7 +16,7 @@ UNIT = re.compile(r"\s+\[[^\[\]]*\]$")
 """A unit at the end of a name, as studies write it: ``q elbow [rad]``."""
 
 WORD = re.compile(r"\.([qwv]?[xyz]|qw)$")
-"""What tells the entries of joints with quaternions apart: ``base.qw``, ``base.z``, ``base.wx``."""
+"""What distinguishes the entries of joints with quaternions: ``base.qw``, ``base.z``, ``base.wx``."""
 
 WORDS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "actuator"}
 """What studies call the quantities in their tables."""
@@ -48,7 +48,7 @@ class Layout:
 
     @property
     def used(self) -> list[int]:
-        """All columns that are needed."""
+        """Return all columns that are needed."""
         own = {k for columns in self.quantities.values() for k in columns}
         return sorted(own if self.time is None else own | {self.time})
 
@@ -87,7 +87,7 @@ def layout(file: str, header: Sequence[str] | None, count: int, wanted: Wanted, 
 
 
 def _are_just(found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted) -> bool:
-    """Whether the fewer columns are there, and none of the others."""
+    """Tell whether the fewer columns are there, and none of the others."""
     return all(
         (k is not None) == (label in fewer[key])
         for key, own in found.items()
@@ -100,7 +100,7 @@ def _time(names: Sequence[str]) -> int | None:
 
 
 def _named(names: Sequence[str], key: str, labels: Sequence[str]) -> list[int | None]:
-    """The column of every entry: by the joint's name, or else numbered from zero or from one."""
+    """Find the column of every entry: by the joint's name, or else numbered from zero or from one."""
     places = {UNIT.sub("", name): k for k, name in enumerate(names)}
     best: list[int | None] = [None] * len(labels)
     for spelling in _spellings(key, labels):
@@ -119,7 +119,7 @@ def _spellings(key: str, labels: Sequence[str]) -> Iterator[list[tuple[str, ...]
 
 
 def _counted(labels: Sequence[str]) -> list[str]:
-    """Entries of quaternions, positions and their rates by number: ``base.qx``, ... as ``base[0]``, ..."""
+    """Number the entries of quaternions, positions and their rates: ``base.qx``, ... as ``base[0]``, ..."""
     seen: dict[str, int] = {}
     found = []
     for label in labels:
@@ -132,13 +132,13 @@ def _counted(labels: Sequence[str]) -> list[str]:
 def _in_order(
     file: str, names: tuple[str, ...], time: int | None, wanted: Wanted, fewer: Wanted | None = None
 ) -> Layout:
-    """Perhaps time, then one quantity after the other."""
+    """Take the columns in their order: perhaps time, then one quantity after the other."""
     needed = sum(len(labels) for labels in wanted.values())
     if fewer is not None and len(names) < needed:
         try:
             return replace(_in_order(file, names, time, fewer), fewer=True)
         except FileFormatError:
-            pass  # the error about all columns tells of the fewer ones, too
+            pass  # the error about all columns mentions the fewer ones, too
     order = ", ".join(f"{len(labels)} of {key}" for key, labels in wanted.items())
     if time is None and len(names) == needed + 1:
         time = 0

@@ -45,7 +45,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Source:
+class OpenTable:
     """A table that can be read in parts, in order."""
 
     parts: Callable[[], Iterator[Part]]
@@ -55,7 +55,7 @@ class Source:
     """Whether it holds the fewer columns that do as well."""
 
 
-def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None) -> Source:
+def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None) -> OpenTable:
     """Look at the head of a file; its rows are read when its parts are.
 
     Parameters
@@ -109,12 +109,12 @@ class CsvTable:
         self.layout = layout(self.file, cells if self.has_header else None, len(cells), wanted, fewer)
         self.count = len(cells)
 
-    def source(self) -> Source:
-        """Ready to be read."""
-        return Source(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
+    def source(self) -> OpenTable:
+        """Return the table, ready to be read."""
+        return OpenTable(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
 
     def parts(self) -> Iterator[Part]:
-        """Blocks of whole lines."""
+        """Yield blocks of whole lines."""
         size = max(1, self.path.stat().st_size)
         line, empty = 1, 0
         with self.path.open("rb") as stream:
@@ -130,7 +130,7 @@ class CsvTable:
                 line += block.count(b"\n")
 
     def _part(self, block: bytes, line: int, share: float, empty: int) -> Part:
-        """Some lines; ``empty`` is the number of an empty one at the end of those before, if there is one."""
+        """Make a part of some lines; ``empty`` is the number of an empty line just before them, or zero."""
 
         def fault(row: int, message: str) -> FileFormatError:
             return FileFormatError(message, self.file, line + row)
@@ -243,12 +243,12 @@ class ParquetTable:
             if not (arrow.types.is_floating(kind) or arrow.types.is_integer(kind)):
                 raise FileFormatError(f"column {names[k]!r} holds {kind}, not numbers", self.file)
 
-    def source(self) -> Source:
-        """Ready to be read."""
-        return Source(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
+    def source(self) -> OpenTable:
+        """Return the table, ready to be read."""
+        return OpenTable(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
 
     def parts(self) -> Iterator[Part]:
-        """Batches of rows."""
+        """Yield batches of rows."""
         names = [self.schema.names[k] for k in self.layout.used]
         with need_pyarrow().parquet.ParquetFile(self.path) as file:
             total, first = max(1, file.metadata.num_rows), 0
@@ -312,12 +312,12 @@ class NpzTable:
     def _fail(self, message: str) -> NoReturn:
         raise FileFormatError(message, self.file)
 
-    def source(self) -> Source:
-        """Ready to be read."""
-        return Source(self.parts, "time" in self.arrays, fewer=self.fewer)
+    def source(self) -> OpenTable:
+        """Return the table, ready to be read."""
+        return OpenTable(self.parts, "time" in self.arrays, fewer=self.fewer)
 
     def parts(self) -> Iterator[Part]:
-        """Slices of the arrays."""
+        """Yield slices of the arrays."""
         for first in range(0, self.rows, ROWS):
             yield self._part(first, min(ROWS, self.rows - first))
 

@@ -73,10 +73,10 @@ class Sink:
         self.open()
 
     def open(self) -> None:
-        """Begin."""
+        """Begin the file."""
 
     def encode(self, time: Array | None, values: Array) -> Any:
-        """Rows in the form that is written; called by several threads at once."""
+        """Turn rows into the form that is written; called by several threads at once."""
         raise NotImplementedError
 
     def write(self, encoded: Any) -> None:
@@ -87,7 +87,7 @@ class Sink:
         """Finish the file."""
 
     def columns(self, time: Array | None, values: Array) -> dict[str, Array]:
-        """By name."""
+        """Return the columns by name."""
         own = [*([] if time is None else [time]), *(np.ascontiguousarray(x) for x in values.T)]
         return dict(zip(self.names, own, strict=True))
 
@@ -101,7 +101,7 @@ class CsvSink(Sink):
         self.stream.write(_csv_lines([self.names]).encode())
 
     def encode(self, time: Array | None, values: Array) -> Any:
-        """Lines of text."""
+        """Write rows as lines of text."""
         columns = self.columns(time, values)
         found = pyarrow()
         if found is None:
@@ -116,7 +116,7 @@ class CsvSink(Sink):
         self.stream.write(encoded)
 
     def close(self) -> None:
-        """All is on the disk."""
+        """Finish the file."""
         self.stream.close()
 
 
@@ -130,15 +130,15 @@ class ParquetSink(Sink):
         self.writer = arrow.parquet.ParquetWriter(self.beside, self.schema)
 
     def encode(self, time: Array | None, values: Array) -> Any:
-        """A table of Arrow."""
+        """Make a table of Arrow."""
         return need_pyarrow().table(self.columns(time, values), schema=self.schema)
 
     def write(self, encoded: Any) -> None:
-        """A group of rows."""
+        """Append a group of rows."""
         self.writer.write_table(encoded)
 
     def close(self) -> None:
-        """With the footer the file is whole."""
+        """Write the footer, with which the file is whole."""
         self.writer.close()
 
 
@@ -146,15 +146,15 @@ class NpzSink(Sink):
     """All rows at once, at the end."""
 
     def open(self) -> None:
-        """Nothing yet."""
+        """Begin with no rows."""
         self.parts: list[tuple[Array | None, Array]] = []
 
     def encode(self, time: Array | None, values: Array) -> tuple[Array | None, Array]:
-        """As they are."""
+        """Leave rows as they are."""
         return time, values
 
     def write(self, encoded: tuple[Array | None, Array]) -> None:
-        """Keep."""
+        """Keep rows for the end."""
         self.parts.append(encoded)
 
     def close(self) -> None:
@@ -172,7 +172,7 @@ SINKS: dict[str, type[Sink]] = {".csv": CsvSink, ".parquet": ParquetSink, ".npz"
 
 @contextmanager
 def new_table(path: Path, key: str, labels: Sequence[str], has_time: bool) -> Iterator[Sink]:
-    """A table that appears in its place when the block ends well, and not at all otherwise."""
+    """Give a table to fill that appears in its place when the block ends well, and not at all otherwise."""
     with beside(path) as place:
         sink = SINKS[format_of(path)](place, key, labels, has_time)
         try:

@@ -54,7 +54,7 @@ class Leg:
             raise OptionError(f"a leg belongs to group 0 or 1, not {self.group!r}")
 
     def pick(self, angles: LegAngles) -> list[Scalar]:
-        """The joint coordinates out of the angles."""
+        """Return the joint coordinates out of the angles."""
         named = {**angles._asdict(), "zero": 0.0 * angles.knee}
         return [-named[name[1:]] if name.startswith("-") else named[name] for name in self.coordinates]
 
@@ -71,7 +71,7 @@ class Walk(Trajectory):
 
     Examples
     --------
-    >>> from kinetree.simulation import legs
+    >>> from kinetree import legs
     >>> walk = Walk(legs.PLANAR_BIPED, [Leg(0.5, 0.5, 0), Leg(0.5, 0.5, 1)])
     >>> walk(0.0)[0].round(6)
     array([0.393689, 0.477384, 0.083695, 0.083695, 0.477384, 0.393689])
@@ -100,14 +100,14 @@ class Walk(Trajectory):
         return sum(len(leg.coordinates) for leg in self.legs)
 
     def position(self, t: Scalar) -> list[Scalar]:
-        """Joint angles over any scalar."""
+        """Return the joint angles over any scalar."""
         angles: list[Scalar] = []
         for leg in self.legs:
             angles += leg.pick(leg_angles(*self._ankle_to_hip(as_jet(t), leg), leg.thigh, leg.shank))
         return angles
 
     def _ankle_to_hip(self, t: Jet, leg: Leg) -> tuple[Scalar, Scalar, Scalar]:
-        """The vector from a leg's ankle to its hip."""
+        """Return the vector from a leg's ankle to its hip."""
         gait = self.gait
         s = since(t, gait.period)
         first = since(t, 2.0 * gait.period) < gait.period  # the step in which group 0 supports
@@ -121,11 +121,11 @@ class Walk(Trajectory):
         return tuple(where(first, a, b) if leg.group == 0 else where(first, b, a) for a, b in pairs)  # type: ignore[return-value]
 
     def trunk(self, above_hip: float = 0.0) -> TrunkPath:
-        """Where the trunk is meant to be in the world: its x, y and z over time."""
+        """Return where the trunk is meant to be in the world: its x, y and z over time."""
         return TrunkPath(self, above_hip)
 
     def feet(self, t: float) -> np.ndarray:
-        """Where the ankles are meant to be in the world at a time: one row per leg."""
+        """Return where the ankles are meant to be in the world at a time: one row per leg."""
         trunk = np.asarray(self.trunk()(t)[0])
         rows = []
         for leg in self.legs:
@@ -150,7 +150,7 @@ class TrunkPath(Trajectory):
         return 3
 
     def motion(self, t: Jet) -> Motion:
-        """Positions, velocities and accelerations over any scalar."""
+        """Return positions, velocities and accelerations over any scalar."""
         gait = self.walk.gait
         s = since(t, gait.period)
         steps = (t.value - s.value) / gait.period
@@ -173,14 +173,14 @@ def biped(gait: Gait, thigh: float, shank: float, **options: Any) -> Walk:
 
 
 def trot(gait: Gait, thigh: float, shank: float, hips: Sequence[tuple[float, float]], **options: Any) -> Walk:
-    """Four legs, diagonal ones together: the first and the fourth support first (000 L2541)."""
+    """Return four legs, diagonal ones together: the first and the fourth support first (000 L2541)."""
     if len(hips) != 4:
         raise OptionError(f"a quadruped has 4 hips, not {len(hips)}")
     return Walk(gait, [Leg(thigh, shank, g, h, **options) for g, h in zip((0, 1, 1, 0), hips, strict=True)])
 
 
 def tripod(gait: Gait, thigh: float, shank: float, hips: Sequence[tuple[float, float]], **options: Any) -> Walk:
-    """Six legs, three together: the first, fourth and fifth support first (000 L2574)."""
+    """Return six legs, three together: the first, fourth and fifth support first (000 L2574)."""
     if len(hips) != 6:
         raise OptionError(f"a hexapod has 6 hips, not {len(hips)}")
     return Walk(gait, [Leg(thigh, shank, g, h, **options) for g, h in zip((0, 1, 1, 0, 0, 1), hips, strict=True)])

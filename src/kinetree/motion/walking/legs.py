@@ -15,7 +15,7 @@ from ...spatial.scalar import Scalar, arctan2, cos, sqrt
 
 
 def _terms(reach: float) -> int:
-    """How many terms the series of cosh and sinh need for arguments up to ``reach``."""
+    """Return how many terms the series of cosh and sinh need for arguments up to ``reach``."""
     count, term = 1, 1.0
     while term > 1e-18 and count < 60:
         term *= reach * reach / ((2 * count - 1) * (2 * count))
@@ -40,7 +40,7 @@ def sinh(u: Scalar, reach: float) -> Scalar:
 
 
 def inverted_pendulum(x0: float, v0: float, frequency: float, t: Scalar, duration: float) -> Scalar:
-    """Where a point mass at constant height is that falls away from its foot: x'' = w^2 x (000 eq. B.4-B.7).
+    """Return where a point mass at constant height is that falls away from its foot: x'' = w^2 x (000 eq. B.4-B.7).
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Gait:
     foot_height : float
         How high the swinging foot is lifted.
     side : float
-        Lateral distance between hip centre and supporting ankle when a step begins; zero walks in a plane.
+        Lateral distance between hip center and supporting ankle when a step begins; zero walks in a plane.
     pendulum_height : float, optional
         Height of the mass that the pendulum is reckoned with; the hip's by default.
     gravity : float
@@ -121,7 +121,7 @@ class Gait:
         return self.stride / self.period
 
     def hip(self, s: Scalar) -> tuple[Scalar, Scalar]:
-        """The hip relative to the supporting ankle at the time ``s`` of a step: forward, and sideways distance.
+        """Return the hip relative to the supporting ankle at the time ``s`` of a step: forward, and sideways distance.
 
         The pendulum's motion (000 eq. B.7) with the speeds of B.9, which make it odd forward and
         even sideways about the middle of the step.
@@ -132,7 +132,7 @@ class Gait:
         return forward, cosh(u, half) * (self.side / math.cosh(half))
 
     def swing(self, s: Scalar) -> tuple[Scalar, Scalar]:
-        """The swinging ankle relative to the supporting one: forward and up.
+        """Return the swinging ankle relative to the supporting one: forward and up.
 
         000 eq. B.10 and 003 eq. 24, with cos(2 pi t / T) for the height: as printed the foot would never land.
         """
@@ -153,7 +153,7 @@ HEXAPOD = Gait(0.5, -0.20, 0.55, 0.4, 0.08)
 """000 table B.2."""
 
 UNIFIED_BIPED = Gait(1.0, -0.1, 1.23 - 0.25, 0.2, 0.1, pendulum_height=1.23)
-"""003: the pendulum is reckoned with the trunk's mass centre at 1.23 m, 0.25 m above the hip."""
+"""003: the pendulum is reckoned with the trunk's mass center at 1.23 m, 0.25 m above the hip."""
 
 
 class LegAngles(NamedTuple):
@@ -173,7 +173,7 @@ class LegAngles(NamedTuple):
 
 
 def leg_angles(x: Scalar, y: Scalar, z: Scalar, thigh: float, shank: float) -> LegAngles:
-    """Angles of a two-link leg from the vector from ankle to hip (000 eq. B.11).
+    """Return the angles of a two-link leg from the vector from ankle to hip (000 eq. B.11).
 
     The knee bends forward.  Where the leg is too short the angles are NaN.
 

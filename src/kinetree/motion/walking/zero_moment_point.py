@@ -12,7 +12,7 @@ Array = np.ndarray
 
 
 def zero_moment_point(robot: Robot, q: ArrayLike, v: ArrayLike, a: ArrayLike, height: float = 0.0) -> Array:
-    """Point of the ground about which gravity and inertia forces have no horizontal moment (000 eq. B.1).
+    """Return the point of the ground about which gravity and inertia forces have no horizontal moment (000 eq. B.1).
 
     The balance of moments gives +i_xx w'_x in the second line of B.1, which prints a minus.
     It is found from the momentum of the whole robot, so products of inertia are included.
@@ -46,7 +46,7 @@ def zero_moment_point(robot: Robot, q: ArrayLike, v: ArrayLike, a: ArrayLike, he
 
 
 def support_margin(point: ArrayLike, corners: ArrayLike) -> Array:
-    """How far a point is inside the convex hull of the supporting feet; negative outside.
+    """Return how far a point is inside the convex hull of the supporting feet; negative outside.
 
     Parameters
     ----------

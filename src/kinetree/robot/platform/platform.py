@@ -251,7 +251,7 @@ class Platform:
             q[:, self._coordinates] = given
             free[self._dofs] = False
         if target is None:
-            result = closing.close(q, free, m.loop_gaps, m.loop_jacobian, m._moved, CLOSED)
+            result = closing.close(q, free, m.loop_gaps, m.loop_jacobian, m.moved, CLOSED)
         else:
             goal, q, _ = self._start(target, q)
             result = self._reach(goal, q, free)
@@ -300,7 +300,7 @@ class Platform:
             return np.concatenate([m.loop_jacobian(state[:, :nq]), jacobian], axis=-2)
 
         def moved(state: Array, v: Array) -> Array:
-            return np.concatenate([m._moved(state[:, :nq], v), state[:, nq:]], axis=-1)
+            return np.concatenate([m.moved(state[:, :nq], v), state[:, nq:]], axis=-1)
 
         # each lane carries its goal along
         state = np.concatenate([q, goal.reshape(len(goal), -1)], axis=-1)
@@ -423,12 +423,12 @@ class Platform:
         return np.asarray(n @ rank.least_squares(driven, eye))
 
     def _closed(self, q: ArrayLike) -> Array:
-        return self.mechanism._closed_q(q)
+        return self.mechanism.check_closed(q)
 
     def _allowed(self, q: Array) -> Array:
         """Motions that the loops allow, (..., nv, freedoms)."""
         k = self.mechanism.loop_jacobian(q)
-        usual = self.mechanism._known(q).rank
+        usual = self.mechanism.coordinates_at(q).rank
         short = (rank.numerical_rank(k, self.mechanism._size) < usual) & np.isfinite(k).all(axis=(-1, -2))
         self._refuse_singular(q, short, "its loops allow more motions than usual")
         return rank.null_space(k, usual)
@@ -526,7 +526,7 @@ class Platform:
             move = allowed @ generator.standard_normal(allowed.shape[1])
             move *= NEARBY * self.length / (np.linalg.norm(move) or 1.0) / self._scale
             for sign in (1.0, -1.0):
-                near = self.mechanism.close(self.mechanism._moved(q, sign * move), must_close=False)
+                near = self.mechanism.close(self.mechanism.moved(q, sign * move), must_close=False)
                 if np.isfinite(near).all():
                     found.append(near)
         return found

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...algorithms.walk import Coupling, OfBody
 from ...engine.graph import INPUT, Node
-from ...engine.llvm.body_loops import Location, LoopStep
+from ...engine.llvm.body_loops import BodyStep, Slot
 from ...engine.llvm.pair_loops import COLUMN, OWN, ROW
 from .groups import GroupedTree, rebuild, scalars
 from .traces import OUT, PerBody, Trace, as_many, constant
@@ -29,7 +29,7 @@ class CarrierTrace(Trace):
         self.needed.append((origin, x))
         return self.at(OWN, 0, len(self.needed) - 1)
 
-    def read_from_table(self, shares: dict[int, int]) -> LoopStep:
+    def read_from_table(self, shares: dict[int, int]) -> BodyStep:
         """Let the passes put what is read into the table, and nothing else."""
         step = self.step
         for i in step.graph.reachable(step.outputs):
@@ -37,7 +37,7 @@ class CarrierTrace(Trace):
                 k = int(step.graph.values[i])
                 if step.sources[k].base == OWN:
                     origin, x = self.needed[step.sources[k].index]
-                    step.sources[k] = Location(OWN, 0, origin.kept("out", OUT, x, shares))
+                    step.sources[k] = Slot(OWN, 0, origin.kept("out", OUT, x, shares))
         return step
 
 

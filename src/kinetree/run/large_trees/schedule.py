@@ -12,10 +12,10 @@ import numpy as np
 from ...algorithms.path import Path
 from ...engine.graph import INPUT
 from ...engine.kernels.composed import PairPlan
-from ...engine.llvm.body_loops import Location, LoopStep
+from ...engine.llvm.body_loops import BodyStep, Slot
 from ...engine.llvm.pair_loops import CALL_WORDS
 from ...model.tree import BASE, Link, Model
-from ...spatial.arrays import flatten
+from ...spatial.arrays import flatten, leaves
 from .traces import (
     FIRST_INPUT,
     OUT,
@@ -41,7 +41,7 @@ from .tree import LoopedTree
 class Schedule:
     """Everything a rolled kernel needs: steps, entries (without addresses), parameters, sizes."""
 
-    steps: list[LoopStep]
+    steps: list[BodyStep]
     entries: np.ndarray
     """One row per call: step number, then offsets."""
     params: np.ndarray
@@ -125,23 +125,15 @@ def _store(rolled: LoopedTree, result: Any, first: int = 0) -> Callable[[Link], 
         return [_store(rolled, laid, k * rolled.nv) for k, laid in enumerate(result)][-1]
     if isinstance(result, (Laid, PerBody)):
         per_body = result.per_body if isinstance(result, Laid) else result
-        shares = [list(_leaves(flatten(value))) for value in per_body.values]
+        shares = [list(leaves(flatten(value))) for value in per_body.values]
         for trace, share in zip(per_body.made_in.traces, shares, strict=True):
             for k, x in enumerate(share):
                 place = result.place(*divmod(k, result.width)) if isinstance(result, Laid) else k
                 trace.put("out", OUT, first + place, x)
         return result.share if isinstance(result, Laid) else lambda link: len(shares[0]) * link.index
-    for k, x in enumerate(_leaves(flatten(result))):
+    for k, x in enumerate(leaves(flatten(result))):
         rolled.last.put("out", OUT, k, x)
     return lambda link: 0
-
-
-def _leaves(nested: Any) -> Iterator[Any]:
-    if isinstance(nested, list):
-        for x in nested:
-            yield from _leaves(x)
-    else:
-        yield nested
 
 
 class _Read:
@@ -169,14 +161,14 @@ class _Read:
     def _traces(self, this: Pass | None) -> list[Trace]:
         return [self.rolled.last] if this is None else this.traces
 
-    def _area(self, this: Pass | None, trace: Trace, place: Location) -> Any:
+    def _area(self, this: Pass | None, trace: Trace, place: Slot) -> Any:
         if place.base != "work":
             return None
         if place.word in (RECORD, TOTAL):
             return (place.word, trace.group if place.word == RECORD else None)
         return this
 
-    def _wanted(self, this: Pass | None, trace: Trace) -> list[tuple[tuple[Location, bool], int]]:
+    def _wanted(self, this: Pass | None, trace: Trace) -> list[tuple[tuple[Slot, bool], int]]:
         """What a step writes and somebody reads, with the node it comes from."""
         return [
             (target, node)
@@ -196,7 +188,7 @@ class _Read:
         return sum(map(len, self.read.values())) > before
 
     def _tidy(self, this: Pass | None, trace: Trace) -> None:
-        def moved(place: Location) -> Location:
+        def moved(place: Slot) -> Slot:
             area = self._area(this, trace, place)
             if area is None:
                 return place
@@ -222,10 +214,10 @@ def _schedule(
     start = total_at + n_totals
     whole = np.zeros(FIRST_INPUT + len(layouts), dtype=np.int64)
     whole[TOTAL] = total_at
-    steps: list[LoopStep] = []
+    steps: list[BodyStep] = []
     rows: list[np.ndarray] = []
 
-    def once(step: LoopStep, out: Sequence[int] = (0,)) -> None:
+    def once(step: BodyStep, out: Sequence[int] = (0,)) -> None:
         calls = np.tile(whole, (len(out), 1))
         calls[:, STEP], calls[:, OUT] = len(steps), out
         steps.append(step)
@@ -274,19 +266,19 @@ def _shares(rolled: LoopedTree, layouts: Sequence[str]) -> np.ndarray:
     return (shares.reshape(len(layouts), len(links)) + begins[:, None]).T
 
 
-def _cleared(n_totals: int) -> LoopStep:
+def _cleared(n_totals: int) -> BodyStep:
     """The step that lets sums begin at zero."""
-    step = LoopStep()
+    step = BodyStep()
     for k in range(n_totals):
-        step.store(Location("work", TOTAL, k), step.graph.const(0.0))
+        step.store(Slot("work", TOTAL, k), step.graph.const(0.0))
     return step
 
 
-def _blank(nv: int) -> LoopStep:
+def _blank(nv: int) -> BodyStep:
     """The step that leaves a column of six zeros."""
-    step = LoopStep()
+    step = BodyStep()
     for k in range(6):
-        step.store(Location("out", OUT, k * nv), step.graph.const(0.0))
+        step.store(Slot("out", OUT, k * nv), step.graph.const(0.0))
     return step
 
 

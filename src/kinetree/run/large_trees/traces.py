@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any
 
 from ...engine.graph import CONST, INPUT, Node
-from ...engine.llvm.body_loops import Location, LoopStep
+from ...engine.llvm.body_loops import BodyStep, Slot
 from ...errors import UnsupportedError
 from ...model.tree import Link
 from ...spatial import (
@@ -34,14 +34,14 @@ class Trace:
     link: Link
 
     def __init__(self, bodies: GroupedTree, group: int = -1) -> None:
-        self.step = LoopStep()
+        self.step = BodyStep()
         self.bodies, self.group = bodies, group
         if group >= 0:
             self.link = self._symbolic_link()
 
     def at(self, base: str, word: int, index: int) -> Node:
         """A number found at a place."""
-        return Node(self.step.graph, self.step.source(Location(base, word, index)))
+        return Node(self.step.graph, self.step.source(Slot(base, word, index)))
 
     def found(self, base: str, word: int, first: int, template: Any) -> Any:
         """A value like ``template`` whose numbers are found one after the other."""
@@ -71,7 +71,7 @@ class Trace:
     def put(self, base: str, word: int, index: int, value: Any, accumulate: bool = False) -> None:
         """Store a number at a place."""
         node = value.index if isinstance(value, Node) else self.step.graph.const(float(value))
-        self.step.store(Location(base, word, index), node, accumulate)
+        self.step.store(Slot(base, word, index), node, accumulate)
 
     def _symbolic_link(self) -> Link:
         """The first body of the group, with what differs between its bodies as parameters."""

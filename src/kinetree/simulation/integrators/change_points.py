@@ -95,7 +95,7 @@ def times_before(change: float, nearest: float, since: float) -> Array:
 
 
 def smooth_path(past: Past, degree: int) -> Fit:
-    """The polynomial of a degree that is nearest to some states."""
+    """Return the polynomial of a degree that is nearest to some states."""
     times, states = np.array([t for t, _ in past]), np.array([y for _, y in past])
     # times between -1 and 1, where Chebyshev's polynomials are well told apart
     middle, half = 0.5 * (times[0] + times[-1]), 0.5 * (times[-1] - times[0])
@@ -121,7 +121,7 @@ def smooth_path(past: Past, degree: int) -> Fit:
 def ways_over(
     past: Past, change: float, end: float, regularity: Callable[[Array], float], allowed: Callable[[Array], Array]
 ) -> Iterator[Way]:
-    """Ways to the other side, the best place to go on from first; none where none is known well enough.
+    """Return ways to the other side, the best place to go on from first; none where none is known well enough.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def ways_over(
 
 
 def _fits(past: Past) -> Iterator[list[Fit]]:
-    """Polynomials of all degrees from each row of states."""
+    """Return polynomials of all degrees from each row of states."""
     for count in FITTED:
         for first in range(0, len(past) - count + 1, 2):
             row, later = past[first : first + count], past[first + count :]
@@ -171,7 +171,7 @@ def _fits(past: Past) -> Iterator[list[Fit]]:
 
 
 def _missing(fit: Fit, later: Past) -> Fit:
-    """A fit that knows by how much it misses later states."""
+    """Return a fit that knows by how much it misses later states."""
     if not later:
         return fit
     off = np.abs(fit.path(np.array([t for t, _ in later])) - np.array([y for _, y in later]))
@@ -192,7 +192,7 @@ def _best(fits: Sequence[list[Fit]], t: float, allowed: Callable[[Array], Array]
 
 
 def agree(path: Path, t: float, apart: float, rates: Array, error: Array, regularity: float) -> bool:
-    """Whether a path moves at its end as the forces there say; not if some have begun to act on the way.
+    """Return whether a path moves at its end as the forces there say; not if some have begun to act on the way.
 
     Parameters
     ----------

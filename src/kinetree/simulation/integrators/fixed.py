@@ -1,4 +1,4 @@
-"""Whole steps of fixed-step integrators on arrays: in machine code where everything can be traced, else as written."""
+"""Whole steps of fixed length on arrays: in machine code where everything can be traced, else as written."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..projection import close
 from ..system import Scalars, State
 from . import variational
 from .joints_by_kind import ByKind
-from .large_trees import LargeTree
+from .large_trees import LargeTreeDynamics
 from .methods import FIXED, VARIATIONAL, Step
 from .variational import UNSOLVED, Dynamics, Guess, Pushed, Written, acting, refine
 
@@ -124,7 +124,7 @@ class Steps:
         return StepProgram(f"{integrator} steps of {self.equation.robot.name!r}", *laws, self.equation.robot.cpu)
 
     def _laws(self, formula: Step) -> StepLaws:
-        """A step of an explicit formula, which asks for accelerations."""
+        """Return a step of an explicit formula, which asks for accelerations."""
         tree, nv = self.equation.tree, self.equation.tree.nv
         n = tree.nq + nv + self.equation.system.nz
 
@@ -203,7 +203,7 @@ class Steps:
         return advance, rate, Sizes(n, ends[-1], self.equation.numbers.shape[-1], 2 * (nv + nz))
 
     def one(self, integrator: str) -> OneStep:
-        """One step."""
+        """Return one step."""
         if integrator not in self._steps:
             self._steps[integrator] = self._make_step(integrator)
         return self._steps[integrator]
@@ -234,7 +234,7 @@ class Steps:
         return step
 
     def _step_as_written(self, integrator: str) -> OneStep:
-        """The integrator's text on arrays, rates from wherever they come."""
+        """Return the integrator's text on arrays, rates from wherever they come."""
         advance, kinds = FIXED[integrator], ByKind(self.equation.tree)
 
         def step(t: float, state: State, h: float) -> State:
@@ -253,7 +253,7 @@ class Steps:
         return step
 
     def _variational_step(self, memory: int = 1) -> OneStep:
-        """The variational integrator's text on arrays, with rounds until rounding is all that changes."""
+        """Return the variational integrator's text on arrays, with rounds until rounding is all that changes."""
         nv, nz = self.equation.tree.nv, self.equation.system.nz
 
         def law(
@@ -290,7 +290,7 @@ class Steps:
     def _variational_step_of_large(self) -> OneStep:
         """The same text for a large tree: its own motion in loops of machine code, joints of a kind all at once."""
         kinds = ByKind(self.equation.tree)
-        dynamics = LargeTree(kinds, self.equation.tree, self.equation.threads, self.equation.robot.cpu)
+        dynamics = LargeTreeDynamics(kinds, self.equation.tree, self.equation.threads, self.equation.robot.cpu)
 
         def step(t: float, state: State, h: float) -> State:
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))

@@ -38,19 +38,19 @@ class ByKind:
         self._v = [_places([j.v_slice for j in alike], k) for kind, alike in kinds.items() for k in range(kind.nv)]
 
     def split_q(self, q: Array) -> list[Scalar]:
-        """One array per coordinate of each kind."""
+        """Return one array per coordinate of each kind."""
         return [q[..., where] for where in self._q]
 
     def split_v(self, v: Array) -> list[Scalar]:
-        """One array per freedom of each kind."""
+        """Return one array per freedom of each kind."""
         return [v[..., where] for where in self._v]
 
     def join_q(self, parts: Sequence[Scalar], batch: tuple[int, ...]) -> Array:
-        """The configuration again."""
+        """Return the configuration again."""
         return _joined(parts, self._q, batch)
 
     def join_v(self, parts: Sequence[Scalar], batch: tuple[int, ...]) -> Array:
-        """The velocities again."""
+        """Return the velocities again."""
         return _joined(parts, self._v, batch)
 
 

@@ -20,7 +20,7 @@ Array = np.ndarray
 Scalars = Sequence[Scalar]
 
 
-class LargeTree:
+class LargeTreeDynamics:
     """What a variational step has to know of a large tree; scalars are arrays (..., joints of a kind).
 
     Parameters
@@ -43,23 +43,23 @@ class LargeTree:
         return self.kinds.tree
 
     def momenta(self, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        """``M v`` and ``C^T v``."""
+        """Return ``M v`` and ``C^T v``."""
         rows = self._momenta(*self._joined(q, v))
         return self.kinds.split_v(rows[..., 0]), self.kinds.split_v(rows[..., 1])
 
     def held(self, q: Scalars, loads: Array | None) -> list[Scalar]:
-        """Joint forces that hold the robot still against gravity and loads."""
+        """Return the joint forces that hold the robot still against gravity and loads."""
         (state,) = self._joined(q)
         if loads is None:
             return self.kinds.split_v(self._held(state))
         return self.kinds.split_v(self._held_with_loads(state, loads.reshape(*loads.shape[:-2], -1)))
 
     def velocity(self, q: Scalars, m: Scalars) -> list[Scalar]:
-        """The velocity that has a momentum."""
+        """Return the velocity that has a momentum."""
         return self.kinds.split_v(self._freed(*self._joined(q, m)))
 
     def total(self, values: Scalars) -> Scalar:
-        """The sum over all degrees of freedom, (..., 1)."""
+        """Return the sum over all degrees of freedom, (..., 1)."""
         return sum((x.sum(axis=-1, keepdims=True) for x in values), 0.0)
 
     def _joined(self, q: Scalars, *rates: Scalars) -> list[Array]:
@@ -91,5 +91,5 @@ class LargeTree:
 
 
 def _at_rest(tree: Model, q: Scalars, loads: Any = None) -> list[Scalar]:
-    """Joint forces of gravity and loads."""
+    """Return the joint forces of gravity and loads."""
     return newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity, loads)[0]

@@ -76,7 +76,7 @@ def scaled(h: Scalar, x: Scalars) -> list[Scalar]:
 
 
 def on_group(tree: Model, u: Scalars, v: Scalars) -> list[tuple[slice, Motion, Motion]]:
-    """The parts of two vectors that belong to quaternion joints, as elements of the group's algebra."""
+    """Return the parts of two vectors that belong to quaternion joints, as elements of the group's algebra."""
     found = []
     for joint in tree.joints:
         if joint.kind.quaternion is not None and not joint.mimic:
@@ -91,7 +91,7 @@ def _motion(six_or_three: Scalars) -> Motion:
 
 
 def dexp_inverse(tree: Model, u: Scalars, v: Scalars) -> list[Scalar]:
-    """The rate of u that body velocity v means, see the head of this file."""
+    """Return the rate of u that body velocity v means, see the head of this file."""
     result = list(v)
     for where, x, y in on_group(tree, u, v):
         once = x.cross(y)
@@ -103,7 +103,7 @@ def dexp_inverse(tree: Model, u: Scalars, v: Scalars) -> list[Scalar]:
 
 
 def runge_kutta(tableau: Tableau) -> Step:
-    """An explicit Runge-Kutta-Munthe-Kaas step."""
+    """Take an explicit Runge-Kutta-Munthe-Kaas step."""
 
     def step(tree: Model, rate: Rate, t: Scalar, q: Scalars, v: Scalars, z: Scalars, h: Scalar) -> State:
         still = [0.0] * tree.nv

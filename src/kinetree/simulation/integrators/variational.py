@@ -72,16 +72,16 @@ class Dynamics(Protocol):
         """The joints that the lists belong to."""
 
     def momenta(self, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        """``M v`` and ``C^T v``."""
+        """Return ``M v`` and ``C^T v``."""
 
     def held(self, q: Scalars, loads: Any) -> list[Scalar]:
-        """Joint forces that hold the robot still against gravity and loads."""
+        """Return the joint forces that hold the robot still against gravity and loads."""
 
     def velocity(self, q: Scalars, m: Scalars) -> list[Scalar]:
-        """The velocity that has a momentum."""
+        """Return the velocity that has a momentum."""
 
     def total(self, values: Scalars) -> Scalar:
-        """The sum over all degrees of freedom."""
+        """Return the sum over all degrees of freedom."""
 
 
 @dataclass(frozen=True)
@@ -91,25 +91,25 @@ class Written:
     tree: Model
 
     def momenta(self, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-        """``M v`` and ``C^T v``."""
+        """Return ``M v`` and ``C^T v``."""
         rows = momenta(self.tree, q, v)
         return [row[0] for row in rows], [row[1] for row in rows]
 
     def held(self, q: Scalars, loads: newton_euler.Wrenches | None) -> list[Scalar]:
-        """Joint forces that hold the robot still against gravity and loads."""
+        """Return the joint forces that hold the robot still against gravity and loads."""
         return newton_euler.inverse_dynamics(self.tree, q, [0.0] * self.tree.nv, None, self.tree.gravity, loads)[0]
 
     def velocity(self, q: Scalars, m: Scalars) -> list[Scalar]:
-        """The velocity that has a momentum."""
+        """Return the velocity that has a momentum."""
         return freed(self.tree, q, m)
 
     def total(self, values: Scalars) -> Scalar:
-        """The sum over all degrees of freedom."""
+        """Return the sum over all degrees of freedom."""
         return sum(values, 0.0)
 
 
 def freed(tree: Model, q: Scalars, m: Scalars) -> list[Scalar]:
-    """``M^-1 m``."""
+    """Return ``M^-1 m``."""
     return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, m, NO_GRAVITY)
 
 
@@ -131,7 +131,7 @@ Acts = Callable[[Scalar, Scalars, Scalars, Scalars], Pushed]
 
 
 def acting(system: DynamicSystem, tau: Scalars | None = None) -> Acts:
-    """What a system says of itself; ``tau`` replaces what the controller would say."""
+    """Return what a system says of itself; ``tau`` replaces what the controller would say."""
 
     def acts(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Pushed:
         found = system.acting(t, q, v, z, tau)
@@ -168,7 +168,7 @@ def advance(
     rounds: int = ROUNDS, enough: Callable[[Scalar, Scalars], bool] | None = None, memory: int = 1,
     first: Scalars | None = None,
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar], Scalar]:  # fmt: skip
-    """State at the end of a step, and by how much the last round still changed the mean velocity.
+    """Return state at the end of a step, and by how much the last round still changed the mean velocity.
 
     ``memory`` is the number of earlier rounds that each one is mixed with, ``first`` a guess of the mean velocity
     to begin with.
@@ -198,7 +198,7 @@ class Round(NamedTuple):
 
 
 def _mixed(dynamics: Dynamics, this: Round, earlier: Sequence[Round]) -> list[Scalar]:
-    """Anderson's mixture of rounds: the point where what is off would be least if it were linear."""
+    """Return Anderson's mixture of rounds: the point where what is off would be least if it were linear."""
     apart = [[x - y for x, y in zip(this.off, one.off, strict=True)] for one in earlier]
     if not apart:
         return this.better
@@ -224,7 +224,7 @@ def _least(squares: list[list[Scalar]], rhs: list[Scalar]) -> list[Scalar]:
 
 
 def _slope(tree: Model, v: Scalars, m: Scalars, kinetic: Scalars, held: Scalars) -> list[Scalar]:
-    """The slope of the Lagrangian along the configuration, and the joint forces that the loads amount to.
+    """Return the slope of the Lagrangian along the configuration, and the joint forces that the loads amount to.
 
     From the equations of motion in body velocities, d(Mv)/dt = g + ad*_v(Mv) + F, and
     M a + C v + G = F with M' = C + C^T:  g = C^T v - G - ad*_v(Mv).
@@ -251,7 +251,7 @@ def _groups(tree: Model, x: Scalars, m: Scalars) -> list[tuple[slice, Motion, Fo
 
 
 def carried(tree: Model, x: Scalars, m: Scalars) -> list[Scalar]:
-    """A momentum as seen from the frame reached by exp(x)."""
+    """Return a momentum as seen from the frame reached by exp(x)."""
     result = list(m)
     for where, motion, force in _groups(tree, x, m):
         turn, shift = displacement_exp(-motion.angular, -motion.linear)
@@ -261,7 +261,7 @@ def carried(tree: Model, x: Scalars, m: Scalars) -> list[Scalar]:
 
 
 def _dexp(tree: Model, x: Scalars, m: Scalars, sign: float) -> list[Scalar]:
-    """``dexp_{sign x}^T m`` with dexp_x = 1 + ad_x/2! + ad_x^2/3! + ... and ad_x^T m = -(x x* m)."""
+    """Return ``dexp_{sign x}^T m`` with dexp_x = 1 + ad_x/2! + ad_x^2/3! + ... and ad_x^T m = -(x x* m)."""
     result = list(m)
     for where, motion, force in _groups(tree, x, m):
         total, power = force, force

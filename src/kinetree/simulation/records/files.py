@@ -107,7 +107,7 @@ def _from_npz(path: Path) -> tuple[str, dict[str, Array]]:
 
 
 def _columns(record: Record) -> dict[str, Array]:
-    """One column per number, named by what it is and where."""
+    """Return one column per number, named by what it is and where."""
     columns = {"time": record.time}
     for name in FIELDS:
         array = getattr(record, name)

@@ -59,7 +59,7 @@ PANELS = ("motion", "velocities", "torques", "energy", "reactions")
 
 
 def panels(record: Record) -> dict[str, list[tuple[str, Curves]]]:
-    """What there is to draw: for each part, axes with a label and named curves."""
+    """Return what there is to draw: for each part, axes with a label and named curves."""
     found = {
         "motion": _by_unit(record, "position", record.q, record.q_names, "q_units", {}),
         "velocities": _by_unit(record, "velocity", record.v, record.v_names, "v_units", {"rad": "rad/s", "m": "m/s"}),
@@ -74,7 +74,7 @@ def panels(record: Record) -> dict[str, list[tuple[str, Curves]]]:
 def _by_unit(
     record: Record, word: str, array: Array, names: list[str], units_key: str, translate: dict[str, str]
 ) -> list[tuple[str, Curves]]:
-    """One set of axes per unit: angles and lengths do not share a scale."""
+    """Return one set of axes per unit: angles and lengths do not share a scale."""
     units = list(record.info.get(units_key) or ["?"] * len(names))
     made = []
     for unit in dict.fromkeys(units):
@@ -105,7 +105,7 @@ def _reactions(record: Record) -> list[tuple[str, Curves]]:
 
 
 def _spots(record: Record, count: int) -> list[str]:
-    """What the spots are called: by their frame, with a number where a frame has several."""
+    """Return what the spots are called: by their frame, with a number where a frame has several."""
     frames = [frame for frame, _ in record.info.get("contact_spots", [])]
     if len(frames) != count:
         return [f"point {k}" for k in range(count)]

@@ -119,7 +119,7 @@ class Record:
         return np.asarray(~finite.all(axis=0))
 
     def __getitem__(self, where: slice | Array) -> Record:
-        """Some of the samples; a slice or a mask over time, or one index."""
+        """Return some of the samples; a slice or a mask over time, or one index."""
         if isinstance(where, (int, np.integer)):
             if not -len(self) <= where < len(self):
                 raise IndexError(f"the record has {len(self)} samples, there is no sample {where}")
@@ -130,14 +130,14 @@ class Record:
         return replace(self, time=time, energy=self.energy[where], events=kept, **arrays)
 
     def lane(self, index: int | tuple[int, ...]) -> Record:
-        """One simulation out of a batch."""
+        """Return one simulation out of a batch."""
         if not self.batch:
             raise OptionError("this record has no batch to choose from")
         at = (slice(None), *(index if isinstance(index, tuple) else (index,)))
         return replace(self, energy=self.energy[at], **{name: getattr(self, name)[at] for name in FIELDS})
 
     def at(self, t: ArrayLike) -> Record:
-        """The record at other times, between its samples.
+        """Return the record at other times, between its samples.
 
         Positions and velocities follow cubic polynomials that match the samples' rates (on the
         manifold for quaternion joints); everything else is interpolated linearly.
@@ -236,7 +236,7 @@ class Record:
 
 
 def _cubic(s: Array, x0: Array, x1: Array, r0: Array, r1: Array) -> Array:
-    """Hermite's polynomial on the unit interval with given ends and rates."""
+    """Return Hermite's polynomial on the unit interval with given ends and rates."""
     rest = x1 - x0
     return x0 + s * (r0 + s * (3 * rest - 2 * r0 - r1 + s * (r0 + r1 - 2 * rest)))
 

@@ -7,7 +7,8 @@ import operator
 from ....errors import OptionError
 from ....model.joints import EulerSpherical, JointKind, Revolute, Universal
 from ....model.mass import MassProperties
-from ....robot.robot import Builder, Robot
+from ....robot.builder import Builder
+from ....robot.robot import Robot
 from ...system import About, GallerySystem
 from ..motion_laws import DEGREE, there_and_back
 

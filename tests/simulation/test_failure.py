@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from helpers.robots import rods
 from kinetree import control as laws
 from kinetree.contact.rigid_contacts import Contact
 from kinetree.simulation.events import Event
@@ -299,3 +300,16 @@ def test_a_misspelt_frame_is_an_unknown_name(backend, way):
         kt.simulate_rigid(ball(backend), [Contact("bal")], [1.0], time=0.1)
     with pytest.raises(kt.UnknownNameError, match="'bal'; did you mean 'ball'"):
         kt.simulate_rigid(ball(backend), [Contact("ball")], [1.0], time=0.1, ground=kt.ground.Ground(["bal"], law))
+
+
+@pytest.mark.parametrize("backend", ["reference", "compiled"])
+@pytest.mark.parametrize("integrator", ["dop853", "radau", "bdf"])
+@pytest.mark.parametrize("since", [-1.0, 0.1])
+def test_a_law_that_becomes_nan_is_named_by_adaptive_integrators(no_hang, backend, integrator, since):
+    """From the beginning on, SciPy looked for a first step for ever; later the problem was called stiff."""
+    law = laws.Law(lambda t, q, v: [0.0 * q[0], kt.where(t > since, np.nan, 1.0) * v[1]])
+    with pytest.raises(kt.SimulationError, match="the controller returned nan for joint 'b1_joint'") as caught:
+        kt.simulate(rods().with_backend(backend), [0.1, 0.2], time=0.3, controller=law, integrator=integrator)
+    assert caught.value.joint == "lower_joint"
+    assert caught.value.time == pytest.approx(max(since, 0.0), abs=1e-2 if integrator == "bdf" else 1e-6)
+    assert caught.value.record.time[-1] == pytest.approx(max(since, 0.0), abs=1e-2)

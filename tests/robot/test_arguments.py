@@ -10,7 +10,7 @@ import pytest
 
 import kinetree as kt
 from helpers.compare import assert_close
-from helpers.robots import arm, floating_pair, random_state, random_tree
+from helpers.robots import arm, floating_pair, random_state, random_tree, two_links, two_links_state
 from kinetree.algorithms.table import FORWARD_METHODS
 from kinetree.errors import KinetreeError, ModelError, ShapeError, StateError, UnknownNameError
 
@@ -470,3 +470,120 @@ def test_random_trees_take_any_batch(seed):
     assert robot.forward_dynamics(q, v[0], tau).shape == (2, 1, 3, robot.nv)
     assert robot.mass_matrix(q).shape == (2, 1, 3, robot.nv, robot.nv)
     assert robot.joint_wrenches(q, v, a).shape == (2, 1, 3, 5, 6)
+
+
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
+def test_friction_is_of_the_velocities_given_even_if_they_are_overwritten(backend):
+    robot = arm().with_backend(backend)
+    q, v, a = random_state(robot, np.random.default_rng(1), 5)
+    expected = robot.inverse_dynamics(q, v, a) + robot.friction_force(v)
+    assert_close(robot.inverse_dynamics(q, v, a, friction=True, out=v), expected, 1e-15)
+
+
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
+@pytest.mark.parametrize("n", [(), 9])
+def test_nan_elsewhere_does_not_hide_a_bad_quaternion(backend, n):
+    builder = kt.Builder("two roots")
+    for name, kind in (("hinge", kt.Revolute("z")), ("first", kt.Spherical()), ("second", kt.Spherical())):
+        builder.body(name, "base", kind, mass=1.0, com=(1, 0, 0), inertia=(1, 1, 1))
+    robot = builder.build().with_backend(backend)
+    q = random_state(robot, np.random.default_rng(1), n)[0]
+    robot.gravity_force(q)
+    for broken in (0, 1):  # a hinge, a quaternion
+        doubtful = q.copy()
+        doubtful[..., broken] = np.nan
+        robot.gravity_force(doubtful)  # NaN by itself is no error
+        doubtful[..., -4:] *= 2.0
+        for _ in range(2):
+            with pytest.raises(kt.StateError, match="second"):
+                robot.gravity_force(doubtful)
+
+
+def ball():
+    return kt.Builder("ball").body("bob", "base", kt.Spherical(), mass=1.0, com=(0, 0, -0.5)).build()
+
+
+@pytest.mark.parametrize(
+    ("given", "reason"),
+    [
+        ([[0.1, 0.2], [0.3]], "q cannot be read .*: its rows have different lengths"),
+        ("ab", "q cannot be read .*: there is text in it, 'ab'"),
+        (["0.1", "0.2"], "q cannot be read .*: there is text in it, '0.1'"),
+        (None, "q cannot be read .*: there is None in it"),
+        (np.array([0.1, 0.2], dtype=object), r"its dtype is object; convert it with astype\(float\)"),
+    ],
+)
+def test_what_is_no_array_of_numbers_is_said_in_words(given, reason):
+    with pytest.raises(kt.ShapeError, match=reason):
+        two_links().gravity_force(given)
+
+
+def test_symbols_are_sent_to_the_function_that_takes_them():
+    sympy = pytest.importorskip("sympy")
+    with pytest.raises(
+        kt.ShapeError, match=r"symbols of sympy in it; kinetree.symbolic.function\(robot, name, 'sympy'"
+    ):
+        two_links().gravity_force(sympy.symbols("a b"))
+
+
+def test_traced_arrays_of_jax_are_sent_there_too():
+    jax = pytest.importorskip("jax")
+    with pytest.raises(kt.ShapeError, match="symbols of jax in it"):
+        jax.jit(two_links().gravity_force)(np.zeros(2))
+
+
+@pytest.mark.parametrize(
+    ("out", "reason"), [(np.empty((4, 2), dtype=int), "not int64"), ([[0.0, 0.0]] * 4, "not a list")]
+)
+def test_an_output_of_another_type_is_told_which(out, reason):
+    with pytest.raises(
+        kt.ShapeError, match=rf"out must be an array of floats, such as numpy.empty.*\(4, 2\).*, {reason}"
+    ):
+        two_links().inverse_dynamics(*np.zeros((3, 4, 2)), out=out)
+
+
+def test_a_quaternion_of_length_zero_is_named_with_its_place_in_the_batch():
+    q = np.tile(ball().neutral(), (3, 1))
+    q[2] = 0.0
+    with pytest.raises(kt.StateError, match=r"'bob_joint' is zero \(batch index 2\)"):
+        ball().normalize(q)
+
+
+@pytest.mark.parametrize("backend", ["compiled", "reference"])
+def test_an_output_whose_entries_share_memory_is_refused(backend):
+    robot = two_links().with_backend(backend)
+    state = two_links_state("qva", (5,))
+    expected = robot.inverse_dynamics(*state)
+    shared = np.lib.stride_tricks.as_strided(np.zeros(6), (5, 2), (8, 8))
+    with pytest.raises(kt.ShapeError, match=r"entries of out share memory \(strides \(8, 8\)\)"):
+        robot.inverse_dynamics(*state, out=shared)
+    room = np.zeros((10, 6))
+    for apart in (room[::2, ::3], room[::-2, 1:3], room.T[2:4, :5].T, np.asfortranarray(room[:5, :2])):
+        robot.inverse_dynamics(*state, out=apart)
+        assert np.array_equal(apart, expected)
+
+
+def test_masked_entries_are_refused():
+    robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+    q = np.ma.masked_array([[0.1], [0.2]], mask=[[False], [True]])
+    with pytest.raises(kt.ShapeError, match="q has masked entries; fill them"):
+        robot.gravity_force(q)
+    np.testing.assert_array_equal(robot.gravity_force(q[:1]), robot.gravity_force([[0.1]]))
+
+
+def test_a_quaternion_in_the_wrong_place_is_noticed():
+    builder = kt.Builder("free")
+    builder.body("a", "base", kt.Free(), mass=1.0, inertia=(1, 1, 1))
+    robot = builder.build()
+    with pytest.raises(kt.StateError, match="quaternion comes first"):
+        robot.gravity_force([0.3, 0.2, 0.1, 0, 0, 0, 1])
+    with pytest.raises(kt.StateError, match="normalize"):
+        robot.gravity_force([0, 0, 0.1, 1, 0.3, 0.2, 0.1])
+
+
+def test_joints_that_have_no_coordinate_are_named():
+    b = kt.Builder("gripper")
+    b.body("left", "base", kt.Prismatic("y"), mass=1.0)
+    b.body("right", "base", kt.Prismatic("-y"), mass=1.0, mimic=kt.Mimic("left_joint"))
+    with pytest.raises(kt.ShapeError, match=r"1 = nq; joints that mimic others have no coordinate: right_joint"):
+        b.build().mass_matrix([0.1, 0.1])

@@ -1,20 +1,19 @@
-"""Large trees as loops: the same numbers as the reference, whatever the joints and branches."""
+"""Trees so large that their code is loops: structure, limits, and chains of hundreds and thousands of links."""
+
+from __future__ import annotations
 
 import numpy as np
 import pytest
 
 import kinetree as kt
 from helpers.compare import assert_close
-from helpers.large_trees import chain, separate
-from helpers.robots import KINDS, random_state, random_tree
-from kinetree.algorithms.table import ALGORITHMS, find
+from helpers.large_trees import chain, pinocchio_model, separate
+from helpers.robots import random_state, random_tree
+from kinetree.algorithms.table import find
+from kinetree.engine.kernels.loop_kernel import RolledKernel
 from kinetree.run import compiler
 from kinetree.run.large_trees.schedule import roll
 from kinetree.run.large_trees.tree import LoopedTree
-from kinetree.run.options import needed_options
-
-LOADED = ("inverse_dynamics", "forward_dynamics", "bias_force", "joint_wrenches")
-"""Loops that take wrenches."""
 
 
 @pytest.fixture
@@ -22,50 +21,25 @@ def always_rolled(monkeypatch):
     monkeypatch.setattr(compiler, "LARGEST_UNROLLED", 0)
 
 
-def made_by(way):
-    """Algorithms of large trees, those that need options left out."""
-    return [a.name for a in ALGORITHMS.values() if a.large and a.large.by == way and not needed_options(a.name)]
+def _com_velocity(pinocchio, model, data, q, v):
+    pinocchio.centerOfMass(model, data, q, v)
+    return data.vcom[0]
 
 
-ROLLED = [n for n in made_by("passes") if n != "joint_subspaces"]
-SYMMETRIC = ["inverse_mass_matrix", "mass_matrix"]
+def operations(robot, name):
+    """Operations of all steps of a loop."""
+    algorithm = find(name)
+    layouts = ["q" if x == "q" else "v" for x in algorithm.inputs]
+    steps = roll(algorithm.function, robot.model, layouts, {}).steps
+    return sum(1 for s in steps for i in s.graph.reachable(s.outputs) if s.graph.args[i])
 
 
-def compare(robot, n=13):
-    rolled, reference = robot.with_backend("compiled"), robot.with_backend("reference")
-    assert rolled.evaluator.compiler.rolled
-    rng = np.random.default_rng(3)
-    state = states(robot, rng, n)
-    push = {robot.body_names[len(robot.body_names) // 2]: rng.standard_normal((n, 6))}
-    for name in ROLLED:
-        assert rolled.evaluator.compiler.handles(name)
-        call, judge = getattr(rolled, name), getattr(reference, name)
-        given = [state[x] for x in find(name).inputs]
-        batch = call(*given)
-        tolerance = 1e-10 if name == "forward_dynamics" else 1e-12  # of ill-conditioned trees
-        assert_close(batch, judge(*given), tolerance)
-        assert_close(call(*(x[2] for x in given)), batch[2], 0.0)
-        if name in LOADED:
-            assert_close(call(*given, push), judge(*given, push), tolerance)
-    for name in ("inverse_dynamics", "forward_dynamics"):
-        given = [state[x] for x in find(name).inputs]
-        assert_close(getattr(rolled, name)(*given, threads=2), getattr(rolled, name)(*given), 0.0)
-
-
-def states(robot, rng, n):
-    """Whatever an algorithm asks for, by name."""
-    q, v, a = random_state(robot, rng, n)
-    return {"q": q, "v": v, "a": a, "tau": a, "q0": q, "q1": random_state(robot, rng, n)[0]}
-
-
-@pytest.mark.parametrize("kind", sorted(KINDS))
-def test_every_kind_of_joint(kind, always_rolled):
-    compare(random_tree(np.random.default_rng(1), 4, [kind, "revolute"]))
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_random_trees(seed, always_rolled):
-    compare(random_tree(np.random.default_rng(seed), 10, floating=seed % 2 == 0))
+def _reach(robot):
+    x, found = 0.0, []
+    for joint, body in zip(robot.model.joints, robot.model.bodies, strict=True):
+        x += joint.placement.position[0]
+        found.append(x + body.mass_properties.com[0])
+    return found
 
 
 def test_links_of_which_hardly_two_look_alike(always_rolled, monkeypatch):
@@ -80,29 +54,6 @@ def test_links_of_which_hardly_two_look_alike(always_rolled, monkeypatch):
     assert alike <= 5 * len(kinds) < len(LoopedTree(robot.model).groups)
 
 
-def test_a_chain_that_is_rolled_by_itself():
-    compare(chain(120), 9)
-
-
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("name", SYMMETRIC)
-def test_symmetric_matrices(seed, name, always_rolled):
-    robot = random_tree(np.random.default_rng(seed), 12, floating=seed % 2 == 0)
-    q = random_state(robot, np.random.default_rng(1), (2, 3))[0]
-    call, judge = getattr(robot.with_backend("compiled"), name), getattr(robot, name)
-    expected = judge(q)
-    found = call(q)
-    assert_close(found, expected, 1e-11)
-    assert np.array_equal(found, np.swapaxes(found, -1, -2))
-    assert np.array_equal(call(q[1, 2]), found[1, 2])
-    assert np.array_equal(call(q, threads=2), found)
-    room = np.full((2, 3, robot.nv, 2 * robot.nv), np.nan)
-    assert np.array_equal(call(q, out=room[..., ::2]), found)
-    assert np.isnan(room[..., 1::2]).all()
-    if name == "mass_matrix":
-        assert not np.any(found[..., separate(robot)])
-
-
 def test_matrices_of_a_long_chain():
     robot = chain(150)
     compiled_robot = robot.with_backend("compiled")
@@ -114,14 +65,8 @@ def test_matrices_of_a_long_chain():
 
 def test_pinocchio_judges_a_long_chain():
     pinocchio = pytest.importorskip("pinocchio")
-    robot, model, last = chain(130).with_backend("compiled"), pinocchio.Model(), 0
-    joints = (pinocchio.JointModelRX, pinocchio.JointModelRY, pinocchio.JointModelRZ)
-    for i, (joint, body) in enumerate(zip(robot.model.joints, robot.model.bodies, strict=True)):
-        place = pinocchio.SE3(np.eye(3), np.array(joint.placement.position))
-        last = model.addJoint(last, joints[i % 3](), place, joint.name)
-        mass = body.mass_properties
-        inertia = pinocchio.Inertia(mass.mass, np.array(mass.com), mass.inertia_matrix)
-        model.appendBodyToJoint(last, inertia, pinocchio.SE3.Identity())
+    robot = chain(130).with_backend("compiled")
+    model = pinocchio_model(pinocchio, robot)
     data = model.createData()
     q, v = np.random.default_rng(5).uniform(-1.0, 1.0, (2, robot.nv))
     matrix = pinocchio.crba(model, data, q)
@@ -135,11 +80,6 @@ def test_pinocchio_judges_a_long_chain():
     assert_close(robot.momentum(q, v), np.concatenate([momentum.angular, momentum.linear]), 1e-12)
 
 
-def _com_velocity(pinocchio, model, data, q, v):
-    pinocchio.centerOfMass(model, data, q, v)
-    return data.vcom[0]
-
-
 def test_algorithms_that_are_not_loops_still_work():
     robot = chain(115)
     compiled_robot = robot.with_backend("compiled")
@@ -148,47 +88,6 @@ def test_algorithms_that_are_not_loops_still_work():
     assert not compiled_robot.evaluator.compiler.handles("forward_dynamics", {"method": "composite_body"})
     solved = compiled_robot.forward_dynamics(q, v, a, method="composite_body")
     assert_close(solved, robot.forward_dynamics(q, v, a), 1e-7)
-
-
-def test_nan_stays_in_its_state(always_rolled):
-    reference = random_tree(np.random.default_rng(3), 7, ["revolute", "prismatic", "universal"])
-    robot = reference.with_backend("compiled")
-    state = states(robot, np.random.default_rng(0), 11)
-    for name in (*ROLLED, *SYMMETRIC):
-        given = [state[x] for x in find(name).inputs]
-        clean = getattr(robot, name)(*given)
-        for k in range(len(given)):
-            bad = [x.copy() for x in given]
-            bad[k][4, 2] = np.nan
-            found = getattr(robot, name)(*bad)
-            assert np.isnan(found[4]).any() == np.isnan(getattr(reference, name)(*bad)[4]).any()
-            assert np.array_equal(np.delete(found, 4, axis=0), np.delete(clean, 4, axis=0))
-
-
-def test_single_precision(always_rolled):
-    robot = random_tree(np.random.default_rng(6), 6, ["revolute", "spherical"])
-    single = robot.with_backend("compiled").with_precision("single")
-    state = states(robot, np.random.default_rng(0), 19)
-    for name in (*ROLLED, *SYMMETRIC):
-        given = [state[x] for x in find(name).inputs]
-        found = getattr(single, name)(*given)
-        assert found.dtype == np.float32
-        assert_close(found, getattr(robot, name)(*given), 1e-3)
-
-
-def test_momentum_about_the_origin(always_rolled):
-    robot = random_tree(np.random.default_rng(7), 8)
-    q, v, _ = random_state(robot, np.random.default_rng(0), 5)
-    found = robot.with_backend("compiled").momentum(q, v, about="origin")
-    assert_close(found, robot.momentum(q, v, about="origin"), 1e-12)
-
-
-def operations(robot, name):
-    """Operations of all steps of a loop."""
-    algorithm = find(name)
-    layouts = ["q" if x == "q" else "v" for x in algorithm.inputs]
-    steps = roll(algorithm.function, robot.model, layouts, {}).steps
-    return sum(1 for s in steps for i in s.graph.reachable(s.outputs) if s.graph.args[i])
 
 
 def test_what_is_the_same_for_all_bodies_is_not_computed():
@@ -200,7 +99,8 @@ def test_what_is_the_same_for_all_bodies_is_not_computed():
         builder.body(f"l{i}", f"l{i - 1}" if i else "base", kt.Revolute("z"), position=(0.1, 0, 0), mass_properties=box)
     planar = builder.build()
     assert operations(planar, "bias_force") < 0.3 * operations(robot, "bias_force")  # about one axis of three
-    compare(planar, 5)
+    q, v, _ = random_state(planar, np.random.default_rng(3), 5)
+    assert_close(planar.with_backend("compiled").bias_force(q, v), planar.bias_force(q, v), 1e-12)
 
 
 def test_what_nobody_asks_for_is_not_computed():
@@ -235,13 +135,6 @@ def test_simulating_a_chain_with_a_controller():
     assert_close(record.q[-1], again.q[-1], 1e-9)
 
 
-def test_followers_in_large_trees(always_rolled):
-    robot = random_tree(np.random.default_rng(2), 8, ["revolute", "prismatic"], followers=True)
-    q, v, a = random_state(robot, np.random.default_rng(0), 3)
-    tau = robot.with_backend("compiled").inverse_dynamics(q, v, a)
-    assert_close(tau, robot.inverse_dynamics(q, v, a), 1e-12)
-
-
 @pytest.mark.slow
 def test_ten_thousand_links():
     robot = chain(10_000).with_backend("compiled")
@@ -255,14 +148,6 @@ def test_ten_thousand_links():
     hinge = sum(j.placement.position[0] for j in robot.model.joints[:2])
     moment = sum(9.81 * b.mass * (x - hinge) for b, x in zip(robot.model.bodies[1:], where[1:], strict=True))
     assert abs(held[1] + moment) < 1e-9 * moment
-
-
-def _reach(robot):
-    x, found = 0.0, []
-    for joint, body in zip(robot.model.joints, robot.model.bodies, strict=True):
-        x += joint.placement.position[0]
-        found.append(x + body.mass_properties.com[0])
-    return found
 
 
 def test_configurations_are_checked(always_rolled):
@@ -298,25 +183,6 @@ def test_code_that_is_at_hand_is_not_watched_for_being_compiled(monkeypatch):
         robot.gravity_force(state), robot.mass_matrix(state)
 
 
-def test_hybrid_dynamics(always_rolled):
-    reference = random_tree(np.random.default_rng(4), 9, floating=True)
-    robot = reference.with_backend("compiled")
-    rng = np.random.default_rng(0)
-    q, v, _ = random_state(robot, rng, (2, 3))
-    push = {"b5": rng.standard_normal((2, 3, 6))}
-    for names in (["j3"], ["j0", "j2", "j7"], []):
-        known = {name: rng.standard_normal((2, 3, robot.joint(name).nv)) for name in names}
-        tau = {"j1": rng.standard_normal((2, 3, robot.joint("j1").nv))}
-        found = robot.hybrid_dynamics(q, v, a=known, tau=tau, wrenches=push)
-        for x, expected in zip(found, reference.hybrid_dynamics(q, v, a=known, tau=tau, wrenches=push), strict=True):
-            assert_close(x, expected, 1e-11)
-        one = robot.hybrid_dynamics(
-            q[1, 2], v[1, 2], a={k: x[1, 2] for k, x in known.items()}, tau={"j1": tau["j1"][1, 2]},
-            wrenches={"b5": push["b5"][1, 2]},
-        )  # fmt: skip
-        assert np.array_equal(np.stack(one), np.stack(found)[:, 1, 2])
-
-
 def test_what_bearings_carry(always_rolled):
     reference = random_tree(np.random.default_rng(5), 7)
     state = random_state(reference, np.random.default_rng(0), 4)
@@ -337,6 +203,138 @@ def test_inertia_felt_at_frames(always_rolled):
     assert_close(found, reference.operational_space_inertia(q, "f7"), 1e-9)
 
 
+def test_pinocchio_judges_derivatives_of_a_long_chain():
+    pinocchio = pytest.importorskip("pinocchio")
+    robot = chain(150).with_backend("compiled")
+    model = pinocchio_model(pinocchio, robot)
+    data = model.createData()
+    q, v, a = np.random.default_rng(5).uniform(-1.0, 1.0, (3, robot.nv))
+    by_q, by_v, by_a = robot.inverse_dynamics_derivatives(q, v, a)
+    expected = pinocchio.computeRNEADerivatives(model, data, q, v, a)
+    assert_close(by_q, expected[0], 1e-12)
+    assert_close(by_v, expected[1], 1e-12)
+    assert_close(by_a, np.triu(expected[2]) + np.triu(expected[2], 1).T, 1e-12)
+    tau = robot.inverse_dynamics(q, v, a)
+    expected = pinocchio.computeABADerivatives(model, data, q, v, tau)
+    for found, judge in zip(robot.forward_dynamics_derivatives(q, v, tau)[:2], expected[:2], strict=True):
+        assert_close(found, judge, 1e-8)
+    matrix = robot.coriolis_matrix(q, v)
+    assert_close(matrix, pinocchio.computeCoriolisMatrix(model, data, q, v), 1e-12)
+
+
+def test_the_coriolis_matrix_of_a_long_chain():
+    robot = chain(400).with_backend("compiled")
+    q, v = np.random.default_rng(5).uniform(-1.0, 1.0, (2, robot.nv))
+    force = robot.bias_force(q, v) - robot.gravity_force(q)
+    assert_close(robot.coriolis_matrix(q, v) @ v, force, 1e-11)
+
+
+def test_factors_of_a_long_chain():
+    robot = chain(300).with_backend("compiled")
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, 300)
+    lower, d = robot.mass_matrix_factors(q)
+    assert np.array_equal(lower, np.tril(lower))
+    assert_close(lower.T @ (d[:, None] * lower), robot.mass_matrix(q), 1e-12)
+
+
+CALLS = {
+    "pose": lambda r, q, v, a, frame, axes, **o: r.pose(q, frame, **o),
+    "velocity": lambda r, q, v, a, frame, axes, **o: r.velocity(q, v, frame, axes, **o),
+    "acceleration": lambda r, q, v, a, frame, axes, **o: r.acceleration(q, v, a, frame, axes, **o),
+    "jacobian": lambda r, q, v, a, frame, axes, **o: r.jacobian(q, frame, axes, **o),
+    "jacobian_rate": lambda r, q, v, a, frame, axes, **o: r.jacobian_rate(q, v, frame, axes, **o),
+}
+
+
+def test_frames_of_the_base_do_not_move(always_rolled):
+    robot = random_tree(np.random.default_rng(3), 5).with_frame("stand", "base", (1.0, 2.0, 3.0))
+    robot = robot.with_backend("compiled")
+    state = random_state(robot, np.random.default_rng(0), 2)
+    assert np.array_equal(robot.pose(state[0], "stand")[:, :3, 3], [[1.0, 2.0, 3.0]] * 2)
+    for name in ("velocity", "acceleration", "jacobian", "jacobian_rate"):
+        assert not CALLS[name](robot, *state, "stand", "world").any()
+
+
+def test_pinocchio_judges_frames_of_a_long_chain():
+    pinocchio = pytest.importorskip("pinocchio")
+    robot = chain(150).with_backend("compiled")
+    model = pinocchio_model(pinocchio, robot)
+    data = model.createData()
+    q, v = np.random.default_rng(5).uniform(-1.0, 1.0, (2, robot.nv))
+    pinocchio.computeJointJacobiansTimeVariation(model, data, q, v)
+    way = {"body": pinocchio.LOCAL, "world": pinocchio.WORLD, "aligned": pinocchio.LOCAL_WORLD_ALIGNED}
+    swapped = [3, 4, 5, 0, 1, 2]
+    assert_close(robot.pose(q, "l139"), data.oMi[140].homogeneous, 1e-12)
+    for axes, other in way.items():
+        expected = pinocchio.getJointJacobian(model, data, 140, other)[swapped]
+        assert_close(robot.jacobian(q, "l139", axes), expected, 1e-12)
+        expected = pinocchio.getJointJacobianTimeVariation(model, data, 140, other)[swapped]
+        assert_close(robot.jacobian_rate(q, v, "l139", axes), expected, 1e-12)
+        assert_close(robot.velocity(q, v, "l139", axes), robot.jacobian(q, "l139", axes) @ v, 1e-12)
+
+
+def test_short_paths_of_wide_trees_are_straight_code():
+    builder = kt.Builder("brush")
+    for i in range(130):
+        builder.body(f"b{i}", "base" if i < 10 else f"b{i - 10}", kt.Revolute("xyz"[i % 3]), position=(0.1, 0, 0.2))
+    robot = builder.build()
+    large = robot.with_backend("compiled")
+    state = random_state(robot, np.random.default_rng(0), 3)
+    for name, call in CALLS.items():
+        assert_close(call(large, *state, "b128", "aligned"), call(robot, *state, "b128", "aligned"), 1e-12)
+        assert_close(call(large, *state, "b128", "aligned"), call(robot, *state, "b128", "aligned"), 1e-12)
+        kernels = [k for key, k in large.evaluator.compiler._kernels.items() if key[0] == name]
+        assert not any(isinstance(k, RolledKernel) for k in kernels)
+
+
+def test_few_frames_are_remembered(always_rolled, monkeypatch):
+    monkeypatch.setattr(compiler, "MOST_FRAMES", 3)
+    reference = random_tree(np.random.default_rng(2), 8, ["revolute"])
+    robot = reference.with_backend("compiled")
+    q = random_state(robot, np.random.default_rng(0))[0]
+    for name in [*robot.body_names, *robot.body_names[:2]]:
+        assert_close(robot.pose(q, name), reference.pose(q, name), 1e-13)
+        assert len(robot.evaluator.compiler._kernels) <= 3
+    assert [dict(key[1])["frame"] for key in robot.evaluator.compiler._kernels] == ["b7", "b0", "b1"]
+
+
+def test_a_frame_behind_ten_thousand_links():
+    robot = chain(10_000).with_backend("compiled")
+    reach = np.sum([j.placement.position for j in robot.model.joints], axis=0)
+    q = np.zeros(10_000)
+    assert_close(robot.pose(q, "l9999")[:3, 3], reach, 1e-12)
+    # a turn of the first hinge (about x, along which all links lie) moves nothing, one of the second all
+    matrix = robot.jacobian(q, "l9999", "aligned")
+    assert not matrix[3:, 0].any()
+    assert abs(matrix[5, 1] + reach[0] - sum(j.placement.position[0] for j in robot.model.joints[:2])) < 1e-9
+
+
+@pytest.mark.parametrize("links", [9, 50, 56])
+def test_long_rows_of_trees_that_are_loops(monkeypatch, links):
+    """Loops do not send their results while they compute, but these are written in whole lines, too."""
+    monkeypatch.setattr(compiler, "LARGEST_UNROLLED", 0)
+    builder = kt.Builder("chain")
+    for k in range(links):
+        builder.body(
+            f"b{k}", f"b{k - 1}" if k else "base", kt.Revolute("xyz"[k % 3]), position=(0.1, 0, 0.01 * (k % 4)),
+            mass=0.5 + 0.01 * k, com=(0.05, 0.01, 0), inertia=(0.001, 0.002, 0.002),
+        )  # fmt: skip
+    robot = builder.build().with_backend("compiled")
+    assert robot.evaluator.compiler.rolled
+    state = random_state(robot, np.random.default_rng(links), 135)
+    expected = robot.with_backend("reference").inverse_dynamics(*state)
+    whole = robot.inverse_dynamics(*state)
+    assert_close(whole, expected, 1e-10)
+    for shift in range(8):
+        for count, threads in ((1, 1), (64, 2), (65, 1), (135, 3)):
+            area = np.full(16 + count * links, -7.0)
+            out = area[shift : shift + count * links].reshape(count, links)
+            robot.inverse_dynamics(*(x[:count] for x in state), out=out, threads=threads)
+            assert_close(out, whole[:count], 0.0)
+            assert (area[:shift] == -7.0).all()
+            assert (area[shift + count * links :] == -7.0).all()
+
+
 def test_pinocchio_judges_the_momentum_matrix_of_a_long_chain():
     pinocchio = pytest.importorskip("pinocchio")
     from test_large_matrices import pinocchio_model
@@ -349,3 +347,16 @@ def test_pinocchio_judges_the_momentum_matrix_of_a_long_chain():
     swapped = [3, 4, 5, 0, 1, 2]
     assert_close(robot.centroidal_momentum_matrix(q), data.Ag[swapped], 1e-11)
     assert_close(robot.centroidal_momentum_matrix_rate(q, v), data.dAg[swapped], 1e-11)
+
+
+def test_matrices_are_symmetric_and_zero_between_branches_to_the_last_bit(always_rolled):
+    robot = random_tree(np.random.default_rng(0), 12, floating=True).with_backend("compiled")
+    q, v, a = random_state(robot, np.random.default_rng(1), 3)
+    apart = separate(robot)
+    by_q, by_v, by_a = robot.inverse_dynamics_derivatives(q, v, a)
+    by_tau = robot.forward_dynamics_derivatives(q, v, a)[2]
+    for matrix in (robot.mass_matrix(q), robot.inverse_mass_matrix(q), by_a, by_tau):
+        assert np.array_equal(matrix, np.swapaxes(matrix, -1, -2))
+    factors = (robot.mass_matrix_factors(q, form)[0] for form in ("LTDL", "LTL"))
+    for matrix in (robot.mass_matrix(q), by_q, by_v, by_a, robot.coriolis_matrix(q, v), *factors):
+        assert not np.any(matrix[..., apart])

@@ -1,11 +1,15 @@
-"""Small things that users ask for: names per coordinate, limits, frames and loads added later."""
+"""What a robot says of itself, and frames and loads added later."""
+
+from __future__ import annotations
+
+import re
 
 import numpy as np
 import pytest
 
 import kinetree as kt
 from helpers.compare import assert_close
-from helpers.robots import random_state, random_tree
+from helpers.robots import arm, random_tree
 
 
 def finger() -> kt.Robot:
@@ -36,15 +40,6 @@ def test_a_free_joint_has_other_names_in_q_than_in_v():
     assert not set(robot.q_names) & set(robot.v_names)
 
 
-def test_builders_say_what_is_in_them():
-    b = kt.Builder("arm")
-    assert repr(b) == "<Builder 'arm': nothing yet>"
-    b.body("upper", "base", kt.Revolute("z"), mass=1.0).body("lower", "upper", kt.Revolute("z"), mass=1.0)
-    assert repr(b) == "<Builder 'arm': 2 bodies, 2 joints>"
-    b.loop("pin", "lower", "base", kt.Revolute("z"))
-    assert repr(b) == "<Builder 'arm': 2 bodies, 2 joints, 1 loop>"
-
-
 def test_names_and_limits_are_laid_out_like_q_and_v():
     robot = finger()
     assert robot.joint_names == ["L", "F", "ball"]
@@ -60,14 +55,6 @@ def test_names_and_limits_are_laid_out_like_q_and_v():
     assert robot.upper_limits.tolist() == [2.0] + [np.inf] * 4
     assert robot.effort_limits.tolist() == [7.0] + [np.inf] * 3
     assert robot.velocity_limits.shape == (4,)
-
-
-def test_point_jacobian_is_the_velocity_of_the_point():
-    robot = random_tree(np.random.default_rng(0), 5)
-    q, v, _ = random_state(robot, np.random.default_rng(1), 7)
-    point = np.random.default_rng(2).standard_normal((7, 3))
-    expected = robot.point_velocity(q, v, "f4", point)
-    assert_close((robot.point_jacobian(q, "f4", point) @ v[..., None])[..., 0], expected, 1e-12)
 
 
 def test_a_frame_added_later():
@@ -104,35 +91,15 @@ def test_a_load_added_later_is_like_a_welded_body():
         added.with_payload("base", load)
 
 
-def test_placements_as_matrices_and_clear_mistakes():
-    builder = kt.Builder("arm")
-    matrix = np.eye(4)
-    matrix[:3, 3] = 1, 2, 3
-    builder.body("a", "base", kt.Revolute("z"), placement=matrix, mass=1.0, inertia=(1, 1, 1))
-    assert_close(builder.build().pose([0.0], "a"), matrix, 0.0)
-    with pytest.raises(kt.UnknownNameError, match="did you mean 'damping'"):
-        builder.body("b", "a", kt.Revolute("z"), dampng=1.0)
-    with pytest.raises(kt.ModelError, match="two bodies are named 'a'"):
-        builder.body("a", "base", kt.Revolute("z"))
-    with pytest.raises(kt.ModelError, match="Mimic"):
-        builder.body("b", "a", kt.Revolute("z"), mimic="a_joint")
-    with pytest.raises(kt.ModelError, match="pitch"):
-        kt.Helical("z")
-    with pytest.raises(kt.UnknownNameError, match="did you mean 'base'"):
-        kt.Builder("x").body("a", "bas", kt.Revolute("z"), mass=1.0).build()
-    robot = builder.build()
-    for threads in (0, -1, 2.5, "x", None, True):
-        with pytest.raises(kt.OptionError, match="threads"):
-            robot.inverse_dynamics([0.0], [0.0], [0.0], threads=threads)
-    with pytest.raises(kt.OptionError, match="map joint names"):
-        robot.hybrid_dynamics([0.0], [0.0], a=np.zeros(1))
-
-
-def test_a_quaternion_in_the_wrong_place_is_noticed():
-    builder = kt.Builder("free")
-    builder.body("a", "base", kt.Free(), mass=1.0, inertia=(1, 1, 1))
-    robot = builder.build()
-    with pytest.raises(kt.StateError, match="quaternion comes first"):
-        robot.gravity_force([0.3, 0.2, 0.1, 0, 0, 0, 1])
-    with pytest.raises(kt.StateError, match="normalize"):
-        robot.gravity_force([0, 0, 0.1, 1, 0.3, 0.2, 0.1])
+@pytest.mark.parametrize(
+    ("payload", "words"),
+    [
+        (2.0, "the payload on 'link2' must be kinetree.MassProperties"),
+        (kt.MassProperties(-1.0), "mass is negative (-1)"),
+    ],
+)
+def test_payloads_that_cannot_be(payload, words):
+    robot = arm()
+    name = robot.body_names[-1]
+    with pytest.raises(kt.ModelError, match=re.escape(words.replace("link2", name))):
+        robot.with_payload(name, payload)

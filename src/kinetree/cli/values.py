@@ -1,0 +1,37 @@
+"""Values as they are typed on the command line."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..errors import OptionError
+
+
+def read_values(text: str | None, option: str) -> Any:
+    """Read numbers, numbers by joint (``elbow=0.3``; several with colons, ``ball=0:0:0:1``), or a word."""
+    if text is None:
+        return None
+    parts = [part for part in text.replace(",", " ").split() if part]
+    if any("=" in part for part in parts):
+        pairs = [part.partition("=") for part in parts]
+        for name, sign, _ in pairs:
+            if not (name and sign):
+                raise OptionError(f"{option}: give numbers only, or joints only as in elbow=0.3; not {text!r}")
+        return {name: [_number(x, option) for x in value.split(":")] for name, _, value in pairs}
+    if len(parts) == 1 and not _is_number(parts[0]):
+        return parts[0]
+    return [_number(part, option) for part in parts]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
+
+
+def _number(text: str, option: str) -> float:
+    if not _is_number(text):
+        raise OptionError(f"{option}: {text!r} is not a finite number")
+    return float(text)

@@ -1,0 +1,109 @@
+"""Which states closed loops allow, and what is said of those that they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import OptionError, StateError
+from ..model.tree import Model
+
+Array = np.ndarray
+
+SINGLE_TOLERANCE = 1e-4
+"""In single precision states closer to closed than this are taken: rounding alone opens loops by some 1e-6."""
+
+
+@dataclass(frozen=True)
+class Checks:
+    """Refuses states of a mechanism, and says which joint is off most and what to do.
+
+    Parameters
+    ----------
+    model : Model
+    gaps : callable
+        Of configurations, (..., nq) to (..., constraints).
+    single : bool
+        Whether states come in single precision.
+    """
+
+    model: Model
+    gaps: Callable[[Array], Array]
+    single: bool = False
+
+    def granted(self, tolerance: float) -> float:
+        """Return how far a state may be off."""
+        if not tolerance >= 0.0:
+            raise OptionError(f"tolerance must not be negative, got {tolerance!r}")
+        return max(tolerance, SINGLE_TOLERANCE) if self.single else tolerance
+
+    def motion(self, squares: Array, tolerance: float, q: Array, v: Array, a: Array | None = None) -> None:
+        """Refuse motions that the loops do not allow.
+
+        ``squares`` (..., 3) are the sums of the squares of gaps, of their rates and of their second rates.
+        """
+        tolerance = self.granted(tolerance)
+        if tolerance == np.inf or not (squares > tolerance * tolerance).any():
+            return
+        self.closed(q, np.sqrt(squares[..., 0]), tolerance)
+        speed = np.linalg.norm(v, axis=-1)
+        self.refuse(
+            np.sqrt(squares[..., 1]) / (1.0 + speed), tolerance, "velocity", "relative to 1 + |v|",
+            "project(q, v) makes it so, velocities(q, v_independent) builds one",
+        )  # fmt: skip
+        if a is not None:
+            size = speed + np.linalg.norm(a, axis=-1)
+            self.refuse(
+                np.sqrt(squares[..., 2]) / (1.0 + size), tolerance, "acceleration", "relative to 1 + |v| + |a|",
+                "accelerations(q, v, a_independent) builds one",
+            )  # fmt: skip
+
+    def closed(self, q: Array, error: Array, tolerance: float) -> None:
+        """Refuse configurations with open loops; ``error`` is how far each is off."""
+        bad = error > tolerance
+        if bad.any():
+            lane, where = _first(bad)
+            states = np.broadcast_to(q, (*bad.shape, self.model.nq))
+            name, left, unit = self._widest(self.gaps(states[lane]))
+            raise StateError(
+                f"the loops of {self.model.name!r} do not allow this configuration{where}: it is off by {left:.3g} "
+                f"{unit} at joint {name!r}, more than {tolerance:g}; robot.close(q) closes it"
+            )
+
+    def refuse(self, error: Array, tolerance: float, what: str, unit: str, advice: str) -> None:
+        """Refuse states whose error is larger than tolerated."""
+        bad = error > tolerance
+        if bad.any():
+            lane, where = _first(bad)
+            raise StateError(
+                f"the loops of {self.model.name!r} do not allow this {what}{where}: it is off by {error[lane]:.3g} "
+                f"({unit}), more than {tolerance:g}; {advice}"
+            )
+
+    def still_open(self, gaps: Array, bad: Array, batch: tuple[int, ...], fixed: Sequence[str]) -> str:
+        """Say which loop could not be closed, of the first state that is ``bad``."""
+        lane = int(np.flatnonzero(bad)[0])
+        name, left, unit = self._widest(gaps[lane])
+        where = f" in state {tuple(int(i) for i in np.unravel_index(lane, batch))}" if batch else ""
+        held = f" with {', '.join(fixed)} held" if fixed else ""
+        return (
+            f"the loops of {self.model.name!r} cannot be closed{where}{held}: {left:.3g} {unit} remain at "
+            f"joint {name!r}. Start from a guess nearer to an assembled configuration, or hold other joints"
+        )
+
+    def _widest(self, gaps: Array) -> tuple[str, float, str]:
+        """Return the constraint of one state that is off most, by how much, and in which unit."""
+        # half a turn off counts as infinitely far, and gaps beside it may not be numbers
+        off = np.where(np.isnan(gaps), 0.0, np.abs(gaps))
+        worst = int(off.argmax())
+        name, unit = self.model.constraint_names[worst], self.model.constraint_units[worst]
+        # gaps of directions are twice the tangent of half the angle
+        return name, float(2.0 * np.arctan(0.5 * off[worst]) if unit == "rad" else off[worst]), unit
+
+
+def _first(bad: Array) -> tuple[tuple[int, ...], str]:
+    """Return the first of the states that are refused, and where it is in words."""
+    lane = tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+    return lane, f" in state {lane}" if bad.ndim else ""

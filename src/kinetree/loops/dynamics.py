@@ -1,0 +1,233 @@
+"""Dynamics of closed loops on arrays, by methods that find the rank where they are asked.
+
+    M a = force + K^T lambda,    K a = target        (000 eq. 8.1, 8.5; 002 eq. 9.17)
+
+All arrays have the batch in front: M (..., nv, nv), K (..., nc, nv).  ``rank`` is how many rows of K are independent in
+general; where fewer are, in a singular configuration, the directions that are not held there move as forces say.
+``scale`` is the size that K's singular values usually have (see :func:`kinetree.loops.rank.decompose`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..algorithms import constraints, kinematics
+from ..errors import OptionError
+from ..model.tree import Model
+from ..spatial import Force
+from ..spatial.arrays import batch_shape, pack, split
+from .rank import decompose, least_squares, motions, numerical_rank, solve, solve_along
+
+if TYPE_CHECKING:
+    from .subsystems.order import SolutionOrder
+
+Array = np.ndarray
+
+NOISE = 1e-12
+"""Entries of K below this, relative to the mechanism's size, are rounding errors."""
+
+
+BAUMGARTE = (10.0, 10.0)
+"""Default stabilisation: gaps decay as exp(-10 t), critically damped."""
+
+
+@dataclass(frozen=True)
+class ConstraintForces:
+    """Everything that acts inside a mechanism during a motion; the batch comes first.
+
+    Attributes
+    ----------
+    tau : ndarray (..., nv)
+        Actuator forces, zero at passive joints.
+    multipliers : ndarray (..., constraints)
+        Forces of the loop joints along their constraints, on the successor; the shortest ones where
+        constraints are redundant.
+    names : tuple of str
+        One per constraint.
+    loop_wrenches : ndarray (..., loops, 6)
+        Moment and force of each loop joint on its successor, in the joint's moving frame.
+    loop_wrenches_world : ndarray (..., loops, 6)
+        The same in world axes, at the joint.
+    joint_wrenches : ndarray (..., bodies, 6)
+        What each joint of the tree transmits to its body, in body axes at the body's origin.
+    order : SolutionOrder or None
+        Which systems of equations were solved one after the other, for ``method="subsystems"``; ``print`` it.
+    """
+
+    tau: Array
+    multipliers: Array
+    names: tuple[str, ...]
+    loop_wrenches: Array
+    loop_wrenches_world: Array
+    joint_wrenches: Array
+    order: SolutionOrder | None = None
+
+
+# ---------------------------------------------------------------- actuator forces
+
+
+def without_hold(k: Array, rank: int, driven: Array, scale: float) -> Array:
+    """Say of each state whether the actuators have no hold on one of its motions."""
+    basis, counts = motions(k, rank, scale)
+    moved = basis[..., driven, :]
+    short = numerical_rank(moved, 1.0) < counts.sum(axis=-1)
+    return np.asarray(short & np.isfinite(moved).all(axis=(-1, -2)))
+
+
+def forces_by_null_space(tau: Array, k: Array, rank: int, driven: Array, weights: Array, scale: float) -> Array:
+    """Minimise the weighted forces under N^T (B u - tau) = 0, N spanning the motions the loops allow."""
+    n = np.swapaxes(motions(k, rank, scale)[0], -1, -2)
+    root = 1.0 / np.sqrt(weights[driven])
+    forces = np.zeros_like(tau)
+    forces[..., driven] = root * least_squares(n[..., driven] * root, n @ tau[..., None])[..., 0]
+    return forces
+
+
+def forces_by_f_matrix(tau: Array, k: Array, rank: int, driven: Array, weights: Array, scale: float) -> Array:
+    """Find all actuator forces and multipliers at once (000 eq. 8.4).
+
+    Redundant constraints are left out; with redundant actuators the system is bordered
+    by the conditions for the least weighted forces.
+    """
+    rows, kept = _local_rows(k, rank, scale)
+    batch, nv = tau.shape[:-1], tau.shape[-1]
+    motors = np.flatnonzero(driven)
+    nu = len(motors)
+    f = np.zeros((*batch, nv, nu + rank))
+    f[..., motors, range(nu)] = 1.0
+    f[..., nu:] = np.swapaxes(rows, -1, -2)
+    if nu + rank == nv and kept.all():
+        unknown = np.linalg.solve(f, tau[..., None])[..., 0]
+    else:
+        size = nu + rank + nv
+        bordered = np.zeros((*batch, size, size))
+        bordered[..., range(nu), range(nu)] = weights[motors]
+        bordered[..., range(nu, nu + rank), range(nu, nu + rank)] = ~kept  # the rows that singular states lack
+        bordered[..., : nu + rank, nu + rank :] = np.swapaxes(f, -1, -2)
+        bordered[..., nu + rank :, : nu + rank] = f
+        rhs = np.concatenate([np.zeros((*batch, nu + rank)), tau], axis=-1)
+        unknown = np.linalg.solve(bordered, rhs[..., None])[..., 0]
+    forces = np.zeros_like(tau)
+    forces[..., motors] = unknown[..., :nu]
+    return forces
+
+
+def _local_rows(k: Array, rank: int, scale: float) -> tuple[Array, Array]:
+    """Return orthonormal rows that span K's, zero from where it has no more of them, and which are there."""
+    _, s, vt, kept = decompose(k, None, scale)
+    there = (kept | np.isnan(s))[..., :rank]
+    return np.where(there[..., None], vt[..., :rank, :], 0.0), there
+
+
+# ---------------------------------------------------------------- accelerations
+
+
+def stabilisation_gains(stabilisation: Any) -> tuple[float, float]:
+    """Return the gains (alpha, beta) of Baumgarte's stabilisation from what a user says."""
+    if stabilisation is True:
+        return BAUMGARTE
+    if stabilisation is False or stabilisation is None:
+        return (0.0, 0.0)
+    try:
+        alpha, beta = (float(x) for x in stabilisation)
+    except (TypeError, ValueError):
+        raise OptionError(f"stabilisation is True, False or two numbers (alpha, beta), not {stabilisation!r}") from None
+    if alpha < 0.0 or beta < 0.0:
+        raise OptionError(f"stabilisation must not be negative, got ({alpha:g}, {beta:g}): gaps would grow")
+    return alpha, beta
+
+
+class Accelerations(NamedTuple):
+    """How a mechanism moves under forces."""
+
+    a: Array
+    multipliers: Array
+    """The shortest ones where constraints are redundant."""
+    ordinary: Array
+    """Where as many constraints hold as in general."""
+    left: Array
+    """What is left of K a = target, in singular configurations only."""
+
+
+def accelerations(
+    m: Array, k: Array, force: Array, target: Array, rank: int, scale: float, at_once: bool
+) -> Accelerations:
+    """Solve the equations of motion: K = U S V^T, so V_r^T a is given, and the rest moves freely.
+
+    ``at_once`` solves for accelerations and multipliers together (000 eq. 8.5), else along the motions that the loops
+    allow (004 eq. 10.46).
+    """
+    u, s, vt, kept = decompose(k, rank, scale)
+    u, s, held, kept = u[..., :rank], s[..., :rank], vt[..., :rank, :], kept[..., :rank] | np.isnan(s[..., :rank])
+    # in a singular configuration the smallest singular values vanish: those directions are let go
+    held = np.where(kept[..., None], held, 0.0)
+    inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
+    given = inverse * (np.swapaxes(u, -1, -2) @ target[..., None])[..., 0]
+    if at_once:
+        a = _block_solve(m, held, kept, force, given)
+    else:
+        a = _reduced_solve(m, held, motions(k, rank, scale), force, given)
+    left = (m @ a[..., None])[..., 0] - force
+    multipliers = (u @ (inverse * (held @ left[..., None])[..., 0])[..., None])[..., 0]
+    return Accelerations(a, multipliers, kept.all(axis=-1), (k @ a[..., None])[..., 0] - target)
+
+
+def _block_solve(m: Array, held: Array, kept: Array, force: Array, given: Array) -> Array:
+    """[M V; V^T 0] [a; -mu] = [force; given] (000 eq. 8.5); rows of V that are not kept are zero, and so is mu."""
+    nv, r = m.shape[-1], held.shape[-2]
+    whole = np.zeros((*m.shape[:-2], nv + r, nv + r))
+    whole[..., :nv, :nv] = m
+    whole[..., :nv, nv:] = np.swapaxes(held, -1, -2)
+    whole[..., nv:, :nv] = held
+    whole[..., range(nv, nv + r), range(nv, nv + r)] = ~kept
+    rhs = np.concatenate([force, np.broadcast_to(given, (*force.shape[:-1], r))], axis=-1)
+    return solve(whole, rhs[..., None])[..., :nv, 0]
+
+
+def _reduced_solve(m: Array, held: Array, along: tuple[Array, Array], force: Array, given: Array) -> Array:
+    """a = N y + V given, N^T M N y = N^T (force - M V given) (004 eq. 10.46-10.48)."""
+    fixed = np.swapaxes(held, -1, -2) @ given[..., None]
+    return np.asarray((solve_along(*along, m, force[..., None] - m @ fixed) + fixed)[..., 0])
+
+
+def nearest_velocity(m: Array, k: Array, v: Array, rank: int, scale: float, least: float) -> Array:
+    """Find the nearest velocity, in energy, with K v = 0; constraints weaker than ``least`` do not change it."""
+    batch = np.broadcast_shapes(k.shape[:-2], v.shape[:-1])
+    basis, _ = motions(k, rank, scale, least)
+    reduced = np.swapaxes(basis, -1, -2) @ m @ basis
+    momentum = np.swapaxes(basis, -1, -2) @ (m @ np.broadcast_to(v, (*batch, v.shape[-1]))[..., None])
+    return np.asarray((basis @ least_squares(reduced, momentum))[..., 0])
+
+
+# ---------------------------------------------------------------- forces of loop joints
+
+
+class LoopWrenches(NamedTuple):
+    """Forces of loop joints, moment first."""
+
+    own: Array
+    """On each successor, in the joint's moving frame."""
+    world: Array
+    """The same in world axes, at the joint."""
+    on_bodies: Array
+    """As loads on all bodies of the tree, in body axes."""
+
+
+def loop_wrenches(model: Model, q: Array, multipliers: Array) -> LoopWrenches:
+    """Compute the forces of loop joints from multipliers."""
+    batch = batch_shape(q=(q, 1), multipliers=(multipliers, 1))
+    with np.errstate(all="ignore"):
+        posed = kinematics.poses(model, split(q))
+        own = constraints.loop_wrenches(model, split(q), split(multipliers), posed)
+        loads = constraints.loads_on_bodies(model, split(q), own, posed)
+        world = []
+        for loop, wrench in zip(model.loops, own, strict=True):
+            pose = loop.seat.spatial()
+            if loop.successor >= 0:
+                pose = posed[loop.successor].pose @ pose
+            world.append(Force(pose.rotate(wrench.moment), pose.rotate(wrench.force)))
+        on_bodies = [[0.0] * 6 if f is None else list(f) for f in loads]
+        return LoopWrenches(pack(own, batch), pack(world, batch), pack(on_bodies, batch))

@@ -1,0 +1,174 @@
+"""What a robot is: sizes, names, limits, bodies, joints and frames."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..algorithms import centroidal
+from ..errors import UnknownNameError
+from ..model import denoc_modules
+from ..model import describe as description
+from ..model.tree import BASE, Body, Frame, Joint, Model
+
+Array = np.ndarray
+
+
+class Description:
+    """The part of :class:`kinetree.Robot` that says what it is."""
+
+    model: Model
+
+    @property
+    def name(self) -> str:
+        """Name of the robot."""
+        return self.model.name
+
+    @property
+    def nq(self) -> int:
+        """Number of position coordinates."""
+        return self.model.nq
+
+    @property
+    def nv(self) -> int:
+        """Number of degrees of freedom."""
+        return self.model.nv
+
+    @property
+    def joint_names(self) -> list[str]:
+        """Moving joints, parents before children; ``q`` and ``v`` are laid out in this order.
+
+        A joint that mimics another is listed but has no entry of its own; see
+        :attr:`q_names` and :attr:`v_names` for one name per entry.
+        """
+        return [j.name for j in self.model.joints]
+
+    @property
+    def q_names(self) -> list[str]:
+        """One name per entry of ``q``.
+
+        The joint's; with a number behind it if it has several, as ``"wrist[0]"``; with a word, if they are those of a
+        quaternion and a position: ``"floating_base.qw"``, ``"floating_base.z"``.
+        """
+        return list(self.model.q_names)
+
+    @property
+    def v_names(self) -> list[str]:
+        """One name per entry of ``v`` and ``tau``, as in :attr:`q_names`; of a free joint ``"base.wx"``, ..."""
+        return list(self.model.v_names)
+
+    @property
+    def q_units(self) -> list[str]:
+        """Unit of each entry of ``q``: ``"rad"``, ``"m"``, or ``"1"`` for a quaternion's."""
+        return list(self.model.q_units)
+
+    @property
+    def v_units(self) -> list[str]:
+        """Unit of each entry of ``v``, times a second: ``"rad"`` or ``"m"``."""
+        return list(self.model.v_units)
+
+    @property
+    def tau_units(self) -> list[str]:
+        """Unit of each entry of ``tau``: ``"N m"`` or ``"N"``."""
+        return list(self.model.tau_units)
+
+    def entry_index(self, name: str, which: str = "v") -> int:
+        """Return where an entry of ``q`` or ``v`` is, by its name or joint and number: ``"floating_base[6]"``."""
+        names, first = (self.q_names if which == "q" else self.v_names), 0
+        if name in names:
+            return names.index(name)
+        for joint in self.model.joints:
+            own = 0 if joint.mimic else joint.nq if which == "q" else joint.nv
+            counted = [f"{joint.name}[{k}]" for k in range(own)]
+            if own > 1 and name in counted:
+                return first + counted.index(name)
+            first += own
+        raise UnknownNameError("coordinate" if which == "q" else "freedom", name, names)
+
+    @property
+    def lower_limits(self) -> Array:
+        """Position limits, laid out like ``q``; infinite where there are none."""
+        return self.model.joint_vector("lower")
+
+    @property
+    def upper_limits(self) -> Array:
+        """Position limits, laid out like ``q``; infinite where there are none."""
+        return self.model.joint_vector("upper")
+
+    @property
+    def velocity_limits(self) -> Array:
+        """Velocity limits, laid out like ``v``."""
+        return self.model.joint_vector("velocity_limit")
+
+    @property
+    def effort_limits(self) -> Array:
+        """Force and torque limits, laid out like ``v``."""
+        return self.model.joint_vector("effort_limit")
+
+    @property
+    def body_names(self) -> list[str]:
+        """Moving bodies; body i is carried by joint i."""
+        return [b.name for b in self.model.bodies]
+
+    @property
+    def frame_names(self) -> list[str]:
+        """Every name :meth:`pose` understands."""
+        return list(self.model.frame_table)
+
+    @property
+    def base_name(self) -> str:
+        """Name of the fixed base."""
+        return self.model.base.name
+
+    @property
+    def gravity(self) -> Array:
+        """Acceleration of free fall in the world frame."""
+        return np.array(self.model.gravity)
+
+    @property
+    def mass(self) -> float:
+        """Mass of all moving bodies."""
+        return centroidal.total_mass(self.model)
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether a single body with six degrees of freedom carries all others."""
+        return self.model.is_floating
+
+    def joint(self, name: str) -> Joint:
+        """Return a joint by name, with ``q_slice`` and ``v_slice`` saying where its coordinates sit."""
+        return self.model.joint(name)
+
+    def body(self, name: str) -> Body:
+        """Return a body by name, with its mass properties (everything welded to it included)."""
+        index = self.model.body_index.get(name) if isinstance(name, str) else None
+        if index is None:
+            raise UnknownNameError("body", name, self.model.body_index)
+        return self.model.base if index == BASE else self.model.bodies[index]
+
+    def frame(self, name: str) -> Frame:
+        """Return a frame by name: the body that carries it and its pose there."""
+        return self.model.frame(name)
+
+    def describe(self) -> str:
+        """Return the tree with joints, masses and limits, as text."""
+        return description.describe(self.model)
+
+    def modules(self, partition: Sequence[Sequence[str]] | None = None) -> denoc_modules.Modules:
+        """Return kinematic modules: serial chains that each start at the last link of their parent module.
+
+        Parameters
+        ----------
+        partition : sequence of sequences of body names, optional
+            Checked against the two rules; automatic when left out.
+        """
+        return denoc_modules.partition(self.model, partition)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the robot to a ``.yaml`` or ``.urdf`` file, wholly or not at all."""
+        from ..model import formats
+
+        formats.save(self.model, Path(path))

@@ -1,0 +1,521 @@
+"""What forces do to a robot: inverse and forward dynamics, matrices, derivatives, energy.
+
+Each method is one call into an algorithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms.table import FORWARD_METHODS
+from ..errors import (
+    ModelError,
+    OptionError,
+    ShapeError,
+    SingularError,
+    StateError,
+    UnknownNameError,
+    UnsupportedError,
+)
+from ..run.direct import direct
+from ..run.wrench_derivatives import world_stiffness
+from ..run.wrenches import Wrench, Wrenches, each_wrench
+from ..spatial.arrays import as_array, batch_shape
+from .description import Array
+from .kinematics import Kinematics, check_axes
+
+
+class Dynamics(Kinematics):
+    """The part of :class:`kinetree.Robot` that computes with forces."""
+
+    # ---------------------------------------------------------------- inverse dynamics
+
+    @direct
+    def inverse_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        wrenches: Wrenches = None,
+        *,
+        friction: bool = False,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return joint forces that produce the accelerations ``a``.
+
+        Parameters
+        ----------
+        q, v, a : array_like, shapes (..., nq), (..., nv), (..., nv)
+        wrenches : mapping, optional
+            External loads: ``{frame: (..., 6) moment and force in the frame's axes at its
+            origin}`` or ``{frame: Wrench(...)}``; or an array (..., bodies, 6) for all bodies.
+        friction : bool
+            Add the joints' viscous and Coulomb friction.
+        out : ndarray, optional
+            Where to put the result.
+        threads : int
+            Split a batch over this many threads; the result does not depend on it.
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+        """
+        lost = self.friction_force(v) if friction else None  # first: the output may be written over v
+        tau = self.evaluator.run("inverse_dynamics", wrenches=wrenches, out=out, threads=threads, q=q, v=v, a=a)
+        if lost is not None:
+            tau += lost
+        return tau
+
+    def joint_wrenches(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, bearings_only: bool = False
+    ) -> Array:
+        """Return what each joint transmits to its body: moment and force in body axes at the body's origin.
+
+        Parameters
+        ----------
+        q, v, a, wrenches
+            As in :meth:`inverse_dynamics`.
+        bearings_only : bool
+            Leave out what the motor supplies along the joint's freedom, so that what the
+            bearings carry remains (002 eq. 7.15, with the motor's force along the freedom).
+
+        Returns
+        -------
+        ndarray, shape (..., bodies, 6)
+        """
+        total = self.evaluator.run("joint_wrenches", wrenches=wrenches, q=q, v=v, a=a)
+        if not bearings_only:
+            return total
+        bearing = np.array(total)
+        subspaces = self.evaluator.run("joint_subspaces", q=q)
+        freedoms = np.array([link.kind.nv for link in self.model.links])
+        first = np.cumsum(freedoms) - freedoms
+        for n in set(freedoms.tolist()):  # joints with as many freedoms together
+            bodies = np.nonzero(freedoms == n)[0]
+            columns = subspaces[..., first[bodies, None] + np.arange(n), :]
+            bearing[..., bodies, :] -= _part_along(np.swapaxes(columns, -1, -2), total[..., bodies, :])
+        return bearing
+
+    def floating_base_inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a_joints: ArrayLike, wrenches: Wrenches = None
+    ) -> tuple[Array, Array]:
+        """Return the base acceleration and joint forces when only the joints' accelerations are given.
+
+        Nothing drives the base: its acceleration follows from the balance of the whole
+        robot, then the joint forces (000 chapter 7).
+
+        Parameters
+        ----------
+        q, v : array_like
+        a_joints : array_like, shape (..., nv - 6)
+            Accelerations of the joints after the base.
+
+        Returns
+        -------
+        base_acceleration : ndarray, shape (..., 6)
+            Rate of the base joint's velocities.
+        tau : ndarray, shape (..., nv - 6)
+        """
+        self._need_tree("floating_base_inverse_dynamics")
+        if not self.is_floating:
+            raise ModelError(f"robot {self.name!r} has no floating base; load it with floating_base=True")
+        n = self.nv - 6
+        accelerations = as_array(a_joints, (n,), "a_joints", f"{n} joint accelerations, the base's six left out")
+        padded = np.concatenate([np.zeros((*accelerations.shape[:-1], 6)), accelerations], axis=-1)
+
+        self.evaluator.check_pivots(held=range(1, len(self.model.joints)))
+        both = self.evaluator.run("floating_base_inverse_dynamics", wrenches=wrenches, q=q, v=v, a=padded)
+        return both[..., :6], both[..., 6:]
+
+    @direct
+    def bias_force(
+        self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """Return joint forces at zero acceleration: velocity terms, gravity and external wrenches."""
+        return self.evaluator.run("bias_force", wrenches=wrenches, out=out, threads=threads, q=q, v=v)
+
+    @direct
+    def gravity_force(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+        """Return joint forces that hold the robot still."""
+        return self.evaluator.run("gravity_force", out=out, threads=threads, q=q)
+
+    def friction_force(self, v: ArrayLike) -> Array:
+        """Return joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12).
+
+        The friction of a joint that mimics another is carried by its leader.  There is no
+        stiction: at rest Coulomb friction is zero.
+
+        Parameters
+        ----------
+        v : array_like, shape (..., nv)
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+        """
+        rate = as_array(v, (self.nv,), "v", f"{self.nv} = nv")
+        damping, friction = self.model.effective_friction
+        with np.errstate(all="ignore"):
+            return damping * rate + friction * np.sign(rate)
+
+    # ---------------------------------------------------------------- forward dynamics
+
+    @direct
+    def forward_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        wrenches: Wrenches = None,
+        *,
+        friction: bool = False,
+        method: str = "articulated_body",
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the accelerations that joint forces ``tau`` cause.
+
+        Parameters
+        ----------
+        q, v, tau : array_like, shapes (..., nq), (..., nv), (..., nv)
+        wrenches : mapping, optional
+            As in :meth:`inverse_dynamics`.
+        friction : bool
+            Subtract the joints' viscous and Coulomb friction from ``tau``.
+        method : str
+            ``"articulated_body"`` (default, O(n)), ``"composite_body"`` (mass matrix and
+            branch-sparse factors), ``"udu"`` (the sources' three sweeps), or
+            ``"walker_orin_1"``, ``"_2"``, ``"_4"`` (through inverse dynamics).
+        out, threads
+            As in :meth:`inverse_dynamics`.
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+        """
+        if method not in FORWARD_METHODS:
+            raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
+        self.evaluator.check_pivots()
+        if friction:
+            forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")
+            batch_shape(tau=(forces, 1), v=(rate, 1))
+            tau = forces - self.friction_force(rate)
+        options = {"method": self.evaluator.forward_method(method)}
+        return self.evaluator.run(
+            "forward_dynamics", options, wrenches=wrenches, out=out, threads=threads, q=q, v=v, tau=tau
+        )
+
+    def hybrid_dynamics(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        a: Mapping[str, ArrayLike] | None = None,
+        tau: Mapping[str, ArrayLike] | None = None,
+        wrenches: Wrenches = None,
+    ) -> tuple[Array, Array]:
+        """Return all accelerations and forces, where some joints are given accelerations, the others forces.
+
+        Parameters
+        ----------
+        q, v : array_like
+        a : mapping of joint name to acceleration
+            Joints whose motion is prescribed.
+        tau : mapping of joint name to force
+            Forces of the other joints; those left out are zero.
+
+        Returns
+        -------
+        a, tau : ndarray, shape (..., nv)
+
+        Examples
+        --------
+        ``a, tau = robot.hybrid_dynamics(q, v, a={"shoulder": 1.0}, tau={"elbow": 0.2})``
+        """
+        self._need_tree("hybrid_dynamics")
+        for word, mapping in (("a", a), ("tau", tau)):
+            if mapping is not None and not isinstance(mapping, Mapping):
+                raise OptionError(f"{word} must map joint names to values, such as {{{self.joint_names[0]!r}: 1.0}}")
+        given = dict(tau or {})
+        prescribed = dict(a or {})
+        both = set(given) & set(prescribed)
+        if both:
+            raise OptionError(f"joint {sorted(both)[0]!r} is given both an acceleration and a force")
+        values: list[Any] = [0.0] * self.nv
+        known = [False] * len(self.model.joints)
+        batches: dict[str, tuple[Array, int]] = {}
+        for source, is_motion in ((prescribed, True), (given, False)):
+            for name, value in source.items():
+                joint = self.joint(name)
+                if joint.mimic:
+                    raise ModelError(f"joint {name!r} follows {joint.mimic.leader!r}: prescribe that one")
+                what = f"the value of joint {name!r}"
+                array = as_array(value, (), what)
+                if joint.nv == 1 and (array.ndim == 0 or array.shape[-1] != 1):
+                    array = array[..., None]
+                array = as_array(array, (joint.nv,), what)
+                batches[what] = (array, 1)
+                for k in range(joint.nv):
+                    values[joint.v_slice.start + k] = array[..., k]
+                known[self.model.joint_index[name]] = is_motion
+        batch = batch_shape(**batches)
+        stacked = np.stack([np.broadcast_to(x, batch) for x in values], axis=-1)
+        self.evaluator.check_pivots(held=[i for i, is_motion in enumerate(known) if is_motion])
+        result = self.evaluator.run(
+            "hybrid_dynamics", {"known": tuple(known)}, wrenches=wrenches, q=q, v=v, tau=stacked
+        )
+        return result[..., 0, :], result[..., 1, :]
+
+    # ---------------------------------------------------------------- derivatives
+
+    def inverse_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        wrenches: Wrenches = None,
+        *,
+        friction: bool = False,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> tuple[Array, Array, Array]:
+        """Return how the joint forces of a motion change with q, v and a.
+
+        Where q is not a vector space (quaternions), the derivative with respect to q is
+        along the motion of one unit of each v: ``d/de tau(integrate(q, e * unit))``, so that it
+        has nv columns.  Wrenches along body axes at points of the body are constant there; a
+        :class:`Wrench` along world axes, or at a point of the world, is constant in the world.
+
+        Parameters
+        ----------
+        q, v, a, wrenches
+            As in :meth:`inverse_dynamics`.
+        friction : bool
+            Include the joints' friction; refused where a joint with Coulomb friction is at rest, since
+            its force jumps there.
+        out : ndarray, shape (..., 3, nv, nv), optional
+            Where to put the three matrices.
+        threads : int
+            As in :meth:`inverse_dynamics`.
+
+        Returns
+        -------
+        dtau_dq, dtau_dv, dtau_da : ndarray, shape (..., nv, nv)
+            The last one is the mass matrix.
+        """
+        self._need_tree("inverse_dynamics_derivatives")
+        slope = self._friction_slope(v) if friction else None
+        held = self._held_by_the_world(wrenches)
+        turning = world_stiffness(self, q, held) if held else None  # first: the output may be written over q
+        by_q, by_v, by_a = self._three("inverse_dynamics_derivatives", wrenches, out, threads, q=q, v=v, a=a)
+        if slope is not None:
+            by_v[..., range(self.nv), range(self.nv)] += slope
+        if turning is not None:
+            with np.errstate(all="ignore"):
+                by_q -= turning
+        return by_q, by_v, by_a
+
+    def forward_dynamics_derivatives(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        wrenches: Wrenches = None,
+        *,
+        friction: bool = False,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> tuple[Array, Array, Array]:
+        """Return how the accelerations that joint forces cause change with q, v and tau.
+
+        See :meth:`inverse_dynamics_derivatives` for the options, for wrenches and for what the derivative
+        with respect to q means.
+
+        Returns
+        -------
+        da_dq, da_dv, da_dtau : ndarray, shape (..., nv, nv)
+            The last one is the inverse of the mass matrix.
+        """
+        self._need_tree("forward_dynamics_derivatives")
+        self.evaluator.check_pivots()
+        slope = self._friction_slope(v) if friction else None
+        if friction:
+            forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")
+            batch_shape(tau=(forces, 1), v=(rate, 1))
+            tau = forces - self.friction_force(rate)
+        held = self._held_by_the_world(wrenches)
+        turning = world_stiffness(self, q, held) if held else None  # first: the output may be written over q
+        by_q, by_v, by_tau = self._three("forward_dynamics_derivatives", wrenches, out, threads, q=q, v=v, tau=tau)
+        with np.errstate(all="ignore"):
+            if slope is not None:
+                by_v -= by_tau * slope
+            if turning is not None:
+                by_q += by_tau @ turning
+        return by_q, by_v, by_tau
+
+    def _three(self, name: str, wrenches: Wrenches, out: Array | None, threads: int, **state: Any) -> list[Array]:
+        """Return three matrices that are computed together, in one array."""
+        three = self.evaluator.run(name, wrenches=wrenches, out=out, threads=threads, **state)
+        return [three[..., k, :, :] for k in range(3)]
+
+    def _friction_slope(self, v: ArrayLike) -> Array:
+        """Return the derivative of :meth:`friction_force`, one number per velocity: the damping, away from rest."""
+        rate = as_array(v, (self.nv,), "v", f"{self.nv} = nv")
+        damping, coulomb = self.model.effective_friction
+        jumps = (rate == 0.0) & (coulomb > 0.0)
+        if np.any(jumps):
+            *state, k = (int(i) for i in np.argwhere(jumps)[0])
+            place = "" if not state else f" (batch index {state[0] if len(state) == 1 else tuple(state)})"
+            raise StateError(
+                f"{self.v_names[k]!r} is at rest{place} and has Coulomb friction, whose force jumps there: it has no "
+                "derivative. Leave friction=False, or set that joint's friction to zero"
+            )
+        return damping
+
+    def _held_by_the_world(self, wrenches: Any) -> list[tuple[str, Wrench]]:
+        """Return wrenches that change, seen from their bodies, when the bodies move."""
+        every = each_wrench(self.model, wrenches) if isinstance(wrenches, Mapping) else []
+        return [(name, item) for name, item in every if isinstance(item, Wrench) and item.is_held_by_the_world]
+
+    # ---------------------------------------------------------------- matrices
+
+    @direct
+    def mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+        """Return the joint-space inertia matrix, rotor inertias included.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, nv)
+        """
+        return self.evaluator.run("mass_matrix", out=out, threads=threads, q=q)
+
+    @direct
+    def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+        """Return the inverse of :meth:`mass_matrix`, found in O(n^2) without inverting it."""
+        self.evaluator.check_pivots()
+        return self.evaluator.run("inverse_mass_matrix", out=out, threads=threads, q=q)
+
+    def mass_matrix_factors(self, q: ArrayLike, form: str = "LTDL") -> tuple[Array, ...]:
+        """Return the factors of the mass matrix that keep the zeros between branches.
+
+        Parameters
+        ----------
+        form : {"LTDL", "LTL"}
+
+        Returns
+        -------
+        (L, d) with ``M = L.T @ diag(d) @ L``, or (L,) with ``M = L.T @ L``.
+        """
+        self.evaluator.check_pivots()
+        if form not in ("LTDL", "LTL"):
+            raise UnknownNameError("factorisation", form, ("LTDL", "LTL"))
+        rows = self.evaluator.run("mass_matrix_factors", {"form": form}, q=q)
+        return (rows,) if form == "LTL" else (rows[..., :-1, :], rows[..., -1, :])
+
+    @direct
+    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+        """Return the matrix C with ``C v`` the velocity forces and ``M' - 2 C`` skew-symmetric."""
+        return self.evaluator.run("coriolis_matrix", out=out, threads=threads, q=q, v=v)
+
+    def operational_space_inertia(
+        self, q: ArrayLike, frames: str | Sequence[str], axes: str = "body", *, inverse: bool = False
+    ) -> Array:
+        """Return the inertia felt at one or several frames together.
+
+        Parameters
+        ----------
+        frames : str or sequence of str
+        axes : {"body", "world", "aligned"}
+            As in :meth:`jacobian`.
+        inverse : bool
+            Return ``J M^-1 J^T``, which exists even where its inverse does not.
+
+        Returns
+        -------
+        ndarray, shape (..., 6k, 6k)
+        """
+        self._need_tree("operational_space_inertia")
+        check_axes(axes)
+        self.evaluator.check_pivots()
+        names = (frames,) if isinstance(frames, str) else tuple(frames)
+        for name in names:
+            self.model.frame(name)
+        options = {"frames": names, "axes": axes}
+        compliance = self.evaluator.run("operational_space_inertia", {**options, "inverse": True}, q=q)
+        if inverse:
+            return compliance
+        finite = compliance[np.isfinite(compliance).all(axis=(-1, -2))]
+        if finite.size and np.any(np.linalg.cond(finite) > 1e13):
+            raise SingularError(
+                f"frames {', '.join(names)} cannot move freely in all {6 * len(names)} directions here, so their "
+                "inertia is infinite in some; use inverse=True, or fewer frames"
+            )
+        return self.evaluator.run("operational_space_inertia", {**options, "inverse": False}, q=q)
+
+    # ---------------------------------------------------------------- energy
+
+    @direct
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return the kinetic energy in joules, rotors included."""
+        return self.evaluator.run("kinetic_energy", q=q, v=v)
+
+    @direct
+    def potential_energy(self, q: ArrayLike) -> Array:
+        """Return the potential energy of gravity in joules, zero at the world's origin."""
+        return self.evaluator.run("potential_energy", q=q)
+
+    def power(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None) -> Array:
+        """Return the power of joint forces and external wrenches: the rate of kinetic plus potential energy."""
+        return self.evaluator.run("power", wrenches=wrenches, q=q, v=v, tau=tau)
+
+    # ---------------------------------------------------------------- DeNOC
+
+    def denoc(
+        self, q: ArrayLike, v: ArrayLike | None = None, modules: Sequence[Sequence[str]] | str | None = None
+    ) -> Any:
+        """Return the decoupled natural orthogonal complement matrices, labelled, for reading and teaching.
+
+        Parameters
+        ----------
+        q, v : array_like
+            One state.
+        modules : None, "auto", "links" or a partition
+            None works link by link; otherwise module by module, see :meth:`modules`.
+
+        Returns
+        -------
+        kinetree.algorithms.denoc.Denoc
+        """
+        from ..algorithms import denoc
+
+        state = self.evaluator.states.configuration(q)
+        rate = np.zeros(self.nv) if v is None else as_array(v, (self.nv,), "v")
+        if state.ndim != 1 or rate.ndim != 1:
+            raise ShapeError("the DeNOC matrices are for one state at a time, not for a batch")
+        parts = None if modules is None else self.modules(modules)
+        return denoc.build(self.model, state, rate, parts)
+
+    def _need_tree(self, name: str) -> None:
+        """Refuse what means something else once loops are closed."""
+        if self.model.loops:
+            raise UnsupportedError(
+                f"{name} of a mechanism with closed loops is not that of its tree, and not offered here; "
+                f"{self.name}.tree.{name} is the opened tree's"
+            )
+
+
+def _part_along(s: Array, f: Array) -> Array:
+    """Return the part of a force along a joint's freedom: S (S^T S)^-1 S^T f, with F = S for the motor's forces.
+
+    In gimbal lock two columns of S coincide; the pseudo-inverse then counts them once.
+    """
+    st = np.swapaxes(s, -1, -2)
+    gram = st @ s
+    finite = np.isfinite(gram).all(axis=(-1, -2), keepdims=True)
+    inverse = np.linalg.pinv(np.where(finite, gram, 0.0), rcond=1e-12, hermitian=True)
+    return np.asarray((s @ (inverse @ (st @ f[..., None])))[..., 0])

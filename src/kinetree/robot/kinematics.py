@@ -1,0 +1,262 @@
+"""How a robot moves: configurations, poses, velocities, Jacobians, momentum.
+
+Each method is one call into an algorithm.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms import jacobian
+from ..errors import OptionError, SingularError, UnknownNameError
+from ..model import configurations
+from ..run.direct import direct
+from ..run.evaluator import Evaluator
+from ..spatial.arrays import as_array, batch_shape
+from .description import Array, Description
+
+
+class Kinematics(Description):
+    """The part of :class:`kinetree.Robot` that moves without forces."""
+
+    evaluator: Evaluator
+
+    # ---------------------------------------------------------------- configurations
+
+    def neutral(self) -> Array:
+        """Return the configuration in which every joint is at its zero."""
+        return configurations.neutral(self.model)
+
+    def random_configuration(
+        self, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = ()
+    ) -> Array:
+        """Return random configurations within the position limits.
+
+        Parameters
+        ----------
+        rng : Generator, int or None
+            Source of randomness, or a seed.
+        shape : int or tuple of ints
+            Batch shape.
+
+        Returns
+        -------
+        ndarray, shape (*shape, nq)
+        """
+        generator = np.random.default_rng(rng)
+        batch = tuple(shape) if np.ndim(shape) else (int(shape),)  # type: ignore[arg-type]
+        return configurations.random(self.model, generator, batch)
+
+    @direct
+    def integrate(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return the configuration reached from ``q`` in unit time with constant velocity ``v``."""
+        return self.evaluator.run("integrate", q=q, v=v)
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
+        """Return the constant velocity that leads from ``q0`` to ``q1`` in unit time."""
+        return self.evaluator.run("difference", q0=q0, q1=q1)
+
+    @direct
+    def configuration_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return the time derivative of ``q`` when moving with ``v`` (equal to ``v`` but for quaternion joints)."""
+        return self.evaluator.run("configuration_rate", q=q, v=v)
+
+    def normalize(self, q: ArrayLike) -> Array:
+        """Return a copy of ``q`` with every quaternion scaled to unit length."""
+        return self.evaluator.states.normalized(q)
+
+    # ---------------------------------------------------------------- kinematics
+
+    def pose(self, q: ArrayLike, frame: str, *, out: Array | None = None, threads: int = 1) -> Array:
+        """Return the pose of a body or frame in the world.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+        frame : str
+            A body, frame or joint name.
+        out, threads
+            As in :meth:`inverse_dynamics`.
+
+        Returns
+        -------
+        ndarray, shape (..., 4, 4)
+            Homogeneous matrices.
+        """
+        self.model.frame(frame)
+        return self.evaluator.run("pose", {"frame": frame}, out=out, threads=threads, q=q)
+
+    def velocity(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        frame: str,
+        axes: str = "body",
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the velocity of a frame, angular part first.
+
+        ``axes`` is ``"body"``, ``"world"`` or ``"aligned"`` as in :meth:`jacobian`.
+        """
+        check_axes(axes)
+        self.model.frame(frame)
+        return self.evaluator.run("velocity", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q, v=v)
+
+    def acceleration(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        frame: str,
+        axes: str = "body",
+        *,
+        classical: bool = False,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the acceleration of a frame, angular part first, without gravity.
+
+        Spatial by default (the rate of the spatial velocity); ``classical=True`` gives the
+        ordinary acceleration of the frame's origin, as an accelerometer path would.
+        """
+        check_axes(axes)
+        self.model.frame(frame)
+        if axes == "world" and classical:
+            raise OptionError("a classical acceleration belongs to the frame's own origin: use 'body' or 'aligned'")
+        options = {"frame": frame, "axes": axes, "classical": classical}
+        return self.evaluator.run("acceleration", options, out=out, threads=threads, q=q, v=v, a=a)
+
+    def point_position(self, q: ArrayLike, frame: str, point: ArrayLike) -> Array:
+        """Return the world coordinates of a point given in a frame's coordinates."""
+        return self._point(q, frame, point)[0]
+
+    def point_velocity(self, q: ArrayLike, v: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)) -> Array:
+        """Return the velocity of a point fixed in a frame, along world axes."""
+        _, arm = self._point(q, frame, point)
+        motion = self.velocity(q, v, frame, "aligned")
+        return motion[..., 3:] + np.cross(motion[..., :3], arm)
+
+    def point_acceleration(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)
+    ) -> Array:
+        """Return the ordinary acceleration of a point fixed in a frame, along world axes, without gravity."""
+        _, arm = self._point(q, frame, point)
+        w = self.velocity(q, v, frame, "aligned")[..., :3]
+        motion = self.acceleration(q, v, a, frame, "aligned", classical=True)
+        return motion[..., 3:] + np.cross(motion[..., :3], arm) + np.cross(w, np.cross(w, arm))
+
+    def _point(self, q: ArrayLike, frame: str, point: ArrayLike) -> tuple[Array, Array]:
+        local = as_array(point, (3,), "point")
+        batch_shape(point=(local, 1), q=(as_array(q, (self.nq,), "q"), 1))
+        pose = self.pose(q, frame)
+        arm = np.einsum("...ij,...j->...i", pose[..., :3, :3], local)
+        return pose[..., :3, 3] + arm, arm
+
+    def jacobian(
+        self, q: ArrayLike, frame: str, axes: str = "body", *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """Return the matrix that maps ``v`` to the velocity of a frame, angular rows first.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+        frame : str
+            A body, frame or joint name.
+        axes : {"body", "world", "aligned"}
+            Spatial velocity in the frame's own axes; in world axes at the world's origin;
+            or angular velocity and velocity of the frame's origin along world axes.
+        out, threads
+            As in :meth:`inverse_dynamics`.
+
+        Returns
+        -------
+        ndarray, shape (..., 6, nv)
+        """
+        check_axes(axes)
+        self.model.frame(frame)
+        return self.evaluator.run("jacobian", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q)
+
+    def jacobian_rate(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        frame: str,
+        axes: str = "body",
+        *,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the time derivative of :meth:`jacobian` along ``v``."""
+        check_axes(axes)
+        self.model.frame(frame)
+        return self.evaluator.run("jacobian_rate", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q, v=v)
+
+    def point_jacobian(self, q: ArrayLike, frame: str, point: ArrayLike = (0, 0, 0)) -> Array:
+        """Return the 3 x nv matrix that maps ``v`` to the velocity of a point fixed in a frame, along world axes."""
+        _, arm = self._point(q, frame, point)
+        matrix = self.jacobian(q, frame, "aligned")
+        return matrix[..., 3:, :] + np.cross(matrix[..., :3, :], arm[..., :, None], axisa=-2, axisb=-2, axisc=-2)
+
+    @direct
+    def center_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+        """Return the world coordinates of the center of mass of all moving bodies."""
+        self._need_mass()
+        return self.evaluator.run("center_of_mass", out=out, threads=threads, q=q)
+
+    def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return the velocity of the center of mass in world axes."""
+        self._need_mass()
+        return self.evaluator.run("center_of_mass_velocity", q=q, v=v)
+
+    def momentum(
+        self, q: ArrayLike, v: ArrayLike, about: str = "com", *, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """Return the angular and linear momentum in world axes, about the center of mass or the world's origin.
+
+        Parameters
+        ----------
+        about : {"com", "origin"}
+            A robot without mass has no center of mass; its momentum about the origin is zero.
+
+        Returns
+        -------
+        ndarray, shape (..., 6)
+        """
+        if about not in ("com", "origin"):
+            raise OptionError(f"about must be 'com' or 'origin', not {about!r}")
+        if about == "com":
+            self._need_mass("; momentum(q, v, about='origin') needs none")
+        return self.evaluator.run("momentum", {"about": about}, out=out, threads=threads, q=q, v=v)
+
+    def momentum_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
+        """Return the rate of the momentum about the center of mass: the external force and moment, gravity included."""
+        self._need_mass()
+        return self.evaluator.run("momentum_rate", q=q, v=v, a=a)
+
+    def centroidal_momentum_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+        """Return the 6 x nv matrix A with momentum = A v, about the center of mass."""
+        self._need_mass()
+        return self.evaluator.run("centroidal_momentum_matrix", {}, out=out, threads=threads, q=q)
+
+    def centroidal_momentum_matrix_rate(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return the time derivative of :meth:`centroidal_momentum_matrix` along ``v``."""
+        self._need_mass()
+        return self.evaluator.run("centroidal_momentum_matrix_rate", q=q, v=v)
+
+    def centroidal_momentum_drift(self, q: ArrayLike, v: ArrayLike) -> Array:
+        """Return the rate of the momentum about the center of mass when all accelerations are zero: A' v."""
+        self._need_mass()
+        return self.evaluator.run("centroidal_momentum_drift", q=q, v=v)
+
+    def _need_mass(self, advice: str = "") -> None:
+        if self.mass == 0.0:
+            raise SingularError(f"robot {self.name!r} has no mass, so it has no center of mass{advice}")
+
+
+def check_axes(axes: str) -> None:
+    """Refuse what is no way to express a velocity."""
+    if axes not in jacobian.FRAMES:
+        raise UnknownNameError("way to express a velocity (axes)", axes, jacobian.FRAMES)

@@ -1,0 +1,22 @@
+"""The robot that a model describes: with closed loops or without."""
+
+from __future__ import annotations
+
+from ..model.tree import Model
+from .mechanism import Mechanism
+from .robot import Robot
+
+
+def make(
+    model: Model, *, backend: str | None = None, precision: str = "double", cpu: str | None = None
+) -> Robot:  # fmt: skip
+    """Make a :class:`~kinetree.Mechanism` of a model with closed loops, and a :class:`~kinetree.Robot` of any other.
+
+    Parameters
+    ----------
+    model : Model
+    backend, precision, cpu
+        As for :class:`~kinetree.Robot`.
+    """
+    kind = Mechanism if isinstance(model, Model) and model.loops else Robot
+    return kind(model, backend=backend, precision=precision, cpu=cpu)

@@ -1,0 +1,220 @@
+"""Adaptive integrators of mechanisms: loops are closed after every step, and change points are gone over.
+
+See :mod:`.change_points` for why an integrator cannot do the latter by itself, and how the way over is found.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import Message, Setting
+from ...run.failure import Fault
+from ..equation import Array
+from ..system import State
+from .adaptive import ScipyStepper
+from .change_points import TELLING, Path, Way, agree, times_before, ways_over
+
+SHRUNK = 0.5
+"""Part of the usual step below which it is asked whether loops are the reason."""
+
+NEARLY_SINGULAR = 0.02
+"""Smallest singular value of K, as part of the largest, below which they can be."""
+
+LOST = 1e-6
+"""The same, below which rounding decides about velocities: it leaves them about 1e-16 divided by its square."""
+
+CLEAR = 3e-4
+"""The same, down to which the way over is made of states: rounding leaves accelerations about 1e-16 by its cube."""
+
+TOO_NEAR = 1e-4
+"""The same, below which even a motion that goes away from a change point is taken from before it."""
+
+REMEMBERED = 40
+"""States from which the motion towards a change point can be followed anew, half a usual step apart at least."""
+
+MORE_DIGITS = 1e-3
+"""Of tolerances: polynomials that are followed beyond their states multiply errors by about as much."""
+
+KNOWN = 1e-7
+"""What the way over may be off by in any case (rad, m, rad/s, m/s): ten times what it is usually known to at best."""
+
+SHORTEST = 5.0
+"""How far back states before a change point begin at least, in distances of the last one."""
+
+PATIENCE = 1000
+"""Steps after which the motion is not followed anew any longer: it has come to another change point."""
+
+ELSEWHERE = 1e-5
+"""Motions that are farther apart than this, beside their errors, are two (rad, m)."""
+
+
+class LoopStepper(ScipyStepper):
+    """An adaptive integrator whose states stay on closed loops, also beyond change points."""
+
+    def restart(self, t: float, state: State) -> None:
+        """Go on from another state."""
+        super().restart(t, state)
+        self.usual_step = 0.0
+        self.past: list[tuple[float, Array]] = [(t, np.concatenate(state))]
+        self.tried, self.tried_clear = np.inf, False
+        self.most_regular = self._regularity()
+
+    def step(self) -> None:
+        """Go one step on, close the loops, and go over a change point that is near."""
+        self.over = False
+        super().step()
+        if not self.over:
+            self._mind_change_points(self._close_loops())
+
+    def _rescued(self) -> bool:
+        """Go over a change point that the integrator cannot take a single step towards; return whether that was it."""
+        if self.t >= self.end or (left := self._regularity()) >= NEARLY_SINGULAR:
+            return False
+        self.over = self._go_over(self.solver.y.copy(), left)
+        return self.over
+
+    def _mind_change_points(self, poor: bool) -> None:
+        """Where steps have shrunk because loops are about to lose a constraint, go over on the smooth path.
+
+        Also where a step has come so near by chance that rounding decides about accelerations, which may be ``poor``.
+        """
+        step, y = self.t - self.t_old, self.solver.y.copy()
+        self.usual_step = max(step, 0.9 * self.usual_step)
+        # steps that shrink to nothing must not push those out that are needed
+        if self.t - self.past[-1][0] >= SHRUNK * self.usual_step:
+            self.past = [*self.past[1 - REMEMBERED :], (self.t, y)]
+        shrunk = step < SHRUNK * self.usual_step
+        left = self._regularity() if shrunk or poor else 1.0
+        if left >= (NEARLY_SINGULAR if shrunk else TOO_NEAR):
+            self.tried, self.tried_clear = np.inf, False
+            return
+        self.most_regular = max(self.most_regular, left)
+        if left < self.tried:
+            if self._go_over(y, left):
+                return
+            self.tried = 0.5 * left  # nearer to it the way over is shorter
+        if left < LOST < 0.01 * self.most_regular and self.t < self.end:  # and did not begin there
+            raise Fault(self._diagnosis(None), self.t, self._fastest())
+
+    def _go_over(self, y: Array, left: float) -> bool:
+        """Go to the other side of a change point, if the way there is known."""
+        falls = self._losing(y)
+        ahead = left / falls if falls else np.inf
+        if not np.isfinite(ahead) or (ahead > self.usual_step and left > CLEAR) or (ahead <= 0.0 and left > TOO_NEAR):
+            return False  # it is too far yet, or the motion goes away from it
+        # where something has begun to act just before, states that are not clear of the point are the only ones
+        sizes = [2.0 * TELLING] if self.tried_clear else [CLEAR, 2.0 * TELLING]
+        wanted = np.maximum(sizes, left) / abs(falls)
+        if 0.5 * self.options["max_step"] > wanted[-1]:
+            wanted = np.minimum(wanted, 0.5 * self.options["max_step"])
+        self.tried_clear = True
+        return any(self._gone_over(self.t + ahead, nearest) for nearest in np.unique(wanted)[::-1])
+
+    def _gone_over(self, change: float, nearest: float) -> bool:
+        """Go to the other side of a change point, if states until so long before it tell the way."""
+        enough = [t for t, _ in self.past if change - t >= SHORTEST * nearest]
+        # a long step may have passed another change point, which is not to be met again
+        return any(
+            self._gone_from(since, change, nearest) for since in sorted({enough[0], enough[-1]} if enough else ())
+        )
+
+    def _gone_from(self, since: float, change: float, nearest: float) -> bool:
+        """Go to the other side of a change point, if states from ``since`` until so long before it tell the way."""
+        rtol, atol = self.options["rtol"], self.options["atol"]
+        past = self._anew(times_before(change, nearest, since))
+        ways = ways_over(past, change, self.end, self._regularity, lambda y: atol + rtol * np.abs(y) + KNOWN)
+        return any(self._taken(way, past[-1][0], change) for way in ways)
+
+    def _taken(self, way: Way, last: float, change: float) -> bool:
+        """Take a way over a change point, if forces on the other side agree with it."""
+        t, path = way.end, way.path
+        if t <= self.t or not self._same_motion(path):
+            return False
+        state = self.project(self._unit(path(np.array(t))))
+        there = np.concatenate(state)
+        if not agree(path, t, change - last, self._rate(t, there), way.error, self._regularity(there)):
+            return False  # something has begun to act on the way
+        # the last step may have got on another branch already
+        before, switch = self.dense, max(self.t_old, last)
+        self.dense = lambda times: np.where(times <= switch, before(times), path(times).T) if before else path(times).T
+        self.t, self.state, self.past = t, state, [(t, there)]
+        self.tried, self.tried_clear = np.inf, False
+        if t < self.end:
+            first = min(self.usual_step, self.end - t)
+            self.solver = self.make(self._rate, t, there, self.end, first_step=first, **self.options)
+        return True
+
+    def _same_motion(self, path: Path) -> bool:
+        """Return whether a path leads past where the run is; not if it was found on another branch of the motion."""
+        q, _, _ = self._parts(path(np.array(self.t)))
+        off = np.abs(q - self._parts(self.solver.y)[0])
+        return bool(np.all(off <= 1e3 * (self.options["atol"] + self.options["rtol"] * np.abs(q)) + ELSEWHERE))
+
+    def _losing(self, y: Array) -> float:
+        """Return how fast the loops get nearer to losing a constraint, in what :meth:`_regularity` measures per time.
+
+        The least singular value of K has a sign if it is measured along directions that stay: it is smooth where it
+        vanishes, and its absolute value is not.
+        """
+        robot: Any = self.equation.robot
+        q, v, _ = self._unit(y)
+        u, sizes, w = np.linalg.svd(robot.loop_jacobian(q))
+        k = robot.coordinates_at(self.state[0]).rank - 1
+        apart = 1e-6 / max(1.0, float(np.abs(v).max()))
+        ahead, behind = (u[:, k] @ robot.loop_jacobian(robot.integrate(q, h * v)) @ w[k] for h in (apart, -apart))
+        return float((behind - ahead) / (2.0 * apart * sizes[0]))
+
+    def _anew(self, times: Array) -> list[tuple[float, Array]]:
+        """Return the motion at some times up to now, integrated once more and with more digits."""
+        if not len(times):
+            return []
+        t, y = next((t, y) for t, y in reversed(self.past) if t <= times[0])
+        finer = {k: max(MORE_DIGITS * self.options[k], 1e-13) for k in ("rtol", "atol")}
+        nodes, count = [], 0
+        for until in times.tolist():
+            solver = self.make(self._rate, t, y, until, **(self.options | finer)) if until > t else None
+            while solver is not None and solver.status == "running":
+                count += 1
+                if self._stepped(solver) is not None or count > PATIENCE:
+                    return []
+            if solver is not None:
+                y = np.concatenate(self.project(self._unit(solver.y)))
+            t = until
+            nodes.append((t, y))
+        return nodes
+
+    def _regularity(self, y: Array | None = None) -> float:
+        """Return how far the loops are from losing a constraint: zero where they do, at most one."""
+        robot: Any = self.equation.robot
+        q = self.state[0] if y is None else self._unit(y)[0]
+        sizes, rank = np.linalg.svd(robot.loop_jacobian(q), compute_uv=False), robot.coordinates_at(self.state[0]).rank
+        return float(sizes[rank - 1] / sizes[0]) if rank else 1.0
+
+    def _close_loops(self) -> bool:
+        """Close loops after a step; whether its rates may be poor, for they were not found in the prepared way."""
+        self.dense = self.solver.dense_output()  # made from what the step has left
+        self.state = self.project(self.state)
+        self.solver.y = np.concatenate(self.state)
+        before = self.equation.n_prepared
+        self.solver.f = self._rate(self.t, self.solver.y)
+        return self.equation.n_prepared == before
+
+    def _diagnosis(self, complaint: str | None) -> str:
+        if self._regularity() < NEARLY_SINGULAR:
+            return Message(
+                f"{self.name} cannot go on: the loops of {self.equation.robot.name!r} are at a change point or a dead "
+                "center, where they lose a constraint and forces no longer decide about the motion; see "
+                "robot.mobility(q), or take a fixed step (",
+                Setting("integrator", "rk4"), ", ", Setting("step", ...), "), which may step over it",
+            )  # fmt: skip
+        return super()._diagnosis(complaint)
+
+    def states_at(self, times: list[float]) -> list[State]:
+        """Return the states at several times within the last step: all loops are closed at once."""
+        if len(times) < 2:
+            return super().states_at(times)
+        if self.dense is None:
+            self.dense = self.solver.dense_output()
+        return list(zip(*self.project(self._unit(self.dense(np.array(times)).T)), strict=True))

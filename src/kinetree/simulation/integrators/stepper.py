@@ -1,0 +1,164 @@
+"""Integrators one step at a time, as the run loop knows them: ``step()``, then ``state_at(t)`` within the step taken.
+
+Here is what they have in common, and the one with a fixed step; :mod:`.adaptive` has those that choose their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ...errors import ClosureError, Message, Setting
+from ...run.failure import Fault
+from ..equation import Equation
+from ..projection import nearest_state, projector
+from ..system import State
+from .fixed import NoConvergence
+
+LONGEST_LEAP = 10_000
+"""Steps in machine code between two looks at the keyboard."""
+
+ENDLESS = 1e10
+"""Velocities beyond this are no motion of a robot."""
+
+
+def is_motion(state: State) -> bool:
+    """Return whether a state is one that a robot can be in."""
+    q, v, _ = state
+    return bool(np.isfinite(q).all() and np.isfinite(v).all() and np.max(np.abs(v), initial=0.0) < ENDLESS)
+
+
+class Stepper:
+    """What the run loop knows of an integrator."""
+
+    t: float
+    t_old: float
+    state: State
+    n_steps: int = 0
+    interior: int = 0
+    """How many points within a step are cheap to look at, for events."""
+
+    def step(self) -> None:
+        """Go one step on."""
+        raise NotImplementedError
+
+    def leap(self, until: float) -> None:
+        """Go one step on; or several, if nobody wants to know what is between, but not beyond ``until``."""
+        self.step()
+
+    def state_at(self, t: float) -> State:
+        """Return the state at a time within the last step."""
+        raise NotImplementedError
+
+    def states_at(self, times: list[float]) -> list[State]:
+        """The same at several times."""
+        return [self.state_at(t) for t in times]
+
+    def restart(self, t: float, state: State) -> None:
+        """Go on from another state."""
+        raise NotImplementedError
+
+
+class FixedStepper(Stepper):
+    """Steps of equal length; the last one ends where the run does.
+
+    States within a step are found by a shorter step from its beginning, so they are as exact as any.
+    """
+
+    def __init__(self, equation: Equation, name: str, t: float, state: State, end: float, step: float) -> None:
+        self.advance = equation.steps.one(name)
+        self.equation, self.name, self.end, self.h = equation, name, end, step
+        self.project = projection(equation) if not equation.traceable else _as_it_is  # machine code closes loops itself
+        self.careful = False
+        self.restart(t, state)
+
+    def restart(self, t: float, state: State) -> None:
+        """Go on from another state; steps are counted from there."""
+        self.t = self.t_old = self.start = t
+        self.state = self.old = state
+        self.count = 0
+
+    def step(self) -> None:
+        """Go one step on."""
+        self.t_old, self.old = self.t, self.state
+        self.count += 1
+        self.n_steps += 1
+        after = self.start + self.count * self.h
+        # a last step shorter than rounding of the time is no step
+        self.t = self.end if after > self.end - 1e-9 * self.h else after
+        short = after > self.end + 1e-9 * self.h
+        self.state = self._from(self.t_old, self.old, self.end - self.t_old if short else self.h)
+
+    def leap(self, until: float) -> None:
+        """Go on to the last whole step before a time, in machine code if there is any."""
+        whole = min(int((min(until, self.end) - self.start) / self.h - 1e-9) - self.count, LONGEST_LEAP)
+        if whole < 2 or self.careful or not self.equation.traceable:
+            self.step()
+            return
+        try:
+            state = self.equation.steps.many(self.name)(self.t, self.state, self.h, whole)
+        except (NoConvergence, ClosureError):
+            state = self.state
+            self.careful = True
+        if self.careful or not is_motion(state):  # go through it step by step, to see where it is lost
+            self.careful = True
+            self.step()
+            return
+        self.state = self.old = state
+        self.count += whole
+        self.n_steps += whole
+        self.t = self.t_old = self.start + self.count * self.h
+
+    def _unsolved(self, t: float, h: float) -> Fault:
+        names, v = self.equation.robot.v_names, np.abs(self.state[1])
+        joint = names[int(np.argmax(v))] if names else None
+        return Fault(f"the equations of a step of {h:g} s cannot be solved: the step is too large", t, joint)
+
+    def _from(self, t: float, state: State, h: float) -> State:
+        try:
+            return self.project(self.advance(t, state, h))
+        except NoConvergence:
+            raise self._unsolved(t, h) from None
+        except ClosureError as problem:
+            raise Fault(
+                Message(
+                    f"the loops of {self.equation.robot.name!r} cannot be closed after this step: {h:g} s are too much "
+                    f"for {self.name} to be stable here; take a smaller step, or an integrator for stiff problems, ",
+                    Setting("integrator", "radau"),
+                ),
+                t,
+            ) from problem
+
+    def state_at(self, t: float) -> State:
+        """Return the state at a time within the last step."""
+        if t == self.t:
+            return self.state
+        return self.old if t == self.t_old else self._from(self.t_old, self.old, t - self.t_old)
+
+
+def _as_it_is(state: State) -> State:
+    return state
+
+
+def projection(equation: Equation) -> Callable[[State], State]:
+    """Return what brings a state back onto the closed loops; nothing where there are none."""
+    robot: Any = equation.robot
+    if not robot.model.loops:
+        return _as_it_is
+    rows = equation.rows if equation.compiled else None
+    nearest = projector(robot, rows) if rows else partial(nearest_state, robot)
+
+    def project(state: State) -> State:
+        q, v, z = state
+        known = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
+        if known.all():
+            return (*nearest(q, v), z)
+        closed_q, closed_v = q.copy(), v.copy()
+        if known.any():  # lanes that are lost leave the others alone
+            closed_q[known], closed_v[known] = nearest(q[known], v[known])
+        return closed_q, closed_v, z
+
+    return project

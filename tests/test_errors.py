@@ -1,0 +1,34 @@
+"""Errors: names that were meant are suggested."""
+
+from __future__ import annotations
+
+import pytest
+
+import kinetree as kt
+from kinetree.errors import nearest
+
+TALOS = ["leg_left_6_joint", "leg_left_6_link", "left_sole_link", "right_sole_link", "arm_left_1_joint", "base_link"]
+
+
+@pytest.mark.parametrize(
+    ("name", "known", "meant"),
+    [
+        ("bse", ["base", "base", "arm"], ["base"]),
+        ("lenght", ["placement", "mass", "inertia", "upper", "lower"], []),
+        ("nothing", ["chain", "four-bar", "swing"], []),
+        ("left_foot", TALOS, ["left_sole_link"]),
+        ("LEFT_SOLE_LINK", TALOS, ["left_sole_link"]),
+        ("base_lnk", TALOS, ["base_link"]),
+        ("elbow", ["left_elbow_joint", "wrist"], ["left_elbow_joint"]),
+        ("rk5", ["rk4", "rk45", "radau"], ["rk45"]),
+        ("", ["a", "b"], []),
+    ],
+)
+def test_suggestions(name, known, meant):
+    assert nearest(name, known) == meant
+    told = str(kt.UnknownNameError("thing", name, known))
+    assert told.startswith(f"no thing named {name!r}; ")
+    assert ("did you mean" in told) == bool(meant)
+    assert all(told.count(repr(m)) == 1 for m in meant)
+    if not meant:
+        assert f"known: {', '.join(known)}" in told
