@@ -337,8 +337,6 @@ def test_long_rows_of_trees_that_are_loops(monkeypatch, links):
 
 def test_pinocchio_judges_the_momentum_matrix_of_a_long_chain():
     pinocchio = pytest.importorskip("pinocchio")
-    from test_large_matrices import pinocchio_model
-
     robot = chain(150).with_backend("compiled")
     model = pinocchio_model(pinocchio, robot)
     data = model.createData()
