@@ -13,7 +13,7 @@ from kinetree.algorithms.table import find
 from kinetree.engine.kernels.loop_kernel import RolledKernel
 from kinetree.run import compiler
 from kinetree.run.large_trees.schedule import roll
-from kinetree.run.large_trees.tree import RolledTree
+from kinetree.run.large_trees.tree import LoopedTree
 
 
 @pytest.fixture
@@ -45,13 +45,13 @@ def _reach(robot):
 def test_links_of_which_hardly_two_look_alike(always_rolled, monkeypatch):
     kinds = ["revolute", "prismatic", "helical", "cylindrical"]
     robot = random_tree(np.random.default_rng(2), 30, kinds)
-    alike = len(RolledTree(robot.model).groups)
+    alike = len(LoopedTree(robot.model).groups)
     state = random_state(robot, np.random.default_rng(0), 3)
     large = robot.with_backend("compiled")
     assert_close(large.inverse_dynamics(*state), robot.inverse_dynamics(*state), 1e-12)
     assert_close(large.mass_matrix(state[0]), robot.mass_matrix(state[0]), 1e-12)
-    monkeypatch.setattr("kinetree.run.large_trees.tree.MOST_LOOKS", 1000)
-    assert alike <= 5 * len(kinds) < len(RolledTree(robot.model).groups)
+    monkeypatch.setattr("kinetree.run.large_trees.groups.MOST_LOOKS", 1000)
+    assert alike <= 5 * len(kinds) < len(LoopedTree(robot.model).groups)
 
 
 def test_matrices_of_a_long_chain():

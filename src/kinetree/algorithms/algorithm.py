@@ -106,25 +106,23 @@ class LargeTree:
     Attributes
     ----------
     by : str
-        ``"passes"``: loops over the bodies, made from the algorithm's own text.  The others compose such loops:
-        ``"columns"``, a symmetric matrix column by column; ``"table"``, a matrix from a table of factors;
-        ``"solving"``, derivatives of forward dynamics; ``"frames"``, the inertia felt at frames;
-        ``"elimination"``, the factors of the mass matrix.
+        ``"passes"``: loops over the bodies, made from the algorithm's own text; ``"pairs"``: so, too, but each body
+        with each of those that carry it.  The others compose such loops: ``"columns"``, a symmetric matrix column by
+        column; ``"solving"``, derivatives of forward dynamics; ``"frames"``, the inertia felt at frames;
+        ``"factors"``, of the mass matrix.
     of : Algorithm, optional
-        What is looped over instead: the product with a vector, or the table.
-    factors : tuple
-        Which numbers of the table are multiplied.
+        What is looped over instead: the product with a vector, the derivatives to be solved with, or L with D in it.
     only : mapping
         Options without which there are no loops.
     """
 
     by: str
     of: Algorithm | None = None
-    factors: tuple[Any, ...] = ()
     only: Options = field(default_factory=dict)
 
 
 PASSES = LargeTree("passes")
+PAIRS = LargeTree("pairs")
 
 
 def nobody(tree: Model, options: Options) -> Collection[int]:

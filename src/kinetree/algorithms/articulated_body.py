@@ -84,7 +84,7 @@ def articulated_inertias(
         pivot = eliminate(total, s, link.armature)
         return (total, pivot), x.articulated_to_parent(freed(total, pivot))
 
-    own = [link.inertia.articulated() for link in tree.links]
+    own = each(tree, lambda link: link.inertia.articulated())
     return inward(tree, step, own, transforms, subspaces)[0]
 
 

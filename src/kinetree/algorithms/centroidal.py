@@ -13,7 +13,7 @@ from ..model.tree import Link, Model
 from ..spatial import ZERO3, ZERO_FORCE, Force, Motion, RigidInertia, Scalar, Transform, Vec3
 from .composite_body import composite_inertias
 from .derivatives import inertia_rate
-from .kinematics import Carried, Posed, Twist, poses, twists, velocities
+from .kinematics import MovingBody, Posed, Twist, poses, twists, velocities
 from .passes import Scalars, collect, each, everywhere, inward, part, positions, rates
 
 
@@ -49,7 +49,7 @@ def total_mass(tree: Model) -> float:
 def momentum(tree: Model, q: Scalars, v: Scalars, about: str = "com") -> Force:
     """Angular and linear momentum, about the centre of mass or the world's origin."""
 
-    def own(link: Link, m: Carried) -> Force:
+    def own(link: Link, m: MovingBody) -> Force:
         return link.inertia @ m.velocity
 
     moving = velocities(tree, q, v)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from ..model.tree import BASE, Link, Model
-from ..spatial import Motion, RigidInertia, Scalar, Transform
-from .passes import Scalars, add, each, inward, positions, present
+from ..model.tree import Link, Model
+from ..spatial import Force, RigidInertia, Scalar, Transform
+from .passes import Coupling, Scalars, each, inward, pairs, positions, present
 
 Matrix = list[list[Scalar]]
 
@@ -21,40 +22,28 @@ def composite_inertias(tree: Model, transforms: Sequence[Transform]) -> tuple[li
 
 
 def mass_matrix(tree: Model, q: Scalars) -> Matrix:
-    """The joint-space inertia matrix; entries between separate branches are exact zeros."""
+    """The joint-space inertia matrix; entries between separate branches are exact zeros.
+
+    The force that accelerates all that a joint carries about its axis is felt at the joints
+    before it, one after the other (the walk of 002 L1888, with the condition of eq. 7.9 corrected).
+    """
     coordinates = positions(tree, q)
-    transforms = [link.transform(x) for link, x in zip(tree.links, coordinates, strict=True)]
-    subspaces = [link.subspace(x) for link, x in zip(tree.links, coordinates, strict=True)]
+    transforms = each(tree, lambda link, x: link.transform(x), coordinates)
+    subspaces = each(tree, lambda link, x: link.subspace(x), coordinates)
     composites, _ = composite_inertias(tree, transforms)
-    h: list[list[Scalar | None]] = [[None] * tree.nv for _ in range(tree.nv)]
 
-    for link, composite in zip(tree.links, composites, strict=True):
-        forces = [composite @ s for s in subspaces[link.index]]
-        carrier = link
-        while True:  # the walk of 002 L1888, with the condition of eq. 7.9 corrected
-            _enter(h, link, carrier, subspaces[carrier.index], forces)
-            if carrier.parent == BASE:
-                break
-            forces = [transforms[carrier.index].force_to_parent(f) for f in forces]
-            carrier = tree.links[carrier.parent]
-    return [[0.0 if x is None else x for x in row] for row in h]
+    def force(k: int, own: Any) -> Force:
+        return own.composite @ own.subspace[k]
 
+    def block(link: Link, i: int, j: int, own: Any) -> Scalar:
+        value = own.subspace[i].dot(force(j, own))
+        return value + link.armature[i] if i == j and present(link.armature[i]) else value
 
-def _enter(
-    h: list[list[Scalar | None]], link: Link, carrier: Link, subspace: tuple[Motion, ...], forces: Sequence[object]
-) -> None:
-    """Add the block that couples two joints, on both sides of the diagonal."""
-    ratio = link.ratio * carrier.ratio
-    for i, force in enumerate(forces):
-        for j, s in enumerate(subspace):
-            if carrier is link and j > i:
-                continue
-            value = s.dot(force)  # type: ignore[arg-type]
-            if link.follows or carrier.follows:
-                value = value * ratio
-            if carrier is link and i == j and present(link.armature[i]):
-                value = value + link.armature[i] * ratio
-            row, column = link.v_slice.start + i, carrier.v_slice.start + j
-            h[row][column] = add(h[row][column], value)
-            if carrier is not link or i != j:
-                h[column][row] = add(h[column][row], value)
+    def felt(force: Force, m: int, own: Any) -> Scalar:
+        return own.subspace[m].dot(force)
+
+    (matrix,) = pairs(
+        tree, [Coupling(block, force, felt)], lambda force, own: own.transform.force_to_parent(force),
+        composite=composites, transform=transforms, subspace=subspaces,
+    )  # fmt: skip
+    return matrix  # type: ignore[no-any-return]

@@ -143,7 +143,7 @@ class Coupling:
         self, tree: Model, factors: tuple[Matrix, list[Scalar]], k: Sequence[Scalars], size: float = 0.0
     ) -> None:  # fmt: skip
         self.parents, self.factors, self.k = tree.dof_parents, factors, k
-        half = [_half_solve(factors, self.parents, row) for row in k]
+        half = [factorisation.half_solve(factors[0], self.parents, row) for row in k]
         weighted = [_divided(row, factors[1]) for row in half]
         matrix = [[inner(a, b) if j <= i else 0.0 for j, b in enumerate(half)] for i, a in enumerate(weighted)]
         self._coupled = ldl(matrix)
@@ -208,17 +208,3 @@ def forward_dynamics(
     total = [t - b + p for t, b, p in zip(tau, bias, push, strict=True)]
     acceleration = factorisation.ltdl_solve(factors, tree.dof_parents, total)
     return acceleration, multipliers, coupling.quality, _residuals(tree, q, v, None, k_all, drift_all)
-
-
-def _half_solve(factors: tuple[Matrix, list[Scalar]], parents: Sequence[int], row: Scalars) -> list[Scalar]:
-    """``L^-T row``: non-zero only on the paths from the loop's bodies to the base."""
-    lower, _ = factors
-    x = list(row)
-    for k in reversed(range(len(x))):
-        if not present(x[k]):
-            continue
-        i = parents[k]
-        while i >= 0:
-            x[i] = x[i] - lower[k][i] * x[k]
-            i = parents[i]
-    return x

@@ -13,12 +13,12 @@ because u x m - h x w x + w x h x = l x and J w x + w x J + (J w) x = tr(J) w x.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ..model.tree import BASE, Link, Model
+from ..model.tree import Link, Model
 from ..spatial import ZERO3, Force, Matrix3, Motion, RigidInertia, Scalar, Symmetric3, Transform, Vec3
 from .kinematics import Posed, Twist, poses, twists
-from .passes import Scalars, add, each, inward, positions, rates
+from .passes import Coupling, Scalars, each, inward, pairs, positions, rates
 
 
 class VelocityInertia:
@@ -98,26 +98,25 @@ def gathered(tree: Model, q: Scalars, v: Scalars) -> tuple[Sequence[Posed], Sequ
 def coriolis_matrix(tree: Model, q: Scalars, v: Scalars) -> list[list[Scalar]]:
     """C by rows."""
     posed, parts = gathered(tree, q, v)
-    matrix: list[list[Scalar | None]] = [[None] * tree.nv for _ in range(tree.nv)]
-    for link in tree.links:
-        triples, carrier = parts[link.index].forces, link
-        while True:
-            for k, (full, plain, mirrored) in enumerate(triples):
-                column = link.v_slice.start + k
-                screws, changes, _ = parts[carrier.index]
-                for j, (s, ds) in enumerate(zip(screws, changes, strict=True)):
-                    row = carrier.v_slice.start + j
-                    ratio = link.ratio * carrier.ratio
-                    matrix[row][column] = add(matrix[row][column], s.dot(full) * ratio)
-                    if carrier is not link:
-                        below = ds.dot(plain) + s.dot(mirrored)
-                        matrix[column][row] = add(matrix[column][row], below * ratio)
-            if carrier.parent == BASE:
-                break
-            x = posed[carrier.index].transform
-            triples = [tuple(x.force_to_parent(f) for f in triple) for triple in triples]  # type: ignore[misc]
-            carrier = tree.links[carrier.parent]
-    return [[0.0 if x is None else x for x in row] for row in matrix]
+
+    def block(link: Link, i: int, j: int, own: Any) -> Scalar:
+        return own.part.subspace[i].dot(own.part.forces[j][0])
+
+    def above(forces: tuple[Force], m: int, own: Any) -> Scalar:
+        return own.part.subspace[m].dot(forces[0])
+
+    def below(forces: tuple[Force, Force], m: int, own: Any) -> Scalar:
+        plain, mirrored = forces
+        return own.part.rates[m].dot(plain) + own.part.subspace[m].dot(mirrored)
+
+    def carry(forces: tuple[Force, ...], own: Any) -> tuple[Force, ...]:
+        return tuple(own.posed.transform.force_to_parent(f) for f in forces)
+
+    coupling = Coupling(
+        block, lambda k, own: own.part.forces[k][:1], above, lambda k, own: own.part.forces[k][1:], below
+    )
+    (matrix,) = pairs(tree, [coupling], carry, posed=posed, part=parts)
+    return matrix  # type: ignore[no-any-return]
 
 
 def _total_rate(link: Link, p: Posed, t: Twist, q: Scalars, v: Scalars) -> list[Motion]:

@@ -24,8 +24,7 @@ d/de f(integrate(q, e * unit)).  External wrenches are held constant in body axe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import cache
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..model.tree import BASE, Link, Model
@@ -43,9 +42,25 @@ from ..spatial import (
     combine,
 )
 from ..spatial.dual import Dual
+from .kinematics import AT_ORIGIN
 from .newton_euler import Wrenches
-from .passes import Scalars, add, bias_motion, collect, positions, present, rates
-from .sparse_inverse import Column, SparseInverse
+from .passes import (
+    Coupling,
+    Scalars,
+    bias_motion,
+    collect,
+    each,
+    inward,
+    nothing,
+    on_demand,
+    outward,
+    pairs,
+    positions,
+    present,
+    rates,
+    tips_first,
+)
+from .sparse_inverse import SparseInverse
 
 Matrix = list[list[Scalar]]
 Change = tuple[Motion, Motion]
@@ -81,7 +96,7 @@ class Seen(NamedTuple):
     freedoms: tuple[Freedom, ...]
 
 
-GROUND = Seen(IDENTITY, IDENTITY, ZERO_MOTION, ZERO_MOTION, ZERO_MOTION, ())
+GROUND = Seen(IDENTITY, AT_ORIGIN.pose, ZERO_MOTION, ZERO_MOTION, ZERO_MOTION, ())
 """What root bodies stand on; its pose is the one in which a root body sees itself."""
 
 
@@ -149,7 +164,7 @@ def acceleration_of(s: Seen, before: Motion, a: Scalars | None) -> Motion:
 # ------------------------------------------------------------------ what a joint carries
 
 
-class Carried(NamedTuple):
+class CarriedSums(NamedTuple):
     """Sums over a body and all that it carries."""
 
     inertia: RigidInertia
@@ -168,13 +183,13 @@ class Carried(NamedTuple):
         return self.rate @ w - w.cross(h.moment) + (h.force * 2.0).cross(s.linear)
 
 
-def alone(link: Link, s: Seen) -> Carried:
+def alone(link: Link, s: Seen) -> CarriedSums:
     """A body by itself."""
     body = s.pose.rigid_to_parent(link.inertia)
-    return Carried(body, inertia_rate(body, s.velocity), body @ s.velocity)
+    return CarriedSums(body, inertia_rate(body, s.velocity), body @ s.velocity)
 
 
-def required_force(s: Seen, body: Carried, acceleration: Motion, load: Force | None) -> Force:
+def required_force(s: Seen, body: CarriedSums, acceleration: Motion, load: Force | None) -> Force:
     """What a body by itself needs for its motion, less what acts from outside."""
     force = body.inertia @ acceleration + s.velocity.cross_force(body.momentum)
     return force if load is None else force - s.pose.force_to_parent(load)
@@ -198,147 +213,135 @@ def inertia_rate(body: RigidInertia, v: Motion) -> Symmetric3:
 # ------------------------------------------------------------------ the whole tree
 
 
-class Mechanism:
-    """A tree at one q and v, seen from its root bodies.
+class Bodies(NamedTuple):
+    """A tree at one q and v, seen from its root bodies; per body."""
 
-    Everything is computed when first asked for and then remembered.  Asked for from the tips
-    to the base, the operations come depth first, with few results waiting at any time, which
-    is what machine code made from them wants.
-    """
-
-    def __init__(self, tree: Model, q: Scalars, v: Scalars) -> None:
-        self.tree = tree
-        self.q, self.v = positions(tree, q), rates(tree, v)
-        self.seen, self.body, self.carried = cache(self._seen), cache(self._body), cache(self._carried)
-        self.handles = cache(self._handles)
-
-    def _seen(self, i: int) -> Seen:
-        """Everything about joint i and its body, from the root outwards."""
-        for j in self.tree.support(i)[:-1]:
-            self.seen(j)
-        parent = self.tree.parents[i]
-        return see(self.tree.links[i], GROUND if parent == BASE else self.seen(parent), self.q[i], self.v[i])
-
-    def _body(self, i: int) -> Carried:
-        """Body i by itself."""
-        return alone(self.tree.links[i], self.seen(i))
-
-    def _carried(self, i: int) -> Carried:
-        """Body i and all that it carries."""
-        return Carried(*self.summed(i, tuple(self.body(i)), self.carried))
-
-    def summed(self, i: int, own: Any, below: Any) -> Any:
-        """What body i has and its children have gathered: in one frame it needs no transforming."""
-        for child in self.tree.children[i]:
-            own = add(own, tuple(below(child)) if isinstance(own, tuple) else below(child))
-        return own
-
-    def _handles(self, i: int) -> list[tuple[Force, Vec3]]:
-        """Per freedom of joint i what turns a change of motion into a change of its force: I S and 2 B^T S."""
-        carried = self.carried(i)
-        return [(carried.inertia @ f.screw, carried.mirrored(f.screw)) for f in self.seen(i).freedoms]
-
-    def column(self, i: int, k: int, change: Change, force: Force | None = None) -> Column:
-        """Changes of joint forces when freedom k of joint i changes motions; ``force`` if by its coordinate."""
-        links, f = self.tree.links, self.seen(i).freedoms[k]
-        column: Column = {}
-
-        def enter(link: Link, m: int, value: Scalar) -> None:
-            row, ratio = link.v_slice.start + m, link.ratio * links[i].ratio
-            column[row] = add(column.get(row), value if ratio == 1.0 else value * ratio)
-
-        for j in reversed(self.below(i)):
-            for m, (inertial, mirrored) in enumerate(self.handles(j)):
-                enter(links[j], m, change[1].dot(inertial) + change[0].angular.dot(mirrored))
-        effect = self.carried(i).change(*change)
-        for m, other in enumerate(self.seen(i).freedoms):
-            own = other.screw.dot(effect)
-            enter(links[i], m, own + f.bends[m].dot(force) if force is not None and f.bends else own)
-        if force is not None:
-            effect = effect + f.screw.cross_force(force)
-        for j in reversed(self.tree.support(i)[:-1]):
-            for m, other in enumerate(self.seen(j).freedoms):
-                enter(links[j], m, other.screw.dot(effect))
-        return column
-
-    def below(self, i: int) -> list[int]:
-        """Bodies that body i carries, without itself."""
-        found = list(self.tree.children[i])
-        for j in found:
-            found.extend(self.tree.children[j])
-        return sorted(found)
-
-    def by_rate(self, i: int, k: int) -> Column:
-        """Change of joint forces with a rate."""
-        return self.column(i, k, self.seen(i).freedoms[k].by_rate)
-
-    def by_acceleration(self, i: int, k: int) -> Column:
-        """Change of joint forces with an acceleration: a column of the mass matrix."""
-        link, f = self.tree.links[i], self.seen(i).freedoms[k]
-        column = self.column(i, k, (ZERO_MOTION, f.screw))
-        row = link.v_slice.start + k
-        if present(link.armature[k]):
-            column[row] = column[row] + link.armature[k] * link.ratio * link.ratio
-        for m, (inertial, _) in enumerate(self.handles(i)[k + 1 :], 1):
-            column[row + m] = f.screw.dot(inertial)  # the very product of its mirror image: symmetric to the bit
-        return column
+    seen: Sequence[Seen]
+    alone: Sequence[CarriedSums]
+    carried: Sequence[CarriedSums]
+    handles: Sequence[list[tuple[Force, Vec3]]]
+    """Per freedom, what turns a change of motion into a change of its force: I S and 2 B^T S."""
 
 
-class Moved:
-    """The same mechanism with accelerations; None means that no coordinate accelerates."""
+def bodies_of(tree: Model, q: Scalars, v: Scalars) -> Bodies:
+    """See all bodies and what they carry: in one frame that needs no transforming, only sums."""
 
-    def __init__(
-        self, mechanism: Mechanism, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None
-    ) -> None:
-        self.mechanism, self.tree = mechanism, mechanism.tree
-        self.a = None if a is None else rates(self.tree, a)
-        self.up = Motion(ZERO3, -Vec3.of(gravity))
-        self.loads: Wrenches = wrenches or [None] * len(self.tree.links)
-        self.acceleration, self.force = cache(self._acceleration), cache(self._force)
+    def handles(link: Link, s: Seen, carried: CarriedSums) -> list[tuple[Force, Vec3]]:
+        return [(carried.inertia @ f.screw, carried.mirrored(f.screw)) for f in s.freedoms]
 
-    def before(self, i: int) -> Motion:
-        """Acceleration of the body that joint i stands on; the base accelerates upwards instead of falling."""
-        parent = self.tree.parents[i]
-        below = self.up if parent == BASE else self.acceleration(parent)
-        return acceleration_below(self.tree.links[i], self.mechanism.seen(i), below)
+    seen = outward(tree, see, GROUND, positions(tree, q), rates(tree, v))
+    own = each(tree, lambda link, s: tuple(alone(link, s)), seen)
+    carried, _ = inward(tree, lambda link, total: (CarriedSums(*total), total), own)
+    return Bodies(seen, own, carried, each(tree, handles, seen, carried))
 
-    def _acceleration(self, i: int) -> Motion:
-        for j in self.tree.support(i)[:-1]:
-            self.acceleration(j)
-        return acceleration_of(self.mechanism.seen(i), self.before(i), None if self.a is None else self.a[i])
 
-    def _force(self, i: int) -> Force:
-        """What joint i must pass to body i for the motion of all that it carries."""
-        own = required_force(self.mechanism.seen(i), self.mechanism.body(i), self.acceleration(i), self.loads[i])
-        return self.mechanism.summed(i, own, self.force)  # type: ignore[no-any-return]
+class Speeding(NamedTuple):
+    """Accelerations of what a joint stands on and of its body."""
 
-    def forces(self) -> list[Scalar]:
-        """Joint forces, but for rotors."""
-        per_joint = [
-            [f.screw.dot(self.force(i)) for f in self.mechanism.seen(i).freedoms]
-            for i in reversed(range(len(self.tree.links)))
-        ]
-        return collect(self.tree, per_joint[::-1])
+    before: Motion
+    own: Motion
 
-    def by_position(self, i: int, k: int) -> Column:
-        """Change of joint forces with a coordinate."""
-        a = None if self.a is None else self.a[i]
-        change = by_position(self.mechanism.seen(i), k, self.before(i), a)
-        return self.mechanism.column(i, k, change, self.force(i))
+
+class Moved(NamedTuple):
+    """What depends on accelerations, of one body."""
+
+    force: Force
+    """What its joint must pass to it for the motion of all that it carries."""
+    changes: list[Change]
+    """By each coordinate of its joint."""
+
+
+def forces_and_accelerations(
+    tree: Model, bodies: Bodies, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None
+) -> tuple[Sequence[Force], Sequence[Speeding]]:
+    """Let the coordinates accelerate, or not (None); the base accelerates upwards instead of falling."""
+
+    def speed_up(link: Link, parent: Speeding, s: Seen, a: Scalars | None) -> Speeding:
+        before = acceleration_below(link, s, parent.own)
+        return Speeding(before, acceleration_of(s, before, a))
+
+    def require(link: Link, s: Seen, alone: Any, m: Speeding, load: Force | None) -> Force:
+        return required_force(s, CarriedSums(*alone), m.own, load)
+
+    up = Motion(ZERO3, -Vec3.of(gravity))
+    accelerations = nothing(tree) if a is None else rates(tree, a)
+    speeding = outward(tree, speed_up, Speeding(up, up), bodies.seen, accelerations)
+    needed = each(tree, require, bodies.seen, bodies.alone, speeding, wrenches or nothing(tree))
+    return inward(tree, lambda link, total: (total, total), needed)[0], speeding
+
+
+def moved(
+    tree: Model, bodies: Bodies, a: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
+) -> Sequence[Moved]:
+    """Find what depends on accelerations, of every body."""
+
+    def change(link: Link, s: Seen, m: Speeding, a: Scalars, force: Force) -> Moved:
+        return Moved(force, [by_position(s, k, m.before, a) for k in range(len(s.freedoms))])
+
+    forces, speeding = forces_and_accelerations(tree, bodies, a, gravity, wrenches)
+    return each(tree, change, bodies.seen, speeding, rates(tree, a), forces)
+
+
+def _screw(own: Any, k: int) -> Motion:
+    return own.seen.freedoms[k].screw  # type: ignore[no-any-return]
+
+
+def _turned(effect: Force, m: int, own: Any) -> Scalar:
+    """How the force of a joint changes that stands before the one which causes an effect."""
+    return _screw(own, m).dot(effect)
+
+
+def _handle(k: int, own: Any) -> tuple[Force, Vec3]:
+    return own.handles[k]  # type: ignore[no-any-return]
+
+
+def _through(change: Change, handle: tuple[Force, Vec3]) -> Scalar:
+    """How the force of a joint changes that stands behind the one which changes the motion."""
+    return change[1].dot(handle[0]) + change[0].angular.dot(handle[1])
+
+
+def _by_position_within(link: Link, i: int, j: int, own: Any) -> Scalar:
+    bends, value = own.seen.freedoms[j].bends, _screw(own, i).dot(own.carried.change(*own.moved.changes[j]))
+    return value + bends[i].dot(own.moved.force) if bends else value
+
+
+def _by_acceleration_within(link: Link, i: int, j: int, own: Any) -> Scalar:
+    first, last = sorted((i, j))
+    value = _screw(own, first).dot(own.handles[last][0])
+    return value + link.armature[i] if i == j and present(link.armature[i]) else value
+
+
+BY_POSITION = Coupling(
+    _by_position_within,
+    lambda k, own: own.carried.change(*own.moved.changes[k]) + _screw(own, k).cross_force(own.moved.force),
+    _turned,
+    _handle,
+    lambda handle, m, own: _through(own.moved.changes[m], handle),
+)
+"""How joint forces change with coordinates: what is carried turns, too."""
+
+BY_RATE = Coupling(
+    lambda link, i, j, own: _screw(own, i).dot(own.carried.change(*own.seen.freedoms[j].by_rate)),
+    lambda k, own: own.carried.change(*own.seen.freedoms[k].by_rate),
+    _turned,
+    _handle,
+    lambda handle, m, own: _through(own.seen.freedoms[m].by_rate, handle),
+)
+"""How joint forces change with rates."""
+
+BY_ACCELERATION = Coupling(_by_acceleration_within, lambda k, own: own.handles[k][0], _turned)
+"""How joint forces change with accelerations: the mass matrix."""
 
 
 def inverse_dynamics_derivatives(
-    tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
-) -> tuple[Matrix, Matrix, Matrix]:
+    tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Scalars, wrenches: Wrenches | None = None,
+    couplings: Sequence[Coupling] = (BY_POSITION, BY_RATE, BY_ACCELERATION),
+) -> list[Matrix]:  # fmt: skip
     """Derivatives of tau with respect to q, v and a, each by rows; the last is the mass matrix."""
-    mechanism = Mechanism(tree, q, v)
-    moved = Moved(mechanism, a, gravity, wrenches)
-    by_q, by_v, by_a = Columns(), Columns(), Columns()
-    for j, driven in _tips_first(tree):
-        by_q[j] = _total(moved.by_position, driven)
-        by_v[j] = _total(mechanism.by_rate, driven)
-        by_a[j] = _total(mechanism.by_acceleration, driven)
-    return by_q.rows(), by_v.rows(), by_a.rows()
+    tree = on_demand(tree)
+    bodies = bodies_of(tree, q, v)
+    accelerated = moved(tree, bodies, a, gravity, wrenches)
+    return tips_first(tree, pairs(tree, couplings, **bodies._asdict(), moved=accelerated))
 
 
 def forward_dynamics_derivatives(
@@ -348,41 +351,21 @@ def forward_dynamics_derivatives(
 
     Differentiating ID(q, v, a) = tau at the a that solves it: M da = dtau - (dID/dq) dq - (dID/dv) dv.
     """
-    mechanism = Mechanism(tree, q, v)
-    mass, by_q, by_v = Columns(), Columns(), Columns()
-    for j, driven in _tips_first(tree):
-        mass[j] = _total(mechanism.by_acceleration, driven)
-    inverse = SparseInverse(mass.rows(), tree.dof_parents)
-    bias = Moved(mechanism, None, gravity, wrenches).forces()
+    parents, places = tree.dof_parents, range(tree.nv)
+    tree = on_demand(tree)
+    bodies = bodies_of(tree, q, v)
+    mass = tips_first(tree, pairs(tree, [BY_ACCELERATION], **bodies._asdict()))[0]
+    inverse = SparseInverse(mass, parents)
+    bias = _joint_forces(tree, bodies, forces_and_accelerations(tree, bodies, None, gravity, wrenches)[0])
     a = inverse.times({k: t - b for k, (t, b) in enumerate(zip(tau, bias, strict=True))})
-    moved = Moved(mechanism, [a[k] for k in range(tree.nv)], gravity, wrenches)
-    for j, driven in _tips_first(tree):
-        by_q[j] = inverse.times(_total(moved.by_position, driven), -1.0)
-        by_v[j] = inverse.times(_total(mechanism.by_rate, driven), -1.0)
-    return by_q.rows(), by_v.rows(), Columns(enumerate(inverse.matrix())).rows()
+    accelerated = moved(tree, bodies, [a[k] for k in places], gravity, wrenches)
+    slopes = pairs(tree, [BY_POSITION, BY_RATE], **bodies._asdict(), moved=accelerated)
+    by_q, by_v = tips_first(tree, slopes, lambda column: inverse.times(column, -1.0))
+    by_tau = inverse.matrix()
+    return by_q, by_v, [[by_tau[i].get(j, 0.0) for j in places] for i in places]
 
 
-class Columns(dict[int, Column]):
-    """A square matrix by columns."""
-
-    def rows(self) -> Matrix:
-        """The same by rows, zeros included."""
-        return [[self[j].get(i, 0.0) for j in range(len(self))] for i in range(len(self))]
-
-
-def _tips_first(tree: Model) -> list[tuple[int, list[tuple[int, int]]]]:
-    """Places in v from the last to the first, each with the freedoms (joint, k) it drives: several with followers."""
-    driven: dict[int, list[tuple[int, int]]] = {j: [] for j in reversed(range(tree.nv))}
-    for link in reversed(tree.links):
-        for k in range(link.kind.nv):
-            driven[link.v_slice.start + k].append((link.index, k))
-    return list(driven.items())
-
-
-def _total(column: Callable[[int, int], Column], driven: Sequence[tuple[int, int]]) -> Column:
-    """Sum of the columns of all freedoms that one place in v drives."""
-    total: Column = {}
-    for i, k in driven:
-        for row, value in column(i, k).items():
-            total[row] = add(total.get(row), value)
-    return total
+def _joint_forces(tree: Model, bodies: Bodies, forces: Sequence[Force]) -> list[Scalar]:
+    """Return joint forces, but for rotors; asked for from the tips."""
+    last_first = [[f.screw.dot(forces[i]) for f in bodies.seen[i].freedoms] for i in reversed(range(len(tree.links)))]
+    return collect(tree, last_first[::-1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..model.tree import Link, Model
 from ..spatial import Scalar, Vec3
 from .centroidal import first_moment
-from .kinematics import Carried, velocities
+from .kinematics import MovingBody, velocities
 from .newton_euler import Wrenches
 from .passes import Scalars, each, present, rates, total
 
@@ -13,7 +13,7 @@ from .passes import Scalars, each, present, rates, total
 def kinetic_energy(tree: Model, q: Scalars, v: Scalars) -> Scalar:
     """Half v I v over the bodies, plus that of the rotors."""
 
-    def twice(link: Link, m: Carried, rates: Scalars) -> Scalar:
+    def twice(link: Link, m: MovingBody, rates: Scalars) -> Scalar:
         energy = m.velocity.dot(link.inertia @ m.velocity)
         for inertia, rate in zip(link.armature, rates, strict=True):
             if present(inertia):

@@ -7,29 +7,47 @@ base are zero in the matrix and stay zero in the factors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ..spatial import Scalar, sqrt
+from .passes import present
+from .walk import Column
 
 Matrix = list[list[Scalar]]
 
 
+def carriers(parents: Sequence[int], k: int) -> list[int]:
+    """Return a degree of freedom and those that carry it, towards the base."""
+    path = []
+    while k >= 0:
+        path.append(k)
+        k = parents[k]
+    return path
+
+
+def eliminate(
+    matrix: Sequence[Sequence[Scalar]], paths: Sequence[Sequence[int]], divided: Callable[[Scalar, Scalar], Scalar]
+) -> tuple[list[Column], list[Scalar]]:
+    """Factor ``M = L^T D L`` from the tips, touching only carriers (002 L1936).
+
+    Returns L by rows, without its diagonal and without what is zero by structure, and D.
+    ``divided(entry, pivot)`` is how entries are divided by pivots; ``paths`` are :func:`carriers`.
+    """
+    h = [{i: row[i] for i in path} for row, path in zip(matrix, paths, strict=True)]
+    lower: list[Column] = [{} for _ in h]
+    for k in reversed(range(len(h))):
+        for n, i in enumerate(paths[k][1:], 1):
+            lower[k][i] = divided(h[k][i], h[k][k])
+            for j in paths[k][n:]:
+                h[i][j] = h[i][j] - lower[k][i] * h[k][j]
+    return lower, [h[k][k] for k in range(len(h))]
+
+
 def ltdl(matrix: Sequence[Sequence[Scalar]], parents: Sequence[int]) -> tuple[Matrix, list[Scalar]]:
-    """``M = L^T D L`` with L unit lower triangular: eliminate from the tips, touching only carriers."""
+    """``M = L^T D L`` with L unit lower triangular."""
     n = len(matrix)
-    h = [list(row) for row in matrix]
-    lower: Matrix = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
-    for k in reversed(range(n)):
-        i = parents[k]
-        while i >= 0:
-            factor = h[k][i] / h[k][k]
-            j = i
-            while j >= 0:
-                h[i][j] = h[i][j] - factor * h[k][j]
-                j = parents[j]
-            lower[k][i] = factor
-            i = parents[i]
-    return lower, [h[k][k] for k in range(n)]
+    sparse, d = eliminate(matrix, [carriers(parents, k) for k in range(n)], lambda entry, pivot: entry / pivot)
+    return [[1.0 if i == j else sparse[i].get(j, 0.0) for j in range(n)] for i in range(n)], d
 
 
 def ltl(matrix: Sequence[Sequence[Scalar]], parents: Sequence[int]) -> Matrix:
@@ -45,19 +63,21 @@ def ltl(matrix: Sequence[Sequence[Scalar]], parents: Sequence[int]) -> Matrix:
     return result
 
 
+def half_solve(lower: Matrix, parents: Sequence[int], rhs: Sequence[Scalar]) -> list[Scalar]:
+    """Solve ``L^T x = rhs``; x is zero but where the right-hand side is not and on the paths from there to the base."""
+    x = list(rhs)
+    for k in reversed(range(len(x))):
+        if present(x[k]):
+            for i in carriers(parents, k)[1:]:
+                x[i] = x[i] - lower[k][i] * x[k]
+    return x
+
+
 def ltdl_solve(factors: tuple[Matrix, list[Scalar]], parents: Sequence[int], rhs: Sequence[Scalar]) -> list[Scalar]:
     """Solve ``L^T D L x = rhs``."""
     lower, d = factors
-    x = list(rhs)
-    for k in reversed(range(len(d))):
-        i = parents[k]
-        while i >= 0:
-            x[i] = x[i] - lower[k][i] * x[k]
-            i = parents[i]
-    x = [value / pivot for value, pivot in zip(x, d, strict=True)]
+    x = [value / pivot for value, pivot in zip(half_solve(lower, parents, rhs), d, strict=True)]
     for k in range(len(d)):
-        i = parents[k]
-        while i >= 0:
+        for i in carriers(parents, k)[1:]:
             x[k] = x[k] - lower[k][i] * x[i]
-            i = parents[i]
     return x

@@ -18,7 +18,7 @@ from ..spatial import IDENTITY, ZERO_MOTION, Force, Motion, Scalar, Transform, c
 from .passes import Scalars, each, inward, outward, positions, present, rates, table
 
 
-class Carried(NamedTuple):
+class MovingJoint(NamedTuple):
     """A body's pose in its parent, its subspace, and its spatial velocity in its own frame."""
 
     transform: Transform
@@ -29,14 +29,14 @@ class Carried(NamedTuple):
 def momenta(tree: Model, q: Scalars, v: Scalars) -> list[list[Scalar]]:
     """For each degree of freedom of a tree without followers: momentum (M v) and the slope C^T v."""
 
-    def move(link: Link, parent: Carried, q: Scalars, v: Scalars) -> Carried:
+    def move(link: Link, parent: MovingJoint, q: Scalars, v: Scalars) -> MovingJoint:
         x, s = link.transform(q), link.subspace(q)
-        return Carried(x, s, x.motion_to_child(parent.velocity) + combine(s, v))
+        return MovingJoint(x, s, x.motion_to_child(parent.velocity) + combine(s, v))
 
-    def own(link: Link, m: Carried) -> Force:
+    def own(link: Link, m: MovingJoint) -> Force:
         return link.inertia @ m.velocity
 
-    def hand_on(link: Link, total: Force, m: Carried, q: Scalars, v: Scalars) -> tuple[list[list[Scalar]], Force]:
+    def hand_on(link: Link, total: Force, m: MovingJoint, q: Scalars, v: Scalars) -> tuple[list[list[Scalar]], Force]:
         p: list[Scalar] = [s.dot(total) for s in m.subspace]
         if any(present(x) for x in link.armature):
             p = [a + rotor * rate for a, rotor, rate in zip(p, link.armature, v, strict=True)]
@@ -48,6 +48,6 @@ def momenta(tree: Model, q: Scalars, v: Scalars) -> list[list[Scalar]]:
         return [[a, b] for a, b in zip(p, slope, strict=True)], m.transform.force_to_parent(total)
 
     here, going = positions(tree, q), rates(tree, v)
-    moving = outward(tree, move, Carried(IDENTITY, (), ZERO_MOTION), here, going)
+    moving = outward(tree, move, MovingJoint(IDENTITY, (), ZERO_MOTION), here, going)
     results, _ = inward(tree, hand_on, each(tree, own, moving), moving, here, going)
     return table(tree, results, 2)

@@ -7,8 +7,18 @@ from typing import Any, NamedTuple
 
 from ..model.tree import BASE, Link, Model
 from ..spatial import BASIS, IDENTITY, ZERO_MOTION, Matrix3, MatrixRotation, Motion, Scalar, Transform, combine
-from .passes import Scalars, bias_motion, each, nothing, outward, positions, rates, side_by_side
-from .path import at_tip, path_to
+from .passes import (
+    Scalars,
+    at_tip,
+    bias_motion,
+    each,
+    nothing,
+    outward,
+    path_to,
+    positions,
+    rates,
+    side_by_side,
+)
 
 
 class Posed(NamedTuple):
@@ -26,7 +36,7 @@ class Twist(NamedTuple):
     acceleration: Motion
 
 
-class Carried(NamedTuple):
+class MovingBody(NamedTuple):
     """A body's pose in its parent, and its spatial velocity in its own frame."""
 
     transform: Transform
@@ -47,14 +57,14 @@ def poses(tree: Model, q: Scalars) -> list[Posed]:
     return outward(tree, step, AT_ORIGIN, positions(tree, q))
 
 
-def velocities(tree: Model, q: Scalars, v: Scalars) -> list[Carried]:
+def velocities(tree: Model, q: Scalars, v: Scalars) -> list[MovingBody]:
     """Spatial velocity of every body (002 eq. 4.6)."""
 
-    def step(link: Link, parent: Carried, q: Scalars, v: Scalars) -> Carried:
+    def step(link: Link, parent: MovingBody, q: Scalars, v: Scalars) -> MovingBody:
         x = link.transform(q)
-        return Carried(x, x.motion_to_child(parent.velocity) + combine(link.subspace(q), v))
+        return MovingBody(x, x.motion_to_child(parent.velocity) + combine(link.subspace(q), v))
 
-    return outward(tree, step, Carried(IDENTITY, ZERO_MOTION), positions(tree, q), rates(tree, v))
+    return outward(tree, step, MovingBody(IDENTITY, ZERO_MOTION), positions(tree, q), rates(tree, v))
 
 
 def twists(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ..model.tree import Model
 from ..spatial import Scalar, ldl, ldl_inverse
 from .composite_body import mass_matrix
-from .factorisation import ltdl
+from .factorisation import half_solve, ltdl
 from .jacobian import express, frame_columns
 from .kinematics import poses
 from .passes import Scalars
@@ -30,15 +30,8 @@ def inverse_inertia(tree: Model, q: Scalars, names: Sequence[str], frame: str = 
     """J M^-1 J^T: acceleration of the frames per force on them; always exists."""
     parents = tree.dof_parents
     lower, d = ltdl(mass_matrix(tree, q), parents)
-    solved = []  # rows of J L^-1, one forward substitution each: M^-1 = L^-1 D^-1 L^-T
-    for row in stacked_jacobian(tree, q, names, frame):
-        x = list(row)
-        for k in reversed(range(tree.nv)):
-            i = parents[k]
-            while i >= 0:
-                x[i] = x[i] - lower[k][i] * x[k]
-                i = parents[i]
-        solved.append(x)
+    # rows of J L^-1, one substitution each: M^-1 = L^-1 D^-1 L^-T
+    solved = [half_solve(lower, parents, row) for row in stacked_jacobian(tree, q, names, frame)]
     size = len(solved)
     result: Matrix = [[0.0] * size for _ in range(size)]
     for i in range(size):

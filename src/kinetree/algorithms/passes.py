@@ -1,10 +1,10 @@
-"""The two ways of walking a tree, which every recursion is made of.
+"""The passes over a tree that every recursion is made of.
 
 An *outward* step makes a body's quantities from its parent's; an *inward* step says what
-a body hands to its parent; *each* looks at every body by itself.  The recursions are
-written as such steps, so that they can be unrolled body by body (as here) or traced once
-per kind of body and looped over: a tree with a ``walk`` of its own does the walking itself
-(:mod:`kinetree.run.large_trees.tree`), and what the steps return then stays inside it.
+a body hands to its parent; *each* looks at every body by itself, *pairs* at each body
+together with each of those that carry it.  The recursions are written as such steps, so that
+they can be unrolled body by body or traced once per kind of body and looped over:
+:mod:`.walk` has the ways of walking.
 """
 
 from __future__ import annotations
@@ -12,21 +12,22 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..model.tree import BASE, Link, Model
+from ..model.tree import Link, Model
 from ..spatial import Motion, Scalar, combine
+from .walk import Column, Coupling, LazyMatrix, add, walk_of
+
+__all__ = [
+    "Coupling", "Scalars", "add", "at_tip", "bias_motion", "collect", "each", "everywhere", "inward", "nothing",
+    "on_demand", "outward", "pairs", "part", "path_to", "positions", "present", "rates", "side_by_side", "table",
+    "tips_first", "total",
+]  # fmt: skip
 
 Scalars = Sequence[Scalar]
 
 
 def outward(tree: Model, step: Callable[..., Any], base: Any, *per_body: Sequence[Any]) -> list[Any]:
     """Call ``step(link, parent_result, *inputs_of_this_body)`` from the base to the tips."""
-    if tree.walk is not None:
-        return tree.walk.outward(step, base, *per_body)
-    results: list[Any] = []
-    for link in tree.links:
-        parent = base if link.parent == BASE else results[link.parent]
-        results.append(step(link, parent, *(column[link.index] for column in per_body)))
-    return results
+    return walk_of(tree).outward(step, base, *per_body)  # type: ignore[no-any-return]
 
 
 def inward(
@@ -38,40 +39,56 @@ def inward(
     returns a result and what to hand to the parent; the second return value is what the
     base receives (None when nothing stands on it).
     """
-    if tree.walk is not None:
-        return tree.walk.inward(step, own, *per_body)
-    totals = list(own)
-    results: list[Any] = [None] * len(tree.links)
-    ground: Any = None
-    for link in reversed(tree.links):
-        i = link.index
-        results[i], handed = step(link, totals[i], *(column[i] for column in per_body))
-        if link.parent == BASE:
-            ground = handed if ground is None else add(ground, handed)
-        else:
-            totals[link.parent] = add(totals[link.parent], handed)
-    return results, ground
+    return walk_of(tree).inward(step, own, *per_body)
 
 
 def each(tree: Model, function: Callable[..., Any], *per_body: Sequence[Any]) -> list[Any]:
     """Call ``function(link, *inputs_of_this_body)`` for every body."""
-    if tree.walk is not None:
-        return tree.walk.each(function, *per_body)
-    return [function(link, *(column[link.index] for column in per_body)) for link in tree.links]
+    return walk_of(tree).each(function, *per_body)  # type: ignore[no-any-return]
+
+
+def pairs(
+    tree: Model, couplings: Sequence[Coupling], carry: Callable[..., Any] | None = None, **per_body: Sequence[Any]
+) -> list[Any]:
+    """Return matrices with an entry for each freedom of a body and each freedom of the bodies that carry it, by rows.
+
+    ``carry(taken, own)`` makes of what a freedom has taken along to a body (see
+    :class:`.walk.Coupling`) what it takes along to that body's parent; None leaves it as it
+    is.  Entries between separate branches are exact zeros.
+    """
+    return walk_of(tree).pairs(couplings, carry, **per_body)
+
+
+def on_demand(tree: Model) -> Model:
+    """Return the same tree, of which passes compute what a body has when it is asked for.
+
+    Matrices of pairs then come as they are found, column by column: see :func:`tips_first`.
+    """
+    return walk_of(tree).on_demand()  # type: ignore[no-any-return]
+
+
+def tips_first(
+    tree: Model, matrices: Sequence[Any], then: Callable[[Column], Column] = lambda column: column
+) -> list[Any]:
+    """Ask for columns of matrices of :func:`on_demand`, the last ones first, and return the matrices by rows.
+
+    What ``then`` makes of a column takes its place.
+    """
+    if not all(isinstance(m, LazyMatrix) for m in matrices):
+        return list(matrices)
+    columns = {j: [then(m.column(j)) for m in matrices] for j in reversed(range(tree.nv))}
+    places = range(tree.nv)
+    return [[[columns[j][k].get(i, 0.0) for j in places] for i in places] for k in range(len(matrices))]
 
 
 def total(tree: Model, per_body: Sequence[Any], zero: Any) -> Any:
     """Sum over all bodies, begun with ``zero``."""
-    if tree.walk is not None:
-        return tree.walk.total(per_body, zero)
-    for value in per_body:
-        zero = add(zero, value)
-    return zero
+    return walk_of(tree).total(per_body, zero)
 
 
 def everywhere(tree: Model, value: Any) -> Sequence[Any]:
-    """Something that belongs to the whole tree, as an input of every body."""
-    return tree.walk.everywhere(value) if tree.walk is not None else [value] * len(tree.links)
+    """Give something that belongs to the whole tree to every body as an input."""
+    return walk_of(tree).everywhere(value)  # type: ignore[no-any-return]
 
 
 def part(per_body: Sequence[Any], index: int) -> Sequence[Any]:
@@ -90,27 +107,14 @@ def nothing(tree: Model) -> list[None]:
     return [None] * len(tree.links)
 
 
-def add(a: Any, b: Any) -> Any:
-    """Sum of two quantities, or of two tuples of quantities, part by part; None counts as nothing."""
-    if a is None or b is None:
-        return b if a is None else a
-    if isinstance(a, tuple):
-        return tuple(add(x, y) for x, y in zip(a, b, strict=True))
-    return a + b
-
-
 def positions(tree: Model, q: Scalars) -> list[list[Scalar]]:
     """Each joint's coordinates; a follower's come from its leader."""
-    if tree.walk is not None:
-        return tree.walk.positions(q)
-    return [link.position(q) for link in tree.links]
+    return walk_of(tree).positions(q)  # type: ignore[no-any-return]
 
 
 def rates(tree: Model, v: Scalars) -> list[list[Scalar]]:
     """Each joint's velocities or accelerations; a follower's come from its leader."""
-    if tree.walk is not None:
-        return tree.walk.rates(v)
-    return [link.velocity(v) for link in tree.links]
+    return walk_of(tree).rates(v)  # type: ignore[no-any-return]
 
 
 def collect(tree: Model, per_body: Sequence[Sequence[Any]], empty: Any = None) -> list[Any]:
@@ -118,30 +122,30 @@ def collect(tree: Model, per_body: Sequence[Sequence[Any]], empty: Any = None) -
 
     Where no body has anything there is ``empty``.
     """
-    if tree.walk is not None:
-        return tree.walk.collect(per_body)
-    total: list[Any] = [None] * tree.nv
-    for link, values in zip(tree.links, per_body, strict=True):
-        for k, value in zip(range(link.v_slice.start, link.v_slice.stop), values, strict=True):
-            total[k] = add(total[k], value * link.ratio if link.follows else value)
-    return total if empty is None else [empty if x is None else x for x in total]
+    return walk_of(tree).collect(per_body, empty)  # type: ignore[no-any-return]
 
 
 def side_by_side(tree: Model, per_body: Sequence[Sequence[Scalar]], layout: str) -> list[Scalar]:
     """Each joint's own numbers, laid out like ``"q"`` or ``"v"``; followers have none."""
-    if tree.walk is not None:
-        return tree.walk.side_by_side(per_body, layout)
-    return [x for link, values in zip(tree.links, per_body, strict=True) if not link.follows for x in values]
+    return walk_of(tree).side_by_side(per_body, layout)  # type: ignore[no-any-return]
 
 
 def table(tree: Model, per_body: Sequence[Sequence[Sequence[Scalar]]], width: int) -> list[list[Scalar]]:
     """One row of ``width`` numbers per degree of freedom, in the order of ``v``, of joints that are all independent."""
-    if tree.walk is not None:
-        return tree.walk.table(per_body, width)
-    return [list(row) for rows in per_body for row in rows]
+    return walk_of(tree).table(per_body, width)  # type: ignore[no-any-return]
 
 
 def bias_motion(link: Link, q: Scalars, v: Scalars) -> Motion | None:
     """The apparent derivative of the subspace times ``v``; None where the subspace is constant."""
     columns = link.kind.subspace_rate(q, v)
     return None if columns is None else combine(columns, v)
+
+
+def path_to(tree: Any, body: int) -> Any:
+    """Return the path from the base to a body."""
+    return walk_of(tree).path_to(body)
+
+
+def at_tip(path: Any, per_body: Sequence[Any]) -> Any:
+    """Return what a pass found for the last body of a path."""
+    return walk_of(path).at_tip(per_body)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 from ..model.tree import BASE, Link, Model
 
@@ -21,8 +19,6 @@ class Path:
     above : int
         The body it stands on, the base by default.
     """
-
-    walk: Any = None
 
     def __init__(self, tree: Model, body: int, above: int = BASE) -> None:
         bodies = tree.support(body)
@@ -49,13 +45,3 @@ class Path:
     def roots(self) -> tuple[int, ...]:
         """The first body."""
         return (0,) if self.links else ()
-
-
-def path_to(tree: Any, body: int) -> Any:
-    """The path from the base to a body."""
-    return Path(tree, body) if tree.walk is None else tree.walk.path_to(body)
-
-
-def at_tip(path: Any, per_body: Sequence[Any]) -> Any:
-    """What a pass found for the last body of a path."""
-    return per_body[-1] if path.walk is None else path.walk.at_tip(per_body)

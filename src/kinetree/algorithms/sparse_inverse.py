@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from ..spatial import Scalar
-
-Column = dict[int, Scalar]
-"""The entries of a vector that are not zero by structure."""
+from .factorisation import carriers, eliminate
+from .walk import Column
 
 
 class SparseInverse:
@@ -29,8 +28,9 @@ class SparseInverse:
     """
 
     def __init__(self, matrix: Sequence[Sequence[Scalar]], parents: Sequence[int]) -> None:
-        self.paths = [_path(parents, k) for k in range(len(matrix))]
-        lower, self.reciprocals = _eliminate(matrix, self.paths)
+        self.paths = [carriers(parents, k) for k in range(len(matrix))]
+        lower, pivots = eliminate(matrix, self.paths, lambda entry, pivot: entry * (1.0 / pivot))
+        self.reciprocals = [1.0 / pivot for pivot in pivots]
         self.w: list[Column] = []
         for k, path in enumerate(self.paths):
             row: Column = {k: 1.0}
@@ -59,29 +59,6 @@ class SparseInverse:
                 if common:
                     rows[k][j] = rows[j][k] = _sum(common)
         return rows
-
-
-def _path(parents: Sequence[int], k: int) -> list[int]:
-    """A freedom and those that carry it, downwards."""
-    path = []
-    while k >= 0:
-        path.append(k)
-        k = parents[k]
-    return path
-
-
-def _eliminate(matrix: Sequence[Sequence[Scalar]], paths: Sequence[Sequence[int]]) -> tuple[list[Column], list[Scalar]]:
-    """L by rows, and the reciprocals of D, one division per pivot."""
-    h = [{i: row[i] for i in path} for row, path in zip(matrix, paths, strict=True)]
-    lower: list[Column] = [{} for _ in h]
-    reciprocals: list[Scalar] = [0.0] * len(h)
-    for k in reversed(range(len(h))):
-        reciprocals[k] = 1.0 / h[k][k]
-        for n, i in enumerate(paths[k][1:], 1):
-            lower[k][i] = h[k][i] * reciprocals[k]
-            for j in paths[k][n:]:
-                h[i][j] = h[i][j] - lower[k][i] * h[k][j]
-    return lower, reciprocals
 
 
 def _sum(terms: Iterable[Scalar]) -> Scalar:

@@ -30,10 +30,10 @@ from . import (
     inverse_mass_matrix,
     jacobian,
     kinematics,
-    large_tables,
     mimic,
     newton_euler,
     operational_space,
+    tree_factors,
     udu,
     walker_orin,
 )
@@ -43,6 +43,7 @@ from .algorithm import (
     FRAME,
     FRAMES,
     KNOWN,
+    PAIRS,
     PASSES,
     ROWS,
     STABILISATION,
@@ -120,11 +121,6 @@ def _gravity_force(tree: Model, q: Any) -> list[Scalar]:
     return newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)[0]
 
 
-def _inertia_times(tree: Model, q: Any, a: Any) -> list[Scalar]:
-    """The mass matrix times accelerations: the forces they take at rest, without gravity."""
-    return newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, a, _WEIGHTLESS)[0]
-
-
 def _mobility_times(tree: Model, q: Any, tau: Any) -> list[Scalar]:
     """The inverse of the mass matrix times forces: the accelerations they cause at rest, without gravity."""
     return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, tau, _WEIGHTLESS)
@@ -193,15 +189,17 @@ def _operational_space_inertia(
 
 
 def _inverse_dynamics_derivatives(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[Any]:
-    return list(derivatives.inverse_dynamics_derivatives(tree, q, v, a, tree.gravity, loads))
+    return derivatives.inverse_dynamics_derivatives(tree, q, v, a, tree.gravity, loads)
+
+
+def _slopes(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[Any]:
+    """Derivatives of inverse dynamics by q and v alone."""
+    couplings = (derivatives.BY_POSITION, derivatives.BY_RATE)
+    return derivatives.inverse_dynamics_derivatives(tree, q, v, a, tree.gravity, loads, couplings)
 
 
 def _forward_dynamics_derivatives(tree: Model, q: Any, v: Any, tau: Any, loads: Any = None) -> list[Any]:
     return list(derivatives.forward_dynamics_derivatives(tree, q, v, tau, tree.gravity, loads))
-
-
-def _derivative_table(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[list[Scalar]]:
-    return large_tables.derivative_table(tree, q, v, a, tree.gravity, loads)
 
 
 def _closed_inverse_dynamics(
@@ -276,26 +274,19 @@ def _moved_as_given(tree: Model, options: Options) -> Collection[int]:
 
 # ------------------------------------------------------------------ large trees
 
-_BY_COLUMNS = LargeTree("columns", Algorithm("mass_matrix times a", ("q", "a"), _inertia_times, _per_v(), large=PASSES))
-_INVERSE_BY_COLUMNS = LargeTree(
+_BY_COLUMNS = LargeTree(
     "columns", Algorithm("inverse_mass_matrix times tau", ("q", "tau"), _mobility_times, _per_v(), large=PASSES)
 )
-_CORIOLIS_TABLE = LargeTree(
-    "table",
+_BY_SOLVING = LargeTree(
+    "solving",
     Algorithm(
-        "coriolis_matrix's table", ("q", "v"), large_tables.coriolis_table,
-        lambda t, o: (t.nv, large_tables.CORIOLIS_NUMBERS), large=PASSES,
+        "inverse_dynamics_derivatives by q and v", ("q", "v", "a"), _slopes, lambda t, o: (2, t.nv, t.nv), loads=True,
+        large=PAIRS,
     ),
-    large_tables.CORIOLIS,
 )  # fmt: skip
-_DERIVATIVE_TABLE = LargeTree(
-    "table",
-    Algorithm(
-        "inverse_dynamics_derivatives' table", ("q", "v", "a"), _derivative_table,
-        lambda t, o: (t.nv, large_tables.DERIVATIVE_NUMBERS), loads=True, large=PASSES,
-    ),
-    large_tables.DERIVATIVES,
-)  # fmt: skip
+_BY_FACTORS = LargeTree(
+    "factors", Algorithm("mass_matrix_factors in one matrix", ("q",), tree_factors.tree_factors, _square, large=PAIRS)
+)
 
 
 # ------------------------------------------------------------------ the table
@@ -427,34 +418,34 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "mass_matrix", _Q, composite_body.mass_matrix, _square,
             "The joint-space inertia matrix, rotor inertias included.",
-            direct=True, ahead=True, large=_BY_COLUMNS,
+            direct=True, ahead=True, large=PAIRS,
         ),
         Algorithm(
             "inverse_mass_matrix", _Q, _inverse_mass_matrix, _square,
             "The inverse of mass_matrix, found in O(n^2) without inverting it.",
-            needs_inertia=True, tree_only=True, direct=True, large=_INVERSE_BY_COLUMNS,
+            needs_inertia=True, tree_only=True, direct=True, large=_BY_COLUMNS,
         ),
         Algorithm(
             "mass_matrix_factors", _Q, _mass_matrix_factors, _factor_shape,
             "Factors of the mass matrix that keep the zeros between branches.",
-            (FORM,), needs_inertia=True, large=LargeTree("elimination"),
+            (FORM,), needs_inertia=True, large=_BY_FACTORS,
         ),
         Algorithm(
             "coriolis_matrix", _QV, coriolis.coriolis_matrix, _square,
             "The matrix C with C v the velocity forces and M' - 2 C skew-symmetric.",
-            direct=True, large=_CORIOLIS_TABLE,
+            direct=True, large=PAIRS,
         ),
         Algorithm(
             "inverse_dynamics_derivatives", _QVA, _inverse_dynamics_derivatives, _three_squares,
             "How the joint forces of a motion change with q, v and a.",
             loads=True, results=("dtau_dq", "dtau_dv", "dtau_da"), tree_only=True, direct=True,
-            large=_DERIVATIVE_TABLE,
+            large=PAIRS,
         ),
         Algorithm(
             "forward_dynamics_derivatives", _QVT, _forward_dynamics_derivatives, _three_squares,
             "How the accelerations that joint forces cause change with q, v and tau.",
             loads=True, results=("da_dq", "da_dv", "da_dtau"), needs_inertia=True, tree_only=True, direct=True,
-            large=LargeTree("solving"),
+            large=_BY_SOLVING,
         ),
         Algorithm(
             "operational_space_inertia", _Q, _operational_space_inertia, _frames_square,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -352,9 +351,6 @@ class Model:
                 )
             )
         return tuple(found)
-
-    walk: ClassVar[Any] = None
-    """Set by trees that do their own walking, see :mod:`kinetree.algorithms.passes`."""
 
     @cached_property
     def has_followers(self) -> bool:

@@ -16,27 +16,30 @@ import numpy as np
 from ..algorithms.passes import each, positions, total
 from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, Algorithm, find
 from ..engine import cache
-from ..engine.columns import SymmetricKernel
-from ..engine.eliminated import EliminatedKernel
 from ..engine.graph import TooLong
-from ..engine.implicit import Equation, ImplicitKernel
+from ..engine.kernels.composed import (
+    FactorKernel,
+    ImplicitEquation,
+    PairKernel,
+    QuadraticFormKernel,
+    SolutionDerivativeKernel,
+    SymmetricKernel,
+)
 from ..engine.kernels.direct_call import DirectCall, available
 from ..engine.kernels.kernel import Kernel
 from ..engine.kernels.loop_kernel import RolledKernel
 from ..engine.llvm import host
 from ..engine.once import MAKING, made_once
-from ..engine.sandwich import SandwichKernel
-from ..engine.separable import Branches, SeparableKernel
 from ..engine.trace import Traced, trace
 from ..errors import CompileError, KinetreeWarning, OptionError, SingularError, callers_level
 from ..io.progress import in_steps
 from ..model.hinges import expand_in_order
 from ..model.joints import Custom
-from ..model.tree import BASE, Link, Model
+from ..model.tree import Link, Model
 from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Transform, Vec3, ldl, ldl_inverse, where
 from ..spatial.arrays import flatten, pack, split
 from .checks import QUATERNION_TOLERANCE, SINGULARITY_TOLERANCE
-from .large_trees.schedule import roll
+from .large_trees.schedule import roll, roll_pairs
 from .wrenches import NOTHING, Attachment, Given, each_body, on_bodies, poses_at
 
 LARGEST_UNROLLED = 110
@@ -203,20 +206,19 @@ class Compiler:
     ) -> Kernel:  # fmt: skip
         large = algorithm.large
         assert large is not None
+        if large.by == "pairs":
+            return self._by_pairs(algorithm, options, lengths, shape, loaded)
         if large.by == "columns":
             return self._by_columns(algorithm, lengths, shape)
-        if large.by == "table":
-            return self._by_table(algorithm, lengths, shape, loaded)
         if large.by == "solving":
             return self._by_solving(algorithm, lengths, shape, loaded)
         if large.by == "frames":
             return self._felt_at_frames(algorithm, options, lengths, shape)
-        if large.by == "elimination":
-            whole = self._by_columns(find("mass_matrix"), lengths, (self.tree.nv, self.tree.nv))
-            called = self._called(algorithm, lengths, shape)
-            return EliminatedKernel(**called, matrix=whole, parents=self.tree.dof_parents)
-        layouts = ["q" if name in CONFIGURATIONS else "v" for name in algorithm.inputs] + (["wrench"] if loaded else [])
-
+        if large.by == "factors":
+            assert large.of is not None
+            both = self._by_pairs(large.of, {}, lengths, (self.tree.nv, self.tree.nv), False)
+            return FactorKernel(**self._called(algorithm, lengths, shape), both=both)
+        layouts = self._layouts(algorithm, loaded)
         return RolledKernel(
             f"{algorithm.name} of {self.tree.name!r}",
             lambda: self.trace(algorithm.name, options),
@@ -247,45 +249,43 @@ class Compiler:
         product = self._make_rolled(algorithm.large.of, {}, (*lengths, self.tree.nv), shape[:1], False)
         return SymmetricKernel(**self._called(algorithm, lengths, shape), product=product)
 
-    def _by_table(
-        self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...], loaded: bool
-    ) -> SeparableKernel:
-        assert algorithm.large is not None
-        filling, factors = algorithm.large.of, algorithm.large.factors
-        assert filling is not None
-        table = self._make_rolled(filling, {}, lengths, filling.shape(self.tree, {}), loaded)
-        rotors = np.array([x for link in self.tree.links for x in link.armature])
-        return SeparableKernel(
+    def _by_pairs(
+        self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...],
+        loaded: bool,
+    ) -> PairKernel:  # fmt: skip
+        layouts = self._layouts(algorithm, loaded)
+        return PairKernel(
             **self._called(algorithm, lengths, shape),
-            table=table,
-            factors=factors[: math.prod(shape[:-2])],
-            branches=_branches(self.tree),
-            symmetric={2: rotors} if shape[:-2] == (3,) else {},
+            plan=lambda: roll_pairs(algorithm.function, self.tree, layouts, dict(options)),
         )
+
+    def _layouts(self, algorithm: Algorithm, loaded: bool) -> list[str]:
+        """How the vectors of a loop are divided among the bodies."""
+        return ["q" if name in CONFIGURATIONS else "v" for name in algorithm.inputs] + (["wrench"] if loaded else [])
 
     def _by_solving(
         self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...], loaded: bool
-    ) -> ImplicitKernel:
-        forward, slopes, inverse = map(
-            find, ("forward_dynamics", "inverse_dynamics_derivatives", "inverse_mass_matrix")
-        )
+    ) -> SolutionDerivativeKernel:
+        forward, inverse = find("forward_dynamics"), find("inverse_mass_matrix")
+        assert algorithm.large is not None
+        assert algorithm.large.of is not None
         by_columns = self._by_columns(inverse, lengths[:1], shape[1:])
         assert by_columns.product is not None
-        equation = Equation(
+        equation = ImplicitEquation(
             solution=self._make_rolled(forward, {}, lengths, shape[-1:], loaded),
-            slopes=self._by_table(slopes, lengths, (2, *shape[1:]), loaded),
+            slopes=self._by_pairs(algorithm.large.of, {}, lengths, (2, *shape[1:]), loaded),
             inverse=by_columns,
             product=by_columns.product,
             place=2,
         )
-        return ImplicitKernel(**self._called(algorithm, lengths, shape), equation=equation)
+        return SolutionDerivativeKernel(**self._called(algorithm, lengths, shape), equation=equation)
 
     def _felt_at_frames(
         self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...]
-    ) -> SandwichKernel:
+    ) -> QuadraticFormKernel:
         nv, jacobian = self.tree.nv, find("jacobian")
         rows = [{"frame": frame, "axes": options["axes"]} for frame in options["frames"]]
-        return SandwichKernel(
+        return QuadraticFormKernel(
             **self._called(algorithm, lengths, shape),
             rows=[self._make(jacobian, one, ()) for one in rows],
             product=self._by_columns(find("inverse_mass_matrix"), lengths, (nv, nv)).product,
@@ -485,21 +485,6 @@ def _inverses(matrices: np.ndarray) -> np.ndarray:
     """Of symmetric matrices, by the text that straight-line code is made from."""
     rows = [[matrices[..., i, k] for k in range(matrices.shape[-1])] for i in range(matrices.shape[-2])]
     return pack(ldl_inverse(ldl(rows)), matrices.shape[:-2])
-
-
-def _branches(tree: Model) -> Branches:
-    """Where in a walk that goes down each branch before the next the bodies of each freedom's branch are."""
-    first, last, todo = [0] * len(tree.links), [0] * len(tree.links), list(reversed(tree.roots))
-    for place in range(len(tree.links)):
-        body = todo.pop()
-        first[body] = last[body] = place
-        todo += reversed(tree.children[body])
-    for body in reversed(range(len(tree.links))):
-        if tree.parents[body] != BASE:
-            last[tree.parents[body]] = max(last[tree.parents[body]], last[body])
-    body_of = np.array([link.index for link in tree.links for _ in range(link.kind.nv)], dtype=int)
-    own = np.array([k for link in tree.links for k in range(link.kind.nv)], dtype=int)
-    return Branches(np.array(first)[body_of], np.array(last)[body_of], own)
 
 
 def _has_gimbal(kind: Any) -> bool:

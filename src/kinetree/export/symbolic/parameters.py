@@ -18,7 +18,7 @@ import numpy as np
 from ...errors import ModelError, UnknownNameError
 from ...model.mass import MassProperties
 from ...model.tree import Body, Frame, Joint, Model
-from ...run.large_trees.tree import rebuild
+from ...run.large_trees.groups import rebuild
 from ...spatial import AxisRotation, RigidInertia, Scalar, Symmetric3, Transform, Vec3
 from ..subject import Modelled
 

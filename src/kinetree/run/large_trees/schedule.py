@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,10 +11,12 @@ import numpy as np
 
 from ...algorithms.path import Path
 from ...engine.graph import INPUT
+from ...engine.kernels.composed import PairPlan
 from ...engine.llvm.body_loops import BodyStep, Slot
+from ...engine.llvm.pair_loops import CALL_WORDS
 from ...model.tree import BASE, Link, Model
 from ...spatial.arrays import flatten, leaves
-from .tree import (
+from .traces import (
     FIRST_INPUT,
     OUT,
     OWN_POOL,
@@ -30,9 +32,9 @@ from .tree import (
     Laid,
     Pass,
     PerBody,
-    RolledTree,
     Trace,
 )
+from .tree import LoopedTree
 
 
 @dataclass
@@ -51,15 +53,70 @@ def roll(function: Callable[..., Any], tree: Model, layouts: Sequence[str], opti
 
     The option ``known`` has one value per body that says how to treat it.
     """
-    rolled = RolledTree(tree, options.get("known", ()))
-    vectors: list[Any] = [InputVector(k) for k in range(len(layouts))]
-    if layouts and layouts[-1] == "wrench":
-        vectors[-1] = InputColumn(vectors[-1], "wrench")
-    result = function(rolled, *vectors, **options)
+    rolled = LoopedTree(tree, options.get("known", ()))
+    result = function(rolled, *_vectors(layouts), **options)
     return _schedule(rolled, layouts, _store(rolled, result), result.blanks() if isinstance(result, Laid) else [])
 
 
-def _store(rolled: RolledTree, result: Any, first: int = 0) -> Callable[[Link], int]:
+def roll_pairs(function: Callable[..., Any], tree: Model, layouts: Sequence[str], options: dict[str, Any]) -> PairPlan:
+    """Trace a function that returns one matrix of pairs of bodies, or several, see :func:`roll`."""
+    looped = LoopedTree(tree)
+    result = function(looped, *_vectors(layouts), **options)
+    pairs = (result[0] if isinstance(result, list) else result).pairs
+    shares = [pairs.shares[g] for g in looped.group_of]
+    share_at = np.cumsum([0, *shares])
+    schedule = _schedule(looped, layouts, lambda link: int(share_at[link.index]), [])
+    links, group_of, nv = looped.links, looped.group_of, tree.nv
+    calls = [
+        (group_of[i], share_at[i], first, size, links[i].v_slice.start * nv)
+        for i, runs in _carried_freedoms(tree)
+        for first, size in runs
+    ]
+    held = np.zeros((nv, len(pairs.varying)), dtype=np.int64)
+    blocks: list[tuple[int, int, int, int]] = []
+    for link, g, share in zip(links, group_of, share_at, strict=False):
+        own = link.v_slice.start
+        for m, row in enumerate(pairs.held_at[g]):
+            held[own + m] = share + np.array(row, dtype=np.int64)
+        for k, block in enumerate(pairs.blocks_at[g]):
+            blocks += [(k, own + i, own + j, share + x) for i, row in enumerate(block) for j, x in enumerate(row)]
+    return PairPlan(
+        schedule, int(share_at[-1]), pairs.steps, np.array(calls, dtype=np.int64).reshape(-1, CALL_WORDS), held,
+        np.array(blocks, dtype=np.int64).T, pairs.symmetric, all(len(c) <= 1 for c in (tree.roots, *tree.children)),
+    )  # fmt: skip
+
+
+def _carried_freedoms(tree: Model) -> Iterator[tuple[int, list[tuple[int, int]]]]:
+    """Bodies that carry others, from the tips, with the freedoms of those: runs of one another's neighbours."""
+    runs: list[list[tuple[int, int]]] = [[] for _ in tree.links]
+    for i in reversed(range(len(tree.links))):
+        if tree.children[i]:
+            yield i, runs[i]
+        if tree.parents[i] != BASE:
+            own = tree.links[i].v_slice
+            runs[tree.parents[i]] = _joined(runs[tree.parents[i]], [(own.start, own.stop - own.start)], runs[i])
+
+
+def _joined(*several: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Runs (first, size) of several lists, in order, neighbours made one."""
+    joined: list[tuple[int, int]] = []
+    for first, size in sorted(run for runs in several for run in runs):
+        if joined and sum(joined[-1]) == first:
+            joined[-1] = joined[-1][0], joined[-1][1] + size
+        else:
+            joined.append((first, size))
+    return joined
+
+
+def _vectors(layouts: Sequence[str]) -> list[Any]:
+    """What a traced function takes for its vectors."""
+    vectors: list[Any] = [InputVector(k) for k in range(len(layouts))]
+    if layouts and layouts[-1] == "wrench":
+        vectors[-1] = InputColumn(vectors[-1], "wrench")
+    return vectors
+
+
+def _store(rolled: LoopedTree, result: Any, first: int = 0) -> Callable[[Link], int]:
     """Let the steps write the result, from its place ``first`` on; returns where in it a body's share begins.
 
     Several results laid out like ``v`` come one after the other.
@@ -85,7 +142,7 @@ class _Read:
     Places are told apart by where they are: in the records of a group, in the pool of a pass, among the totals.
     """
 
-    def __init__(self, rolled: RolledTree) -> None:
+    def __init__(self, rolled: LoopedTree) -> None:
         self.rolled = rolled
         self.read: dict[Any, set[int]] = defaultdict(set)
         stages = [*rolled.passes, None]
@@ -144,7 +201,7 @@ class _Read:
 
 
 def _schedule(
-    rolled: RolledTree, layouts: Sequence[str], out_at: Callable[[Link], int], blanks: Sequence[int]
+    rolled: LoopedTree, layouts: Sequence[str], out_at: Callable[[Link], int], blanks: Sequence[int]
 ) -> Schedule:
     read = _Read(rolled)
     tree, bodies = rolled.tree, len(rolled.links)
@@ -196,7 +253,7 @@ def _schedule(
     return Schedule(steps, np.concatenate(rows), np.array(params or [0.0]), start + pools)
 
 
-def _shares(rolled: RolledTree, layouts: Sequence[str]) -> np.ndarray:
+def _shares(rolled: LoopedTree, layouts: Sequence[str]) -> np.ndarray:
     """Where each body's share of each input begins, (bodies, inputs)."""
     links = rolled.links
     within = {

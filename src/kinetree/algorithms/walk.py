@@ -1,0 +1,412 @@
+"""The ways of walking a tree, which every recursion is made of.
+
+A :class:`TreeWalk` can be taken in three forms.  :class:`Unrolled` goes from body to body as it is
+asked; :class:`OnDemand` does so too, but computes what a body has only when somebody looks at
+it; and a large tree walks by itself (:mod:`kinetree.run.large_trees.tree`): each step is traced
+once per kind of body and looped over, and what the steps return then stays inside it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import product
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from ..model.tree import BASE, Link, Model
+from ..spatial import Scalar
+from .path import Path
+
+Matrix = list[list[Scalar]]
+Column = dict[int, Scalar]
+"""The entries of a vector that are not zero by structure."""
+
+
+class Coupling(NamedTuple):
+    """How the entries of a matrix follow from pairs of freedoms, of which the body of one carries that of the other.
+
+    The argument ``own`` of every function has what a body has as attributes, under the names that
+    :meth:`TreeWalk.pairs` is given it by.
+    """
+
+    block: Callable[..., Scalar]
+    """``block(link, i, j, own)``: the entry in row i and column j of those within a joint."""
+    take: Callable[..., Any]
+    """``take(k, own)``: what freedom k of a joint takes along to the bodies that carry it."""
+    above: Callable[..., Scalar]
+    """``above(taken, m, own)``: the entry in the row of freedom m of a body that carries it."""
+    take_below: Callable[..., Any] | None = None
+    """As ``take``, for the entries below the diagonal; None for symmetric matrices."""
+    below: Callable[..., Scalar] | None = None
+    """``below(taken, m, own)``: the entry in the column of freedom m of a body that carries it."""
+
+    def whole_block(self, link: Link, own: OfBody) -> Matrix:
+        """Return all entries within a joint, by rows."""
+        n = link.kind.nv
+        block: Matrix = [[0.0] * n for _ in range(n)]
+        for j in range(n):
+            for i in range(n if self.below else j + 1):
+                block[i][j] = self.block(link, i, j, own)
+                if not self.below:
+                    block[j][i] = block[i][j]
+        return block
+
+    def taken(self, k: int, own: OfBody) -> Taken:
+        """Return what freedom k of a joint takes along."""
+        return Taken(self.take(k, own), None if self.take_below is None else self.take_below(k, own))
+
+    def entries(self, taken: Taken, m: int, own: OfBody) -> tuple[Scalar, Scalar]:
+        """Return the entries in the row and in the column of freedom m of a body that carries it."""
+        above = self.above(taken.above, m, own)
+        return above, above if self.below is None else self.below(taken.below, m, own)
+
+
+class Taken(NamedTuple):
+    """What a freedom takes along for one matrix, for its entries above and below the diagonal."""
+
+    above: Any
+    below: Any
+
+    def carried(self, carry: Callable[..., Any], own: OfBody) -> Taken:
+        """Return the same as the parent of a body sees it."""
+        return Taken(carry(self.above, own), None if self.below is None else carry(self.below, own))
+
+
+class OfBody:
+    """What one body has, looked up in columns when it is asked for."""
+
+    def __init__(self, columns: Mapping[str, Any], look_up: Callable[[Any], Any]) -> None:
+        self.columns, self.look_up = columns, look_up
+
+    def __getattr__(self, name: str) -> Any:
+        value = self.look_up(self.columns[name])
+        setattr(self, name, value)  # found at once when it is asked for again
+        return value
+
+
+class TreeWalk(ABC):
+    """What the recursions do with a tree; the functions of :mod:`.passes` say what each of these is."""
+
+    @abstractmethod
+    def outward(self, step: Callable[..., Any], base: Any, *per_body: Any) -> Any:
+        """Go from the base to the tips."""
+
+    @abstractmethod
+    def inward(self, step: Callable[..., Any], own: Any, *per_body: Any) -> tuple[Any, Any]:
+        """Go from the tips to the base."""
+
+    @abstractmethod
+    def each(self, function: Callable[..., Any], *per_body: Any) -> Any:
+        """Look at every body by itself."""
+
+    @abstractmethod
+    def pairs(self, couplings: Sequence[Coupling], carry: Callable[..., Any] | None, **per_body: Any) -> list[Any]:
+        """Look at each body with each of those that carry it."""
+
+    @abstractmethod
+    def total(self, per_body: Any, zero: Any) -> Any:
+        """Sum over all bodies."""
+
+    @abstractmethod
+    def everywhere(self, value: Any) -> Any:
+        """Give every body the same."""
+
+    @abstractmethod
+    def positions(self, q: Any) -> Any:
+        """Divide coordinates among the joints."""
+
+    @abstractmethod
+    def rates(self, v: Any) -> Any:
+        """Divide velocities, accelerations or forces among the joints."""
+
+    @abstractmethod
+    def collect(self, per_body: Any, empty: Any) -> Any:
+        """Lay results of the joints out like ``v``."""
+
+    @abstractmethod
+    def side_by_side(self, per_body: Any, layout: str) -> Any:
+        """Lay the joints' own numbers out like ``q`` or ``v``."""
+
+    @abstractmethod
+    def table(self, per_body: Any, width: int) -> Any:
+        """Make rows of several numbers per freedom."""
+
+    @abstractmethod
+    def path_to(self, body: int) -> Any:
+        """Return the tree of those bodies that carry this one."""
+
+    @abstractmethod
+    def at_tip(self, per_body: Any) -> Any:
+        """Return what was found for the last body of a path."""
+
+    @abstractmethod
+    def on_demand(self) -> Any:
+        """Return a tree that is walked in the order in which results are asked for, where that makes a difference."""
+
+
+class Unrolled(TreeWalk):
+    """Body by body, each when it is its turn."""
+
+    def __init__(self, tree: Model | Path) -> None:
+        self.tree = tree
+
+    def outward(self, step: Callable[..., Any], base: Any, *per_body: Sequence[Any]) -> Sequence[Any]:
+        """Go from the base to the tips."""
+        results: list[Any] = []
+        for link in self.tree.links:
+            parent = base if link.parent == BASE else results[link.parent]
+            results.append(step(link, parent, *(column[link.index] for column in per_body)))
+        return results
+
+    def inward(
+        self, step: Callable[..., Any], own: Sequence[Any], *per_body: Sequence[Any]
+    ) -> tuple[Sequence[Any], Any]:
+        """Go from the tips to the base."""
+        totals = list(own)
+        results: list[Any] = [None] * len(self.tree.links)
+        ground: Any = None
+        for link in reversed(self.tree.links):
+            i = link.index
+            results[i], handed = step(link, totals[i], *(column[i] for column in per_body))
+            if link.parent == BASE:
+                ground = handed if ground is None else add(ground, handed)
+            else:
+                totals[link.parent] = add(totals[link.parent], handed)
+        return results, ground
+
+    def each(self, function: Callable[..., Any], *per_body: Sequence[Any]) -> Sequence[Any]:
+        """Look at every body by itself."""
+        return [function(link, *(column[link.index] for column in per_body)) for link in self.tree.links]
+
+    def pairs(
+        self, couplings: Sequence[Coupling], carry: Callable[..., Any] | None, **per_body: Sequence[Any]
+    ) -> list[Matrix]:
+        """Go from each body to the base."""
+        tree, sums = self.tree, [_Sums(self.tree.nv) for _ in couplings]
+        bodies = [OfBody(per_body, itemgetter(link.index)) for link in tree.links]
+
+        for link in tree.links:
+            own, freedoms = bodies[link.index], range(link.kind.nv)
+            taken = [[c.taken(k, own) for c in couplings] for k in freedoms]
+            for c, total in zip(couplings, sums, strict=True):
+                total.add_block(link, c.whole_block(link, own))
+            carrier = link
+            while carrier.parent != BASE:
+                if carry is not None:
+                    taken = [[held.carried(carry, own) for held in several] for several in taken]
+                carrier = tree.links[carrier.parent]
+                own = bodies[carrier.index]
+                for k, m in product(freedoms, range(carrier.kind.nv)):
+                    for c, total, held in zip(couplings, sums, taken[k], strict=True):
+                        above, below = c.entries(held, m, own)
+                        total.add(carrier, m, link, k, above)
+                        total.add(link, k, carrier, m, below)
+        return [total.rows() for total in sums]
+
+    def total(self, per_body: Sequence[Any], zero: Any) -> Any:
+        """Sum over all bodies."""
+        for value in per_body:
+            zero = add(zero, value)
+        return zero
+
+    def everywhere(self, value: Any) -> Sequence[Any]:
+        """Give every body the same."""
+        return [value] * len(self.tree.links)
+
+    def positions(self, q: Sequence[Scalar]) -> list[list[Scalar]]:
+        """Divide coordinates among the joints."""
+        return [link.position(q) for link in self.tree.links]
+
+    def rates(self, v: Sequence[Scalar]) -> list[list[Scalar]]:
+        """Divide velocities, accelerations or forces among the joints."""
+        return [link.velocity(v) for link in self.tree.links]
+
+    def collect(self, per_body: Sequence[Sequence[Any]], empty: Any) -> list[Any]:
+        """Lay results of the joints out like ``v``."""
+        total: list[Any] = [None] * self.tree.nv
+        for link, values in zip(self.tree.links, per_body, strict=True):
+            for k, value in zip(range(link.v_slice.start, link.v_slice.stop), values, strict=True):
+                total[k] = add(total[k], value * link.ratio if link.follows else value)
+        return total if empty is None else [empty if x is None else x for x in total]
+
+    def side_by_side(self, per_body: Sequence[Sequence[Scalar]], layout: str) -> list[Scalar]:
+        """Lay the joints' own numbers out like ``q`` or ``v``."""
+        both = zip(self.tree.links, per_body, strict=True)
+        return [x for link, values in both if not link.follows for x in values]
+
+    def table(self, per_body: Sequence[Sequence[Sequence[Scalar]]], width: int) -> list[list[Scalar]]:
+        """Make rows of several numbers per freedom."""
+        return [list(row) for rows in per_body for row in rows]
+
+    def path_to(self, body: int) -> Path:
+        """Return the tree of those bodies that carry this one."""
+        assert isinstance(self.tree, Model)
+        return Path(self.tree, body)
+
+    def at_tip(self, per_body: Sequence[Any]) -> Any:
+        """Return what was found for the last body of a path."""
+        return per_body[-1]
+
+    def on_demand(self) -> OnDemand:
+        """Return the same tree, walked in the order in which results are asked for."""
+        assert isinstance(self.tree, Model)
+        return OnDemand(self.tree)
+
+
+class OnDemand(Unrolled):
+    """Body by body, each when somebody looks at what it has, and then remembered.
+
+    Asked for from the tips to the base, the operations come depth first, with few results waiting at
+    any time, which is what machine code made from them wants.
+    """
+
+    tree: Model
+
+    def __init__(self, tree: Model) -> None:
+        super().__init__(tree)
+        self.nv, self.links = tree.nv, tree.links
+
+    def outward(self, step: Callable[..., Any], base: Any, *per_body: Sequence[Any]) -> Remembered:
+        """Find what a body has from the root of its branch on."""
+
+        def find(i: int) -> Any:
+            for j in self.tree.support(i)[:-1]:
+                found[j]
+            link = self.tree.links[i]
+            parent = base if link.parent == BASE else found[link.parent]
+            return step(link, parent, *(column[i] for column in per_body))
+
+        found = Remembered(len(self.links), find)
+        return found
+
+    def inward(self, step: Callable[..., Any], own: Sequence[Any], *per_body: Sequence[Any]) -> tuple[Remembered, Any]:
+        """Find what a body has after all that it carries; nothing is known of the base."""
+
+        def find(i: int) -> Any:
+            total = own[i]
+            for child in self.tree.children[i]:
+                total = add(total, found[child][1])
+            return step(self.tree.links[i], total, *(column[i] for column in per_body))
+
+        found = Remembered(len(self.links), find)
+        return Remembered(len(self.links), lambda i: found[i][0]), None
+
+    def each(self, function: Callable[..., Any], *per_body: Sequence[Any]) -> Remembered:
+        """Find what a body has by itself."""
+        links = self.tree.links
+        return Remembered(len(links), lambda i: function(links[i], *(column[i] for column in per_body)))
+
+    def pairs(
+        self, couplings: Sequence[Coupling], carry: Callable[..., Any] | None, **per_body: Sequence[Any]
+    ) -> list[Any]:
+        """Find one column after the other; there is nothing to carry, all bodies being seen from one frame."""
+        assert carry is None
+        return [LazyMatrix(self.tree, c, per_body) for c in couplings]
+
+
+class Remembered(Sequence[Any]):
+    """What each body has, found when it is first asked for."""
+
+    def __init__(self, size: int, find: Callable[[int], Any]) -> None:
+        self.size, self.find, self.known = size, find, dict[int, Any]()
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __getitem__(self, i: Any) -> Any:
+        if i not in self.known:
+            if not -self.size <= i < self.size:
+                raise IndexError(i)
+            self.known[i] = self.find(i)
+        return self.known[i]
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(self.size))
+
+
+class LazyMatrix:
+    """A matrix of pairs of bodies, found column by column."""
+
+    def __init__(self, tree: Model, coupling: Coupling, per_body: Mapping[str, Sequence[Any]]) -> None:
+        self.tree, self.coupling = tree, coupling
+        self.bodies = [OfBody(per_body, itemgetter(link.index)) for link in tree.links]
+        self.taken: dict[tuple[bool, int, int], Any] = {}
+
+    def column(self, j: int) -> Column:
+        """One column, the sum of those of all freedoms that one place in v drives: several with followers."""
+        total: Column = {}
+        for link in reversed(self.tree.links):
+            if link.v_slice.start <= j < link.v_slice.stop:
+                for row, value in self._column(link, j - link.v_slice.start).items():
+                    total[row] = add(total.get(row), value)
+        return total
+
+    def _column(self, link: Link, k: int) -> Column:
+        c, links, column = self.coupling, self.tree.links, Column()
+
+        def enter(other: Link, m: int, value: Scalar) -> None:
+            row, ratio = other.v_slice.start + m, other.ratio * link.ratio
+            column[row] = add(column.get(row), value if ratio == 1.0 else value * ratio)
+
+        own, below = self.bodies[link.index], c.below or c.above
+        for j in reversed(_carried(self.tree, link.index)):
+            for m in range(links[j].kind.nv):
+                enter(links[j], m, below(self._taken(c.below is not None, j, m), k, own))
+        for m in range(link.kind.nv):
+            enter(link, m, c.block(link, m, k, own))
+        for j in reversed(self.tree.support(link.index)[:-1]):
+            for m in range(links[j].kind.nv):
+                enter(links[j], m, c.above(self._taken(False, link.index, k), m, self.bodies[j]))
+        return column
+
+    def _taken(self, below: bool, i: int, k: int) -> Any:
+        take = self.coupling.take_below if below else self.coupling.take
+        if (below, i, k) not in self.taken:
+            assert take is not None
+            self.taken[below, i, k] = take(k, self.bodies[i])
+        return self.taken[below, i, k]
+
+
+class _Sums:
+    """A square matrix whose entries are added up; those that are never added to are exact zeros."""
+
+    def __init__(self, n: int) -> None:
+        self.entries: list[list[Any]] = [[None] * n for _ in range(n)]
+
+    def add(self, one: Link, i: int, other: Link, j: int, value: Scalar) -> None:
+        """Add to the row of one link's freedom and the column of another's."""
+        row, column, ratio = one.v_slice.start + i, other.v_slice.start + j, one.ratio * other.ratio
+        self.entries[row][column] = add(self.entries[row][column], value if ratio == 1.0 else value * ratio)
+
+    def add_block(self, link: Link, block: Matrix) -> None:
+        """Add the entries within a joint."""
+        for i, row in enumerate(block):
+            for j, value in enumerate(row):
+                self.add(link, i, link, j, value)
+
+    def rows(self) -> Matrix:
+        """Return the matrix."""
+        return [[0.0 if x is None else x for x in row] for row in self.entries]
+
+
+def _carried(tree: Model, i: int) -> list[int]:
+    """Bodies that body i carries, without itself."""
+    found = list(tree.children[i])
+    for j in found:
+        found.extend(tree.children[j])
+    return sorted(found)
+
+
+def walk_of(tree: Any) -> TreeWalk:
+    """Return how a tree is walked: some do it by themselves."""
+    return tree if isinstance(tree, TreeWalk) else Unrolled(tree)
+
+
+def add(a: Any, b: Any) -> Any:
+    """Sum of two quantities, or of two tuples of quantities, part by part; None counts as nothing."""
+    if a is None or b is None:
+        return b if a is None else a
+    if isinstance(a, tuple):
+        return tuple(add(x, y) for x, y in zip(a, b, strict=True))
+    return a + b

@@ -1,0 +1,314 @@
+"""Kernels without machine code for the whole of it: they call others and put the results together.
+
+All of them make matrices of large trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..llvm.body_loops import BodyStep
+from ..llvm.pair_loops import Runner, mirror
+from ..once import made_once
+from ..trace import Shape
+from .kernel import Kernel
+from .loop_kernel import RolledKernel
+
+
+@dataclass
+class ComposedKernel(Kernel):
+    """A kernel that calls its ``parts``, in their form for batches whatever it is called with itself."""
+
+    @property
+    def parts(self) -> Sequence[Kernel]:
+        """All that it calls, the one that it stands for first."""
+        raise NotImplementedError
+
+    @property
+    def lanes_address(self) -> int:  # type: ignore[override]
+        """Machine code of the first part; that of the others is made, too."""
+        first, *_ = [part.lanes_address for part in self.parts]
+        return first
+
+    @property
+    def single_address(self) -> int:  # type: ignore[override]
+        """Machine code of the first part, which has one form only."""
+        return self.lanes_address
+
+    def is_ready(self, batch: bool) -> bool:
+        """Whether all parts are at hand."""
+        return all(part.is_ready(True) for part in self.parts)
+
+
+def _each_state(arrays: Sequence[np.ndarray], batch: Shape) -> Any:
+    """Go through a batch: where in it, and the arrays of that state."""
+    spread = [np.broadcast_to(a, (*batch, a.shape[-1])) for a in arrays]
+    return ((index, [a[index] for a in spread]) for index in np.ndindex(*batch))
+
+
+# ------------------------------------------------------------------ pairs of bodies
+
+
+@dataclass
+class PairPlan:
+    """Everything that matrices of pairs of bodies are made of; see :mod:`kinetree.engine.llvm.pair_loops`."""
+
+    schedule: Any
+    """What fills a table."""
+    numbers: int
+    """In the table."""
+    steps: Sequence[BodyStep]
+    calls: np.ndarray
+    """Outer bodies first, with a step's number for its address."""
+    held: np.ndarray
+    """Where in the table the numbers are that each column holds at first, (columns, numbers)."""
+    blocks: np.ndarray
+    """Entries that are in the table: which matrix, row, column, where in the table."""
+    symmetric: list[bool]
+    """Which matrices are."""
+    full: bool
+    """Whether all bodies carry one another, so that no entry is zero by structure."""
+
+
+@dataclass
+class PairKernel(ComposedKernel):
+    """Matrices of pairs of bodies, in the shape (nv, nv) or (matrices, nv, nv)."""
+
+    plan: Callable[[], PairPlan] | None = None
+
+    @made_once
+    def _plan(self) -> PairPlan:
+        assert self.plan is not None
+        return self.plan()
+
+    @made_once
+    def table(self) -> Kernel:
+        """What fills the table."""
+        return RolledKernel(
+            self.name, self.source, self.lengths, (self._plan.numbers,), None, self.argument_names,
+            self.single_precision, target=self.target, schedule=lambda: self._plan.schedule,
+        )  # fmt: skip
+
+    @property
+    def parts(self) -> tuple[Kernel]:
+        """What fills the table."""
+        return (self.table,)
+
+    @made_once
+    def _runner(self) -> Runner:
+        plan = self._plan
+        return Runner(self.name, plan.steps, plan.calls, self.shape[-1], self.target, self.vectors)
+
+    def is_ready(self, batch: bool) -> bool:
+        """Whether the loop over pairs and the table are at hand."""
+        return "_runner" in self.__dict__ and super().is_ready(batch)
+
+    @property
+    def lanes_address(self) -> int:  # type: ignore[override]
+        """Machine code that fills the table; that of the pairs is made, too."""
+        _ = self._runner
+        return self.table.lanes_address
+
+    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
+        self._fill(self.table(*arrays), result)
+
+    def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
+        tables = self.table(*arrays, threads=threads)
+        for index in np.ndindex(*batch):
+            self._fill(tables[index], result[index])
+
+    def _room(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return work areas of this thread: what columns hold, and what will be below the diagonals."""
+        room: tuple[np.ndarray, np.ndarray] | None = getattr(self._local, "room", None)
+        if room is None:
+            plan, n = self._plan, self.shape[-1]
+            below: np.ndarray = np.zeros(
+                (plan.symmetric.count(False), n, n), self.dtype
+            )  # unless a pair writes there, it stays so
+            room = self._local.room = self._runner.columns(plan.held.shape[1]), below
+        return room
+
+    def _fill(self, table: np.ndarray, result: np.ndarray) -> None:
+        plan, n = self._plan, self.shape[-1]
+        direct = result.flags.c_contiguous and result.dtype == self.dtype
+        made = result if direct else np.empty(self.shape, self.dtype)
+        if not plan.full:
+            made[...] = 0.0
+        columns, room = self._room()
+        columns[:, :n] = table[plan.held].T
+        matrices, below = made if made.ndim == 3 else made[None], iter(room)
+        others = [m if symmetric else next(below) for m, symmetric in zip(matrices, plan.symmetric, strict=True)]
+        self._runner(table, columns, [*matrices, *others])
+        for matrix, other in zip(matrices, others, strict=True):
+            mirror(matrix, other, self.target)
+        k, i, j, at = plan.blocks
+        matrices[k, i, j] = table[at]
+        if not direct:
+            result[...] = made
+
+
+@dataclass
+class FactorKernel(ComposedKernel):
+    """L and D with a matrix L^T D L, D as one more row; or L alone with L^T L if the shape is square.
+
+    ``both`` returns L with D on its diagonal.
+    """
+
+    both: Kernel | None = None
+
+    @property
+    def parts(self) -> tuple[Kernel]:
+        """L with D on its diagonal."""
+        assert self.both is not None
+        return (self.both,)
+
+    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
+        self._divide(self.parts[0](*arrays), result)
+
+    def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
+        for index, state in _each_state(arrays, batch):
+            self._divide(self.parts[0](*state, threads=threads), result[index])
+
+    def _divide(self, both: np.ndarray, result: np.ndarray) -> None:
+        n = len(both)
+        pivots = both.diagonal().copy()
+        np.fill_diagonal(both, 1.0)
+        if len(result) > n:
+            result[:n], result[n] = both, pivots
+        else:
+            np.multiply(both, np.sqrt(pivots)[:, None], out=result)
+
+
+# ------------------------------------------------------------------ products with a matrix
+
+
+@dataclass
+class SymmetricKernel(ComposedKernel):
+    """A symmetric matrix that depends on the inputs, found column by column.
+
+    ``product`` takes the same inputs and one vector more, which it multiplies by the matrix;
+    all unit vectors go through it as one batch, state by state, so that the memory needed
+    beside the result does not grow with the batch.  Rounding leaves the two numbers on
+    either side of the diagonal a little different: the one that belongs to the later unit
+    vector is taken for both.
+    """
+
+    product: Kernel | None = None
+
+    @cached_property
+    def _units(self) -> np.ndarray:
+        return np.eye(self.shape[0], dtype=self.dtype)
+
+    @property
+    def parts(self) -> tuple[Kernel]:
+        """The product."""
+        assert self.product is not None
+        return (self.product,)
+
+    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
+        self._fill(arrays, result, 1)
+
+    def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
+        for index, state in _each_state(arrays, batch):
+            self._fill(state, result[index], threads)
+
+    def _fill(self, state: Sequence[np.ndarray], matrix: np.ndarray, threads: int) -> None:
+        direct = matrix.flags.c_contiguous and matrix.dtype == self.dtype
+        made = matrix if direct else np.empty(self.shape, self.dtype)
+        self.parts[0](*state, self._units, out=made, threads=threads)  # row k is the matrix times unit vector k
+        mirror(made, made, self.target, upwards=True)
+        if not direct:
+            matrix[...] = made
+
+
+@dataclass
+class QuadraticFormKernel(ComposedKernel):
+    """J A J^T: what ``rows`` return, one below the other, times a symmetric matrix A times the transpose of J.
+
+    ``product`` takes the inputs and one vector more, which it multiplies by A;
+    ``finish`` may make something else of the result, over any number of states.
+    """
+
+    rows: Sequence[Kernel] = ()
+    product: Kernel | None = None
+    finish: Callable[[np.ndarray], np.ndarray] | None = None
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The product, and the rows."""
+        assert self.product is not None
+        return (self.product, *self.rows)
+
+    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
+        self._run_batch([np.atleast_2d(a) for a in arrays], (1,), result[None], 1)
+
+    def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
+        product, *kernels = self.parts
+        if not kernels:
+            return  # a matrix without rows
+        j = np.concatenate([kernel(*arrays, threads=threads) for kernel in kernels], axis=-2)
+        moved = product(*(a[..., None, :] for a in arrays), j, threads=threads)
+        both = np.tril(j @ np.swapaxes(moved, -1, -2))
+        both += np.swapaxes(np.tril(both, -1), -1, -2)  # rounding would leave the two sides a little different
+        result[...] = both if self.finish is None else self.finish(both)
+
+
+# ------------------------------------------------------------------ derivatives of what solves an equation
+
+COLUMNS = 512
+"""Columns that are solved for together, so that little room is needed beside the result."""
+
+
+class ImplicitEquation(NamedTuple):
+    """F(p, ..., x) = y as kernels."""
+
+    solution: Kernel
+    """Takes p, ..., y and what else there is, and returns x."""
+    slopes: Kernel
+    """Takes the same with x for y, and returns the derivatives of F but for that by x."""
+    inverse: Kernel
+    """Takes p and returns the inverse of the derivative by x."""
+    product: Kernel
+    """Takes p and what is to be multiplied by that inverse."""
+    place: int
+    """Which of the arguments is y."""
+
+
+@dataclass
+class SolutionDerivativeKernel(ComposedKernel):
+    """Derivatives of the x that solves F(p, ..., x) = y: minus the inverse of dF/dx times the derivatives of F.
+
+    The last of the matrices is that inverse.
+    """
+
+    equation: ImplicitEquation | None = None
+
+    @property
+    def parts(self) -> tuple[Kernel, ...]:
+        """The solution first."""
+        assert self.equation is not None
+        return self.equation[:4]
+
+    def _run_single(self, arrays: Sequence[np.ndarray], result: np.ndarray) -> None:
+        self._solve(list(arrays), self.parts[0](*arrays), result, 1)
+
+    def _run_batch(self, arrays: Sequence[np.ndarray], batch: Shape, result: np.ndarray, threads: int) -> None:
+        solved = self.parts[0](*arrays, threads=threads)
+        for index, state in _each_state(arrays, batch):
+            self._solve(state, solved[index], result[index], threads)
+
+    def _solve(self, state: list[np.ndarray], x: np.ndarray, result: np.ndarray, threads: int) -> None:
+        assert self.equation is not None
+        _, slopes, inverse, product, y = self.equation
+        p, n = state[0], len(x)
+        slopes(*state[:y], x, *state[y + 1 :], out=result[:-1])
+        for matrix in result[:-1]:
+            for start in range(0, n, COLUMNS):
+                columns = matrix[:, start : start + COLUMNS]
+                columns[...] = -product(p, np.ascontiguousarray(columns.T), threads=threads).T
+        inverse(p[None], out=result[-1:], threads=threads)

@@ -1,0 +1,301 @@
+"""Loops over pairs: each body of a tree with each of the bodies that it carries, the latter side by side.
+
+What the freedoms of a branch hold lies in *columns*, one value per place and column.  A step
+belongs to a body that carries the branch: it reads the body's own numbers from a table, goes
+through the columns of the branch as many at a time as a vector has lanes, writes a number
+per column into rows of matrices, and replaces what the columns hold by what the next
+body towards the base is to find.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..fuse import fuse
+from ..graph import INPUT, Graph
+from ..load_code import load_or_compile_text
+from ..once import once
+from . import host
+from .body import emit_body
+from .body_loops import BodyStep, Slot
+from .emitter import Emitter
+from .vectors import Vectors, transpose_loaded
+
+OWN, COLUMN, ROW = "own", "column", "row"
+"""Where numbers are: of the body, in the table; of the columns; in a row of a matrix (its ``word``)."""
+
+_RUN = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_JOB = (("count", "i64"), ("calls", "ptr"), ("table", "ptr"), ("columns", "ptr"), ("matrices", "ptr"))
+_CALL = (("step", "ptr"), ("own", "i64"), ("first", "i64"), ("size", "i64"), ("row", "i64"))
+CALL_WORDS = len(_CALL)
+"""Of a call: the step, where the body's numbers are in the table, first column, how many columns, first row."""
+
+
+def pairs_module(steps: Sequence[BodyStep], vectors: Vectors, nv: int) -> str:
+    """LLVM assembly of ``@step0``, ``@step1``, ... and of ``@pairs(job)``, which calls them."""
+    text = Emitter(vectors).declarations()
+    masked = f"llvm.masked.store.{vectors.suffix}.p0"
+    if vectors.lanes > 1:
+        text.append(f"declare void @{masked}({vectors.type}, ptr, i32, {vectors.of('i1')})")
+    for k, step in enumerate(steps):
+        graph, outputs = fuse(step.graph, step.outputs) if vectors.fused else (step.graph, step.outputs)
+        text += _StepWriter(step, graph, outputs, vectors, nv, masked).function(f"step{k}")
+    e = Emitter(vectors)
+    _read_words(e, "job", _JOB)
+    e.line("%any = icmp sgt i64 %count, 0")
+    e.line("br i1 %any, label %next, label %done")
+    e.lines.append("next:")
+    e.line("%i = phi i64 [ 0, %start ], [ %j, %next ]")
+    e.line(f"%at = mul i64 %i, {CALL_WORDS}")
+    e.line("%call = getelementptr i64, ptr %calls, i64 %at")
+    _read_words(e, "call", _CALL)
+    e.line(f"%numbers = getelementptr {e.real}, ptr %table, i64 %own")
+    e.line("call void %step(ptr %numbers, ptr %columns, ptr %matrices, i64 %first, i64 %size, i64 %row)")
+    e.line("%j = add i64 %i, 1")
+    e.line("%more = icmp slt i64 %j, %count")
+    e.line("br i1 %more, label %next, label %done")
+    e.lines.append("done:")
+    return "\n".join([*text, "define void @pairs(ptr %job) {", "start:", *e.lines, "  ret void", "}", ""])
+
+
+def _read_words(e: Emitter, base: str, words: Sequence[tuple[str, str]]) -> None:
+    for k, (name, kind) in enumerate(words):
+        e.line(f"%{name} = load {kind}, ptr {e.op(f'getelementptr i64, ptr %{base}, i64 {k}')}")
+
+
+class _StepWriter:
+    """Writes one step: its own numbers are read once, then comes a loop, and some last columns."""
+
+    def __init__(
+        self, step: BodyStep, graph: Graph, outputs: Sequence[int], vectors: Vectors, nv: int, masked: str
+    ) -> None:
+        self.step, self.graph, self.outputs, self.vectors, self.nv, self.masked = (
+            step, graph, outputs, vectors, nv, masked,
+        )  # fmt: skip
+        self.e = Emitter(vectors)
+        self.own: dict[int, str] = {}
+        self.rows: dict[int, str] = {}
+
+    def function(self, name: str) -> list[str]:
+        """All of it."""
+        e, lanes = self.e, self.vectors.lanes
+        for k in self._read():
+            if self.step.sources[k].base == OWN:
+                self.own[k] = self._spread(self.step.sources[k].index)
+        for place, _ in self.step.targets:
+            if place.base == ROW and place.word not in self.rows:
+                address = e.op(f"getelementptr ptr, ptr %matrices, i64 {place.word}")
+                self.rows[place.word] = e.op(
+                    f"getelementptr {e.real}, ptr {e.op(f'load ptr, ptr {address}')}, i64 %row"
+                )
+        e.line("%end = add i64 %first, %size")
+        e.line(f"%full = and i64 %size, {-lanes}")
+        e.line("%last = add i64 %first, %full")
+        e.line("%any = icmp sgt i64 %full, 0")
+        e.line("br i1 %any, label %columns_at_once, label %rest")
+        e.lines.append("columns_at_once:")
+        e.line("%c = phi i64 [ %first, %start ], [ %c_next, %columns_at_once ]")
+        self._body("%c", None)
+        e.line(f"%c_next = add i64 %c, {lanes}")
+        e.line("%more = icmp slt i64 %c_next, %last")
+        e.line("br i1 %more, label %columns_at_once, label %rest")
+        e.lines.append("rest:")
+        if lanes > 1:
+            e.line("%left = sub i64 %size, %full")
+            e.line("%some = icmp sgt i64 %left, 0")
+            e.line("br i1 %some, label %last_columns, label %done")
+            e.lines.append("last_columns:")
+            self._body("%last", self._first_lanes("%left"))
+            e.line("br label %done")
+            e.lines.append("done:")
+        arguments = "ptr %numbers, ptr %columns, ptr %matrices, i64 %first, i64 %size, i64 %row"
+        return [f"define void @{name}({arguments}) {{", "start:", *e.lines, "  ret void", "}"]
+
+    def _read(self) -> list[int]:
+        """Inputs that some result depends on."""
+        graph = self.graph
+        return [int(graph.values[i]) for i in graph.reachable(self.outputs) if graph.kinds[i] == INPUT]
+
+    def _spread(self, index: int) -> str:
+        """One of the body's numbers in all lanes."""
+        e, lanes = self.e, self.vectors.lanes
+        one = e.op(f"load {e.real}, ptr {e.op(f'getelementptr {e.real}, ptr %numbers, i64 {index}')}")
+        if lanes == 1:
+            return one
+        first = e.op(f"insertelement {e.type} poison, {e.real} {one}, i64 0")
+        return e.op(f"shufflevector {e.type} {first}, {e.type} poison, <{lanes} x i32> zeroinitializer")
+
+    def _first_lanes(self, count: str) -> str:
+        e, lanes = self.e, self.vectors.lanes
+        whole = self.vectors.of("i64")
+        numbers = ", ".join(f"i64 {k}" for k in range(lanes))
+        one = e.op(f"insertelement {whole} poison, i64 {count}, i64 0")
+        spread = e.op(f"shufflevector {whole} {one}, {whole} poison, <{lanes} x i32> zeroinitializer")
+        return e.op(f"icmp slt {whole} <{numbers}>, {spread}")
+
+    def _body(self, column: str, mask: str | None) -> None:
+        e, step = self.e, self.step
+        item = self.vectors.item
+
+        def at(place: Slot) -> str:
+            """Columns beyond the last have places of their own, so that a whole vector can always be read."""
+            if place.base == COLUMN:
+                start = e.op(f"getelementptr {e.real}, ptr %columns, i64 {column}")
+                return e.op(f"getelementptr {e.real}, ptr {start}, i64 {place.index * padded(self.nv, self.vectors)}")
+            start = e.op(f"getelementptr {e.real}, ptr {self.rows[place.word]}, i64 {column}")
+            return e.op(f"getelementptr {e.real}, ptr {start}, i64 {place.index * self.nv}")
+
+        def load(k: int) -> str:
+            if k in self.own:
+                return self.own[k]
+            return e.op(f"load {e.type}, ptr {at(step.sources[k])}, align {item}")
+
+        kept: list[tuple[Slot, str]] = []
+
+        def store(k: int, value: str) -> None:
+            kept.append((step.targets[k][0], value))
+
+        emit_body(e, self.graph, self.outputs, load, store)
+        for place, value in kept:
+            if mask is None:
+                e.line(f"store {e.type} {value}, ptr {at(place)}, align {item}")
+            else:
+                flags = self.vectors.of("i1")
+                e.line(f"call void @{self.masked}({e.type} {value}, ptr {at(place)}, i32 {item}, {flags} {mask})")
+
+
+def padded(nv: int, vectors: Vectors) -> int:
+    """Columns that there is room for."""
+    return (nv // vectors.lanes + 2) * vectors.lanes
+
+
+class Runner:
+    """Machine code of steps, and the calls that it makes.
+
+    Parameters
+    ----------
+    name : str
+        For messages.
+    steps : sequence of BodyStep
+    calls : ndarray of int, shape (calls, CALL_WORDS)
+        With a step's number for its address.
+    nv : int
+        Rows and columns of the matrices.
+    target, vectors
+        What the code is made for.
+    """
+
+    def __init__(
+        self, name: str, steps: Sequence[BodyStep], calls: np.ndarray, nv: int, target: host.Machine, vectors: Vectors
+    ) -> None:
+        names = tuple(f"step{k}" for k in range(len(steps)))
+        text = pairs_module(steps, vectors, nv)
+        addresses, self._alive = load_or_compile_text(name, text, ("pairs", *names), target=target)
+        self._run, self._calls = _RUN(addresses["pairs"]), calls.copy()
+        self._calls[:, 0] = np.array([addresses[n] for n in names], dtype=np.int64)[calls[:, 0]]
+        self._nv, self._vectors = nv, vectors
+
+    def columns(self, numbers: int) -> np.ndarray:
+        """Return room for so many numbers per column, (numbers, columns and some more)."""
+        dtype = np.float32 if self._vectors.single_precision else np.float64
+        return np.zeros((numbers, padded(self._nv, self._vectors)), dtype)
+
+    def __call__(self, table: np.ndarray, columns: np.ndarray, matrices: Sequence[np.ndarray]) -> None:
+        """Make all calls; arrays are contiguous, and a matrix has rows of nv numbers."""
+        places = np.array([m.ctypes.data for m in matrices], dtype=np.int64)
+        _run_job(self._run, len(self._calls), self._calls, table, columns, places)
+
+
+def _run_job(run: Any, count: int, *arrays: np.ndarray) -> None:
+    """Call machine code with a number and the addresses of arrays."""
+    job = np.array([count, *(a.ctypes.data for a in arrays)], dtype=np.int64)
+    run(job.ctypes.data)
+
+
+def mirror(matrix: np.ndarray, other: np.ndarray, target: host.Machine, upwards: bool = False) -> None:
+    """Put the numbers above the diagonal of another matrix (or the same) below that of this one; both contiguous.
+
+    Or the other way round, ``upwards``.
+    """
+    vectors = target.vectors(bool(matrix.dtype == np.float32))
+    n, lanes = len(matrix), vectors.lanes
+    if n < lanes or lanes == 1:
+        matrix[...] = np.tril(matrix) + np.tril(other, -1).T if upwards else np.triu(matrix) + np.triu(other, 1).T
+        return
+    starts = np.array([*range(0, n - lanes, lanes), n - lanes], dtype=np.int64)
+    run, _ = _mirror_code(target, vectors.single_precision, upwards)
+    _run_job(run, n, matrix, other, starts, np.array([len(starts)], dtype=np.int64))
+
+
+@once
+def _mirror_code(target: host.Machine, single_precision: bool, upwards: bool) -> tuple[Any, Any]:
+    text = mirror_module(target.vectors(single_precision), upwards)
+    addresses, alive = load_or_compile_text("mirroring of matrices", text, ("mirror",), target=target)
+    return _RUN(addresses["mirror"]), alive
+
+
+def mirror_module(vectors: Vectors, upwards: bool) -> str:
+    """LLVM assembly of ``@mirror(job)``: squares beside one diagonal, transposed to the other side of another.
+
+    The last squares may overlap others, and those on the diagonal are half left as they are.
+    """
+    e, lanes = Emitter(vectors), vectors.lanes
+    whole, flags = vectors.of("i64"), vectors.of("i1")
+    _read_words(e, "job", (("n", "i64"), ("matrix", "ptr"), ("other", "ptr"), ("starts", "ptr"), ("count_at", "ptr")))
+    e.line("%count = load i64, ptr %count_at")
+    e.line("br label %strip")
+    e.lines.append("strip:")
+    e.line("%a = phi i64 [ 0, %start ], [ %a_next, %strip_end ]")
+    e.line(f"%i = load i64, ptr {e.op('getelementptr i64, ptr %starts, i64 %a')}")
+    e.line(f"%beside = add i64 %i, {lanes}")
+    e.line("br label %square")
+    e.lines.append("square:")
+    e.line("%b = phi i64 [ %a, %strip ], [ %b_next, %square_end ]")
+    e.line(f"%j = load i64, ptr {e.op('getelementptr i64, ptr %starts, i64 %b')}")
+
+    def rows(name: str, row: str, column: str) -> list[str]:
+        first = e.op(f"add i64 {e.op(f'mul i64 {row}, %n')}, {column}")
+        found = [e.op(f"getelementptr {e.real}, ptr %{name}, i64 {first}")]
+        for _ in range(lanes - 1):
+            found.append(e.op(f"getelementptr {e.real}, ptr {found[-1]}, i64 %n"))
+        return found
+
+    lines, columns = transpose_loaded(vectors, rows("other", *(("%j", "%i") if upwards else ("%i", "%j"))), "x")
+    e.lines += lines
+    row, first = ("%i", "%j") if upwards else ("%j", "%i")
+    places = rows("matrix", row, first)
+    e.line("%apart = icmp sge i64 %j, %beside")
+    e.line("br i1 %apart, label %plain, label %mixed")
+    e.lines.append("plain:")
+    for place, value in zip(places, columns, strict=True):
+        e.line(f"store {e.type} {value}, ptr {place}, align {vectors.item}")
+    e.line("br label %square_end")
+    e.lines.append("mixed:")
+    numbers = ", ".join(f"i64 {k}" for k in range(lanes))
+
+    def spread(value: str) -> str:
+        one = e.op(f"insertelement {whole} poison, i64 {value}, i64 0")
+        return e.op(f"shufflevector {whole} {one}, {whole} poison, <{lanes} x i32> zeroinitializer")
+
+    column = e.op(f"add {whole} <{numbers}>, {spread(first)}")
+    for k, (place, value) in enumerate(zip(places, columns, strict=True)):
+        this_row = spread(e.op(f"add i64 {row}, {k}"))
+        is_beyond = e.op(f"icmp {'sgt' if upwards else 'slt'} {whole} {column}, {this_row}")
+        present = e.op(f"load {e.type}, ptr {place}, align {vectors.item}")
+        mixed = e.op(f"select {flags} {is_beyond}, {e.type} {value}, {e.type} {present}")
+        e.line(f"store {e.type} {mixed}, ptr {place}, align {vectors.item}")
+    e.line("br label %square_end")
+    e.lines.append("square_end:")
+    e.line("%b_next = add i64 %b, 1")
+    e.line("%more = icmp slt i64 %b_next, %count")
+    e.line("br i1 %more, label %square, label %strip_end")
+    e.lines.append("strip_end:")
+    e.line("%a_next = add i64 %a, 1")
+    e.line("%more_strips = icmp slt i64 %a_next, %count")
+    e.line("br i1 %more_strips, label %strip, label %done")
+    e.lines.append("done:")
+    return "\n".join(["define void @mirror(ptr %job) {", "start:", *e.lines, "  ret void", "}", ""])
