@@ -11,7 +11,7 @@ and a robot without loops answers with :class:`~kinetree.errors.NoLoopsError`, w
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +24,6 @@ from ..model.tree import Model
 from ..run.wrenches import Wrenches
 
 if TYPE_CHECKING:
-    from .mechanism import Mechanism
     from .platform import Platform
     from .robot import Robot
 
@@ -96,7 +95,7 @@ class LoopMethods:
         raise NotImplementedError
 
     @of_mechanisms
-    def with_independent(self, names: Sequence[str]) -> Mechanism:
+    def with_independent(self, names: Sequence[str]) -> Self:
         """Return the same mechanism with other independent freedoms."""
         raise NotImplementedError
 

@@ -26,7 +26,8 @@ from ...loops import closing, rank
 from ...model.joints import Revolute
 from ...model.tree import BASE
 from ...spatial.arrays import as_array
-from ..mechanism import CLOSED, Mechanism
+from ..closed_kinematics import CLOSED
+from ..mechanism import Mechanism
 from .parallel_denoc import ParallelDeNOC
 from .singularities import Counts, Maps, Singularity, analyse, classify, common, margins
 
