@@ -126,7 +126,7 @@ def _residuals(tree: Model, q: Scalars, v: Scalars, a: Scalars | None, k: Matrix
     return Residuals(inner(gaps, gaps), inner(speeds, speeds), inner(left, left))
 
 
-class Coupling:
+class ConstraintCoupling:
     """K M^-1 K^T of constraints K, factorised once, and how independent of one another they are.
 
     Parameters
@@ -195,7 +195,7 @@ def forward_dynamics(
     drift_all = constraints.drift(tree, q, v, posed)
     k = [k_all[r] for r in rows]
     free = factorisation.ltdl_solve(factors, tree.dof_parents, [t - b for t, b in zip(tau, bias, strict=True)])
-    coupling = Coupling(tree, factors, k, constraints.usual_size(tree))
+    coupling = ConstraintCoupling(tree, factors, k, constraints.usual_size(tree))
     target = [-(drift_all[r] + inner(row, free)) for r, row in zip(rows, k, strict=True)]
     alpha, beta = stabilisation
     if alpha or beta:

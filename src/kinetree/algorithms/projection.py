@@ -20,7 +20,7 @@ from typing import TypeVar
 from ..model.tree import Model
 from ..spatial import Scalar, dot, ldl, ldl_solve, where
 from . import composite_body, constraints, factorisation, kinematics
-from .constrained import Coupling, least_share
+from .constrained import ConstraintCoupling, least_share
 from .passes import Scalars
 
 Row = TypeVar("Row")
@@ -79,9 +79,9 @@ def project(
     return nearer, slower, dot(off, off), where(coupling.quality < quality, coupling.quality, quality)
 
 
-def _coupling(tree: Model, q: Scalars, rows: Sequence[int]) -> Coupling:
+def _coupling(tree: Model, q: Scalars, rows: Sequence[int]) -> ConstraintCoupling:
     factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
-    return Coupling(tree, factors, _rows(constraints.constraint_matrix(tree, q), rows))
+    return ConstraintCoupling(tree, factors, _rows(constraints.constraint_matrix(tree, q), rows))
 
 
 def _rows(of: Sequence[Row], chosen: Sequence[int]) -> list[Row]:

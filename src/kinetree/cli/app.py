@@ -28,7 +28,7 @@ a fact that should hold does not.
 """
 
 
-class _Group(TyperGroup):
+class _CommandGroup(TyperGroup):
     """Commands whose foreseeable errors are one line, not a traceback."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -48,8 +48,8 @@ class _Group(TyperGroup):
 
 
 app = typer.Typer(
-    name="kinetree", cls=_Group, help=HELP, no_args_is_help=True, add_completion=True, rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
+    name="kinetree", cls=_CommandGroup, help=HELP, no_args_is_help=True, add_completion=True,
+    rich_markup_mode="markdown", pretty_exceptions_enable=False,
 )  # fmt: skip
 
 GALLERY, LOOK, COMPUTE, EXPORT = "Gallery and studies", "Look", "Compute", "Count and write"

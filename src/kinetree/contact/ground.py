@@ -72,7 +72,7 @@ class NormalLaw(Protocol):
         ...
 
 
-class _Law:
+class _NumberFields:
     """Fields that may hold one number, one per lane of a batch, or a node."""
 
     varying: ClassVar[tuple[str, ...]] = ()
@@ -99,7 +99,7 @@ class _Law:
 
 
 @dataclass(frozen=True, eq=False)
-class Firm(_Law):
+class Firm(_NumberFields):
     """Spring and damper, the damper weaker on the way out (000 eq. D.1-D.4).
 
     On the way in the damping is constant, so that a foot does not bounce; on the way out it
@@ -165,7 +165,7 @@ class Firm(_Law):
 
 
 @dataclass(frozen=True, eq=False)
-class Dusty(_Law):
+class Dusty(_NumberFields):
     """A layer of dust that only brakes, with a spring below it (000 eq. D.6).
 
     Parameters
@@ -203,7 +203,7 @@ class Dusty(_Law):
 
 
 @dataclass(frozen=True, eq=False)
-class HuntCrossley(_Law):
+class HuntCrossley(_NumberFields):
     """``F = k d^n (1 + b d')``: the damping grows with the depth, so the force never jumps.
 
     Parameters
@@ -250,7 +250,7 @@ SLOWEST = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class PseudoCoulomb(_Law):
+class PseudoCoulomb(_NumberFields):
     """Viscous friction that saturates at the Coulomb limit (000 eq. D.5).
 
     Parameters

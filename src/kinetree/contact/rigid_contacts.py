@@ -38,8 +38,18 @@ from .problem import ContactProblem, named
 from .surfaces import Ball, Grid, HeightField, Plane, Spot, Triple, touch
 
 __all__ = [
-    "Ball", "Contact", "ContactForces", "ContactState", "Grid", "HeightField", "Mobility", "Plane", "RigidContacts",
-    "Spot", "contact_rows", "contacts_at",
+    "Ball",
+    "Contact",
+    "ContactForces",
+    "ContactState",
+    "ForceResponse",
+    "Grid",
+    "HeightField",
+    "Plane",
+    "RigidContacts",
+    "Spot",
+    "contact_rows",
+    "contacts_at",
 ]  # fmt: skip
 
 Array = np.ndarray
@@ -195,7 +205,7 @@ class ContactState:
 
 
 @dataclass(frozen=True)
-class Mobility:
+class ForceResponse:
     """How the robot answers forces at one state: ``a = free + inverse @ Q`` for further joint forces Q.
 
     ``inverse`` is M^-1, or what is left of it where loops restrict the motion.
@@ -323,18 +333,18 @@ class RigidContacts:
             rows[:, 19:].reshape(n, 3, tree.nv),
         )
 
-    def mobility(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, wrenches: Any = None) -> Mobility:
+    def mobility(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike | None = None, wrenches: Any = None) -> ForceResponse:
         """Return the accelerations without contact forces, and how joint forces change them."""
         robot = self.tree
         inverse = robot.inverse_mass_matrix(q)
         forces = np.zeros(robot.nv) if tau is None else as_array(tau, (robot.nv,), "tau")
         free = inverse @ (forces - robot.bias_force(q, v, wrenches))
         if self.constraints is None:
-            return Mobility(inverse, free)
+            return ForceResponse(inverse, free)
         rows, bias = self.constraint_rows(np.asarray(q, dtype=float), np.asarray(v, dtype=float))
         answer = inverse @ rows.T
         grip = answer @ np.linalg.pinv(rows @ answer, rcond=1e-11, hermitian=True)
-        return Mobility(inverse - grip @ answer.T, free - grip @ (rows @ free + bias))
+        return ForceResponse(inverse - grip @ answer.T, free - grip @ (rows @ free + bias))
 
     def constraint_rows(self, q: Array, v: Array) -> tuple[Array, Array]:
         """Return K and k of the loops, checked; no rows where there are none."""
@@ -403,7 +413,7 @@ class RigidContacts:
         return np.asarray(state.gap <= self.gap_tolerance)
 
     def solve(
-        self, state: ContactState, mobility: Mobility, closed: Array, sliding: Array | None = None
+        self, state: ContactState, mobility: ForceResponse, closed: Array, sliding: Array | None = None
     ) -> ContactForces:
         """Forces of the contacts in ``closed``, some of which may break; ``sliding`` by default as they move."""
         sliding = self.sliding_directions(state, closed) if sliding is None else sliding
@@ -430,13 +440,13 @@ class RigidContacts:
         """Return how much of ``mu N`` friction forces (n, 2) along the tangents need."""
         return np.linalg.norm(along, axis=1) if self.shape == "cone" else polygon_reach(along, self.sides)
 
-    def resolution(self, state: ContactState, mobility: Mobility, closed: Array) -> float:
+    def resolution(self, state: ContactState, mobility: ForceResponse, closed: Array) -> float:
         """Return accelerations of spots (m/s^2) that are as good as zero: the solver's accuracy, with a margin."""
         without = state.jacobian[closed] @ mobility.free + state.bias[closed]
         return RESOLUTION[self.shape] * max(1.0, float(np.max(np.abs(without), initial=0.0)))
 
     def result(
-        self, state: ContactState, mobility: Mobility, closed: Array, sliding: Array, local: Array
+        self, state: ContactState, mobility: ForceResponse, closed: Array, sliding: Array, local: Array
     ) -> ContactForces:
         """Return the accelerations and modes that belong to given forces along normals and tangents."""
         joint_forces = np.einsum("ki,kij->j", local, state.jacobian)
@@ -465,7 +475,7 @@ class RigidContacts:
 
     # The complementarity problem
 
-    def _complementary(self, state: ContactState, mobility: Mobility, closed: Array, sliding: Array) -> Array:
+    def _complementary(self, state: ContactState, mobility: ForceResponse, closed: Array, sliding: Array) -> Array:
         """Return the forces along normal and tangents of the closed contacts."""
         rows = state.jacobian[closed]
         rates = rows @ mobility.free + state.bias[closed]

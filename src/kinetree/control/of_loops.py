@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import composite_body, constrained, constraints, factorisation, kinematics, newton_euler
-from ..algorithms.constrained import LEAST_QUALITY, Coupling, inner
+from ..algorithms.constrained import LEAST_QUALITY, ConstraintCoupling, inner
 from ..algorithms.constraints import UNCLOSED
 from ..errors import ClosureError, OptionError, SingularError, UnknownNameError, UnsupportedError
 from ..loops import rank
@@ -251,8 +251,8 @@ def _giving_way(
     return spread(tree, driven, trusted(forces[len(loops.rows) :], coupling.quality))
 
 
-def _coupling(tree: Model, q: Scalars, k: Matrix) -> Coupling:
-    return Coupling(tree, factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents), k)
+def _coupling(tree: Model, q: Scalars, k: Matrix) -> ConstraintCoupling:
+    return ConstraintCoupling(tree, factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents), k)
 
 
 class Yielding:

@@ -65,9 +65,9 @@ class made_once(Generic[T]):
         if thing is None:
             return self
         with MAKING:
-            if self._name not in thing.__dict__:
-                thing.__dict__[self._name] = self._make(thing)
-        return thing.__dict__[self._name]
+            if self._name not in vars(thing):
+                setattr(thing, self._name, self._make(thing))
+        return vars(thing)[self._name]
 
 
 class _Fork:

@@ -124,7 +124,7 @@ NOTHING = MA(0, 0)
 
 
 @dataclass(frozen=True)
-class Step:
+class RecursionStep:
     """A step of a recursion, for the first freedom of a joint and for each further one (None if not printed)."""
 
     what: str
@@ -137,7 +137,7 @@ class StepTable:
     """The steps of a recursion, link by link, with the printed totals."""
 
     source: str
-    steps: tuple[Step, ...]
+    steps: tuple[RecursionStep, ...]
     first: MA
     further: MA
     base: MA = NOTHING
@@ -240,6 +240,6 @@ def _formula(read: list[int | str] | dict[str, int | str]) -> Formula:
 
 
 def _steps(read: dict[str, Any]) -> StepTable:
-    steps = tuple(Step(what, MA(*first), further and MA(*further)) for what, first, further in read["steps"])
+    steps = tuple(RecursionStep(what, MA(*first), further and MA(*further)) for what, first, further in read["steps"])
     first, further, base = (MA(*read.get(key, NOTHING)) for key in ("first", "further", "base"))
     return StepTable(read["source"], steps, first, further, base, read.get("note", ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 
 from ..errors import RobotFileNotFoundError, nearest
@@ -77,10 +78,9 @@ def load(
 
 
 def _in_gallery(path: Path) -> str:
-    """Whether a system of the gallery was meant, which has another door."""
-    from .. import gallery
-
+    """Say that a system of the gallery may have been meant, which has another door."""
     if path.suffix or len(path.parts) != 1:
         return ""
-    near = nearest(path.name, gallery.names(), 1)
+    systems = resources.files("kinetree").joinpath("gallery", "names.txt").read_text(encoding="utf-8").split()
+    near = nearest(path.name, systems, 1)
     return f"; systems of the gallery are loaded by kinetree.gallery.load({near[0]!r})" if near else ""

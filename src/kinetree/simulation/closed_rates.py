@@ -38,10 +38,7 @@ def rates_of(equation: Equation) -> Rates:
         return [*q_rate, *a, *acting.z_rate, *(system.powers(unit, v, acting) if system.works else []), quality]
 
     def rates(t: float, q: Array, v: Array, z: Array) -> State:
-        program = equation.__dict__.get("rates_of_loops")  # kept there, for a simulator runs many times
-        if program is None:
-            program = equation.__dict__["rates_of_loops"] = equation.program("rates of loops", law)
-        out = program(equation.named(t, q, v, z), equation.threads)
+        out = equation.kept_program("rates of loops", law)(equation.named(t, q, v, z), equation.threads)
         if (out[..., -1] < LEAST_QUALITY).any():
             return equation.rates(t, q, v, z)
         equation.n_calls += 1

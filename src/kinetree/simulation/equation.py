@@ -87,6 +87,7 @@ class Equation:
         """How many of these were answered with constraints chosen beforehand, see :mod:`.closed_rates`."""
         self.rows: tuple[int, ...] | None = None
         """Independent constraints of a mechanism, where its steps become machine code; see :meth:`prepare`."""
+        self._programs: dict[str, LawProgram] = {}
 
     # ------------------------------------------------------------------ parameters
 
@@ -123,6 +124,12 @@ class Equation:
         if self.large and beside_loops:
             return LawProgram(title, law, sizes, has_machine_code(self.robot), LONGEST_AROUND_LOOPS, self.robot.cpu)
         return LawProgram(title, law, sizes, self.compiled, cpu=self.robot.cpu)
+
+    def kept_program(self, name: str, law: Callable[..., list[Any]]) -> LawProgram:
+        """Return the program of this name, made at the first call: a simulator runs many times."""
+        if name not in self._programs:
+            self._programs[name] = self.program(name, law)
+        return self._programs[name]
 
     # ------------------------------------------------------------------ rates
 

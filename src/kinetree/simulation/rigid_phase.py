@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 
 from ..contact.complementarity import NoSolutionError
 from ..contact.friction import FAST, direction_of_sliding
-from ..contact.rigid_contacts import ContactForces, ContactState, Mobility, RigidContacts
+from ..contact.rigid_contacts import ContactForces, ContactState, ForceResponse, RigidContacts
 from ..errors import KinetreeError, message_of
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault
@@ -68,7 +68,7 @@ class Instant:
     v: Array
     z: Array
     state: ContactState
-    mobility: Mobility
+    mobility: ForceResponse
     z_rate: Array
     tau: Array
     loads: Array | None

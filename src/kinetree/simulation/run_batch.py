@@ -28,7 +28,7 @@ def run_batch(
     progress: bool,
 ) -> tuple[tuple[Array, Array, Array, Array], str, Fault | None]:  # fmt: skip
     """Step a batch through time; samples (t, q, v, z) with time first, how it ended, and what went wrong."""
-    grid = _Grid(begin, end, step)
+    grid = _StepTimes(begin, end, step)
     taken: list[State] = []
     status = COMPLETE
     fault: Fault | None = None
@@ -62,7 +62,7 @@ def run_batch(
     return (times[: len(taken)], q, v, z), status, fault
 
 
-class _Grid:
+class _StepTimes:
     """Times of steps: begin + k step, exactly."""
 
     def __init__(self, begin: float, end: float, step: float) -> None:

@@ -16,7 +16,7 @@ from .scalar import Scalar
 from .vector import BASIS, ZERO3, Matrix3, Symmetric3, Vec3
 
 
-class Rotation(Protocol):
+class RotationLike(Protocol):
     """What every rotation answers."""
 
     def apply(self, v: Vec3) -> Vec3:
@@ -159,7 +159,7 @@ class MatrixRotation:
         return self.m
 
 
-def axis_turn(axis: Vec3, angle: Scalar) -> Rotation:
+def axis_turn(axis: Vec3, angle: Scalar) -> RotationLike:
     """Turn about a constant unit axis, cheaply when it is a coordinate axis."""
     for index, unit in enumerate(BASIS):
         if tuple(axis) == tuple(unit):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .inertia import ArticulatedInertia, RigidInertia
 from .motion import Force, Motion
-from .rotation import MatrixRotation, Rotation
+from .rotation import MatrixRotation, RotationLike
 from .scalar import Scalar
 from .vector import BASIS, ZERO3, Matrix3, Symmetric3, Vec3
 
@@ -19,7 +19,7 @@ class Transform:
 
     __slots__ = ("rotations", "translation")
 
-    def __init__(self, rotations: Sequence[Rotation] = (), translation: Vec3 = ZERO3) -> None:
+    def __init__(self, rotations: Sequence[RotationLike] = (), translation: Vec3 = ZERO3) -> None:
         self.rotations, self.translation = tuple(rotations), translation
 
     def __matmul__(self, inner: Transform) -> Transform:

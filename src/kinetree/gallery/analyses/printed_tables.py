@@ -15,7 +15,7 @@ from .prescribed import Prescribed
 Vector = tuple[float, float, float]
 
 
-class Row(NamedTuple):
+class PrintedRow(NamedTuple):
     """One link of Tables 3 and 4: a, b, alpha; mass; r; inertia about the mass center, all in frame i + 1."""
 
     a: float
@@ -27,7 +27,7 @@ class Row(NamedTuple):
     joint: str = "revolute"
 
 
-def from_table(table: Sequence[Row], sign: float = -1.0) -> Robot:
+def from_table(table: Sequence[PrintedRow], sign: float = -1.0) -> Robot:
     """Return the arm straight from its printed table, with the center of mass at ``sign * r`` in frame i + 1."""
     rows = [
         DHRow(a=row.a, d=row.b, alpha=row.alpha, mass=row.mass, com=[sign * x for x in row.r], inertia=row.inertia,
@@ -37,7 +37,7 @@ def from_table(table: Sequence[Row], sign: float = -1.0) -> Robot:
     return from_dh(rows, "standard", degrees=True)
 
 
-def as_printed(along: Prescribed, table: Sequence[Row]) -> Fact:
+def as_printed(along: Prescribed, table: Sequence[PrintedRow]) -> Fact:
     """Compare the model file with the printed table."""
     tau = from_table(table).inverse_dynamics(*along.states)
     return Fact(

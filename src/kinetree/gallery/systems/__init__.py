@@ -18,13 +18,8 @@ from ...robot.load import load as load_file
 from ...robot.robot import Robot
 from ..system import About, GallerySystem, PrescribedMotion
 
-NAMES = (
-    "four-bar", "four-bar-table-8-1", "robotic-leg", "3-rrr", "five-bar", "carpet-scraper", "sr400", "slider-crank",
-    "hoeken", "stewart-platform", "delta", "bricard", "gripper", "kuka-kr5", "biped-spatial-fixed", "biped-planar",
-    "biped-spatial", "quadruped", "hexapod", "puma", "stanford-arm", "biped-unified", "chain",
-    "spatial-double-pendulum", "space-3-link", "space-7-link", "space-dual-arm",
-)  # fmt: skip
-"""All systems, those with loops first, in the order of the sources."""
+NAMES = tuple(resources.files("kinetree").joinpath("gallery", "names.txt").read_text(encoding="utf-8").split())
+"""All systems, those with loops first, in the order of the sources; a file, for ``kinetree.load`` suggests them."""
 
 
 def folder(name: str) -> str:

@@ -29,7 +29,7 @@ from .source import FileBuilder, Options, Source
 
 def read(source: Source, options: Options) -> Model:
     """Read an MJCF file."""
-    return _Reader(source, options).model()
+    return _MjcfReader(source, options).model()
 
 
 def _import_mujoco(file: str) -> Any:
@@ -51,7 +51,7 @@ def _compile(mujoco: Any, source: Source) -> Any:
         ) from None
 
 
-class _Reader:
+class _MjcfReader:
     """Goes through a compiled model, body by body."""
 
     def __init__(self, source: Source, options: Options) -> None:

@@ -92,10 +92,10 @@ CLOSED = ("visual", "collision", "gazebo", "transmission", "sensor", "ros2_contr
 
 def read(source: Source, options: Options) -> Model:
     """Read a URDF file."""
-    return _Reader(source, options).model()
+    return _UrdfReader(source, options).model()
 
 
-class _Reader:
+class _UrdfReader:
     """Goes through the elements of one file and hands them to the builder."""
 
     def __init__(self, source: Source, options: Options) -> None:

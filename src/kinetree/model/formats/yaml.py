@@ -53,7 +53,7 @@ def schema() -> str:
 
 def read(source: Source, options: Options) -> Model:
     """Read a kinetree YAML file."""
-    return _Reader(source).robot(source, options)
+    return _YamlReader(source).robot(source, options)
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class SideFile:
 
     def __call__(self, builder: FileBuilder) -> None:
         """Add the loops to the robot."""
-        _Reader(self.source).loops(builder)
+        _YamlReader(self.source).loops(builder)
 
 
 # From text to nodes
@@ -273,7 +273,7 @@ class NodeReader:
 # From nodes to a model
 
 
-class _Reader(NodeReader):
+class _YamlReader(NodeReader):
     """Goes through the nodes of one file and hands them to the builder."""
 
     def __init__(self, source: Source) -> None:

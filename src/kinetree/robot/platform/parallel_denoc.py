@@ -55,7 +55,7 @@ class LegLink(NamedTuple):
     """Places of the joint's rates in ``v`` if it is actuated; empty if it is passive."""
 
 
-class Elimination(NamedTuple):
+class LegElimination(NamedTuple):
     """What is left of a leg when its passive rates are eliminated."""
 
     psi: list[Array]
@@ -203,11 +203,11 @@ class ParallelDeNOC:
         return twist_shift(link.origin - self.origin)
 
     @cached_property
-    def eliminations(self) -> list[Elimination]:
+    def eliminations(self) -> list[LegElimination]:
         """Per leg, from the platform down (001 eq. 26-28 and 31)."""
         return [self._eliminate(number, links) for number, links in enumerate(self.legs)]
 
-    def _eliminate(self, number: int, links: Sequence[LegLink]) -> Elimination:
+    def _eliminate(self, number: int, links: Sequence[LegLink]) -> LegElimination:
         psi, share = [np.eye(6) for _ in links], [np.zeros((6, 6)) for _ in links]
         phi = np.eye(6)
         for i in reversed(range(len(links))):
@@ -226,7 +226,7 @@ class ParallelDeNOC:
             phi = phi - u @ u.T
             share[i] = link.columns @ (vt.T / s) @ u.T
             psi[i] = np.eye(6) - share[i] @ self._from_platform(link)
-        return Elimination(psi, share, phi)
+        return LegElimination(psi, share, phi)
 
     @cached_property
     def phi(self) -> Array:

@@ -20,7 +20,7 @@ from . import variational
 from .joints_by_kind import ByKind
 from .large_trees import LargeTreeDynamics
 from .methods import FIXED, VARIATIONAL, Step
-from .variational import UNSOLVED, Dynamics, Guess, Pushed, Written, acting, refine
+from .variational import UNSOLVED, Guess, Pushed, StepDynamics, Written, acting, refine
 
 if TYPE_CHECKING:
     from ..equation import Equation
@@ -323,7 +323,7 @@ def _columns(z: np.ndarray) -> list[Scalar]:
     return [z[..., k : k + 1] for k in range(z.shape[-1])]
 
 
-def _enough(dynamics: Dynamics) -> Callable[[Scalar, Scalars], bool]:
+def _enough(dynamics: StepDynamics) -> Callable[[Scalar, Scalars], bool]:
     """Whether rounding is all that changes: next to nothing does, or little, and that not less than a round ago."""
     before: Any = np.inf
 

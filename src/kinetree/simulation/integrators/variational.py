@@ -64,7 +64,7 @@ class Guess(NamedTuple):
     """Further states at the end of the step."""
 
 
-class Dynamics(Protocol):
+class StepDynamics(Protocol):
     """What a step has to know of a robot; lists of scalars in, lists of scalars out."""
 
     @property
@@ -120,7 +120,7 @@ class Pushed(NamedTuple):
     """Joint forces."""
 
     loads: Any
-    """Wrenches on the bodies, as :meth:`Dynamics.held` takes them."""
+    """Wrenches on the bodies, as :meth:`StepDynamics.held` takes them."""
 
     z_rate: list[Scalar]
     """Rates of the further states."""
@@ -141,7 +141,15 @@ def acting(system: DynamicSystem, tau: Scalars | None = None) -> Acts:
 
 
 def refine(
-    dynamics: Dynamics, acts: Acts, t: Scalar, q: Scalars, m: Scalars, z: Scalars, u: Scalars, zm: Scalars, h: Scalar
+    dynamics: StepDynamics,
+    acts: Acts,
+    t: Scalar,
+    q: Scalars,
+    m: Scalars,
+    z: Scalars,
+    u: Scalars,
+    zm: Scalars,
+    h: Scalar,
 ) -> Guess:
     """Evaluate the equations of one step at a guess of its mean velocity, and improve the guess."""
     tree, x = dynamics.tree, scaled(0.5 * h, u)
@@ -164,7 +172,7 @@ Ask = Callable[[Scalar, Scalars, Scalars, Scalars, Scalars, Scalars, Scalar], Gu
 
 
 def advance(
-    dynamics: Dynamics, ask: Ask, t: Scalar, q: Scalars, v: Scalars, z: Scalars, h: Scalar,
+    dynamics: StepDynamics, ask: Ask, t: Scalar, q: Scalars, v: Scalars, z: Scalars, h: Scalar,
     rounds: int = ROUNDS, enough: Callable[[Scalar, Scalars], bool] | None = None, memory: int = 1,
     first: Scalars | None = None,
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar], Scalar]:  # fmt: skip
@@ -197,7 +205,7 @@ class Round(NamedTuple):
     """By how much it changed it."""
 
 
-def _mixed(dynamics: Dynamics, this: Round, earlier: Sequence[Round]) -> list[Scalar]:
+def _mixed(dynamics: StepDynamics, this: Round, earlier: Sequence[Round]) -> list[Scalar]:
     """Return Anderson's mixture of rounds: the point where what is off would be least if it were linear."""
     apart = [[x - y for x, y in zip(this.off, one.off, strict=True)] for one in earlier]
     if not apart:

@@ -11,17 +11,17 @@ from ....simulation.records.record import Record
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.prescribed import Prescribed
-from ...analyses.printed_tables import Row, as_printed, from_table
+from ...analyses.printed_tables import PrintedRow, as_printed, from_table
 from ...plots import Curve, Curves, PlotPanel
 from ...study import Fact, Outcome, Study
 
 TABLE_4 = (  # 001 L368-395
-    Row(0.0, 0.1, -90.0, 9.0, (0, -0.1, 0), (0.01, 0.02, 0.01)),
-    Row(0.0, 0.1, -90.0, 6.0, (0, 0, 0), (0.05, 0.06, 0.01)),
-    Row(0.0, 0.0, 0.0, 4.0, (0, 0, 0), (0.4, 0.4, 0.01), "prismatic"),
-    Row(0.0, 0.6, 90.0, 1.0, (0, -0.1, 0), (0.001, 0.001, 0.0005)),
-    Row(0.0, 0.0, -90.0, 0.6, (0, 0, -0.06), (0.0005, 0.0005, 0.0002)),
-    Row(0.0, 0.0, 0.0, 0.5, (0, 0, 0.2), (0.003, 0.001, 0.002)),
+    PrintedRow(0.0, 0.1, -90.0, 9.0, (0, -0.1, 0), (0.01, 0.02, 0.01)),
+    PrintedRow(0.0, 0.1, -90.0, 6.0, (0, 0, 0), (0.05, 0.06, 0.01)),
+    PrintedRow(0.0, 0.0, 0.0, 4.0, (0, 0, 0), (0.4, 0.4, 0.01), "prismatic"),
+    PrintedRow(0.0, 0.6, 90.0, 1.0, (0, -0.1, 0), (0.001, 0.001, 0.0005)),
+    PrintedRow(0.0, 0.0, -90.0, 0.6, (0, 0, -0.06), (0.0005, 0.0005, 0.0002)),
+    PrintedRow(0.0, 0.0, 0.0, 0.5, (0, 0, 0.2), (0.003, 0.001, 0.002)),
 )
 
 
