@@ -203,5 +203,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """The public names; modules that others have imported are there, too, but are not meant."""
+    """Return the public names; modules that others have imported are there, too, but are not meant."""
     return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})

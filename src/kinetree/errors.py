@@ -24,7 +24,10 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
 
 
 def _likeness(name: str, other: str) -> float:
-    """Rate from 0 to 1: letters in common, more for the same beginning (as Winkler does) or one of several words."""
+    """Return the rate from 0 to 1.
+
+    Letters in common, more for the same beginning (as Winkler does) or one of several words.
+    """
     ratio = difflib.SequenceMatcher(None, name, other, autojunk=False).ratio()
     same = next((k for k, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), min(len(name), len(other)))
     begun = ratio + 0.1 * min(same, 4) * (1.0 - ratio)

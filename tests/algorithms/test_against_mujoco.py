@@ -57,14 +57,14 @@ def compare(robot: kt.Robot, judge: MujocoJudge) -> None:
         agree("pose", robot.pose(q, body), judge.pose(q, body))
         agree("Jacobian", robot.jacobian(q, body, "aligned"), judge.jacobian(q, body))
     center, momentum = judge.momentum(q, v)
-    agree("centre of mass", robot.center_of_mass(q), center)
+    agree("center of mass", robot.center_of_mass(q), center)
     agree("centroidal momentum", robot.momentum(q, v), momentum, 1e-2 * size(mass) * size(v))
 
 
 def compare_pushes(
     robot: kt.Robot, judge: MujocoJudge, q: Array, v: Array, tau: Array, rng: np.random.Generator
 ) -> None:
-    """Wrenches at the centres of mass of two bodies, along world axes."""
+    """Wrenches at the centers of mass of two bodies, along world axes."""
     bodies = {robot.body_names[0], robot.body_names[-1]}
     pushes = {body: 30.0 * rng.standard_normal((len(q), 6)) for body in bodies}
     wrenches = {

@@ -155,11 +155,11 @@ def test_wrong_axes_and_frames():
         robot.momentum(q, v, about="base")
 
 
-# Centre of mass and momentum
+# Center of mass and momentum
 
 
 def sums(robot: kt.Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Centre of mass, its velocity, and momentum about it, from the bodies one by one."""
+    """Center of mass, its velocity, and momentum about it, from the bodies one by one."""
     total, first, linear = 0.0, 0.0, 0.0
     parts = []
     for body in robot.model.bodies:

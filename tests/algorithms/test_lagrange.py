@@ -37,7 +37,7 @@ class System(NamedTuple):
     potential: Callable[..., np.ndarray]
 
 
-# Two bodies to build from: (mass, centre of mass, inertia about it: xx, yy, zz, xy, xz, yz)
+# Two bodies to build from: (mass, center of mass, inertia about it: xx, yy, zz, xy, xz, yz)
 ONE = (1.3, (0.2, -0.1, 0.35), (0.09, 0.11, 0.08, 0.01, -0.02, 0.015))
 TWO = (0.8, (-0.15, 0.25, 0.1), (0.05, 0.04, 0.06, -0.01, 0.012, 0.005))
 
@@ -278,7 +278,7 @@ def test_simple_pendulum_by_hand():
 
 
 def test_free_body_by_hand():
-    """Euler's equations about the centre of mass, and Newton's for it, in body axes."""
+    """Euler's equations about the center of mass, and Newton's for it, in body axes."""
     inertia = np.array([[0.5, 0.1, 0.0], [0.1, 0.6, -0.2], [0.0, -0.2, 0.7]])
     robot = kt.Builder().body("a", "base", kt.Free(), mass=3.0, inertia=inertia).build()
     q, v, a = random_state(robot, np.random.default_rng(34), STATES)

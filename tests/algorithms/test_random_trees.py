@@ -77,7 +77,7 @@ def _rotation(rng: np.random.Generator) -> Array:
 
 
 def _inertia(rng: np.random.Generator, mass: float) -> Array:
-    """About the centre of mass, of a random cloud of mass, so that it is physically possible."""
+    """About the center of mass, of a random cloud of mass, so that it is physically possible."""
     spread = rng.uniform(0.05, 0.3) * (np.eye(3) + 0.3 * rng.standard_normal((3, 3)))
     second = mass * spread @ spread.T
     inertia = np.trace(second) * np.eye(3) - second

@@ -18,7 +18,7 @@ LEVEL = [0, 0, 0, 1, 0, 0, 0]
 
 
 def plate(sides, shape="pyramid"):
-    """Its centre of mass lies in the plane of its four spots."""
+    """Its center of mass lies in the plane of its four spots."""
     builder = kt.Builder("plate").body("plate", "base", kt.Free(), actuated=True, mass=MASS, inertia=(0.03, 0.04, 0.05))
     robot = builder.build().with_backend("compiled")
     spots = [Spot("plate", (x, y, 0.0)) for x in (-0.2, 0.2) for y in (-0.15, 0.15)]

@@ -18,7 +18,7 @@ MASS, SPIN_INERTIA, RADIUS = 1.0, 0.005, 0.1
 
 
 def puck(n):
-    """Its centre of mass lies in the plane of its n spots, so that they carry the same load whatever pulls."""
+    """Its center of mass lies in the plane of its n spots, so that they carry the same load whatever pulls."""
     builder = kt.Builder("puck").body(
         "puck", "base", kt.Free(), actuated=True, mass=MASS, inertia=(0.004, 0.004, SPIN_INERTIA)
     )

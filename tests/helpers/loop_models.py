@@ -140,7 +140,7 @@ def three_rrr(feet: Any = TRIANGLE) -> kt.Mechanism:
     b.body("c1", "base", TURN, position=(*feet[2], 0), **rod(0.4, 3.0))
     b.loop("cut7", "b1", "b2", TURN, placement=(0.4, 0, 0), seat=(0.6, 0, 0))
     b.loop("cut8", "c1", "c2", TURN, placement=(0.4, 0, 0), seat=(0.6, 0, 0))
-    b.frame("centre", "platform", middle)
+    b.frame("center", "platform", middle)
     return b.build()
 
 
@@ -254,7 +254,7 @@ def delta() -> kt.Mechanism:
         else:
             seat = kt.Pose.of((-0.05, 0, 0)) @ turn @ kt.Pose.of((0.05, 0, 0))
             b.loop(f"joint{i}", f"rod{i}", "platform", kt.Universal("ZY"), placement=(0.8, 0, 0), seat=seat)
-    b.frame("centre", "platform", (-0.05, 0, 0))
+    b.frame("center", "platform", (-0.05, 0, 0))
     return b.build()
 
 

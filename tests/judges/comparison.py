@@ -104,14 +104,14 @@ def compare_jacobian_rates(robot: kt.Robot, judge: PinocchioJudge, s: States, fr
 
 
 def compare_centroid(robot: kt.Robot, judge: PinocchioJudge, s: States) -> None:
-    """Centre of mass and momentum of the whole robot."""
+    """Center of mass and momentum of the whole robot."""
     q, v, a = s.q, s.v, s.a
     matrix = judge.centroidal_momentum_matrix(q)
     scale = size(matrix) * size(v)
     agree("total mass", np.array([robot.mass]), np.array([judge.mass()]))
     com, com_velocity = judge.center_of_mass(q), judge.center_of_mass_velocity(q, v)
-    agree("centre of mass", robot.center_of_mass(q), com)
-    agree("velocity of the centre of mass", robot.center_of_mass_velocity(q, v), com_velocity, scale / robot.mass)
+    agree("center of mass", robot.center_of_mass(q), com)
+    agree("velocity of the center of mass", robot.center_of_mass_velocity(q, v), com_velocity, scale / robot.mass)
     momentum = judge.momentum(q, v)
     agree("centroidal momentum", robot.momentum(q, v), momentum, scale)
     moment = momentum[:, :3] + np.cross(com, momentum[:, 3:])

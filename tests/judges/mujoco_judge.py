@@ -2,7 +2,7 @@
 
 What differs: quaternions are w, x, y, z; a free joint has its position first, and its
 velocity is that of the origin along world axes, then the angular velocity in body axes;
-external wrenches act at centres of mass along world axes; damping is part of the
+external wrenches act at centers of mass along world axes; damping is part of the
 dynamics, not an option.  Contacts, limits and all other constraints are switched off.
 """
 
@@ -139,7 +139,7 @@ class MujocoJudge:
         return np.stack(rows)
 
     def forward_dynamics(self, q: Array, v: Array, tau: Array, pushes: dict[str, Array] | None = None) -> Array:
-        """Accelerations, damping included; ``pushes`` are force and moment at a body's centre in world axes."""
+        """Accelerations, damping included; ``pushes`` are force and moment at a body's center in world axes."""
         rows = []
         for i, (x, u, f) in enumerate(zip(q, v, tau, strict=True)):
             t = self._set(x, u)
@@ -196,7 +196,7 @@ class MujocoJudge:
         return np.stack(rows)
 
     def body_center(self, q: Array, body: str) -> Array:
-        """World coordinates of a body's centre of mass."""
+        """World coordinates of a body's center of mass."""
         rows = []
         for x in q:
             self._set(x, np.zeros(self.robot.nv))
@@ -216,7 +216,7 @@ class MujocoJudge:
         return np.stack(rows)
 
     def momentum(self, q: Array, v: Array) -> tuple[Array, Array]:
-        """Centre of mass, and the momentum about it."""
+        """Center of mass, and the momentum about it."""
         centers, momenta = [], []
         for x, u in zip(q, v, strict=True):
             self._set(x, u)

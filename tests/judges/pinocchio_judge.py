@@ -414,7 +414,7 @@ class PinocchioJudge:
         return np.stack(rows)
 
     def momentum(self, q: Array, v: Array) -> Array:
-        """About the centre of mass."""
+        """About the center of mass."""
         rows = []
         for x, u in zip(q, v, strict=True):
             h = pin.computeCentroidalMomentum(self.model, self.data, self.position(x), self.tangent(x) @ u)
@@ -422,7 +422,7 @@ class PinocchioJudge:
         return np.stack(rows)
 
     def momentum_rate(self, q: Array, v: Array, a: Array) -> Array:
-        """About the centre of mass."""
+        """About the center of mass."""
         rows = []
         for x, u, w in zip(q, v, a, strict=True):
             t = self.tangent(x)

@@ -222,7 +222,7 @@ def built(*bodies, **options) -> kt.Robot:
         (lambda: built(("a", "base", "revolute")), ModelError, "'a_joint'.*kinetree.Revolute"),
         (lambda: built(("a", "base", Z, {"mass": -1.0})), ModelError, "body 'a': mass is negative"),
         (lambda: built(("a", "base", Z, {"mass": "x"})), ModelError, "body 'a': mass must be numbers"),
-        (lambda: built(("a", "base", Z, {"com": (1, 2)})), ModelError, "body 'a': centre of mass"),
+        (lambda: built(("a", "base", Z, {"com": (1, 2)})), ModelError, "body 'a': center of mass"),
         (lambda: built(("a", "base", Z, {"inertia": (1, 2)})), ModelError, "body 'a': inertia must be"),
         (lambda: built(("a", "base", Z, {"inertia": (1, 1, 5)})), ModelError, "body 'a': .*triangle"),
         (lambda: built(("a", "base", Z, {"position": (1, 2)})), ModelError, "body 'a': a position"),
@@ -474,7 +474,7 @@ def test_placements_as_matrices_and_clear_mistakes():
         ({"mass_properties": 1.0}, "body 'a': mass_properties must be kinetree.MassProperties, such as"),
         ({"mass_properties": 0.0}, "not 0.0; a mass alone is mass=..."),
         ({"mass": "1"}, "body 'a': mass must be numbers, got '1'"),
-        ({"com": (0, 0, 1)}, "body 'a': a centre of mass needs a mass"),
+        ({"com": (0, 0, 1)}, "body 'a': a center of mass needs a mass"),
         ({"mass": 1, "position": ("0", "0", "1")}, "must be numbers"),
     ],
 )

@@ -150,7 +150,7 @@ def test_quarter_turns_are_exact_in_degrees_and_only_there(degrees):
 # ------------------------------------------------------------------ one arm, two tables
 
 
-PUMA = {  # a PUMA 560: theta offset 0; a, d, alpha of the standard table; mass, centre, inertia in the standard frames
+PUMA = {  # a PUMA 560: theta offset 0; a, d, alpha of the standard table; mass, center, inertia in the standard frames
     "a": (0.0, 0.4318, 0.0203, 0.0, 0.0, 0.0),
     "d": (0.0, 0.0, 0.15005, 0.4318, 0.0, 0.0),
     "alpha": (90.0, 0.0, -90.0, 90.0, -90.0, 0.0),
@@ -239,7 +239,7 @@ def test_gripper_falls():
 
 
 def kuka() -> kt.Robot:
-    """KUKA KR5 Arc: table 6.6 with the mass centres and digits that the book leaves out (notes, section 8.2)."""
+    """KUKA KR5 Arc: table 6.6 with the mass centers and digits that the book leaves out (notes, section 8.2)."""
     a, alpha, b = (0, 0.18, 0.6, 0.12, 0, 0), (0, 90, 0, 90, -90, 90), (0.4, 0, 0, 0.62, 0, 0)
     mass = (16.038, 7.988, 12.973, 2.051, 0.811, 0.008)
     x = (0.104667, 0.267012, 0.087677, -0.000033, 0, 0)

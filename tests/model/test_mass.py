@@ -21,7 +21,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def of_points(masses: np.ndarray, points: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
-    """Mass, centre of mass, inertia about it, and about the origin, by summing."""
+    """Mass, center of mass, inertia about it, and about the origin, by summing."""
     total = masses.sum()
     center = masses @ points / total
 
@@ -187,7 +187,7 @@ def test_limiting_cases_are_possible(properties):
 
 @given(seed=seeds)
 def test_rounding_is_no_problem(seed):
-    """A point mass or thin rod far from the origin keeps nothing but rounding about its centre of mass."""
+    """A point mass or thin rod far from the origin keeps nothing but rounding about its center of mass."""
     rng = np.random.default_rng(seed)
     point = kt.MassProperties.of(rng.uniform(0.1, 5), rng.uniform(-10, 10, 3))
     rod = kt.MassProperties.rod(rng.uniform(0.1, 5), rng.uniform(-10, 10, 3), rng.uniform(-10, 10, 3))
@@ -207,7 +207,7 @@ def test_rounding_is_no_problem(seed):
         (lambda: kt.MassProperties.of(1, (0, 0, 0), (1, 1, 1), about="center"), "'com' or 'origin'"),
         (lambda: kt.MassProperties.of("heavy"), "mass must be numbers"),
         (lambda: kt.MassProperties.of([1, 2]), "one number"),
-        (lambda: kt.MassProperties.of(1, "abc"), "centre of mass must be numbers"),
+        (lambda: kt.MassProperties.of(1, "abc"), "center of mass must be numbers"),
         (lambda: kt.MassProperties.from_parameters(np.zeros(9)), "ten inertial parameters"),
         (lambda: kt.MassProperties.from_parameters([0, 1, *np.zeros(8)]), "first moment"),
     ],
@@ -304,7 +304,7 @@ Sphere, Box, Rod, Cylinder = (getattr(kt.MassProperties, n) for n in ("sphere", 
         (lambda: Cylinder(1, 0.1, -1), "length of the cylinder must not be negative"),
         (lambda: Cylinder(1, [0.1, 0.2], 1), "radius of the cylinder must be one number"),
         (lambda: kt.MassProperties.of("1"), "mass must be numbers, got '1'"),
-        (lambda: kt.MassProperties.of(1.0, ["0", "0", "1"]), "centre of mass must be numbers"),
+        (lambda: kt.MassProperties.of(1.0, ["0", "0", "1"]), "center of mass must be numbers"),
     ],
 )
 def test_shapes_that_cannot_be(make, words):

@@ -211,7 +211,7 @@ def test_zero_moment_point_has_no_horizontal_moment():
             here = robot.point_position(q, name, com)
             inertial = robot.point_acceleration(q, v, a, name, com) - robot.gravity
             spin = []
-            for s in (-step, step):  # angular momentum about the body's own centre, by differences
+            for s in (-step, step):  # angular momentum about the body's own center, by differences
                 moved = robot.integrate(q, s * v + 0.5 * s * s * a)
                 rate = robot.velocity(moved, v + s * a, name, "aligned")[:3]
                 turn = robot.pose(moved, name)[:3, :3]

@@ -17,7 +17,7 @@ HIGH = kt.Pose.of((0.1, 0.05, 1.2), rpy=(0.1, -0.05, 0.2)).matrix
 
 def make_three_rrr():
     mechanism = models.three_rrr()
-    return Platform(mechanism, "centre"), mechanism.close(models.THREE_RRR_START)
+    return Platform(mechanism, "center"), mechanism.close(models.THREE_RRR_START)
 
 
 def make_five_bar():
@@ -32,7 +32,7 @@ def make_stewart():
 
 def make_delta():
     mechanism = models.delta()
-    return Platform(mechanism, "centre"), mechanism.close(DELTA_START)
+    return Platform(mechanism, "center"), mechanism.close(DELTA_START)
 
 
 MAKERS = {"3-RRR": make_three_rrr, "five-bar": make_five_bar, "stewart": make_stewart, "delta": make_delta}
@@ -166,7 +166,7 @@ def test_following_a_path():
     path = platform.follow(poses, q)
     assert_close(platform.pose(path), poses, 1e-9)
     assert_close(path[-1], path[0], 1e-8)  # same branch all the way round
-    with pytest.raises(kt.ClosureError, match=r"at point 1 of the path: the platform 'centre' .* m and .* rad off"):
+    with pytest.raises(kt.ClosureError, match=r"at point 1 of the path: the platform 'center' .* m and .* rad off"):
         platform.follow([pose, pose + np.array([[0, 0, 0, 5.0]] + [[0] * 4] * 3)], q)
 
 
@@ -386,14 +386,14 @@ def test_type_3_five_bar():
 
 
 def test_three_rrr_with_concurrent_distal_links():
-    """All three distal links point at the platform's centre: it can turn about it with the actuators held."""
+    """All three distal links point at the platform's center: it can turn about it with the actuators held."""
     middle = np.array([0.2, 0.2 / np.sqrt(3)])
     corners = np.array([[0, 0], [0.4, 0], [0.2, 0.2 * np.sqrt(3)]]) - middle
     outward = np.arctan2(corners[:, 1], corners[:, 0])
     elbows = corners + np.array([polar(0.6, x) for x in outward])
     cranks = outward + np.array([1.9, 1.3, 1.6])
     feet = elbows - np.array([polar(0.4, x) for x in cranks])
-    platform = Platform(models.three_rrr(feet), "centre")
+    platform = Platform(models.three_rrr(feet), "center")
     q = np.array([
         cranks[0], outward[0] + np.pi - cranks[0], -outward[0] - np.pi, outward[1], outward[2], cranks[1], cranks[2],
     ])  # fmt: skip
@@ -555,7 +555,7 @@ def test_nan_stays_in_its_lane():
 
 def test_a_platform_half_a_turn_from_its_target():
     """It used to say that it was there."""
-    platform = Platform(three_rrr(), "centre")
+    platform = Platform(three_rrr(), "center")
     q = platform.mechanism.close(THREE_RRR_START)
     target = platform.pose(q)
     target[:3, :3] = np.diag([-1.0, -1.0, 1.0]) @ target[:3, :3]
@@ -564,7 +564,7 @@ def test_a_platform_half_a_turn_from_its_target():
 
 def test_as_many_twists_as_a_twist_has_numbers():
     """Six twists for one configuration were taken for a matrix."""
-    platform = Platform(three_rrr(), "centre")
+    platform = Platform(three_rrr(), "center")
     q = platform.mechanism.close(THREE_RRR_START)
     rates = np.random.default_rng(0).standard_normal((6, 3))
     np.testing.assert_allclose(platform.rates(q, rates @ platform.jacobian(q).T), rates, atol=1e-10)

@@ -126,7 +126,7 @@ PAIRS = LargeTree("pairs")
 
 
 def nobody(tree: Model, options: Options) -> Collection[int]:
-    """No joint is held."""
+    """Return no joint is held."""
     return ()
 
 
@@ -224,5 +224,5 @@ class Algorithm:
         return self.tree_only or bool(self.closed_by)
 
     def loops_over(self, options: Options) -> bool:
-        """Whether it can be computed on large trees without the reference, with these options."""
+        """Return whether it can be computed on large trees without the reference, with these options."""
         return self.large is not None and all(options.get(k, v) == v for k, v in self.large.only.items())

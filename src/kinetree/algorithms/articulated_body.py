@@ -51,14 +51,14 @@ def eliminate(inertia: ArticulatedInertia, subspace: tuple[Motion, ...], armatur
 
 
 def freed(inertia: ArticulatedInertia, pivot: Pivot) -> ArticulatedInertia:
-    """What remains of an inertia when its joint gives way: I^A - U D^-1 U^T (002 eq. 7.19)."""
+    """Return what remains of an inertia when its joint gives way: I^A - U D^-1 U^T (002 eq. 7.19)."""
     for psi, u in zip(pivot.psi, pivot.u, strict=True):
         inertia = inertia - ArticulatedInertia.dyad(psi, u)
     return inertia
 
 
 def times(matrix: Sequence[Sequence[Scalar]], x: Sequence[Scalar]) -> list[Scalar]:
-    """A small matrix times a vector."""
+    """Return a small matrix times a vector."""
     result = []
     for row in matrix:
         total = row[0] * x[0]
@@ -69,14 +69,14 @@ def times(matrix: Sequence[Sequence[Scalar]], x: Sequence[Scalar]) -> list[Scala
 
 
 def at_own_inertia(link: Link, m: Moving, external: Force | None) -> tuple[ArticulatedInertia, Force]:
-    """A body's own inertia, and the force its motion without joint accelerations takes."""
+    """Return a body's own inertia, and the force its motion without joint accelerations takes."""
     return link.inertia.articulated(), inertia_force(link, m, external)
 
 
 def articulated_inertias(
     tree: Model, transforms: Sequence[Transform], subspaces: Sequence[tuple[Motion, ...]]
 ) -> list[tuple[ArticulatedInertia, Pivot]]:
-    """Articulated inertia and pivot of every joint, tips to base."""
+    """Return the articulated inertia and pivot of every joint, tips to base."""
 
     def step(
         link: Link, total: ArticulatedInertia, x: Transform, s: tuple[Motion, ...]
@@ -91,7 +91,7 @@ def articulated_inertias(
 def forward_dynamics(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> list[Scalar]:
-    """Joint accelerations for given joint forces."""
+    """Return joint accelerations for given joint forces."""
     if tree.has_followers:
         raise SingularError("articulated bodies need independent joints; see algorithms.followers")
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), nothing(tree))

@@ -1,6 +1,6 @@
-"""Centre of mass, momentum, and the matrix that maps velocities to momentum.
+"""Center of mass, momentum, and the matrix that maps velocities to momentum.
 
-World axes throughout; momentum is taken about the centre of mass.  The fixed base does
+World axes throughout; momentum is taken about the center of mass.  The fixed base does
 not count.
 """
 
@@ -18,7 +18,7 @@ from .passes import Scalars, collect, each, everywhere, inward, part, positions,
 
 
 def first_moment(tree: Model, q: Scalars) -> tuple[Scalar, Vec3]:
-    """Mass of all moving bodies, and the sum of their masses times positions: m and m c, tips to base."""
+    """Return the mass of all moving bodies, and the sum of their masses times positions: m and m c, tips to base."""
 
     def own(link: Link) -> tuple[Scalar, Vec3]:
         return link.inertia.mass, link.inertia.first
@@ -31,23 +31,23 @@ def first_moment(tree: Model, q: Scalars) -> tuple[Scalar, Vec3]:
 
 
 def center_of_mass(tree: Model, q: Scalars) -> Vec3:
-    """Position of the centre of mass."""
+    """Return the position of the center of mass."""
     mass, moment = first_moment(tree, q)
     return moment * (1.0 / mass)
 
 
 def center_of_mass_velocity(tree: Model, q: Scalars, v: Scalars) -> Vec3:
-    """Velocity of the centre of mass."""
+    """Return the velocity of the center of mass."""
     return momentum(tree, q, v, "origin").force * (1.0 / total_mass(tree))
 
 
 def total_mass(tree: Model) -> float:
-    """Mass of all moving bodies."""
+    """Return the mass of all moving bodies."""
     return sum(body.mass for body in tree.bodies)
 
 
 def momentum(tree: Model, q: Scalars, v: Scalars, about: str = "com") -> Force:
-    """Angular and linear momentum, about the centre of mass or the world's origin."""
+    """Return the angular and linear momentum, about the center of mass or the world's origin."""
 
     def own(link: Link, m: MovingBody) -> Force:
         return link.inertia @ m.velocity
@@ -57,7 +57,7 @@ def momentum(tree: Model, q: Scalars, v: Scalars, about: str = "com") -> Force:
 
 
 def _gathered(tree: Model, forces: Sequence[Force], transforms: Sequence[Transform], about: str) -> Force:
-    """The sum of one force (or momentum) per body, each in body coordinates, seen from the world."""
+    """Return the sum of one force (or momentum) per body, each in body coordinates, seen from the world."""
 
     def own(link: Link, force: Force) -> tuple[Force, Scalar, Vec3]:
         return force, link.inertia.mass, link.inertia.first
@@ -72,12 +72,12 @@ def _gathered(tree: Model, forces: Sequence[Force], transforms: Sequence[Transfo
 
 
 def _moment_in_parent(x: Transform, mass: Scalar, first: Vec3) -> tuple[Scalar, Vec3]:
-    """Mass and first moment about the parent's origin, along the parent's axes."""
+    """Return the mass and first moment about the parent's origin, along the parent's axes."""
     return mass, x.rotate(first) + x.translation * mass
 
 
 def centroidal_matrix(tree: Model, q: Scalars) -> list[Force]:
-    """Columns of the centroidal momentum matrix: momentum per unit of each velocity."""
+    """Return the columns of the centroidal momentum matrix: momentum per unit of each velocity."""
 
     def columns(link: Link, p: Posed, composite: RigidInertia, com: Vec3) -> list[Force]:
         return [_about(p.pose.force_to_parent(composite @ s), com) for s in p.subspace]
@@ -89,15 +89,15 @@ def centroidal_matrix(tree: Model, q: Scalars) -> list[Force]:
 
 
 def centroidal_drift(tree: Model, q: Scalars, v: Scalars) -> Force:
-    """Rate of the centroidal momentum when all accelerations are zero: A' v."""
+    """Return the rate of the centroidal momentum when all accelerations are zero: A' v."""
     return momentum_rate(tree, q, v, None)
 
 
 def momentum_rate(tree: Model, q: Scalars, v: Scalars, a: Scalars | None) -> Force:
-    """Rate of the centroidal momentum: the sum of d(I v)/dt of the bodies (002 eq. 3.10).
+    """Return the rate of the centroidal momentum: the sum of d(I v)/dt of the bodies (002 eq. 3.10).
 
-    About the moving centre of mass the transport term vanishes, because the linear
-    momentum is parallel to the centre's velocity.
+    About the moving center of mass the transport term vanishes, because the linear
+    momentum is parallel to the center's velocity.
     """
 
     def own(link: Link, t: Twist) -> Force:
@@ -108,10 +108,10 @@ def momentum_rate(tree: Model, q: Scalars, v: Scalars, a: Scalars | None) -> For
 
 
 def centroidal_matrix_rate(tree: Model, q: Scalars, v: Scalars) -> list[Force]:
-    """Columns of the time derivative of the centroidal momentum matrix.
+    """Return the columns of the time derivative of the centroidal momentum matrix.
 
     A column is the momentum I s of all that the joint carries, moving with the joint's screw.  In space the screw
-    changes as v x s, and the inertia has a rate of its own; about the moving centre of mass c the moment loses
+    changes as v x s, and the inertia has a rate of its own; about the moving center of mass c the moment loses
     c' x (linear part).
     """
 
@@ -124,9 +124,9 @@ def centroidal_matrix_rate(tree: Model, q: Scalars, v: Scalars) -> list[Force]:
 
     def columns(
         link: Link, p: Posed, t: Twist, carried: tuple[RigidInertia, RigidInertia], q: Scalars, v: Scalars,
-        centre: tuple[Vec3, Vec3],
+        center: tuple[Vec3, Vec3],
     ) -> list[Force]:  # fmt: skip
-        (inertia, rate), (com, com_rate), found = carried, centre, []
+        (inertia, rate), (com, com_rate), found = carried, center, []
         apparent = link.kind.subspace_rate(q, v)
         for k, local in enumerate(p.subspace):
             turned = t.velocity.cross(local) if apparent is None else t.velocity.cross(local) + apparent[k]
@@ -138,13 +138,13 @@ def centroidal_matrix_rate(tree: Model, q: Scalars, v: Scalars) -> list[Force]:
     posed = poses(tree, q)
     moving = twists(tree, q, v, None, posed)
     carried, (everything, its_rate) = inward(tree, gather, each(tree, own, posed, moving))
-    centre = everywhere(tree, (_com(everything), its_rate.first * (1.0 / everything.mass)))
+    center = everywhere(tree, (_com(everything), its_rate.first * (1.0 / everything.mass)))
     joints = positions(tree, q), rates(tree, v)
-    return collect(tree, each(tree, columns, posed, moving, carried, *joints, centre), ZERO_FORCE)
+    return collect(tree, each(tree, columns, posed, moving, carried, *joints, center), ZERO_FORCE)
 
 
 def _rate(inertia: RigidInertia, v: Motion) -> RigidInertia:
-    """Rate of an inertia seen from space: no mass comes in, and the first moment changes as momentum says."""
+    """Return rate of an inertia seen from space: no mass comes in, and the first moment changes as momentum says."""
     return RigidInertia(0.0, (inertia @ v).force, inertia_rate(inertia, v))
 
 

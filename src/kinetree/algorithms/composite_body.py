@@ -13,7 +13,7 @@ Matrix = list[list[Scalar]]
 
 
 def composite_inertias(tree: Model, transforms: Sequence[Transform]) -> tuple[list[RigidInertia], RigidInertia]:
-    """Inertia of each body with all it carries as if welded; last, of everything, seen from the base."""
+    """Return the inertia of each body with all it carries as if welded; last, of everything, seen from the base."""
 
     def step(link: Link, total: RigidInertia, x: Transform) -> tuple[RigidInertia, RigidInertia]:
         return total, x.rigid_to_parent(total)
@@ -22,7 +22,7 @@ def composite_inertias(tree: Model, transforms: Sequence[Transform]) -> tuple[li
 
 
 def mass_matrix(tree: Model, q: Scalars) -> Matrix:
-    """The joint-space inertia matrix; entries between separate branches are exact zeros.
+    """Return the joint-space inertia matrix; entries between separate branches are exact zeros.
 
     The force that accelerates all that a joint carries about its axis is felt at the joints
     before it, one after the other (the walk of 002 L1888, with the condition of eq. 7.9 corrected).

@@ -71,7 +71,7 @@ def orthogonal_solve(columns: Sequence[Scalars], rhs: Scalars, size: float = 1.0
 
 
 def inner(a: Scalars, b: Scalars) -> Scalar:
-    """Sum of products; exact zeros, of which loops leave many, are passed over."""
+    """Return the sum of products; exact zeros, of which loops leave many, are passed over."""
     total: Scalar = 0.0
     for x, y in zip(a, b, strict=True):
         if present(x) and present(y):
@@ -88,7 +88,7 @@ def _smaller(a: Scalar, b: Scalar) -> Scalar:
 
 
 def _share(left: Scalar, whole: Scalar, least: float) -> Scalar:
-    """What is left of a square, compared with ``least`` where that is larger."""
+    """Return what is left of a square, compared with ``least`` where that is larger."""
     return left / where(whole > least, whole, least)
 
 
@@ -96,7 +96,7 @@ def inverse_dynamics(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Any, loads: Any, rows: Sequence[int],
     dependent: Sequence[int],
 ) -> tuple[list[Scalar], list[Scalar], Scalar, Residuals]:  # fmt: skip
-    """Forces on the independent freedoms, multipliers of ``rows``, quality, and how consistent the motion is.
+    """Return forces on the independent freedoms, multipliers of ``rows``, quality, and how consistent the motion is.
 
     Nothing drives the dependent freedoms: their rows of the tree's equations give the
     multipliers, K_d^T lambda = tau_d, and those the forces, tau_i - K_i^T lambda, which is
@@ -181,7 +181,7 @@ def forward_dynamics(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, rows: Sequence[int],
     stabilisation: tuple[float, float] = (0.0, 0.0),
 ) -> tuple[list[Scalar], list[Scalar], Scalar, Residuals]:  # fmt: skip
-    """Accelerations, multipliers of ``rows``, quality, and how consistent the state is.
+    """Return accelerations, multipliers of ``rows``, quality, and how consistent the state is.
 
     Multiplier elimination (000 eq. 8.6-8.7): with the branch-sparse factors M = L^T D L,
     (K M^-1 K^T) lambda = -(drift + K M^-1 (tau - h)) - 2 alpha K v - beta^2 gap, the last

@@ -36,7 +36,7 @@ class Closing(NamedTuple):
 
 
 def closings(tree: Model, posed: Sequence[Posed]) -> list[Closing]:
-    """Every loop joint at a configuration."""
+    """Return every loop joint at a configuration."""
     return [_closing(loop, posed) for loop in tree.loops]
 
 
@@ -52,12 +52,12 @@ def _world(posed: Sequence[Posed], body: int) -> Transform:
 
 
 def gaps(tree: Model, q: Scalars) -> list[Scalar]:
-    """How far every constraint is from being met: metres, and radians or nearly."""
+    """Return how far every constraint is from being met: metres, and radians or nearly."""
     return [c.gap for closing in closings(tree, poses(tree, q)) for c in closing.constraints]
 
 
 def constraint_matrix(tree: Model, q: Scalars, posed: Sequence[Posed] | None = None) -> Matrix:
-    """The matrix K of ``K v = 0``, one row per constraint."""
+    """Return the matrix K of ``K v = 0``, one row per constraint."""
     posed = posed or poses(tree, q)
     rows: Matrix = []
     for loop, closing in zip(tree.loops, closings(tree, posed), strict=True):
@@ -67,7 +67,7 @@ def constraint_matrix(tree: Model, q: Scalars, posed: Sequence[Posed] | None = N
 
 
 def pattern(tree: Model) -> list[tuple[int, int]]:
-    """Rows and columns of K that can be anything but zero: a loop is moved by the joints around it only."""
+    """Return rows and columns of K that can be anything but zero: a loop is moved by the joints around it only."""
     found: list[tuple[int, int]] = []
     row = 0
     for loop in tree.loops:
@@ -79,7 +79,10 @@ def pattern(tree: Model) -> list[tuple[int, int]]:
 
 
 def usual_size(tree: Model) -> float:
-    """How large entries of K are where nothing is singular: one, or a lever arm where all of them are shorter."""
+    """Return how large entries of K are where nothing is singular.
+
+    One, or a lever arm where all of them are shorter.
+    """
     poses = [joint.placement for joint in tree.joints]
     poses += [pose for loop in tree.loops for pose in (loop.placement, loop.seat)]
     arms = [math.hypot(*pose.translation) for pose in poses]
@@ -92,13 +95,13 @@ def _freedoms(tree: Model, body: int) -> range:
 
 
 def constraint_entries(tree: Model, q: Scalars) -> list[Scalar]:
-    """The entries of K named by :func:`pattern`."""
+    """Return the entries of K named by :func:`pattern`."""
     k = constraint_matrix(tree, q)
     return [k[i][j] for i, j in pattern(tree)]
 
 
 def relative_columns(tree: Model, posed: Sequence[Posed], loop: Loop, pose: Transform) -> list[Motion | None]:
-    """Velocity of B relative to A, in B, per unit of each v; joints that carry both count for nothing."""
+    """Return the velocity of B relative to A, in B, per unit of each v; joints that carry both count for nothing."""
     meeting = _meeting_body(tree, loop)
     there = columns_at(tree, posed, loop.successor, loop.seat.spatial(), meeting)
     here = columns_at(tree, posed, loop.predecessor, loop.placement.spatial(), meeting)
@@ -113,14 +116,14 @@ def relative_columns(tree: Model, posed: Sequence[Posed], loop: Loop, pose: Tran
 
 
 def _meeting_body(tree: Model, loop: Loop) -> int:
-    """The last body that carries both sides."""
+    """Return the last body that carries both sides."""
     here = [BASE, *tree.support(loop.predecessor)]
     there = set(tree.support(loop.successor)) | {BASE}
     return [b for b in here if b in there][-1]
 
 
 def drift(tree: Model, q: Scalars, v: Scalars, posed: Sequence[Posed] | None = None) -> list[Scalar]:
-    """``K' v``: what is left of the constraints' accelerations when all ``a`` are zero (002 eq. 9.12)."""
+    """Return ``K' v``: what is left of the constraints' accelerations when all ``a`` are zero (002 eq. 9.12)."""
     posed = posed or poses(tree, q)
     moving = twists(tree, q, v, None, posed)
     result: list[Scalar] = []
@@ -147,7 +150,7 @@ def _seen_from(moving: Sequence[tuple[Motion, Motion]], body: int, frame: Transf
 
 
 def loop_wrenches(tree: Model, q: Scalars, multipliers: Scalars, posed: Sequence[Posed] | None = None) -> list[Force]:
-    """The force of each loop joint on its successor, in the joint's moving frame B."""
+    """Return the force of each loop joint on its successor, in the joint's moving frame B."""
     result: list[Force] = []
     used = 0
     for closing in closings(tree, posed or poses(tree, q)):
@@ -160,7 +163,7 @@ def loop_wrenches(tree: Model, q: Scalars, multipliers: Scalars, posed: Sequence
 def loads_on_bodies(
     tree: Model, q: Scalars, wrenches: Sequence[Force], posed: Sequence[Posed] | None = None
 ) -> list[Force | None]:
-    """Loop forces as external forces on the bodies of the tree, each in its body's own coordinates."""
+    """Return loop forces as external forces on the bodies of the tree, each in its body's own coordinates."""
     posed = posed or poses(tree, q)
     loads: list[Force | None] = [None] * len(tree.bodies)
 

@@ -36,7 +36,7 @@ class VelocityInertia:
         return Force(self.a @ m.angular, m.angular.cross(self.momentum))
 
     def transposed_times(self, m: Motion) -> Force:
-        """B^T m."""
+        """Return B^T m."""
         return Force(self.a.T @ m.angular + self.momentum.cross(m.linear), ZERO3)
 
     @classmethod
@@ -48,7 +48,7 @@ class VelocityInertia:
         return cls(turning - _double_cross(inertia.first, u), (inertia @ velocity).force)
 
     def to_parent(self, x: Transform) -> VelocityInertia:
-        """X^T B X: the same map seen from the parent frame."""
+        """Return X^T B X: the same map seen from the parent frame."""
         a, momentum = self.a, x.rotate(self.momentum)
         for rotation in reversed(x.rotations):
             a = rotation.conjugate(a)
@@ -56,7 +56,7 @@ class VelocityInertia:
 
 
 def _double_cross(a: Vec3, b: Vec3) -> Matrix3:
-    """``a x b x`` = b a^T - (a.b) 1."""
+    """Return ``a x b x`` = b a^T - (a.b) 1."""
     return Matrix3(a * b.x, a * b.y, a * b.z) - Symmetric3.diagonal(a.dot(b)).dense()
 
 
@@ -71,7 +71,7 @@ class Gathered(NamedTuple):
 
 
 def gathered(tree: Model, q: Scalars, v: Scalars) -> tuple[Sequence[Posed], Sequence[Gathered]]:
-    """Poses, and what every joint contributes to the matrix."""
+    """Return poses, and what every joint contributes to the matrix."""
     posed = poses(tree, q)
     moving = twists(tree, q, v, None, posed)
 
@@ -96,7 +96,7 @@ def gathered(tree: Model, q: Scalars, v: Scalars) -> tuple[Sequence[Posed], Sequ
 
 
 def coriolis_matrix(tree: Model, q: Scalars, v: Scalars) -> list[list[Scalar]]:
-    """C by rows."""
+    """Return C by rows."""
     posed, parts = gathered(tree, q, v)
 
     def block(link: Link, i: int, j: int, own: Any) -> Scalar:
@@ -120,7 +120,7 @@ def coriolis_matrix(tree: Model, q: Scalars, v: Scalars) -> list[list[Scalar]]:
 
 
 def _total_rate(link: Link, p: Posed, t: Twist, q: Scalars, v: Scalars) -> list[Motion]:
-    """Rate of a joint's screws as vectors in space, in body coordinates."""
+    """Return the rate of a joint's screws as vectors in space, in body coordinates."""
     apparent = link.kind.subspace_rate(q, v)
     columns = [t.velocity.cross(s) for s in p.subspace]
     if apparent is None:

@@ -387,7 +387,7 @@ class Denoc:
         return self._laid_out(self.gim_inverse.array @ rest[self.order])
 
     def _bias(self, wrenches: ArrayLike | None) -> Array:
-        """C v less what weights and other wrenches supply."""
+        """Return C v less what weights and other wrenches supply."""
         force: Array = self._laid_out(self.convective_inertia.array @ self.v[self.order])
         force = force - self.generalized_force(self.gravity_wrenches())
         if wrenches is not None:
@@ -420,15 +420,15 @@ class Denoc:
         return self._rate_axis.slices[i]
 
     def _propagation(self, j: int, i: int) -> Array:
-        """A_{j,i} between blocks of this level."""
+        """Return A_{j,i} between blocks of this level."""
         return self.N_l.array[self._rows(j), self._rows(i)]
 
     def _own_columns(self, i: int) -> Array:
-        """N_bar of a block of this level."""
+        """Return N_bar of a block of this level."""
         return self.N_d.array[self._rows(i), self._columns(i)]
 
     def _carriers(self, i: int) -> list[int]:
-        """Blocks on the way from i to the base, nearest first, i left out."""
+        """Return blocks on the way from i to the base, nearest first, i left out."""
         found: list[int] = []
         while (i := self._parents[i]) != BASE:
             found.append(i)
@@ -477,11 +477,11 @@ class Denoc:
     # ------------------------------------------------------------ what the blocks are made of
 
     def _shift(self, k: int, m: int) -> Array:
-        """A_{k,m} between two links."""
+        """Return A_{k,m} between two links."""
         return twist_shift(self._states[m].origin - self._states[k].origin)
 
     def _shift_rate(self, k: int, m: int) -> Array:
-        """Time derivative of A_{k,m}; the origins' velocities hold the sliding of prismatic joints too."""
+        """Return the time derivative of A_{k,m}; the origins' velocities hold the sliding of prismatic joints too."""
         rate = np.zeros((6, 6))
         rate[3:, :3] = cross_matrix(self._states[m].twist[3:] - self._states[k].twist[3:])
         return rate
@@ -536,7 +536,7 @@ class Denoc:
         return Elimination(inertia, psi_hat, psi, np.eye(len(psi)) - psi @ columns.T, pivot, inverse)
 
     def _articulated_propagations(self, j: int) -> Iterator[tuple[int, Array]]:
-        """A^_{j,i} for every carrier i of j, nearest first (000 eq. 5.45-5.46, Phi transposed)."""
+        """Return A^_{j,i} for every carrier i of j, nearest first (000 eq. 5.45-5.46, Phi transposed)."""
         propagation, h = np.eye(len(self._eliminations[j].phi)), j
         for i in self._carriers(j):
             if h != j:

@@ -101,7 +101,7 @@ GROUND = Seen(IDENTITY, AT_ORIGIN.pose, ZERO_MOTION, ZERO_MOTION, ZERO_MOTION, (
 
 
 def see(link: Link, parent: Seen, q: Scalars, v: Scalars) -> Seen:
-    """A body from its parent."""
+    """Return a body from its parent."""
     joint, screws = link.transform(q), link.subspace(q)
     pose, before = parent.pose if link.parent == BASE else (parent.pose @ joint).collapsed(), parent.velocity
     here = pose.motion_to_parent
@@ -131,7 +131,7 @@ def _bends(link: Link, k: int, screws: Sequence[Motion], q: Scalars, v: Scalars)
 def _bias_change(
     link: Link, k: int, screws: Sequence[Motion], bends: Sequence[Motion], q: Scalars, v: Scalars
 ) -> Motion:
-    """The part of g without the joint's accelerations: the change of (dS/dt) v, and d turned by the joint."""
+    """Return the part of g without the joint's accelerations: the change of (dS/dt) v, and d turned by the joint."""
     direction = link.kind.rate(q, _unit(k, len(screws)))
     moved = [Dual(x, rate) for x, rate in zip(q, direction, strict=True)]
     bias = bias_motion(link, moved, [Dual(x) for x in v]) or ZERO_MOTION
@@ -151,12 +151,12 @@ def by_position(s: Seen, k: int, before: Motion, a: Scalars | None) -> Change:
 
 
 def acceleration_below(link: Link, s: Seen, parent: Motion) -> Motion:
-    """Acceleration of what a joint stands on; the base's is given in its own axes, and it does not turn."""
+    """Return the acceleration of what a joint stands on; the base's is given in its own axes, and it does not turn."""
     return Motion(ZERO3, s.joint.unrotate(parent.linear)) if link.parent == BASE else parent
 
 
 def acceleration_of(s: Seen, before: Motion, a: Scalars | None) -> Motion:
-    """Acceleration of a body; None means that the joint's coordinates do not accelerate."""
+    """Return the acceleration of a body; None means that the joint's coordinates do not accelerate."""
     total = before + s.drift
     return total if a is None else total + combine((f.screw for f in s.freedoms), a)
 
@@ -173,30 +173,30 @@ class CarriedSums(NamedTuple):
     momentum: Force
 
     def change(self, p: Motion, q: Motion) -> Force:
-        """I Q + 2 B P."""
+        """Return I Q + 2 B P."""
         w, h = p.angular, self.momentum
         return self.inertia @ q + Force(self.rate @ w + w.cross(h.moment), w.cross(h.force * 2.0))
 
     def mirrored(self, s: Motion) -> Vec3:
-        """The moment of 2 B^T S; its force is zero."""
+        """Return the moment of 2 B^T S; its force is zero."""
         w, h = s.angular, self.momentum
         return self.rate @ w - w.cross(h.moment) + (h.force * 2.0).cross(s.linear)
 
 
 def alone(link: Link, s: Seen) -> CarriedSums:
-    """A body by itself."""
+    """Return a body by itself."""
     body = s.pose.rigid_to_parent(link.inertia)
     return CarriedSums(body, inertia_rate(body, s.velocity), body @ s.velocity)
 
 
 def required_force(s: Seen, body: CarriedSums, acceleration: Motion, load: Force | None) -> Force:
-    """What a body by itself needs for its motion, less what acts from outside."""
+    """Return what a body by itself needs for its motion, less what acts from outside."""
     force = body.inertia @ acceleration + s.velocity.cross_force(body.momentum)
     return force if load is None else force - s.pose.force_to_parent(load)
 
 
 def inertia_rate(body: RigidInertia, v: Motion) -> Symmetric3:
-    """Rate of second moments about a fixed point: w x I - I w x - u x h x - h x u x, in 21 products."""
+    """Return the rate of second moments about a fixed point: w x I - I w x - u x h x - h x u x, in 21 products."""
     w, u, h, i = v.angular, v.linear, body.first, body.second
     a, b, c = w.x * i.yz, w.y * i.xz, w.z * i.xy
     x, y, z = h.x * u.x, h.y * u.y, h.z * u.z
@@ -287,7 +287,7 @@ def _screw(own: Any, k: int) -> Motion:
 
 
 def _turned(effect: Force, m: int, own: Any) -> Scalar:
-    """How the force of a joint changes that stands before the one which causes an effect."""
+    """Return how the force of a joint changes that stands before the one which causes an effect."""
     return _screw(own, m).dot(effect)
 
 
@@ -296,7 +296,7 @@ def _handle(k: int, own: Any) -> tuple[Force, Vec3]:
 
 
 def _through(change: Change, handle: tuple[Force, Vec3]) -> Scalar:
-    """How the force of a joint changes that stands behind the one which changes the motion."""
+    """Return how the force of a joint changes that stands behind the one which changes the motion."""
     return change[1].dot(handle[0]) + change[0].angular.dot(handle[1])
 
 
@@ -337,7 +337,7 @@ def inverse_dynamics_derivatives(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Scalars, wrenches: Wrenches | None = None,
     couplings: Sequence[Coupling] = (BY_POSITION, BY_RATE, BY_ACCELERATION),
 ) -> list[Matrix]:  # fmt: skip
-    """Derivatives of tau with respect to q, v and a, each by rows; the last is the mass matrix."""
+    """Return the derivatives of tau with respect to q, v and a, each by rows; the last is the mass matrix."""
     tree = on_demand(tree)
     bodies = bodies_of(tree, q, v)
     accelerated = moved(tree, bodies, a, gravity, wrenches)
@@ -347,7 +347,7 @@ def inverse_dynamics_derivatives(
 def forward_dynamics_derivatives(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> tuple[Matrix, Matrix, Matrix]:
-    """Derivatives of a with respect to q, v and tau, each by rows; the last is the inverse of the mass matrix.
+    """Return derivatives of a with respect to q, v and tau, each by rows; the last is the inverse of the mass matrix.
 
     Differentiating ID(q, v, a) = tau at the a that solves it: M da = dtau - (dID/dq) dq - (dID/dv) dv.
     """

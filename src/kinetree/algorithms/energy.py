@@ -11,7 +11,7 @@ from .passes import Scalars, each, present, rates, total
 
 
 def kinetic_energy(tree: Model, q: Scalars, v: Scalars) -> Scalar:
-    """Half v I v over the bodies, plus that of the rotors."""
+    """Return half v I v over the bodies, plus that of the rotors."""
 
     def twice(link: Link, m: MovingBody, rates: Scalars) -> Scalar:
         energy = m.velocity.dot(link.inertia @ m.velocity)
@@ -36,6 +36,6 @@ def power(tree: Model, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches)
 
 
 def potential_energy(tree: Model, q: Scalars, gravity: Scalars) -> Scalar:
-    """Minus the work of gravity from the world's origin (000 L4321, sign corrected)."""
+    """Return minus the work of gravity from the world's origin (000 L4321, sign corrected)."""
     _, moment = first_moment(tree, q)
     return -Vec3.of(gravity).dot(moment)

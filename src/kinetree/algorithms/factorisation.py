@@ -44,14 +44,14 @@ def eliminate(
 
 
 def ltdl(matrix: Sequence[Sequence[Scalar]], parents: Sequence[int]) -> tuple[Matrix, list[Scalar]]:
-    """``M = L^T D L`` with L unit lower triangular."""
+    """Return ``M = L^T D L`` with L unit lower triangular."""
     n = len(matrix)
     sparse, d = eliminate(matrix, [carriers(parents, k) for k in range(n)], lambda entry, pivot: entry / pivot)
     return [[1.0 if i == j else sparse[i].get(j, 0.0) for j in range(n)] for i in range(n)], d
 
 
 def ltl(matrix: Sequence[Sequence[Scalar]], parents: Sequence[int]) -> Matrix:
-    """``M = L^T L`` with L lower triangular."""
+    """Return ``M = L^T L`` with L lower triangular."""
     lower, d = ltdl(matrix, parents)
     roots = [sqrt(x) for x in d]
     result: Matrix = [[0.0] * len(d) for _ in d]

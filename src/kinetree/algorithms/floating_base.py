@@ -16,7 +16,7 @@ from .passes import Scalars, collect, inward, outward, positions, present, rates
 def inverse_dynamics(
     tree: Model, q: Scalars, v: Scalars, a_joints: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Base acceleration (as the base joint's v-dot) and the forces of the other joints."""
+    """Return the base acceleration (as the base joint's v-dot) and the forces of the other joints."""
     if not tree.is_floating:
         raise ModelError(f"robot {tree.name!r} has no floating base; load it with floating_base=True")
     external = wrenches or [None] * len(tree.links)

@@ -9,7 +9,7 @@ from ..spatial import Scalar, sqrt
 
 
 def friction_force(tree: Model, v: Sequence[Scalar], speed: float) -> list[Scalar]:
-    """Joint friction as it acts on the robot, smooth enough to integrate.
+    """Return joint friction as it acts on the robot, smooth enough to integrate.
 
     Viscous as in the model; Coulomb friction is ``friction v / sqrt(v^2 + speed^2)``, which
     has all derivatives, 71 % of its full size at ``speed`` and 99.5 % at ten times that.

@@ -26,7 +26,7 @@ def hybrid_dynamics(
     gravity: Scalars,
     wrenches: Wrenches | None = None,
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """Accelerations and forces of all joints.
+    """Return accelerations and forces of all joints.
 
     ``known[i]`` says whether joint i's entries of ``given`` are accelerations (True) or forces.
     """
@@ -72,7 +72,7 @@ def by_partition(
     gravity: Scalars,
     wrenches: Wrenches | None = None,
 ) -> tuple[list[Scalar], list[Scalar]]:
-    """The same by splitting the mass matrix (002 eq. 7.32-7.34); also for joints that mimic others."""
+    """Return the same by splitting the mass matrix (002 eq. 7.32-7.34); also for joints that mimic others."""
     fixed = [False] * tree.nv
     for joint, is_known in zip(tree.joints, known, strict=True):
         for k in range(joint.v_slice.start, joint.v_slice.stop):

@@ -16,7 +16,7 @@ Matrix = list[list[Scalar]]
 
 
 def inverse_mass_matrix(tree: Model, q: Scalars) -> Matrix:
-    """Inverse joint-space inertia of a tree of independent joints."""
+    """Return the inverse joint-space inertia of a tree of independent joints."""
     coordinates = positions(tree, q)
     transforms = [link.transform(x) for link, x in zip(tree.links, coordinates, strict=True)]
     subspaces = [link.subspace(x) for link, x in zip(tree.links, coordinates, strict=True)]

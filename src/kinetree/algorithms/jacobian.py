@@ -38,7 +38,7 @@ def express(m: Motion, pose: Transform, frame: str) -> Motion:
 def frame_columns(
     tree: Model, q: Scalars, name: str, posed: Sequence[Posed] | None = None
 ) -> tuple[Columns, Transform]:
-    """Columns of a frame's Jacobian in its own coordinates, and its pose."""
+    """Return the columns of a frame's Jacobian in its own coordinates, and its pose."""
     posed = posed or poses(tree, q)
     body, local, world = of_frame(tree, name, posed)
     columns = columns_at(tree, posed, body, local)
@@ -55,7 +55,7 @@ class Reach(NamedTuple):
     """Its own, in its own coordinates."""
 
     def beyond(self, p: Posed) -> Reach:
-        """The same frame seen from the body before."""
+        """Return the same frame seen from the body before."""
         return self._replace(here=(p.transform @ self.here).collapsed())
 
 
@@ -86,7 +86,7 @@ def _columns(
 def columns_at(
     tree: Model, posed: Sequence[Posed], body: int, local: Transform, above: int = BASE
 ) -> list[Motion | None]:
-    """Columns for the frame ``local`` on a body, in its own coordinates; None where a joint does not move it.
+    """Return columns for the frame ``local`` on a body, in its own coordinates; None where a joint does not move it.
 
     Joints at and below the body ``above`` are left out: motion relative to that body.
     """
@@ -99,7 +99,7 @@ def columns_at(
 
 
 def jacobian(tree: Model, q: Scalars, name: str, frame: str = "body") -> Columns:
-    """Columns of the 6 x nv Jacobian."""
+    """Return the columns of the 6 x nv Jacobian."""
 
     def write(link: Link, reach: Reach, p: Posed, t: None) -> Columns:
         return [express(reach.here.motion_to_child(s), reach.world, frame) for s in p.subspace]
@@ -109,7 +109,7 @@ def jacobian(tree: Model, q: Scalars, name: str, frame: str = "body") -> Columns
 
 
 def jacobian_rate(tree: Model, q: Scalars, v: Scalars, name: str, frame: str = "body") -> Columns:
-    """Columns of the Jacobian's time derivative, component by component in the chosen frame.
+    """Return the columns of the Jacobian's time derivative, component by component in the chosen frame.
 
     A column is a joint's screw s_k, which changes in space as s_k' = v_k x s_k plus its
     apparent rate; in body axes it is seen from a frame moving with velocity v_F.
@@ -147,7 +147,7 @@ def _componentwise(rate: Motion, column: Motion, v_frame: Motion, pose: Transfor
 
 
 def rows(columns: Sequence[Motion | Force]) -> list[list[Scalar]]:
-    """The 6 x n matrix by rows."""
+    """Return the 6 x n matrix by rows."""
     own = getattr(columns, "rows", None)
     if own is not None:
         return own()  # type: ignore[no-any-return]

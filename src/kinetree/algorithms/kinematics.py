@@ -48,7 +48,7 @@ AT_REST = Twist(ZERO_MOTION, ZERO_MOTION)
 
 
 def poses(tree: Model, q: Scalars) -> list[Posed]:
-    """Pose of every body."""
+    """Return the pose of every body."""
 
     def step(link: Link, parent: Posed, q: Scalars) -> Posed:
         x = link.transform(q)
@@ -58,7 +58,7 @@ def poses(tree: Model, q: Scalars) -> list[Posed]:
 
 
 def velocities(tree: Model, q: Scalars, v: Scalars) -> list[MovingBody]:
-    """Spatial velocity of every body (002 eq. 4.6)."""
+    """Return the spatial velocity of every body (002 eq. 4.6)."""
 
     def step(link: Link, parent: MovingBody, q: Scalars, v: Scalars) -> MovingBody:
         x = link.transform(q)
@@ -70,7 +70,7 @@ def velocities(tree: Model, q: Scalars, v: Scalars) -> list[MovingBody]:
 def twists(
     tree: Model, q: Scalars, v: Scalars, a: Scalars | None = None, posed: Sequence[Posed] | None = None
 ) -> list[Twist]:
-    """Spatial velocity and acceleration of every body, gravity not included (002 eq. 4.6-4.7, 7.16)."""
+    """Return the spatial velocity and acceleration of every body, gravity not included (002 eq. 4.6-4.7, 7.16)."""
 
     def step(link: Link, parent: Twist, p: Posed, q: Scalars, v: Scalars, a: Scalars | None) -> Twist:
         joint = combine(p.subspace, v)
@@ -89,7 +89,7 @@ def twists(
 
 
 def of_frame(tree: Model, name: str, posed: Sequence[Posed]) -> tuple[int, Transform, Transform]:
-    """Body that carries a frame, the frame's pose on it, and its pose in the world."""
+    """Return body that carries a frame, the frame's pose on it, and its pose in the world."""
     frame = tree.frame(name)
     local = frame.pose.spatial()
     world = local if frame.body == BASE else posed[frame.body].pose @ local
@@ -121,12 +121,12 @@ def to_frame(tree: Model, q: Scalars, name: str) -> OnPath:
 
 
 def frame_pose(tree: Model, q: Scalars, name: str) -> Transform:
-    """Pose of one frame in the world."""
+    """Return the pose of one frame in the world."""
     return to_frame(tree, q, name).world
 
 
 def frame_velocity(tree: Model, q: Scalars, v: Scalars, name: str) -> tuple[Motion, Transform]:
-    """Spatial velocity of a frame in its own coordinates, and its pose."""
+    """Return the spatial velocity of a frame in its own coordinates, and its pose."""
     path, posed, local, world, fixed = to_frame(tree, q, name)
     if fixed:
         return ZERO_MOTION, world
@@ -134,7 +134,7 @@ def frame_velocity(tree: Model, q: Scalars, v: Scalars, name: str) -> tuple[Moti
 
 
 def frame_acceleration(tree: Model, q: Scalars, v: Scalars, a: Scalars, name: str) -> tuple[Motion, Motion, Transform]:
-    """Spatial velocity and acceleration of a frame in its own coordinates, and its pose."""
+    """Return the spatial velocity and acceleration of a frame in its own coordinates, and its pose."""
     path, posed, local, world, fixed = to_frame(tree, q, name)
     if fixed:
         return ZERO_MOTION, ZERO_MOTION, world
@@ -144,23 +144,23 @@ def frame_acceleration(tree: Model, q: Scalars, v: Scalars, a: Scalars, name: st
 
 
 def classical(velocity: Motion, spatial: Motion) -> Motion:
-    """Ordinary acceleration of the frame's origin from the spatial one: a + w x v (002 L565)."""
+    """Return ordinary acceleration of the frame's origin from the spatial one: a + w x v (002 L565)."""
     return Motion(spatial.angular, spatial.linear + velocity.angular.cross(velocity.linear))
 
 
 def configuration_rate(tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:
-    """Time derivative of ``q``."""
+    """Return the time derivative of ``q``."""
     moving = each(tree, lambda link, q, v: link.kind.rate(q, v), positions(tree, q), rates(tree, v))
     return side_by_side(tree, moving, "q")
 
 
 def integrate(tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:
-    """Configuration reached after unit time with constant ``v``."""
+    """Return the configuration reached after unit time with constant ``v``."""
     reached = each(tree, lambda link, q, v: link.kind.integrate(q, v), positions(tree, q), rates(tree, v))
     return side_by_side(tree, reached, "q")
 
 
 def difference(tree: Model, q0: Scalars, q1: Scalars) -> list[Scalar]:
-    """The constant ``v`` that leads from one configuration to the other in unit time."""
+    """Return the constant ``v`` that leads from one configuration to the other in unit time."""
     apart = each(tree, lambda link, q0, q1: link.kind.difference(q0, q1), positions(tree, q0), positions(tree, q1))
     return side_by_side(tree, apart, "v")

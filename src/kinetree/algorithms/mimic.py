@@ -17,7 +17,7 @@ Solver = Callable[..., list[Scalar]]
 
 
 def expand(tree: Model, tau: Scalars) -> list[Scalar]:
-    """Joint forces of the freed tree that do the same work: all at the leaders."""
+    """Return joint forces of the freed tree that do the same work: all at the leaders."""
     wide: list[Scalar] = []
     for link in tree.links:
         wide.extend([0.0] * link.kind.nv if link.follows else tau[link.v_slice])
@@ -33,7 +33,7 @@ def forward_dynamics(
     gravity: Scalars,
     wrenches: Wrenches | None = None,
 ) -> list[Scalar]:
-    """Accelerations of the independent coordinates, by any solver for trees of free joints."""
+    """Return accelerations of the independent coordinates, by any solver for trees of free joints."""
     free = tree.independent
     wide_q = [x for own in positions(tree, q) for x in own]
     wide_v = [x for own in rates(tree, v) for x in own]
@@ -50,7 +50,7 @@ def forward_dynamics(
 
 
 def _row(tree: Model, free: Model, follower: Link) -> list[float]:
-    """Coefficients of ``a_f - ratio * a_leader``."""
+    """Return coefficients of ``a_f - ratio * a_leader``."""
     row = [0.0] * free.nv
     row[free.links[follower.index].v_slice.start] = 1.0
     mimic = tree.joints[follower.index].mimic

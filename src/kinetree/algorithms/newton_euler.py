@@ -30,7 +30,7 @@ class Moving(NamedTuple):
 
 
 def turning_matrix(w: Vec3, w_dot: Vec3) -> Matrix3:
-    """W = [w'] x + [w] x [w] x, from six products of the components of w (000 table 6.8)."""
+    """Return W = [w'] x + [w] x [w] x, from six products of the components of w (000 table 6.8)."""
     xx, yy, zz = w.x * w.x, w.y * w.y, w.z * w.z
     xy, xz, yz = w.x * w.y, w.x * w.z, w.y * w.z
     return Matrix3(
@@ -41,7 +41,7 @@ def turning_matrix(w: Vec3, w_dot: Vec3) -> Matrix3:
 
 
 def turning_moment(turning: Matrix3, second: Symmetric3) -> Vec3:
-    """I w' + w x I w as the moment of the accelerations W x of the body's points (15 products, 000 table 6.8).
+    """Return I w' + w x I w as the moment of the accelerations W x of the body's points (15 products, 000 table 6.8).
 
     The sum of m x (W x) needs the second moments of mass, s_xx = (I_yy + I_zz - I_xx)/2 and s_xy = -I_xy.
     """
@@ -56,13 +56,13 @@ def turning_moment(turning: Matrix3, second: Symmetric3) -> Vec3:
 
 
 def base_at_rest(gravity: Sequence[Scalar]) -> Moving:
-    """The base, accelerating upwards at -g so that gravity needs no further mention (000 L1731)."""
+    """Return the base, accelerating upwards at -g so that gravity needs no further mention (000 L1731)."""
     zero = Matrix3(ZERO3, ZERO3, ZERO3)
     return Moving(Transform(), (), ZERO3, ZERO3, -Vec3.of(gravity), zero)
 
 
 def move(link: Link, parent: Moving, q: Scalars, v: Scalars, a: Scalars | None) -> Moving:
-    """Outward step: motion of a body from that of its parent (000 eq. 6.2, any joint).
+    """Return outward step: motion of a body from that of its parent (000 eq. 6.2, any joint).
 
     ``a`` of None means zero joint acceleration.  The joint's relative velocity is
     (wj, u) in child coordinates; u vanishes for rotary joints, and with it the Coriolis
@@ -85,7 +85,7 @@ def move(link: Link, parent: Moving, q: Scalars, v: Scalars, a: Scalars | None) 
 
 
 def inertia_force(link: Link, m: Moving, external: Force | None) -> Force:
-    """Force and moment about the origin that the motion requires, less what acts from outside (000 eq. 5.4)."""
+    """Return force and moment about the origin that the motion requires, less what acts from outside (000 eq. 5.4)."""
     body = link.inertia
     force = m.o_ddot * body.mass + m.turning @ body.first
     moment = turning_moment(m.turning, body.second) + body.first.cross(m.o_ddot)
@@ -96,7 +96,7 @@ def inertia_force(link: Link, m: Moving, external: Force | None) -> Force:
 def inverse_dynamics(
     tree: Model, q: Scalars, v: Scalars, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> tuple[list[Scalar], Sequence[Force]]:
-    """Joint forces for a motion, and the wrench each joint passes to its body, in body coordinates."""
+    """Return joint forces for a motion, and the wrench each joint passes to its body, in body coordinates."""
     accelerations = nothing(tree) if a is None else rates(tree, a)
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), accelerations)
     own = each(tree, inertia_force, moving, wrenches or nothing(tree))

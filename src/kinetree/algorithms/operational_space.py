@@ -16,7 +16,7 @@ Matrix = list[list[Scalar]]
 
 
 def stacked_jacobian(tree: Model, q: Scalars, names: Sequence[str], frame: str) -> Matrix:
-    """The Jacobians of several frames, one below the other."""
+    """Return the Jacobians of several frames, one below the other."""
     posed = poses(tree, q)
     rows: Matrix = []
     for name in names:
@@ -27,7 +27,7 @@ def stacked_jacobian(tree: Model, q: Scalars, names: Sequence[str], frame: str) 
 
 
 def inverse_inertia(tree: Model, q: Scalars, names: Sequence[str], frame: str = "body") -> Matrix:
-    """J M^-1 J^T: acceleration of the frames per force on them; always exists."""
+    """Return J M^-1 J^T: acceleration of the frames per force on them; always exists."""
     parents = tree.dof_parents
     lower, d = ltdl(mass_matrix(tree, q), parents)
     # rows of J L^-1, one substitution each: M^-1 = L^-1 D^-1 L^-T
@@ -45,5 +45,5 @@ def inverse_inertia(tree: Model, q: Scalars, names: Sequence[str], frame: str = 
 
 
 def inertia(tree: Model, q: Scalars, names: Sequence[str], frame: str = "body") -> Matrix:
-    """The operational-space inertia matrix; singular where the frames cannot move freely."""
+    """Return the operational-space inertia matrix; singular where the frames cannot move freely."""
     return ldl_inverse(ldl(inverse_inertia(tree, q, names, frame)))

@@ -82,7 +82,7 @@ def tips_first(
 
 
 def total(tree: Model, per_body: Sequence[Any], zero: Any) -> Any:
-    """Sum over all bodies, begun with ``zero``."""
+    """Return the sum over all bodies, begun with ``zero``."""
     return walk_of(tree).total(per_body, zero)
 
 
@@ -92,33 +92,33 @@ def everywhere(tree: Model, value: Any) -> Sequence[Any]:
 
 
 def part(per_body: Sequence[Any], index: int) -> Sequence[Any]:
-    """One component of what a pass returned for every body."""
+    """Return one component of what a pass returned for every body."""
     own = getattr(per_body, "part", None)
     return own(index) if own is not None else [result[index] for result in per_body]
 
 
 def present(x: Scalar) -> bool:
-    """Whether a parameter is anything but an exact zero; one that is not known yet counts as present."""
+    """Return whether a parameter is anything but an exact zero; one that is not known yet counts as present."""
     return not (isinstance(x, float) and x == 0.0)
 
 
 def nothing(tree: Model) -> list[None]:
-    """No input for any body."""
+    """Return no input for any body."""
     return [None] * len(tree.links)
 
 
 def positions(tree: Model, q: Scalars) -> list[list[Scalar]]:
-    """Each joint's coordinates; a follower's come from its leader."""
+    """Return each joint's coordinates; a follower's come from its leader."""
     return walk_of(tree).positions(q)  # type: ignore[no-any-return]
 
 
 def rates(tree: Model, v: Scalars) -> list[list[Scalar]]:
-    """Each joint's velocities or accelerations; a follower's come from its leader."""
+    """Return each joint's velocities or accelerations; a follower's come from its leader."""
     return walk_of(tree).rates(v)  # type: ignore[no-any-return]
 
 
 def collect(tree: Model, per_body: Sequence[Sequence[Any]], empty: Any = None) -> list[Any]:
-    """Joint forces, accelerations or columns laid out like ``v``; a follower's force is carried by its leader.
+    """Return joint forces, accelerations or columns laid out like ``v``; a follower's force is carried by its leader.
 
     Where no body has anything there is ``empty``.
     """
@@ -126,17 +126,17 @@ def collect(tree: Model, per_body: Sequence[Sequence[Any]], empty: Any = None) -
 
 
 def side_by_side(tree: Model, per_body: Sequence[Sequence[Scalar]], layout: str) -> list[Scalar]:
-    """Each joint's own numbers, laid out like ``"q"`` or ``"v"``; followers have none."""
+    """Return each joint's own numbers, laid out like ``"q"`` or ``"v"``; followers have none."""
     return walk_of(tree).side_by_side(per_body, layout)  # type: ignore[no-any-return]
 
 
 def table(tree: Model, per_body: Sequence[Sequence[Sequence[Scalar]]], width: int) -> list[list[Scalar]]:
-    """One row of ``width`` numbers per degree of freedom, in the order of ``v``, of joints that are all independent."""
+    """Return a row of ``width`` numbers per degree of freedom, in the order of ``v``, of independent joints."""
     return walk_of(tree).table(per_body, width)  # type: ignore[no-any-return]
 
 
 def bias_motion(link: Link, q: Scalars, v: Scalars) -> Motion | None:
-    """The apparent derivative of the subspace times ``v``; None where the subspace is constant."""
+    """Return the apparent derivative of the subspace times ``v``; None where the subspace is constant."""
     columns = link.kind.subspace_rate(q, v)
     return None if columns is None else combine(columns, v)
 

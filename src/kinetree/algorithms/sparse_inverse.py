@@ -39,7 +39,7 @@ class SparseInverse:
             self.w.append(row)
 
     def times(self, column: Column, sign: float = 1.0) -> Column:
-        """M^-1 x, or its negative, without the entries that are zero by structure."""
+        """Return M^-1 x, or its negative, without the entries that are zero by structure."""
         gathered: dict[int, list[Scalar]] = {}
         for k, x in column.items():
             for i in self.paths[k]:
@@ -49,7 +49,7 @@ class SparseInverse:
         return {k: _sum(terms) for k, terms in met if terms}
 
     def matrix(self) -> list[Column]:
-        """M^-1 itself, by rows."""
+        """Return M^-1 itself, by rows."""
         n = len(self.paths)
         scaled = [{i: w * self.reciprocals[i] for i, w in row.items()} for row in self.w]
         rows: list[Column] = [{} for _ in range(n)]

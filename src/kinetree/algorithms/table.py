@@ -122,7 +122,7 @@ def _gravity_force(tree: Model, q: Any) -> list[Scalar]:
 
 
 def _mobility_times(tree: Model, q: Any, tau: Any) -> list[Scalar]:
-    """The inverse of the mass matrix times forces: the accelerations they cause at rest, without gravity."""
+    """Return the inverse of the mass matrix times forces: the accelerations they cause at rest, without gravity."""
     return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, tau, _WEIGHTLESS)
 
 
@@ -136,7 +136,7 @@ def _floating_base(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> li
 
 
 def _by_mass_matrix(tree: Model, q: Any, v: Any, tau: Any, gravity: Any, loads: Any = None) -> list[Scalar]:
-    """Composite rigid bodies, then branch-sparse factors (002 section 5.1)."""
+    """Return the composite rigid bodies, then branch-sparse factors (002 section 5.1)."""
     bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, gravity, loads)
     rhs = [t - b for t, b in zip(tau, bias, strict=True)]
     factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
@@ -193,7 +193,7 @@ def _inverse_dynamics_derivatives(tree: Model, q: Any, v: Any, a: Any, loads: An
 
 
 def _slopes(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[Any]:
-    """Derivatives of inverse dynamics by q and v alone."""
+    """Return the derivatives of inverse dynamics by q and v alone."""
     couplings = (derivatives.BY_POSITION, derivatives.BY_RATE)
     return derivatives.inverse_dynamics_derivatives(tree, q, v, a, tree.gravity, loads, couplings)
 
@@ -240,7 +240,7 @@ def _per_constraint(*before: int) -> Callable[[Model, Options], Shape]:
 
 
 def _closed(tree: Model, options: Options) -> Shape:
-    """Forces or accelerations, multipliers, the quality of the choice, three residuals."""
+    """Return forces or accelerations, multipliers, the quality of the choice, three residuals."""
     return (tree.nv + len(options["rows"]) + 4,)
 
 

@@ -17,7 +17,7 @@ from .passes import Scalars, inward, outward, positions, rates
 def forward_dynamics(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> list[Scalar]:
-    """Joint accelerations for given joint forces."""
+    """Return joint accelerations for given joint forces."""
     h, _ = inverse_dynamics(tree, q, v, None, gravity, wrenches)
     phi = [t - b for t, b in zip(tau, h, strict=True)]  # eq. 6.8, with tau and not tau^F
     coordinates = positions(tree, q)

@@ -106,7 +106,7 @@ class TreeWalk(ABC):
 
     @abstractmethod
     def total(self, per_body: Any, zero: Any) -> Any:
-        """Sum over all bodies."""
+        """Return the sum over all bodies."""
 
     @abstractmethod
     def everywhere(self, value: Any) -> Any:
@@ -205,7 +205,7 @@ class Unrolled(TreeWalk):
         return [total.rows() for total in sums]
 
     def total(self, per_body: Sequence[Any], zero: Any) -> Any:
-        """Sum over all bodies."""
+        """Return the sum over all bodies."""
         for value in per_body:
             zero = add(zero, value)
         return zero
@@ -334,7 +334,7 @@ class LazyMatrix:
         self.taken: dict[tuple[bool, int, int], Any] = {}
 
     def column(self, j: int) -> Column:
-        """One column, the sum of those of all freedoms that one place in v drives: several with followers."""
+        """Return one column, the sum of those of all freedoms that one place in v drives: several with followers."""
         total: Column = {}
         for link in reversed(self.tree.links):
             if link.v_slice.start <= j < link.v_slice.stop:
@@ -391,7 +391,7 @@ class _Sums:
 
 
 def _carried(tree: Model, i: int) -> list[int]:
-    """Bodies that body i carries, without itself."""
+    """Return bodies that body i carries, without itself."""
     found = list(tree.children[i])
     for j in found:
         found.extend(tree.children[j])
@@ -404,7 +404,7 @@ def walk_of(tree: Any) -> TreeWalk:
 
 
 def add(a: Any, b: Any) -> Any:
-    """Sum of two quantities, or of two tuples of quantities, part by part; None counts as nothing."""
+    """Return the sum of two quantities, or of two tuples of quantities, part by part; None counts as nothing."""
     if a is None or b is None:
         return b if a is None else a
     if isinstance(a, tuple):

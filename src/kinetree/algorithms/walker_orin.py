@@ -18,12 +18,12 @@ _TINIEST = 2.3e-308  # below every normal number: a test for zero that all scala
 
 
 def inertia_times(tree: Model, q: Scalars, x: Scalars) -> list[Scalar]:
-    """``H x``: inverse dynamics without velocity, gravity or wrenches (002 eq. 5.5)."""
+    """Return ``H x``: inverse dynamics without velocity, gravity or wrenches (002 eq. 5.5)."""
     return inverse_dynamics(tree, q, [0.0] * tree.nv, x, _NO_GRAVITY)[0]
 
 
 def mass_matrix(tree: Model, q: Scalars, triangle_only: bool = False) -> Matrix:
-    """Column by column; with ``triangle_only`` (method 2) the upper half is mirrored."""
+    """Return the column by column; with ``triangle_only`` (method 2) the upper half is mirrored."""
     n = tree.nv
     columns = [inertia_times(tree, q, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
     if triangle_only:
@@ -41,7 +41,7 @@ def forward_dynamics(
     *,
     way: int = 1,
 ) -> list[Scalar]:
-    """Joint accelerations for given joint forces, by way 1, 2 or 4."""
+    """Return joint accelerations for given joint forces, by way 1, 2 or 4."""
     c, _ = inverse_dynamics(tree, q, v, None, gravity, wrenches)
     rhs = [t - b for t, b in zip(tau, c, strict=True)]
     if way == 4:

@@ -80,7 +80,7 @@ def bench(
 
 
 def measure(robot: Robot, states: int, rounds: int, other: Beside | None = None) -> list[Timing]:
-    """Time every algorithm, on a batch and on one state."""
+    """Return the time every algorithm, on a batch and on one state."""
     state = sample(robot, states)
     first = tuple(x[0] for x in state)
     found = []

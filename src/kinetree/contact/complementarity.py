@@ -118,7 +118,7 @@ def _tolerance(c: Array, d: Array) -> float:
 
 
 def lemke(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
-    """Lemke's pivoting method, with ties broken lexicographically so that it cannot go round in circles.
+    """Return Lemke's pivoting method, with ties broken lexicographically so that it cannot go round in circles.
 
     An extra unknown z is added to every row until all slacks are zero or more, and driven out
     again pivot by pivot.  If it cannot be driven out (a ray), a problem with positive semi-definite
@@ -201,7 +201,10 @@ def _complementary_pivots(m: Array, q: Array) -> tuple[Array, int]:
 
 
 def _smallest_ratio(tableau: Array, candidates: Array, entering: int, basis: list[int], n: int) -> int:
-    """The row that limits the entering unknown; z leaves when it can, other ties are decided lexicographically."""
+    """Return the row that limits the entering unknown.
+
+    Z leaves when it can, other ties are decided lexicographically.
+    """
     column = tableau[candidates, entering]
     ratios = tableau[candidates, -1] / column
     best = candidates[ratios <= np.min(ratios) + 1e-11]
@@ -236,7 +239,7 @@ def gauss_seidel(
     tolerance: float = 1e-10,
     sweeps: int = 20_000,
 ) -> ContactSolution:
-    """Projected Gauss-Seidel: each force in turn is set to what its own condition asks for.
+    """Return the projected Gauss-Seidel: each force in turn is set to what its own condition asks for.
 
     Converges for symmetric positive semi-definite C wherever there is a solution, linearly; each
     sweep costs n^2.

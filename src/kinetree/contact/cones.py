@@ -227,7 +227,7 @@ class _Problem:
         return float(np.max(np.abs(force - coulomb(trial, self.cones)[0]) * self.mobility[:, None]))
 
     def rounding(self, force: Array) -> float:
-        """What is left of motions when forces that cancel one another are rounded, as under a body of far more mass.
+        """Return what is left of motions when forces that cancel are rounded, as under a body of far more mass.
 
         Up to ``ROUNDED``: what is larger are forces that grow without bound.
         """
@@ -235,13 +235,13 @@ class _Problem:
         return min(4.0 * float(np.finfo(float).eps) * added, ROUNDED * self.level)
 
     def motion(self, force: Array) -> Array:
-        """``w = C f + d``."""
+        """Return ``w = C f + d``."""
         return np.asarray((self.c @ force.ravel()).reshape(-1, 3) + self.d)
 
     # ------------------------------------------------------------------ soft contacts
 
     def rough(self, start: Array | None) -> Iterator[tuple[int, Array]]:
-        """Steps made, and forces that are nearly right: of hard contacts, found in one way after the other."""
+        """Return steps made, and forces that are nearly right: of hard contacts, found in one way after the other."""
         if start is None:
             for patience in PATIENCE:
                 yield from self.hardening(patience)
@@ -254,7 +254,7 @@ class _Problem:
                 yield steps, coulomb(trial, self.cones)[0]
 
     def hardening(self, patience: int) -> Iterator[tuple[int, Array]]:
-        """Steps made, and forces of ever harder contacts, once they are hard enough to tell what rigid ones do.
+        """Return steps made, and forces of ever harder contacts, once they are hard enough to tell what rigid ones do.
 
         If they never are, the forces of the hardest ones that were found.
         """
@@ -276,7 +276,7 @@ class _Problem:
                 factor = factor**0.5
 
     def soft(self, soft: float, trial: Array, patience: int) -> tuple[int, Array, bool]:
-        """Newton's method for ``e x + C coulomb(x) + d = 0``; steps made, x, and whether it got there.
+        """Return Newton's method for ``e x + C coulomb(x) + d = 0``; steps made, x, and whether it got there.
 
         Steps are shortened until what is left is less than the largest of the last few times.
         """
@@ -312,7 +312,7 @@ class _Problem:
     # ------------------------------------------------------------------ rigid contacts
 
     def rigid(self, rough: Array) -> tuple[Array, float, int]:
-        """Newton's method with e = 0 from forces that are nearly right: forces, their violation, steps."""
+        """Return Newton's method with e = 0 from forces that are nearly right: forces, their violation, steps."""
         best, least, steps = rough, self.violation(rough), 0
         shortest = self._solved(rough, np.zeros_like(rough), REDUNDANT)
         if np.max(np.abs(shortest - rough)) <= ALIKE * np.max(np.abs(rough)):  # as soft contacts have it, to rounding
@@ -326,7 +326,7 @@ class _Problem:
         return best, least, steps
 
     def _solved(self, force: Array, near: Array, smallest: float = DEPENDENT) -> Array:
-        """The f nearest to ``near`` with ``f = coulomb(f - w / m)``, the law being made linear about ``force``."""
+        """Find the f nearest to ``near`` with ``f = coulomb(f - w / m)``, the law being made linear about ``force``."""
         mobility = self.mobility[:, None]
         trial = force - self.motion(force) / mobility
         answer, slope = coulomb(trial, self.cones)

@@ -94,7 +94,7 @@ class _NumberFields:
         return {name: np.asarray(getattr(self, name), dtype=float)[..., None] for name in self.varying}
 
     def with_parameters(self, values: Mapping[str, Sequence[Scalar]]) -> Any:
-        """The same law with other numbers."""
+        """Return the same law with other numbers."""
         return replace(self, **{name: values[name][0] for name in self.varying if name in values})  # type: ignore[type-var]
 
 
@@ -151,7 +151,7 @@ class Firm(_NumberFields):
         return cls(stiffness, damping, depth)
 
     def force(self, depth: Scalar, rate: Scalar) -> Scalar:
-        """``k d + c d'``, not below zero."""
+        """Return ``k d + c d'``, not below zero."""
         s = depth / self.depth
         s = where(s > 1.0, 1.0, s)
         leaving = self.damping * s * s * (3.0 - 2.0 * s)  # 000 eq. D.3 with its conditions
@@ -192,7 +192,7 @@ class Dusty(_NumberFields):
         return cls(stiffness, 2.0 * factor * math.sqrt(stiffness * mass), dust)
 
     def force(self, depth: Scalar, rate: Scalar) -> Scalar:
-        """``k (d - t_d) + c d'`` on the way in, without the damper on the way out."""
+        """Return ``k (d - t_d) + c d'`` on the way in, without the damper on the way out."""
         spring = self.stiffness * positive_part(depth - self.dust)
         return where(depth < 0.0, 0.0, spring + self.damping * positive_part(rate))
 
@@ -236,7 +236,7 @@ class HuntCrossley(_NumberFields):
         return result * scalar.sqrt(where(d > 0.0, d, where(d < 1.0, 1.0, d))) if exponent != whole else result
 
     def force(self, depth: Scalar, rate: Scalar) -> Scalar:
-        """``k d^n (1 + b d')``, not below zero."""
+        """Return ``k d^n (1 + b d')``, not below zero."""
         spring = self.stiffness * self._power(positive_part(depth), self.exponent)
         return spring * positive_part(1.0 + self.dissipation * rate)
 
@@ -276,7 +276,7 @@ class PseudoCoulomb(_NumberFields):
         self._check("sliding_damping")
 
     def _along(self, speed: Scalar, limit: Scalar) -> Scalar:
-        """``limit 2/pi atan(pi/2 c v / limit)``, which is zero where the limit is."""
+        """Return ``limit 2/pi atan(pi/2 c v / limit)``, which is zero where the limit is."""
         return limit * (2.0 / math.pi) * arctan2(0.5 * math.pi * self.sliding_damping * speed, limit)
 
     def force(self, pressure: Scalar, velocity: Vec3, tangents: tuple[Vec3, Vec3]) -> Vec3:
@@ -350,7 +350,7 @@ class Ground:
         return found
 
     def with_parameters(self, values: Mapping[str, Sequence[Scalar]]) -> Ground:
-        """The same ground with other numbers."""
+        """Return the same ground with other numbers."""
         friction = None if self.friction is None else self.friction.with_parameters(values)
         return replace(self, normal=self.normal.with_parameters(values), friction=friction)
 

@@ -180,7 +180,7 @@ def _together(
 def _one_by_one(
     contacts: RigidContacts, state: ContactState, inverse: Array, inertia: Array, v: Array, struck: Array, e: Array
 ) -> tuple[Array, float, int]:
-    """Single blows, the fastest approach first, until nothing approaches."""
+    """Return single blows, the fastest approach first, until nothing approaches."""
     local = np.zeros((len(contacts.contacts), 3))
     now, scale = v.copy(), 1.0
     enough = 1e-12 * float(np.max(np.abs(state.velocity[struck, 0])))

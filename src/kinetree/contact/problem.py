@@ -47,7 +47,7 @@ class ContactProblem:
 
     @classmethod
     def of(cls, jacobian: Array, inverse: Array, rates: Array, mu: Array, sliding: Array) -> ContactProblem:
-        """From Jacobians (m, 3, nv), the inverse inertia, and the rates (m, 3) without contact forces."""
+        """Make one from Jacobians (m, 3, nv), the inverse inertia, and the rates (m, 3) without contact forces."""
         flat = jacobian.reshape(3 * len(mu), -1)
         known = np.where((mu > 0.0)[:, None], sliding, np.nan)
         return cls(flat @ inverse @ flat.T, rates, mu, known, np.zeros(len(mu)))
@@ -58,7 +58,7 @@ class ContactProblem:
         return np.asarray((self.mu > 0.0) & np.isnan(self.sliding[:, 0]))
 
     def with_pressure(self, pressure: Array) -> ContactProblem:
-        """The same where normal forces (or impulses) act already."""
+        """Return the same where normal forces (or impulses) act already."""
         return replace(self, pressure=pressure)
 
     def cone_forces(self) -> Array:
@@ -83,7 +83,7 @@ class ContactProblem:
             raise failed
 
     def spread(self) -> float:
-        """The largest mobility of a combination of contacts over the smallest that is not zero but for rounding."""
+        """Divide the largest mobility of a combination of contacts by the smallest that is more than rounding."""
         values = np.linalg.eigvalsh(self.matrix)
         return float(values[-1] / np.min(values[values > 1e-14 * values[-1]], initial=values[-1]))
 
@@ -154,7 +154,7 @@ class Pyramids:
 
 
 def named(reason: NoSolutionError, names: list[str]) -> NoSolutionError:
-    """The same error, saying which contacts it is about and what can be done."""
+    """Return the same error, saying which contacts it is about and what can be done."""
     some = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
     advice = (
         "; try shape='pyramid' or fewer contacts (redundant ones can be left out)"

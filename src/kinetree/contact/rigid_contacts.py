@@ -415,7 +415,7 @@ class RigidContacts:
     def solve(
         self, state: ContactState, mobility: ForceResponse, closed: Array, sliding: Array | None = None
     ) -> ContactForces:
-        """Forces of the contacts in ``closed``, some of which may break; ``sliding`` by default as they move."""
+        """Return forces of the contacts in ``closed``, some of which may break; ``sliding`` by default as they move."""
         sliding = self.sliding_directions(state, closed) if sliding is None else sliding
         local = np.zeros((len(self.contacts), 3))
         if closed.size:

@@ -94,7 +94,7 @@ def _gaps(robot: Robot, grounds: Sequence[Any], q: Array) -> Iterator[tuple[Any,
 
 
 def _lift(robot: Robot, grounds: Sequence[Any], q: Array) -> tuple[str, int, float] | None:
-    """The last coordinate of the base's joint, upwards as a rule, at which nothing is inside the ground any more."""
+    """Find the last coordinate of the base's joint, upwards as a rule, at which nothing is inside the ground."""
     tree = robot.model
     if len(tree.roots) != 1:
         return None

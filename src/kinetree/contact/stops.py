@@ -56,7 +56,7 @@ class JointStops:
         return dict(self.law.parameters())
 
     def with_parameters(self, values: Mapping[str, Sequence[Scalar]]) -> JointStops:
-        """The same stops with other numbers."""
+        """Return the same stops with other numbers."""
         return replace(self, law=self.law.with_parameters(values))
 
     def _stopped(self, tree: Model) -> Iterator[tuple[Link, Joint]]:

@@ -95,7 +95,7 @@ class Plane:
         return n.x * point.x + n.y * point.y + n.z * point.z - offset, n
 
     def tangents(self, normal: Vec3) -> tuple[Vec3, Vec3]:
-        """Constant directions; x and y for a horizontal plane."""
+        """Return constant directions; x and y for a horizontal plane."""
         first, second = in_plane_axes(self.normal)
         return Vec3.of(first), Vec3.of(second)
 
@@ -480,7 +480,7 @@ def place(tree: Model, name: str | None, posed: Sequence[Posed], moving: Sequenc
 def touch(
     tree: Model, posed: Sequence[Posed], moving: Sequence[Twist], at: Spot, surface: Surface, on: str | None = None
 ) -> Touch:
-    """Gap, normal, point and relative velocity of a spot and a surface carried by the frame ``on`` (or the world)."""
+    """Return gap, normal, point and relative velocity of a spot and a surface carried by ``on`` (or the world)."""
     own, host = place(tree, at.frame, posed, moving), place(tree, on, posed, moving)
     arm = own.frame.point(Vec3.of(at.point))
     center = own.pose.point(arm)

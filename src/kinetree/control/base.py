@@ -135,12 +135,12 @@ class Controller:
         return driven_joints(tree)
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
-        """The same controller with other gains, of any scalar."""
+        """Return the same controller with other gains, of any scalar."""
         changed: dict[str, Any] = {name: list(values) for name, values in numbers.items()}
         return replace(self, **changed)
 
     def __add__(self, other: Controller) -> Controller:
-        """Both at once: their forces add up."""
+        """Return both at once: their forces add up."""
         return Sum((self, other))
 
     def __call__(
@@ -236,7 +236,7 @@ class Sum(Controller):
         return {f"{k}.{name}": x for k, p in enumerate(self.parts) for name, x in p.parameters(tree).items()}
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
-        """The same controllers with other gains."""
+        """Return the same controllers with other gains."""
         own = _named(self.parts, numbers)
         return replace(self, parts=tuple(p.with_parameters(x) for p, x in zip(self.parts, own, strict=True)))
 

@@ -20,7 +20,10 @@ Scalars = Sequence[Scalar]
 
 
 def driven_joints(tree: Model) -> list[Joint]:
-    """Joints with a motor: actuated, and not following another; a floating base has one only where that was said."""
+    """Return joints with a motor.
+
+    Actuated, and not following another; a floating base has one only where that was said.
+    """
     return [j for j in tree.joints if j.actuated and not j.mimic]
 
 

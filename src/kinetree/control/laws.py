@@ -218,7 +218,7 @@ class Saturated(Controller):
         return self.controller.parameters(tree)
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> Self:
-        """The same with other gains."""
+        """Return the same with other gains."""
         return replace(self, controller=self.controller.with_parameters(numbers))
 
     def limits(self, tree: Model) -> np.ndarray:

@@ -1,6 +1,6 @@
 """What a controller has to know of closed loops, over any scalar.
 
-As many joints as a mechanism has freedoms are its coordinates c, in which its motion is told;
+As many joints as a mechanism has freedoms are its coordinates c, in which its motion is given;
 everything else, d, follows from the loops,
 
     gap(q) = 0,    K_d v_d = -K_c v_c,    K_d a_d = -K_c a_c - drift.
@@ -72,7 +72,10 @@ def refuse_open(robot: Mechanism, q: ArrayLike, tolerance: float | None) -> None
 
 
 def followed_joints(tree: Model, names: Sequence[str] | None, loops: Coordinates | None) -> list[Joint]:
-    """The joints whose motion a trajectory tells: those named, or those with motors; refused where that cannot be."""
+    """Return the joints whose motion a trajectory tells.
+
+    Those named, or those with motors; refused where that cannot be.
+    """
     driven = driven_joints(tree)
     if not tree.loops:
         if names is not None:
@@ -147,7 +150,7 @@ def _check_motors(tree: Model, loops: Coordinates, driven: Sequence[Joint]) -> N
 
 
 def _enough(tree: Model, loops: Coordinates, freedoms: Sequence[int]) -> list[int]:
-    """Some of the freedoms from which all motion follows, the first ones where possible."""
+    """Return some of the freedoms from which all motion follows, the first ones where possible."""
     left = list(freedoms)
     for freedom in reversed(freedoms):
         others = [k for k in range(tree.nv) if k not in left or k == freedom]
@@ -157,7 +160,7 @@ def _enough(tree: Model, loops: Coordinates, freedoms: Sequence[int]) -> list[in
 
 
 def _surest(tree: Model, loops: Coordinates, freedoms: Sequence[int]) -> list[int]:
-    """Some of the freedoms from which all motion follows, the best determined by pivoting."""
+    """Return some of the freedoms from which all motion follows, the best determined by pivoting."""
     own = np.isin(np.arange(tree.nv), freedoms)
     return list(choose(loops.sample[None], own, None, ()).independent)
 
@@ -177,7 +180,7 @@ def forces_for(
     tree: Model, loops: Coordinates, q: Scalars, v: Scalars, joints: Sequence[Joint], a: Scalars,
     loads: Sequence[Force | None] | None,
 ) -> list[Scalar]:  # fmt: skip
-    """Motor forces with which some joints accelerate as told, at a closed state.
+    """Return the motor forces with which some joints accelerate as told, at a closed state.
 
     The joints are coordinates from which all motion follows; or the driven ones where those are fewer.
     """
@@ -191,7 +194,7 @@ def forces_for(
 
 
 def left_to_motors(tree: Model, loops: Coordinates, q: Scalars, tau: Scalars, law: str) -> list[Scalar]:
-    """Motor forces that do what forces ``tau`` on all joints would; a floating base is held by others."""
+    """Return the motor forces that do what forces ``tau`` on all joints would; a floating base is held by others."""
     driven, k = driven_joints(tree), _matrix(tree, loops, q)
     floating = [tree.joints[k] for k in tree.roots if tree.is_floating and not tree.joints[k].actuated]
     held = [*driven, *floating]
@@ -213,7 +216,7 @@ def left_to_motors(tree: Model, loops: Coordinates, q: Scalars, tau: Scalars, la
 
 
 def _shared(tree: Model, loops: Coordinates, k: Matrix, tau: Scalars) -> list[Scalar]:
-    """More motors than freedoms: the least sum of squares under D^T u = G^T tau is u = D (D^T D)^-1 G^T tau.
+    """Return more motors than freedoms: the least sum of squares under D^T u = G^T tau is u = D (D^T D)^-1 G^T tau.
 
     v = G v_c, and D are the rows of G that belong to motors; some of these are the coordinates c, so D has full rank.
     """
@@ -237,7 +240,7 @@ def _giving_way(
     tree: Model, loops: Coordinates, q: Scalars, v: Scalars, driven: Sequence[Joint], a: Scalars,
     loads: Sequence[Force | None] | None,
 ) -> list[Scalar]:  # fmt: skip
-    """Fewer motors than freedoms: M a + h = C^T y, C a = given, the rows of C being the loops' and the motors'.
+    """Return fewer motors than freedoms: M a + h = C^T y, C a = given, the rows of C being the loops' and the motors'.
 
     000 eq. 8.6-8.7 with the motors' joints as further constraints, whose multipliers are their forces.
     """
@@ -269,11 +272,11 @@ class Yielding:
         return [x + y for x, y in zip(a, self.coupling.back(off), strict=True)]
 
     def to(self, tau: Scalars) -> list[Scalar]:
-        """Accelerations that joint forces add."""
+        """Return accelerations that joint forces add."""
         return self.held(self.coupling.open(tau), [0.0] * len(self.coupling.k))
 
     def at_rest(self, q: Scalars, v: Scalars) -> list[Scalar]:
-        """Some accelerations that keep the loops closed at these velocities: the least ones, in energy."""
+        """Return some accelerations that keep the loops closed at these velocities: the least ones, in energy."""
         drift = constraints.drift(self.tree, q, v)
         return self.held([0.0] * self.tree.nv, [-drift[r] for r in self.loops.rows])
 
@@ -284,7 +287,7 @@ class Yielding:
 def completed(
     tree: Model, loops: Coordinates, q: Scalars, joints: Sequence[Joint], desired: Desired
 ) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-    """All positions, velocities and accelerations of a desired motion of the coordinates.
+    """Return all positions, velocities and accelerations of a desired motion of the coordinates.
 
     Positions are searched from ``q`` on, so they are on its branch; they are NaN where no closed ones are found.
     """
@@ -312,7 +315,7 @@ def completed(
 def _following(
     tree: Model, k: Matrix, own: Sequence[int], given: Scalars, sums: Scalars
 ) -> tuple[list[Scalar], Scalar]:
-    """The x with K x = sums that is given at its own coordinates; and how well they determine it."""
+    """Return the x with K x = sums that is given at its own coordinates; and how well they determine it."""
     others = _freedoms_but(tree, own)
     rest = [s - inner([row[j] for j in own], given) for s, row in zip(sums, k, strict=True)]
     x, quality = _solved(tree, [[row[j] for row in k] for j in others], rest)

@@ -113,7 +113,10 @@ class OperationalSpace(Controller):
     def _in_loops(
         self, tree: Model, q: Scalars, v: Scalars, rows: Sequence[Scalars], needed: Scalars, drawn: Scalars | None
     ) -> list[Scalar]:
-        """The same for a mechanism: it gives way as its loops allow, moves along them, and its motors do it all."""
+        """Return the same for a mechanism.
+
+        It gives way as its loops allow, moves along them, and its motors do it all.
+        """
         loops = self.loops or loops_of(tree)
         yielding = Yielding(tree, loops, q)
         moving = yielding.at_rest(q, v)

@@ -51,7 +51,7 @@ def identifier(text: str, otherwise: str = "x") -> str:
 
 
 def comment(text: str) -> str:
-    """Return text that may stand inside a comment, whatever it contains: one line of printable ASCII."""
+    """Return the text that may stand inside a comment, whatever it contains: one line of printable ASCII."""
     plain = text.encode("unicode_escape").decode("ascii")
     return plain.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
 

@@ -192,7 +192,7 @@ def sparsity(graph: Graph, outputs: Sequence[int], wrt: Sequence[int]) -> list[s
 
 
 def jacobian(graph: Graph, outputs: Sequence[int], wrt: Sequence[int], mode: str = "auto") -> list[list[int]]:
-    """Return derivatives of all outputs with respect to all of ``wrt``, by rows.
+    """Return the derivatives of all outputs with respect to all of ``wrt``, by rows.
 
     Parameters
     ----------

@@ -91,7 +91,7 @@ def choose(
 
 
 def _pivots(matrix: Array, count: int) -> list[int]:
-    """Columns that span the others best, by pivoted QR."""
+    """Return the columns that span the others best, by pivoted QR."""
     if not count:
         return []
     from scipy.linalg import qr  # a tenth of a second that robots without loops need not wait for

@@ -67,7 +67,7 @@ class Mobility:
 
 
 def singular_directions(k: Array, general_rank: int, scale: float = 0.0) -> tuple[int, Array, tuple[int, ...]]:
-    """Rank at one configuration, velocities that open up there, and freedoms that cannot move."""
+    """Return the rank at one configuration, velocities that open up there, and freedoms that cannot move."""
     here = int(rank.numerical_rank(k, scale))
     basis = rank.null_space(k, here)
     # the directions nearest to being forbidden just beside the singular place come first in V

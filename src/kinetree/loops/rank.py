@@ -15,7 +15,7 @@ RELATIVE_TOLERANCE = 1e-9
 def decompose(
     matrix: Array, rank: int | None = None, scale: float = 0.0, least: float = RELATIVE_TOLERANCE
 ) -> tuple[Array, Array, Array, Array]:
-    """Singular value decomposition with full V, and which singular values count.
+    """Return singular value decomposition with full V, and which singular values count.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def decompose(
 
 
 def least_squares(matrix: Array, rhs: Array, rank: int | None = None, scale: float = 0.0) -> Array:
-    """The shortest solution of ``matrix x = rhs`` in the least-squares sense; rhs (..., m, k)."""
+    """Return the shortest solution of ``matrix x = rhs`` in the least-squares sense; rhs (..., m, k)."""
     u, s, vt, kept = decompose(matrix, rank, scale)
     count = s.shape[-1]
     inverse = np.divide(1.0, s, out=np.zeros_like(s), where=kept & (s != 0.0))
@@ -58,18 +58,18 @@ def least_squares(matrix: Array, rhs: Array, rank: int | None = None, scale: flo
 
 
 def numerical_rank(matrix: Array, scale: float = 0.0) -> Array:
-    """Number of singular values that count, per lane."""
+    """Return the number of singular values that count, per lane."""
     return np.asarray(decompose(matrix, None, scale)[3].sum(axis=-1))
 
 
 def null_space(matrix: Array, rank: int) -> Array:
-    """Orthonormal columns that ``matrix`` maps to zero, taking its rank to be ``rank``: (..., n, n - rank)."""
+    """Return orthonormal columns that ``matrix`` maps to zero, taking its rank to be ``rank``: (..., n, n - rank)."""
     _, _, vt, _ = decompose(matrix)
     return np.asarray(np.swapaxes(vt[..., rank:, :], -1, -2))
 
 
 def motions(matrix: Array, rank: int, scale: float = 0.0, least: float = RELATIVE_TOLERANCE) -> tuple[Array, Array]:
-    """What ``matrix``, of rank ``rank`` or less, maps to zero in each lane, or nearly so: see :func:`decompose`.
+    """Return what ``matrix``, of rank ``rank`` or less, maps to zero in each lane, or nearly so: see :func:`decompose`.
 
     Returns
     -------

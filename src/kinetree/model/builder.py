@@ -41,7 +41,7 @@ BODY_DATA = (
 
 
 def _per(value: PerFreedom, count: int, default: float, what: str, nonnegative: bool = False) -> tuple[float, ...]:
-    """One number per freedom, from one number or a sequence."""
+    """Return one number per freedom, from one number or a sequence."""
     if value is None:
         return (default,) * count
     if isinstance(value, (int, float)):
@@ -230,10 +230,10 @@ class ModelBuilder:
         if mass_properties is not None and mass is not None:
             raise ModelError(f"body {name!r}: give either mass or mass_properties")
         if mass_properties is None and mass is None and np.any(com):
-            raise ModelError(f"body {name!r}: a centre of mass needs a mass: give mass=..., or no com")
+            raise ModelError(f"body {name!r}: a center of mass needs a mass: give mass=..., or no com")
         if mass_properties is not None and (np.any(com) or np.any(inertia)):
             raise ModelError(
-                f"body {name!r}: mass_properties has centre of mass and inertia; com and inertia are too much"
+                f"body {name!r}: mass_properties has center of mass and inertia; com and inertia are too much"
             )
         if placement is not None and (np.any(position) or rpy is not None or rotation is not None):
             raise ModelError(f"body {name!r}: give either placement, or position with rpy or rotation")
@@ -416,7 +416,7 @@ class ModelBuilder:
         return self._assemble(base_name, bodies, drafts, loops, merge_fixed)
 
     def _on_bodies(self, loop: Draft) -> Draft:
-        """A loop joint between frames as one between the bodies these are on."""
+        """Return a loop joint between frames as one between the bodies these are on."""
         on = {name: place for name, place in self._frames.items() if name not in self._bodies}
         (parent, here), (child, there) = (on.get(end, (end, Pose())) for end in (loop.parent, loop.child))
         seat = there @ loop.seat
@@ -435,7 +435,7 @@ class ModelBuilder:
                 raise GraphError(f"joint {draft.name!r} joins body {draft.child!r} to itself", draft.name)
 
     def _find_root(self, bodies: dict[str, MassProperties]) -> str:
-        """The base where it is mentioned; but a plain tree may have a body of that name on another root."""
+        """Return the base where it is mentioned; but a plain tree may have a body of that name on another root."""
         children = [draft.child for draft in self._joints.values()]
         carried = set(children)
         roots = [b for b in bodies if b not in carried]
@@ -518,7 +518,7 @@ class ModelBuilder:
         )
 
     def _closed(self, draft: Draft, places: dict[str, tuple[int, Pose]]) -> Loop:
-        """A loop joint between bodies whose places are known now."""
+        """Return a loop joint between bodies whose places are known now."""
         draft = draft.turn() if isinstance(draft.kind, Reversed) else draft
         if not can_close(draft.kind):
             kind = draft.kind.name

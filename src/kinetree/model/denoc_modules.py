@@ -47,7 +47,7 @@ class Modules:
 
 
 def partition(tree: Model, names: Sequence[Sequence[str]] | str | None = None) -> Modules:
-    """Modules as given by name and checked; automatic when left out; ``"links"`` for one link each."""
+    """Return modules as given by name and checked; automatic when left out; ``"links"`` for one link each."""
     if names is None or names == "auto":
         groups = automatic(tree)
     elif names == "links":
@@ -60,7 +60,7 @@ def partition(tree: Model, names: Sequence[Sequence[str]] | str | None = None) -
 
 
 def automatic(tree: Model) -> list[list[int]]:
-    """The longest serial chains: a new module starts at the base and wherever the tree branches.
+    """Return the longest serial chains: a new module starts at the base and wherever the tree branches.
 
     A floating base is a module of its own, as M_0 in the sources.
     """

@@ -10,7 +10,7 @@ from .tree import BASE, Joint, Model
 
 
 def describe(tree: Model) -> str:
-    """The tree, one body a line, indented under its parent."""
+    """Return the tree, one body a line, indented under its parent."""
     lines = [
         f"{tree.name}: {counted(len(tree.bodies), 'body', 'bodies')}, "
         f"{counted(tree.nv, 'degree', 'degrees')} of freedom "

@@ -60,11 +60,11 @@ class Draft:
         return inverse(self.child_pose) if self.given_seat is None else self.given_seat
 
     def other(self, body: str) -> str:
-        """The body at the other end."""
+        """Return the body at the other end."""
         return self.parent if body == self.child else self.child
 
     def turn(self) -> Draft:
-        """The same joint walked from child to parent."""
+        """Return the same joint walked from child to parent."""
         return replace(
             self,
             parent=self.child,
@@ -94,7 +94,7 @@ def inverse(pose: Pose) -> Pose:
 
 
 def passive_data(kind: JointKind) -> dict[str, Any]:
-    """What a joint that nobody said anything about has: no limits, no motor, no friction."""
+    """Return what a joint that nobody said anything about has: no limits, no motor, no friction."""
     nq, nv, inf = kind.nq, kind.nv, math.inf
     return {
         "lower": (-inf,) * nq, "upper": (inf,) * nq, "velocity_limit": (inf,) * nv, "effort_limit": (inf,) * nv,
@@ -104,7 +104,7 @@ def passive_data(kind: JointKind) -> dict[str, Any]:
 
 
 def why_uncuttable(joints: Iterable[Draft]) -> dict[str, str]:
-    """The joints that have what a cut joint cannot have, and what that is."""
+    """Return the joints that have what a cut joint cannot have, and what that is."""
     joints = list(joints)
     leaders = {d.data["mimic"].leader: d.name for d in joints if d.data["mimic"]}
     reasons = {d.name: _more_than_geometry(d, leaders) for d in joints}
@@ -112,7 +112,7 @@ def why_uncuttable(joints: Iterable[Draft]) -> dict[str, str]:
 
 
 def can_close(kind: JointKind) -> bool:
-    """Whether the kind says what it forbids: a user's own joint need not."""
+    """Return whether the kind says what it forbids: a user's own joint need not."""
     own = kind.kind if isinstance(kind, Reversed) else kind
     return type(own).constraints is not JointKind.constraints
 
@@ -196,7 +196,7 @@ def _named_cuts(joints: Sequence[Draft], cuts: Sequence[str] | None) -> set[str]
 
 
 def _around(joints: Iterable[Draft]) -> dict[str, list[Draft]]:
-    """The joints at each body."""
+    """Return the joints at each body."""
     found: dict[str, list[Draft]] = {}
     for draft in joints:
         for body in (draft.parent, draft.child):
@@ -285,7 +285,7 @@ def _no_cut(loop: Sequence[Draft], kept: dict[str, str]) -> GraphError:
 
 
 def _path(start: str, goal: str, forest: Iterable[Draft]) -> list[Draft]:
-    """The joints from one body to another within a forest."""
+    """Return the joints from one body to another within a forest."""
     around = _around(forest)
     waiting: list[tuple[str, list[Draft]]] = [(start, [])]
     while waiting:
@@ -297,7 +297,7 @@ def _path(start: str, goal: str, forest: Iterable[Draft]) -> list[Draft]:
 
 
 def _grow(root: str, joints: Sequence[Draft], kept: Container[str], rule: str) -> set[str]:
-    """Dijkstra's tree; bodies joined by joints that must be kept are reached together, through those joints."""
+    """Return Dijkstra's tree; bodies joined by joints that must be kept are reached together, through those joints."""
     order = {d.name: i for i, d in enumerate(joints)}
     around = _around(joints)
     chosen: set[str] = set()
@@ -333,7 +333,7 @@ def _length(draft: Draft, rule: str) -> int:
 
 
 def _in_order(root: str, tree: Sequence[Draft]) -> list[Draft]:
-    """Parents before children, otherwise the order of description; each joint turned away from the root."""
+    """Return parents before children, otherwise the order of description; each joint turned away from the root."""
     order = {d.name: i for i, d in enumerate(tree)}
     around = _around(tree)
     ready: list[tuple[int, Draft]] = []

@@ -18,7 +18,7 @@ def expand_in_order(tree: Model) -> tuple[Model, list[int]]:
 
 
 def expand(tree: Model) -> Model:
-    """The same mechanism with one degree of freedom per joint wherever a joint is made of steps.
+    """Return the same mechanism with one degree of freedom per joint wherever a joint is made of steps.
 
     The parts of joint ``j`` are named ``j_1``, ``j_2``, ... in the order of its
     coordinates; its body keeps its name.  Since coordinates are laid out from the base

@@ -34,7 +34,7 @@ class Range:
 
 
 def range_left(tree: Model, leader: Joint) -> Range:
-    """Where a leader may be so that it and all that follow it are within their limits.
+    """Return where a leader may be so that it and all that follow it are within their limits.
 
     A chain of followers is resolved when a robot is built: each one names a joint with a coordinate of its own.
     """
@@ -46,7 +46,7 @@ def range_left(tree: Model, leader: Joint) -> Range:
 
 
 def _seen_by_leader(follower: Joint) -> Range:
-    """The limits of a follower as limits of its leader: lower <= ratio q + offset <= upper, solved for q."""
+    """Return the limits of a follower as limits of its leader: lower <= ratio q + offset <= upper, solved for q."""
     assert follower.mimic is not None
     ratio, offset, name = follower.mimic.ratio, follower.mimic.offset, follower.name
     (low,), (high,) = follower.lower, follower.upper
@@ -58,7 +58,7 @@ def _seen_by_leader(follower: Joint) -> Range:
 
 
 def bounded_by_followers(tree: Model, moving: Collection[int]) -> Model:
-    """The same tree with leaders that may go only where their followers can.
+    """Return the same tree with leaders that may go only where their followers can.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Mass, centre of mass and inertia of one body: in any frame, in and out of ten parameters."""
+"""Mass, center of mass and inertia of one body: in any frame, in and out of ten parameters."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class MassProperties:
     mass : float
         In kilograms; exactly zero is allowed (a massless link).
     com : tuple of 3 floats
-        Centre of mass in body coordinates.
+        Center of mass in body coordinates.
     inertia : tuple of 6 floats
-        ``(Ixx, Iyy, Izz, Ixy, Ixz, Iyz)`` about the centre of mass, along the body axes.
+        ``(Ixx, Iyy, Izz, Ixy, Ixz, Iyz)`` about the center of mass, along the body axes.
 
     Examples
     --------
@@ -89,7 +89,7 @@ class MassProperties:
         mass : float
             Mass in kg.
         com : array_like
-            Centre of mass in body coordinates.
+            Center of mass in body coordinates.
         inertia : array_like
             3, 6 or 3x3 numbers, see :func:`inertia_matrix`.
         about : {"com", "origin"}
@@ -100,9 +100,9 @@ class MassProperties:
         total = floats(mass, "mass")
         if total.ndim:
             raise ModelError(f"mass must be one number, not shape {total.shape}")
-        c = floats(com, "centre of mass")
+        c = floats(com, "center of mass")
         if c.shape != (3,):
-            raise ModelError(f"centre of mass must have 3 components, not shape {c.shape}")
+            raise ModelError(f"center of mass must have 3 components, not shape {c.shape}")
         m = inertia_matrix(inertia)
         if axes is not None:
             m = axes.rotation @ m @ axes.rotation.T
@@ -115,7 +115,7 @@ class MassProperties:
 
     @classmethod
     def from_parameters(cls, ten: ArrayLike) -> MassProperties:
-        """From ``(m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz)``, h = m c, I about the origin.
+        """Make one from ``(m, hx, hy, hz, Ixx, Ixy, Iyy, Ixz, Iyz, Izz)``, h = m c, I about the origin.
 
         The order is Pinocchio's, so parameter vectors can be exchanged.
         """
@@ -132,7 +132,7 @@ class MassProperties:
 
     @classmethod
     def rod(cls, mass: float, start: ArrayLike, end: ArrayLike) -> MassProperties:
-        """A slender uniform rod between two points."""
+        """Return a slender uniform rod between two points."""
         m, (a, b) = (
             _size(mass, "mass"),
             (_point(x, f"{which} of the rod") for x, which in ((start, "start"), (end, "end"))),
@@ -142,20 +142,20 @@ class MassProperties:
 
     @classmethod
     def box(cls, mass: float, size: Sequence[float], center: ArrayLike = (0, 0, 0)) -> MassProperties:
-        """A uniform box with edges along the body axes."""
+        """Return a uniform box with edges along the body axes."""
         m, what = _size(mass, "mass"), "size of the box along x, y and z"
         x, y, z = (_size(s, what) ** 2 for s in _point(size, what))
         return cls.of(m, center, m / 12 * np.array([y + z, x + z, x + y]))
 
     @classmethod
     def sphere(cls, mass: float, radius: float, center: ArrayLike = (0, 0, 0)) -> MassProperties:
-        """A uniform solid sphere."""
+        """Return a uniform solid sphere."""
         m, r = _size(mass, "mass"), _size(radius, "radius of the sphere")
         return cls.of(m, center, np.full(3, 0.4 * m * r**2))
 
     @classmethod
     def cylinder(cls, mass: float, radius: float, length: float, center: ArrayLike = (0, 0, 0)) -> MassProperties:
-        """A uniform solid cylinder along the body's z axis."""
+        """Return a uniform solid cylinder along the body's z axis."""
         m, r, h = (_size(x, what) for x, what in ((mass, "mass"), (radius, "radius of the cylinder"),
                                                   (length, "length of the cylinder")))  # fmt: skip
         side = m * (3 * r**2 + h**2) / 12
@@ -163,7 +163,7 @@ class MassProperties:
 
     @property
     def inertia_matrix(self) -> np.ndarray:
-        """3x3 inertia about the centre of mass."""
+        """3x3 inertia about the center of mass."""
         return inertia_matrix(self.inertia)
 
     @property
@@ -190,7 +190,7 @@ class MassProperties:
         return bool(np.all(np.isfinite([self.mass, *self.com, *self.inertia])))
 
     def moved(self, pose: Pose) -> MassProperties:
-        """The same body described in a frame in which our frame has the given pose."""
+        """Return the same body described in a frame in which our frame has the given pose."""
         if pose.is_identity:
             return self
         r = pose.rotation
@@ -198,7 +198,7 @@ class MassProperties:
         return MassProperties.of(self.mass, r @ np.array(self.com) + pose.position, 0.5 * (m + m.T))
 
     def __add__(self, other: MassProperties) -> MassProperties:
-        """Two bodies welded together, both described in the same frame."""
+        """Return two bodies welded together, both described in the same frame."""
         if other.is_massless:
             return self
         if self.is_massless:
@@ -214,14 +214,14 @@ class MassProperties:
         return MassProperties.of(mass, com, total)
 
     def problems(self) -> list[str]:
-        """What is physically wrong with these numbers; empty when nothing is."""
+        """Return what is physically wrong with these numbers; empty when nothing is."""
         if not self.is_finite:
             return ["mass properties must be finite numbers"]
         if self.mass < 0.0:
             return [f"mass is negative ({self.mass:g})"]
         moments = np.linalg.eigvalsh(self.inertia_matrix)
         # What rounding explains is no problem: of the numbers themselves, and of moving them from a
-        # far origin to the centre of mass, where nearly all of a point mass's inertia cancels.
+        # far origin to the center of mass, where nearly all of a point mass's inertia cancels.
         lever = self.mass * float(np.dot(self.com, self.com))
         slack = 1e-9 * max(abs(moments[0]), abs(moments[2])) + 1e-13 * lever
         if moments[0] < -slack:
@@ -236,7 +236,7 @@ class MassProperties:
         return []
 
     def spatial(self) -> RigidInertia:
-        """The inertia as the algorithms use it."""
+        """Return the inertia as the algorithms use it."""
         p = [float(x) for x in self.parameters]
         return RigidInertia(p[0], Vec3.of(p[1:4]), Symmetric3(p[4], p[5], p[7], p[6], p[8], p[9]))
 
@@ -250,7 +250,7 @@ def require_mass_properties(given: Any, what: str, advice: str = "") -> None:
 
 
 def _size(value: float, what: str) -> float:
-    """One finite number that is not negative."""
+    """Return one finite number that is not negative."""
     number = floats(value, what)
     if number.ndim:
         raise ModelError(f"{what} must be one number, not shape {number.shape}")

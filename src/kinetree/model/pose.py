@@ -21,7 +21,7 @@ UNIT_TOLERANCE = 1e-6
 
 
 def floats(value: ArrayLike, what: str) -> np.ndarray:
-    """An array of floats, or an error that says what was meant to be numbers; text is none, even of digits."""
+    """Return an array of floats, or an error that says what was meant to be numbers; text is none, even of digits."""
     try:
         if np.asarray(value).dtype.kind in "US":
             raise TypeError
@@ -31,7 +31,7 @@ def floats(value: ArrayLike, what: str) -> np.ndarray:
 
 
 def axis_matrix(axis: int, angle: float) -> np.ndarray:
-    """Rotation matrix about a coordinate axis; entries that are exactly 0 or 1 stay so."""
+    """Return the rotation matrix about a coordinate axis; entries that are exactly 0 or 1 stay so."""
     c, s = math.cos(angle), math.sin(angle)
     i, j = (axis + 1) % 3, (axis + 2) % 3
     m = np.zeros((3, 3))
@@ -42,12 +42,12 @@ def axis_matrix(axis: int, angle: float) -> np.ndarray:
 
 
 def rpy_matrix(roll: float, pitch: float, yaw: float) -> np.ndarray:
-    """URDF's fixed-axis angles: ``Rz(yaw) Ry(pitch) Rx(roll)``."""
+    """Return URDF's fixed-axis angles: ``Rz(yaw) Ry(pitch) Rx(roll)``."""
     return axis_matrix(2, yaw) @ axis_matrix(1, pitch) @ axis_matrix(0, roll)
 
 
 def quaternion_matrix(q: ArrayLike) -> np.ndarray:
-    """Rotation matrix of a quaternion x, y, z, w of unit length; what rounding took off that is put right."""
+    """Return rotation matrix of a quaternion x, y, z, w of unit length; what rounding took off that is put right."""
     v = floats(q, "a quaternion")
     norm = float(np.linalg.norm(v)) if v.shape == (4,) else 0.0
     if norm == 0.0 or not math.isfinite(norm):
@@ -100,7 +100,7 @@ class Pose:
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> Pose:
-        """From a homogeneous 4x4 matrix."""
+        """Make one from a homogeneous 4x4 matrix."""
         m = floats(matrix, "a homogeneous matrix")
         if m.shape != (4, 4):
             raise ModelError(f"a homogeneous matrix is 4x4, not {m.shape}")
@@ -110,7 +110,7 @@ class Pose:
 
     @classmethod
     def like(cls, value: Any) -> Pose:
-        """From a Pose, a position, or a homogeneous matrix."""
+        """Make one from a Pose, a position, or a homogeneous matrix."""
         if isinstance(value, cls):
             return value
         try:
@@ -157,7 +157,7 @@ class Pose:
         return Pose(tuple(float(x) for x in m.ravel()), (float(p[0]), float(p[1]), float(p[2])))
 
     def spatial(self) -> Transform:
-        """The pose as the algorithms use it: turns about one axis are recognised, exactly."""
+        """Return the pose as the algorithms use it: turns about one axis are recognised, exactly."""
         translation = Vec3.of(self.translation)
         if self.nine == _EYE:
             return Transform((), translation)

@@ -14,7 +14,7 @@ __all__ = ["RULES", "respan"]
 
 
 def respan(model: Model, cuts: Sequence[str] | None = None, rule: str | None = None) -> Model:
-    """The same mechanism with other joints cut.
+    """Return the same mechanism with other joints cut.
 
     Poses of bodies and frames keep their meaning, and so do the coordinates of the joints
     that are in both trees; their order in ``q`` may change.  Joints that were cut become

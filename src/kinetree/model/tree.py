@@ -179,20 +179,20 @@ class Link:
     follows: bool = False
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
-        """Pose of the body in its parent."""
+        """Return the pose of the body in its parent."""
         return self.placement @ self.kind.transform(q)
 
     def subspace(self, q: Sequence[Scalar]) -> tuple[Motion, ...]:
-        """Motion subspace in body coordinates."""
+        """Return motion subspace in body coordinates."""
         return self.kind.subspace(q)
 
     def position(self, q: Sequence[Scalar]) -> list[Scalar]:
-        """The joint's coordinates out of the whole ``q``."""
+        """Return the joint's coordinates out of the whole ``q``."""
         own = q[self.q_slice]
         return [x * self.ratio + self.offset for x in own] if self.follows else list(own)
 
     def velocity(self, v: Sequence[Scalar]) -> list[Scalar]:
-        """The joint's rates (or accelerations) out of the whole ``v``."""
+        """Return the joint's rates (or accelerations) out of the whole ``v``."""
         own = v[self.v_slice]
         return [x * self.ratio for x in own] if self.follows else list(own)
 
@@ -239,7 +239,7 @@ class Model:
         return tuple(i for i, p in enumerate(self.parents) if p == BASE)
 
     def support(self, body: int) -> list[int]:
-        """The bodies from the base to ``body``, both ends of the path included except the base."""
+        """Return the bodies from the base to ``body``, both ends of the path included except the base."""
         path = []
         while body != BASE:
             path.append(body)
@@ -365,7 +365,7 @@ class Model:
         return self.with_joints(replace(j, mimic=None) for j in self.joints)
 
     def with_joints(self, joints: object) -> Model:
-        """A copy with other joints; coordinates are laid out anew."""
+        """Return a copy with other joints; coordinates are laid out anew."""
         return replace(self, joints=lay_out(tuple(joints)))  # type: ignore[arg-type]
 
     @cached_property
@@ -403,12 +403,12 @@ class Model:
         return _effective_friction(self)
 
     def joint_vector(self, attribute: str) -> np.ndarray:
-        """A per-degree-of-freedom attribute (damping, effort_limit, ...) of all joints, laid out like v."""
+        """Return a per-degree-of-freedom attribute (damping, effort_limit, ...) of all joints, laid out like v."""
         return np.array([x for j in self.joints if not j.mimic for x in getattr(j, attribute)], dtype=float)
 
 
 def _effective_friction(tree: Model) -> tuple[np.ndarray, np.ndarray]:
-    """Damping and Coulomb friction felt at each degree of freedom; a follower's power is its leader's."""
+    """Return damping and Coulomb friction felt at each degree of freedom; a follower's power is its leader's."""
     damping, friction = tree.joint_vector("damping"), tree.joint_vector("friction")
     for joint in tree.joints:
         if joint.mimic:
@@ -428,7 +428,7 @@ def lay_out(joints: Sequence[Joint]) -> tuple[Joint, ...]:
 
 
 def check_gravity(gravity: Sequence[float]) -> tuple[float, float, float]:
-    """Three finite numbers, or an error."""
+    """Return three finite numbers, or an error."""
     g = floats(gravity, "gravity")
     if g.shape != (3,) or not np.all(np.isfinite(g)):
         raise ModelError(f"gravity must be three finite numbers, not {gravity!r}")

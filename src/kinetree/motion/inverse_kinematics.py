@@ -235,7 +235,7 @@ class _Search:
         return replace(self, goals=self.goals[lanes])
 
     def _within(self, distance: float) -> _Search:
-        """The same search with the positions of a lane drawn in together, so that none is farther than that."""
+        """Return the same search with the positions of a lane drawn in together, so that none is farther than that."""
         goals, share = np.array(self.goals), np.minimum(1.0, distance / np.maximum(self._farthest, distance))
         for place in self.step.places:
             goals[:, place] *= share[:, None]
@@ -323,7 +323,7 @@ def _common_batch(poses: tuple[int, ...], guesses: tuple[int, ...]) -> tuple[int
 
 
 def _real(array: Array, name: str) -> Array:
-    """The same array, which must not be complex: a search has no derivative along imaginary steps."""
+    """Return the same array, which must not be complex: a search has no derivative along imaginary steps."""
     if np.iscomplexobj(array):
         raise ShapeError(f"{name} has complex numbers in it: inverse kinematics takes real ones")
     return array

@@ -129,7 +129,7 @@ class DampedStep:
     columns: frozenset[int]
 
     def step(self, q: Scalars, damping: Scalar, goals: Scalars, tolerance: Scalar) -> list[Scalar]:
-        """Configuration and damping after a step, whether it was made (1 or 0), size of the error, its parts.
+        """Return configuration and damping after a step, whether it was made (1 or 0), size of the error, its parts.
 
         A goal is a quaternion (x, y, z, w), then a position, of which only what matters is given.
         """
@@ -218,7 +218,10 @@ class DampedStep:
         return found
 
     def _damped(self, columns: dict[int, Column], error: Scalars, damping: Scalar) -> list[Scalar]:
-        """The step: (J^T J + d 1)^-1 J^T e or, what is the same, J^T (J J^T + d 1)^-1 e, whichever is smaller."""
+        """Return the step.
+
+        (J^T J + d 1)^-1 J^T e or, what is the same, J^T (J J^T + d 1)^-1 e, whichever is smaller.
+        """
         rows = len(error)
         size = _square(error)
         d = (damping * size / (1.0 + size) + REGULAR) * _mean_square(columns.values(), rows)

@@ -87,7 +87,7 @@ class Trajectory:
         return pack(q, batch), pack(v, batch), pack(a, batch)
 
     def held(self) -> Self:
-        """The same trajectory, staying at rest before its start and after its end."""
+        """Return the same trajectory, staying at rest before its start and after its end."""
         return replace(self, hold=True)
 
     def then(self, *following: Trajectory) -> Joined:

@@ -101,11 +101,11 @@ class ClosedKinematics(Robot):
         return tuple(int(j) for j in np.flatnonzero(self.driven))
 
     def with_independent(self, names: Sequence[str]) -> Self:
-        """The same mechanism with other independent freedoms."""
+        """Return the same mechanism with other independent freedoms."""
         return self._again(self.model, independent=names)
 
     def with_cuts(self, cuts: Sequence[str] | None = None, rule: str = "minimum_dof") -> Robot:
-        """The same mechanism with its loops cut at other joints.
+        """Return the same mechanism with its loops cut at other joints.
 
         Parameters
         ----------
@@ -131,11 +131,11 @@ class ClosedKinematics(Robot):
     # ---------------------------------------------------------------- closing the loops
 
     def loop_gaps(self, q: ArrayLike) -> Array:
-        """How far each constraint is from being met: metres or radians, (..., constraints)."""
+        """Return how far each constraint is from being met: metres or radians, (..., constraints)."""
         return self._exact.evaluator.run("loop_gaps", q=q)
 
     def loop_jacobian(self, q: ArrayLike) -> Array:
-        """The matrix K of ``K v = 0``, (..., constraints, nv)."""
+        """Return the matrix K of ``K v = 0``, (..., constraints, nv)."""
         entries = self._exact.evaluator.run("loop_jacobian_entries", q=q)
         k = np.zeros((*entries.shape[:-1], self.n_constraints * self.nv), dtype=entries.dtype)
         k[..., self._places] = entries
@@ -147,11 +147,11 @@ class ClosedKinematics(Robot):
         return np.array([i * self.nv + j for i, j in constraints.pattern(self.model)], dtype=int)
 
     def loop_drift(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """``dK/dt v``, so that accelerations obey ``K a + drift = 0``."""
+        """Return ``dK/dt v``, so that accelerations obey ``K a + drift = 0``."""
         return self._exact.evaluator.run("loop_drift", q=q, v=v)
 
     def closure_error(self, q: ArrayLike) -> Array:
-        """The largest gap of each state."""
+        """Return the largest gap of each state."""
         return np.abs(self.loop_gaps(q)).max(axis=-1, initial=0.0)
 
     def close(
@@ -162,7 +162,7 @@ class ClosedKinematics(Robot):
         tolerance: float = CLOSED,
         must_close: bool = True,
     ) -> Array:
-        """The closed configuration nearest to a guess, on the branch the guess belongs to.
+        """Return the closed configuration nearest to a guess, on the branch the guess belongs to.
 
         Parameters
         ----------
@@ -217,7 +217,7 @@ class ClosedKinematics(Robot):
         return self.normalize(self._exact.integrate(q, v))
 
     def project(self, q: ArrayLike, v: ArrayLike | None = None, fixed: Sequence[str] | None = None) -> Any:
-        """The nearest closed configuration; with ``v``, also the nearest velocity the loops allow (in energy).
+        """Return the nearest closed configuration; with ``v``, also the nearest velocity the loops allow (in energy).
 
         Returns
         -------
@@ -227,7 +227,10 @@ class ClosedKinematics(Robot):
         return closed if v is None else (closed, self.nearest_velocity(closed, v))
 
     def nearest_velocity(self, q: Array, v: ArrayLike, least: float = rank.RELATIVE_TOLERANCE) -> Array:
-        """The nearest velocity, in energy, that loops allow; by constraints weaker than ``least`` it is not changed."""
+        """Return the nearest velocity, in energy, that loops allow.
+
+        By constraints weaker than ``least`` it is not changed.
+        """
         v, k, m = as_array(v, (self.nv,), "v"), self.loop_jacobian(q), self._tree_mass_matrix(q)
         return dynamics.nearest_velocity(m, k, v, self.coordinates_at(q).rank, self._size, least)
 
@@ -275,7 +278,10 @@ class ClosedKinematics(Robot):
         return None if first is None else self._chosen(first)
 
     def _is_ordinary(self, samples: Array) -> bool:
-        """Whether the first of some neighbours is far from singular: those in line are, and may be rigid beside it."""
+        """Return whether the first of some neighbours is far from singular.
+
+        Those in line are, and may be rigid beside it.
+        """
         singular_values = rank.decompose(samples[0])[1]
         general = int(rank.numerical_rank(samples, self._size).max(initial=0))
         return general == 0 or bool(singular_values[general - 1] > ORDINARY * singular_values[0])
@@ -299,7 +305,7 @@ class ClosedKinematics(Robot):
         return coordinates.choose(samples, self.driven, self._wanted, self.v_names, self._size)
 
     def _samples(self, q: Array) -> Array:
-        """K at a closed configuration, and at those beside it."""
+        """Return K at a closed configuration, and at those beside it."""
         return self.loop_jacobian(np.concatenate([q[None], self._neighbours(q)]))
 
     @cached_property
@@ -307,7 +313,7 @@ class ClosedKinematics(Robot):
         return constraints.usual_size(self.model)
 
     def _neighbours(self, q: Array) -> Array:
-        """Closed configurations a little way off: a singular one must not decide the rank."""
+        """Return closed configurations a little way off: a singular one must not decide the rank."""
         generator = np.random.default_rng(0)
         k = self.loop_jacobian(q[None])[0]
         basis = rank.null_space(k, int(rank.numerical_rank(k, self._size)))
@@ -317,7 +323,7 @@ class ClosedKinematics(Robot):
         return np.asarray(near[np.isfinite(near).all(axis=-1)])
 
     def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200) -> Array:
-        """Some closed configuration, searched from the neutral one and then from random ones."""
+        """Return some closed configuration, searched from the neutral one and then from random ones."""
         for closed in self._closed_guesses(np.random.default_rng(rng), tries):
             if len(closed):
                 return np.asarray(closed[0])
@@ -326,14 +332,14 @@ class ClosedKinematics(Robot):
         )
 
     def _closed_guesses(self, generator: np.random.Generator, tries: int) -> Iterator[Array]:
-        """Closed configurations, some at a time, from the neutral one and then from random ones."""
+        """Return closed configurations, some at a time, from the neutral one and then from random ones."""
         guesses = self.random_configuration(generator, tries)
         for part in (self.neutral()[None], *np.array_split(guesses, max(1, tries // 20))):
             closed = self.close(part, must_close=False)
             yield closed[np.isfinite(closed).all(axis=-1)]
 
     def mobility(self, q: ArrayLike | None = None) -> Mobility:
-        """Degrees of freedom by rank, redundant constraints by name, and whether ``q`` is singular.
+        """Return degrees of freedom by rank, redundant constraints by name, and whether ``q`` is singular.
 
         Parameters
         ----------
@@ -361,7 +367,7 @@ class ClosedKinematics(Robot):
         return array
 
     def independent(self, q: ArrayLike | None = None) -> list[str]:
-        """Names of the freedoms that the others follow from: the same at every configuration.
+        """Return names of the freedoms that the others follow from: the same at every configuration.
 
         Parameters
         ----------
@@ -373,21 +379,21 @@ class ClosedKinematics(Robot):
         return [self.v_names[j] for j in self.coordinates.independent]
 
     def basis(self, q: ArrayLike) -> Array:
-        """The matrix G of ``v = G v_independent``, (..., nv, freedoms) (004 eq. 10.36)."""
+        """Return the matrix G of ``v = G v_independent``, (..., nv, freedoms) (004 eq. 10.36)."""
         return self._basis(self.loop_jacobian(self.check_closed(q)))
 
     def _basis(self, k: Array) -> Array:
         return coordinates.basis(k, self.coordinates, self.v_names, self._size)
 
     def velocities(self, q: ArrayLike, v_independent: ArrayLike) -> Array:
-        """All velocities from the independent ones (in the order of :meth:`independent`)."""
+        """Return all velocities from the independent ones (in the order of :meth:`independent`)."""
         state = self.check_closed(q)
         known = self.coordinates
         given = as_array(v_independent, (len(known.independent),), "v_independent", "one per independent freedom")
         return np.asarray((self._basis(self.loop_jacobian(state)) @ given[..., None])[..., 0])
 
     def accelerations(self, q: ArrayLike, v: ArrayLike, a_independent: ArrayLike) -> Array:
-        """All accelerations from the independent ones, at a closed state."""
+        """Return all accelerations from the independent ones, at a closed state."""
         state = self.check_closed(q)
         known = self.coordinates
         given = as_array(a_independent, (len(known.independent),), "a_independent", "one per independent freedom")

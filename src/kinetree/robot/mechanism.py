@@ -93,7 +93,7 @@ class Mechanism(ClosedKinematics):
         return _restore, (self.model, self.backend, self.precision, names, self._near, self.cpu)
 
     def cost(self, name: str, **options: Any) -> Count:
-        """Multiplications, additions, divisions, sines of an algorithm.
+        """Return multiplications, additions, divisions, sines of an algorithm.
 
         Inverse and forward dynamics are counted with the loops closed, multipliers included, in the
         coordinates of :meth:`independent`; everything else is that of the tree, where it means the same.
@@ -134,7 +134,7 @@ class Mechanism(ClosedKinematics):
         return c_code.codegen(self, directory, chosen, **options)
 
     def _whole_algorithm(self, name: str) -> tuple[str, dict[str, Any]]:
-        """The algorithm that does a mechanism's inverse or forward dynamics at once, and its choices."""
+        """Return the algorithm that does a mechanism's inverse or forward dynamics at once, and its choices."""
         known = self.coordinates
         if name == "forward_dynamics":
             return "closed_forward_dynamics", {"rows": known.rows, "stabilisation": (0.0, 0.0)}
@@ -146,14 +146,14 @@ class Mechanism(ClosedKinematics):
         return "closed_inverse_dynamics", {"rows": known.rows, "dependent": known.dependent}
 
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
-        """Inverse and forward dynamics run with the loops closed; everything else is that of the tree."""
+        """Return the inverse and forward dynamics run with the loops closed; everything else is that of the tree."""
         if request in ("inverse_dynamics", "forward_dynamics"):
             with suppress(UnsupportedError):  # then it is done in several steps, of which this is one
                 return self._whole_algorithm(request)
         return super()._compiled_form(request)
 
     def platform(self, frame: str, **options: Any) -> Platform:
-        """The mechanism as a parallel manipulator that moves ``frame``: kinematics, Jacobians, singularities.
+        """Return the mechanism as a parallel manipulator that moves ``frame``: kinematics, Jacobians, singularities.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ class Mechanism(ClosedKinematics):
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
-        """Actuator forces for a motion, laid out like ``v``, zero at passive joints.
+        """Return the actuator forces for a motion, laid out like ``v``, zero at passive joints.
 
         Parameters
         ----------
@@ -220,7 +220,7 @@ class Mechanism(ClosedKinematics):
     def _prepared_inverse(
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float, threads: int
     ) -> Array | None:
-        """One pass with the coordinates chosen beforehand; None where that cannot be."""
+        """Return one pass with the coordinates chosen beforehand; None where that cannot be."""
         state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         known = self.coordinates_at(state)
         if known.independent != self._motors:
@@ -237,7 +237,7 @@ class Mechanism(ClosedKinematics):
     def _at_once(
         self, name: str, options: dict[str, Any], wrenches: Wrenches, threads: int, **state: Any
     ) -> Array | None:
-        """Forces or accelerations, multipliers, quality and residuals, straight from machine code if possible.
+        """Return forces or accelerations, multipliers, quality and residuals, straight from machine code if possible.
 
         None where a pivot is exactly zero and the reference, which leaves out zeros, stops at it.
         """
@@ -253,7 +253,7 @@ class Mechanism(ClosedKinematics):
     def _inverse(
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any, tolerance: float
     ) -> tuple[Array, Array, SolutionOrder | None]:
-        """Actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
+        """Return the actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
         state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         tau = self._tree_inverse_dynamics(state, v, a, wrenches)
         if friction:
@@ -315,7 +315,7 @@ class Mechanism(ClosedKinematics):
         weights: ArrayLike | None = None,
         tolerance: float = TOLERANCE,
     ) -> ConstraintForces:
-        """Actuator forces, multipliers and the reactions at all joints, cut and uncut, of a motion.
+        """Return the actuator forces, multipliers and the reactions at all joints, cut and uncut, of a motion.
 
         Parameters
         ----------
@@ -356,7 +356,7 @@ class Mechanism(ClosedKinematics):
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
-        """Accelerations that joint forces cause while the loops stay closed.
+        """Return accelerations that joint forces cause while the loops stay closed.
 
         Parameters
         ----------
@@ -389,7 +389,7 @@ class Mechanism(ClosedKinematics):
         self, q: Any, v: Any, tau: Any, wrenches: Wrenches, friction: bool, method: str, gains: tuple[float, float],
         tolerance: float, threads: int = 1,
     ) -> tuple[Array, Array | None]:  # fmt: skip
-        """Accelerations, and multipliers where they come with the method."""
+        """Return accelerations, and multipliers where they come with the method."""
         state, v, tau = (
             self.evaluator.states.configuration(q),
             as_array(v, (self.nv,), "v"),
@@ -445,7 +445,7 @@ class Mechanism(ClosedKinematics):
     def multipliers(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False
     ) -> Array:
-        """Loop forces while joint forces ``tau`` act: the shortest ones where constraints are redundant."""
+        """Return loop forces while joint forces ``tau`` act: the shortest ones where constraints are redundant."""
         found = self._forward(q, v, tau, wrenches, friction, "reduced", (0.0, 0.0), TOLERANCE)[1]
         assert found is not None
         return found
@@ -453,24 +453,27 @@ class Mechanism(ClosedKinematics):
     # ---------------------------------------------------------------- in independent coordinates
 
     def reduced_mass_matrix(self, q: ArrayLike) -> Array:
-        """Mass matrix in independent coordinates, G^T M G."""
+        """Return the mass matrix in independent coordinates, G^T M G."""
         g = self.basis(q)
         return np.asarray(np.swapaxes(g, -1, -2) @ self._tree_mass_matrix(q) @ g)
 
     def reduced_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
-        """Momentum that belongs to the independent coordinates, G^T M v; its rate is the force on them at rest."""
+        """Return the momentum that belongs to the independent coordinates, G^T M v.
+
+        Its rate is the force on them at rest.
+        """
         momentum = self._tree_mass_matrix(q) @ as_array(v, (self.nv,), "v")[..., None]
         return np.asarray((np.swapaxes(self.basis(q), -1, -2) @ momentum)[..., 0])
 
     def reduced_bias_force(self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None) -> Array:
-        """Forces on the independent coordinates when their accelerations are zero."""
+        """Return forces on the independent coordinates when their accelerations are zero."""
         state = self.check_closed(q)
         a = self.accelerations(state, v, np.zeros(self.coordinates.freedoms))
         tau = self._tree_inverse_dynamics(state, v, a, wrenches)
         return np.asarray((np.swapaxes(self.basis(state), -1, -2) @ tau[..., None])[..., 0])
 
     def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """Accelerations per unit of each joint force while the loops stay closed; singular, as they must be."""
+        """Return accelerations per unit of each joint force while the loops stay closed; singular, as they must be."""
         state = self.check_closed(q)
         along = rank.motions(self.loop_jacobian(state), self.coordinates_at(state).rank, self._size)
         result = rank.solve_along(*along, self._tree_mass_matrix(state), np.eye(self.nv))
@@ -479,7 +482,7 @@ class Mechanism(ClosedKinematics):
     def joint_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches = None, *, bearings_only: bool = False
     ) -> Array:
-        """What each joint of the tree transmits to its body, the loops' forces included."""
+        """Return what each joint of the tree transmits to its body, the loops' forces included."""
         forces = self.constraint_forces(q, v, a, wrenches)
         if not bearings_only:
             return forces.joint_wrenches

@@ -59,7 +59,7 @@ USUAL_METHOD = FORWARD_METHODS[0]
 
 
 def check_cpu(cpu: str | None) -> str:
-    """What code is to be made for, if that can run here; empty for the usual processor."""
+    """Return what code is to be made for, if that can run here; empty for the usual processor."""
     if cpu is not None and not isinstance(cpu, str):
         raise OptionError(f"cpu must be the name of a processor, such as 'native', not {cpu!r}")
     asked, origin = (cpu, "") if cpu else (os.environ.get("KINETREE_CPU", ""), " (KINETREE_CPU in the environment)")
@@ -74,7 +74,10 @@ def check_cpu(cpu: str | None) -> str:
 
 
 def _usual_machine() -> host.Machine:
-    """What code is made for; a wrong name in the environment does not concern robots that have one of their own."""
+    """Return what code is made for.
+
+    A wrong name in the environment does not concern robots that have one of their own.
+    """
     try:
         return host.host()
     except host.UnknownTarget:
@@ -83,7 +86,7 @@ def _usual_machine() -> host.Machine:
 
 @lru_cache(maxsize=1)
 def supported() -> bool:
-    """Whether machine code can be made here; warns once if not."""
+    """Return whether machine code can be made here; warns once if not."""
     try:
         if (here := _usual_machine()).supported:
             return True
@@ -96,7 +99,7 @@ def supported() -> bool:
 
 @lru_cache(maxsize=1)
 def fingerprint() -> str:
-    """Changes whenever the algorithms do, so that stale code is never used."""
+    """Return changes whenever the algorithms do, so that stale code is never used."""
     root, rooms = Path(__file__).parents[1], ("algorithms", "engine", "model", "run", "spatial")
     files = sorted(p for room in rooms for p in (root / room).rglob("*.py"))
     return cache.digest(*(p.read_bytes() for p in files))
@@ -135,7 +138,10 @@ class Compiler:
     def kernel(
         self, name: str, options: Mapping[str, Any] | None = None, attachments: tuple[Attachment, ...] = ()
     ) -> Kernel:
-        """The kernel of an algorithm; with ``attachments`` it takes one more vector, the numbers of the wrenches."""
+        """Return the kernel of an algorithm.
+
+        With ``attachments`` it takes one more vector, the numbers of the wrenches.
+        """
         key = _key(name, options, attachments)
         kernel = self._kernels.get(key)
         if kernel is None:
@@ -174,7 +180,7 @@ class Compiler:
         )
 
     def _lengths(self, algorithm: Algorithm, attachments: Sequence[Attachment]) -> tuple[int, ...]:
-        """How many numbers each argument has."""
+        """Return how many numbers each argument has."""
         return algorithm.lengths(self.tree) + ((sum(a.size for a in attachments),) if attachments else ())
 
     @made_once
@@ -188,14 +194,14 @@ class Compiler:
         return len(self.tree.bodies) > LARGEST_UNROLLED
 
     def _loops(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
-        """Whether an algorithm is not to become straight-line code."""
+        """Return whether an algorithm is not to become straight-line code."""
         large = self.rolled
         if large and options and find(name).is_of_a_frame:
             large = len(self.tree.support(self.tree.frame(options["frame"]).body)) > LARGEST_UNROLLED
         return large or (name, _method(options)) in self._too_long
 
     def handles(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
-        """Whether there is machine code for an algorithm: for large trees only for those that can be rolled."""
+        """Return whether there is machine code for an algorithm: for large trees only for those that can be rolled."""
         if not self._loops(name, options):
             return True
         return find(name).loops_over(options or {}) and not self.tree.has_followers
@@ -232,7 +238,7 @@ class Compiler:
         )
 
     def _called(self, algorithm: Algorithm, lengths: tuple[int, ...], shape: tuple[int, ...]) -> dict[str, Any]:
-        """What a kernel made of others has in common with them."""
+        """Return what a kernel made of others has in common with them."""
         return {
             "name": f"{algorithm.name} of {self.tree.name!r}",
             "source": lambda: self.trace(algorithm.name),
@@ -260,7 +266,7 @@ class Compiler:
         )
 
     def _layouts(self, algorithm: Algorithm, loaded: bool) -> list[str]:
-        """How the vectors of a loop are divided among the bodies."""
+        """Return how the vectors of a loop are divided among the bodies."""
         return ["q" if name in CONFIGURATIONS else "v" for name in algorithm.inputs] + (["wrench"] if loaded else [])
 
     def _by_solving(
@@ -321,7 +327,7 @@ class Compiler:
         attachments: tuple[Attachment, ...] = (),
         most_nodes: float = math.inf,
     ) -> Traced:
-        """The graph of an algorithm."""
+        """Return the graph of an algorithm."""
         algorithm = find(name)
         lengths = self._lengths(algorithm, attachments)
 
@@ -363,7 +369,7 @@ class Compiler:
         )  # fmt: skip
 
     def suspects(self, q: np.ndarray) -> bool:
-        """Whether a closer look is due: a quaternion may not be of unit length, gimbal lock may be near."""
+        """Return whether a closer look is due: a quaternion may not be of unit length, gimbal lock may be near."""
         if self.rolled and self.tree.has_followers:
             return True
         return self.guard is not None and bool(np.any(_run(self.guard, q) > 0.0))
@@ -413,7 +419,7 @@ class Compiler:
             return self(name, options, arrays, given, out, threads)
 
     def _turns(self, name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...]) -> bool:
-        """Whether machine code takes wrenches as they are given.
+        """Return whether machine code takes wrenches as they are given.
 
         A loop treats all bodies alike; and wrenches that come and go (contacts, say) have ever new forms.
         """
@@ -425,7 +431,7 @@ class Compiler:
         return sum(bool(k[2]) and k[:2] == key[:2] for k in list(self._kernels)) < MOST_FORMS
 
     def _on_all_bodies(self, given: Given, q: np.ndarray) -> np.ndarray:
-        """Six numbers for every body, (..., 6 bodies)."""
+        """Return six numbers for every body, (..., 6 bodies)."""
         assert given.numbers is not None
         if given.attachments == each_body(self.tree):
             return given.numbers
@@ -438,7 +444,7 @@ class Compiler:
         return rows.reshape(*batch, 6 * len(forces))
 
     def poses_at(self, q: np.ndarray) -> Callable[[str], Transform]:
-        """Poses of frames at a configuration, by machine code where there is any."""
+        """Return poses of frames at a configuration, by machine code where there is any."""
         by_recursion = poses_at(self.tree, split(q))
 
         def pose(name: str) -> Transform:
@@ -452,18 +458,18 @@ class Compiler:
 
 
 def _as_transform(pose: np.ndarray) -> Transform:
-    """Homogeneous matrices (..., 4, 4) as a transform over arrays."""
+    """Return the homogeneous matrices (..., 4, 4) as a transform over arrays."""
     x, y, z = (Vec3(*split(pose[..., i, :3])) for i in range(3))
     return Transform([MatrixRotation(Matrix3(x, y, z))], Vec3(*split(pose[..., :3, 3])))
 
 
 def _key(name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...]) -> tuple[Any, ...]:
-    """What a kernel is found by."""
+    """Return what a kernel is found by."""
     return name, tuple(sorted((options or {}).items())), attachments
 
 
 def _method(options: Mapping[str, Any] | None) -> str:
-    """Which of its methods an algorithm is to use, where it has several."""
+    """Return which of its methods an algorithm is to use, where it has several."""
     return str((options or {}).get("method", USUAL_METHOD))
 
 
@@ -492,7 +498,7 @@ def _has_gimbal(kind: Any) -> bool:
 
 
 def _doubts(tree: Model, q: Sequence[Scalar]) -> list[Scalar]:
-    """Positive where a quaternion is not of unit length or gimbal lock is near, else zero."""
+    """Return positive where a quaternion is not of unit length or gimbal lock is near, else zero."""
 
     def of_joint(link: Link, q: Sequence[Scalar]) -> Scalar:
         doubt: Scalar = 0.0

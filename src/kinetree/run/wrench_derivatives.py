@@ -19,7 +19,7 @@ Array = np.ndarray
 
 
 def world_stiffness(robot: Any, q: Any, wrenches: Iterable[tuple[str, Any]]) -> Array | float:
-    """The sum of J^T dF/dq over wrenches that the world holds, where F = (moment, force) in body axes.
+    """Return the sum of J^T dF/dq over wrenches that the world holds, where F = (moment, force) in body axes.
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def world_stiffness(robot: Any, q: Any, wrenches: Iterable[tuple[str, Any]]) -> 
 
 
 def _change(wrench: Any, frame: str, rotation: Array, origin: Array) -> Array:
-    """How moment and force in a frame's axes change with its velocity: a matrix (..., 6, 6)."""
+    """Return how moment and force in a frame's axes change with its velocity: a matrix (..., 6, 6)."""
     force, moment, point = (
         as_array(getattr(wrench, p), (3,), f"{p} on {frame!r}") for p in ("force", "moment", "point")
     )

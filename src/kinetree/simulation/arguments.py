@@ -162,7 +162,10 @@ def _check_closed(robot: Any, q: Array, v: Array, called: tuple[str, str]) -> No
 
 
 def _largest(values: Array) -> tuple[str, int]:
-    """Where the largest of (..., n) numbers is: in words which state of a batch, and its place on the last axis."""
+    """Return where the largest of (..., n) numbers is.
+
+    In words which state of a batch, and its place on the last axis.
+    """
     *lane, place = map(int, np.unravel_index(int(np.argmax(values)), values.shape))
     return (f" in state {tuple(lane)}" if lane else ""), place
 

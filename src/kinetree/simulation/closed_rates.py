@@ -21,7 +21,10 @@ Rates = Callable[[float, Array, Array, Array], State]
 
 
 def rates_of(equation: Equation) -> Rates:
-    """How an integrator finds rates: at once where there is a mechanism and machine code, else as the equation says."""
+    """Return how an integrator finds rates.
+
+    At once where there is a mechanism and machine code, else as the equation says.
+    """
     rows = equation.rows
     if not equation.compiled or not rows or len(rows) > MOST_ROWS:
         return equation.rates

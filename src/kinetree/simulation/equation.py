@@ -241,13 +241,13 @@ class Equation:
         return None
 
     def lost_control_within(self, t: float, state: State, end: float) -> Fault | None:
-        """The same in a step that failed: about where its stages were, and at their times where it began."""
+        """Return the same in a step that failed: about where its stages were, and at their times where it began."""
         later = (end - t) * STAGES
         standing = (np.repeat(x[None], len(later), axis=0) for x in state)
         return self._lost_control_ahead(t, state, later) or self.lost_control(t + later, *standing)
 
     def lost_control_after(self, t: float, state: State, end: float) -> Fault | None:
-        """The same where an integrator has come to a stand: there and just ahead, as the motion goes on."""
+        """Return the same where an integrator has come to a stand: there and just ahead, as the motion goes on."""
         return self._lost_control_ahead(t, state, np.minimum(JUST_AHEAD, end - t))
 
     def _lost_control_ahead(self, t: float, state: State, ahead: Array) -> Fault | None:

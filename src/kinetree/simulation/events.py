@@ -58,7 +58,7 @@ class Occurrence:
 
 
 def as_events(given: Any) -> tuple[Event, ...]:
-    """Events from functions (which may carry ``terminal`` and ``direction``, as SciPy's do) or :class:`Event`."""
+    """Make events of functions (which may carry ``terminal`` and ``direction``, as SciPy's do)."""
     listed: Iterable[Any] = (given,) if callable(given) or isinstance(given, Event) else given
     if not isinstance(listed, Iterable):
         raise OptionError(f"events are functions of (t, q, v), Event objects or a list of them, not {given!r}")
@@ -76,7 +76,10 @@ def as_events(given: Any) -> tuple[Event, ...]:
 
 
 def crosses(event: Event, before: float, after: float) -> bool:
-    """Whether a function's values at two times have an event between them; an event at the first time is over."""
+    """Return whether a function's values at two times have an event between them.
+
+    An event at the first time is over.
+    """
     rising, falling = before < 0.0 <= after, before > 0.0 >= after
     return (rising and event.direction >= 0) or (falling and event.direction <= 0)
 

@@ -242,7 +242,7 @@ class RigidRun:
         return SOLVERS[kind](self.phase.rates, t, y, self.end, first_step=first, **self.tolerances, **slopes)
 
     def _changes_pace(self, solver: Any) -> bool:
-        """Whether another integrator should go on, as slow sliding makes the equations stiff, or no longer does."""
+        """Ask whether another integrator should go on: slow sliding makes equations stiff, or no longer does."""
         if self.integrator == "radau" or not self.phase.mode.sliding:
             return False
         slopes = self.phase.friction_slopes(solver.t, solver.y)

@@ -124,7 +124,9 @@ class RigidPhase:
         return slopes
 
     def friction_slopes(self, t: float, y: Array) -> Array:
-        """The part of :meth:`slopes` that grows without bound as sliding gets slow: friction turns with its direction.
+        """Return the part of :meth:`slopes` that grows without bound as sliding gets slow.
+
+        Friction turns with its direction.
 
         Friction ``-mu N d(u)`` changes by ``-mu N d'(u) du`` with the velocity u along the tangents; the forces
         that keep contacts closed answer that.
@@ -143,12 +145,12 @@ class RigidPhase:
         return slopes
 
     def slides(self, state: ContactState, k: int) -> tuple[Array, Array]:
-        """What friction is straight against, along the tangents, and how it changes with the velocity along them."""
+        """Return what friction is straight against, along the tangents, and how that changes with velocity."""
         sides = self.contacts.sides if self.contacts.shape == "pyramid" else 0
         return direction_of_sliding(state.velocity[k, 1:], state.axes[k, 1:] @ self.mode.sliding[k], sides)
 
     def held(self, now: Instant) -> tuple[Array, Array]:
-        """Forces along the contacts' axes that keep closed ones closed and sticking ones at rest, and accelerations.
+        """Find forces along the contacts' axes that keep closed ones closed and sticking ones at rest.
 
         Where contacts are redundant, the forces of equal contacts that give way ever so little (as in
         :mod:`kinetree.contact.cones`): they are proportional to how far each spot would sink in, and that

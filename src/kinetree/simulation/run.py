@@ -221,7 +221,9 @@ class Run:
         return True
 
     def _due(self, which: int, values: list[float], t: float, state: State, over: dict[int, float]) -> list[int]:
-        """The event found just before a time, and others that have passed zero by then; those that end the run last.
+        """Return the event found just before a time, and others that have passed zero by then.
+
+        Those that end the run last.
 
         At the very time that was found rounding decides which side of zero functions are on, even if they are the same.
         """
@@ -230,7 +232,10 @@ class Run:
         return sorted({which, *also}, key=lambda k: (self.events[k].terminal, k))
 
     def _first_event(self, stepper: Stepper, values: list[float], since: float) -> tuple[float, int] | None:
-        """The earliest event in the rest of the last step; brings the functions' values to its end if there is none."""
+        """Return the earliest event in the rest of the last step.
+
+        Brings the functions' values to its end if there is none.
+        """
         inner = np.linspace(stepper.t_old, stepper.t, stepper.interior + 2)[1:-1]
         before, previous = since, list(values)
         for t in [*inner[inner > since].tolist(), stepper.t]:
@@ -291,7 +296,10 @@ class Run:
             raise self._why(t, state, *before)
 
     def _why(self, t: float, state: State, since: float, before: State) -> Fault:
-        """What went wrong in the step from ``since`` on: a controller that was lost at one of its stages, or growth."""
+        """Return what went wrong in the step from ``since`` on.
+
+        A controller that was lost at one of its stages, or growth.
+        """
         names = self.robot.v_names
         lost = self.equation.lost_control_within(since, before, t)
         if lost is not None:

@@ -191,7 +191,10 @@ class Simulator:
         self._equations: dict[bool, Equation] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """What goes to another process: what was given; laws are traced there, and found compiled on the disk."""
+        """Return what goes to another process.
+
+        What was given; laws are traced there, and found compiled on the disk.
+        """
         return self.__dict__ | {"_equations": {}}
 
     def equation(self, works: bool) -> Equation:

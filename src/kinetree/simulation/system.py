@@ -147,7 +147,7 @@ class DynamicSystem:
         return found
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> DynamicSystem:
-        """The same system with other numbers, of any scalar, put into its parts."""
+        """Return the same system with other numbers, of any scalar, put into its parts."""
         if not numbers:
             return self
         parts = []

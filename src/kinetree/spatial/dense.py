@@ -10,7 +10,7 @@ Matrix = list[list[Scalar]]
 
 
 def dot(a: Sequence[Scalar], b: Sequence[Scalar]) -> Scalar:
-    """Sum of products."""
+    """Return the sum of products."""
     total: Scalar = 0.0
     for x, y in zip(a, b, strict=True):
         total = total + x * y
@@ -53,7 +53,7 @@ def ldl_solve(factors: tuple[Matrix, list[Scalar]], rhs: Sequence[Scalar]) -> li
 
 
 def ldl_inverse(factors: tuple[Matrix, list[Scalar]]) -> Matrix:
-    """Inverse from the factors of :func:`ldl`."""
+    """Return the inverse from the factors of :func:`ldl`."""
     n = len(factors[1])
     columns = [ldl_solve(factors, [1.0 if i == j else 0.0 for i in range(n)]) for j in range(n)]
     return [[columns[j][i] for j in range(n)] for i in range(n)]

@@ -72,7 +72,7 @@ class Dual:
 
     @classmethod
     def chosen_by(cls, condition: Any, yes: Any, no: Any) -> Dual:
-        """One of two values, lane by lane, along with its rate."""
+        """Return one of two values, lane by lane, along with its rate."""
         (yv, yr), (nv, nr) = cls._parts(yes), cls._parts(no)
         return cls(scalar.where(condition, yv, nv), scalar.where(condition, yr, nr))
 
@@ -91,13 +91,13 @@ class Dual:
 
         @staticmethod
         def sqrt(x: Dual) -> Dual:
-            """Square root."""
+            """Return the square root."""
             root = scalar.sqrt(x.value)
             return Dual(root, x.rate / (root + root))
 
         @staticmethod
         def arctan2(y: Any, x: Any) -> Dual:
-            """Angle of the point (x, y)."""
+            """Return the angle of the point (x, y)."""
             (yv, yr), (xv, xr) = Dual._parts(y), Dual._parts(x)
             return Dual(scalar.arctan2(yv, xv), (xv * yr - yv * xr) / (xv * xv + yv * yv))
 

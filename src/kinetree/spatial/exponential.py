@@ -16,7 +16,7 @@ _SMALL = 1e-4  # squared angle below which the series to third order are exact i
 
 
 def quaternion_product(a: Quaternion, b: Quaternion) -> Quaternion:
-    """Rotation ``a`` after rotation ``b``, both x, y, z, w."""
+    """Return the rotation ``a`` after rotation ``b``, both x, y, z, w."""
     ax, ay, az, aw = a
     bx, by, bz, bw = b
     return (
@@ -28,7 +28,7 @@ def quaternion_product(a: Quaternion, b: Quaternion) -> Quaternion:
 
 
 def quaternion_exp(w: Vec3) -> Quaternion:
-    """Rotation by the vector ``w`` (axis times angle)."""
+    """Return the rotation by the vector ``w`` (axis times angle)."""
     t2 = w.dot(w)
     small = t2 < _SMALL
     half = 0.5 * sqrt(where(small, 1.0, t2))
@@ -38,7 +38,7 @@ def quaternion_exp(w: Vec3) -> Quaternion:
 
 
 def quaternion_log(q: Quaternion) -> Vec3:
-    """The shortest rotation vector of a unit quaternion; both signs give the same rotation."""
+    """Return the shortest rotation vector of a unit quaternion; both signs give the same rotation."""
     x, y, z, w = q
     sign = where(w < 0.0, -1.0, 1.0)
     v = Vec3(x * sign, y * sign, z * sign)
@@ -53,7 +53,7 @@ def quaternion_log(q: Quaternion) -> Vec3:
 
 
 def _translation_coefficients(t2: Scalar) -> tuple[Scalar, Scalar]:
-    """``(1 - cos t)/t^2`` and ``(t - sin t)/t^3``."""
+    """Return ``(1 - cos t)/t^2`` and ``(t - sin t)/t^3``."""
     small = t2 < _SMALL
     safe = where(small, 1.0, t2)
     t = sqrt(safe)
@@ -64,14 +64,14 @@ def _translation_coefficients(t2: Scalar) -> tuple[Scalar, Scalar]:
 
 
 def displacement_exp(w: Vec3, v: Vec3) -> tuple[Quaternion, Vec3]:
-    """Rotation and translation reached by moving for unit time with constant body velocity ``(w, v)``."""
+    """Return the rotation and translation reached by moving for unit time with constant body velocity ``(w, v)``."""
     b, c = _translation_coefficients(w.dot(w))
     wv = w.cross(v)
     return quaternion_exp(w), v + wv * b + w.cross(wv) * c
 
 
 def displacement_log(q: Quaternion, p: Vec3) -> tuple[Vec3, Vec3]:
-    """The constant body velocity that reaches rotation ``q`` and translation ``p`` in unit time."""
+    """Return the constant body velocity that reaches rotation ``q`` and translation ``p`` in unit time."""
     w = quaternion_log(q)
     t2 = w.dot(w)
     small = t2 < _SMALL

@@ -22,14 +22,14 @@ class RigidInertia:
         return RigidInertia(self.mass + other.mass, self.first + other.first, self.second + other.second)
 
     def __matmul__(self, m: Motion) -> Force:
-        """Momentum of a body moving with ``m``."""
+        """Return the momentum of a body moving with ``m``."""
         return Force(
             self.second @ m.angular + self.first.cross(m.linear),
             m.linear * self.mass - self.first.cross(m.angular),
         )
 
     def articulated(self) -> ArticulatedInertia:
-        """The same inertia in the form that articulated bodies need."""
+        """Return the same inertia in the form that articulated bodies need."""
         coupling = Matrix3.cross_of(self.first)
         return ArticulatedInertia(self.second, coupling, Symmetric3.diagonal(self.mass))
 
@@ -62,7 +62,7 @@ class ArticulatedInertia:
 
     @classmethod
     def dyad(cls, a: Force, b: Force) -> ArticulatedInertia:
-        """``a b^T``, of which only the symmetric part is meant: pass ``a`` proportional to ``b``."""
+        """Return ``a b^T``, of which only the symmetric part is meant: pass ``a`` proportional to ``b``."""
         n, f, m, g = a.moment, a.force, b.moment, b.force
         return cls(
             Symmetric3(n.x * m.x, n.x * m.y, n.x * m.z, n.y * m.y, n.y * m.z, n.z * m.z),
@@ -71,6 +71,6 @@ class ArticulatedInertia:
         )
 
     def to_rows(self) -> list[list[Scalar]]:
-        """The 36 numbers, by rows."""
+        """Return the 36 numbers, by rows."""
         a, c, ct, m = (b.to_rows() for b in (self.angular.dense(), self.coupling, self.coupling.T, self.linear.dense()))
         return [a[i] + c[i] for i in range(3)] + [ct[i] + m[i] for i in range(3)]

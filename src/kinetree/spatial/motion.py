@@ -22,7 +22,7 @@ class Motion:
 
     @classmethod
     def of(cls, six: Sequence[Scalar]) -> Motion:
-        """From six numbers, angular first."""
+        """Make one from six numbers, angular first."""
         return cls(Vec3.of(six[:3]), Vec3.of(six[3:]))
 
     def __iter__(self) -> Iterator[Scalar]:
@@ -44,21 +44,21 @@ class Motion:
     __rmul__ = __mul__
 
     def cross(self, other: Motion) -> Motion:
-        """Rate of change of a motion vector carried along by this velocity (002 eq. 2.24)."""
+        """Return the rate of change of a motion vector carried along by this velocity (002 eq. 2.24)."""
         return Motion(
             self.angular.cross(other.angular),
             self.linear.cross(other.angular) + self.angular.cross(other.linear),
         )
 
     def cross_force(self, force: Force) -> Force:
-        """Rate of change of a force vector carried along by this velocity."""
+        """Return the rate of change of a force vector carried along by this velocity."""
         return Force(
             self.angular.cross(force.moment) + self.linear.cross(force.force),
             self.angular.cross(force.force),
         )
 
     def dot(self, force: Force) -> Scalar:
-        """Power of a force along this velocity (002 eq. 3.17)."""
+        """Return the power of a force along this velocity (002 eq. 3.17)."""
         return self.angular.dot(force.moment) + self.linear.dot(force.force)
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ class Force:
 
     @classmethod
     def of(cls, six: Sequence[Scalar]) -> Force:
-        """From six numbers, moment first."""
+        """Make one from six numbers, moment first."""
         return cls(Vec3.of(six[:3]), Vec3.of(six[3:]))
 
     def __iter__(self) -> Iterator[Scalar]:
@@ -105,7 +105,7 @@ ZERO_FORCE = Force(ZERO3, ZERO3)
 
 
 def combine(columns: Iterable[Motion], coefficients: Iterable[Scalar]) -> Motion:
-    """The motion ``S x`` for the columns of a motion subspace ``S``."""
+    """Return the motion ``S x`` for the columns of a motion subspace ``S``."""
     total = ZERO_MOTION
     for column, x in zip(columns, coefficients, strict=True):
         total = total + column * x
@@ -113,7 +113,7 @@ def combine(columns: Iterable[Motion], coefficients: Iterable[Scalar]) -> Motion
 
 
 def combine_forces(columns: Iterable[Force], coefficients: Iterable[Scalar]) -> Force:
-    """The force ``U x`` for columns of forces ``U``."""
+    """Return the force ``U x`` for columns of forces ``U``."""
     total = ZERO_FORCE
     for column, x in zip(columns, coefficients, strict=True):
         total = total + column * x

@@ -66,22 +66,22 @@ def _library(x: Scalar) -> Any:
 
 
 def sin(x: Scalar) -> Scalar:
-    """Sine of an angle in radians."""
+    """Return the sine of an angle in radians."""
     return _library(x).sin(x)
 
 
 def cos(x: Scalar) -> Scalar:
-    """Cosine of an angle in radians."""
+    """Return the cosine of an angle in radians."""
     return _library(x).cos(x)
 
 
 def sqrt(x: Scalar) -> Scalar:
-    """Square root."""
+    """Return the square root."""
     return _library(x).sqrt(x)
 
 
 def arctan2(y: Scalar, x: Scalar) -> Scalar:
-    """Angle of the point ``(x, y)``."""
+    """Return the angle of the point ``(x, y)``."""
     library = _library(y)
     if library is _NUMPY:  # a plain number beside a symbol: the symbol decides
         library = _library(x)

@@ -84,7 +84,7 @@ class Jet:
         return f"Jet({self.value!r}, {self.first!r}, {self.second!r})"
 
     def through(self, value: Scalar, slope: Scalar, curvature: Scalar) -> Jet:
-        """The jet of f(self), given f, f' and f'' at the value."""
+        """Return the jet of f(self), given f, f' and f'' at the value."""
         return Jet(value, slope * self.first, curvature * (self.first * self.first) + slope * self.second)
 
     class scalar_functions:
@@ -104,14 +104,14 @@ class Jet:
 
         @staticmethod
         def sqrt(x: Jet) -> Jet:
-            """Square root."""
+            """Return the square root."""
             root = scalar.sqrt(x.value)
             slope = 0.5 / root
             return x.through(root, slope, -0.5 * slope / x.value)
 
         @staticmethod
         def arctan2(y: Any, x: Any) -> Jet:
-            """Angle of the point (x, y): its rate is (x y' - y x') / (x^2 + y^2)."""
+            """Return the angle of the point (x, y): its rate is (x y' - y x') / (x^2 + y^2)."""
             a, b = as_jet(y), as_jet(x)
             square = a.value * a.value + b.value * b.value
             first = (b.value * a.first - a.value * b.first) / square
@@ -133,7 +133,7 @@ class Choice:
 
         @staticmethod
         def where(choice: Choice, yes: Any, no: Any) -> Any:
-            """One of two values with its derivatives."""
+            """Return one of two values with its derivatives."""
             if not isinstance(yes, Jet) and not isinstance(no, Jet):
                 return scalar.where(choice.condition, yes, no)
             a, b = as_jet(yes), as_jet(no)
@@ -142,10 +142,10 @@ class Choice:
 
 
 def as_jet(x: Any) -> Jet:
-    """A constant is a jet that does not move."""
+    """Return a constant is a jet that does not move."""
     return x if isinstance(x, Jet) else Jet(x)
 
 
 def value_of(x: Any) -> Scalar:
-    """The number without its derivatives."""
+    """Return the number without its derivatives."""
     return x.value if isinstance(x, Jet) else x

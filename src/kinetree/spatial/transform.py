@@ -27,23 +27,23 @@ class Transform:
         return Transform(self.rotations + inner.rotations, self.translation + self.rotate(inner.translation))
 
     def rotate(self, v: Vec3) -> Vec3:
-        """Components of a free vector: child to parent."""
+        """Return components of a free vector: child to parent."""
         for rotation in reversed(self.rotations):
             v = rotation.apply(v)
         return v
 
     def unrotate(self, v: Vec3) -> Vec3:
-        """Components of a free vector: parent to child."""
+        """Return components of a free vector: parent to child."""
         for rotation in self.rotations:
             v = rotation.unapply(v)
         return v
 
     def point(self, x: Vec3) -> Vec3:
-        """Coordinates of a point: child to parent."""
+        """Return coordinates of a point: child to parent."""
         return self.rotate(x) + self.translation
 
     def matrix(self) -> Matrix3:
-        """The rotation as nine numbers."""
+        """Return the rotation as nine numbers."""
         if not self.rotations:
             return Matrix3(*BASIS)
         product = self.rotations[0].matrix()
@@ -52,7 +52,7 @@ class Transform:
         return product
 
     def collapsed(self) -> Transform:
-        """The same displacement with its rotation multiplied out."""
+        """Return the same displacement with its rotation multiplied out."""
         if not self.rotations:
             return self
         return Transform((MatrixRotation(self.matrix()),), self.translation)
@@ -63,21 +63,21 @@ class Transform:
         return Transform((inverse,), -inverse.apply(self.translation))
 
     def motion_to_child(self, m: Motion) -> Motion:
-        """The same motion seen from the child frame (002 eq. 2.18)."""
+        """Return the same motion seen from the child frame (002 eq. 2.18)."""
         return Motion(self.unrotate(m.angular), self.unrotate(m.linear + m.angular.cross(self.translation)))
 
     def motion_to_parent(self, m: Motion) -> Motion:
-        """The same motion seen from the parent frame."""
+        """Return the same motion seen from the parent frame."""
         angular = self.rotate(m.angular)
         return Motion(angular, self.rotate(m.linear) + self.translation.cross(angular))
 
     def force_to_parent(self, f: Force) -> Force:
-        """The same force seen from the parent frame."""
+        """Return the same force seen from the parent frame."""
         force = self.rotate(f.force)
         return Force(self.rotate(f.moment) + self.translation.cross(force), force)
 
     def force_to_child(self, f: Force) -> Force:
-        """The same force seen from the child frame."""
+        """Return the same force seen from the child frame."""
         return Force(self.unrotate(f.moment - self.translation.cross(f.force)), self.unrotate(f.force))
 
     def _conjugate_symmetric(self, s: Symmetric3) -> Symmetric3:
@@ -86,7 +86,7 @@ class Transform:
         return s
 
     def rigid_to_parent(self, inertia: RigidInertia) -> RigidInertia:
-        """Inertia of a rigid body seen from the parent frame (002 L2323)."""
+        """Return the inertia of a rigid body seen from the parent frame (002 L2323)."""
         first, second = self.rotate(inertia.first), self._conjugate_symmetric(inertia.second)
         p = self.translation
         if p is ZERO3:
@@ -101,7 +101,7 @@ class Transform:
         return RigidInertia(inertia.mass, first + p * inertia.mass, second + shift)
 
     def articulated_to_parent(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
-        """Inertia of an articulated body seen from the parent frame (002 L2322)."""
+        """Return the inertia of an articulated body seen from the parent frame (002 L2322)."""
         a = self._conjugate_symmetric(inertia.angular)
         c = inertia.coupling
         for rotation in reversed(self.rotations):
@@ -122,7 +122,7 @@ class Transform:
         )
 
     def homogeneous(self) -> list[list[Scalar]]:
-        """The 4x4 matrix, by rows."""
+        """Return the 4x4 matrix, by rows."""
         rows, p = self.matrix().to_rows(), list(self.translation)
         return [[*row, x] for row, x in zip(rows, p, strict=True)] + [[0.0, 0.0, 0.0, 1.0]]
 

@@ -49,13 +49,13 @@ class Vec3:
     __rmul__ = __mul__
 
     def dot(self, other: Vec3) -> Scalar:
-        """Scalar product."""
+        """Return scalar product."""
         if self is ZERO3 or other is ZERO3:
             return 0.0
         return self.x * other.x + self.y * other.y + self.z * other.z
 
     def cross(self, other: Vec3) -> Vec3:
-        """Vector product."""
+        """Return vector product."""
         if self is ZERO3 or other is ZERO3:
             return ZERO3
         return Vec3(
@@ -95,7 +95,7 @@ class Matrix3:
 
     @classmethod
     def cross_of(cls, v: Vec3) -> Matrix3:
-        """The matrix ``v x`` with ``cross_of(v) @ u == v.cross(u)``."""
+        """Return the matrix ``v x`` with ``cross_of(v) @ u == v.cross(u)``."""
         return cls(Vec3(0.0, -v.z, v.y), Vec3(v.z, 0.0, -v.x), Vec3(-v.y, v.x, 0.0))
 
     @property
@@ -108,7 +108,7 @@ class Matrix3:
         return other if other is ZERO3 else Vec3(a.dot(other), b.dot(other), c.dot(other))
 
     def times(self, other: Matrix3) -> Matrix3:
-        """Matrix product."""
+        """Return matrix product."""
         a, b, c = other.T.rows
         return Matrix3.from_columns(self @ a, self @ b, self @ c)
 
@@ -160,12 +160,12 @@ class Symmetric3:
 
     @classmethod
     def diagonal(cls, value: Scalar) -> Symmetric3:
-        """``value`` times the identity."""
+        """Return ``value`` times the identity."""
         return cls(value, 0.0, 0.0, value, 0.0, value)
 
     @classmethod
     def outer(cls, v: Vec3) -> Symmetric3:
-        """The dyad ``v v^T``."""
+        """Return the dyad ``v v^T``."""
         return cls(v.x * v.x, v.x * v.y, v.x * v.z, v.y * v.y, v.y * v.z, v.z * v.z)
 
     def dense(self) -> Matrix3:

@@ -41,7 +41,7 @@ class ComposedKernel(Kernel):
         return self.lanes_address
 
     def is_ready(self, batch: bool) -> bool:
-        """Whether all parts are at hand."""
+        """Return whether all parts are at hand."""
         return all(part.is_ready(True) for part in self.parts)
 
 
@@ -105,7 +105,7 @@ class PairKernel(ComposedKernel):
         return Runner(self.name, plan.steps, plan.calls, self.shape[-1], self.target, self.vectors)
 
     def is_ready(self, batch: bool) -> bool:
-        """Whether the loop over pairs and the table are at hand."""
+        """Return whether the loop over pairs and the table are at hand."""
         return "_runner" in self.__dict__ and super().is_ready(batch)
 
     @property

@@ -48,7 +48,7 @@ _FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 @lru_cache(maxsize=1)
 def _numpy_new_array() -> int:
-    """Address of NumPy's ``PyArray_New``: entry 93 of its table of C functions."""
+    """Return the address of NumPy's ``PyArray_New``: entry 93 of its table of C functions."""
     try:
         from numpy._core import _multiarray_umath as core  # type: ignore[attr-defined]
     except ImportError:  # NumPy 1
@@ -87,7 +87,7 @@ def _takes(function: Callable[..., Any], name: str) -> bool:
 
 
 def _documentation(name: str, doc: str, function: Callable[..., Any]) -> str:
-    """A docstring from which :func:`inspect.signature` learns the parameters, as CPython's own built-ins have it."""
+    """Write a docstring from which :func:`inspect.signature` learns the parameters, as CPython's built-ins do."""
     signature = inspect.signature(function)
     plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
     if not all(p.default is p.empty or isinstance(p.default, (int, float, str, type(None))) for p in plain):

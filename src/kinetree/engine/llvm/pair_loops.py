@@ -36,7 +36,7 @@ CALL_WORDS = len(_CALL)
 
 
 def pairs_module(steps: Sequence[BodyStep], vectors: Vectors, nv: int) -> str:
-    """LLVM assembly of ``@step0``, ``@step1``, ... and of ``@pairs(job)``, which calls them."""
+    """Return LLVM assembly of ``@step0``, ``@step1``, ... and of ``@pairs(job)``, which calls them."""
     text = Emitter(vectors).declarations()
     masked = f"llvm.masked.store.{vectors.suffix}.p0"
     if vectors.lanes > 1:
@@ -81,7 +81,7 @@ class _StepWriter:
         self.rows: dict[int, str] = {}
 
     def function(self, name: str) -> list[str]:
-        """All of it."""
+        """Return all of it."""
         e, lanes = self.e, self.vectors.lanes
         for k in self._read():
             if self.step.sources[k].base == OWN:
@@ -116,12 +116,12 @@ class _StepWriter:
         return [f"define void @{name}({arguments}) {{", "start:", *e.lines, "  ret void", "}"]
 
     def _read(self) -> list[int]:
-        """Inputs that some result depends on."""
+        """Return inputs that some result depends on."""
         graph = self.graph
         return [int(graph.values[i]) for i in graph.reachable(self.outputs) if graph.kinds[i] == INPUT]
 
     def _spread(self, index: int) -> str:
-        """One of the body's numbers in all lanes."""
+        """Return one of the body's numbers in all lanes."""
         e, lanes = self.e, self.vectors.lanes
         one = e.op(f"load {e.real}, ptr {e.op(f'getelementptr {e.real}, ptr %numbers, i64 {index}')}")
         if lanes == 1:
@@ -142,7 +142,7 @@ class _StepWriter:
         item = self.vectors.item
 
         def at(place: Slot) -> str:
-            """Columns beyond the last have places of their own, so that a whole vector can always be read."""
+            """Return columns beyond the last have places of their own, so that a whole vector can always be read."""
             if place.base == COLUMN:
                 start = e.op(f"getelementptr {e.real}, ptr %columns, i64 {column}")
                 return e.op(f"getelementptr {e.real}, ptr {start}, i64 {place.index * padded(self.nv, self.vectors)}")
@@ -169,7 +169,7 @@ class _StepWriter:
 
 
 def padded(nv: int, vectors: Vectors) -> int:
-    """Columns that there is room for."""
+    """Return the columns that there is room for."""
     return (nv // vectors.lanes + 2) * vectors.lanes
 
 
@@ -239,7 +239,7 @@ def _mirror_code(target: host.Machine, single_precision: bool, upwards: bool) ->
 
 
 def mirror_module(vectors: Vectors, upwards: bool) -> str:
-    """LLVM assembly of ``@mirror(job)``: squares beside one diagonal, transposed to the other side of another.
+    """Return LLVM assembly of ``@mirror(job)``: squares beside one diagonal, transposed to the other side of another.
 
     The last squares may overlap others, and those on the diagonal are half left as they are.
     """

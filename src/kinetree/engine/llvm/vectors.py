@@ -87,7 +87,7 @@ class Vectors:
         return replace(self, lanes=1)
 
     def of(self, element: str) -> str:
-        """LLVM's name of a value with other elements."""
+        """Return LLVM's name of a value with other elements."""
         return f"<{self.lanes} x {element}>" if self.lanes > 1 else element
 
 

@@ -302,7 +302,7 @@ def _inverse_figures(along: OnGround) -> dict[str, Any]:
 
 
 def trunk_panels(m: Walker, q: Array) -> list[PlotPanel]:
-    """Return position and angles of the trunk."""
+    """Return the position and angles of the trunk."""
     trunk = Trunk.of(m, q)
     names = ["about y"] if m.planar_base else ["about y", "about x", "about z"]
     return [

@@ -87,7 +87,7 @@ class Walker:
         return q if isinstance(t, Jet) else [as_jet(c).value for c in q]
 
     def start(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return position and velocity at the beginning of a step, on the desired motion."""
+        """Return the position and velocity at the beginning of a step, on the desired motion."""
         q = [as_jet(x) for x in self.planned(Jet(0.0, 1.0, 0.0))]
         return np.array([float(x.value) for x in q]), np.array([float(x.first) for x in q])
 

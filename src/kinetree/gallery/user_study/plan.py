@@ -191,7 +191,7 @@ class ClosedMotion:
     q: Array
 
     def __call__(self, times: Array) -> States:
-        """Loop by loop closed, sample after sample, each from the one before."""
+        """Return loop by loop closed, sample after sample, each from the one before."""
         robot = self.mechanism
         joints = driven_joints(robot.model)
         wanted, rates, accelerations = self.driven(times)

@@ -119,7 +119,7 @@ def _spellings(key: str, labels: Sequence[str]) -> Iterator[list[tuple[str, ...]
 
 
 def _counted(labels: Sequence[str]) -> list[str]:
-    """Number the entries of quaternions, positions and their rates: ``base.qx``, ... as ``base[0]``, ..."""
+    """Return the number the entries of quaternions, positions and their rates: ``base.qx``, ... as ``base[0]``, ..."""
     seen: dict[str, int] = {}
     found = []
     for label in labels:

@@ -27,7 +27,7 @@ class Subsystem:
 
 
 def subsystems(model: Model) -> tuple[tuple[Subsystem, ...], tuple[int, ...]]:
-    """The subsystems of a mechanism, and the degrees of freedom that are on no loop.
+    """Return the subsystems of a mechanism, and the degrees of freedom that are on no loop.
 
     Both ends of a loop are chains that start at the last body carrying both of them.
     Joints of one chain belong together.  Two chains of a loop belong together if the body
@@ -63,7 +63,7 @@ def subsystems(model: Model) -> tuple[tuple[Subsystem, ...], tuple[int, ...]]:
 
 
 def _sides(model: Model, loop: Loop) -> tuple[int, list[int], list[int]]:
-    """The last body that carries both ends, and the joints from there to either end."""
+    """Return the last body that carries both ends, and the joints from there to either end."""
     here, there = model.support(loop.predecessor), model.support(loop.successor)
     common = 0
     while common < min(len(here), len(there)) and here[common] == there[common]:
@@ -73,7 +73,7 @@ def _sides(model: Model, loop: Loop) -> tuple[int, list[int], list[int]]:
 
 
 def _owner(model: Model, joint: int) -> int:
-    """The joint whose coordinate moves this one: itself, or the one it mimics."""
+    """Return the joint whose coordinate moves this one: itself, or the one it mimics."""
     mimic = model.joints[joint].mimic
     return model.joint_index[mimic.leader] if mimic else joint
 

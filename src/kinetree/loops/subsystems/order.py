@@ -84,6 +84,6 @@ class SolutionOrder:
 
 
 def plural(word: str, count: int, number: bool = True) -> str:
-    """A count and a word, or the word alone."""
+    """Return a count and a word, or the word alone."""
     text = word if count == 1 else word + "s"
     return f"{count} {text}" if number else text

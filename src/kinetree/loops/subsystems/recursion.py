@@ -82,7 +82,7 @@ class SolutionPlan:
         return SolutionStep((), names, (), names, len(dofs), len(dofs), True, dofs, dofs)
 
     def _recursion(self, parts: Sequence[Subsystem]) -> Iterable[SolutionStep]:
-        """Determinate subsystems first; where there are none, neighbours together."""
+        """Return determinate subsystems first; where there are none, neighbours together."""
         waiting, known = list(parts), set[int]()
         while waiting:
             together = self._next(waiting, known)
@@ -95,7 +95,10 @@ class SolutionPlan:
             yield step
 
     def _next(self, waiting: Sequence[Subsystem], known: AbstractSet[int]) -> tuple[Subsystem, ...]:
-        """The smallest determinate set of subsystems that hang together; failing that, the first and all its kin."""
+        """Return the smallest determinate set of subsystems that hang together.
+
+        Failing that, the first and all its kin.
+        """
         touched = [self._touched((p,), known) for p in waiting]
         sets: list[tuple[int, ...]] = [(i,) for i in range(len(waiting))]
         while sets:
@@ -116,21 +119,21 @@ class SolutionPlan:
         return generic_rank(square(self._matrix(cuts, dofs), dofs, actuated)) == unknowns
 
     def _freedoms(self, together: Sequence[Subsystem]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Degrees of freedom of some subsystems, and those of them that are driven."""
+        """Return degrees of freedom of some subsystems, and those of them that are driven."""
         dofs = tuple(k for p in together for k in p.dofs)
         return dofs, tuple(k for k in dofs if self.actuated[k])
 
     def _matrix(self, cuts: Iterable[int], dofs: Sequence[int]) -> Array:
-        """Effective constraints of some cuts at the sample."""
+        """Return the effective constraints of some cuts at the sample."""
         return columns([self._effective[i] for i in sorted(cuts)], dofs)
 
     def _touched(self, together: Sequence[Subsystem], known: AbstractSet[int]) -> set[int]:
-        """Cuts with unknown multipliers at some subsystems."""
+        """Return cuts with unknown multipliers at some subsystems."""
         dofs = {k for p in together for k in p.dofs}
         return {i for i, cut in enumerate(self._cuts) if i not in known and not cut.dofs.isdisjoint(dofs)}
 
     def _neighbourhood(self, waiting: Sequence[Subsystem], known: AbstractSet[int]) -> tuple[Subsystem, ...]:
-        """The first subsystem and all that hang together with it by unknown multipliers."""
+        """Return the first subsystem and all that hang together with it by unknown multipliers."""
         found, count = list(waiting[:1]), 0
         while len(found) > count:
             count = len(found)
@@ -172,7 +175,7 @@ class SolutionPlan:
     # -------------------------------------------------------------- solving
 
     def solve(self, tau_tree: ArrayLike, K: ArrayLike, weights: ArrayLike | None = None) -> SubsystemSolution:
-        """Torques and multipliers; see :func:`solve`."""
+        """Return torques and multipliers; see :func:`solve`."""
         nc, nv = self.model.n_constraints, self.model.nv
         t = as_array(tau_tree, (nv,), "tau_tree")
         k = as_array(K, (nc, nv), "K")
@@ -251,7 +254,7 @@ def solve(
     actuated: ArrayLike,
     weights: ArrayLike | None = None,
 ) -> SubsystemSolution:
-    """Actuator torques and multipliers with ``tau_tree = tau + K^T lambda``, subsystem by subsystem.
+    """Return the actuator torques and multipliers with ``tau_tree = tau + K^T lambda``, subsystem by subsystem.
 
     Parameters
     ----------
@@ -280,7 +283,7 @@ def solve(
 
 
 def _grown(sets: Iterable[tuple[int, ...]], touched: Sequence[AbstractSet[int]]) -> list[tuple[int, ...]]:
-    """Every set with one more member that shares an unknown with it."""
+    """Return every set with one more member that shares an unknown with it."""
     found = set[tuple[int, ...]]()
     for members in sets:
         unknown = set[int]().union(*(touched[i] for i in members))

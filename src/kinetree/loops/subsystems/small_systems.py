@@ -35,7 +35,7 @@ class Cut(NamedTuple):
 
 
 def find_cuts(model: Model, sample: Array) -> list[Cut]:
-    """The loop joints of a mechanism, with what they do at some states (S, nc, nv)."""
+    """Return the loop joints of a mechanism, with what they do at some states (S, nc, nv)."""
     found, used = [], 0
     for loop in model.loops:
         rows = np.arange(used, used + loop.count)
@@ -51,7 +51,7 @@ def find_cuts(model: Model, sample: Array) -> list[Cut]:
 
 
 def generic_rank(matrices: Array) -> int:
-    """Rank of a stack of matrices nearly everywhere: the largest that is found."""
+    """Return the rank of a stack of matrices nearly everywhere: the largest that is found."""
     if 0 in matrices.shape:
         return 0
     values = np.linalg.svd(matrices, compute_uv=False)
@@ -93,7 +93,7 @@ def determinate(step: SolutionStep, matrix: Array, rest: Array, weights: Array, 
 
 
 def smallest(step: SolutionStep, matrix: Array, rest: Array, weights: Array, place: Place) -> tuple[Array, Array]:
-    """More unknowns than equations: the smallest torques first, then the smallest multipliers.
+    """Return more unknowns than equations: the smallest torques first, then the smallest multipliers.
 
     Along the freedoms N of the subsystems (K N = 0) loop forces do no work, so that
     N^T tau = N^T tau_tree holds for the torques alone (004 eq. 10.40).
@@ -117,7 +117,7 @@ def smallest(step: SolutionStep, matrix: Array, rest: Array, weights: Array, pla
 
 
 def _falls(values: Array, rank: int) -> Array:
-    """Which of a stack of singular values do not reach a rank."""
+    """Return which of a stack of singular values do not reach a rank."""
     if rank == 0:
         return np.zeros(len(values), dtype=bool)
     return ~(values[:, rank - 1] > RELATIVE_TOLERANCE * values[:, 0])
@@ -133,14 +133,14 @@ def _singular(step: SolutionStep, place: Place, lane: int) -> SingularError:
 
 
 def columns(effective: Sequence[Array], dofs: Sequence[int], count: int | None = None) -> Array:
-    """Constraint rows of several cuts, restricted to some degrees of freedom: (B, unknowns, equations)."""
+    """Return constraint rows of several cuts, restricted to some degrees of freedom: (B, unknowns, equations)."""
     if not effective:
         return np.zeros((1 if count is None else count, 0, len(dofs)))
     return np.concatenate([e[:, :, list(dofs)] for e in effective], axis=1)
 
 
 def square(matrix: Array, dofs: Sequence[int], actuated: Sequence[int]) -> Array:
-    """The matrix F = [J_a^T J^T] of 000 eq. 8.4, of some subsystems."""
+    """Return the matrix F = [J_a^T J^T] of 000 eq. 8.4, of some subsystems."""
     select = np.zeros((len(matrix), len(dofs), len(actuated)))
     for column, k in enumerate(actuated):
         select[:, list(dofs).index(k), column] = 1.0

@@ -74,7 +74,7 @@ def _open(path: Path) -> Source:
 
 
 def _nearest(path: Path) -> str:
-    """Which file may have been meant."""
+    """Return which file may have been meant."""
     folder = path.parent
     if not folder.is_dir():
         return f": there is no directory {str(folder)!r}"

@@ -168,7 +168,7 @@ class _MjcfReader:
             parent, pose, arm = child, Pose(), -anchor
 
     def _kind(self, j: int) -> tuple[JointKind, np.ndarray, Pose]:
-        """The joint, its anchor in the body, and the displacement that its reference value undoes."""
+        """Return the joint, its anchor in the body, and the displacement that its reference value undoes."""
         m, types = self.compiled, self.mujoco.mjtJoint
         axis, anchor = np.array(m.jnt_axis[j]), np.array(m.jnt_pos[j])
         reference = float(m.qpos0[m.jnt_qposadr[j]])
@@ -208,7 +208,7 @@ class _MjcfReader:
     # Actuators
 
     def _motors(self) -> dict[int, list[int]]:
-        """Actuators by the joint they drive."""
+        """Return actuators by the joint they drive."""
         m = self.compiled
         found: dict[int, list[int]] = {}
         on_joint = (int(self.mujoco.mjtTrn.mjTRN_JOINT), int(self.mujoco.mjtTrn.mjTRN_JOINTINPARENT))
@@ -221,7 +221,7 @@ class _MjcfReader:
         return float(self.compiled.actuator_gear[a, 0])
 
     def _reflected(self, motors: list[int], attribute: str) -> float:
-        """What an inertia or damping on the motor's side is on the joint's."""
+        """Return what an inertia or damping on the motor's side is on the joint's."""
         values = getattr(self.compiled, attribute, None)
         return 0.0 if values is None else sum(float(values[a]) * self._gear(a) ** 2 for a in motors)
 
@@ -234,7 +234,7 @@ class _MjcfReader:
         return float(total)
 
     def _motor_limit(self, a: int) -> float:
-        """Largest force of an actuator at its joint, where that is simply said."""
+        """Return the largest force of an actuator at its joint, where that is simply said."""
         m = self.compiled
         what = f"actuator {self._given_name('ACTUATOR', a) or a}"
         limit = np.inf
@@ -263,7 +263,7 @@ class _MjcfReader:
     # Equality constraints
 
     def _equality_lines(self, document: xml.Element) -> list[int | None]:
-        """Where the constraints stand, if they are all in this file and not in included ones."""
+        """Return where the constraints stand, if they are all in this file and not in included ones."""
         lines = [e.line for equality in document.all("equality") for e in equality.children]
         return list(lines) if len(lines) == self.compiled.neq else [None] * self.compiled.neq
 
@@ -275,7 +275,7 @@ class _MjcfReader:
         return bool(self.compiled.eq_active0[e]) and not off
 
     def _followers(self) -> dict[int, Mimic]:
-        """Linear relations between two joints: y - y0 = a0 + a1 (x - x0), zero being the reference values."""
+        """Return linear relations between two joints: y - y0 = a0 + a1 (x - x0), zero being the reference values."""
         m, found = self.compiled, {}
         for e in range(m.neq):
             if m.eq_type[e] != self.mujoco.mjtEq.mjEQ_JOINT or not self._is_active(e):
@@ -372,7 +372,7 @@ class _MjcfReader:
 
 
 def _claim(name: str, taken: set[str]) -> str:
-    """The name, with underscores until it is free; taken from then on."""
+    """Return the name, with underscores until it is free; taken from then on."""
     while name in taken:
         name += "_"
     taken.add(name)
@@ -380,7 +380,7 @@ def _claim(name: str, taken: set[str]) -> str:
 
 
 def _any_row(compiled: Any, attribute: str, row: int) -> bool:
-    """Whether a field of newer MuJoCo versions is there and not zero."""
+    """Return whether a field of newer MuJoCo versions is there and not zero."""
     values = getattr(compiled, attribute, None)
     return values is not None and bool(np.any(values[row]))
 
@@ -391,6 +391,6 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _xyzw(quaternion: np.ndarray) -> tuple[float, float, float, float]:
-    """MuJoCo's quaternions have the real part first."""
+    """Return MuJoCo's quaternions have the real part first."""
     w, x, y, z = (float(c) for c in quaternion)
     return x, y, z, w

@@ -75,11 +75,11 @@ class FileBuilder(ModelBuilder):
     # Describing
 
     def error(self, message: str, line: int | None) -> FileFormatError:
-        """An error that names file and line."""
+        """Return an error that names file and line."""
         return FileFormatError(message, self.file, line)
 
     def error_about(self, message: str, subject: str) -> FileFormatError:
-        """An error that names the file and the line of a joint or else a body."""
+        """Return an error that names the file and the line of a joint or else a body."""
         line = self._joint_lines.get(subject, self._body_lines.get(subject))
         return FileFormatError(message, self._joint_files.get(subject, self.file), line)
 

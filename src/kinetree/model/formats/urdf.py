@@ -178,7 +178,7 @@ class _UrdfReader:
             self.builder.loop(name, first, second, kind, placement=placement, seat=seat, **limits)
 
     def side(self, loop: Element, role: str, name: str) -> tuple[str, Pose]:
-        """The link on one side of a loop joint, and where the joint sits on it."""
+        """Return the link on one side of a loop joint, and where the joint sits on it."""
         element = self.only(loop, role)
         if element is None:
             raise self.error(f"loop {name!r} has no <{role}>", loop)
@@ -191,7 +191,7 @@ class _UrdfReader:
         return self.text(element, "link", f"the <{role}> of joint {name!r}")
 
     def kind(self, joint: Element, name: str, cls: type[JointKind]) -> JointKind:
-        """The joint's kind with its axis, and for loops with other parameters, which are attributes."""
+        """Return the joint's kind with its axis, and for loops with other parameters, which are attributes."""
         parameters: dict[str, Any] = {}
         for field in dataclasses.fields(cls):  # type: ignore[arg-type]
             if field.name in ("axis", "normal"):
@@ -229,7 +229,7 @@ class _UrdfReader:
         return Mimic(leader, self.number(element, "multiplier", 1.0), self.number(element, "offset", 0.0))
 
     def actuated(self, joint: Element, kind: JointKind) -> bool:
-        """Whether a motor drives the joint; all but floating ones are taken to have one."""
+        """Return whether a motor drives the joint; all but floating ones are taken to have one."""
         word = joint.attributes.get(ACTUATED)
         if word not in (None, "true", "false"):
             raise self.error(f'{ACTUATED} must be "true" or "false", not {word!r}', joint)
@@ -300,7 +300,7 @@ class _UrdfReader:
         return self.vector(element, attribute, 1)[0]
 
     def limit(self, element: Element, attribute: str) -> float:
-        """A number that may also be infinite, 0 where it is missing."""
+        """Return a number that may also be infinite, 0 where it is missing."""
         text = element.attributes.get(attribute, "0").strip()
         if text.lower().lstrip("+-") in ("inf", "infinity"):
             return float(text)
@@ -331,7 +331,7 @@ class _UrdfReader:
         return FileFormatError(message, self.file, element.line)
 
     def only(self, element: Element, tag: str) -> Element | None:
-        """The only child with this tag."""
+        """Return the only child with this tag."""
         found: Element | None = None
         for child in element.all(tag):
             if found is not None:
@@ -363,7 +363,7 @@ class _UrdfReader:
 
 
 def write(model: Model) -> str:
-    """The model as a URDF document.
+    """Return the model as a URDF document.
 
     Raises
     ------
@@ -547,7 +547,7 @@ class _Writer:
 
 
 def _says_actuated(joint: Joint) -> bool:
-    """Whether a joint's motor, or its lack of one, is not what is taken for granted."""
+    """Return whether a joint's motor, or its lack of one, is not what is taken for granted."""
     return joint.actuated != joint.kind.usually_driven and joint.mimic is None and joint.nv > 0
 
 
@@ -595,7 +595,7 @@ def _origin(pose: Pose) -> str:
 
 
 def roll_pitch_yaw(pose: Pose) -> tuple[float, float, float]:
-    """URDF's three angles of a rotation: those that give its nine numbers back exactly, if there are such.
+    """Return URDF's three angles of a rotation: those that give its nine numbers back exactly, if there are such.
 
     Rotations that came from three angles have them; products of several rotations, as a
     rule, have not, and get angles that are right to rounding.
@@ -624,7 +624,7 @@ def _angle_candidates(pose: Pose) -> list[Angles]:
 
 
 def _neighbours(pose: Pose, guess: Angles) -> Iterator[Angles]:
-    """Angles near a guess that give the entries exactly which are single products of sines and cosines."""
+    """Return angles near a guess that give the entries exactly which are single products of sines and cosines."""
     m00, _, _, m10, _, _, m20, m21, m22 = pose.nine
     for pitch in _near(guess[1]):
         if -math.sin(pitch) == m20:
@@ -636,7 +636,7 @@ def _neighbours(pose: Pose, guess: Angles) -> Iterator[Angles]:
 
 
 def _near(angle: float) -> Iterator[float]:
-    """The angle, the next few doubles, and the same a turn away for those who write 3.1416 for pi."""
+    """Return the angle, the next few doubles, and the same a turn away for those who write 3.1416 for pi."""
     starts = (angle, angle - math.copysign(2 * math.pi, angle)) if abs(angle) > 3.0 else (angle,)
     for start in starts:
         yield start

@@ -24,7 +24,7 @@ class Element:
         self.children: list[Element] = []
 
     def all(self, tag: str) -> Iterator[Element]:
-        """The children with this tag."""
+        """Return the children with this tag."""
         return (child for child in self.children if child.tag == tag)
 
     def __repr__(self) -> str:
@@ -32,7 +32,7 @@ class Element:
 
 
 def parse(data: bytes, file: str, closed: Collection[str] = ()) -> Element:
-    """The root element of an XML document.
+    """Return the root element of an XML document.
 
     Parameters
     ----------

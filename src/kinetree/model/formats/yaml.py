@@ -47,7 +47,7 @@ FRAME_KEYS = ("name", "body", "placement")
 
 
 def schema() -> str:
-    """The JSON schema of the format, as text."""
+    """Return the JSON schema of the format, as text."""
     return resources.files(__package__).joinpath("kinetree.schema.json").read_text(encoding="utf-8")
 
 
@@ -112,7 +112,7 @@ class _Composer:
         self.text = self._decode(source.data)
 
     def document(self) -> Node:
-        """The only document of the file."""
+        """Return the only document of the file."""
         loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
         documents = []
         try:
@@ -185,7 +185,7 @@ class _Composer:
 
 
 def nodes(source: Source) -> Node:
-    """The only document of a YAML file, with lines, without tags and repeated keys."""
+    """Return the only document of a YAML file, with lines, without tags and repeated keys."""
     return _Composer(source).document()
 
 
@@ -196,11 +196,11 @@ class NodeReader:
         self.file = file
 
     def error(self, message: str, node: Node) -> FileFormatError:
-        """An error that names the file and the line of a node."""
+        """Return an error that names the file and the line of a node."""
         return FileFormatError(message, self.file, node.line)
 
     def fields(self, node: Node, what: str, known: Sequence[str], required: Sequence[str] = ()) -> dict[str, Node]:
-        """The entries of a mapping, which may have these keys only."""
+        """Return the entries of a mapping, which may have these keys only."""
         if not isinstance(node, Table):
             raise self.error(f"{what} must be a mapping with the keys {', '.join(known)}", node)
         for key in node.entries:
@@ -213,26 +213,26 @@ class NodeReader:
         return node.entries
 
     def items(self, node: Node, what: str) -> list[Node]:
-        """The entries of a list."""
+        """Return the entries of a list."""
         if not isinstance(node, Items):
             raise self.error(f"{what} must be a list", node)
         return node.items
 
     def scalar(self, node: Node, what: str) -> Scalar:
-        """A single word."""
+        """Return a single word."""
         if not isinstance(node, Scalar):
             raise self.error(f"{what} must be a single value", node)
         return node
 
     def text(self, node: Node, what: str) -> str:
-        """A word that is no number."""
+        """Return a word that is no number."""
         scalar = self.scalar(node, what)
         if scalar.plain and _is_not_text(scalar.text):
             raise self.error(f"{what} must be text, not {scalar.text or 'nothing'}; put it in quotes if it is", node)
         return scalar.text
 
     def number(self, node: Node, what: str, *, infinite: bool = False) -> float:
-        """A finite number; or an infinite one where that has a meaning."""
+        """Return a finite number; or an infinite one where that has a meaning."""
         scalar = self.scalar(node, what)
         if scalar.plain:
             if _NUMBER.fullmatch(scalar.text):
@@ -244,20 +244,20 @@ class NodeReader:
         raise self.error(f"{what} must be a number, not {scalar.text!r}", node)
 
     def numbers(self, node: Node, what: str, count: int) -> list[float]:
-        """A list of so many numbers."""
+        """Return a list of so many numbers."""
         if not isinstance(node, Items) or len(node.items) != count:
             raise self.error(f"{what} must be a list of {count} numbers", node)
         return [self.number(item, what) for item in node.items]
 
     def matrix(self, node: Node, what: str) -> list[list[float]]:
-        """A 3x3 matrix, row by row."""
+        """Return a 3x3 matrix, row by row."""
         rows = self.items(node, what)
         if len(rows) != 3:
             raise self.error(f"{what} must be a 3x3 matrix, row by row", node)
         return [self.numbers(row, f"a row of {what}", 3) for row in rows]
 
     def per_freedom(self, node: Node, what: str, *, infinite: bool) -> PerFreedom:
-        """One number, or a list."""
+        """Return one number, or a list."""
         if isinstance(node, Items):
             return [self.number(item, what, infinite=infinite) for item in node.items]
         return self.number(node, what, infinite=infinite)
@@ -401,7 +401,7 @@ class _YamlReader(NodeReader):
     def kind(
         self, node: Node, which: str, noun: str, keys: Sequence[str], required: Sequence[str] = ()
     ) -> tuple[JointKind, dict[str, Node]]:
-        """The kind of a joint with its parameters, and all its fields."""
+        """Return the kind of a joint with its parameters, and all its fields."""
         if not isinstance(node, Table) or "kind" not in node.entries:
             raise self.error(f"{which} needs a kind, such as 'kind: revolute'", node)
         word = self.text(node.entries["kind"], "kind of a joint")
@@ -432,7 +432,7 @@ class _YamlReader(NodeReader):
         }
 
     def parameter(self, node: Node, key: str, field: dataclasses.Field[Any]) -> Any:
-        """A joint's own parameter: a number where its default is one, else a word or three numbers."""
+        """Return a joint's own parameter: a number where its default is one, else a word or three numbers."""
         if isinstance(field.default, float):
             return self.number(node, key)
         return self.text(node, key) if isinstance(node, Scalar) else self.numbers(node, key, 3)
@@ -484,7 +484,7 @@ class _YamlReader(NodeReader):
 
 
 def _is_not_text(word: str) -> bool:
-    """Whether YAML 1.2 takes an unquoted word for something other than text."""
+    """Return whether YAML 1.2 takes an unquoted word for something other than text."""
     return any(pattern.fullmatch(word) for pattern in (_OTHER_THAN_TEXT, _NUMBER, _INFINITY))
 
 
@@ -492,7 +492,7 @@ def _is_not_text(word: str) -> bool:
 
 
 def write(model: Model) -> str:
-    """The model as a YAML document that :func:`read` turns into an equal model.
+    """Return the model as a YAML document that :func:`read` turns into an equal model.
 
     Raises
     ------
@@ -609,7 +609,7 @@ def _placement(pose: Pose, word: str = "placement") -> list[str]:
 
 
 def _rotation(pose: Pose) -> str:
-    """Three angles where they say exactly this rotation, else its nine numbers."""
+    """Return three angles where they say exactly this rotation, else its nine numbers."""
     angles = roll_pitch_yaw(pose)
     if Pose.of(rpy=angles).nine == pose.nine:
         return f"rpy: {_list(angles)}"
@@ -634,7 +634,7 @@ def _frame(frame: Frame, names: dict[int, str]) -> list[str]:
 
 
 def _item(lines: Sequence[str]) -> list[str]:
-    """One item of a list of mappings."""
+    """Return one item of a list of mappings."""
     return [f"  - {lines[0]}", *(f"    {line}" for line in lines[1:])]
 
 
@@ -647,7 +647,7 @@ def _list(values: Iterable[float]) -> str:
 
 
 def _number(x: float) -> str:
-    """The shortest text that both YAML 1.1 and 1.2 read as exactly this number."""
+    """Return the shortest text that both YAML 1.1 and 1.2 read as exactly this number."""
     if math.isinf(x):
         return "-.inf" if x < 0 else ".inf"
     text = repr(float(x)).removesuffix(".0")
@@ -661,7 +661,7 @@ _WORDS_OF_YAML = {"null", "true", "false", "yes", "no", "on", "off", "y", "n"}
 
 
 def _word(text: str) -> str:
-    """Text, quoted where some version of YAML would take it for something else."""
+    """Return text, quoted where some version of YAML would take it for something else."""
     if _SIMPLE.fullmatch(text) and text.lower() not in _WORDS_OF_YAML:
         return text
     return '"' + "".join(_escaped(c) for c in text) + '"'

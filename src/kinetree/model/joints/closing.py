@@ -27,7 +27,7 @@ class Constraint(NamedTuple):
 
 
 def across(axis: Vec3) -> tuple[Vec3, Vec3]:
-    """Two constant unit vectors perpendicular to a constant axis; unit vectors where the axis is one."""
+    """Return two constant unit vectors perpendicular to a constant axis; unit vectors where the axis is one."""
     a = np.array(list(axis))
     k = int(np.argmax(np.abs(a)))
     first = np.zeros(3)
@@ -39,7 +39,7 @@ def across(axis: Vec3) -> tuple[Vec3, Vec3]:
 
 
 def hold_point(x: Transform) -> list[Constraint]:
-    """Both origins in one place."""
+    """Return both origins in one place."""
     shift = x.unrotate(x.translation)
     return [
         Constraint(gap, Force(ZERO3, e), f"force along {name}", "m")
@@ -48,7 +48,7 @@ def hold_point(x: Transform) -> list[Constraint]:
 
 
 def hold_axis(axis: Vec3, x: Transform) -> list[Constraint]:
-    """An axis fixed in A parallel to the same axis fixed in B, and pointing the same way."""
+    """Return an axis fixed in A parallel to the same axis fixed in B, and pointing the same way."""
     seen = x.unrotate(axis)
     # the tangent of half the angle: unlike the sine it is not zero again when the axis is turned over
     scale = 2.0 / (1.0 + axis.dot(seen))
@@ -57,18 +57,18 @@ def hold_axis(axis: Vec3, x: Transform) -> list[Constraint]:
 
 
 def hold_line(axis: Vec3, x: Transform) -> list[Constraint]:
-    """The origin of B on the axis through A."""
+    """Return the origin of B on the axis through A."""
     off = x.unrotate(x.translation - axis * axis.dot(x.translation))
     return [Constraint(t.dot(off), Force(ZERO3, t), f"force along {_name(t)}", "m") for t in across(axis)]
 
 
 def hold_plane(normal: Vec3, x: Transform) -> list[Constraint]:
-    """The origin of B in the plane through A."""
+    """Return the origin of B in the plane through A."""
     return [Constraint(normal.dot(x.translation), Force(ZERO3, normal), f"force along {_name(normal)}", "m")]
 
 
 def hold_rotation(x: Transform) -> list[Constraint]:
-    """Equal orientation: twice the Gibbs vector (the tangent of half the angle along the axis)."""
+    """Return equal orientation: twice the Gibbs vector (the tangent of half the angle along the axis)."""
     (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = x.matrix().to_rows()
     scale = 2.0 / (1.0 + xx + yy + zz)
     turn = Vec3(zy - yz, xz - zx, yx - xy) * scale

@@ -24,14 +24,14 @@ class Step(NamedTuple):
     coordinate: int
 
     def transform(self, q: Coordinates) -> Transform:
-        """Displacement of this step."""
+        """Return the displacement of this step."""
         x = q[self.coordinate]
         if self.turns:
             return Transform((axis_turn(vec(self.axis), x),))
         return Transform((), vec(self.axis) * x)
 
     def screw(self) -> Motion:
-        """Velocity per unit rate."""
+        """Return the velocity per unit rate."""
         return Motion(vec(self.axis), ZERO3) if self.turns else Motion(ZERO3, vec(self.axis))
 
 
@@ -41,7 +41,7 @@ class Compound(JointKind):
     constant_subspace: ClassVar[bool] = False
 
     def steps(self) -> Sequence[Step]:
-        """The elementary motions, from the fixed frame to the child."""
+        """Return the elementary motions, from the fixed frame to the child."""
         raise NotImplementedError
 
     @property
@@ -56,14 +56,14 @@ class Compound(JointKind):
         return tuple("rad" if s.turns else "m" for s in by_coordinate)
 
     def transform(self, q: Coordinates) -> Transform:
-        """Pose of the child frame in the joint's fixed frame."""
+        """Return the pose of the child frame in the joint's fixed frame."""
         total = IDENTITY
         for step in self.steps():
             total = total @ step.transform(q)
         return total
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Columns of the motion subspace."""
+        """Return the columns of the motion subspace."""
         steps = self.steps()
         columns = [ZERO_MOTION] * len(steps)
         after = IDENTITY  # from this step's frame to the child
@@ -73,7 +73,7 @@ class Compound(JointKind):
         return tuple(columns)
 
     def subspace_rate(self, q: Coordinates, v: Coordinates) -> tuple[Motion, ...] | None:
-        """Columns of the apparent derivative of ``S``."""
+        """Return the columns of the apparent derivative of ``S``."""
         if self.constant_subspace:
             return None
         columns = self.subspace(q)

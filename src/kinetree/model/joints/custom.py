@@ -89,7 +89,7 @@ class Custom(JointKind):
         return tuple(self.coordinate_kinds)
 
     def transform(self, q: Coordinates) -> Transform:
-        """Pose of the child frame in the joint's fixed frame."""
+        """Return the pose of the child frame in the joint's fixed frame."""
         try:
             return as_transform(self.function(*q))
         except (TypeError, ValueError) as problem:
@@ -99,7 +99,7 @@ class Custom(JointKind):
             ) from problem
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Columns of the motion subspace, by differentiating the transform once."""
+        """Return the columns of the motion subspace, by differentiating the transform once."""
         columns = []
         for k in range(self.dof):
             moved = self.transform([Dual(x, 1.0 if i == k else 0.0) for i, x in enumerate(q)])
@@ -114,7 +114,7 @@ class Custom(JointKind):
         return tuple(columns)
 
     def subspace_rate(self, q: Coordinates, v: Coordinates) -> tuple[Motion, ...]:
-        """Columns of the apparent derivative of ``S``, by differentiating once more along ``v``."""
+        """Return the columns of the apparent derivative of ``S``, by differentiating once more along ``v``."""
         moving = self.subspace([Dual(x, rate) for x, rate in zip(q, v, strict=True)])
         return tuple(Motion.of([_rate(x) for x in column]) for column in moving)
 

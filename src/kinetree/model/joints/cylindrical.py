@@ -27,15 +27,15 @@ class Cylindrical(JointKind):
         return 2
 
     def transform(self, q: Coordinates) -> Transform:
-        """Pose of the child frame in the joint's fixed frame."""
+        """Return the pose of the child frame in the joint's fixed frame."""
         axis = vec(self.axis)
         return Transform((axis_turn(axis, q[0]),), axis * q[1])
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Columns of the motion subspace. Constant: the turn leaves its own axis alone."""
+        """Return the columns of the motion subspace. Constant: the turn leaves its own axis alone."""
         axis = vec(self.axis)
         return (Motion(axis, ZERO3), Motion(ZERO3, axis))
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """The direction of the axis and its line."""
+        """Return the direction of the axis and its line."""
         return [*hold_axis(vec(self.axis), x), *hold_line(vec(self.axis), x)]

@@ -29,21 +29,21 @@ class Distance(JointKind):
         return 5
 
     def transform(self, q: Coordinates) -> Transform:
-        """A rod has no coordinates."""
+        """Return a rod has no coordinates."""
         raise UnsupportedError("a distance rod can only close a loop: no body can be carried by it")
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """A rod has no coordinates."""
+        """Return a rod has no coordinates."""
         raise UnsupportedError("a distance rod can only close a loop: no body can be carried by it")
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """The rod's tension or thrust."""
+        """Return the rod's tension or thrust."""
         reach = x.unrotate(x.translation)
         length = sqrt(reach.dot(reach))
         return [Constraint(length - self.length, Force(ZERO3, reach * (1.0 / length)), "force along the rod", "m")]
 
     def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:
-        """The rod's direction turns."""
+        """Return the rod's direction turns."""
         reach = x.unrotate(x.translation)
         scale = 1.0 / sqrt(reach.dot(reach))
         along = reach * scale

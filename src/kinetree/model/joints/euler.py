@@ -14,7 +14,7 @@ THREE_AXIS_SEQUENCES = ("XYX", "XYZ", "XZX", "XZY", "YXY", "YXZ", "YZX", "YZY", 
 
 
 def check_sequence(sequence: str) -> str:
-    """Upper case, or an error that lists the twelve."""
+    """Return upper case, or an error that lists the twelve."""
     name = str(sequence).upper()
     if name not in THREE_AXIS_SEQUENCES:
         raise ModelError(f"an Euler sequence is one of {', '.join(THREE_AXIS_SEQUENCES)}, not {sequence!r}")
@@ -22,7 +22,7 @@ def check_sequence(sequence: str) -> str:
 
 
 def is_symmetric(sequence: str) -> bool:
-    """Whether first and third axis are the same (singular at 0 and 180 degrees, else at +-90)."""
+    """Return whether first and third axis are the same (singular at 0 and 180 degrees, else at +-90)."""
     return sequence[0] == sequence[2]
 
 
@@ -43,19 +43,19 @@ class EulerSpherical(Compound):
         object.__setattr__(self, "sequence", check_sequence(self.sequence))
 
     def steps(self) -> tuple[Step, ...]:
-        """The elementary motions."""
+        """Return the elementary motions."""
         return tuple(Step(True, AXES[a.lower()], k) for k, a in enumerate(self.sequence))
 
     def neutral(self) -> tuple[float, ...]:
-        """All angles zero (which for symmetric sequences is the singular configuration)."""
+        """Return all angles zero (which for symmetric sequences is the singular configuration)."""
         return (0.0, 0.0, 0.0)
 
     def singularity(self, q: Coordinates) -> Scalar:
-        """Distance from gimbal lock."""
+        """Return the distance from gimbal lock."""
         return euler_singularity(self.sequence, q)
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """A point."""
+        """Return a point."""
         return hold_point(x)
 
 
@@ -74,12 +74,12 @@ class EulerFree(Compound):
         object.__setattr__(self, "sequence", check_sequence(self.sequence))
 
     def steps(self) -> tuple[Step, ...]:
-        """The elementary motions: slides first, so that they stay along the fixed axes."""
+        """Return the elementary motions: slides first, so that they stay along the fixed axes."""
         slides = tuple(Step(False, AXES[a], 3 + k) for k, a in enumerate("xyz"))
         return slides + tuple(Step(True, AXES[a.lower()], k) for k, a in enumerate(self.sequence))
 
     def singularity(self, q: Coordinates) -> Scalar:
-        """Distance from gimbal lock."""
+        """Return the distance from gimbal lock."""
         return euler_singularity(self.sequence, q)
 
     def constraints(self, x: Transform) -> list[Constraint]:

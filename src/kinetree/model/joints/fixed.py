@@ -21,11 +21,11 @@ class Fixed(JointKind):
         return 0
 
     def transform(self, q: Coordinates) -> Transform:
-        """Pose of the child frame in the joint's fixed frame."""
+        """Return the pose of the child frame in the joint's fixed frame."""
         return IDENTITY
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Columns of the motion subspace."""
+        """Return the columns of the motion subspace."""
         return ()
 
     def constraints(self, x: Transform) -> list[Constraint]:

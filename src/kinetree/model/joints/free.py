@@ -32,11 +32,11 @@ class Free(JointKind):
         return 6
 
     def transform(self, q: Coordinates) -> Transform:
-        """Pose of the child frame in the joint's fixed frame."""
+        """Return the pose of the child frame in the joint's fixed frame."""
         return Transform((MatrixRotation.from_quaternion(*q[:4]),), Vec3(*q[4:]))
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Columns of the motion subspace: the identity."""
+        """Return the columns of the motion subspace: the identity."""
         return tuple(Motion(e, ZERO3) for e in BASIS) + tuple(Motion(ZERO3, e) for e in BASIS)
 
     def neutral(self) -> tuple[float, ...]:
@@ -44,7 +44,7 @@ class Free(JointKind):
         return (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
 
     def rate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
-        """Time derivative of quaternion and position."""
+        """Return the time derivative of quaternion and position."""
         velocity = MatrixRotation.from_quaternion(*q[:4]).apply(Vec3(*v[3:]))
         return [*quaternion_rate(q[:4], v[:3]), *velocity]
 
@@ -55,7 +55,7 @@ class Free(JointKind):
         return [*quaternion_product((q[0], q[1], q[2], q[3]), turn), *moved]
 
     def difference(self, q0: Coordinates, q1: Coordinates) -> list[Scalar]:
-        """The screw from ``q0`` to ``q1``."""
+        """Return the screw from ``q0`` to ``q1``."""
         turn = quaternion_product(conjugate(q0), (q1[0], q1[1], q1[2], q1[3]))
         shift = MatrixRotation.from_quaternion(*q0[:4]).unapply(Vec3(*q1[4:]) - Vec3(*q0[4:]))
         angular, linear = displacement_log(turn, shift)
@@ -64,7 +64,7 @@ class Free(JointKind):
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
     ) -> np.ndarray:
-        """Uniform rotations, positions within limits or one metre."""
+        """Return uniform rotations, positions within limits or one metre."""
         low, high = random_bounds(self.q_units[4:], lower[4:], upper[4:])
         position = rng.uniform(low, high, size=(*shape, 3))
         return np.concatenate([random_quaternions(rng, shape), position], axis=-1)

@@ -33,17 +33,17 @@ class Helical(JointKind):
         return 1
 
     def transform(self, q: Coordinates) -> Transform:
-        """Pose of the child frame in the joint's fixed frame."""
+        """Return the pose of the child frame in the joint's fixed frame."""
         axis = vec(self.axis)
         return Transform((axis_turn(axis, q[0]),), axis * (self.pitch * q[0]))
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Columns of the motion subspace."""
+        """Return the columns of the motion subspace."""
         axis = vec(self.axis)
         return (Motion(axis, axis * self.pitch),)
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """The axis' direction and line, and the advance that belongs to the turn."""
+        """Return the axis' direction and line, and the advance that belongs to the turn."""
         axis = vec(self.axis)
         lead = Constraint(self._lead_gap(x), Force(axis * -self.pitch, axis), "force along the screw", "m")
         return [*hold_axis(axis, x), *hold_line(axis, x), lead]

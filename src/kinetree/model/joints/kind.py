@@ -25,7 +25,7 @@ KINDS: dict[str, type[JointKind]] = {}
 
 
 def unit_axis(axis: Any, what: str = "axis") -> tuple[float, float, float]:
-    """A unit vector from ``"x"``, ``"-y"``, ... or three numbers, which are normalised."""
+    """Return a unit vector from ``"x"``, ``"-y"``, ... or three numbers, which are normalised."""
     if isinstance(axis, str):
         name = axis.lower()
         sign = -1.0 if name.startswith("-") else 1.0
@@ -52,7 +52,7 @@ def unit_axis(axis: Any, what: str = "axis") -> tuple[float, float, float]:
 def random_bounds(
     units: Sequence[str], lower: Sequence[float], upper: Sequence[float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Finite bounds to draw from: the limits; where one is missing, a turn or two metres from the other."""
+    """Return finite bounds to draw from: the limits; where one is missing, a turn or two metres from the other."""
     default = np.array([np.pi if u == "rad" else 1.0 for u in units])
     low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), np.array(upper) - 2 * default, -default))
     high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), low + 2 * default, default))
@@ -60,7 +60,7 @@ def random_bounds(
 
 
 def numbered(count: int) -> tuple[str, ...]:
-    """Labels of several entries, or of the only one."""
+    """Return labels of several entries, or of the only one."""
     return ("",) if count == 1 else tuple(f"[{k}]" for k in range(count))
 
 
@@ -94,15 +94,15 @@ class JointKind:
         return self.nv < 6
 
     def transform(self, q: Coordinates) -> Transform:
-        """Pose of the child frame in the joint's fixed frame."""
+        """Return the pose of the child frame in the joint's fixed frame."""
         raise NotImplementedError
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Columns ``S_k``: child velocity per unit of each ``v_k``, in child coordinates."""
+        """Return the columns ``S_k``: child velocity per unit of each ``v_k``, in child coordinates."""
         raise NotImplementedError
 
     def subspace_rate(self, q: Coordinates, v: Coordinates) -> tuple[Motion, ...] | None:
-        """Columns of the apparent derivative of ``S`` in the child frame; None if S is constant."""
+        """Return the columns of the apparent derivative of ``S`` in the child frame; None if S is constant."""
         return None
 
     @property
@@ -128,25 +128,25 @@ class JointKind:
     # Configurations. For most joints they form a vector space; quaternion joints override these.
 
     def neutral(self) -> tuple[float, ...]:
-        """The configuration in which child frame and fixed frame coincide."""
+        """Return the configuration in which child frame and fixed frame coincide."""
         return (0.0,) * self.nq
 
     def rate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
-        """Time derivative of ``q`` when moving with ``v``."""
+        """Return the time derivative of ``q`` when moving with ``v``."""
         return list(v)
 
     def integrate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
-        """Configuration after unit time with constant ``v``."""
+        """Return the configuration after unit time with constant ``v``."""
         return [a + b for a, b in zip(q, v, strict=True)]
 
     def difference(self, q0: Coordinates, q1: Coordinates) -> list[Scalar]:
-        """The ``v`` that takes ``q0`` to ``q1`` in unit time."""
+        """Return the ``v`` that takes ``q0`` to ``q1`` in unit time."""
         return [b - a for a, b in zip(q0, q1, strict=True)]
 
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
     ) -> np.ndarray:
-        """Random configurations within limits; +-pi or +-1 m where there are none."""
+        """Return random configurations within limits; +-pi or +-1 m where there are none."""
         low, high = random_bounds(self.q_units, lower, upper)
         return rng.uniform(low, high, size=(*shape, self.nq))
 
@@ -156,28 +156,31 @@ class JointKind:
         return None
 
     def singularity(self, q: Coordinates) -> Scalar | None:
-        """How far the coordinates are from a singularity: 0 at it, 1 at best; None if there is none."""
+        """Return how far the coordinates are from a singularity: 0 at it, 1 at best; None if there is none."""
         return None
 
     # Closing loops
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """What the joint forbids when it closes a loop and its moving frame has the pose ``x``: 6 - nv of them."""
+        """Return what the joint forbids when it closes a loop and its moving frame has the pose ``x``.
+
+        6 - nv of them.
+        """
         raise UnsupportedError(f"a {self.name} joint cannot close a loop; cut the loop at another joint")
 
     def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:
-        """Apparent derivatives of the constraint forces in the moving frame; None if they are constant there."""
+        """Return apparent derivatives of the constraint forces in the moving frame; None if they are constant there."""
         return None
 
     # Files
 
     def parameters(self) -> dict[str, Any]:
-        """What a file must say beside the kind's name, to build this joint again."""
+        """Return what a file must say beside the kind's name, to build this joint again."""
         if not dataclasses.is_dataclass(self):
             return {}
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
 
 
 def vec(axis: Sequence[float]) -> Vec3:
-    """A constant axis as a spatial vector."""
+    """Return a constant axis as a spatial vector."""
     return Vec3(*axis)

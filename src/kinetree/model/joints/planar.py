@@ -14,7 +14,10 @@ from .kind import AXES, unit_axis, vec
 
 
 def in_plane_axes(normal: tuple[float, float, float]) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
-    """Two unit vectors that complete ``normal`` to a right-handed frame: z gives x, y; x gives y, z; y gives z, x."""
+    """Return two unit vectors that complete ``normal`` to a right-handed frame.
+
+    Z gives x, y; x gives y, z; y gives z, x.
+    """
     n = np.array(normal)
     k = int(np.argmax(np.abs(n)))
     first = np.zeros(3)
@@ -42,12 +45,12 @@ class Planar(Compound):
         object.__setattr__(self, "normal", unit_axis(self.normal, "normal"))
 
     def steps(self) -> tuple[Step, ...]:
-        """The elementary motions: slides first, so that they stay along the fixed axes."""
+        """Return the elementary motions: slides first, so that they stay along the fixed axes."""
         first, second = in_plane_axes(self.normal)
         return (Step(False, first, 1), Step(False, second, 2), Step(True, self.normal, 0))
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """The plane and the direction of its normal."""
+        """Return the plane and the direction of its normal."""
         return [*hold_axis(vec(self.normal), x), *hold_plane(vec(self.normal), x)]
 
 
@@ -59,9 +62,9 @@ class Translation(Compound):
     constant_subspace = True
 
     def steps(self) -> tuple[Step, ...]:
-        """The elementary motions."""
+        """Return the elementary motions."""
         return tuple(Step(False, AXES[a], k) for k, a in enumerate("xyz"))
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """The orientation."""
+        """Return the orientation."""
         return hold_rotation(x)

@@ -27,13 +27,13 @@ class Prismatic(JointKind):
         return 1
 
     def transform(self, q: Coordinates) -> Transform:
-        """Pose of the child frame in the joint's fixed frame."""
+        """Return the pose of the child frame in the joint's fixed frame."""
         return Transform((), vec(self.axis) * q[0])
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Columns of the motion subspace."""
+        """Return the columns of the motion subspace."""
         return (Motion(ZERO3, vec(self.axis)),)
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """The orientation and a line."""
+        """Return the orientation and a line."""
         return [*hold_rotation(x), *hold_line(vec(self.axis), x)]

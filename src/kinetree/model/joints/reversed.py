@@ -35,7 +35,7 @@ _ALONG_ONE_AXIS = (Revolute, Continuous, Prismatic, Helical, Cylindrical)
 
 
 def reverse(kind: JointKind) -> JointKind:
-    """The joint seen from its child: a plain kind where one says it, else :class:`Reversed`."""
+    """Return the joint seen from its child: a plain kind where one says it, else :class:`Reversed`."""
     if type(kind) in (Fixed, Distance):
         return kind  # both ends alike
     if type(kind) in _ALONG_ONE_AXIS:
@@ -53,7 +53,7 @@ class Inverted:
     function: Any
 
     def __call__(self, *q: Scalar) -> Transform:
-        """The inverse of what the function says."""
+        """Return the inverse of what the function says."""
         return as_transform(self.function(*q)).inverse()
 
 
@@ -86,16 +86,16 @@ class Reversed(JointKind):
         return self.kind.nv
 
     def transform(self, q: Coordinates) -> Transform:
-        """Pose of the described joint's fixed frame in its moving frame."""
+        """Return the pose of the described joint's fixed frame in its moving frame."""
         return self.kind.transform(q).inverse()
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Columns of the motion subspace: opposite, and seen from the other side."""
+        """Return the columns of the motion subspace: opposite, and seen from the other side."""
         x = self.kind.transform(q)
         return tuple(-x.motion_to_parent(s) for s in self.kind.subspace(q))
 
     def subspace_rate(self, q: Coordinates, v: Coordinates) -> tuple[Motion, ...] | None:
-        """Columns of the apparent derivative of the subspace; without turning it stays constant."""
+        """Return the columns of the apparent derivative of the subspace; without turning it stays constant."""
         if isinstance(self.kind, Translation):
             return None
         x, columns = self.kind.transform(q), self.kind.subspace(q)
@@ -116,25 +116,25 @@ class Reversed(JointKind):
         return self.kind.v_units
 
     def neutral(self) -> tuple[float, ...]:
-        """The configuration in which both frames coincide."""
+        """Return the configuration in which both frames coincide."""
         return self.kind.neutral()
 
     def rate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
-        """Time derivative of ``q`` when moving with ``v``."""
+        """Return the time derivative of ``q`` when moving with ``v``."""
         return self.kind.rate(q, v)
 
     def integrate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
-        """Configuration after unit time with constant ``v``."""
+        """Return the configuration after unit time with constant ``v``."""
         return self.kind.integrate(q, v)
 
     def difference(self, q0: Coordinates, q1: Coordinates) -> list[Scalar]:
-        """The ``v`` that takes ``q0`` to ``q1`` in unit time."""
+        """Return the ``v`` that takes ``q0`` to ``q1`` in unit time."""
         return self.kind.difference(q0, q1)
 
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
     ) -> np.ndarray:
-        """Random configurations within limits."""
+        """Return random configurations within limits."""
         return self.kind.random(rng, lower, upper, shape)
 
     @property
@@ -153,18 +153,18 @@ class Reversed(JointKind):
         return self.kind.quaternion
 
     def singularity(self, q: Coordinates) -> Scalar | None:
-        """How far the coordinates are from a singularity."""
+        """Return how far the coordinates are from a singularity."""
         return self.kind.singularity(q)
 
     # Closing loops: the same gaps, and the opposite forces seen from the other side.
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """What the joint forbids; ``x`` is the pose of the described joint's fixed frame in its moving frame."""
+        """Return what the joint forbids; ``x`` is the pose of the described joint's fixed frame in its moving frame."""
         back = x.inverse()
         return [c._replace(force=-back.force_to_parent(c.force)) for c in self.kind.constraints(back)]
 
     def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:
-        """Apparent derivatives of the constraint forces in the frame that moves now."""
+        """Return the apparent derivatives of the constraint forces in the frame that moves now."""
         back = x.inverse()
         forward = -back.motion_to_child(twist)  # of M relative to F, in M
         forces = [c.force for c in self.kind.constraints(back)]

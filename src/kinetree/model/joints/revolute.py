@@ -27,15 +27,15 @@ class Revolute(JointKind):
         return 1
 
     def transform(self, q: Coordinates) -> Transform:
-        """Pose of the child frame in the joint's fixed frame."""
+        """Return the pose of the child frame in the joint's fixed frame."""
         return Transform((axis_turn(vec(self.axis), q[0]),))
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Columns of the motion subspace."""
+        """Return the columns of the motion subspace."""
         return (Motion(vec(self.axis), ZERO3),)
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """A point and the direction of the axis."""
+        """Return a point and the direction of the axis."""
         return [*hold_axis(vec(self.axis), x), *hold_point(x)]
 
 

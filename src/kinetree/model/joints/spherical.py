@@ -14,7 +14,7 @@ from .kind import Coordinates, JointKind
 
 
 def quaternion_rate(q: Coordinates, w: Coordinates) -> list[Scalar]:
-    """Derivative of a quaternion x, y, z, w under body angular velocity ``w`` (002 eq. 8.1)."""
+    """Return the derivative of a quaternion x, y, z, w under body angular velocity ``w`` (002 eq. 8.1)."""
     x, y, z, s = q
     a, b, c = w
     return [
@@ -26,7 +26,7 @@ def quaternion_rate(q: Coordinates, w: Coordinates) -> list[Scalar]:
 
 
 def conjugate(q: Coordinates) -> Quaternion:
-    """The inverse rotation of a unit quaternion."""
+    """Return the inverse rotation of a unit quaternion."""
     return -q[0], -q[1], -q[2], q[3]
 
 
@@ -54,19 +54,19 @@ class Spherical(JointKind):
         return 3
 
     def transform(self, q: Coordinates) -> Transform:
-        """Pose of the child frame in the joint's fixed frame."""
+        """Return the pose of the child frame in the joint's fixed frame."""
         return Transform((MatrixRotation.from_quaternion(*q),))
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Columns of the motion subspace."""
+        """Return the columns of the motion subspace."""
         return tuple(Motion(e, ZERO3) for e in BASIS)
 
     def neutral(self) -> tuple[float, ...]:
-        """No rotation."""
+        """Return no rotation."""
         return (0.0, 0.0, 0.0, 1.0)
 
     def rate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
-        """Time derivative of the quaternion."""
+        """Return the time derivative of the quaternion."""
         return quaternion_rate(q, v)
 
     def integrate(self, q: Coordinates, v: Coordinates) -> list[Scalar]:
@@ -74,7 +74,7 @@ class Spherical(JointKind):
         return list(quaternion_product((q[0], q[1], q[2], q[3]), quaternion_exp(Vec3(*v))))
 
     def difference(self, q0: Coordinates, q1: Coordinates) -> list[Scalar]:
-        """The shortest rotation vector from ``q0`` to ``q1``."""
+        """Return the shortest rotation vector from ``q0`` to ``q1``."""
         return list(quaternion_log(quaternion_product(conjugate(q0), (q1[0], q1[1], q1[2], q1[3]))))
 
     def random(
@@ -104,5 +104,5 @@ class Spherical(JointKind):
         return ".wx", ".wy", ".wz"
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """A point."""
+        """Return a point."""
         return hold_point(x)

@@ -28,23 +28,23 @@ class Universal(Compound):
             )
 
     def steps(self) -> tuple[Step, ...]:
-        """The elementary motions."""
+        """Return the elementary motions."""
         return tuple(Step(True, AXES[a.lower()], k) for k, a in enumerate(self.sequence))
 
     def constraints(self, x: Transform) -> list[Constraint]:
-        """A point, and the right angle between the two pins."""
+        """Return a point, and the right angle between the two pins."""
         first, second = self._pins(x)
         normal = Force(first.cross(second), ZERO3)
         square = Constraint(-first.dot(second), normal, "moment about both pins' normal", "rad")
         return [square, *hold_point(x)]
 
     def constraint_rates(self, x: Transform, twist: Motion) -> list[Force] | None:
-        """The first pin, which is fixed in A, turns as seen from B."""
+        """Return the first pin, which is fixed in A, turns as seen from B."""
         first, second = self._pins(x)
         turning = first.cross(twist.angular)
         return [Force(turning.cross(second), ZERO3), *[ZERO_FORCE] * 3]
 
     def _pins(self, x: Transform) -> tuple[Vec3, Vec3]:
-        """Both axes in B: the first is fixed in A, the second in B."""
+        """Return both axes in B: the first is fixed in A, the second in B."""
         first, second = (vec(AXES[a.lower()]) for a in self.sequence)
         return x.unrotate(first), second

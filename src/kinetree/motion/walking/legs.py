@@ -24,7 +24,7 @@ def _terms(reach: float) -> int:
 
 
 def cosh(u: Scalar, reach: float) -> Scalar:
-    """Hyperbolic cosine by its series, whose terms are all positive, for |u| up to ``reach``."""
+    """Return hyperbolic cosine by its series, whose terms are all positive, for |u| up to ``reach``."""
     square, total = u * u, 1.0
     for k in range(_terms(reach), 0, -1):
         total = square * total / ((2 * k - 1) * (2 * k)) + 1.0
@@ -32,7 +32,7 @@ def cosh(u: Scalar, reach: float) -> Scalar:
 
 
 def sinh(u: Scalar, reach: float) -> Scalar:
-    """Hyperbolic sine by its series, whose terms all have one sign, for |u| up to ``reach``."""
+    """Return hyperbolic sine by its series, whose terms all have one sign, for |u| up to ``reach``."""
     square, total = u * u, 1.0
     for k in range(_terms(reach), 0, -1):
         total = square * total / ((2 * k) * (2 * k + 1)) + 1.0

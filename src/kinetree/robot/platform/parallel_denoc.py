@@ -38,7 +38,7 @@ SINGULAR = 1e-11
 
 
 def projector(c: Array) -> Array:
-    """``Phi_c = 1 - c (c^T c)^-1 c^T``: takes away what lies along the columns of ``c`` (001 eq. 25b)."""
+    """Return ``Phi_c = 1 - c (c^T c)^-1 c^T``: takes away what lies along the columns of ``c`` (001 eq. 25b)."""
     matrix = np.atleast_2d(np.asarray(c, dtype=float).T).T
     return np.asarray(np.eye(len(matrix)) - matrix @ np.linalg.solve(matrix.T @ matrix, matrix.T))
 
@@ -81,7 +81,7 @@ def _edges(model: Model) -> list[_Edge]:
 
 
 def legs(model: Model, platform: int) -> list[list[tuple[_Edge, bool]]]:
-    """Chains of joints from the base to a body; each joint with whether it is passed from start to end."""
+    """Return chains of joints from the base to a body; each joint with whether it is passed from start to end."""
     edges = _edges(model)
     at: dict[int, list[_Edge]] = {}
     for edge in edges:
@@ -319,7 +319,7 @@ class ParallelDeNOC:
         return total
 
     def _mass(self, link: LegLink) -> Array:
-        """A link's 6 x 6 mass matrix about its origin, in world axes."""
+        """Return a link's 6 x 6 mass matrix about its origin, in world axes."""
         pose = self._world(link.body)
         body = pack(self.model.links[link.body].inertia.articulated().to_rows(), ())
         turn = np.kron(np.eye(2), pose[:3, :3])
@@ -328,6 +328,6 @@ class ParallelDeNOC:
 
 
 def _turned(pose: Array, columns: Array) -> Array:
-    """Motions given in a frame's axes, along the world's."""
+    """Return motions given in a frame's axes, along the world's."""
     r = pose[:3, :3]
     return np.concatenate([r @ columns[:3], r @ columns[3:]])

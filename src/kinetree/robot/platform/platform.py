@@ -111,7 +111,7 @@ class Platform:
         return [k for j in self._joints for k in range(j.q_slice.start, j.q_slice.stop)]
 
     def _size(self) -> float:
-        """Mean distance of the platform's joints from the frame."""
+        """Return the mean distance of the platform's joints from the frame."""
         model = self.mechanism.model
         place = model.frame(self.frame)
         points = [np.zeros(3)]
@@ -124,17 +124,17 @@ class Platform:
     # ---------------------------------------------------------------- positions
 
     def positions(self, q: ArrayLike) -> Array:
-        """Positions of the actuated joints out of a configuration."""
+        """Return positions of the actuated joints out of a configuration."""
         return np.asarray(as_array(q, (self.mechanism.nq,), "q")[..., self._coordinates])
 
     def pose(self, q: ArrayLike) -> Array:
-        """Pose of the platform, (..., 4, 4)."""
+        """Return the pose of the platform, (..., 4, 4)."""
         return self.mechanism.pose(q, self.frame)
 
     def forward(
         self, positions: ArrayLike, q_guess: ArrayLike | None = None, *, guess: ArrayLike | None = None
     ) -> Array:
-        """Forward kinematics: the closed configuration with the actuators at given positions.
+        """Return forward kinematics: the closed configuration with the actuators at given positions.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class Platform:
         return self.mechanism.close(q, fixed)
 
     def inverse(self, target: ArrayLike, q_guess: ArrayLike | None = None, *, guess: ArrayLike | None = None) -> Array:
-        """Inverse kinematics: the closed configuration with the platform at a given place.
+        """Return the inverse kinematics: the closed configuration with the platform at a given place.
 
         Parameters
         ----------
@@ -183,7 +183,7 @@ class Platform:
         return np.where(result.done[:, None], result.q, np.nan).reshape(*batch, self.mechanism.nq)
 
     def follow(self, targets: ArrayLike, q_guess: ArrayLike | None = None, *, guess: ArrayLike | None = None) -> Array:
-        """Inverse kinematics along a path (T, 4, 4) or (T, 3): each configuration starts from the one before.
+        """Return inverse kinematics along a path (T, 4, 4) or (T, 3): each configuration starts from the one before.
 
         Parameters
         ----------
@@ -215,7 +215,7 @@ class Platform:
         starts: int = 100,
         rng: np.random.Generator | int | None = 0,
     ) -> Array:
-        """All closed configurations that are found from random starts.
+        """Return all closed configurations that are found from random starts.
 
         Give the actuators' ``positions`` for the branches of forward kinematics, the platform's
         ``target`` for those of inverse kinematics, or both.  Joint limits are not looked at.
@@ -264,7 +264,7 @@ class Platform:
         )
 
     def _guess(self, q_guess: ArrayLike | None, guess: ArrayLike | None) -> Array:
-        """The guess, under the name that closing and inverse kinematics use or the short one."""
+        """Return the guess, under the name that closing and inverse kinematics use or the short one."""
         given = [x for x in (q_guess, guess) if x is not None]
         if len(given) != 1:
             why = (
@@ -274,7 +274,7 @@ class Platform:
         return as_array(given[0], (self.mechanism.nq,), "q_guess")
 
     def _start(self, target: ArrayLike, q: Array) -> tuple[Array, Array, tuple[int, ...]]:
-        """Goals and guesses, one per lane."""
+        """Return goals and guesses, one per lane."""
         goal = np.asarray(target, dtype=float)
         last = 2 if goal.shape[-2:] == (4, 4) else 1
         if last == 1 and goal.shape[-1:] != (3,):
@@ -324,7 +324,7 @@ class Platform:
         )
 
     def _wrapped(self, q: Array, free: Array) -> Array:
-        """Hinge angles that were not given, between -pi and pi."""
+        """Return hinge angles that were not given, between -pi and pi."""
         q = q.copy()
         for joint in self.mechanism.model.joints:
             if isinstance(joint.kind, Revolute) and free[joint.v_slice].any():
@@ -333,7 +333,7 @@ class Platform:
         return q
 
     def _marks(self, what: str) -> Callable[[Array], Array]:
-        """Numbers that tell assemblies apart."""
+        """Return numbers that tell assemblies apart."""
         m = self.mechanism
         hinges = [
             k for j in self._joints if isinstance(j.kind, Revolute) for k in range(j.q_slice.start, j.q_slice.stop)
@@ -357,7 +357,7 @@ class Platform:
     # ---------------------------------------------------------------- velocities
 
     def jacobian(self, q: ArrayLike) -> Array:
-        """The matrix J with platform twist = J rates, (..., 6, actuated) (001 eq. 29b).
+        """Return the matrix J with platform twist = J rates, (..., 6, actuated) (001 eq. 29b).
 
         The twist is the platform's angular velocity and the velocity of the frame's origin, along
         world axes; only the latter, (..., 3, actuated), where orientation does not matter.  With more
@@ -367,11 +367,11 @@ class Platform:
         return np.asarray(self._frame_jacobian(state) @ self._per_rate(state))
 
     def _frame_jacobian(self, q: Array) -> Array:
-        """The tree's Jacobian of what the platform puts out."""
+        """Return the tree's Jacobian of what the platform puts out."""
         return np.asarray(self.mechanism.jacobian(q, self.frame, "aligned")[..., 0 if self.orientation else 3 :, :])
 
     def velocities(self, q: ArrayLike, rates: ArrayLike) -> Array:
-        """Velocities of all joints, (..., nv), from the actuators' rates."""
+        """Return velocities of all joints, (..., nv), from the actuators' rates."""
         state = self._closed(q)
         given = as_array(rates, (len(self._dofs),), "rates", f"one per actuated freedom of {', '.join(self.actuated)}")
         v = (self._per_rate(state) @ given[..., None])[..., 0]
@@ -379,7 +379,7 @@ class Platform:
         return np.asarray(v)
 
     def velocities_for(self, q: ArrayLike, twist: ArrayLike) -> Array:
-        """Velocities of all joints, (..., nv), from the platform's twist.
+        """Return velocities of all joints, (..., nv), from the platform's twist.
 
         Angular velocity, then velocity of the origin, along world axes; only the latter where orientation
         does not matter.  The smallest ones where the twist leaves a choice.
@@ -403,11 +403,11 @@ class Platform:
         return np.asarray(v)
 
     def rates(self, q: ArrayLike, twist: ArrayLike) -> Array:
-        """Rates of the actuators, (..., actuated), from the platform's twist."""
+        """Return rates of the actuators, (..., actuated), from the platform's twist."""
         return np.asarray(self.velocities_for(q, twist)[..., self._dofs])
 
     def _per_rate(self, q: Array) -> Array:
-        """The matrix that takes the actuators' rates to all velocities."""
+        """Return the matrix that takes the actuators' rates to all velocities."""
         n = self._allowed(q)
         driven = n[..., self._dofs, :]
         usual = self._usual(q)
@@ -427,7 +427,7 @@ class Platform:
         return self.mechanism.check_closed(q)
 
     def _allowed(self, q: Array) -> Array:
-        """Motions that the loops allow, (..., nv, freedoms)."""
+        """Return motions that the loops allow, (..., nv, freedoms)."""
         k = self.mechanism.loop_jacobian(q)
         usual = self.mechanism.coordinates_at(q).rank
         short = (rank.numerical_rank(k, self.mechanism._size) < usual) & np.isfinite(k).all(axis=(-1, -2))
@@ -451,7 +451,7 @@ class Platform:
     # ---------------------------------------------------------------- singularities
 
     def singularities(self, q: ArrayLike, *, tolerance: float = SINGULAR) -> Singularity:
-        """Whether a configuration is singular, how, and which motions are lost or gained there.
+        """Return whether a configuration is singular, how, and which motions are lost or gained there.
 
         Parameters
         ----------
@@ -486,7 +486,7 @@ class Platform:
         )  # fmt: skip
 
     def margins(self, q: ArrayLike) -> dict[str, Array]:
-        """Distances from singularities for a batch of configurations, for maps of a workspace.
+        """Return distances from singularities for a batch of configurations, for maps of a workspace.
 
         Returns
         -------
@@ -498,7 +498,7 @@ class Platform:
         return margins(self._maps(state), self._usual(state))
 
     def _in_radians(self, twists: Array) -> Array:
-        """Whole twists from what the platform puts out, in metres."""
+        """Return whole twists from what the platform puts out, in metres."""
         whole = np.zeros((len(twists), 6))
         whole[:, 0 if self.orientation else 3 :] = twists
         return whole / np.repeat([self.length, 1.0], 3)
@@ -509,7 +509,7 @@ class Platform:
         return np.array([self.length if unit == "rad" else 1.0 for unit in self.mechanism.v_units])
 
     def _maps(self, q: Array) -> Maps:
-        """Everything in metres."""
+        """Return everything in metres."""
         m = self.mechanism
         rows = np.array([self.length if unit == "rad" else 1.0 for unit in m.constraint_units])
         twist = np.repeat([self.length, 1.0], 3)[0 if self.orientation else 3 :]
@@ -520,7 +520,7 @@ class Platform:
         )
 
     def _nearby(self, q: Array, allowed: Array) -> list[Array]:
-        """Closed configurations a little way off, to both sides along a few motions."""
+        """Return closed configurations a little way off, to both sides along a few motions."""
         generator = np.random.default_rng(0)
         found = []
         for _ in range(3):
@@ -533,7 +533,7 @@ class Platform:
         return found
 
     def _usual(self, q: Array) -> Counts:
-        """What motions there are in general, found near the first configuration that comes along."""
+        """Return what motions there are in general, found near the first configuration that comes along."""
         if self._counts is not None:
             return self._counts
         lanes = q.reshape(-1, self.mechanism.nq)
@@ -550,7 +550,7 @@ class Platform:
     # ---------------------------------------------------------------- matrices
 
     def denoc(self, q: ArrayLike) -> ParallelDeNOC:
-        """The three DeNOC matrices of a platform on serial legs at one configuration (001 eq. 32)."""
+        """Return the three DeNOC matrices of a platform on serial legs at one configuration (001 eq. 32)."""
         state = self._closed(q)
         if state.ndim != 1:
             raise OptionError("the DeNOC matrices are made for one configuration: give q of shape (nq,)")
@@ -560,7 +560,7 @@ class Platform:
 
 
 def _distinct(q: Array, marks: Callable[[Array], Array]) -> Array:
-    """One configuration of each sort, in a fixed order."""
+    """Return one configuration of each sort, in a fixed order."""
     values = marks(q)
     kept: list[int] = []
     for k in np.lexsort(np.round(values, 5).T[::-1]) if len(q) else ():
@@ -570,7 +570,7 @@ def _distinct(q: Array, marks: Callable[[Array], Array]) -> Array:
 
 
 def _off(pose: Array, goal: Array) -> Array:
-    """How far poses are from their goals: rotation vector and displacement, along world axes."""
+    """Return how far poses are from their goals: rotation vector and displacement, along world axes."""
     if goal.shape[-1] == 3:
         return np.asarray(pose[..., :3, 3] - goal)
     r = pose[..., :3, :3] @ np.swapaxes(goal[..., :3, :3], -1, -2)
@@ -582,7 +582,7 @@ def _off(pose: Array, goal: Array) -> Array:
 
 
 def _angle_by_twice_sine(twice_sine: Array, trace: Array) -> Array:
-    """Half a turn off there is no telling which way: infinite, so that nobody takes it for none."""
+    """Return infinity half a turn off, where there is no telling which way, so that nobody takes it for none."""
     sine, cosine = 0.5 * np.linalg.norm(twice_sine, axis=-1), 0.5 * (trace - 1.0)
     small = sine < 1e-8
     factor = 0.5 * np.arctan2(sine, cosine) / np.where(small, 1.0, sine)

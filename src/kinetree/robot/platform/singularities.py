@@ -84,7 +84,7 @@ def analyse(maps: Maps, tolerance: float) -> Analysis:
 
 
 def _sines(a: Array, e: Array) -> dict[str, Array]:
-    """How much of each motion is the actuators' and how much the platform's: sines and cosines.
+    """Return how much of each motion is the actuators' and how much the platform's: sines and cosines.
 
     Motions that move neither are left out; the others are scaled so that the actuators' and
     the platform's parts together have unit length.
@@ -99,7 +99,7 @@ def _values(matrix: Array) -> Array:
 
 
 def _null(matrix: Array, tolerance: float) -> Array:
-    """Orthonormal columns that a matrix maps to zero."""
+    """Return orthonormal columns that a matrix maps to zero."""
     if not matrix.size:
         return np.eye(matrix.shape[1])
     _, s, vt = np.linalg.svd(matrix, full_matrices=True)
@@ -107,7 +107,7 @@ def _null(matrix: Array, tolerance: float) -> Array:
 
 
 def common(nearby: list[Counts]) -> Counts:
-    """What is usual: the smallest counts found nearby."""
+    """Return what is usual: the smallest counts found nearby."""
     return Counts(*(min(getattr(c, name) for c in nearby) for name in Counts._fields))
 
 
@@ -232,7 +232,7 @@ class Report(NamedTuple):
 
 
 def margins(maps: Maps, usual: Counts) -> dict[str, Array]:
-    """Distances from the kinds of singularity for a batch of configurations; see :class:`Singularity`."""
+    """Return distances from the kinds of singularity for a batch of configurations; see :class:`Singularity`."""
     r = maps.constraints.shape[-1] - usual.freedoms
     _, s, vt, _ = rank.decompose(maps.constraints)
     n = np.swapaxes(vt[..., r:, :], -1, -2)
@@ -249,21 +249,21 @@ def margins(maps: Maps, usual: Counts) -> dict[str, Array]:
 
 
 def _at(values: Array, place: int) -> Array:
-    """The singular value that a singularity would make vanish; with nothing to lose, 1."""
+    """Return the singular value that a singularity would make vanish; with nothing to lose, 1."""
     if place <= 0:
         return np.ones(values.shape[:-1])
     return np.asarray(values[..., place - 1] if place <= values.shape[-1] else np.zeros(values.shape[:-1]))
 
 
 def _beside(space: Array, inner: Array) -> Array:
-    """Orthonormal columns of a space that are perpendicular to a part of it."""
+    """Return orthonormal columns of a space that are perpendicular to a part of it."""
     left = space - inner @ (inner.T @ space)
     u, s, _ = np.linalg.svd(left, full_matrices=False)
     return np.asarray(u[:, s > 0.5])  # these singular values are 0 or 1
 
 
 def _lost(maps: Maps, here: Analysis, nearby: list[Analysis], near_maps: list[Maps], usual: int, count: int) -> Array:
-    """Twists that the platform has all around but not here."""
+    """Return twists that the platform has all around but not here."""
     outputs = len(maps.platform)
     around = np.zeros((outputs, outputs))
     for analysis, near in zip(nearby, near_maps, strict=True):

@@ -26,7 +26,7 @@ MOST_LOOKS = 16
 
 
 def rebuild(value: Any, leaf: Callable[[Any], Any], expand_zero: bool = False) -> Any:
-    """The same structure with every scalar replaced; whole numbers, None and words are structure."""
+    """Return the same structure with every scalar replaced; whole numbers, None and words are structure."""
     if isinstance(value, (float, Node)):
         return leaf(value)
     if value is ZERO3 and not expand_zero:
@@ -46,7 +46,7 @@ def rebuild(value: Any, leaf: Callable[[Any], Any], expand_zero: bool = False) -
 
 
 def scalars(value: Any) -> list[Any]:
-    """All scalars of a value in a fixed order, zero vectors included."""
+    """Return all scalars of a value in a fixed order, zero vectors included."""
     found: list[Any] = []
     rebuild(value, lambda x: found.append(x) or x, expand_zero=True)  # type: ignore[func-returns-value]
     return found
@@ -72,30 +72,30 @@ class Group:
 def _constants(
     placement: Transform, inertia: RigidInertia, armature: tuple[float, ...], kind: JointKind
 ) -> tuple[float, ...]:
-    """A link's numbers in a fixed order; remembered, because every kernel of a tree asks for them."""
+    """Return a link's numbers in a fixed order; remembered, because every kernel of a tree asks for them."""
     axis = [getattr(kind, name) for name in _axis_fields(kind)]
     return tuple(float(x) for x in scalars((placement.rotations, placement.translation, inertia, armature, axis)))
 
 
 @lru_cache(maxsize=1 << 14)
 def _general(placement: Transform) -> Transform:
-    """The same placement with all twelve numbers, whatever they are."""
+    """Return the same placement with all twelve numbers, whatever they are."""
     return Transform((MatrixRotation(placement.matrix()),), Vec3(*placement.translation))
 
 
 def _axis_fields(kind: JointKind) -> tuple[str, ...]:
-    """Names of a joint's numbers if these are an axis, and perhaps a pitch; else none."""
+    """Return names of a joint's numbers if these are an axis, and perhaps a pitch; else none."""
     names: tuple[str, ...] = tuple(f.name for f in fields(kind)) if is_dataclass(kind) else ()
     return names if names in (("axis",), ("axis", "pitch")) else ()
 
 
 def _is_slanted(kind: JointKind) -> bool:
-    """Whether a joint has an axis that is not one of the coordinate axes."""
+    """Return whether a joint has an axis that is not one of the coordinate axes."""
     return bool(_axis_fields(kind)) and sum(x != 0.0 for x in kind.axis) > 1  # type: ignore[attr-defined]
 
 
 def kind_with(kind: JointKind, numbers: Sequence[Any]) -> JointKind:
-    """The same joint with other numbers (not checked: they are not known yet)."""
+    """Return the same joint with other numbers (not checked: they are not known yet)."""
     if not numbers:
         return kind
     other = copy(kind)
@@ -177,7 +177,7 @@ class GroupedTree:
         return groups, group_of
 
     def _look(self, link: Link) -> Any:
-        """What links must have in common to be treated alike.
+        """Return what links must have in common to be treated alike.
 
         If joints look ``_plainly`` alike, the numbers that they have in common save operations.
         """

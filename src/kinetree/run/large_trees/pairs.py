@@ -122,7 +122,7 @@ def _mark(x: Any) -> Any:
 
 
 def _common(known: Sequence[float | None]) -> float | None:
-    """The number that all are."""
+    """Return the number that all are."""
     return known[0] if all(x == known[0] for x in known) else None
 
 

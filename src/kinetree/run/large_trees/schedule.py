@@ -87,7 +87,7 @@ def roll_pairs(function: Callable[..., Any], tree: Model, layouts: Sequence[str]
 
 
 def _carried_freedoms(tree: Model) -> Iterator[tuple[int, list[tuple[int, int]]]]:
-    """Bodies that carry others, from the tips, with the freedoms of those: runs of one another's neighbours."""
+    """Return bodies that carry others, from the tips, with the freedoms of those: runs of one another's neighbours."""
     runs: list[list[tuple[int, int]]] = [[] for _ in tree.links]
     for i in reversed(range(len(tree.links))):
         if tree.children[i]:
@@ -109,7 +109,7 @@ def _joined(*several: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _vectors(layouts: Sequence[str]) -> list[Any]:
-    """What a traced function takes for its vectors."""
+    """Return what a traced function takes for its vectors."""
     vectors: list[Any] = [InputVector(k) for k in range(len(layouts))]
     if layouts and layouts[-1] == "wrench":
         vectors[-1] = InputColumn(vectors[-1], "wrench")
@@ -155,7 +155,7 @@ class _Read:
                 self._tidy(this, trace)
 
     def size(self, area: Any) -> int:
-        """How many numbers are kept there."""
+        """Return how many numbers are kept there."""
         return len(self.read[area])
 
     def _traces(self, this: Pass | None) -> list[Trace]:
@@ -169,7 +169,7 @@ class _Read:
         return this
 
     def _wanted(self, this: Pass | None, trace: Trace) -> list[tuple[tuple[Slot, bool], int]]:
-        """What a step writes and somebody reads, with the node it comes from."""
+        """Return what a step writes and somebody reads, with the node it comes from."""
         return [
             (target, node)
             for target, node in zip(trace.step.targets, trace.step.outputs, strict=True)
@@ -254,7 +254,7 @@ def _schedule(
 
 
 def _shares(rolled: LoopedTree, layouts: Sequence[str]) -> np.ndarray:
-    """Where each body's share of each input begins, (bodies, inputs)."""
+    """Return where each body's share of each input begins, (bodies, inputs)."""
     links = rolled.links
     within = {
         "q": (rolled.nq, [link.q_slice.start for link in links]),
@@ -267,7 +267,7 @@ def _shares(rolled: LoopedTree, layouts: Sequence[str]) -> np.ndarray:
 
 
 def _cleared(n_totals: int) -> BodyStep:
-    """The step that lets sums begin at zero."""
+    """Return the step that lets sums begin at zero."""
     step = BodyStep()
     for k in range(n_totals):
         step.store(Slot("work", TOTAL, k), step.graph.const(0.0))
@@ -275,7 +275,7 @@ def _cleared(n_totals: int) -> BodyStep:
 
 
 def _blank(nv: int) -> BodyStep:
-    """The step that leaves a column of six zeros."""
+    """Return the step that leaves a column of six zeros."""
     step = BodyStep()
     for k in range(6):
         step.store(Slot("out", OUT, k * nv), step.graph.const(0.0))
@@ -283,7 +283,7 @@ def _blank(nv: int) -> BodyStep:
 
 
 def _pool_places(tree: Model | Path, outward: bool) -> tuple[list[int], int]:
-    """A place per body for what passes between it and its children, reused when all are done."""
+    """Return a place per body for what passes between it and its children, reused when all are done."""
     places = [0] * len(tree.links)
     free: list[int] = []
     used = 0

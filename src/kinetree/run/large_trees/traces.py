@@ -40,16 +40,19 @@ class Trace:
             self.link = self._symbolic_link()
 
     def at(self, base: str, word: int, index: int) -> Node:
-        """A number found at a place."""
+        """Return a number found at a place."""
         return Node(self.step.graph, self.step.source(Slot(base, word, index)))
 
     def found(self, base: str, word: int, first: int, template: Any) -> Any:
-        """A value like ``template`` whose numbers are found one after the other."""
+        """Return a value like ``template`` whose numbers are found one after the other."""
         index = count(first)
         return rebuild(template, lambda _: self.at(base, word, next(index)), expand_zero=True)
 
     def fetched(self, origin: Trace, x: Node) -> Node:
-        """A number of the same body that an earlier pass made: where that had it from, or from the body's record."""
+        """Return a number of the same body that an earlier pass made.
+
+        Where that had it from, or from the body's record.
+        """
         graph = origin.step.graph
         if graph.kinds[x.index] == INPUT:
             place = origin.step.sources[int(graph.values[x.index])]
@@ -58,7 +61,10 @@ class Trace:
         return self.at("work", RECORD, origin.kept("work", RECORD, x, self.bodies.record_size))
 
     def kept(self, base: str, word: int, x: Any, sizes: dict[int, int]) -> int:
-        """Where a number is among those that are kept of each body; ``sizes`` says how many there are per group."""
+        """Return where a number is among those that are kept of each body.
+
+        ``sizes`` says how many there are per group.
+        """
         node = x.index if isinstance(x, Node) else self.step.graph.const(float(x))
         for (place, _), known in zip(self.step.targets, self.step.outputs, strict=True):
             if known == node and place.base == base and place.word == word:
@@ -74,7 +80,7 @@ class Trace:
         self.step.store(Slot(base, word, index), node, accumulate)
 
     def _symbolic_link(self) -> Link:
-        """The first body of the group, with what differs between its bodies as parameters."""
+        """Return the first body of the group, with what differs between its bodies as parameters."""
         group = self.bodies.groups[self.group]
         link = self.bodies.links[group.bodies[0]]
         constants = self.bodies.constants[group.bodies[0]]
@@ -123,14 +129,14 @@ class PerBody:
     values: list[Any]
 
     def part(self, index: int) -> PerBody:
-        """One component."""
+        """Return one component."""
         return PerBody(self.bodies, self.made_in, [v[index] for v in self.values])
 
     def __iter__(self) -> Iterator[Any]:
         return iter(())
 
     def value(self, trace: Trace) -> Any:
-        """The value in another pass: numbers are found where they came from or in the body's record."""
+        """Return the value in another pass: numbers are found where they came from or in the body's record."""
         value = self.values[trace.group]
         origin = self.made_in.traces[trace.group]
         if origin is trace:
@@ -156,20 +162,20 @@ class Laid:
     """Whether the first numbers of all come first."""
 
     def rows(self) -> Laid:
-        """A matrix of columns of six numbers, by rows."""
+        """Return a matrix of columns of six numbers, by rows."""
         return replace(self, width=6, by_rows=True)
 
     def place(self, k: int, number: int) -> int:
-        """Where a number of a body's freedom k is, seen from the body's share."""
+        """Return where a number of a body's freedom k is, seen from the body's share."""
         return number * self.per_body.bodies.nv + k if self.by_rows else k * self.width + number
 
     def share(self, link: Link) -> int:
-        """Where a body's share begins."""
+        """Return where a body's share begins."""
         start = (link.q_slice if self.layout == "q" else link.v_slice).start
         return start if self.by_rows else start * self.width
 
     def blanks(self) -> list[int]:
-        """Where the shares of freedoms begin that no body has."""
+        """Return where the shares of freedoms begin that no body has."""
         if not self.by_rows:
             return []
         rolled = self.per_body.bodies
@@ -194,7 +200,7 @@ class AtRest:
     """Rates that are zero."""
 
     def value(self, trace: Trace) -> list[float]:
-        """One per freedom of the body at hand."""
+        """Return one per freedom of the body at hand."""
         return [0.0] * trace.link.kind.nv
 
 
@@ -213,7 +219,7 @@ class InputColumn:
     layout: str
 
     def value(self, trace: Trace) -> Any:
-        """The numbers of the body at hand."""
+        """Return the numbers of the body at hand."""
         word = FIRST_INPUT + self.vector.index
         if self.layout == "wrench":
             return Force.of([trace.at("in", word, k) for k in range(6)])
@@ -222,14 +228,14 @@ class InputColumn:
 
 
 def constant(x: Any) -> float | None:
-    """The number, if it is one already."""
+    """Return the number, if it is one already."""
     if not isinstance(x, Node):
         return float(x)
     return float(x.graph.values[x.index]) if x.graph.kinds[x.index] == CONST else None
 
 
 def as_many(value: Any, size: int) -> list[Any]:
-    """A value's scalars, of which there must be as many for every body."""
+    """Return a value's scalars, of which there must be as many for every body."""
     found = scalars(value)
     if len(found) != size:
         raise UnsupportedError("this algorithm cannot be rolled into a loop: what bodies hand on differs in kind")
@@ -237,7 +243,7 @@ def as_many(value: Any, size: int) -> list[Any]:
 
 
 def value_of(column: Any, trace: Trace) -> Any:
-    """What a column holds for the body at hand."""
+    """Return what a column holds for the body at hand."""
     if isinstance(column, (PerBody, InputColumn, AtRest, Shared)):
         return column.value(trace)
     if isinstance(column, list) and all(x is None for x in column):

@@ -58,11 +58,11 @@ class LoopedTree(GroupedTree, TreeWalk):
     # what the algorithms call, see algorithms/walk.py
 
     def positions(self, q: InputVector) -> InputColumn:
-        """Joint coordinates."""
+        """Return joint coordinates."""
         return InputColumn(q, "q")
 
     def rates(self, v: Any) -> Any:
-        """Joint velocities, accelerations or forces; numbers that are known must be zeros."""
+        """Return joint velocities, accelerations or forces; numbers that are known must be zeros."""
         if isinstance(v, InputVector):
             return InputColumn(v, "v")
         if any(x != 0.0 for x in v):
@@ -87,7 +87,7 @@ class LoopedTree(GroupedTree, TreeWalk):
         return PerBody(self, this, values)
 
     def each(self, function: Callable[..., Any], *columns: Any) -> PerBody:
-        """Every body by itself: done within the last pass."""
+        """Return every body by itself: done within the last pass."""
         if not self.passes:
             self.passes.append(Pass(self, outward=True))
         this = self.passes[-1]
@@ -116,11 +116,11 @@ class LoopedTree(GroupedTree, TreeWalk):
         return PerBody(self, this, [values[g] for g in sorted(values)]), self._summed(on_base, on_base[0][1])
 
     def total(self, per_body: PerBody, zero: Any) -> Any:
-        """Sum over all bodies, for the last step."""
+        """Return the sum over all bodies, for the last step."""
         return _add(zero, self._summed(list(zip(per_body.made_in.traces, per_body.values, strict=True)), zero))
 
     def _summed(self, parts: Sequence[tuple[Trace, Any]], template: Any) -> Any:
-        """The sum of values of several traces, as the last step finds it."""
+        """Return the sum of values of several traces, as the last step finds it."""
         first, size = self.n_totals, len(scalars(template))
         self.n_totals += size
         for trace, value in parts:
@@ -129,7 +129,7 @@ class LoopedTree(GroupedTree, TreeWalk):
         return self.last.found("work", TOTAL, first, template)
 
     def everywhere(self, value: Any) -> Shared:
-        """What was made of sums over all bodies so far, for further steps of every body."""
+        """Return what was made of sums over all bodies so far, for further steps of every body."""
         made, first = self.last, self.n_totals
         for k, x in enumerate(scalars(value)):
             made.put("work", TOTAL, first + k, x)
@@ -139,7 +139,7 @@ class LoopedTree(GroupedTree, TreeWalk):
         return Shared(value, first)
 
     def collect(self, per_body: PerBody, empty: Any = None) -> Laid:
-        """Results of the joints, laid out like ``v``."""
+        """Return results of the joints, laid out like ``v``."""
         return Laid(per_body, "v")
 
     def path_to(self, body: int) -> LoopedTree:
@@ -151,7 +151,7 @@ class LoopedTree(GroupedTree, TreeWalk):
         return self
 
     def at_tip(self, per_body: PerBody) -> Any:
-        """What was found for the last body of a path, for the last step."""
+        """Return what was found for the last body of a path, for the last step."""
         group = self.group_of[-1]
         trace = per_body.made_in.traces[group]
 
@@ -166,11 +166,11 @@ class LoopedTree(GroupedTree, TreeWalk):
         return rebuild(per_body.values[group], keep)
 
     def side_by_side(self, per_body: PerBody, layout: str) -> Laid:
-        """Numbers of the joints, laid out like ``q`` or ``v``."""
+        """Return numbers of the joints, laid out like ``q`` or ``v``."""
         return Laid(per_body, layout)
 
     def table(self, per_body: PerBody, width: int) -> Laid:
-        """Several numbers per degree of freedom."""
+        """Return several numbers per degree of freedom."""
         return Laid(per_body, "v", width)
 
     def pairs(
@@ -189,7 +189,7 @@ class LoopedTree(GroupedTree, TreeWalk):
         return Pairs(self, self.each(begin, *columns.values()), couplings, carry, columns).matrices
 
     def on_demand(self) -> LoopedTree:
-        """A loop has one order only."""
+        """Return a loop has one order only."""
         return self
 
 
@@ -207,7 +207,7 @@ class _Carried:
         self.constants: list[float | None] = []
 
     def field(self, trace: Trace, key: Any) -> Any:
-        """A field of the parent as numbers in its pool."""
+        """Return a field of the parent as numbers in its pool."""
         template = _field(self.base, key)
         if key not in self.starts:
             self.starts[key] = len(self.constants)
@@ -227,7 +227,7 @@ class _Carried:
             yield from enumerate(as_many(_field(value, key), size), start)
 
     def settled(self, values: Iterable[Any]) -> bool:
-        """Whether all that was taken for constant is; what is not will not be again."""
+        """Return whether all that was taken for constant is; what is not will not be again."""
         right = True
         for value in values:
             for k, x in self._numbers(value):

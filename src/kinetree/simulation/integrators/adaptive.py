@@ -155,7 +155,10 @@ class ScipyStepper(Stepper):
         return names[int(np.argmax(np.where(np.isfinite(a), np.abs(a), np.inf)))] if names else None
 
     def state_at(self, t: float) -> State:
-        """The state at a time within the last step; its loops, open by the error of interpolation, are closed again."""
+        """Return the state at a time within the last step.
+
+        Its loops, open by the error of interpolation, are closed again.
+        """
         if self.dense is None:
             self.dense = self.solver.dense_output()
         return self.project(self._unit(self.dense(t)))

@@ -84,7 +84,9 @@ class Way(NamedTuple):
 
 
 def times_before(change: float, nearest: float, since: float) -> Array:
-    """Times of the states that the way over a change point is made of: after ``since``, ``nearest`` before it at last.
+    """Return times of the states that the way over a change point is made of.
+
+    After ``since``, ``nearest`` before it at last.
 
     As many where the motion has begun just before: then they are closer together.
     """
@@ -179,7 +181,10 @@ def _missing(fit: Fit, later: Past) -> Fit:
 
 
 def _best(fits: Sequence[list[Fit]], t: float, allowed: Callable[[Array], Array]) -> Way:
-    """The fit that is known best at a time: the next lower degree tells of truncation, what is left over of noise."""
+    """Return the fit that is known best at a time.
+
+    The next lower degree tells of truncation, what is left over of noise.
+    """
     best, least = Way(t, fits[0][0].path, np.array(np.inf)), np.inf
     for row in fits:
         at = [fit.path(np.array(t)) for fit in row]

@@ -59,7 +59,10 @@ class NoConvergence(ArithmeticError):
 
 
 def _solved(state: State, change: np.ndarray) -> State:
-    """A state whose step was solved; of a batch, the lanes where it was not become NaN and leave the others alone."""
+    """Return a state whose step was solved.
+
+    Of a batch, the lanes where it was not become NaN and leave the others alone.
+    """
     lost = np.asarray(change > UNSOLVED)
     if not lost.any():
         return state
@@ -83,7 +86,7 @@ class Steps:
         self._steps: dict[str, OneStep] = {}
 
     def many(self, integrator: str) -> ManySteps:
-        """Many steps in machine code."""
+        """Return many steps in machine code."""
         if integrator not in self._programs:
             self._programs[integrator] = self._program(integrator)
         program = self._programs[integrator]
@@ -103,7 +106,7 @@ class Steps:
         return advance
 
     def _by_rank(self, integrator: str) -> ManySteps:
-        """Steps of a mechanism near a singular configuration, where the prepared choice of constraints fails."""
+        """Return steps of a mechanism near a singular configuration, where the prepared choice of constraints fails."""
         one, robot = self._step_as_written(integrator), self.equation.robot
         assert isinstance(robot, Mechanism)
 
@@ -144,7 +147,7 @@ class Steps:
         return advance, rate, Sizes(n, 1 + n, self.equation.numbers.shape[-1], nv + self.equation.system.nz)
 
     def _closed_laws(self, formula: Step, rows: tuple[int, ...]) -> StepLaws:
-        """The same for a mechanism, closed again after the step.
+        """Return the same for a mechanism, closed again after the step.
 
         Its last state is the least quality of the choice of constraints that was met, zero where that did not close it.
         """
@@ -177,7 +180,10 @@ class Steps:
         return advance, rate, Sizes(n, n, self.equation.numbers.shape[-1], nv + nz + 1)
 
     def _variational_laws(self) -> StepLaws:
-        """A variational step, which asks for better guesses; its last state is the worst that was left unsolved."""
+        """Return a variational step, which asks for better guesses.
+
+        Its last state is the worst that was left unsolved.
+        """
         tree, nv, nz = self.equation.tree, self.equation.tree.nv, self.equation.system.nz
         lengths = [1, tree.nq, nv, nz, nv, nz, 1]
         ends = np.cumsum(lengths).tolist()
@@ -220,7 +226,7 @@ class Steps:
         return self._variational_step_of_large() if in_loops else self._variational_step()
 
     def _or_patiently(self, quick: OneStep) -> OneStep:
-        """A variational step in machine code or, where its few rounds do not solve it, with as many as it takes."""
+        """Take a variational step in machine code or, where its few rounds do not do, with as many as it takes."""
 
         def step(t: float, state: State, h: float) -> State:
             try:
@@ -289,7 +295,10 @@ class Steps:
         return step
 
     def _variational_step_of_large(self) -> OneStep:
-        """The same text for a large tree: its own motion in loops of machine code, joints of a kind all at once."""
+        """Return the same text for a large tree.
+
+        Its own motion in loops of machine code, joints of a kind all at once.
+        """
         kinds = ByKind(self.equation.tree)
         dynamics = LargeTreeDynamics(kinds, self.equation.tree, self.equation.threads, self.equation.robot.cpu)
 
@@ -319,12 +328,15 @@ class Steps:
 
 
 def _columns(z: np.ndarray) -> list[Scalar]:
-    """Further states as scalars beside those of joints by kind, which have an axis for the joints."""
+    """Return further states as scalars beside those of joints by kind, which have an axis for the joints."""
     return [z[..., k : k + 1] for k in range(z.shape[-1])]
 
 
 def _enough(dynamics: StepDynamics) -> Callable[[Scalar, Scalars], bool]:
-    """Whether rounding is all that changes: next to nothing does, or little, and that not less than a round ago."""
+    """Return whether rounding is all that changes.
+
+    Next to nothing does, or little, and that not less than a round ago.
+    """
     before: Any = np.inf
 
     def enough(change: Scalar, u: Scalars) -> bool:

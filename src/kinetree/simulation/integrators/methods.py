@@ -57,7 +57,7 @@ DORMAND_PRINCE = Tableau(
 
 
 def plus(base: Scalars, h: Scalar, weights: Sequence[float], vectors: Sequence[Scalars]) -> list[Scalar]:
-    """``base + h (w1 x1 + w2 x2 + ...)``, entry by entry."""
+    """Return ``base + h (w1 x1 + w2 x2 + ...)``, entry by entry."""
     used = [(w, x) for w, x in zip(weights, vectors, strict=True) if w]
     result = list(base)
     for k in range(len(result)):
@@ -71,7 +71,7 @@ def plus(base: Scalars, h: Scalar, weights: Sequence[float], vectors: Sequence[S
 
 
 def scaled(h: Scalar, x: Scalars) -> list[Scalar]:
-    """``h x``."""
+    """Return ``h x``."""
     return [h * value for value in x]
 
 

@@ -54,7 +54,7 @@ class Stepper:
         raise NotImplementedError
 
     def states_at(self, times: list[float]) -> list[State]:
-        """The same at several times."""
+        """Return the same at several times."""
         return [self.state_at(t) for t in times]
 
     def restart(self, t: float, state: State) -> None:

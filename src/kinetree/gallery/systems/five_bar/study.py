@@ -63,7 +63,7 @@ def _virtual_work(mechanism: Mechanism, q: np.ndarray, h: float = 1e-5) -> np.nd
 
 
 def _in_line(_: float, q: np.ndarray, v: np.ndarray) -> float:
-    """Return sine of the angle between the forearms."""
+    """Return the sine of the angle between the forearms."""
     return float(np.sin(q[0] + q[1] - q[2] - q[3]))
 
 
