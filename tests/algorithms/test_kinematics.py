@@ -178,7 +178,7 @@ def sums(robot: kt.Robot, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.
 
 @settings(max_examples=15)
 @given(seed=seeds, n=sizes)
-def test_centre_of_mass_and_momentum_are_sums_over_bodies(seed, n):
+def test_center_of_mass_and_momentum_are_sums_over_bodies(seed, n):
     robot, _, q, v, _ = drawn(seed, n)
     center, velocity, momentum = sums(robot, q, v)
     assert_close(robot.mass, np.array(sum(b.mass for b in robot.model.bodies)))
@@ -225,7 +225,7 @@ def _without_rotor(joint):
     return replace(joint, rotor_inertia=(0.0,) * joint.kind.nv)
 
 
-def test_massless_robot_has_no_centre_of_mass():
+def test_massless_robot_has_no_center_of_mass():
     robot = kt.Builder("ghost").body("a", "base", kt.Revolute("z")).build()
     for call in (
         lambda: robot.center_of_mass([0]),

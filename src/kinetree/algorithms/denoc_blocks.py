@@ -117,8 +117,8 @@ class BlockMatrix:
         first = max(len(s) for s in self.row_labels)
         lines = [" ".join([" " * first, *self.column_labels])]
         for label, row in zip(self.row_labels, cells, strict=True):
-            centerd = [f"{cell:^{len(c)}}" for cell, c in zip(row, self.column_labels, strict=True)]
-            lines.append(" ".join([f"{label:{first}}", *centerd]).rstrip())
+            centered = [f"{cell:^{len(c)}}" for cell, c in zip(row, self.column_labels, strict=True)]
+            lines.append(" ".join([f"{label:{first}}", *centered]).rstrip())
         return "\n".join([self._title(), *lines])
 
     def numbers(self, digits: int = 5) -> str:
