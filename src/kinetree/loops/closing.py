@@ -34,15 +34,19 @@ def close(
     matrix: Callable[[Array], Array],
     step: Callable[[Array, Array], Array],
     tolerance: float,
+    any_will_do: bool = False,
+    most_steps: int = MOST_STEPS,
 ) -> Closed:
     """Move the ``free`` velocities (a mask) until every gap is below ``tolerance``; q is (N, nq).
+
+    Where ``any_will_do``, no lane is waited for once another is closed.
 
     The Levenberg-Marquardt rule, lane by lane: the damping falls after a step that brought
     the loops closer together and grows after one that did not, which is then taken back.
     """
     with np.errstate(all="ignore"):
         q, left = _nudged(q.copy(), free, gaps, matrix, step)
-        return _close(q, left, free, gaps, matrix, step, tolerance)
+        return _close(q, left, free, gaps, matrix, step, tolerance, any_will_do, most_steps)
 
 
 def _nudged(
@@ -74,15 +78,17 @@ def _close(
     matrix: Callable[[Array], Array],
     step: Callable[[Array, Array], Array],
     tolerance: float,
+    any_will_do: bool,
+    most_steps: int,
 ) -> Closed:
     size = np.linalg.norm(left, axis=-1)
     damping = np.full(len(q), 1e-3)
     polished = np.zeros(len(q), dtype=int)
-    for _ in range(MOST_STEPS):
+    for _ in range(most_steps):
         small = np.abs(left).max(axis=-1, initial=0.0) <= tolerance
         # two more Newton steps once it is closed: they cost little and give the last digits
         active = np.flatnonzero(np.isfinite(size) & (polished < 2) & (damping < 1e12))
-        if not len(active):
+        if not len(active) or (any_will_do and (polished >= 2).any()):
             break
         polished[active] += small[active]
         move = _damped_step(matrix(q[active])[..., free], left[active], np.where(small, 0.0, damping)[active])

@@ -30,6 +30,9 @@ CLOSED = 1e-10
 ASSEMBLIES = 8
 """If none of so many closed configurations is ordinary, coordinates are chosen at the first."""
 
+FEW_STEPS = 40
+"""Steps for the neutral configuration to close in, before others are tried."""
+
 ORDINARY = 1e-3
 """Coordinates are chosen where the least singular value of K that counts is at least this part of the largest."""
 
@@ -334,9 +337,14 @@ class ClosedKinematics(Robot):
     def _closed_guesses(self, generator: np.random.Generator, tries: int) -> Iterator[Array]:
         """Return closed configurations, some at a time, from the neutral one and then from random ones."""
         guesses = self.random_configuration(generator, tries)
+        free = np.ones(self.nv, dtype=bool)
         for part in (self.neutral()[None], *np.array_split(guesses, max(1, tries // 20))):
-            closed = self.close(part, must_close=False)
-            yield closed[np.isfinite(closed).all(axis=-1)]
+            # a guess may creep for long to where it cannot be closed: the next one is not kept waiting
+            steps = FEW_STEPS if len(part) == 1 else closing.MOST_STEPS
+            result = closing.close(
+                part, free, self.loop_gaps, self.loop_jacobian, self.moved, CLOSED, any_will_do=True, most_steps=steps
+            )
+            yield result.q[result.done]
 
     def mobility(self, q: ArrayLike | None = None) -> Mobility:
         """Return degrees of freedom by rank, redundant constraints by name, and whether ``q`` is singular.
