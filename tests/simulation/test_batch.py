@@ -138,10 +138,10 @@ def test_a_simulator_is_set_up_once(pair):
     simulator = kt.Simulator(pair, integrator="rk4", step=0.005)
     q, v = states(pair, 3)
     first = simulator.run(q, v, time=0.05, output=2)
-    kernels = dict(simulator.equation(False).steps._kernels)
+    kernels = dict(simulator.equation(False).steps._programs)
     again = simulator.run(q, v, time=0.05, output=2)
     assert np.array_equal(first.q, again.q)
-    assert simulator.equation(False).steps._kernels == kernels
+    assert simulator.equation(False).steps._programs == kernels
     assert simulator.run(q[0], v[0], time=0.05).q.shape == (11, pair.nq)
 
 

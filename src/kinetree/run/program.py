@@ -95,7 +95,7 @@ def count_operations(law: Callable[..., Any], lengths: Sequence[int]) -> int:
     return len(graph)
 
 
-def _once(content: str, cpu: str, make: Callable[[str, host.Machine], Any]) -> Any:
+def once(content: str, cpu: str, make: Callable[[str, host.Machine], Any]) -> Any:
     """Return the kernel with this content: one made before, or a new one.
 
     ``make`` gets the key that it is kept on disk under, and what it is made for.
@@ -164,7 +164,7 @@ class LawProgram:
         def make(key: str, target: host.Machine) -> Kernel:
             return Kernel(self.name, lambda: traced, traced.lengths, traced.shape, key, names, target=target)
 
-        kernel: Kernel = _once(repr((graph.kinds, graph.args, graph.values, traced.outputs)), cpu, make)
+        kernel: Kernel = once(repr((graph.kinds, graph.args, graph.values, traced.outputs)), cpu, make)
         return kernel
 
     def __call__(self, vectors: Mapping[str, Array], threads: int = 1) -> Array:
@@ -247,7 +247,7 @@ class StepProgram:
                 name, _of_no_graph, stages.lengths, (stages.n_state,), key, names, target=target, stages=lambda: stages
             )  # fmt: skip
 
-        self.kernel: StepKernel = _once("repeated" + stages.content(), cpu, make)
+        self.kernel: StepKernel = once("repeated" + stages.content(), cpu, make)
 
     def __call__(self, t: float, state: Array, h: float, n: int, parameters: Array, threads: int = 1) -> Array:
         """Take n steps of h from time t, for one state or a batch; return the state there."""
