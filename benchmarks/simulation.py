@@ -21,8 +21,8 @@ import mujoco
 import numpy as np
 
 import kinetree as kt
-from kinetree.contact.ground import Ground, HuntCrossley, PseudoCoulomb
 from kinetree import control as laws
+from kinetree.contact.ground import Ground, HuntCrossley, PseudoCoulomb
 from kinetree.motion import trajectories
 
 from .asked import asked

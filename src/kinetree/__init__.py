@@ -70,7 +70,7 @@ if TYPE_CHECKING:
     from .run.functions import compile_function
     from .simulation.events import Event
     from .simulation.records.record import Record
-    from .simulation.rigid import simulate_rigid
+    from .simulation.rigid_run import simulate_rigid
     from .simulation.simulate import Simulator, simulate
     from .view import view
 

@@ -10,7 +10,7 @@ import kinetree as kt
 from kinetree.contact.friction import CREEP, direction_of_sliding, nearest_in_polygon, polygon_reach
 from kinetree.contact.rigid_contacts import RigidContacts, contacts_at
 from kinetree.contact.surfaces import Spot
-from kinetree.simulation.rigid import simulate_rigid
+from kinetree.simulation.rigid_run import simulate_rigid
 
 G, MU, MASS = 9.81, 0.3, 2.0
 LIMIT = MU * MASS * G

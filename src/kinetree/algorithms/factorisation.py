@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from ..spatial import Scalar, sqrt
 from .passes import present
-from .walk import Column
+from .tree_walk import Column
 
 Matrix = list[list[Scalar]]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from ..model.tree import Link, Model
 from ..spatial import Motion, Scalar, combine
-from .walk import Column, Coupling, LazyMatrix, add, walk_of
+from .tree_walk import Column, Coupling, LazyMatrix, add, walk_of
 
 __all__ = [
     "Coupling", "Scalars", "add", "at_tip", "bias_motion", "collect", "each", "everywhere", "inward", "nothing",

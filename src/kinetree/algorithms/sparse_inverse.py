@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from ..spatial import Scalar
 from .factorisation import carriers, eliminate
-from .walk import Column
+from .tree_walk import Column
 
 
 class SparseInverse:

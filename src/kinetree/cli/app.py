@@ -16,8 +16,8 @@ from typer.core import TyperGroup
 from ..errors import KinetreeError
 from ..version import VERSION
 from . import bench, codegen, cost, dynamics, info, listing, new, run, simulate, view
+from .error_wording import as_options, worded
 from .shared import ERROR, complain, warnings_as_lines
-from .wording import as_options, worded
 
 HELP = """Dynamics of robots and mechanisms: look at a robot, compute with it, let it move, see it.
 

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from ..errors import OptionError
 from ..robot.mechanism import Mechanism
-from .beside_pinocchio import NAMES, Beside, beside
+from .pinocchio_comparison import NAMES, Beside, beside
 from .shared import FloatingBase, Json, complete_robot, load_robot, make_console, messages, note, print_json
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from ..errors import OutputError
-from ..io.whole_files import beside
+from ..io.atomic_files import beside
 from .shared import make_console
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="File to write.")]

@@ -15,8 +15,8 @@ from rich.table import Table
 
 from ..errors import KinetreeError, OptionError, OutputError, UnknownNameError
 from ..io.progress import Bar
+from .error_wording import as_keys, as_options, worded
 from .shared import ERROR, FACT_FAILS, Json, complain, complete_study, make_console, print_json
-from .wording import as_keys, as_options, worded
 
 if TYPE_CHECKING:
     from ..gallery import Result, Study

@@ -16,7 +16,7 @@ from rich.markup import escape
 from ..errors import KinetreeWarning, UnknownNameError
 from ..io.plain_json import json_text
 from ..robot.load import load
-from .wording import Write, worded
+from .error_wording import Write, worded
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot

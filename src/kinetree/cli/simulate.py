@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import OptionError, OutputError, SimulationError
-from ..io.whole_files import beside
+from ..io.atomic_files import beside
 from .shared import (
     FloatingBase,
     Json,
@@ -210,7 +210,7 @@ def _or(value: float | None, usual: float) -> float:
 
 def _gain(robot: Robot, text: str | None, option: str) -> Any:
     """Read a gain: one number, or one per motor."""
-    from ..control.joints import driven_joints
+    from ..control.driven_joints import driven_joints
 
     values = read_values(text, option)
     if isinstance(values, (dict, str)):

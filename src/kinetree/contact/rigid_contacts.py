@@ -28,7 +28,7 @@ from ..errors import ModelError, OptionError, ShapeError, StateError, UnknownNam
 from ..model.tree import BASE, Model
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
-from ..run.program import LawProgram, can_compile
+from ..run.law_kernels import LawProgram, can_compile
 from ..spatial import Motion, Scalar, Vec3
 from ..spatial.arrays import as_array
 from ..spatial.dual import Dual

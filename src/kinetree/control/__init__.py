@@ -1,9 +1,7 @@
 """Controllers: what the motors do at every moment, each a law over any scalar, compiled with the robot it drives."""
 
 from .base import Controller, Sum, critical_damping, gains
-from .computed_torque import ComputedTorque
-from .feedforward import Feedforward
-from .laws import (
+from .basic_controllers import (
     PD,
     PID,
     FrictionCompensation,
@@ -14,6 +12,8 @@ from .laws import (
     TorqueTable,
     from_function,
 )
+from .computed_torque import ComputedTorque
+from .feedforward import Feedforward
 from .operational_space import OperationalSpace
 
 __all__ = [

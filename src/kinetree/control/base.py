@@ -21,8 +21,8 @@ from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Scalar
 from ..spatial.arrays import as_array, batch_shape, pack, split
-from .joints import Scalars, driven_joints
-from .of_loops import known_loops, refuse_open
+from .closed_loops import known_loops, refuse_open
+from .driven_joints import Scalars, driven_joints
 
 Outcome = tuple[list[Scalar], list[Scalar]]
 """Joint forces, and the rates of the controller's own states."""

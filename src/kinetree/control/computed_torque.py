@@ -11,9 +11,9 @@ from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Force, Scalar
 from .base import Controller, Gain, Outcome, servo
-from .joints import Scalars, forces_for, gathered, spread, tracking_error
-from .of_loops import followed_joints, loops_of
-from .of_loops import forces_for as closed_forces_for
+from .closed_loops import followed_joints, loops_of
+from .closed_loops import forces_for as closed_forces_for
+from .driven_joints import Scalars, forces_for, gathered, spread, tracking_error
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,18 @@ from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..spatial import Scalar, sqrt
 from .base import Controller, Gain, Outcome, servo
+from .closed_loops import completed, followed_joints, left_to_motors, loops_of
 from .computed_torque import check_senses, sensed
-from .joints import Scalars, desired_motion, driven_joints, forces_for, gathered, idle_joints, spread, tracking_error
-from .of_loops import completed, followed_joints, left_to_motors, loops_of
+from .driven_joints import (
+    Scalars,
+    desired_motion,
+    driven_joints,
+    forces_for,
+    gathered,
+    idle_joints,
+    spread,
+    tracking_error,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,8 +16,8 @@ from ..motion.trajectory import Trajectory
 from ..spatial import Matrix3, MatrixRotation, Scalar, Vec3, dot, ldl, ldl_solve
 from ..spatial.arrays import split
 from .base import Controller, Gain, Outcome, servo
-from .joints import Scalars, driven_joints, gathered, idle_joints, spread
-from .of_loops import Yielding, left_to_motors, loops_of, trusted
+from .closed_loops import Yielding, left_to_motors, loops_of, trusted
+from .driven_joints import Scalars, driven_joints, gathered, idle_joints, spread
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,7 +20,7 @@ from typing import Any
 from .llvm.driver import JOB_AT
 from .llvm.host import NATIVE, architecture, target
 from .load_code import load_or_compile_text
-from .once import once
+from .make_once import once
 
 CHUNKS_PER_THREAD = 16
 """Into how many chunks a batch is cut for each thread that works on it, if they are not too small."""

@@ -29,7 +29,7 @@ from ..errors import (
     UnsupportedError,
     callers_level,
 )
-from ..io.whole_files import all_beside
+from ..io.atomic_files import all_beside
 from ..model import configurations
 from ..model.tree import Model
 from ..run.compiler import Compiler
@@ -38,8 +38,8 @@ from ..run.wrenches import each_body
 from ..spatial import Force
 from ..spatial.arrays import pack, split
 from ..version import VERSION
+from .model_of import Modelled, model_of
 from .result_names import entries, parts
-from .subject import Modelled, model_of
 
 PRECISIONS = ("double", "single")
 

@@ -11,8 +11,8 @@ from ..errors import KinetreeError
 from ..model.tree import Model
 from ..run.options import complete_options
 from .c_code import trace_algorithm
+from .model_of import Modelled, model_of
 from .published import MA, Published, rows
-from .subject import Modelled, model_of
 
 __all__ = [
     "Compared", "Costed", "Count", "Variables", "all_costs", "cost", "count_algorithm", "joint_variables",

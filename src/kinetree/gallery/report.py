@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Message, OptionError, OutputError, Setting
+from ..io.atomic_files import folder_beside
 from ..io.plain_json import json_text
 from ..io.tables.formats import pyarrow
 from ..io.tables.writing import csv_text, write_parquet
-from ..io.whole_files import folder_beside
 from ..version import VERSION
 from .plots import RC
 from .sources import cited

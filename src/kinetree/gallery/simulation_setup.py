@@ -12,7 +12,7 @@ from .. import control
 from ..contact.ground import Ground, HuntCrossley, PseudoCoulomb, whole_body
 from ..contact.surfaces import Plane
 from ..control.base import critical_damping
-from ..control.joints import driven_joints
+from ..control.driven_joints import driven_joints
 from ..errors import OptionError, ShapeError, StateError, UnknownNameError
 from ..motion import trajectories
 from ..robot.mechanism import Mechanism

@@ -22,7 +22,7 @@ from ..algorithms import jacobian, kinematics
 from ..model.limits import bounded_by_followers
 from ..model.tree import Model
 from ..robot.robot import Robot
-from ..run.program import Sizes, StepProgram, can_compile
+from ..run.law_kernels import Sizes, StepProgram, can_compile
 from ..spatial import Scalar, Transform, Vec3, dot, ldl, ldl_solve, sqrt, where
 from ..spatial.arrays import pack, split
 from ..spatial.exponential import quaternion_log, quaternion_product

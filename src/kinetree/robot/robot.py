@@ -22,7 +22,7 @@ from ..errors import (
     UnknownNameError,
 )
 from ..model import describe as description
-from ..model import hinges
+from ..model import single_joints
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
 from ..model.tree import BASE, Body, Frame, Model, check_gravity
@@ -173,9 +173,9 @@ class Robot(Dynamics, LoopMethods):
 
         This is the sources' Euler-angle-joint form; coordinates keep their order and
         meaning, so states carry over unchanged where coordinates come in the order of
-        the chain, see :func:`kinetree.model.hinges.expand`.
+        the chain, see :func:`kinetree.model.single_joints.expand`.
         """
-        return self._with(hinges.expand(self.model))
+        return self._with(single_joints.expand(self.model))
 
     def cost(self, name: str, **options: Any) -> Count:
         """Return multiplications, additions, divisions, sines of an algorithm for this robot.

@@ -29,12 +29,12 @@ from ..engine.kernels.direct_call import DirectCall, available
 from ..engine.kernels.kernel import Kernel
 from ..engine.kernels.loop_kernel import RolledKernel
 from ..engine.llvm import host
-from ..engine.once import MAKING, made_once
+from ..engine.make_once import MAKING, made_once
 from ..engine.trace import Traced, trace
 from ..errors import CompileError, KinetreeWarning, OptionError, SingularError, callers_level
 from ..io.progress import in_steps
-from ..model.hinges import expand_in_order
 from ..model.joints import Custom
+from ..model.single_joints import expand_in_order
 from ..model.tree import Link, Model
 from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Transform, Vec3, ldl, ldl_inverse, where
 from ..spatial.arrays import flatten, pack, split

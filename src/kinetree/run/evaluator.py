@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import pivots
+from ..algorithms import singular_joints
 from ..algorithms.table import find
 from ..engine.graph import TooLong
 from ..engine.kernels.direct_call import DirectCall, available
@@ -246,17 +246,17 @@ class Evaluator:
 
     def check_pivots(self, held: Collection[int] = ()) -> None:
         """Refuse forward dynamics where a joint that is not ``held`` moves nothing that has inertia."""
-        pivots.refuse(self.model, self.singular_joint(held))
+        singular_joints.refuse(self.model, self.singular_joint(held))
 
     def singular_joint(self, held: Collection[int] = ()) -> int | None:
         """Return the first joint that moves nothing that has inertia; remembered."""
         key = frozenset(held)
         if key not in self._singular:
-            self._singular[key] = pivots.singular_joint(self.model, key)
+            self._singular[key] = singular_joints.singular_joint(self.model, key)
         return self._singular[key]
 
     def forward_method(self, method: str) -> str:
         """Return a method of forward dynamics that has an answer here; remembered."""
         if method not in self._chosen_methods:
-            self._chosen_methods[method] = pivots.possible_method(self.model, method)
+            self._chosen_methods[method] = singular_joints.possible_method(self.model, method)
         return self._chosen_methods[method]

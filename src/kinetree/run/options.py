@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ..algorithms import pivots
+from ..algorithms import singular_joints
 from ..algorithms.algorithm import Algorithm
 from ..algorithms.table import ALGORITHMS, find
 from ..errors import Message, ModelError, OptionError, Setting, UnknownNameError
@@ -45,7 +45,7 @@ def complete_options(model: Model, name: str, options: Mapping[str, Any]) -> dic
     chosen = {o.name: o.read(model, name, options.get(o.name, o.default)) for o in algorithm.options}
     check_possible(model, algorithm, chosen)
     if "method" in chosen:
-        chosen["method"] = pivots.possible_method(model, chosen["method"])
+        chosen["method"] = singular_joints.possible_method(model, chosen["method"])
     return chosen
 
 
@@ -63,7 +63,7 @@ def check_possible(model: Model, algorithm: Algorithm, options: Mapping[str, Any
         fixed = f"robot {model.name!r} has no floating base; load it with "
         raise ModelError(Message(fixed, Setting("floating_base", True)))
     if algorithm.needs_inertia:
-        pivots.check(model, algorithm.held(model, options))
+        singular_joints.check(model, algorithm.held(model, options))
 
 
 def requests(model: Model, algorithms: Iterable[Request] | Request) -> list[tuple[str, dict[str, Any]]]:

@@ -14,7 +14,7 @@ from .records.record import Record
 from .simulate import Simulator, simulate
 
 if TYPE_CHECKING:
-    from .rigid import simulate_rigid
+    from .rigid_run import simulate_rigid
 
 __all__ = [
     "INTEGRATORS", "Energies", "Event", "Occurrence", "Record", "Simulator", "contact", "control", "ground", "impact",
@@ -25,7 +25,7 @@ __all__ = [
 def __getattr__(name: str) -> object:
     """Import rigid contact when it is asked for: it brings SciPy's integrators with it."""
     if name == "simulate_rigid":
-        from .rigid import simulate_rigid
+        from .rigid_run import simulate_rigid
 
         return simulate_rigid
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import Message, OptionError, Setting, StateError, UnsupportedError
 from ..robot.robot import Robot
-from ..run.program import can_compile, count_operations
+from ..run.law_kernels import can_compile, count_operations
 from ..spatial.arrays import as_array, batch_shape
 from .integrators.methods import FIXED, VARIATIONAL
 from .system import DynamicSystem

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algorithms import kinematics
-from ..control.joints import refuse_motorless
+from ..control.driven_joints import refuse_motorless
 from ..errors import KinetreeError
 from ..model.tree import Model
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
-from ..run.program import LawProgram, can_compile, has_machine_code, unrolls
+from ..run.law_kernels import LawProgram, can_compile, has_machine_code, unrolls
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import split
 from .integrators.fixed import Steps

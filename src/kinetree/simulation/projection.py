@@ -12,7 +12,7 @@ from ..algorithms.constrained import LEAST_QUALITY
 from ..algorithms.constraints import UNCLOSED
 from ..algorithms.projection import project
 from ..robot.mechanism import Mechanism
-from ..run.program import LawProgram
+from ..run.law_kernels import LawProgram
 from ..spatial import Scalar
 
 Array = np.ndarray

@@ -13,7 +13,7 @@ from ..contact.start_check import warn_sunken
 from ..errors import OptionError, UnknownNameError, UnsupportedError
 from ..robot.robot import Robot
 from ..run.checks import check_threads
-from ..run.program import unrolls
+from ..run.law_kernels import unrolls
 from .arguments import (
     check_integrator,
     check_numbers,

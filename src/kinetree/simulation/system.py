@@ -23,7 +23,7 @@ import numpy as np
 from ..algorithms import energy
 from ..algorithms.friction import friction_force
 from ..algorithms.table import find
-from ..control.joints import motorless, refuse_motorless
+from ..control.driven_joints import motorless, refuse_motorless
 from ..errors import ShapeError
 from ..model.tree import Model
 from ..robot.robot import Robot

@@ -14,7 +14,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..errors import OptionError, OutputError
-from ..io.whole_files import beside
+from ..io.atomic_files import beside
 from . import browser as chromium
 from .panel import LAST_FOLDER
 

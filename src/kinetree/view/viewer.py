@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import Message, ModelWarning, OptionError, Setting, callers_level
+from ..io.atomic_files import beside
 from ..io.progress import Bar
-from ..io.whole_files import beside
 from ..model.tree import BASE, Joint
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot

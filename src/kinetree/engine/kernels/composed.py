@@ -14,7 +14,7 @@ import numpy as np
 
 from ..llvm.body_loops import BodyStep
 from ..llvm.pair_loops import Runner, mirror
-from ..once import made_once
+from ..make_once import made_once
 from ..trace import Shape
 from .kernel import Kernel
 from .loop_kernel import RolledKernel

@@ -15,7 +15,7 @@ import numpy as np
 from ..llvm import host
 from ..llvm.vectorcall import CONTEXT, CONTEXT_AT, FROM_PYTHON, MAX_DIMS, MAX_INPUTS, SYMBOL, entry_module, layout_holds
 from ..load_code import load_or_compile_text
-from ..once import once
+from ..make_once import once
 from ..threads import thread_pool
 from .kernel import Kernel, batch_loop
 

@@ -22,7 +22,7 @@ from ..llvm.driver import STREAMED_BYTES, pack_job
 from ..llvm.emit import lanes_module, single_module
 from ..llvm.vectors import Vectors
 from ..load_code import load_or_compile, load_or_compile_text
-from ..once import made_once, once
+from ..make_once import made_once, once
 from ..threads import thread_pool
 from ..trace import Shape, Traced
 

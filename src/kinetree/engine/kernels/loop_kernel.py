@@ -10,7 +10,7 @@ import numpy as np
 
 from ..llvm.body_loops import rolled_module
 from ..load_code import load_or_compile_text
-from ..once import made_once
+from ..make_once import made_once
 from .kernel import Kernel, address_of
 
 

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from ..graph import Graph
 from .body import NOTHING_TO_SEND, Sending, consecutive_inputs, emit_body, inputs_by_table
-from .dividing import module_by_plan, module_in_pieces
 from .emitter import Emitter
 from .modules import (
     begin_sending,
@@ -20,6 +19,7 @@ from .modules import (
     table_of_places,
     work_vectors,
 )
+from .split_kernels import module_by_plan, module_in_pieces
 from .vectors import SCALARS, Vectors
 
 LONGEST_BODY = 16000

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import count
 from typing import Any
 
-from ..once import MAKING, once
+from ..make_once import MAKING, once
 from .vectors import Vectors
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from ..fuse import fuse
 from ..graph import INPUT, Graph
 from ..load_code import load_or_compile_text
-from ..once import once
+from ..make_once import once
 from . import host
 from .body import emit_body
 from .body_loops import BodyStep, Slot

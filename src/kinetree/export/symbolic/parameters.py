@@ -20,7 +20,7 @@ from ...model.mass import MassProperties
 from ...model.tree import Body, Frame, Joint, Model
 from ...run.large_trees.groups import rebuild
 from ...spatial import AxisRotation, RigidInertia, Scalar, Symmetric3, Transform, Vec3
-from ..subject import Modelled
+from ..model_of import Modelled
 
 Convert = Callable[[Any], Scalar]
 Given = Mapping[str, Any]

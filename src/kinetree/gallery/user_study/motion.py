@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...control.joints import driven_joints
+from ...control.driven_joints import driven_joints
 from ...errors import FileFormatError, KinetreeError, OptionError, UnknownNameError
 from ...model.formats.yaml import Items, Node, NodeReader, Scalar, Table
 from ...motion import trajectories

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...control.joints import driven_joints, tracking_error
+from ...control.driven_joints import driven_joints, tracking_error
 from ...errors import ClosureError
 from ...motion.trajectory import Trajectory
 from ...robot.mechanism import Mechanism

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..whole_files import beside
+from ..atomic_files import beside
 from .formats import format_of, need_pyarrow, pyarrow
 
 Array = np.ndarray

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError
-from ...io.whole_files import beside
+from ...io.atomic_files import beside
 from ..tree import Model
 from . import mjcf, urdf, xml, yaml
 from .source import Options, Source

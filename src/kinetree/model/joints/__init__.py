@@ -1,7 +1,7 @@
 """The kinds of joints, one small file each."""
 
-from .closing import Constraint
 from .compound import Compound, Step
+from .constraints import Constraint
 from .custom import Custom
 from .cylindrical import Cylindrical
 from .distance import Distance

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...spatial import ZERO3, Motion, Transform, axis_turn
-from .closing import Constraint, hold_axis, hold_line
+from .constraints import Constraint, hold_axis, hold_line
 from .kind import Coordinates, JointKind, unit_axis, vec
 
 

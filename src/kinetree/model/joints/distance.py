@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...errors import ModelError, UnsupportedError
 from ...spatial import ZERO3, Force, Motion, Transform, sqrt
-from .closing import Constraint
+from .constraints import Constraint
 from .kind import Coordinates, JointKind
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ...errors import ModelError
 from ...spatial import Scalar, Transform, cos, sin
-from .closing import Constraint, hold_point
 from .compound import Compound, Step
+from .constraints import Constraint, hold_point
 from .kind import AXES, Coordinates
 
 THREE_AXIS_SEQUENCES = ("XYX", "XYZ", "XZX", "XZY", "YXY", "YXZ", "YZX", "YZY", "ZXY", "ZXZ", "ZYX", "ZYZ")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...spatial import IDENTITY, Motion, Transform
-from .closing import Constraint, hold_point, hold_rotation
+from .constraints import Constraint, hold_point, hold_rotation
 from .kind import Coordinates, JointKind
 
 

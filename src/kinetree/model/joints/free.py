@@ -9,7 +9,7 @@ import numpy as np
 
 from ...spatial import BASIS, ZERO3, MatrixRotation, Motion, Scalar, Transform, Vec3
 from ...spatial.exponential import displacement_exp, displacement_log, quaternion_product
-from .closing import Constraint
+from .constraints import Constraint
 from .kind import Coordinates, JointKind, random_bounds
 from .spherical import conjugate, quaternion_rate, random_quaternions
 

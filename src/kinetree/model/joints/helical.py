@@ -8,7 +8,7 @@ from typing import Any
 
 from ...errors import ModelError
 from ...spatial import Force, Motion, Scalar, Transform, Vec3, axis_turn, cos, sin
-from .closing import Constraint, hold_axis, hold_line
+from .constraints import Constraint, hold_axis, hold_line
 from .kind import Coordinates, JointKind, unit_axis, vec
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import ModelError, UnsupportedError
 from ...spatial import Force, Motion, Scalar, Transform, Vec3
-from .closing import Constraint
+from .constraints import Constraint
 
 Coordinates = Sequence[Scalar]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...spatial import Transform
-from .closing import Constraint, hold_axis, hold_plane, hold_rotation
 from .compound import Compound, Step
+from .constraints import Constraint, hold_axis, hold_plane, hold_rotation
 from .kind import AXES, unit_axis, vec
 
 

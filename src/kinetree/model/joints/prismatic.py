@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...spatial import ZERO3, Motion, Transform
-from .closing import Constraint, hold_line, hold_rotation
+from .constraints import Constraint, hold_line, hold_rotation
 from .kind import Coordinates, JointKind, unit_axis, vec
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from ...errors import ModelError
 from ...spatial import ZERO_FORCE, ZERO_MOTION, Force, Motion, Scalar, Transform, combine
-from .closing import Constraint
+from .constraints import Constraint
 from .custom import Custom, as_transform
 from .cylindrical import Cylindrical
 from .distance import Distance

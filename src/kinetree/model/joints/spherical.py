@@ -9,7 +9,7 @@ import numpy as np
 
 from ...spatial import BASIS, ZERO3, MatrixRotation, Motion, Scalar, Transform, Vec3
 from ...spatial.exponential import Quaternion, quaternion_exp, quaternion_log, quaternion_product
-from .closing import Constraint, hold_point
+from .constraints import Constraint, hold_point
 from .kind import Coordinates, JointKind
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ...errors import ModelError
 from ...spatial import ZERO3, ZERO_FORCE, Force, Motion, Transform, Vec3
-from .closing import Constraint, hold_point
 from .compound import Compound, Step
+from .constraints import Constraint, hold_point
 from .kind import AXES, vec
 
 TWO_AXIS_SEQUENCES = ("XY", "XZ", "YX", "YZ", "ZX", "ZY")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
-from ...algorithms.walk import Coupling, OfBody
+from ...algorithms.tree_walk import Coupling, OfBody
 from ...engine.graph import INPUT, Node
 from ...engine.llvm.body_loops import BodyStep, Slot
 from ...engine.llvm.pair_loops import COLUMN, OWN, ROW

@@ -20,7 +20,7 @@ from itertools import count
 from typing import Any
 
 from ...algorithms.path import Path
-from ...algorithms.walk import Coupling, OfBody, TreeWalk
+from ...algorithms.tree_walk import Coupling, OfBody, TreeWalk
 from ...errors import UnsupportedError
 from ...model.tree import BASE, Link, Model
 from .groups import GroupedTree, rebuild, scalars

@@ -12,7 +12,7 @@ from ...algorithms.constrained import LEAST_QUALITY
 from ...algorithms.constraints import UNCLOSED
 from ...algorithms.projection import close
 from ...robot.mechanism import Mechanism
-from ...run.program import Ask, Sizes, StepProgram, has_machine_code
+from ...run.law_kernels import Ask, Sizes, StepProgram, has_machine_code
 from ...spatial import Scalar, where
 from ...spatial.arrays import pack, split
 from ..system import Scalars, State

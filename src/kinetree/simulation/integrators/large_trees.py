@@ -11,7 +11,7 @@ import numpy as np
 from ...algorithms import newton_euler
 from ...algorithms.joint_momenta import momenta
 from ...model.tree import Model
-from ...run.program import TreeProgram
+from ...run.law_kernels import TreeProgram
 from ...spatial import Scalar
 from .joints_by_kind import ByKind
 from .variational import freed

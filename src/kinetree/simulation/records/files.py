@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import FileFormatError, MissingFileError, OptionError, UnsupportedError
+from ...io.atomic_files import beside
 from ...io.tables.formats import FORMATS, RECORD_MARK, format_of, need_pyarrow
 from ...io.tables.reading import csv_numbers
 from ...io.tables.writing import csv_text, write_parquet
-from ...io.whole_files import beside
 from ..events import Occurrence
 from .energy import NAMES, Energies
 

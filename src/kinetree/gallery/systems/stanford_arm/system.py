@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from ...system import About, GallerySystem
-from ..arms_of_001 import READING, SIX
 from ..motion_laws import cycloid
+from ..printed_arms import READING, SIX
 
 START = (0.0, math.pi / 2.0, 0.0, 0.0, 0.0, 0.0)
 

@@ -13,7 +13,7 @@ from kinetree.engine.kernels import kernel as engine
 from kinetree.engine.kernels.direct_call import DirectCall, available
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.kernels.step_kernel import StepKernel, trace_stages
-from kinetree.engine.llvm import dividing, emit, emitter, host
+from kinetree.engine.llvm import emit, emitter, host, split_kernels
 from kinetree.engine.llvm.vectorcall import MOST_STACK
 from kinetree.engine.trace import trace
 
@@ -112,7 +112,7 @@ def fenced(count, length, offset, mark):
 def test_results_sent_during_the_next_tile(monkeypatch, length, in_pieces):
     if in_pieces:
         monkeypatch.setattr(emit, "LONGEST_BODY", 10)
-        monkeypatch.setattr(dividing, "PIECE", 60)
+        monkeypatch.setattr(split_kernels, "PIECE", 60)
     kernel, function = long_computation(length)
     if kernel.sends:
         assert kernel._assembly("lanes").count("void %send(ptr %parcel)") >= length // 8
@@ -170,7 +170,7 @@ def test_values_that_wait_for_later_pieces(monkeypatch, piece):
         return [a + b * early[k % 97] for k, (a, b) in enumerate(zip(late, reversed(late), strict=True))]
 
     monkeypatch.setattr(emit, "LONGEST_BODY", 10)
-    monkeypatch.setattr(dividing, "PIECE", piece)
+    monkeypatch.setattr(split_kernels, "PIECE", piece)
     kernel = Kernel("waiting", lambda: trace(function, (5,), list), (5,), (400,))
     text = kernel._assembly("lanes")
     assert max(int(n) for n in re.findall(r"@work = constant i64 (\d+)", text)) > emitter.WINDOW

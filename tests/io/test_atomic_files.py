@@ -7,7 +7,7 @@ import os
 import pytest
 
 import kinetree as kt
-from kinetree.io.whole_files import all_beside, beside, folder_beside
+from kinetree.io.atomic_files import all_beside, beside, folder_beside
 
 
 def fail(block, problem):

@@ -11,8 +11,8 @@ from helpers import loop_models as models
 from helpers.loop_models import compiled_system
 from helpers.mechanisms import CLOSING, closed_state, four_bar, spatial, two_loops
 from kinetree import control as laws
-from kinetree.control import of_loops
-from kinetree.control.joints import driven_joints
+from kinetree.control import closed_loops
+from kinetree.control.driven_joints import driven_joints
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.trace import trace
 from kinetree.errors import OptionError, SimulationError, SingularError, UnknownNameError, UnsupportedError
@@ -324,7 +324,8 @@ def test_spatial_loops_with_motors_everywhere(seed):
     )  # fmt: skip
     alpha = np.random.default_rng(seed).standard_normal(freedoms)
     tau = np.array(
-        of_loops.forces_for(robot.model, robot.coordinates, list(q), list(v), chosen, list(alpha), None), dtype=float
+        closed_loops.forces_for(robot.model, robot.coordinates, list(q), list(v), chosen, list(alpha), None),
+        dtype=float,
     )
     a = robot.forward_dynamics(q, v, tau)
     np.testing.assert_allclose(np.concatenate([a[j.v_slice] for j in chosen]), alpha, atol=1e-9)
@@ -333,7 +334,7 @@ def test_spatial_loops_with_motors_everywhere(seed):
 
 def able(robot, joints):
     try:
-        return bool(of_loops.followed_joints(robot.model, [j.name for j in joints], robot.coordinates))
+        return bool(closed_loops.followed_joints(robot.model, [j.name for j in joints], robot.coordinates))
     except SingularError:
         return False
 

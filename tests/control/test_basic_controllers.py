@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 import kinetree as kt
 from helpers.robots import arm, floating_pair, gripper, random_state, random_tree, rods
 from kinetree import control as laws
-from kinetree.control.joints import driven_joints, idle_joints
+from kinetree.control.driven_joints import driven_joints, idle_joints
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.trace import trace
 from kinetree.errors import ModelError, OptionError, ShapeError, TrajectoryError, UnknownNameError

@@ -11,7 +11,7 @@ import kinetree as kt
 from kinetree.contact.friction import CREEP, FAST, STEPS_TO_SWITCH, Pace, direction_of_sliding
 from kinetree.contact.rigid_contacts import Contact, contacts_at
 from kinetree.contact.surfaces import Plane, Spot
-from kinetree.simulation.rigid import simulate_rigid
+from kinetree.simulation.rigid_run import simulate_rigid
 
 G = 9.81
 MASS, SPIN_INERTIA, RADIUS = 1.0, 0.005, 0.1

@@ -32,7 +32,7 @@ from ..model.describe import counted
 from ..model.tree import Joint, Model
 from ..robot.mechanism import Mechanism
 from ..spatial import Force, Scalar, ldl, ldl_solve, where
-from .joints import Desired, Scalars, driven_joints, gathered, spread
+from .driven_joints import Desired, Scalars, driven_joints, gathered, spread
 
 Matrix = list[list[Scalar]]
 

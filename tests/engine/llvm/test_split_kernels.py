@@ -8,7 +8,7 @@ import pytest
 
 from kinetree.engine.graph import Node
 from kinetree.engine.kernels.kernel import Kernel
-from kinetree.engine.llvm import dividing, emit, host
+from kinetree.engine.llvm import emit, host, split_kernels
 from kinetree.engine.trace import trace
 
 functions = Node.scalar_functions
@@ -26,7 +26,7 @@ def registers(request, monkeypatch):
 
 def pieces_of(monkeypatch, size):
     for name in ("PIECE", "SHORTEST_PIECE", "LONGEST_PIECE"):
-        monkeypatch.setattr(dividing, name, size)
+        monkeypatch.setattr(split_kernels, name, size)
 
 
 def make(function, *lengths, single_precision=False):
@@ -61,7 +61,7 @@ def test_one_state_in_pieces(monkeypatch, size):
     whole = make(busy, 3, 3)(x, y)
     monkeypatch.setattr(emit, "LONGEST_BODY", 10)
     pieces_of(monkeypatch, size)
-    monkeypatch.setattr(dividing, "MOST_STORES", 13)
+    monkeypatch.setattr(split_kernels, "MOST_STORES", 13)
     pieces = make(busy, 3, 3)
     assert pieces._assembly("single").count("define internal void @piece") >= 300 // size + 120 // 13
     np.testing.assert_array_equal(pieces(x, y), whole)
@@ -89,7 +89,7 @@ def test_long_kernels_compile_in_time_that_grows_with_their_length(registers):
     kernel = make(sparse, 3)
     text = kernel._assembly("single")
     operations = 16_901 * (1 if host.host().fused else 2)  # what comes behind the last result is left out
-    in_a_piece = {16: dividing.SHORTEST_PIECE, 32: dividing.PIECE}[registers]
+    in_a_piece = {16: split_kernels.SHORTEST_PIECE, 32: split_kernels.PIECE}[registers]
     assert text.count("define internal void @piece") == -(-operations // in_a_piece) + 12
     begin = time.process_time()
     host.assemble(text)

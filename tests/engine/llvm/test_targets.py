@@ -17,7 +17,7 @@ from kinetree.engine.kernels import kernel as engine
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.llvm import body, host
 from kinetree.engine.trace import trace
-from kinetree.run import program
+from kinetree.run import law_kernels
 
 pytestmark = pytest.mark.skipif(not host.host().supported, reason="no machine code here")
 RUN_HERE = host.targets()
@@ -70,9 +70,9 @@ def test_a_robot_is_made_for_its_processor_with_all_that_belongs_to_it(name, mon
     assert robot.with_precision("single").cpu == robot.with_gravity((0, 0, -1)).cpu == name
     made_for = host.target(name)
     assert robot.evaluator.compiler.kernel("mass_matrix").target == made_for
-    monkeypatch.setattr(program, "_MADE", {})
+    monkeypatch.setattr(law_kernels, "_MADE", {})
     record = kt.simulate(robot, time=0.02, integrator="rk4", step=1e-3, output=3, progress=False)
-    assert {kernel.target for kernel in program._MADE.values()} == {made_for}
+    assert {kernel.target for kernel in law_kernels._MADE.values()} == {made_for}
     reference = kt.simulate(
         robot.with_backend("reference"), time=0.02, integrator="rk4", step=1e-3, output=3, progress=False
     )
@@ -270,7 +270,7 @@ def test_a_wrong_name_in_the_environment_does_not_concern_robots_with_their_own(
 @pytest.mark.skipif(host.target("native").lanes != 4, reason="not a processor with AVX2 and nothing wider")
 def test_the_form_of_code_for_avx512_gives_the_same_numbers():
     """Eight lanes, masks, and kernels that send while they compute: see tools/as_on_avx512.py."""
-    root = Path(__file__).resolve().parents[2]
+    root = Path(__file__).resolve().parents[3]
     path = os.pathsep.join([str(root / "tools"), str(root / "tests"), *filter(None, sys.path)])
     chosen = "nan_and_infinity or second_tile or one_state_for_many or long_rows or sent_during and (9 or 56)"
     command = [sys.executable, "-m", "pytest", "-q", "-p", "as_on_avx512", "-p", "no:xdist", "-k", chosen]

@@ -9,7 +9,7 @@ from typer.main import get_command
 
 import kinetree as kt
 from kinetree.cli.app import app
-from kinetree.cli.wording import as_keys, as_options, worded
+from kinetree.cli.error_wording import as_keys, as_options, worded
 from kinetree.errors import Message, Setting, message_of
 
 RUN, SIMULATE = (get_command(app).commands[name] for name in ("run", "simulate"))

@@ -26,7 +26,7 @@ from ..engine.kernels.kernel import Kernel
 from ..engine.kernels.loop_kernel import RolledKernel
 from ..engine.kernels.step_kernel import StepKernel, trace_stages
 from ..engine.llvm import host
-from ..engine.once import MAKING
+from ..engine.make_once import MAKING
 from ..engine.trace import Traced, trace
 from ..errors import CompileError
 from ..model.tree import Model

@@ -11,7 +11,7 @@ import pytest
 import kinetree as kt
 from helpers.cli import invoke
 from kinetree.cli.bench import _best, measure, sample
-from kinetree.cli.beside_pinocchio import beside
+from kinetree.cli.pinocchio_comparison import beside
 from kinetree.cli.values import read_values
 from kinetree.cli.view import read_size
 from kinetree.errors import OptionError

@@ -12,7 +12,7 @@ from kinetree.algorithms.joint_momenta import momenta
 from kinetree.contact import stops
 from kinetree.contact.ground import HuntCrossley
 from kinetree.motion import trajectories
-from kinetree.run.program import unrolls
+from kinetree.run.law_kernels import unrolls
 from kinetree.simulation.integrators.joints_by_kind import ByKind
 from kinetree.simulation.integrators.large_trees import LargeTreeDynamics
 from kinetree.spatial.arrays import split

@@ -13,7 +13,7 @@ from kinetree import control as laws
 from kinetree.contact.rigid_contacts import Contact, RigidContacts, contacts_at
 from kinetree.contact.surfaces import Ball, Plane, Spot, box
 from kinetree.motion import trajectories
-from kinetree.simulation.rigid import simulate_rigid
+from kinetree.simulation.rigid_run import simulate_rigid
 
 G = 9.81
 CORNERS = [Spot("block", (x, y, -0.2)) for x in (-0.5, 0.5) for y in (-0.3, 0.3)]

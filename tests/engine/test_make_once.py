@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from helpers.kernels import run_with_product
-from kinetree.engine.once import MAKING, made_once, once
+from kinetree.engine.make_once import MAKING, made_once, once
 
 
 def test_a_result_is_computed_once_however_many_threads_ask():

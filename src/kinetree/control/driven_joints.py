@@ -13,7 +13,7 @@ from ..errors import OptionError, ShapeError
 from ..model.tree import Joint, Model
 from ..motion.trajectory import Trajectory
 from ..run.failure import Fault
-from ..run.program import constant, is_traced
+from ..run.law_kernels import constant, is_traced
 from ..spatial import Force, Scalar
 
 Scalars = Sequence[Scalar]

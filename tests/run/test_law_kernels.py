@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from kinetree.run import program
+from kinetree.run import law_kernels
 
 
 def test_a_kernel_dropped_by_another_thread_is_still_returned(monkeypatch):
@@ -18,13 +18,13 @@ def test_a_kernel_dropped_by_another_thread_is_still_returned(monkeypatch):
             self.clear()
             return found
 
-    monkeypatch.setattr(program, "_MADE", Crowded())
-    made = program.once("same", "", lambda key, target: ["kernel"])
-    assert program.once("same", "", lambda key, target: ["another"]) == made == ["kernel"]
+    monkeypatch.setattr(law_kernels, "_MADE", Crowded())
+    made = law_kernels.once("same", "", lambda key, target: ["kernel"])
+    assert law_kernels.once("same", "", lambda key, target: ["another"]) == made == ["kernel"]
 
 
 def test_threads_that_want_the_same_kernel_make_it_once(monkeypatch):
-    monkeypatch.setattr(program, "_MADE", {})
+    monkeypatch.setattr(law_kernels, "_MADE", {})
     made, waiting = [], threading.Barrier(4)
 
     def make(key, target):
@@ -36,7 +36,7 @@ def test_threads_that_want_the_same_kernel_make_it_once(monkeypatch):
 
     def want():
         waiting.wait()
-        found.append(program.once("wanted", "", make))
+        found.append(law_kernels.once("wanted", "", make))
 
     crew = [threading.Thread(target=want) for _ in range(4)]
     for thread in crew:

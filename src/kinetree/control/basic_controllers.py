@@ -31,8 +31,8 @@ from ..motion.trajectory import SLACK, Trajectory
 from ..spatial import Scalar, where
 from ..spatial.arrays import pack, split
 from .base import Controller, Gain, Outcome, as_gain, gains, require_compilable, servo
-from .joints import Scalars, driven_joints, gathered, spread, tracking_error
-from .of_loops import left_to_motors, loops_of
+from .closed_loops import left_to_motors, loops_of
+from .driven_joints import Scalars, driven_joints, gathered, spread, tracking_error
 
 
 @dataclass(frozen=True, eq=False)
