@@ -5,7 +5,7 @@ VENV   ?= .venv
 RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test test-slow arm64 lint types docs pictures bench clean
+.PHONY: demo test measure-tests test-slow arm64 lint types docs pictures bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -21,6 +21,10 @@ test: $(STAMP)
 
 test-slow: $(STAMP)
 	$(RUN) -m pytest -n auto --dist loadgroup -m slow
+
+# find out which tests are slow: all of them on a quiet machine, some ten minutes
+measure-tests: $(STAMP)
+	PYTHONPATH=tools $(RUN) -m pytest -n auto --dist loadgroup -p measure_tests
 
 # what must hold on every processor, on an emulated ARM: some two minutes, and half a minute more the first time
 arm64:

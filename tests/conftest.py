@@ -3,6 +3,7 @@
 import faulthandler
 import os
 import tempfile
+from pathlib import Path
 
 # Most tests judge the algorithms themselves and make hundreds of small robots, for each of which
 # compiling would cost more than computing. What is compiled is compared with this in run/test_forms.py.
@@ -18,6 +19,17 @@ import kinetree as kt
 
 settings.register_profile("kinetree", deadline=None, derandomize=True, print_blob=False)
 settings.load_profile("kinetree")
+
+
+SLOW = set((Path(__file__).parent / "slow_tests.txt").read_text(encoding="utf-8").splitlines())
+"""Tests of more than a second of processor time, as ``make measure-tests`` found them: whole functions or cases."""
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what is slow by measurement; what is slow by nature says so itself."""
+    for item in items:
+        if SLOW & {item.nodeid, item.nodeid.partition("[")[0]}:
+            item.add_marker("slow")
 
 
 @pytest.fixture

@@ -192,7 +192,7 @@ def report() -> Iterator[None]:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=100, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(trees())
 def test_random_tree_agrees_with_pinocchio(tree: tuple[list[Part], int]) -> None:
     check(*tree)

@@ -123,8 +123,10 @@ def test_last_bits_do_not_decide_about_the_way_over(monkeypatch, integrator, rto
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["compiled", "reference"])
-@pytest.mark.parametrize("integrator", ["radau", "dop853", "rk45"])
+@pytest.mark.parametrize(
+    ("backend", "integrator"),
+    [("compiled", "radau"), ("compiled", "dop853"), ("compiled", "rk45"), ("reference", "dop853")],
+)
 def test_no_small_change_decides_about_the_way_over(backend, integrator):
     robot, start = sr400(backend)
     rng = np.random.default_rng(1)

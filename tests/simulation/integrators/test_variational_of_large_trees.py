@@ -165,10 +165,10 @@ def test_steps_that_few_rounds_do_not_solve_are_solved_patiently():
         parent = f"link{k}"
     robot, rng = b.build().with_backend("compiled"), np.random.default_rng(0)
     q, v = 0.1 * rng.standard_normal(40), 0.3 * rng.standard_normal(40)
-    exact = kt.simulate(robot, q, v, time=0.02, output=2, progress=False)
+    exact = kt.simulate(robot, q, v, time=0.01, output=2, progress=False)
     error = []
     for step in (1e-3, 5e-4):
-        record = kt.simulate(robot, q, v, time=0.02, step=step, output=2, **QUIET)
+        record = kt.simulate(robot, q, v, time=0.01, step=step, output=2, **QUIET)
         error.append(np.abs(record.v[-1] - exact.v[-1]).max())
         assert record.energy.relative_error < 1e-6
     assert 3.5 < error[0] / error[1] < 4.5  # of second order
