@@ -22,7 +22,7 @@ settings.load_profile("kinetree")
 
 
 SLOW = set((Path(__file__).parent / "slow_tests.txt").read_text(encoding="utf-8").splitlines())
-"""Tests of more than a second of processor time, as ``make measure-tests`` found them: whole functions or cases."""
+"""Tests of more than 0.6 seconds of processor time, as ``make measure-tests`` found them: whole functions or cases."""
 
 
 def pytest_collection_modifyitems(items):

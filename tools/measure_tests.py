@@ -1,10 +1,10 @@
-"""A pytest plugin that writes tests/slow_tests.txt anew: ``make measure-tests``, on a machine that does nothing else."""
+"""Write tests/slow_tests.txt anew: a pytest plugin for ``make measure-tests``, on a machine that does nothing else."""
 
 import re
 from collections import defaultdict
 from pathlib import Path
 
-SLOW = 1.0
+SLOW = 0.6
 """Seconds from which a test is slow."""
 
 LIST = Path(__file__).parents[1] / "tests" / "slow_tests.txt"
@@ -13,10 +13,12 @@ seconds = defaultdict(float)
 
 
 def pytest_runtest_logreport(report):
+    """Add up the seconds of a test: set-up, call and end."""
     seconds[report.nodeid] += report.duration
 
 
 def pytest_sessionfinish(session):
+    """Write the list."""
     if hasattr(session.config, "workerinput"):  # only the process that hears of all tests writes
         return
     cases = defaultdict(list)

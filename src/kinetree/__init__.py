@@ -177,7 +177,7 @@ _LATER = {
     "legs": ".motion.walking.legs",
     "published": ".export.published",
     "simulate": ".simulation.simulate:simulate",
-    "simulate_rigid": ".simulation.rigid:simulate_rigid",
+    "simulate_rigid": ".simulation.rigid_run:simulate_rigid",
     "simulation": ".simulation",
     "stops": ".contact.stops",
     "symbolic": ".export.symbolic",

@@ -134,7 +134,7 @@ def test_an_unforeseen_error_in_a_study_is_no_traceback_and_the_others_still_run
     result = invoke("run", "all", "-o", tmp_path, code=1)
     line = f"error: broken: {type(problem).__name__}"
     assert [said for said in result.stderr.splitlines() if said.startswith(line)]
-    assert "in analysis, test_cli_run.py, line " in result.stderr
+    assert "in analysis, test_run.py, line " in result.stderr
     assert "Traceback" not in result.output
     assert sorted(folder.name for folder in tmp_path.iterdir()) == ["bad", "good", "other"]
     assert "broken" in result.stdout  # in the overview
@@ -148,7 +148,7 @@ def test_an_unforeseen_error_in_writing_is_reported_too(tmp_path, studies, monke
     data = json.loads(invoke("run", "good", "other", "-o", tmp_path, "--json", code=1).stdout)
     assert data["studies"] == []
     assert list(data["errors"]) == ["good", "other"]
-    assert data["errors"]["good"].startswith("ValueError: torn paper (in torn, test_cli_run.py, line ")
+    assert data["errors"]["good"].startswith("ValueError: torn paper (in torn, test_run.py, line ")
 
 
 def test_advice_about_a_study_of_ones_own_is_in_the_form_of_its_file(tmp_path):
