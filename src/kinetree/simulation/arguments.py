@@ -12,7 +12,7 @@ from ..robot.robot import Robot
 from ..run.law_kernels import can_compile, count_operations
 from ..run.parameters import GivenParameters, gather_parameters
 from ..spatial.arrays import as_array, batch_shape
-from .integrators.methods import FIXED, VARIATIONAL
+from .integrators.fixed_step_methods import FIXED, VARIATIONAL
 from .system import DynamicSystem
 
 Array = np.ndarray
