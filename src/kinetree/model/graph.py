@@ -99,7 +99,7 @@ def passive_data(kind: JointKind) -> dict[str, Any]:
     return {
         "lower": (-inf,) * nq, "upper": (inf,) * nq, "velocity_limit": (inf,) * nv, "effort_limit": (inf,) * nv,
         "damping": (0.0,) * nv, "friction": (0.0,) * nv, "rotor_inertia": (0.0,) * nv, "gear_ratio": (1.0,) * nv,
-        "actuated": False, "mimic": None,
+        "friction_offset": (), "actuated": False, "mimic": None,
     }  # fmt: skip
 
 
@@ -119,7 +119,10 @@ def can_close(kind: JointKind) -> bool:
 
 def _more_than_geometry(draft: Draft, leaders: dict[str, str]) -> str | None:
     data = draft.data
-    for key, text in (("damping", "has damping"), ("friction", "has friction"), ("rotor_inertia", "has a rotor")):
+    for key, text in (
+        ("damping", "has damping"), ("friction", "has friction"), ("friction_offset", "has an offset of friction"),
+        ("rotor_inertia", "has a rotor"),
+    ):  # fmt: skip
         if any(data[key]):
             return text
     if data["mimic"]:

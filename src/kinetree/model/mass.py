@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError
+from ..errors import ModelError, UnsupportedError
 from ..spatial import RigidInertia, Symmetric3, Vec3
 from .pose import Pose, floats
 
@@ -235,6 +235,9 @@ class MassProperties:
             return [f"zero mass with a non-zero inertia (principal moments {_show(moments)})"]
         return []
 
+    def require_writable(self, body: str) -> None:
+        """Refuse what no file can hold."""
+
     def spatial(self) -> RigidInertia:
         """Return the inertia as the algorithms use it."""
         p = [float(x) for x in self.parameters]
@@ -302,6 +305,13 @@ class GroupedMass(MassProperties):
         if self.is_finite and self.mass == 0.0 and any(self.ten[1:4]):
             return [f"a first moment {_show(np.array(self.ten[1:4]))} without mass"]
         return super().problems()
+
+    def require_writable(self, body: str) -> None:
+        """Refuse to be written as mass, center and inertia."""
+        raise UnsupportedError(
+            f"body {body!r} has grouped parameters, not mass, center and inertia of a real body, and no robot file has "
+            "words for that: keep robot.parameters().values, and give them to with_parameters(..., physical=False)"
+        )
 
 
 def _grouped(inertia: RigidInertia) -> MassProperties:

@@ -82,5 +82,7 @@ def _single(joint: Joint, step: Step, parent: int, placement: Pose) -> Joint:
             "gear_ratio",
         )
     }
+    if joint.friction_offset:
+        part["friction_offset"] = (joint.friction_offset[k],)
     kind: JointKind = Revolute(step.axis) if step.turns else Prismatic(step.axis)
     return Joint(f"{joint.name}_{k + 1}", kind, parent, placement, actuated=joint.actuated, **part)

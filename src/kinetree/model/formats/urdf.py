@@ -426,6 +426,7 @@ class _Writer:
 
     def _link(self, name: str, body: Body) -> None:
         properties = body.mass_properties
+        properties.require_writable(body.name)
         if properties.is_massless:
             self.lines.append(f"  <link name={_quote(name)}/>")
             return
@@ -463,6 +464,8 @@ class _Writer:
     def _check_rotor(self, joint: Joint) -> None:
         if any(joint.armature):
             raise UnsupportedError(f"URDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
+        if any(joint.friction_offset):
+            self.lost.append(f"offset of the friction of joint {joint.name!r}")
         if any(ratio != 1.0 for ratio in joint.gear_ratio):
             self.lost.append(f"gear ratio of joint {joint.name!r}")
 

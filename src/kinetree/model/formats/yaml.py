@@ -36,7 +36,7 @@ MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
 BODY_KEYS = ("name", "parent", "joint", "placement", *MASS_KEYS)
 POSE_KEYS = ("position", "rpy", "quaternion", "rotation")
 LIMIT_KEYS = ("lower", "upper", "velocity_limit", "effort_limit")
-PER_FREEDOM_KEYS = (*LIMIT_KEYS, "damping", "friction", "rotor_inertia", "gear_ratio")
+PER_FREEDOM_KEYS = (*LIMIT_KEYS, "damping", "friction", "rotor_inertia", "gear_ratio", "friction_offset")
 JOINT_KEYS = ("name", "kind", "reversed", *PER_FREEDOM_KEYS, "actuated", "mimic")
 ENDS_KEYS = ("name", "parent", "child", "placement", "seat")
 LOOP_KEYS = ("name", "kind", "reversed", "predecessor", "successor", "placement", "seat", *LIMIT_KEYS)
@@ -509,7 +509,7 @@ def write(model: Model) -> str:
     ]
     names = {BASE: model.base.name} | {i: body.name for i, body in enumerate(model.bodies)}
     for joint, body in zip(model.joints, model.bodies, strict=True):
-        lines += _item([f"name: {_word(body.name)}", *_carried(joint, names), *_mass(body.mass_properties)])
+        lines += _item([f"name: {_word(body.name)}", *_carried(joint, names), *_mass(body)])
     if model.frames:
         lines.append("frames:")
     for frame in model.frames:
@@ -522,7 +522,7 @@ def write(model: Model) -> str:
 
 
 def _base(base: Body) -> list[str]:
-    mass = _mass(base.mass_properties)
+    mass = _mass(base)
     if not mass:
         return [f"base: {_word(base.name)}"]
     return ["base:", *_indented([f"name: {_word(base.name)}", *mass])]
@@ -563,6 +563,7 @@ def _per_freedoms(joint: Joint | Loop, keys: Sequence[str]) -> list[str]:
     defaults = {
         "lower": -math.inf, "upper": math.inf, "velocity_limit": math.inf, "effort_limit": math.inf,
         "damping": 0.0, "friction": 0.0, "rotor_inertia": 0.0, "gear_ratio": 1.0,
+        "friction_offset": 0.0,
     }  # fmt: skip
     found = {key: getattr(joint, key) for key in keys}
     return [
@@ -617,7 +618,9 @@ def _rotation(pose: Pose) -> str:
     return f"rotation: [{rows}]"
 
 
-def _mass(properties: MassProperties) -> list[str]:
+def _mass(body: Body) -> list[str]:
+    properties = body.mass_properties
+    properties.require_writable(body.name)
     lines = []
     if properties.mass:
         lines.append(f"mass: {_number(properties.mass)}")
