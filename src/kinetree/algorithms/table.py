@@ -33,6 +33,7 @@ from . import (
     mimic,
     newton_euler,
     operational_space,
+    regressor,
     tree_factors,
     udu,
     walker_orin,
@@ -44,6 +45,7 @@ from .algorithm import (
     FRAMES,
     KNOWN,
     PAIRS,
+    PARAMETERS,
     PASSES,
     ROWS,
     STABILISATION,
@@ -71,6 +73,7 @@ ABOUT = Option("about", "com", ("com", "origin"))
 FORM = Option("form", "LTDL", ("LTDL", "LTL"))
 INVERSE = Option("inverse", False)
 CLASSICAL = Option("classical", False)
+FRICTION = Option("friction", False)
 METHOD = Option("method", FORWARD_METHODS[0], FORWARD_METHODS, counted=FORWARD_METHODS[:2])
 
 _WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -202,6 +205,22 @@ def _forward_dynamics_derivatives(tree: Model, q: Any, v: Any, tau: Any, loads: 
     return list(derivatives.forward_dynamics_derivatives(tree, q, v, tau, tree.gravity, loads))
 
 
+def _regressor(
+    tree: Model, q: Any, v: Any, a: Any, *, parameters: Sequence[str] | str, friction: bool
+) -> list[list[Scalar]]:
+    return regressor.torque_regressor(tree, q, v, a, tree.gravity, parameters, friction)
+
+
+def _potential_energy_regressor(tree: Model, q: Any, *, parameters: Sequence[str] | str) -> list[Scalar]:
+    return regressor.potential_energy_regressor(tree, q, tree.gravity, parameters)
+
+
+def _power_regressor(
+    tree: Model, q: Any, v: Any, a: Any, *, parameters: Sequence[str] | str, friction: bool
+) -> list[Scalar]:
+    return regressor.power_regressor(tree, q, v, a, tree.gravity, parameters, friction)
+
+
 def _closed_inverse_dynamics(
     tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, rows: Sequence[int], dependent: Sequence[int]
 ) -> list[Scalar]:
@@ -250,6 +269,14 @@ def _square(tree: Model, options: Options) -> Shape:
 
 def _three_squares(tree: Model, options: Options) -> Shape:
     return (3, tree.nv, tree.nv)
+
+
+def _per_parameter(*before: int) -> Callable[[Model, Options], Shape]:
+    return lambda tree, options: (*before, len(regressor.selected(tree, options["parameters"])))
+
+
+def _per_v_and_parameter(tree: Model, options: Options) -> Shape:
+    return (tree.nv, len(regressor.selected(tree, options["parameters"])))
 
 
 def _factor_shape(tree: Model, options: Options) -> Shape:
@@ -446,6 +473,36 @@ ALGORITHMS: dict[str, Algorithm] = {
             "How the accelerations that joint forces cause change with q, v and tau.",
             loads=True, results=("da_dq", "da_dv", "da_dtau"), needs_inertia=True, tree_only=True, direct=True,
             large=_BY_SOLVING,
+        ),
+        Algorithm(
+            "regressor", _QVA, _regressor, _per_v_and_parameter,
+            "The matrix Y that maps the parameters to the joint forces of a motion.",
+            (PARAMETERS, FRICTION), tree_only=True, direct=True,
+        ),
+        Algorithm(
+            "joint_momentum_regressor", _QV, regressor.joint_momentum_regressor, _per_v_and_parameter,
+            "The matrix that maps the parameters to the momenta of the joints, M v.",
+            (PARAMETERS,), tree_only=True, direct=True,
+        ),
+        Algorithm(
+            "momentum_regressor", _QV, regressor.momentum_regressor, _per_parameter(6),
+            "The matrix that maps the parameters to the momentum about the world's origin, in world axes.",
+            (PARAMETERS,), direct=True,
+        ),
+        Algorithm(
+            "kinetic_energy_regressor", _QV, regressor.kinetic_energy_regressor, _per_parameter(),
+            "The row that maps the parameters to the kinetic energy.",
+            (PARAMETERS,), direct=True,
+        ),
+        Algorithm(
+            "potential_energy_regressor", _Q, _potential_energy_regressor, _per_parameter(),
+            "The row that maps the parameters to the potential energy.",
+            (PARAMETERS,), direct=True,
+        ),
+        Algorithm(
+            "power_regressor", _QVA, _power_regressor, _per_parameter(),
+            "The row that maps the parameters to the power of the joint forces of a motion.",
+            (PARAMETERS, FRICTION), direct=True,
         ),
         Algorithm(
             "operational_space_inertia", _Q, _operational_space_inertia, _frames_square,
