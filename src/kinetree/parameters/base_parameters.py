@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnknownNameError
-from ..export.symbolic.exact import as_written
 from ..export.symbolic.programs import library
 from ..model.parameters import ParameterTable
 
@@ -126,19 +125,10 @@ class BaseParameters:
         Coefficients are expressions in the robot's symbols where it has some, and otherwise fractions of what their
         decimals say, as in :func:`kinetree.symbolic.expression`.
         """
-        sp = library("sympy")
-        shown = {name: sp.Symbol(name, real=True) for name in self.table.names}
-        result: dict[str, Any] = {}
-        for k, name in enumerate(self.names):
-            total = shown[name]
-            if self.coefficients is not None:
-                for other, into in self.coefficients.items():
-                    total += into.get(name, 0) * shown[other]
-            else:
-                group = self.group(name)
-                total += sp.Add(*(_number(x) * shown[other] for other, x in group.items() if other != name))
-            result[self.names[k]] = total
-        return result
+        library("sympy")
+        from .symbolic_groups import group_expressions
+
+        return group_expressions(self.names, [self.group(name) for name in self.names], self.coefficients)
 
     def __repr__(self) -> str:
         return f"<{len(self)} base parameters of robot {self.robot!r}, by {self.method}>"
@@ -179,11 +169,6 @@ def _term(x: Any, name: str) -> str:
         return f" + ({x}) {name}" if str(x) not in ("1", "-1") else f" {'+' if str(x) == '1' else '-'} {name}"
     size = f"{abs(x):.6g}"
     return f" {'-' if x < 0.0 else '+'} {'' if size == '1' else size + ' '}{name}"
-
-
-def _number(x: float) -> Any:
-    """Return a coefficient as the fraction that is meant: rounding in its last digits does not count."""
-    return as_written(float(f"{x:.12g}"))
 
 
 def table_matrix(kept: Sequence[int], given_up: Sequence[int], coefficients: Array, count: int) -> Array:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from ..errors import OptionError, UnknownNameError
-from ..export.symbolic.exact import Exact, as_written
 from ..export.symbolic.parameters import Parametric
-from ..export.symbolic.programs import library
 from ..model.parameters import parameters
 from ..model.tree import Model
 from . import base_by_null_space, base_by_qr, base_by_rules
@@ -19,7 +16,7 @@ from .base_by_qr import Draw
 from .base_by_rules import upper_bound
 from .base_parameters import BaseParameters, table_matrix
 from .considered import Considered
-from .grouping import Grouping, dense, group, group_exactly, span
+from .grouping import dense, group, span
 from .parallelograms import Parallelogram
 from .round_geometry import rounded
 
@@ -102,13 +99,19 @@ def base_parameters(
     search = _Search(considered, assembled)
     result = search.by_rules() if symbols is not None else getattr(search, METHODS[method])()
     found = group(result.unnoticed, considered, result.noise)
+    coefficients = None
+    if symbols is not None:
+        from .symbolic_groups import coefficient_expressions
+
+        shapes = () if assembled is None else assembled.parallelograms
+        coefficients = coefficient_expressions(considered, shapes, found, symbols)
     table, count = parameters(model), 0 if assembled is None else len(assembled.parallelograms)
     way = () if assembled is None else (f"for the mechanism as it is assembled at q = {assembled.way}",)
     return BaseParameters(
         model.name, table, found.kept,
         table_matrix(found.kept, found.given_up, found.coefficients, len(table)), considered.columns,
         result.method, (*notes, *way, *result.notes), upper_bound(model, count),
-        None if symbols is None else _expressions(considered, assembled, found, symbols),
+        coefficients,
     )  # fmt: skip
 
 
@@ -168,36 +171,3 @@ def _within(changes: Array, others: Array) -> bool:
     """Return whether changes are among those that others span."""
     basis, own = span(others), span(changes)
     return bool(np.abs(own - basis @ (basis.T @ own)).max(initial=0.0) < SAME)
-
-
-def _expressions(
-    considered: Considered, assembled: Assembled | None, found: Grouping, symbols: Parametric
-) -> dict[str, dict[str, Any]]:
-    """Return coefficients as SymPy expressions in the symbols of a robot's dimensions."""
-    sp = library("sympy")
-
-    def plain(x: Any) -> Any:
-        return simplify(x.expression if isinstance(x, Exact) else as_written(float(x)))
-
-    def simplify(x: Any) -> Any:
-        return sp.factor_terms(sp.expand(sp.trigsimp(sp.cancel(x)) if x.has(sp.sin, sp.cos) else sp.cancel(x)))
-
-    meant = replace(symbols, robot=_Tidied(considered.model))
-    scalars = meant.tree(lambda x: Exact(as_written(x) if isinstance(x, float) else sp.sympify(x)), everything=True)
-    shapes = () if assembled is None else assembled.parallelograms
-    vectors = [
-        {c: y for c, x in vector.items() if (y := plain(x)) != 0}
-        for vector in base_by_rules.unnoticed(considered, shapes, scalars)
-    ]
-    gone = set(found.given_up)
-    into = group_exactly(vectors, [c for c in considered.order if c in gone], simplify)
-    name = [row.name for row in considered.rows]
-    return {name[c]: {name[k]: x for k, x in sorted(into[c].items())} for c in found.given_up}
-
-
-@dataclass(frozen=True)
-class _Tidied:
-    """A robot with its geometry rounded, as far as symbols take the place of its numbers."""
-
-    model: Model
-    precision: str = "double"
