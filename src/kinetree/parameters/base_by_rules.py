@@ -159,8 +159,9 @@ class _Rules:
                 axis = Vec3(*kind.axis)
                 yield _sum({rotor: 1.0}, self._ten(j, RigidInertia(0.0, ZERO3, Symmetric3.outer(axis) * -1.0)))
             return
-        alone = len(hinges) == len(path.carriers) and path.r2 is None and all(self._parallel(j, i) for i in hinges)
-        if alone and abs(self._world_axis(j) @ self.down) < PARALLEL:  # p1: its mass slides like the rotor, and swings
+        # p1, and further slides across all before them: the mass slides like the rotor, and else moves like the parent's
+        across = all(self._parallel(j, i) if self._turns(i) else self._square(j, i) for i in self._moving(path.carriers))
+        if across and path.r2 is None and abs(self._world_axis(j) @ self.down) < PARALLEL:
             unit = RigidInertia(1.0, ZERO3, NOTHING)
             placement = self.symbolic.joints[j].placement.spatial()
             yield _sum(
@@ -204,6 +205,9 @@ class _Rules:
         r1 = hinges[0] if hinges else None
         across = [i for i in hinges if not self._parallel(i, hinges[0])]
         return Path(tuple(carriers), r1, across[0] if across else None)
+
+    def _moving(self, joints: Sequence[int]) -> list[int]:
+        return [i for i in joints if not isinstance(self.model.joints[i].kind, Fixed)]
 
     def _turns(self, i: int) -> bool:
         return isinstance(self.model.joints[i].kind, Revolute)
