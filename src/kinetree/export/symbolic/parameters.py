@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import ModelError, UnknownNameError
 from ...model.mass import MassProperties
-from ...model.tree import Body, Frame, Joint, Model
+from ...model.tree import Body, Frame, Joint, Loop, Model
 from ...run.large_trees.groups import rebuild
 from ...spatial import AxisRotation, RigidInertia, Scalar, Symmetric3, Transform, Vec3
 from ..model_of import Modelled
@@ -25,12 +25,13 @@ from ..model_of import Modelled
 Convert = Callable[[Any], Scalar]
 Given = Mapping[str, Any]
 
-SIZES: dict[str, tuple[int, ...]] = {"com": (3,), "inertia": (3, 6), "position": (3,), "rpy": (3,)}
+SIZES: dict[str, tuple[int, ...]] = {"com": (3,), "inertia": (3, 6), "position": (3,), "rpy": (3,), "seat": (3,)}
 """How many numbers a parameter consists of; those not named here are one number, or one per degree of freedom."""
 
 OF_BODIES = ("mass", "com", "inertia")
 OF_JOINTS = ("position", "rpy", "rotor_inertia", "gear_ratio")
 OF_FRAMES = ("position", "rpy")
+OF_LOOPS = ("position", "rpy", "seat")
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Parametric:
     joints: dict[str, dict[str, Any]] = field(default_factory=dict)
     frames: dict[str, dict[str, Any]] = field(default_factory=dict)
     gravity: tuple[Any, ...] | None = None
+    loops: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -87,7 +89,7 @@ class Parametric:
     def scalars(self) -> list[Any]:
         """Every parameter that is no plain number, once, in the order given."""
         found: dict[int, Any] = {}
-        for table in (self.bodies, self.joints, self.frames, {"": {"gravity": self.gravity or ()}}):
+        for table in (self.bodies, self.joints, self.frames, self.loops, {"": {"gravity": self.gravity or ()}}):
             for given in table.values():
                 for value in given.values():
                     for x in value if isinstance(value, tuple) else (value,):
@@ -126,6 +128,7 @@ class Parametric:
             joints=tuple(self._joint(j, converted, everything) for j in model.joints),
             frames=tuple(self._frame(f, converted, everything) for f in model.frames),
             gravity=tuple(gravity),  # type: ignore[arg-type]
+            loops=tuple(self._loop(x, converted, everything) for x in model.loops),
         )
 
     def _body(self, body: Body, convert: Convert, everything: bool) -> Body:
@@ -151,6 +154,15 @@ class Parametric:
     def _frame(self, frame: Frame, convert: Convert, everything: bool) -> Frame:
         return replace(frame, pose=_pose(frame.pose, self.frames.get(frame.name, {}), convert, everything))
 
+    def _loop(self, loop: Loop, convert: Convert, everything: bool) -> Loop:
+        given = self.loops.get(loop.name, {})
+        seat = {"position": given["seat"]} if "seat" in given else {}
+        return replace(
+            loop,
+            placement=_pose(loop.placement, given, convert, everything),
+            seat=_pose(loop.seat, seat, convert, everything),
+        )
+
 
 def _pose(own: Any, given: Given, convert: Convert, everything: bool) -> Any:
     """Return a pose with its position or its angles replaced."""
@@ -172,6 +184,7 @@ def with_parameters(
     joints: Mapping[str, Given] | None = None,
     frames: Mapping[str, Given] | None = None,
     gravity: Any = None,
+    loops: Mapping[str, Given] | None = None,
 ) -> Parametric:
     """Return a robot with other scalars in the place of some of its numbers.
 
@@ -188,6 +201,9 @@ def with_parameters(
         ``position`` and ``rpy`` of named frames.
     gravity : sequence of 3
         Acceleration of free fall.
+    loops : mapping of loop joint name to mapping
+        Where a joint that closes a loop sits: ``position`` and ``rpy`` on its predecessor, and the position ``seat`` on
+        its successor.
 
     Returns
     -------
@@ -211,6 +227,7 @@ def with_parameters(
         "body": _checked("body", bodies, [b.name for b in model.bodies], OF_BODIES),
         "joint": _checked("joint", joints, [j.name for j in model.joints], OF_JOINTS),
         "frame": _checked("frame", frames, own, OF_FRAMES),
+        "loop": _checked("loop", loops, [x.name for x in model.loops], OF_LOOPS),
     }
     for name, given in table["joint"].items():
         for key in ("rotor_inertia", "gear_ratio"):
@@ -221,7 +238,7 @@ def with_parameters(
         if len(given.get("inertia", ())) == 3:
             given["inertia"] += (0.0, 0.0, 0.0)
     free_fall = None if gravity is None else _numbers(gravity, (3,), "gravity")
-    return Parametric(robot, table["body"], table["joint"], table["frame"], free_fall)
+    return Parametric(robot, table["body"], table["joint"], table["frame"], free_fall, table["loop"])
 
 
 def _checked(
