@@ -151,9 +151,8 @@ class _ThreeMethods:
     def by_qr(self) -> Unnoticed:
         """Decompose sampled torques."""
         found = base_by_qr.unnoticed(self.considered, self.draw)
-        return Unnoticed(
-            found.unnoticed, SAMPLED, f"QR with pivoting of sampled torques, with a gap of {found.gap:.0e}"
-        )
+        gap = "" if found.gap == np.inf else f", with a gap of {found.gap:.0e}"
+        return Unnoticed(found.unnoticed, SAMPLED, f"QR with pivoting of sampled torques{gap}")
 
     def by_agreement(self) -> Unnoticed:
         """Propagate null spaces, and take the rules' word where they say the same: theirs is without rounding."""

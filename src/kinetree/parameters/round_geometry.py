@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -82,6 +81,3 @@ def _round_rotation(matrix: Array, tolerance: float) -> Array:
 def _nearly_one(matrix: Array, tolerance: float) -> bool:
     off = np.abs(np.abs(matrix) - 1.0)
     return bool(((off > 0.0) & (off < tolerance**2)).any())
-
-
-Round = Callable[[Model], Rounded]
