@@ -2,9 +2,9 @@
 
 A change of parameters goes unnoticed if the energy of every motion stays the same, up to a constant (004 section
 10.2.4).  Let the last body of a branch change by x.  Of all energies only its own depends on its joint's coordinates,
-so that of x must not; then x acts as if it were welded to the parent, which can take it back.  So every joint has a small
-space of changes that may be handed on to its parent, and these, joint by joint, are all there are.  How small it is
-depends on how the parent can move and lie in gravity, which is handed outwards.
+so that of x must not; then x acts as if it were welded to the parent, which can take it back.  So every joint has a
+small space of changes that may be handed on to its parent, and these, joint by joint, are all there are.  How small
+it is depends on how the parent can move and lie in gravity, which is handed outwards.
 
 Every kind of joint will do, since it is asked for its transform and its motion subspace only.  What followers and
 closed loops add is not local, and is found by numbers afterwards.
