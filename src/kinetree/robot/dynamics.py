@@ -6,12 +6,12 @@ Each method is one call into an algorithm.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms.table import FORWARD_METHODS
+from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS
 from ..errors import (
     ModelError,
     OptionError,
@@ -28,6 +28,9 @@ from ..spatial.arrays import as_array, batch_shape
 from .description import Array
 from .kinematics import Kinematics, check_axes
 
+if TYPE_CHECKING:
+    from ..algorithms.module_steps import ModuleQuantities
+
 
 class Dynamics(Kinematics):
     """The part of :class:`kinetree.Robot` that computes with forces."""
@@ -43,6 +46,7 @@ class Dynamics(Kinematics):
         wrenches: Wrenches = None,
         *,
         friction: bool = False,
+        method: str = "newton_euler",
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
@@ -56,6 +60,9 @@ class Dynamics(Kinematics):
             origin}`` or ``{frame: Wrench(...)}``; or an array (..., bodies, 6) for all bodies.
         friction : bool
             Add the joints' viscous and Coulomb friction.
+        method : str
+            ``"newton_euler"`` (default, link by link) or ``"modules"`` (between the kinematic modules of the robot, and
+            within each).
         out : ndarray, optional
             Where to put the result.
         threads : int
@@ -65,8 +72,12 @@ class Dynamics(Kinematics):
         -------
         ndarray, shape (..., nv)
         """
+        if method not in INVERSE_METHODS:
+            raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
         lost = self.friction_force(v) if friction else None  # first: the output may be written over v
-        tau = self.evaluator.run("inverse_dynamics", wrenches=wrenches, out=out, threads=threads, q=q, v=v, a=a)
+        tau = self.evaluator.run(
+            "inverse_dynamics", {"method": method}, wrenches=wrenches, out=out, threads=threads, q=q, v=v, a=a
+        )
         if lost is not None:
             tau += lost
         return tau
@@ -189,7 +200,8 @@ class Dynamics(Kinematics):
             Subtract the joints' viscous and Coulomb friction from ``tau``.
         method : str
             ``"articulated_body"`` (default, O(n)), ``"composite_body"`` (mass matrix and
-            branch-sparse factors), ``"udu"`` (the sources' three sweeps), or
+            branch-sparse factors), ``"udu"`` (the sources' three sweeps),
+            ``"modules"`` (the same, the freedoms of each kinematic module together), or
             ``"walker_orin_1"``, ``"_2"``, ``"_4"`` (through inverse dynamics).
         out, threads
             As in :meth:`inverse_dynamics`.
@@ -499,6 +511,76 @@ class Dynamics(Kinematics):
             raise ShapeError("the DeNOC matrices are for one state at a time, not for a batch")
         parts = None if modules is None else self.modules(modules)
         return denoc.build(self.model, state, rate, parts)
+
+    def module_quantities(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        a: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        modules: Sequence[Sequence[str]] | str | None = None,
+    ) -> list[ModuleQuantities]:
+        """Return what the recursions over kinematic modules find on the way (000 tables 6.1, 6.2), for one state.
+
+        Parameters
+        ----------
+        q, v : array_like
+            One state.
+        a : array_like, optional
+            Accelerations, for inverse dynamics.
+        tau : array_like, optional
+            Joint forces, for forward dynamics; give one of the two.
+        modules : None, "auto", "links" or a partition
+            See :meth:`modules`.
+
+        Returns
+        -------
+        list of ModuleQuantities
+            One per module: wrenches w* and w~ of its links, joint forces; in forward dynamics the pivot with its
+            factors, phi^, phi~, eta~ and the accelerations.
+
+        Examples
+        --------
+        ``robot.module_quantities(q, v, tau=tau)[1].phi_hat``
+        """
+        self._need_tree("module_quantities")
+        if (a is None) == (tau is None):
+            raise OptionError("give either accelerations a=... (inverse dynamics) or forces tau=... (forward dynamics)")
+        if self.model.has_followers:
+            raise UnsupportedError("modules of a robot with followers: load it with mimic='independent'")
+        from ..algorithms import module_steps
+
+        given = [
+            as_array(x, (self.nv,), name)
+            for name, x in (("v", v), ("a" if tau is None else "tau", tau if a is None else a))
+        ]
+        state = self.evaluator.states.configuration(q)
+        if any(x.ndim != 1 for x in (state, *given)):
+            raise ShapeError("the quantities of modules are for one state at a time, not for a batch")
+        if a is None:
+            self.evaluator.check_pivots()
+        compute = module_steps.inverse if tau is None else module_steps.forward
+        return compute(self.model, self.modules(modules), state, *given)
+
+    def execution_order(
+        self, dynamics: str = "inverse_dynamics", modules: Sequence[Sequence[str]] | str | None = None
+    ) -> str:
+        """Return the steps of inverse or forward dynamics in words, between modules and within (000 tables 6.3, 6.4).
+
+        Parameters
+        ----------
+        dynamics : {"inverse_dynamics", "forward_dynamics"}
+        modules : None, "auto", "links" or a partition
+            See :meth:`modules`.
+
+        Examples
+        --------
+        ``print(kt.gallery.load("gripper").execution_order("forward_dynamics"))``
+        """
+        from ..algorithms import module_steps
+
+        return module_steps.execution_order(self.model, self.modules(modules), dynamics)
 
     def _need_tree(self, name: str) -> None:
         """Refuse what means something else once loops are closed."""
