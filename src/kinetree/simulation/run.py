@@ -359,7 +359,10 @@ def make_record(
 def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
     """Return works that were not integrated: zero of what does not act, otherwise not known."""
     system = equation.system
-    rubs = system.friction and any(np.any(x) for x in system.tree.effective_friction)
+    model = system.tree
+    rubs = system.friction and (
+        any(np.any(x) for x in (*model.effective_friction, model.effective_offset)) or system.varied.of_friction
+    )
     acts = (system.controller is not None or equation.function is not None, rubs, bool(system.elements))
     return [np.full(shape, np.nan if acting else 0.0) for acting in acts]
 
