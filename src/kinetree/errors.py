@@ -62,6 +62,23 @@ def _likeness(name: str, other: str) -> float:
     return max(begun, 0.75) if name and name in re.split(r"[\W_]+", other) else begun
 
 
+# ------------------------------------------------------------------ words of others
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Write characters that do not print as Python would, ``\x1b``: names are data, and must not steer a terminal.
+
+    Parameters
+    ----------
+    text : str
+    keep : str
+        Characters to leave as they are, such as line ends.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
+
+
 # ------------------------------------------------------------------ words with options in them
 
 
@@ -168,7 +185,7 @@ class UnknownNameError(KinetreeError, KeyError):
         if near:
             hint = "did you mean " + " or ".join(repr(n) for n in near) + "?"
         elif names:
-            shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+            shown = printable(", ".join(names[:12])) + (", ..." if len(names) > 12 else "")
             hint = f"known: {shown}"
         else:
             hint = "there are none"

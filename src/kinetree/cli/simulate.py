@@ -11,7 +11,6 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import OptionError, OutputError, SimulationError
-from ..io.atomic_files import beside
 from .shared import (
     FloatingBase,
     Json,
@@ -237,9 +236,8 @@ def _write(record: Record, output: Path | None, plot: Path | None) -> list[Path]
 def draw(record: Record, plot: Path) -> None:
     """Draw a picture of a record, wholly or not at all."""
     try:
-        with beside(plot) as place:
-            record.plot(path=place)
-    except ValueError as problem:  # matplotlib, about the ending
+        record.plot(path=plot)
+    except OptionError as problem:  # about the ending
         raise OptionError(f"--plot {plot}: {problem}") from None
 
 

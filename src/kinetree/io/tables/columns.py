@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ...errors import FileFormatError, nearest
+from ...errors import FileFormatError, nearest, printable
 from .units import factor
 
 Wanted = Mapping[str, Sequence[str]]
@@ -25,6 +25,11 @@ WORD = re.compile(r"\.([qwv]?[xyz]|qw)$")
 
 WORDS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "actuator"}
 """What studies call the quantities in their tables."""
+
+
+def column_name(name: str) -> str:
+    """Write a name so that it stands on one line: what does not print, such as line ends, as Python writes it."""
+    return printable(name)
 
 
 @dataclass(frozen=True)
@@ -193,6 +198,7 @@ def _are_just(found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: 
 
 
 def _spellings(key: str, labels: Sequence[str]) -> Iterator[list[tuple[str, ...]]]:
+    labels = [column_name(label) for label in labels]
     for own in (labels, _counted(labels)):
         yield [(f"{key}_{x}", f"{key}:{x}", f"{key} {x}", f"{WORDS.get(key, key)} {x}") for x in own]
     for first in (0, 1):

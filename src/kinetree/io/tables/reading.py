@@ -12,7 +12,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...errors import FileFormatError, MissingFileError
+from ...errors import FileFormatError, KinetreeError, MissingFileError
+from ..paths import is_file, is_folder
 from .columns import Layout, Units, Wanted, layout
 from .formats import RECORD_MARK, format_of, need_pyarrow, pyarrow
 
@@ -71,13 +72,18 @@ def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None, units: U
         What the entries are measured in: columns whose names end in another unit, ``q_elbow [deg]``, are converted.
     """
     kind = format_of(path)
-    if not path.exists():
-        raise MissingFileError(f"there is no file {str(path)!r}")
-    if not path.is_file():
+    if is_folder(path):
         raise FileFormatError("this is no file", str(path))
+    if not is_file(path):
+        raise MissingFileError(f"there is no file {str(path)!r}")
     table: type[CsvTable | ParquetTable | NpzTable]
     table = {".csv": CsvTable, ".parquet": ParquetTable, ".npz": NpzTable}[kind]  # type: ignore[assignment]
-    return table(path, wanted, fewer, units).source()
+    try:
+        return table(path, wanted, fewer, units).source()
+    except KinetreeError:
+        raise
+    except OSError as problem:
+        raise FileFormatError(f"this file cannot be read ({problem.strerror or problem})", str(path)) from None
 
 
 # ------------------------------------------------------------------ CSV
