@@ -23,7 +23,8 @@ from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import Mimic, Model
 from . import xml
-from .mjcf_compile import compiled, import_mujoco
+from .mjcf_compile import import_mujoco
+from .mjcf_process import compiled, start
 from .source import FileBuilder, Options, Source
 
 
@@ -36,6 +37,7 @@ class _MjcfReader:
     """Goes through a compiled model, body by body."""
 
     def __init__(self, source: Source, options: Options) -> None:
+        start()
         self.mujoco = import_mujoco(source.file)
         self.compiled, missing = compiled(self.mujoco, source)
         m = self.compiled
