@@ -236,7 +236,8 @@ class LoopMethods:
         tolerance: float = 1e-6,
         threads: int = 1,
     ) -> Array:
-        """Return the matrix that maps the parameters to the forces on the independent coordinates."""
+        """Compute the matrix that maps the parameters to the forces on the independent coordinates."""
+        raise NotImplementedError
 
     @of_mechanisms
     def reduced_bias_force(self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None) -> Array:
