@@ -40,9 +40,19 @@ def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
     values[list(base.columns)] = base.values
     if form == "flat":
         tens = values[: 10 * len(model.bodies)].reshape(-1, 10)
+        silent = {table.index(name) for name in base.without_effect}
         for i in reversed(range(len(model.bodies))):
-            _flatten(model, i, tens)
+            tens[i][[k for k in range(10) if 10 * i + k in silent]] = 0.0
+            if _bends_away(model, i, tens[i]):
+                _flatten(model, i, tens)
     return replace(table, values=values)
+
+
+def _bends_away(model: Model, i: int, ten: Array) -> bool:
+    """Return whether accelerations of other points than the origin are asked for: else Euler's equations cost less."""
+    return bool(np.any(ten[[1, 2, 4, 6, 7, 8]])) or any(
+        any(model.joints[k].placement.translation) for k in model.children[i]
+    )
 
 
 def _flatten(model: Model, i: int, tens: Array) -> None:
