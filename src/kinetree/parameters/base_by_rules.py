@@ -160,7 +160,9 @@ class _Rules:
                 yield _sum({rotor: 1.0}, self._ten(j, RigidInertia(0.0, ZERO3, Symmetric3.outer(axis) * -1.0)))
             return
         # p1, and further slides across all before them: the mass slides like the rotor, and else moves like the parent's
-        across = all(self._parallel(j, i) if self._turns(i) else self._square(j, i) for i in self._moving(path.carriers))
+        across = all(
+            self._parallel(j, i) if self._turns(i) else self._square(j, i) for i in self._moving(path.carriers)
+        )
         if across and path.r2 is None and abs(self._world_axis(j) @ self.down) < PARALLEL:
             unit = RigidInertia(1.0, ZERO3, NOTHING)
             placement = self.symbolic.joints[j].placement.spatial()

@@ -56,7 +56,9 @@ class Result(NamedTuple):
 def tidied(model: Model, tolerance: float) -> tuple[Model, tuple[str, ...]]:
     """Return the model with its geometry rounded, and a note if that changed anything."""
     if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < 0.1):
-        raise OptionError(f"tolerance must be a number between 0 and 0.1 (radians, or parts of a length), not {tolerance!r}")
+        raise OptionError(
+            f"tolerance must be a number between 0 and 0.1 (radians, or parts of a length), not {tolerance!r}"
+        )
     result = rounded(model, tolerance, Considered(model).length)
     if result.largest < 1e-12:
         return result.model, ()

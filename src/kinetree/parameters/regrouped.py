@@ -57,7 +57,9 @@ def _flatten(model: Model, i: int, tens: Array) -> None:
     if not (own[x] or own[y] or own[diagonal[z]]):
         return
     depth = 0.5 * (own[x] + own[y] - own[diagonal[z]])
-    unit = 2.0 ** (math.frexp(max(abs(own[diagonal]).max(), abs(depth)))[1] - 50)  # so that sums are exact, as zeros must be
+    unit = 2.0 ** (
+        math.frexp(max(abs(own[diagonal]).max(), abs(depth)))[1] - 50
+    )  # so that sums are exact, as zeros must be
     own[x], own[y] = (unit * round((own[k] - depth) / unit) for k in (x, y))
     own[diagonal[z]] = own[x] + own[y]
     if joint.parent != BASE:

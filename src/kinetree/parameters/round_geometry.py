@@ -60,9 +60,7 @@ def rounded(model: Model, tolerance: float, length: float) -> Rounded:
         return replace(given, axis=tuple((cut / math.hypot(*cut)).tolist()))  # type: ignore[type-var, call-arg]
 
     joints = tuple(replace(j, placement=pose(j.placement), kind=kind(j.kind)) for j in model.joints)
-    loops = tuple(
-        replace(x, placement=pose(x.placement), seat=pose(x.seat), kind=kind(x.kind)) for x in model.loops
-    )
+    loops = tuple(replace(x, placement=pose(x.placement), seat=pose(x.seat), kind=kind(x.kind)) for x in model.loops)
     largest = max(changes)
     return Rounded(replace(model, joints=joints, loops=loops) if largest or changes[1:] else model, largest)
 
