@@ -193,8 +193,8 @@ def table(
 
     def add(row: EulerRow, own: str, **more: Any) -> None:
         carrier = found[-1].name if found else parent
-        degrees = {"alpha": 90.0 * row.alpha_quarters, "theta": 90.0 * row.offset_quarters}
-        found.append(DHRow(name=own, parent=carrier, **degrees, **more))
+        alpha, theta = 90.0 * row.alpha_quarters, 90.0 * row.offset_quarters
+        found.append(DHRow(name=own, parent=carrier, alpha=alpha, theta=theta, **more))
 
     if before is not None:
         add(before, f"{name}_before", joint="fixed")
