@@ -42,6 +42,7 @@ from ..spatial import (
     combine,
 )
 from ..spatial.dual import Dual
+from . import springs
 from .kinematics import AT_ORIGIN
 from .newton_euler import Wrenches
 from .passes import (
@@ -302,7 +303,8 @@ def _through(change: Change, handle: tuple[Force, Vec3]) -> Scalar:
 
 def _by_position_within(link: Link, i: int, j: int, own: Any) -> Scalar:
     bends, value = own.seen.freedoms[j].bends, _screw(own, i).dot(own.carried.change(*own.moved.changes[j]))
-    return value + bends[i].dot(own.moved.force) if bends else value
+    value = value + bends[i].dot(own.moved.force) if bends else value
+    return value if own.springs is None or not present(own.springs[i][j]) else value + own.springs[i][j]
 
 
 def _by_acceleration_within(link: Link, i: int, j: int, own: Any) -> Scalar:
@@ -341,7 +343,9 @@ def inverse_dynamics_derivatives(
     tree = on_demand(tree)
     bodies = bodies_of(tree, q, v)
     accelerated = moved(tree, bodies, a, gravity, wrenches)
-    return tips_first(tree, pairs(tree, couplings, **bodies._asdict(), moved=accelerated))
+    return tips_first(
+        tree, pairs(tree, couplings, **bodies._asdict(), moved=accelerated, springs=springs.slopes(tree, q))
+    )
 
 
 def forward_dynamics_derivatives(
@@ -357,9 +361,10 @@ def forward_dynamics_derivatives(
     mass = tips_first(tree, pairs(tree, [BY_ACCELERATION], **bodies._asdict()))[0]
     inverse = SparseInverse(mass, parents)
     bias = _joint_forces(tree, bodies, forces_and_accelerations(tree, bodies, None, gravity, wrenches)[0])
+    tau = springs.left_for_bodies(tree, q, tau)
     a = inverse.times({k: t - b for k, (t, b) in enumerate(zip(tau, bias, strict=True))})
     accelerated = moved(tree, bodies, [a[k] for k in places], gravity, wrenches)
-    slopes = pairs(tree, [BY_POSITION, BY_RATE], **bodies._asdict(), moved=accelerated)
+    slopes = pairs(tree, [BY_POSITION, BY_RATE], **bodies._asdict(), moved=accelerated, springs=springs.slopes(tree, q))
     by_q, by_v = tips_first(tree, slopes, lambda column: inverse.times(column, -1.0))
     by_tau = inverse.matrix()
     return by_q, by_v, [[by_tau[i].get(j, 0.0) for j in places] for i in places]

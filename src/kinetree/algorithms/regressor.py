@@ -12,6 +12,7 @@ from typing import NamedTuple
 from ..model.parameters import OF_BODIES, Parameter, rows
 from ..model.tree import Link, Model
 from ..spatial import BASIS, ZERO3, Force, Motion, Scalar, Transform, Vec3, where
+from . import springs
 from .algorithm import ALL
 from .newton_euler import Moving, base_at_rest, move
 from .passes import Scalars, add, each, outward, positions, rates
@@ -70,7 +71,8 @@ def torque_regressor(
 ) -> list[list[Scalar]]:
     """Return Y, a row per degree of freedom and a column per parameter; without ``friction`` its columns are zero."""
     speeds, accelerations = rates(tree, v), rates(tree, a)
-    moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), speeds, accelerations)
+    coordinates = positions(tree, q)
+    moving = outward(tree, move, base_at_rest(gravity), coordinates, speeds, accelerations)
     axes = axes_of_carriers(tree, each(tree, lambda link, m: (m.transform, m.subspace), moving))
     columns = selected(tree, parameters)
     needed = {p.body for p in columns if p.symbol in OF_BODIES}
@@ -94,6 +96,10 @@ def torque_regressor(
             link = tree.links[p.body]
             value = per_freedom[p.symbol](p.body, p.freedom)
             matrix[link.v_slice.start + p.freedom][c] = value * link.ratio if link.follows else value
+        elif p.symbol == "stiffness":
+            link = tree.links[p.body]
+            for k, value in enumerate(springs.pull_per_stiffness(link, coordinates[p.body], p.freedom)):
+                matrix[link.v_slice.start + k][c] = value * link.ratio if link.follows else value
     return matrix
 
 

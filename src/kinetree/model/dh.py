@@ -36,6 +36,7 @@ CONVENTIONS = ("modified", "standard", "khalil")
 
 _JOINT_DATA = (
     "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia", "gear_ratio",
+    "stiffness", "spring_rest",
 )  # fmt: skip
 
 
@@ -51,7 +52,7 @@ class _Row:
         See :meth:`kinetree.MassProperties.of`, in the row's own frame.
     mass_properties : MassProperties, optional
         Instead of the four above.
-    lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
+    lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio, stiffness, spring_rest
         See :class:`kinetree.model.tree.Joint`; angles in radians.
     """
 
@@ -70,6 +71,8 @@ class _Row:
     friction: PerFreedom = None
     rotor_inertia: PerFreedom = None
     gear_ratio: PerFreedom = None
+    stiffness: PerFreedom = None
+    spring_rest: PerFreedom = None
 
 
 @dataclass(frozen=True, kw_only=True)

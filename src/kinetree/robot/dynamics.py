@@ -136,12 +136,12 @@ class Dynamics(Kinematics):
     def bias_force(
         self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None, *, out: Array | None = None, threads: int = 1
     ) -> Array:
-        """Return joint forces at zero acceleration: velocity terms, gravity and external wrenches."""
+        """Return joint forces at zero acceleration: velocity terms, gravity, springs and external wrenches."""
         return self.evaluator.run("bias_force", wrenches=wrenches, out=out, threads=threads, q=q, v=v)
 
     @direct
     def gravity_force(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """Return joint forces that hold the robot still."""
+        """Return joint forces that hold the robot still, against gravity and springs: the slope of potential energy."""
         return self.evaluator.run("gravity_force", out=out, threads=threads, q=q)
 
     def friction_force(self, v: ArrayLike) -> Array:
@@ -466,7 +466,7 @@ class Dynamics(Kinematics):
 
     @direct
     def potential_energy(self, q: ArrayLike) -> Array:
-        """Return the potential energy of gravity in joules, zero at the world's origin."""
+        """Return the potential energy in joules: of gravity, zero at the world's origin, and of springs."""
         return self.evaluator.run("potential_energy", q=q)
 
     def power(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None) -> Array:

@@ -212,7 +212,6 @@ def test_inertia_and_damping_of_a_motor_reach_the_joint_through_its_gear():
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        (one_body('<joint name="j" axis="0 1 0" stiffness="3"/>'), "springs of joints 'j'"),
         (one_body('<joint name="j" type="ball" range="0 40"/>'), "range of spherical joint 'j'"),
         (one_body(rest='<option density="1.2"/>'), "fluid"),
         (one_body(rest='<equality><joint joint1="j"/></equality>'), "equality constraint 'equality_0' (not a linear"),

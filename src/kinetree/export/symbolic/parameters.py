@@ -29,7 +29,7 @@ SIZES: dict[str, tuple[int, ...]] = {"com": (3,), "inertia": (3, 6), "position":
 """How many numbers a parameter consists of; those not named here are one number, or one per degree of freedom."""
 
 OF_BODIES = ("mass", "com", "inertia")
-OF_JOINTS = ("position", "rpy", "rotor_inertia", "gear_ratio")
+OF_JOINTS = ("position", "rpy", "rotor_inertia", "gear_ratio", "stiffness")
 OF_FRAMES = ("position", "rpy")
 
 
@@ -146,7 +146,12 @@ class Parametric:
             # the gear of a rotor without inertia stays a number, so that their product is an exact zero
             pairs = zip(rotor["rotor_inertia"], gear, strict=True)
             rotor["gear_ratio"] = tuple(1.0 if _is_zero(x) else convert(n) for x, n in pairs)
-        return replace(joint, placement=_pose(joint.placement, given, convert, everything), **rotor)
+        spring: dict[str, Any] = {}
+        if joint.stiffness and everything:
+            spring["spring_rest"] = tuple(convert(x) for x in joint.spring_rest)
+        if joint.stiffness and (everything or "stiffness" in given):
+            spring["stiffness"] = tuple(convert(x) for x in given.get("stiffness", joint.stiffness))
+        return replace(joint, placement=_pose(joint.placement, given, convert, everything), **rotor, **spring)
 
     def _frame(self, frame: Frame, convert: Convert, everything: bool) -> Frame:
         return replace(frame, pose=_pose(frame.pose, self.frames.get(frame.name, {}), convert, everything))
@@ -183,7 +188,7 @@ def with_parameters(
         (xx, yy, zz, xy, xz, yz).  What is welded to a body is part of it.
     joints : mapping of joint name to mapping
         Where the joint sits on its parent: ``position`` (3) and ``rpy`` (3, as in URDF); and
-        its motor: ``rotor_inertia`` and ``gear_ratio``.
+        its motor: ``rotor_inertia`` and ``gear_ratio``; and ``stiffness``, where it has a spring.
     frames : mapping of frame name to mapping
         ``position`` and ``rpy`` of named frames.
     gravity : sequence of 3
@@ -213,7 +218,9 @@ def with_parameters(
         "frame": _checked("frame", frames, own, OF_FRAMES),
     }
     for name, given in table["joint"].items():
-        for key in ("rotor_inertia", "gear_ratio"):
+        if "stiffness" in given and not model.joint(name).stiffness:
+            raise ModelError(f"joint {name!r} has no spring whose stiffness could be a parameter: give it one first")
+        for key in ("rotor_inertia", "gear_ratio", "stiffness"):
             if key in given:
                 count = model.joint(name).kind.nv
                 given[key] = _numbers(given[key], (count,), f"{key} of joint {name!r}")

@@ -196,6 +196,8 @@ class _MjcfReader:
             "actuated": driven,
             "mimic": self.followers.get(j),
         }
+        if m.jnt_stiffness[j] and not self._is_off("SPRING"):
+            data["stiffness"], data["spring_rest"] = float(m.jnt_stiffness[j]), self._spring_rest(j, kind)
         if m.jnt_limited[j]:
             if kind.nv == 1:
                 data["lower"], data["upper"] = m.jnt_range[j]
@@ -204,6 +206,21 @@ class _MjcfReader:
         if kind.nv == 1:
             data["effort_limit"] = self._effort_limit(j, motors)
         return data
+
+    def _spring_rest(self, j: int, kind: JointKind) -> np.ndarray:
+        """Return where a spring rests, in kinetree's order: quaternion x, y, z, w first, then position."""
+        first = self.compiled.jnt_qposadr[j]
+        resting = np.array(self.compiled.qpos_spring[first : first + kind.nq])
+        if kind.quaternion is None:
+            return resting
+        turn = resting[-4:] / np.linalg.norm(resting[-4:])
+        return np.array([*_xyzw(turn), *resting[:-4]])
+
+    def _is_off(self, what: str) -> bool:
+        """Return whether the file switches something off; MuJoCo before 3.4 had one switch for all that is passive."""
+        flags = self.mujoco.mjtDisableBit
+        bit: Any = getattr(flags, f"mjDSBL_{what}", None) or getattr(flags, "mjDSBL_PASSIVE", 0)
+        return bool(self.compiled.opt.disableflags & int(bit))
 
     # Actuators
 
@@ -344,7 +361,7 @@ class _MjcfReader:
     def _note_what_is_not_understood(self) -> None:
         m = self.compiled
         joints = self.joint_names
-        springs = [joints[j] for j in range(m.njnt) if m.jnt_stiffness[j] or _any_row(m, "jnt_stiffnesspoly", j)]
+        springs = [joints[j] for j in range(m.njnt) if _any_row(m, "jnt_stiffnesspoly", j)]
         nonlinear = [joints[m.dof_jntid[k]] for k in range(m.nv) if _any_row(m, "dof_dampingpoly", k)]
         floaters = [self.body_names[i] for i in range(m.nbody) if m.body_gravcomp[i]]
         mocap = [self.body_names[i] for i in range(m.nbody) if m.body_mocapid[i] >= 0]
@@ -353,7 +370,7 @@ class _MjcfReader:
         elsewhere = self.actuator_count - sum(map(len, self.motors.values()))
         found = [
             (m.ntendon, f"{m.ntendon} tendon(s)"),
-            (springs, f"springs of joints {_listed(springs)}"),
+            (springs, f"nonlinear springs of joints {_listed(springs)}"),
             (nonlinear, f"nonlinear damping of joints {_listed(dict.fromkeys(nonlinear))}"),
             (floaters, f"gravity compensation of bodies {_listed(floaters)}"),
             (mocap, f"motion capture of bodies {_listed(mocap)}, held fixed"),
