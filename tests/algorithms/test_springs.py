@@ -295,6 +295,4 @@ def test_files_keep_them(tmp_path):
     assert np.array_equal(again.inverse_dynamics(q, v, a), robot.inverse_dynamics(q, v, a))
     assert [j.stiffness for j in again.model.joints] == [j.stiffness for j in robot.model.joints]
     with pytest.raises(kt.KinetreeError, match=r"cannot express the spring of joint .*write \.yaml"):
-        random_tree(rng, 1, ["revolute"], springs=True, armature=False, gravity=(0, 0, -9.81)).save(
-            tmp_path / "springs.urdf"
-        )
+        chain(1, stiffness=1.0).save(tmp_path / "springs.urdf")
