@@ -26,6 +26,7 @@ from ..spatial import (
     ldl_inverse,
 )
 from . import springs as joint_springs
+from . import tendons
 from .newton_euler import Moving, Wrenches, base_at_rest, inertia_force, move
 from .passes import Scalars, collect, each, inward, nothing, outward, part, positions, present, rates
 
@@ -93,10 +94,13 @@ def forward_dynamics(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None,
     springs: bool = True,
 ) -> list[Scalar]:  # fmt: skip
-    """Return joint accelerations for given joint forces; without ``springs`` those of the joints pull nowhere."""
+    """Return joint accelerations for given joint forces; without ``springs`` none pulls."""
     if tree.has_followers:
         raise SingularError("articulated bodies need independent joints; see algorithms.followers")
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), nothing(tree))
+    pulled = tendons.pulls(tree, q) if springs else None
+    if pulled is not None:
+        tau = [t - p for t, p in zip(tau, pulled, strict=True)]
 
     def give_way(
         link: Link, total: tuple[ArticulatedInertia, Force], m: Moving, tau: Scalars, pull: Scalars | None

@@ -40,4 +40,5 @@ def potential_energy(tree: Model, q: Scalars, gravity: Scalars) -> Scalar:
     """Return minus the work of gravity from the world's origin (000 L4321, sign corrected), and what springs store."""
     _, moment = first_moment(tree, q)
     weight = -Vec3.of(gravity).dot(moment)
-    return weight + springs.energy(tree, q) if springs.are_in(tree) else weight
+    stored = springs.energy(tree, q)
+    return weight + stored if present(stored) else weight

@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..errors import ModelError
 from ..model.tree import Link, Model
 from ..spatial import ZERO_MOTION, Force, Motion, RigidInertia, Scalar, combine, ldl, ldl_solve
-from . import springs
+from . import springs, tendons
 from .newton_euler import Moving, Wrenches, base_at_rest, inertia_force, move
 from .passes import Scalars, collect, inward, outward, positions, present, rates
 
@@ -38,6 +38,9 @@ def inverse_dynamics(
     h0 = [s.dot(force) for s in base.subspace]
     if pulls[0] is not None:
         h0 = [h + p for h, p in zip(h0, pulls[0], strict=True)]
+    pulled = tendons.pulls(tree, q)
+    if pulled is not None:
+        h0 = [h + p for h, p in zip(h0, pulled[:6], strict=True)]
     i0 = [[s.dot(inertia @ t) for t in base.subspace] for s in base.subspace]
     for k, extra in enumerate(tree.links[0].armature):
         i0[k][k] = i0[k][k] + extra
@@ -60,4 +63,5 @@ def inverse_dynamics(
         if pull is not None:
             tau = [t + p for t, p in zip(tau, pull, strict=True)]
         per_body.append(tau)
-    return a_base, collect(tree, per_body)[6:]
+    tau = collect(tree, per_body)[6:]
+    return a_base, tau if pulled is None else [t + p for t, p in zip(tau, pulled[6:], strict=True)]

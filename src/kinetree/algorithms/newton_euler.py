@@ -13,6 +13,7 @@ from typing import NamedTuple
 from ..model.tree import Link, Model
 from ..spatial import ZERO3, Force, Matrix3, Motion, Scalar, Symmetric3, Transform, Vec3, combine
 from . import springs as joint_springs
+from . import tendons
 from .passes import Scalars, bias_motion, collect, each, inward, nothing, outward, part, positions, present, rates
 
 Wrenches = Sequence[Force | None]
@@ -100,7 +101,7 @@ def inverse_dynamics(
 ) -> tuple[list[Scalar], Sequence[Force]]:  # fmt: skip
     """Return joint forces for a motion, and the wrench each joint passes to its body, in body coordinates.
 
-    Without ``springs`` those of the joints pull nowhere.
+    Without ``springs`` those of joints and tendons pull nowhere.
     """
     accelerations = nothing(tree) if a is None else rates(tree, a)
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), accelerations)
@@ -118,4 +119,6 @@ def inverse_dynamics(
         return (tau, total), m.transform.force_to_parent(total)
 
     results, _ = inward(tree, hand_on, own, moving, accelerations, pulls)
-    return collect(tree, part(results, 0)), part(results, 1)
+    tau = collect(tree, part(results, 0))
+    pulled = tendons.pulls(tree, q) if springs else None
+    return tau if pulled is None else [t + p for t, p in zip(tau, pulled, strict=True)], part(results, 1)

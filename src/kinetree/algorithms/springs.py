@@ -13,6 +13,7 @@ from typing import Any
 from ..model.tree import Link, Model
 from ..spatial import Scalar
 from ..spatial.dual import Dual
+from . import tendons
 from .passes import Scalars, collect, each, nothing, positions, present, total
 
 
@@ -76,6 +77,9 @@ def slopes(tree: Model, q: Scalars) -> Sequence[Any]:
 
 def left_for_bodies(tree: Model, q: Scalars, tau: Scalars) -> Scalars:
     """Return what is left of joint forces to move the bodies when the springs are held."""
+    pulled = tendons.pulls(tree, q)
+    if pulled is not None:
+        tau = [t - p for t, p in zip(tau, pulled, strict=True)]
     if not are_in(tree):
         return tau
     held = [[0.0] * link.kind.nv if own is None else own for link, own in zip(tree.links, pulls(tree, q), strict=True)]
@@ -83,5 +87,6 @@ def left_for_bodies(tree: Model, q: Scalars, tau: Scalars) -> Scalars:
 
 
 def energy(tree: Model, q: Scalars) -> Scalar:
-    """Return the energy of all springs."""
-    return total(tree, each(tree, energy_of, positions(tree, q)), 0.0) if are_in(tree) else 0.0
+    """Return the energy of all springs, in joints and along tendons."""
+    in_joints: Scalar = total(tree, each(tree, energy_of, positions(tree, q)), 0.0) if are_in(tree) else 0.0
+    return in_joints + tendons.energy(tree, q) if tendons.sprung(tree) else in_joints

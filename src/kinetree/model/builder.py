@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import Message, ModelError, ModelWarning, Setting, UnknownNameError
+from .drives import DriveBuilder
 from .graph import (
     LIMITS,
     Draft,
@@ -23,12 +24,11 @@ from .graph import (
     split,
     why_uncuttable,
 )
+from .joint_data import PerFreedom, joint_data
 from .joints import Fixed, Free, JointKind, Reversed
 from .mass import MassProperties, require_mass_properties
-from .pose import Pose, floats
+from .pose import Pose
 from .tree import BASE, Body, Frame, Joint, Loop, Mimic, Model, check_gravity, lay_out
-
-PerFreedom = float | Sequence[float] | None
 
 JOINT_DATA = (
     "child_pose", "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia",
@@ -51,84 +51,7 @@ BODY_DATA = (
 """What :meth:`ModelBuilder.body` takes itself."""
 
 
-def _per(value: PerFreedom, count: int, default: float, what: str, nonnegative: bool = False) -> tuple[float, ...]:
-    """Return one number per freedom, from one number or a sequence."""
-    if value is None:
-        return (default,) * count
-    if isinstance(value, (int, float)):
-        numbers = (float(value),) * count
-    else:
-        array = floats(value, what)
-        if array.shape not in ((), (count,)):
-            raise ModelError(f"{what} needs one number or {count}, got shape {array.shape}")
-        numbers = tuple(float(x) for x in np.broadcast_to(array, (count,)))
-    if any(map(math.isnan, numbers)):
-        raise ModelError(f"{what} is not a number")
-    if nonnegative and any(x < 0 for x in numbers):
-        raise ModelError(f"{what} must not be negative, got {list(numbers)}")
-    return numbers
-
-
-def _spring(kind: JointKind, stiffness: PerFreedom, rest: PerFreedom, where: str) -> dict[str, Any]:
-    """Return stiffness and rest position of a joint's spring, both empty where there is none."""
-    stiff = _per(stiffness, kind.nv, 0.0, where + "stiffness", True)
-    if not all(map(math.isfinite, stiff)):
-        raise ModelError(f"{where}stiffness must be finite; a joint that cannot move is kinetree.Fixed()")
-    if not any(stiff):
-        if rest is not None and stiffness is None:
-            raise ModelError(f"{where}spring_rest says where a spring rests, but there is none: give its stiffness")
-        return {"stiffness": (), "spring_rest": ()}
-    resting = kind.neutral() if rest is None else _per(rest, kind.nq, 0.0, where + "spring_rest")
-    if not all(map(math.isfinite, resting)):
-        raise ModelError(f"{where}spring_rest must be finite, got {list(resting)}")
-    turn = kind.quaternion
-    if turn is not None and abs(math.hypot(*resting[turn]) - 1.0) > 1e-9:
-        raise ModelError(f"{where}spring_rest has a quaternion whose length is not one: {list(resting[turn])}")
-    return {"stiffness": stiff, "spring_rest": resting}
-
-
-def _joint_data(
-    kind: JointKind,
-    where: str,
-    *,
-    lower: PerFreedom = None,
-    upper: PerFreedom = None,
-    velocity_limit: PerFreedom = None,
-    effort_limit: PerFreedom = None,
-    damping: PerFreedom = None,
-    friction: PerFreedom = None,
-    rotor_inertia: PerFreedom = None,
-    gear_ratio: PerFreedom = None,
-    actuated: bool | None = None,
-    mimic: Mimic | None = None,
-    stiffness: PerFreedom = None,
-    spring_rest: PerFreedom = None,
-) -> dict[str, Any]:
-    """Return everything a joint has beside its geometry, checked; see :meth:`ModelBuilder.add_joint`."""
-    nq, nv = kind.nq, kind.nv
-    inf = math.inf
-    data: dict[str, Any] = {
-        "lower": _per(lower, nq, -inf, where + "lower limit"),
-        "upper": _per(upper, nq, inf, where + "upper limit"),
-        "velocity_limit": _per(velocity_limit, nv, inf, where + "velocity limit", True),
-        "effort_limit": _per(effort_limit, nv, inf, where + "effort limit", True),
-        "damping": _per(damping, nv, 0.0, where + "damping", True),
-        "friction": _per(friction, nv, 0.0, where + "friction", True),
-        "rotor_inertia": _per(rotor_inertia, nv, 0.0, where + "rotor inertia", True),
-        "gear_ratio": _per(gear_ratio, nv, 1.0, where + "gear ratio"),
-        "actuated": kind.usually_driven if actuated is None else bool(actuated),
-        "mimic": mimic,
-    } | _spring(kind, stiffness, spring_rest, where)
-    if any(lo > up for lo, up in zip(data["lower"], data["upper"], strict=True)):
-        raise ModelError(f"{where}lower limit {data['lower']} exceeds upper limit {data['upper']}")
-    if mimic is not None and not isinstance(mimic, Mimic):
-        raise ModelError(f"{where}mimic must be kinetree.Mimic(leader, ratio, offset), not {mimic!r}")
-    if mimic and nv != 1:
-        raise ModelError(f"{where}only joints with one degree of freedom can mimic another")
-    return data
-
-
-class ModelBuilder:
+class ModelBuilder(DriveBuilder):
     """Collects bodies, joints and frames in any order; :meth:`model` checks and orders them.
 
     Parameters
@@ -160,6 +83,7 @@ class ModelBuilder:
         self._joints: dict[str, Draft] = {}
         self._frames: dict[str, tuple[str, Pose]] = {}
         self._loops: dict[str, Draft] = {}
+        super().__init__()
         self._base_is_ground = False  # whether no body but the base can be the root
 
     # Describing
@@ -237,10 +161,10 @@ class ModelBuilder:
             raise ModelError(f"two joints are named {name!r}")
         if not isinstance(kind, JointKind):
             raise ModelError(f"joint {name!r}: kind must be a joint such as kinetree.Revolute('z'), not {kind!r}")
-        data = _joint_data(
+        data = joint_data(
             kind, f"joint {name!r}: ", lower=lower, upper=upper, velocity_limit=velocity_limit,
-            effort_limit=effort_limit, damping=damping, friction=friction, rotor_inertia=rotor_inertia, gear_ratio=gear_ratio, actuated=actuated,
-            mimic=mimic, stiffness=stiffness, spring_rest=spring_rest,
+            effort_limit=effort_limit, damping=damping, friction=friction, rotor_inertia=rotor_inertia,
+            gear_ratio=gear_ratio, actuated=actuated, mimic=mimic, stiffness=stiffness, spring_rest=spring_rest,
         )  # fmt: skip
         self._joints[name] = Draft(name, parent, child, kind, placement or Pose(), child_pose or Pose(), data)
 
@@ -421,7 +345,7 @@ class ModelBuilder:
         for word in data:
             if word not in allowed:
                 raise UnknownNameError(f"property of a cut joint (given for loop {name!r})", word, allowed)
-        checked = _joint_data(joint, f"loop {name!r}: ", **({"actuated": False} | data))
+        checked = joint_data(joint, f"loop {name!r}: ", **({"actuated": False} | data))
         fixed, moving = self._poses(placement, seat)
         self._loops[name] = Draft(name, predecessor, successor, joint, fixed, inverse(moving), checked, moving)
         return self
@@ -596,6 +520,7 @@ class ModelBuilder:
             tuple(frames),
             self.gravity,
             tuple(self._closed(draft, seat) for draft in loops),
+            *self._drives(joints, seat),
         )
 
     def _closed(self, draft: Draft, places: dict[str, tuple[int, Pose]]) -> Loop:

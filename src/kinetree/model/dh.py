@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError
-from .builder import ModelBuilder, PerFreedom
+from .builder import ModelBuilder
+from .joint_data import PerFreedom
 from .joints import Fixed, JointKind, Prismatic, Revolute
 from .mass import MassProperties
 from .pose import Pose

@@ -133,7 +133,8 @@ def split(draft: Draft, masses: Mapping[str, MassProperties], root: str, half: s
     if not ends:
         raise GraphError(
             f"joint {draft.name!r} cannot be cut: it is more than geometry, so that one of its bodies must be cut "
-            f"through, and neither {draft.child!r} nor {draft.parent!r} has a mass that could be halved; cut another joint",
+            f"through, and neither {draft.child!r} nor {draft.parent!r} has a mass that could be halved; cut "
+            "another joint",
             draft.name,
         )
     body = ends[0]

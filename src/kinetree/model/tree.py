@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import ModelError, UnknownNameError
 from ..spatial import Motion, RigidInertia, Scalar, Transform, Vec3
+from .actuators import Actuator, Tendon
 from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
 from .pose import Pose, floats
@@ -220,6 +221,8 @@ class Model:
     frames: tuple[Frame, ...] = ()
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     loops: tuple[Loop, ...] = ()
+    tendons: tuple[Tendon, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
 
     @cached_property
     def nq(self) -> int:
@@ -427,8 +430,8 @@ class Model:
 
     @cached_property
     def has_springs(self) -> bool:
-        """Whether some joint has a spring."""
-        return any(j.stiffness for j in self.joints)
+        """Whether some joint or tendon has a spring."""
+        return any(j.stiffness for j in self.joints) or any(t.stiffness for t in self.tendons)
 
     def joint_vector(self, attribute: str) -> np.ndarray:
         """Return a per-degree-of-freedom attribute (damping, effort_limit, ...) of all joints, laid out like v."""

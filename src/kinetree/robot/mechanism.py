@@ -257,7 +257,7 @@ class Mechanism(ClosedKinematics):
         state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         tau = self._tree_inverse_dynamics(state, v, a, wrenches)
         if friction:
-            tau = tau + self.friction_force(v)
+            tau = tau + self.friction_force(v, q)
         k = self.loop_jacobian(state)
         gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
         left = (k @ a[..., None])[..., 0] + self.loop_drift(state, v)
@@ -396,7 +396,7 @@ class Mechanism(ClosedKinematics):
             as_array(tau, (self.nv,), "tau"),
         )
         if friction:
-            tau = tau - self.friction_force(v)
+            tau = tau - self.friction_force(v, q)
         known = self.coordinates_at(state)
         if method == "elimination" and self.tree.evaluator.singular_joint() is None:
             options = {"rows": known.rows, "stabilisation": gains}

@@ -18,11 +18,12 @@ from typing import Any, NoReturn
 import yaml
 
 from ...errors import FileFormatError, UnknownNameError, UnsupportedError
-from ..builder import PerFreedom
+from ..joint_data import PerFreedom
 from ..joints import KINDS, JointKind, Reversed, reverse
 from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import BASE, Body, Frame, Joint, Loop, Mimic, Model
+from . import yaml_drives
 from .source import FileBuilder, Options, Source
 from .urdf import roll_pitch_yaw
 
@@ -30,7 +31,19 @@ VERSION = 1
 DEEPEST = 32
 """Levels of nesting; the format itself needs six."""
 
-TOP_KEYS = ("kinetree", "name", "gravity", "base", "bodies", "joints", "frames", "loops", "cuts")
+TOP_KEYS = (
+    "kinetree",
+    "name",
+    "gravity",
+    "base",
+    "bodies",
+    "joints",
+    "frames",
+    "loops",
+    "cuts",
+    "tendons",
+    "actuators",
+)
 SIDE_KEYS = ("kinetree", "loops", "cuts", "passive")
 MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
 BODY_KEYS = ("name", "parent", "joint", "placement", *MASS_KEYS)
@@ -308,6 +321,10 @@ class _YamlReader(NodeReader):
         for node in self.listed("frames"):
             self.read_frame(node)
         self.read_loops()
+        for node in self.listed("tendons"):
+            yaml_drives.read_tendon(self, node)
+        for node in self.listed("actuators"):
+            yaml_drives.read_actuator(self, node)
         return self.builder.finish(floating_base=options.floating_base, graph="joints" in self.top)
 
     def loops(self, builder: FileBuilder) -> None:
@@ -518,6 +535,7 @@ def write(model: Model) -> str:
         lines.append("loops:")
     for loop in model.loops:
         lines += _item(_loop(loop, names))
+    lines += yaml_drives.written(model.tendons, model.actuators, names)
     return "\n".join(lines) + "\n"
 
 
