@@ -71,7 +71,7 @@ def test_forces_are_those_of_mujoco(arm):
         assert np.allclose(a, d.qacc, rtol=1e-9, atol=1e-8)
         assert np.allclose(robot.inverse_dynamics(d.qpos, d.qvel, a, friction=True), tau, atol=1e-9)
         drag = -(d.qfrc_damper if hasattr(d, "qfrc_damper") else d.qfrc_passive)
-        assert np.allclose(robot.friction_force(d.qvel, d.qpos), drag, atol=1e-10)
+        assert np.allclose(robot.friction_force(d.qvel, q=d.qpos), drag, atol=1e-10)
 
 
 def test_motion_is_that_of_mujoco(arm):

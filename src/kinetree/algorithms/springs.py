@@ -65,6 +65,11 @@ def are_in(tree: Model) -> bool:
     return any(is_sprung(link) for link in tree.links)
 
 
+def pull_at_all(tree: Model) -> bool:
+    """Return whether there are springs, in joints or along tendons."""
+    return are_in(tree) or bool(tendons.sprung(tree))
+
+
 def pulls(tree: Model, q: Scalars) -> Sequence[Any]:
     """Return, for every joint, what it takes to hold its spring, or None."""
     return each(tree, pull_of, positions(tree, q)) if are_in(tree) else nothing(tree)
