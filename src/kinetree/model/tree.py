@@ -198,6 +198,14 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Configuration:
+    """A configuration with a name, by joints; those that are not named are at zero."""
+
+    name: str
+    positions: tuple[tuple[str, Floats], ...]
+
+
+@dataclass(frozen=True)
 class Model:
     """A tree of bodies. Build one with :class:`kinetree.Builder` or :func:`kinetree.load`."""
 
@@ -208,6 +216,7 @@ class Model:
     frames: tuple[Frame, ...] = ()
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     loops: tuple[Loop, ...] = ()
+    configurations: tuple[Configuration, ...] = ()
 
     @cached_property
     def nq(self) -> int:

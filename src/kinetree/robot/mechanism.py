@@ -33,7 +33,7 @@ from ..model.tree import Model
 from ..run.checks import check_out
 from ..run.wrenches import Wrenches, gather
 from ..spatial.arrays import as_array, batch_shape, pack
-from .closed_kinematics import TOLERANCE, ClosedKinematics
+from .closed_kinematics import ClosedKinematics
 from .robot import Array, Robot
 
 if TYPE_CHECKING:
@@ -69,6 +69,10 @@ class Mechanism(ClosedKinematics):
         A configuration beside a closed one at which independent freedoms and constraints are chosen; see
         :attr:`coordinates` for the default.  Needed only where no closed one is found, or where the mechanism can be
         put together in several ways that leave it different numbers of freedoms.
+    rounding : float, optional
+        Constraints weaker than this, where the strongest is one, are rounding of the numbers in a file and do not
+        count.  By default that is decided by the gap between those that count and those that do not, which
+        :meth:`mobility` tells, and is an error where there is none.
 
     Examples
     --------
@@ -90,7 +94,7 @@ class Mechanism(ClosedKinematics):
 
     def __reduce__(self) -> tuple[Any, ...]:
         names = None if self._wanted is None else [self.v_names[j] for j in self._wanted]
-        return _restore, (self.model, self.backend, self.precision, names, self._near, self.cpu)
+        return _restore, (self.model, self.backend, self.precision, names, self._near, self.cpu, self._rounding)
 
     def cost(self, name: str, **options: Any) -> Count:
         """Return multiplications, additions, divisions, sines of an algorithm.
@@ -178,7 +182,7 @@ class Mechanism(ClosedKinematics):
         friction: bool = False,
         method: str = "reduced",
         weights: ArrayLike | None = None,
-        tolerance: float = TOLERANCE,
+        tolerance: float | None = None,
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
@@ -196,7 +200,7 @@ class Mechanism(ClosedKinematics):
             With more actuators than freedoms: the forces that minimise ``sum(weights * tau**2)`` are
             returned; all weights 1 by default.
         tolerance : float
-            How far from closed the motion may be.
+            How far from closed the motion may be: 1e-6 by default, or what rounding of the file's numbers leaves.
         """
         if method not in INVERSE_METHODS:
             raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
@@ -218,7 +222,7 @@ class Mechanism(ClosedKinematics):
         return out
 
     def _prepared_inverse(
-        self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float, threads: int
+        self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float | None, threads: int
     ) -> Array | None:
         """Return one pass with the coordinates chosen beforehand; None where that cannot be."""
         state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
@@ -229,8 +233,8 @@ class Mechanism(ClosedKinematics):
         whole = self._at_once("closed_inverse_dynamics", options, wrenches, threads, q=state, v=v, a=a)
         if whole is None:
             return None
-        self._checks.motion(whole[..., -3:], tolerance, state, v, a)
-        if (whole[..., -4] < self._least_quality).any():
+        self._checks.motion(whole[..., -3:], self._granted(tolerance, known), state, v, a)
+        if (whole[..., -4] < self._least_quality(known)).any():
             return None
         return np.asarray(whole[..., : self.nv])
 
@@ -246,13 +250,13 @@ class Mechanism(ClosedKinematics):
         except ZeroDivisionError:
             return None
 
-    @property
-    def _least_quality(self) -> float:
-        return LEAST_QUALITY if self.precision == "double" else LEAST_QUALITY_SINGLE
+    def _least_quality(self, known: Coordinates) -> float:
+        return max(LEAST_QUALITY if self.precision == "double" else LEAST_QUALITY_SINGLE, known.least**2)
 
     def _inverse(
-        self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any, tolerance: float
-    ) -> tuple[Array, Array, SolutionOrder | None]:
+        self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any,
+        tolerance: float | None,
+    ) -> tuple[Array, Array, SolutionOrder | None]:  # fmt: skip
         """Return the actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
         state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         tau = self._tree_inverse_dynamics(state, v, a, wrenches)
@@ -262,8 +266,9 @@ class Mechanism(ClosedKinematics):
         gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
         left = (k @ a[..., None])[..., 0] + self.loop_drift(state, v)
         sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
-        self._checks.motion(np.stack(np.broadcast_arrays(*sums), axis=-1), tolerance, state, v, a)
         known = self.coordinates_at(state)
+        granted = self._granted(tolerance, known)
+        self._checks.motion(np.stack(np.broadcast_arrays(*sums), axis=-1), granted, state, v, a)
         cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
         if cost.shape != (self.nv,):
             raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")
@@ -275,14 +280,15 @@ class Mechanism(ClosedKinematics):
         if method == "subsystems":
             from ..loops.subsystems import recursion
 
-            entries = np.where(np.abs(k) < dynamics.NOISE * self._size, 0.0, k)
+            noise = dynamics.NOISE if known.slack == 0.0 else known.least
+            entries = np.where(np.abs(k) < noise * self._size, 0.0, k)
             solution = recursion.solve(self.model, tau, entries, self.driven, cost)
             forces, order = solution.tau, solution.order
         else:
             how = dynamics.forces_by_f_matrix if method == "f_matrix" else dynamics.forces_by_null_space
-            forces, order = how(tau, k, known.rank, self.driven, cost, self._size), None
+            forces, order = how(tau, k, known.rank, self.driven, cost, self._size, known.least), None
         left = (tau - forces)[..., None]
-        multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size)[..., 0]
+        multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size, known.least)[..., 0]
         return forces, multipliers, order
 
     def _enough_actuators(self, k: Array, known: Coordinates) -> None:
@@ -293,7 +299,7 @@ class Mechanism(ClosedKinematics):
                 f"{self.name!r} has {freedoms} freedoms but {count} actuators ({listed}): they cannot produce any "
                 "motion asked for. Mark more joints as actuated; forward_dynamics needs none"
             )
-        bad = dynamics.without_hold(k, known.rank, self.driven, self._size)
+        bad = dynamics.without_hold(k, known.rank, self.driven, self._size, known.least)
         if bad.any():
             lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
             where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""
@@ -313,7 +319,7 @@ class Mechanism(ClosedKinematics):
         friction: bool = False,
         method: str = "reduced",
         weights: ArrayLike | None = None,
-        tolerance: float = TOLERANCE,
+        tolerance: float | None = None,
     ) -> ConstraintForces:
         """Return the actuator forces, multipliers and the reactions at all joints, cut and uncut, of a motion.
 
@@ -352,7 +358,7 @@ class Mechanism(ClosedKinematics):
         method: str = "elimination",
         stabilisation: bool | tuple[float, float] = False,
         project: bool = False,
-        tolerance: float = TOLERANCE,
+        tolerance: float | None = None,
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
@@ -373,7 +379,7 @@ class Mechanism(ClosedKinematics):
         project : bool
             Replace ``v`` by the nearest velocity the loops allow instead of refusing it.
         tolerance : float
-            How far from closed the state may be.
+            How far from closed the state may be: 1e-6 by default, or what rounding of the file's numbers leaves.
         """
         if method not in FORWARD_METHODS:
             raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
@@ -387,7 +393,7 @@ class Mechanism(ClosedKinematics):
 
     def _forward(
         self, q: Any, v: Any, tau: Any, wrenches: Wrenches, friction: bool, method: str, gains: tuple[float, float],
-        tolerance: float, threads: int = 1,
+        tolerance: float | None, threads: int = 1,
     ) -> tuple[Array, Array | None]:  # fmt: skip
         """Return accelerations, and multipliers where they come with the method."""
         state, v, tau = (
@@ -402,14 +408,14 @@ class Mechanism(ClosedKinematics):
             options = {"rows": known.rows, "stabilisation": gains}
             whole = self._at_once("closed_forward_dynamics", options, wrenches, threads, q=state, v=v, tau=tau)
             if whole is not None:
-                self._checks.motion(whole[..., -3:], tolerance, state, v)
-                if not (whole[..., -4] < self._least_quality).any():
+                self._checks.motion(whole[..., -3:], self._granted(tolerance, known), state, v)
+                if not (whole[..., -4] < self._least_quality(known)).any():
                     return np.asarray(whole[..., : self.nv]), None
         return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known)
 
     def _by_rank(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, method: str, gains: tuple[float, float],
-        tolerance: float, known: Coordinates,
+        tolerance: float | None, known: Coordinates,
     ) -> tuple[Array, Array]:  # fmt: skip
         """By a rank-revealing method, for states in which the coordinates chosen beforehand do not serve."""
         force = tau - self._exact.evaluator.run("bias_force", wrenches=wrenches, q=q, v=v)
@@ -418,11 +424,12 @@ class Mechanism(ClosedKinematics):
         k = np.broadcast_to(self.loop_jacobian(q), (*batch, self.n_constraints, self.nv))
         gaps, speeds = self.loop_gaps(q), (k @ v[..., None])[..., 0]
         squares = [(x * x).sum(axis=-1) for x in (gaps, speeds, np.zeros((1,)))]
-        self._checks.motion(np.stack(np.broadcast_arrays(*squares), axis=-1), tolerance, q, v)
+        granted = self._granted(tolerance, known)
+        self._checks.motion(np.stack(np.broadcast_arrays(*squares), axis=-1), granted, q, v)
         target = -(self.loop_drift(q, v) + 2.0 * gains[0] * speeds + gains[1] ** 2 * gaps)
-        found = dynamics.accelerations(m, k, force, target, known.rank, self._size, method == "block")
+        found = dynamics.accelerations(m, k, force, target, known.rank, self._size, known.least, method == "block")
         if not found.ordinary.all():
-            self._say_singular(found.ordinary, found.left, v, tolerance)
+            self._say_singular(found.ordinary, found.left, v, granted)
         return found.a, found.multipliers
 
     def _say_singular(self, ordinary: Array, left: Array, v: Array, tolerance: float) -> None:
@@ -446,7 +453,7 @@ class Mechanism(ClosedKinematics):
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False
     ) -> Array:
         """Return loop forces while joint forces ``tau`` act: the shortest ones where constraints are redundant."""
-        found = self._forward(q, v, tau, wrenches, friction, "reduced", (0.0, 0.0), TOLERANCE)[1]
+        found = self._forward(q, v, tau, wrenches, friction, "reduced", (0.0, 0.0), None)[1]
         assert found is not None
         return found
 
@@ -475,7 +482,8 @@ class Mechanism(ClosedKinematics):
     def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """Return accelerations per unit of each joint force while the loops stay closed; singular, as they must be."""
         state = self.check_closed(q)
-        along = rank.motions(self.loop_jacobian(state), self.coordinates_at(state).rank, self._size)
+        known = self.coordinates_at(state)
+        along = rank.motions(self.loop_jacobian(state), known.rank, self._size, known.least)
         result = rank.solve_along(*along, self._tree_mass_matrix(state), np.eye(self.nv))
         return self._handed_out(result, out)
 
@@ -502,6 +510,9 @@ class Mechanism(ClosedKinematics):
 
 
 def _restore(
-    model: Model, backend: str, precision: str, independent: Sequence[str] | None, near: Array | None, cpu: str
+    model: Model, backend: str, precision: str, independent: Sequence[str] | None, near: Array | None, cpu: str,
+    rounding: float | None = None,
 ) -> Mechanism:  # fmt: skip
-    return Mechanism(model, backend=backend, precision=precision, independent=independent, near=near, cpu=cpu)
+    return Mechanism(
+        model, backend=backend, precision=precision, independent=independent, near=near, cpu=cpu, rounding=rounding
+    )

@@ -370,9 +370,8 @@ def test_equality_constraints_are_mujocos(tmp_path, case, ref):
         mujoco.mj_forward(m, data)
         found, theirs = np.array(gaps(robot.model, list(data.qpos))), data.efc_pos
         assert_close(np.linalg.norm(found[-3:]), np.linalg.norm(theirs[:3]), 1e-12)
-        if is_weld:  # their sine of half the angle, our twice the tangent
-            half = np.arctan(np.linalg.norm(found[:3]) / 2)
-            assert_close(np.sin(half), np.linalg.norm(theirs[3:]), 1e-12)
+        if is_weld:  # their sine of half the angle, our angle
+            assert_close(np.sin(0.5 * np.linalg.norm(found[:3])), np.linalg.norm(theirs[3:]), 1e-12)
     if "relpose" not in case and "sites" not in case:
         data.qpos[:] = m.qpos0
         mujoco.mj_forward(m, data)

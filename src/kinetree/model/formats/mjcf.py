@@ -26,6 +26,9 @@ from . import xml
 from .mjcf_compile import compiled, import_mujoco
 from .source import FileBuilder, Options, Source
 
+ZERO = {4: (0.0, 0.0, 0.0, 1.0), 7: (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)}
+"""Ball and free joints that do not turn or shift anything, by the number of their coordinates."""
+
 
 def read(source: Source, options: Options) -> Model:
     """Read an MJCF file."""
@@ -89,6 +92,7 @@ class _MjcfReader:
                 self._read_body(i, free=i == floating)
         self._read_sites()
         self._read_equalities()
+        self._read_keyframes()
         self._note_what_is_not_understood()
         return self.builder.finish(floating_base=False)
 
@@ -313,6 +317,32 @@ class _MjcfReader:
         bodies = self.body_names[first], self.body_names[second]
         self.builder.loop(name, *bodies, kind, placement=placement, seat=seat)
 
+    # Configurations
+
+    def _read_keyframes(self) -> None:
+        """Keyframes, and the configuration in which everything sits as drawn, which may not be the neutral one."""
+        m = self.compiled
+        drawn = self._positions(m.qpos0)
+        names = [self._given_name("KEY", k) or f"key_{k}" for k in range(m.nkey)]
+        for name, qpos in zip(names, m.key_qpos, strict=True):
+            if not np.array_equal(qpos, m.qpos0):  # keyframes may be about controls only
+                self.builder.configuration(name, self._positions(qpos))
+        if any(np.any(np.not_equal(x, ZERO.get(np.size(x), 0.0))) for x in drawn.values()):
+            self.builder.configuration(_claim("as_drawn", set(names)), drawn)
+
+    def _positions(self, qpos: np.ndarray) -> dict[str, Any]:
+        """Return MuJoCo's coordinates as ours, by joints."""
+        m, types, found = self.compiled, self.mujoco.mjtJoint, dict[str, Any]()
+        for j in range(m.njnt):
+            own = qpos[m.jnt_qposadr[j] :]
+            if m.jnt_type[j] == types.mjJNT_FREE:
+                found[self.joint_names[j]] = [*_unit(_xyzw(own[3:7])), *own[:3]]
+            elif m.jnt_type[j] == types.mjJNT_BALL:
+                found[self.joint_names[j]] = _unit(_xyzw(own[:4]))
+            else:
+                found[self.joint_names[j]] = float(own[0])
+        return found
+
     # Sites, and the rest
 
     def _read_sites(self) -> None:
@@ -374,6 +404,12 @@ def _any_row(compiled: Any, attribute: str, row: int) -> bool:
 def _listed(names: Iterable[str]) -> str:
     shown = list(names)
     return ", ".join(repr(n) for n in shown[:6]) + (", ..." if len(shown) > 6 else "")
+
+
+def _unit(quaternion: tuple[float, ...]) -> tuple[float, ...]:
+    """Return a keyframe's quaternion, which is written with some digits only, at unit length."""
+    length = float(np.linalg.norm(quaternion))
+    return tuple(x / length for x in quaternion) if length else (0.0, 0.0, 0.0, 1.0)
 
 
 def _xyzw(quaternion: np.ndarray) -> tuple[float, float, float, float]:

@@ -30,7 +30,7 @@ VERSION = 1
 DEEPEST = 32
 """Levels of nesting; the format itself needs six."""
 
-TOP_KEYS = ("kinetree", "name", "gravity", "base", "bodies", "joints", "frames", "loops", "cuts")
+TOP_KEYS = ("kinetree", "name", "gravity", "base", "bodies", "joints", "frames", "loops", "cuts", "configurations")
 SIDE_KEYS = ("kinetree", "loops", "cuts", "passive")
 MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
 BODY_KEYS = ("name", "parent", "joint", "placement", *MASS_KEYS)
@@ -308,6 +308,7 @@ class _YamlReader(NodeReader):
         for node in self.listed("frames"):
             self.read_frame(node)
         self.read_loops()
+        self.read_configurations()
         return self.builder.finish(floating_base=options.floating_base, graph="joints" in self.top)
 
     def loops(self, builder: FileBuilder) -> None:
@@ -319,6 +320,16 @@ class _YamlReader(NodeReader):
                 with builder.at(item.line):
                     builder.make_passive(self.text(item, "name of a passive joint"))
             self.read_loops()
+
+    def read_configurations(self) -> None:
+        node = self.top.get("configurations", Table(0, {}, {}))
+        if not isinstance(node, Table):
+            raise self.error("configurations must be a mapping from names to positions of joints", node)
+        for name, positions in node.entries.items():
+            with self.builder.at(node.lines[name]):
+                known = self.fields(positions, f"configuration {name!r}", self.builder.joints_and_loops)
+                found = {j: self.per_freedom(x, f"position of {j!r}", infinite=False) for j, x in known.items()}
+                self.builder.configuration(name, {j: x for j, x in found.items() if x is not None})
 
     def listed(self, key: str) -> list[Node]:
         return self.items(self.top[key], key) if key in self.top else []
@@ -518,6 +529,11 @@ def write(model: Model) -> str:
         lines.append("loops:")
     for loop in model.loops:
         lines += _item(_loop(loop, names))
+    if model.configurations:
+        lines.append("configurations:")
+    for found in model.configurations:
+        lines += [f"  {_word(found.name)}:" if found.positions else f"  {_word(found.name)}: {{}}"]
+        lines += [f"    {_word(joint)}: {_list(position)}" for joint, position in found.positions]
     return "\n".join(lines) + "\n"
 
 
