@@ -388,11 +388,13 @@ class _MjcfReader:
 
 
 def _claim(name: str, taken: set[str]) -> str:
-    """Return the name, with underscores until it is free; taken from then on."""
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
+    """Return the name, with a number behind it if it is taken; taken from then on."""
+    free, count = name, 1
+    while free in taken:
+        count += 1
+        free = f"{name}_{count}"
+    taken.add(free)
+    return free
 
 
 def _any_row(compiled: Any, attribute: str, row: int) -> bool:
