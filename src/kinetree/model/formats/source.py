@@ -150,7 +150,7 @@ class FileBuilder(ModelBuilder):
                 draft = self._joints[end]
                 end, data[place] = draft.child, draft.seat @ (data.get(place) or Pose())
             bodies.append(end)
-        super().loop(name, *bodies, joint, **data)
+        super().loop(name, bodies[0], bodies[1], joint, **data)
         self._joint_lines[name] = self._line
         self._joint_files[name] = self.file
         return self

@@ -73,7 +73,7 @@ def read_constraint(reader: Reader, element: Element) -> None:
         kind, placement = BY_AXIS[word](axes[0]), origins[0]
         seat = origins[1] @ _turned(axes[0], axes[1])
     with reader.builder.at(element.line):
-        reader.builder.loop(name, *links, kind, placement=placement, seat=seat)
+        reader.builder.loop(name, links[0], links[1], kind, placement=placement, seat=seat)
 
 
 def _axis(reader: Reader, element: Element, tag: str, name: str) -> tuple[float, float, float]:
