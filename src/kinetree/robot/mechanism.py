@@ -7,7 +7,7 @@ A :class:`Mechanism` is a robot whose spanning tree carries loop joints.  ``q``,
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -50,6 +50,40 @@ LEAST_QUALITY_SINGLE = constrained.LEAST_QUALITY_SINGLE
 
 INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
 FORWARD_METHODS = ("elimination", "block", "reduced")
+
+
+class Quick:
+    """An algorithm of a mechanism as machine code, whose results count where nothing is unusual.
+
+    Parameters
+    ----------
+    function : callable
+        Of vectors: what is wanted, multipliers, quality and the squares of three residuals.
+    count : int
+        How many numbers are wanted.
+    limit : float
+        Of the residuals' squares.
+    least : float
+        Of the quality.
+    """
+
+    __slots__ = ("count", "function", "least", "limit")
+
+    def __init__(self, function: Callable[..., Array], count: int, limit: float, least: float) -> None:
+        self.function, self.count, self.limit, self.least = function, count, limit, least
+
+    def __call__(self, *vectors: Any) -> Array | None:
+        """Return what is wanted; None where the state has to be looked at, or the choice of coordinates is poor."""
+        whole = self.function(*vectors)
+        limit = self.limit
+        if whole.ndim == 1:
+            quality, gap, speed, rate = whole[-4:].tolist()
+            if quality < self.least or gap > limit or speed > limit or rate > limit:
+                return None
+            return np.asarray(whole[: self.count])
+        if (whole[..., -4] < self.least).any() or (whole[..., -3:] > limit).any():
+            return None
+        return np.asarray(whole[..., : self.count])
 
 
 class Mechanism(ClosedKinematics):
@@ -202,6 +236,13 @@ class Mechanism(ClosedKinematics):
         tolerance : float
             How far from closed the motion may be: 1e-6 by default, or what rounding of the file's numbers leaves.
         """
+        if (
+            self._quick_inverse is not None and wrenches is None and tolerance is None and out is None
+            and method == "reduced" and threads == 1 and weights is None and not friction
+        ):  # fmt: skip
+            quick = self._quick_inverse(q, v, a)
+            if quick is not None:
+                return quick
         if method not in INVERSE_METHODS:
             raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
         tau = (
@@ -236,6 +277,8 @@ class Mechanism(ClosedKinematics):
         self._checks.motion(whole[..., -3:], self._granted(tolerance, known), state, v, a)
         if (whole[..., -4] < self._least_quality(known)).any():
             return None
+        if self.precision == "double":
+            self._quick_inverse = self._quick("closed_inverse_dynamics", options, known)
         return np.asarray(whole[..., : self.nv])
 
     def _at_once(
@@ -249,6 +292,16 @@ class Mechanism(ClosedKinematics):
             return self.evaluator.run(name, options, wrenches=wrenches, threads=threads, **state)
         except ZeroDivisionError:
             return None
+
+    _quick_forward: Quick | None = None
+    _quick_inverse: Quick | None = None
+
+    def _quick(self, name: str, options: dict[str, Any], known: Coordinates) -> Quick | None:
+        """Return an algorithm with its choices as machine code, for states in which nothing is unusual."""
+        function = self.evaluator.entry_point(name, options) if self._choice is not None else None
+        if function is None:
+            return None
+        return Quick(function, self.nv, self._granted(None, known) ** 2, self._least_quality(known))
 
     def _least_quality(self, known: Coordinates) -> float:
         return max(LEAST_QUALITY if self.precision == "double" else LEAST_QUALITY_SINGLE, known.least**2)
@@ -381,6 +434,13 @@ class Mechanism(ClosedKinematics):
         tolerance : float
             How far from closed the state may be: 1e-6 by default, or what rounding of the file's numbers leaves.
         """
+        if (
+            self._quick_forward is not None and wrenches is None and tolerance is None and out is None
+            and method == "elimination" and threads == 1 and not (friction or stabilisation or project)
+        ):  # fmt: skip
+            quick = self._quick_forward(q, v, tau)
+            if quick is not None:
+                return quick
         if method not in FORWARD_METHODS:
             raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
         gains = dynamics.stabilisation_gains(stabilisation)
@@ -410,6 +470,8 @@ class Mechanism(ClosedKinematics):
             if whole is not None:
                 self._checks.motion(whole[..., -3:], self._granted(tolerance, known), state, v)
                 if not (whole[..., -4] < self._least_quality(known)).any():
+                    if not any(gains) and self.precision == "double":
+                        self._quick_forward = self._quick("closed_forward_dynamics", options, known)
                     return np.asarray(whole[..., : self.nv]), None
         return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known)
 
