@@ -373,7 +373,7 @@ def test_any_name_of_a_joint_survives(tmp_path, ending, name):
 BAD_PATHS = [None, 3, 1.5, b"record.npz", "a\0b.npz", "\ud800.npz", "", ["a.npz"], object()]
 
 
-@pytest.mark.parametrize("path", BAD_PATHS, ids=repr)
+@pytest.mark.parametrize("path", BAD_PATHS, ids=lambda path: type(path).__name__)
 def test_paths_that_are_none(record, path):
     with pytest.raises(kt.OptionError, match="the file of a record"):
         record.save(path)
