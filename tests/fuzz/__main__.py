@@ -31,7 +31,7 @@ def main() -> int:
     for fault in faults[:20]:
         print(f"\n{fault}", file=sys.stderr)
     if faults:
-        print(f"\n{len(faults)} cases ended otherwise than with a result or an error of kinetree's own", file=sys.stderr)
+        print(f"\n{len(faults)} cases ended otherwise than with a result or an error of ours", file=sys.stderr)
     return 1 if faults else 0
 
 

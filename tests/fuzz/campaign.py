@@ -119,7 +119,10 @@ def _outcome(action: Any) -> tuple[str, str]:
     strange = [w for w in caught if not issubclass(w.category, kt.errors.KinetreeWarning)]
     if strange:
         one = strange[0]
-        return f"foreign {one.category.__name__}", f"{one.filename}:{one.lineno}: {one.category.__name__}: {one.message}"
+        return (
+            f"foreign {one.category.__name__}",
+            f"{one.filename}:{one.lineno}: {one.category.__name__}: {one.message}",
+        )
     return (f"{kind} with warning" if caught and kind == "result" else kind), ""
 
 
@@ -133,7 +136,9 @@ def _keep(folder: Path | None, name: str, content: Any) -> None:
         (folder / f"{name}.txt").write_text(repr(content), encoding="utf-8", errors="backslashreplace")
 
 
-def run_all(names: Iterable[str], cases: int | None, seed: int, first: int = 0, keep: Path | None = None) -> list[Summary]:
+def run_all(
+    names: Iterable[str], cases: int | None, seed: int, first: int = 0, keep: Path | None = None
+) -> list[Summary]:
     """Run a campaign on several targets: so many cases of each, or as many as belong to the tests."""
     chosen = [TARGETS[name] for name in names]
     return [run(t, range(first, first + (cases or t.cases)), seed, keep) for t in chosen]

@@ -1,5 +1,7 @@
 """Good files to begin with: small, and with a bit of everything that each format can say."""
 
+# ruff: noqa: E501
+
 from __future__ import annotations
 
 import io

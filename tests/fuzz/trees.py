@@ -36,8 +36,11 @@ def _change_element(root: ET.Element, rng: np.random.Generator) -> None:
     if how == 6:
         parent.remove(child)
     elif how == 7:
-        for _ in range(int(rng.integers(1, 20))):
-            pick(rng, parents)[0].append(copy.deepcopy(child))
+        copies = (
+            int(rng.integers(1, 20)) if len(list(child.iter())) < 30 else 1
+        )  # a copy may land in what is copied next
+        for twin in [copy.deepcopy(child) for _ in range(copies)]:
+            pick(rng, parents)[0].append(twin)
     elif how == 8:
         child.tag = pick(rng, parents)[1].tag
     else:
@@ -105,7 +108,12 @@ def changed_yaml(data: bytes, rng: np.random.Generator) -> bytes:
         _walk(document, places.append)
         if places:
             _change_place(*pick(rng, places), places, rng)
-    return yaml.safe_dump(document, allow_unicode=True, default_flow_style=pick(rng, (None, True, False))).encode()
+    return yaml.dump(
+        document,
+        Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
+        allow_unicode=True,
+        default_flow_style=pick(rng, (None, True, False)),
+    ).encode()
 
 
 def _walk(node: Any, found: Callable[[tuple[Any, Any]], None]) -> None:
@@ -124,7 +132,7 @@ def _change_place(node: Any, key: Any, places: list[tuple[Any, Any]], rng: np.ra
         other, place = pick(rng, places)
         node[key] = copy.deepcopy(other[place]) if place in other or isinstance(other, list) else None
     elif how == 2 and isinstance(node, list):
-        node += [copy.deepcopy(value) for _ in range(int(rng.integers(1, 20)))]
+        node += [copy.deepcopy(value)] * int(rng.integers(1, 20))
     elif how == 3 and isinstance(node, dict):
         node[pick(rng, [str(place) for _, place in places])] = node.pop(key)
     elif how == 4:
