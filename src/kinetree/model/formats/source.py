@@ -65,7 +65,12 @@ class FileBuilder(ModelBuilder):
         self, source: Source, name: str, options: Options, *, gravity: Sequence[float] = (0.0, 0.0, -9.81)
     ) -> None:
         chosen = gravity if options.gravity is None else options.gravity
-        super().__init__(name, gravity=chosen, strict=options.strict)
+        try:
+            super().__init__(name, gravity=chosen, strict=options.strict)
+        except ModelError as problem:
+            if options.gravity is not None:
+                raise  # it is not the file's
+            raise FileFormatError(str(problem), source.file) from None
         self.file = source.file
         self.options = options
         self.cuts = options.cuts
