@@ -53,6 +53,44 @@ class Layout:
         return sorted(own if self.time is None else own | {self.time})
 
 
+def with_optional(file: str, header: Sequence[str] | None, count: int, wanted: Wanted, optional: Wanted) -> Wanted:
+    """Return the quantities that are needed and those of the optional ones that a table has.
+
+    With names it has those of which it has a column; without, as many of the first ones as there are columns for.
+
+    Parameters
+    ----------
+    file, header, count
+        As of :func:`layout`.
+    wanted : mapping from str to sequence of str
+        What is needed.
+    optional : mapping from str to sequence of str
+        What is read where it is there; without names they stand before the last of what is needed, in this order.
+    """
+    names = [name.strip() for name in header or ()]
+    if any(k is not None for key, labels in wanted.items() for k in _named(names, key, labels)):
+        own = {key: labels for key, labels in optional.items() if any(k is not None for k in _named(names, key, labels))}
+        return {**wanted, **own}
+    first = {key: labels for key, labels in list(wanted.items())[:-1]}
+    last = dict(list(wanted.items())[-1:])
+    choices: list[Wanted] = []
+    for some in range(len(optional) + 1):
+        choices.append({**first, **dict(list(optional.items())[:some]), **last})
+    timed = _time(names) is not None
+    for choice in choices:
+        needed = sum(len(labels) for labels in choice.values())
+        if count - timed in (needed, needed + (not timed)):
+            return choice
+    sizes = ", or ".join(" ".join(f"{len(labels)} of {key}," for key, labels in choice.items()).rstrip(",") for choice in choices)
+    example = next(f"{key}_{labels[0]}" for key, labels in wanted.items() if labels)
+    raise FileFormatError(
+        f"{count} columns that cannot be told: there must be time and {sizes}; or name the columns in the first line, "
+        f"such as {example!r}",
+        file,
+        1,
+    )
+
+
 def layout(file: str, header: Sequence[str] | None, count: int, wanted: Wanted, fewer: Wanted | None = None) -> Layout:
     """Find the columns of quantities.
 

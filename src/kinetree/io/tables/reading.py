@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ...errors import FileFormatError, MissingFileError
-from .columns import Layout, Wanted, layout
+from .columns import Layout, Wanted, layout, with_optional
 from .formats import RECORD_MARK, format_of, need_pyarrow, pyarrow
 
 Array = np.ndarray
@@ -53,9 +53,13 @@ class OpenTable:
     remark: str = ""
     fewer: bool = False
     """Whether it holds the fewer columns that do as well."""
+    quantities: tuple[str, ...] = ()
+    """What the arrays of its rows are, in order."""
 
 
-def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None) -> OpenTable:
+def open_table(
+    path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None
+) -> OpenTable:
     """Look at the head of a file; its rows are read when its parts are.
 
     Parameters
@@ -65,6 +69,8 @@ def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None) -> OpenT
         Quantities with the names of their entries.
     fewer : mapping, optional
         Some of these entries, with which alone a table does as well.
+    optional : mapping, optional
+        Further quantities, read where the table has them.
     """
     kind = format_of(path)
     if not path.exists():
@@ -73,7 +79,7 @@ def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None) -> OpenT
         raise FileFormatError("this is no file", str(path))
     table: type[CsvTable | ParquetTable | NpzTable]
     table = {".csv": CsvTable, ".parquet": ParquetTable, ".npz": NpzTable}[kind]  # type: ignore[assignment]
-    return table(path, wanted, fewer).source()
+    return table(path, wanted, fewer, optional).source()
 
 
 # ------------------------------------------------------------------ CSV
@@ -85,7 +91,9 @@ class CsvTable:
     Every line is a row.  An empty one is a fault (a lost sample, perhaps) but for those at the end of the file.
     """
 
-    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None) -> None:
+    def __init__(
+        self, path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None
+    ) -> None:
         self.path, self.file = path, str(path)
         with path.open("rb") as stream:
             first = stream.readline()
@@ -106,12 +114,16 @@ class CsvTable:
                 1 + self.skipped,
             )
         self.has_header = not any(numbers)
+        if optional:
+            wanted = with_optional(self.file, cells if self.has_header else None, len(cells), wanted, optional)
         self.layout = layout(self.file, cells if self.has_header else None, len(cells), wanted, fewer)
         self.count = len(cells)
 
     def source(self) -> OpenTable:
         """Return the table, ready to be read."""
-        return OpenTable(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
+        return OpenTable(
+            self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer, tuple(self.layout.quantities)
+        )
 
     def parts(self) -> Iterator[Part]:
         """Yield blocks of whole lines."""
@@ -229,7 +241,9 @@ def _is_number(cell: str) -> bool:
 class ParquetTable:
     """Columns by name."""
 
-    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None) -> None:
+    def __init__(
+        self, path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None
+    ) -> None:
         arrow = need_pyarrow()
         self.path, self.file = path, str(path)
         try:
@@ -237,6 +251,8 @@ class ParquetTable:
         except (arrow.ArrowInvalid, OSError) as problem:
             raise FileFormatError(f"this is no Parquet file ({problem})", self.file) from None
         names = list(self.schema.names)
+        if optional:
+            wanted = with_optional(self.file, names, len(names), wanted, optional)
         self.layout: Layout = layout(self.file, names, len(names), wanted, fewer)
         for k in self.layout.used:
             kind = self.schema.types[k]
@@ -245,7 +261,9 @@ class ParquetTable:
 
     def source(self) -> OpenTable:
         """Return the table, ready to be read."""
-        return OpenTable(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
+        return OpenTable(
+            self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer, tuple(self.layout.quantities)
+        )
 
     def parts(self) -> Iterator[Part]:
         """Yield batches of rows."""
@@ -280,13 +298,16 @@ class ParquetTable:
 class NpzTable:
     """Arrays by name, rows first; a record saved as ``.npz`` is one."""
 
-    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None) -> None:
+    def __init__(
+        self, path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None
+    ) -> None:
         self.path, self.file = path, str(path)
         try:
             with np.load(path, allow_pickle=False) as file:
-                self.arrays = {name: file[name] for name in file.files if name in (*wanted, "time")}
+                self.arrays = {name: file[name] for name in file.files if name in (*wanted, *(optional or ()), "time")}
         except Exception as problem:
             raise FileFormatError(f"this is no file of NumPy arrays ({problem})", self.file) from None
+        wanted = {**wanted, **{key: labels for key, labels in (optional or {}).items() if key in self.arrays}}
         self.fewer = fewer is not None and self._fit(fewer) and not self._fit(wanted)
         self.wanted = fewer if self.fewer and fewer is not None else wanted
         rows = None
@@ -314,7 +335,7 @@ class NpzTable:
 
     def source(self) -> OpenTable:
         """Return the table, ready to be read."""
-        return OpenTable(self.parts, "time" in self.arrays, fewer=self.fewer)
+        return OpenTable(self.parts, "time" in self.arrays, fewer=self.fewer, quantities=tuple(self.wanted))
 
     def parts(self) -> Iterator[Part]:
         """Yield slices of the arrays."""
