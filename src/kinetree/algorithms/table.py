@@ -33,6 +33,7 @@ from . import (
     mimic,
     newton_euler,
     operational_space,
+    regressor,
     tree_factors,
     udu,
     walker_orin,
@@ -44,6 +45,7 @@ from .algorithm import (
     FRAMES,
     KNOWN,
     PAIRS,
+    PARAMETERS,
     PASSES,
     ROWS,
     STABILISATION,
@@ -71,6 +73,7 @@ ABOUT = Option("about", "com", ("com", "origin"))
 FORM = Option("form", "LTDL", ("LTDL", "LTL"))
 INVERSE = Option("inverse", False)
 CLASSICAL = Option("classical", False)
+FRICTION = Option("friction", False)
 METHOD = Option("method", FORWARD_METHODS[0], FORWARD_METHODS, counted=FORWARD_METHODS[:2])
 
 _WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -202,6 +205,12 @@ def _forward_dynamics_derivatives(tree: Model, q: Any, v: Any, tau: Any, loads: 
     return list(derivatives.forward_dynamics_derivatives(tree, q, v, tau, tree.gravity, loads))
 
 
+def _regressor(
+    tree: Model, q: Any, v: Any, a: Any, *, parameters: Sequence[str] | str, friction: bool
+) -> list[list[Scalar]]:
+    return regressor.torque_regressor(tree, q, v, a, tree.gravity, parameters, friction)
+
+
 def _closed_inverse_dynamics(
     tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, rows: Sequence[int], dependent: Sequence[int]
 ) -> list[Scalar]:
@@ -250,6 +259,18 @@ def _square(tree: Model, options: Options) -> Shape:
 
 def _three_squares(tree: Model, options: Options) -> Shape:
     return (3, tree.nv, tree.nv)
+
+
+def _per_parameter(*before: str) -> Callable[[Model, Options], Shape]:
+    """Return shapes of a regressor: rows (a number, or one per freedom), then a column per parameter asked for."""
+
+    def shape(tree: Model, options: Options) -> Shape:
+        return (
+            *(tree.nv if x == "nv" else int(x) for x in before),
+            len(regressor.selected(tree, options["parameters"])),
+        )
+
+    return shape
 
 
 def _factor_shape(tree: Model, options: Options) -> Shape:
@@ -446,6 +467,11 @@ ALGORITHMS: dict[str, Algorithm] = {
             "How the accelerations that joint forces cause change with q, v and tau.",
             loads=True, results=("da_dq", "da_dv", "da_dtau"), needs_inertia=True, tree_only=True, direct=True,
             large=_BY_SOLVING,
+        ),
+        Algorithm(
+            "regressor", _QVA, _regressor, _per_parameter("nv"),
+            "The matrix Y that maps the parameters to the joint forces of a motion.",
+            (PARAMETERS, FRICTION), tree_only=True, direct=True,
         ),
         Algorithm(
             "operational_space_inertia", _Q, _operational_space_inertia, _frames_square,

@@ -241,6 +241,76 @@ class MassProperties:
         return RigidInertia(p[0], Vec3.of(p[1:4]), Symmetric3(p[4], p[5], p[7], p[6], p[8], p[9]))
 
 
+@dataclass(frozen=True)
+class GroupedMass(MassProperties):
+    """Ten parameters that need not be those of a real body.
+
+    Grouping parameters that only act together (004 section 10.2.4) leaves bodies with a first moment and no mass, or
+    with an inertia that nothing has.  So the ten numbers are kept as they are given; there is a center of mass only
+    where there is mass.
+
+    Attributes
+    ----------
+    ten : tuple of 10 floats
+        As in :meth:`MassProperties.from_parameters`.
+    """
+
+    ten: tuple[float, ...] = (0.0,) * 10
+
+    @classmethod
+    def from_parameters(cls, ten: ArrayLike) -> MassProperties:
+        """Return ordinary mass properties where there are some with these ten numbers, and grouped ones otherwise."""
+        p = floats(ten, "inertial parameters")
+        mass, first = float(p[0]), p[1:4]
+        if mass > 0.0 or not np.any(p[:4]):
+            ordinary = MassProperties.from_parameters(p)
+            if not ordinary.problems():
+                return ordinary
+        com = first / mass if mass else np.zeros(3)
+        second = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
+        about_com = second - mass * (com @ com * np.eye(3) - np.outer(com, com))
+        return cls(mass, (float(com[0]), float(com[1]), float(com[2])), _six(about_com), tuple(float(x) for x in p))
+
+    @property
+    def inertia_about_origin(self) -> np.ndarray:
+        """3x3 inertia about the body's origin."""
+        _, _, _, _, xx, xy, yy, xz, yz, zz = self.ten
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """The ten numbers, as they were given."""
+        return np.array(self.ten)
+
+    @property
+    def is_massless(self) -> bool:
+        """Whether all ten numbers are exactly zero."""
+        return not any(self.ten)
+
+    def moved(self, pose: Pose) -> MassProperties:
+        """Return the same parameters in a frame in which our frame has the given pose."""
+        return self if pose.is_identity else _grouped(pose.spatial().rigid_to_parent(self.spatial()))
+
+    def __add__(self, other: MassProperties) -> MassProperties:
+        """Return the sum, as of two bodies welded together."""
+        return GroupedMass.from_parameters(self.parameters + other.parameters)
+
+    __radd__ = __add__
+
+    def problems(self) -> list[str]:
+        """Return what is physically wrong with these numbers."""
+        if self.is_finite and self.mass == 0.0 and any(self.ten[1:4]):
+            return [f"a first moment {_show(np.array(self.ten[1:4]))} without mass"]
+        return super().problems()
+
+
+def _grouped(inertia: RigidInertia) -> MassProperties:
+    second = inertia.second
+    return GroupedMass.from_parameters(
+        [inertia.mass, *inertia.first, second.xx, second.xy, second.yy, second.xz, second.yz, second.zz]
+    )
+
+
 def require_mass_properties(given: Any, what: str, advice: str = "") -> None:
     """Refuse what is a number, or anything else."""
     if not isinstance(given, MassProperties):

@@ -78,6 +78,8 @@ class Joint:
         One per degree of freedom.
     damping, friction : tuple of floats
         Viscous (N m s/rad or N s/m) and Coulomb (N m or N) friction.
+    friction_offset : tuple of floats
+        A constant force (N m or N) that comes on top of friction: of a drive whose zero is off; empty for none.
     rotor_inertia, gear_ratio : tuple of floats
         Of the motor; the joint feels ``rotor_inertia * gear_ratio**2``.
     actuated : bool
@@ -102,6 +104,7 @@ class Joint:
     gear_ratio: Floats = ()
     actuated: bool = True
     mimic: Mimic | None = None
+    friction_offset: Floats = ()
     q_slice: slice = field(default_factory=lambda: slice(0, 0), compare=False)
     v_slice: slice = field(default_factory=lambda: slice(0, 0), compare=False)
 
@@ -401,6 +404,15 @@ class Model:
     def effective_friction(self) -> tuple[np.ndarray, np.ndarray]:
         """Viscous and Coulomb friction per degree of freedom, followers' included."""
         return _effective_friction(self)
+
+    @cached_property
+    def effective_offset(self) -> np.ndarray:
+        """Constant force of the joints per degree of freedom, followers' included."""
+        total = np.zeros(self.nv)
+        for link, joint in zip(self.links, self.joints, strict=True):
+            if joint.friction_offset:
+                total[link.v_slice] += link.ratio * np.array(joint.friction_offset)
+        return total
 
     def joint_vector(self, attribute: str) -> np.ndarray:
         """Return a per-degree-of-freedom attribute (damping, effort_limit, ...) of all joints, laid out like v."""

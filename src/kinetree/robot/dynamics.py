@@ -145,7 +145,7 @@ class Dynamics(Kinematics):
         return self.evaluator.run("gravity_force", out=out, threads=threads, q=q)
 
     def friction_force(self, v: ArrayLike) -> Array:
-        """Return joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12).
+        """Return joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12), plus any offset.
 
         The friction of a joint that mimics another is carried by its leader.  There is no
         stiction: at rest Coulomb friction is zero.
@@ -161,7 +161,7 @@ class Dynamics(Kinematics):
         rate = as_array(v, (self.nv,), "v", f"{self.nv} = nv")
         damping, friction = self.model.effective_friction
         with np.errstate(all="ignore"):
-            return damping * rate + friction * np.sign(rate)
+            return damping * rate + friction * np.sign(rate) + self.model.effective_offset
 
     # ---------------------------------------------------------------- forward dynamics
 
