@@ -16,6 +16,9 @@ Array = np.ndarray
 
 ROUNDS = 30
 SETTLED = 1e-7
+UNTOLD = 1e-9
+"""Directions whose singular value is smaller than this, compared with the largest, are not told by the rows."""
+
 HUBER = 1.345
 """Residuals beyond so many standard deviations count less: 95 % as good as least squares where nothing is wrong."""
 
@@ -69,8 +72,8 @@ def estimate(
     rows = int(alive.sum())
     if rows <= p:
         raise IdentificationError(f"{rows} rows cannot tell {p} parameters: measure longer, or filter less")
-    basis, back, start = _orthonormal(y * alive[..., None], prior)
-    force = tau - (0.0 if start is None else y @ start)
+    basis, back = _orthonormal(y * alive[..., None])
+    force = tau if prior is None else tau - y @ prior
     batch = tau.shape[:-2]
     noise = np.ones((*batch, r))
     weights = np.broadcast_to(alive, (*batch, n, r))
@@ -89,7 +92,7 @@ def estimate(
     covariance = back @ inverse @ back.T
     if method == "reweighted":  # asymptotic variance of Huber's estimator
         covariance = covariance * _huber_variance(force - _apply(basis, z), noise, weights, alive)[..., None, None]
-    values = z @ back.T + (0.0 if start is None else start)
+    values = z @ back.T + (0.0 if prior is None else prior)
     return Estimate(values, covariance, noise, weights)
 
 
@@ -103,30 +106,38 @@ def residual_noise(residual: Array, counted: Array, parameters: int) -> Array:
 
 def _apply(basis: Array, z: Array) -> Array:
     """Return Y x for every entry of a batch, (..., n, r)."""
-    n, r, p = basis.shape
-    return (z @ basis.reshape(n * r, p).T).reshape(*z.shape[:-1], n, r)
+    r, n, p = basis.shape
+    return np.swapaxes((z @ basis.reshape(r * n, p).T).reshape(*z.shape[:-1], r, n), -1, -2)
 
 
-def _orthonormal(y: Array, prior: Array | None) -> tuple[Array, Array, Array | None]:
-    """Return Y in orthonormal columns, the way back to x, and where x starts."""
+def _orthonormal(y: Array) -> tuple[Array, Array]:
+    """Return Y in orthonormal columns, (r, n, k), and the way back to x, (p, k), without what the rows do not tell."""
     n, r, p = y.shape
-    size = np.linalg.norm(y.reshape(-1, p), axis=0)
+    tall = np.swapaxes(y, 0, 1).reshape(-1, p)
+    size = np.linalg.norm(tall, axis=0)
     scale = np.where(size > 0.0, size, 1.0)
-    u, s, vt = np.linalg.svd(y.reshape(-1, p) / scale, full_matrices=False)
-    known = s > 1e-9 * s[0]
+    q, triangle = np.linalg.qr(tall / scale)
+    u, s, vt = np.linalg.svd(triangle)
+    known = s > UNTOLD * s[0]
     back = (vt[known].T / s[known]) / scale[:, None]
-    return u[:, known].reshape(n, r, -1), back, prior
+    return (q @ u[:, known]).reshape(r, n, -1), back
 
 
 def _solve(basis: Array, force: Array, noise: Array, weights: Array) -> tuple[Array, Array]:
-    """Return the solution and the inverse of the normal matrix."""
-    if weights.ndim == 2 or np.all(weights == weights.reshape(-1, *weights.shape[-2:])[0]):
-        one = weights.reshape(-1, *weights.shape[-2:])[0]
-        per_joint = np.einsum("nr,nrp,nrs->rps", one, basis, basis, optimize=True)
-        normal = np.einsum("...r,rps->...ps", noise**-2.0, per_joint)
+    """Return the solution and the inverse of the normal matrix; the basis is (r, n, p), joint after joint."""
+    scale = noise[..., :, None] ** -2.0 * np.swapaxes(weights, -1, -2)
+    if weights.ndim == 2 or weights.strides[0] == 0:  # every entry of the batch counts its rows alike
+        one = weights.reshape(-1, *weights.shape[-2:])[0].T
+        per_joint = np.swapaxes(basis, -1, -2) @ (one[..., None] * basis)
+        normal = np.tensordot(noise**-2.0, per_joint, axes=(-1, 0))
     else:
-        normal = np.einsum("...nr,nrp,nrs->...ps", weights / noise[..., None, :] ** 2, basis, basis, optimize=True)
-    right = np.einsum("...nr,nrp->...p", weights * force / noise[..., None, :] ** 2, basis, optimize=True)
+        p = basis.shape[-1]
+        flat = basis.reshape(-1, p)
+        heavy = scale.reshape(*scale.shape[:-2], -1)
+        normal = np.stack([flat.T @ (w[:, None] * flat) for w in heavy.reshape(-1, heavy.shape[-1])])
+        normal = normal.reshape(*heavy.shape[:-1], p, p)
+    loaded = (scale * np.swapaxes(force, -1, -2)).reshape(*force.shape[:-2], -1)
+    right = loaded @ basis.reshape(-1, basis.shape[-1])
     inverse = np.linalg.inv(normal)
     return (inverse @ right[..., None])[..., 0], inverse
 
