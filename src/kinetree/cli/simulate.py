@@ -37,7 +37,7 @@ def _words(kind: str) -> Any:
 
     def complete(incomplete: str) -> list[str]:
         from ..gallery.simulation_setup import CONTROLLERS
-        from ..simulation.integrators.methods import INTEGRATORS
+        from ..simulation.integrators.fixed_step_methods import INTEGRATORS
 
         known = CONTROLLERS if kind == "controller" else tuple(INTEGRATORS)
         return [word for word in known if word.startswith(incomplete)]
@@ -130,7 +130,7 @@ def simulate(
     from ..gallery import simulation_setup
     from ..motion import trajectories
     from ..simulation import simulate as run
-    from ..simulation.integrators.methods import FIXED, VARIATIONAL
+    from ..simulation.integrators.fixed_step_methods import FIXED, VARIATIONAL
     from ..simulation.records.files import record_format
 
     if output is not None:

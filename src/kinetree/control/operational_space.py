@@ -36,7 +36,7 @@ class OperationalSpace(Controller):
     kp, kd : gains
         One number, or one per controlled direction: x, y, z, then rotations about x, y, z.
     orientation : Trajectory or 3x3 matrix, optional
-        A quaternion over time (:class:`~kinetree.motion.formulas.Rotation`) or one orientation to
+        A quaternion over time (:class:`~kinetree.motion.basic_trajectories.Rotation`) or one orientation to
         keep; left free when not given.  Its error is axis times sine of the angle.
     posture : array_like, shape (nq,), optional
         Where the joints are drawn to as far as the frame does not feel it.

@@ -33,7 +33,7 @@ from ..io.atomic_files import all_beside
 from ..model import configurations
 from ..model.tree import Model
 from ..run.compiler import Compiler
-from ..run.options import Request, requests
+from ..run.complete_options import Request, requests
 from ..run.wrenches import each_body
 from ..spatial import Force
 from ..spatial.arrays import pack, split

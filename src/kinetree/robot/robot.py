@@ -29,8 +29,8 @@ from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
 from ..model.tree import BASE, Body, Frame, Model, check_gravity
 from ..run.compiler import check_cpu
+from ..run.complete_options import requests
 from ..run.evaluator import Evaluator
-from ..run.options import requests
 from .loop_methods import LoopMethods
 from .parameters import Parametrized
 

@@ -11,7 +11,7 @@ from ..errors import Message, OptionError, Setting, StateError, UnsupportedError
 from ..robot.robot import Robot
 from ..run.law_kernels import can_compile, count_operations
 from ..spatial.arrays import as_array, batch_shape
-from .integrators.methods import FIXED, VARIATIONAL
+from .integrators.fixed_step_methods import FIXED, VARIATIONAL
 from .system import DynamicSystem
 
 Array = np.ndarray

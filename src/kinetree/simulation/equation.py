@@ -17,7 +17,7 @@ from ..run.failure import Fault, blaming
 from ..run.law_kernels import LawProgram, can_compile, has_machine_code, unrolls
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import split
-from .integrators.fixed import Steps
+from .integrators.steps_on_arrays import Steps
 from .system import WORKS, Acting, DynamicSystem, Scalars, State
 
 Array = np.ndarray

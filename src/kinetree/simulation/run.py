@@ -29,7 +29,7 @@ from .equation import Array, Equation, Observed
 from .events import Event, Occurrence, crosses, locate
 from .integrators.adaptive import ScipyStepper
 from .integrators.adaptive_of_loops import LoopStepper
-from .integrators.methods import ADAPTIVE
+from .integrators.fixed_step_methods import ADAPTIVE
 from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record

@@ -28,7 +28,7 @@ from .arguments import (
 from .batch_parameters import varied_numbers
 from .equation import Equation
 from .events import as_events
-from .integrators.methods import ADAPTIVE, FIXED, INTEGRATORS
+from .integrators.fixed_step_methods import ADAPTIVE, FIXED, INTEGRATORS
 from .records.record import FAILED, Record
 from .run import Numbers, Run, known_until, make_record
 from .run_batch import run_batch

@@ -9,7 +9,7 @@ from scipy.special import ellipj, ellipk
 
 import kinetree as kt
 from helpers.robots import random_state
-from kinetree.simulation.integrators.methods import INTEGRATORS
+from kinetree.simulation.integrators.fixed_step_methods import INTEGRATORS
 
 ORDERS = {"euler": 1, "semi_implicit_euler": 1, "rk4": 4, "dopri5": 5, "variational": 2}
 

@@ -24,7 +24,7 @@ from ...model.formats.yaml import Node, Scalar, Table
 from ...motion import trajectories
 from ...robot.load import load
 from ...robot.robot import Robot
-from ...simulation.integrators.methods import INTEGRATORS
+from ...simulation.integrators.fixed_step_methods import INTEGRATORS
 from ...simulation.records.plot import PANELS
 from .. import simulation_setup, systems
 from ..study import Study

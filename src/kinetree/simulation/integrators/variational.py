@@ -29,7 +29,7 @@ from ...model.tree import Model
 from ...spatial import ZERO3, Force, MatrixRotation, Motion, Scalar, Transform, Vec3, ldl, ldl_solve
 from ...spatial.exponential import displacement_exp
 from ..system import DynamicSystem
-from .methods import plus, scaled
+from .fixed_step_methods import plus, scaled
 
 Scalars = Sequence[Scalar]
 

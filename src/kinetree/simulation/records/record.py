@@ -18,7 +18,7 @@ from ...model.describe import counted
 from ...robot.robot import Robot
 from ...spatial.arrays import pack, split
 from ..events import Occurrence
-from ..integrators.methods import dexp_inverse
+from ..integrators.fixed_step_methods import dexp_inverse
 from . import files
 from .energy import Energies
 from .files import FIELDS

@@ -17,9 +17,9 @@ from ...spatial import Scalar, where
 from ...spatial.arrays import pack, split
 from ..system import Scalars, State
 from . import variational
+from .fixed_step_methods import FIXED, VARIATIONAL, Step
 from .joints_by_kind import ByKind
 from .large_trees import LargeTreeDynamics
-from .methods import FIXED, VARIATIONAL, Step
 from .variational import UNSOLVED, Guess, Pushed, StepDynamics, Written, acting, refine
 
 if TYPE_CHECKING:
