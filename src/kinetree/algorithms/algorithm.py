@@ -102,11 +102,12 @@ def check_parameters(tree: Model, names: Any) -> Any:
         return ALL
     several = (names,) if isinstance(names, str) else tuple(names)
     known = {p.name for p in parameter_rows(tree)}
-    for k, name in enumerate(several):
+    for name in several:
         if name not in known:
             raise UnknownNameError("parameter", name, known)
-        if name in several[:k]:
-            raise OptionError(f"parameter {name!r} is asked for twice")
+    if len(set(several)) < len(several):
+        twice = next(name for k, name in enumerate(several) if name in several[:k])
+        raise OptionError(f"parameter {twice!r} is asked for twice")
     if not several:
         raise OptionError("no parameter is asked for")
     return several

@@ -211,6 +211,16 @@ def _regressor(
     return regressor.torque_regressor(tree, q, v, a, tree.gravity, parameters, friction)
 
 
+def _potential_energy_regressor(tree: Model, q: Any, *, parameters: Sequence[str] | str) -> list[Scalar]:
+    return regressor.potential_energy_regressor(tree, q, tree.gravity, parameters)
+
+
+def _power_regressor(
+    tree: Model, q: Any, v: Any, a: Any, *, parameters: Sequence[str] | str, friction: bool
+) -> list[Scalar]:
+    return regressor.power_regressor(tree, q, v, a, tree.gravity, parameters, friction)
+
+
 def _closed_inverse_dynamics(
     tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, rows: Sequence[int], dependent: Sequence[int]
 ) -> list[Scalar]:
@@ -261,16 +271,12 @@ def _three_squares(tree: Model, options: Options) -> Shape:
     return (3, tree.nv, tree.nv)
 
 
-def _per_parameter(*before: str) -> Callable[[Model, Options], Shape]:
-    """Return shapes of a regressor: rows (a number, or one per freedom), then a column per parameter asked for."""
+def _per_parameter(*before: int) -> Callable[[Model, Options], Shape]:
+    return lambda tree, options: (*before, len(regressor.selected(tree, options["parameters"])))
 
-    def shape(tree: Model, options: Options) -> Shape:
-        return (
-            *(tree.nv if x == "nv" else int(x) for x in before),
-            len(regressor.selected(tree, options["parameters"])),
-        )
 
-    return shape
+def _per_v_and_parameter(tree: Model, options: Options) -> Shape:
+    return (tree.nv, len(regressor.selected(tree, options["parameters"])))
 
 
 def _factor_shape(tree: Model, options: Options) -> Shape:
@@ -469,9 +475,34 @@ ALGORITHMS: dict[str, Algorithm] = {
             large=_BY_SOLVING,
         ),
         Algorithm(
-            "regressor", _QVA, _regressor, _per_parameter("nv"),
+            "regressor", _QVA, _regressor, _per_v_and_parameter,
             "The matrix Y that maps the parameters to the joint forces of a motion.",
             (PARAMETERS, FRICTION), tree_only=True, direct=True,
+        ),
+        Algorithm(
+            "joint_momentum_regressor", _QV, regressor.joint_momentum_regressor, _per_v_and_parameter,
+            "The matrix that maps the parameters to the momenta of the joints, M v.",
+            (PARAMETERS,), tree_only=True, direct=True,
+        ),
+        Algorithm(
+            "momentum_regressor", _QV, regressor.momentum_regressor, _per_parameter(6),
+            "The matrix that maps the parameters to the momentum about the world's origin, in world axes.",
+            (PARAMETERS,), direct=True,
+        ),
+        Algorithm(
+            "kinetic_energy_regressor", _QV, regressor.kinetic_energy_regressor, _per_parameter(),
+            "The row that maps the parameters to the kinetic energy.",
+            (PARAMETERS,), direct=True,
+        ),
+        Algorithm(
+            "potential_energy_regressor", _Q, _potential_energy_regressor, _per_parameter(),
+            "The row that maps the parameters to the potential energy.",
+            (PARAMETERS,), direct=True,
+        ),
+        Algorithm(
+            "power_regressor", _QVA, _power_regressor, _per_parameter(),
+            "The row that maps the parameters to the power of the joint forces of a motion.",
+            (PARAMETERS, FRICTION), direct=True,
         ),
         Algorithm(
             "operational_space_inertia", _Q, _operational_space_inertia, _frames_square,

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import constrained
+from ..algorithms.algorithm import ALL, check_parameters
 from ..algorithms.table import ALGORITHMS
 from ..errors import (
     OptionError,
@@ -254,21 +255,12 @@ class Mechanism(ClosedKinematics):
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any, tolerance: float
     ) -> tuple[Array, Array, SolutionOrder | None]:
         """Return the actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
-        state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
+        state, v, a = self._closed_motion(q, v, a, tolerance)
         tau = self._tree_inverse_dynamics(state, v, a, wrenches)
         if friction:
             tau = tau + self.friction_force(v)
-        k = self.loop_jacobian(state)
-        gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
-        left = (k @ a[..., None])[..., 0] + self.loop_drift(state, v)
-        sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
-        self._checks.motion(np.stack(np.broadcast_arrays(*sums), axis=-1), tolerance, state, v, a)
-        known = self.coordinates_at(state)
-        cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
-        if cost.shape != (self.nv,):
-            raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")
-        if not (np.isfinite(cost[self.driven]) & (cost[self.driven] > 0.0)).all():
-            raise OptionError("weights must be positive, finite numbers at every actuated joint")
+        k, known = self.loop_jacobian(state), self.coordinates_at(state)
+        cost = self._checked_weights(weights)
         self._enough_actuators(k, known)
         k = np.broadcast_to(k, (*tau.shape[:-1], *k.shape[-2:]))
         order: SolutionOrder | None = None
@@ -284,6 +276,25 @@ class Mechanism(ClosedKinematics):
         left = (tau - forces)[..., None]
         multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size)[..., 0]
         return forces, multipliers, order
+
+    def _closed_motion(self, q: Any, v: Any, a: Any, tolerance: float) -> tuple[Array, Array, Array]:
+        """Return a motion as arrays; refuse one that the loops do not allow."""
+        state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
+        k = self.loop_jacobian(state)
+        gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
+        left = (k @ a[..., None])[..., 0] + self.loop_drift(state, v)
+        sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
+        self._checks.motion(np.stack(np.broadcast_arrays(*sums), axis=-1), tolerance, state, v, a)
+        return state, v, a
+
+    def _checked_weights(self, weights: Any) -> Array:
+        """Return what the force of each actuator costs, where there are more than freedoms."""
+        cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
+        if cost.shape != (self.nv,):
+            raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")
+        if not (np.isfinite(cost[self.driven]) & (cost[self.driven] > 0.0)).all():
+            raise OptionError("weights must be positive, finite numbers at every actuated joint")
+        return cost
 
     def _enough_actuators(self, k: Array, known: Coordinates) -> None:
         freedoms, count = self.nv - known.rank, int(self.driven.sum())
@@ -471,6 +482,75 @@ class Mechanism(ClosedKinematics):
         a = self.accelerations(state, v, np.zeros(self.coordinates.freedoms))
         tau = self._tree_inverse_dynamics(state, v, a, wrenches)
         return np.asarray((np.swapaxes(self.basis(state), -1, -2) @ tau[..., None])[..., 0])
+
+    def regressor(  # type: ignore[override]
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = ALL,
+        friction: bool = False,
+        weights: ArrayLike | None = None,
+        tolerance: float = TOLERANCE,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the matrix Y that maps the parameters to the actuator forces of a motion.
+
+        Rows of passive joints are zero: ``Y @ parameters().values`` is ``inverse_dynamics(q, v, a)``.  For fitting
+        measured forces see :meth:`reduced_regressor`, which does not ask who produces them.
+
+        Parameters
+        ----------
+        q, v, a : array_like
+            A motion that the loops allow.
+        parameters, friction
+            As for any robot.
+        weights, tolerance, out, threads
+            As in :meth:`inverse_dynamics`.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, p)
+        """
+        state, v, a = self._closed_motion(q, v, a, tolerance)
+        whole = self._tree_regressor(state, v, a, parameters, friction, threads)
+        k, known = self.loop_jacobian(state), self.coordinates_at(state)
+        cost = self._checked_weights(weights)
+        self._enough_actuators(k, known)
+        k = np.broadcast_to(k, (*whole.shape[:-2], *k.shape[-2:]))
+        forces = dynamics.columns_by_null_space(whole, k, known.rank, self.driven, cost, self._size)
+        return self._handed_out(forces, out)
+
+    def reduced_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = ALL,
+        friction: bool = False,
+        tolerance: float = TOLERANCE,
+        threads: int = 1,
+    ) -> Array:
+        """Return the matrix that maps the parameters to the forces on the independent coordinates, G^T Y (004 10.3).
+
+        It belongs to ``basis(q).T @ tau`` of measured joint forces, whichever joints have motors and however many.
+
+        Returns
+        -------
+        ndarray, shape (..., freedoms, p)
+        """
+        state, v, a = self._closed_motion(q, v, a, tolerance)
+        whole = self._tree_regressor(state, v, a, parameters, friction, threads)
+        return np.asarray(np.swapaxes(self.basis(state), -1, -2) @ whole)
+
+    def _tree_regressor(
+        self, q: Array, v: Array, a: Array, parameters: Any, friction: bool, threads: int
+    ) -> Array:  # fmt: skip
+        options = {"parameters": check_parameters(self.model, parameters), "friction": bool(friction)}
+        return self._exact.evaluator.run("regressor", options, threads=threads, q=q, v=v, a=a)
 
     def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
         """Return accelerations per unit of each joint force while the loops stay closed; singular, as they must be."""

@@ -79,6 +79,102 @@ class Parametrized(Dynamics):
         self._need_tree("regressor")
         return self._linear("regressor", parameters, {"friction": bool(friction)}, out, threads, q=q, v=v, a=a)
 
+    @direct
+    def joint_momentum_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = ALL,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the matrix that maps the parameters to the momenta of the joints, M v.
+
+        Their rate is the joint forces less the slope of the energies, so that forces can be fitted over an interval
+        without accelerations.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, p)
+        """
+        self._need_tree("joint_momentum_regressor")
+        return self._linear("joint_momentum_regressor", parameters, {}, out, threads, q=q, v=v)
+
+    @direct
+    def momentum_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = ALL,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the matrix that maps the parameters to the momentum about the world's origin, in world axes.
+
+        About the center of mass, which depends on the parameters itself, the momentum is no linear function of them.
+
+        Returns
+        -------
+        ndarray, shape (..., 6, p)
+            Angular rows first, as in ``momentum(q, v, about="origin")``.
+        """
+        return self._linear("momentum_regressor", parameters, {}, out, threads, q=q, v=v)
+
+    @direct
+    def kinetic_energy_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = ALL,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the row that maps the parameters to the kinetic energy.
+
+        Returns
+        -------
+        ndarray, shape (..., p)
+        """
+        return self._linear("kinetic_energy_regressor", parameters, {}, out, threads, q=q, v=v)
+
+    @direct
+    def potential_energy_regressor(
+        self, q: ArrayLike, *, parameters: Sequence[str] | str = ALL, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """Return the row that maps the parameters to the potential energy.
+
+        Returns
+        -------
+        ndarray, shape (..., p)
+        """
+        return self._linear("potential_energy_regressor", parameters, {}, out, threads, q=q)
+
+    @direct
+    def power_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = ALL,
+        friction: bool = False,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the row that maps the parameters to the power of the joint forces of a motion.
+
+        Without friction that is the rate of kinetic plus potential energy.
+
+        Returns
+        -------
+        ndarray, shape (..., p)
+            ``v @ robot.regressor(q, v, a)``, found without that matrix.
+        """
+        return self._linear("power_regressor", parameters, {"friction": bool(friction)}, out, threads, q=q, v=v, a=a)
+
     def _linear(
         self, name: str, parameters: Any, options: dict[str, Any], out: Array | None, threads: int, **state: Any
     ) -> Array:
