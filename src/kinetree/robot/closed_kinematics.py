@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +20,9 @@ from ..model.spanning import respan
 from ..model.tree import Model
 from ..spatial.arrays import as_array, batch_shape
 from .robot import Array, Robot
+
+if TYPE_CHECKING:
+    from ..parameters.find_base import Assembled
 
 TOLERANCE = 1e-6
 """How far a state may be from closed (meters, radians, and their rates relative to 1 + |v|) before it is refused."""
@@ -345,6 +348,20 @@ class ClosedKinematics(Robot):
                 part, free, self.loop_gaps, self.loop_jacobian, self.moved, CLOSED, any_will_do=True, most_steps=steps
             )
             yield result.q[result.done]
+
+    def _assembly(self, model: Model, near: ArrayLike | None) -> Assembled:
+        """Return how the mechanism is put together: as near a given configuration, or as parallelograms if it can."""
+        from ..parameters.closed_motions import assembled
+
+        meant = self._again(model, precision="double")
+        if near is None:
+            near = self._near
+        if near is not None:
+            candidates = meant.close(as_array(near, (self.nq,), "near"))[None]
+        else:
+            found = [q for part in meant._closed_guesses(np.random.default_rng(0), 60) for q in part]
+            candidates = np.array(found[:20]) if found else meant.assembled()[None]
+        return assembled(meant, candidates, meant.coordinates.rank)
 
     def mobility(self, q: ArrayLike | None = None) -> Mobility:
         """Return degrees of freedom by rank, redundant constraints by name, and whether ``q`` is singular.
