@@ -107,9 +107,9 @@ def _newton(problem: Problem, normal: Array, right: Array, x: Array, barrier: fl
         scale = 1.0 / np.sqrt(np.diagonal(hessian))
         step = -scale * np.linalg.solve(hessian * np.outer(scale, scale), scale * gradient)
         decrease = -float(gradient @ step)
-        if decrease < 1e-10 * max(1.0, barrier):
-            return x
         now, length = _value(problem, normal, right, x, barrier), 1.0
+        if decrease < 1e-9 + 1e-12 * abs(now):
+            return x
         while not _value(problem, normal, right, x + length * step, barrier) <= now - 1e-4 * length * decrease:
             length *= 0.5
             if length < 1e-12:

@@ -77,20 +77,19 @@ class Spectrum:
     power: Array
 
     def highest_of_motion(self) -> float:
-        """Return the highest frequency at which some joint moves, 0 where none does.
+        """Return the highest frequency at which joints move, 0 where none does.
 
-        Upwards from where a joint moves most, the spectrum of its accelerations falls until the noise takes over, whose
+        Upwards from where they move most, the spectrum of the accelerations falls until the noise takes over, whose
         derivative makes it rise: the valley between is the end of the motion.
         """
         totals = np.sum(self.power, axis=0)
         moving = totals > LEAST_MOTION**2 * np.max(totals)
-        found = [self._valley(power) for power, one in zip(self.power.T, moving, strict=True) if one]
-        return max(found, default=0.0)
+        if not moving.any() or np.max(totals) <= 0.0:
+            return 0.0
+        return self._valley(np.mean(self.power[:, moving] / totals[moving], axis=1))  # joints differ by chance alone
 
     def _valley(self, power: Array) -> float:
         cumulated = np.cumsum(power)
-        if cumulated[-1] <= 0.0:
-            return 0.0
         most = self.frequency[np.argmax(cumulated >= (1.0 - OF_POWER) * cumulated[-1])]
         peak = max(1, int(np.argmax(power)))
         octaves = np.rint(PER_OCTAVE * np.log2(self.frequency[peak:] / self.frequency[peak])).astype(int)

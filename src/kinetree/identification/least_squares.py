@@ -89,6 +89,10 @@ def estimate(
         z, inverse = _solve(basis, force, noise, weights)
         if settled:
             break
+    if method == "ordinary":  # joints have noise of their own, though their rows count alike
+        own = _noise(force - _apply(basis, z), alive, alive, p, common=False)
+        spread = np.tensordot((own / noise**2) ** 2, np.swapaxes(basis, -1, -2) @ basis, axes=(-1, 0))
+        inverse = inverse @ spread @ inverse
     covariance = back @ inverse @ back.T
     if method == "reweighted":  # asymptotic variance of Huber's estimator
         covariance = covariance * _huber_variance(force - _apply(basis, z), noise, weights, alive)[..., None, None]

@@ -22,7 +22,10 @@ FOLDS = 5
 CLEAR = 0.02
 """Share by which a joint's error must fall for a model with more to it."""
 
-SWEEPS = 2
+SWEEPS, ROUNDS = 2, 5
+RIDGE = 1e-11
+"""Added to the diagonal of products of columns of unit size, against rounding."""
+
 FINER = 4
 """Steps per decade of the search for a shape."""
 
@@ -123,21 +126,21 @@ def _best_shape(columns: Columns, friction: Mapping[int, Friction], joint: int) 
     own = friction[joint]
     others = {k: f for k, f in friction.items() if k != joint}
     fixed = columns.equations(others)
-    whole = columns.equations(friction)
-    noise = estimate(whole.y, whole.tau, "weighted", whole.counted).noise
-    weight = whole.counted / noise
-    basis = np.linalg.qr(_weighted(fixed.y, weight))[0]
-    left = (weight * whole.tau).reshape(-1)
-    left = left - basis @ (basis.T @ left)
+    noise = fitted(grams(columns.equations(friction)), fixed.counted.sum(axis=0))[1]
+    weight = fixed.counted / noise
+    tall = _weighted(fixed.y, weight)
+    size = np.maximum(np.linalg.norm(tall, axis=0), 1e-300)
+    tall, left = tall / size, (weight * fixed.tau).reshape(-1)
+    inverse = np.linalg.inv(tall.T @ tall + RIDGE * np.eye(len(size)))
     lowest, highest = own.model.shapes[0] / 10.0, own.model.shapes[-1] * 10.0
     shapes = np.geomspace(lowest, highest, int(np.ceil(FINER * np.log10(highest / lowest))) + 1)
 
     def unexplained(shape: float) -> float:
         _, part = columns.of_joint(joint, Friction(own.model, float(shape)))
-        tall = _weighted(part, weight)
-        tall = tall - basis @ (basis.T @ tall)
-        solution = np.linalg.lstsq(tall, left, rcond=1e-9)[0]
-        return float(np.sum((left - tall @ solution) ** 2))
+        part = _weighted(part, weight)
+        mixed = tall.T @ np.column_stack([part, left])
+        small = np.column_stack([part, left]).T @ np.column_stack([part, left]) - mixed.T @ inverse @ mixed
+        return float(small[-1, -1] - small[-1, :-1] @ np.linalg.lstsq(small[:-1, :-1], small[:-1, -1], rcond=1e-9)[0])
 
     values = np.array([unexplained(shape) for shape in shapes])
     k = int(np.argmin(values))
@@ -153,23 +156,43 @@ def _weighted(y: Array, weight: Array) -> Array:
     return (y * weight[..., None]).reshape(-1, y.shape[-1])
 
 
+def grams(equations: Equations, part: slice = slice(None)) -> Array:
+    """Return the products of all columns, forces last, with one another, per row: (r, p + 1, p + 1)."""
+    counted = equations.counted[part]
+    both = np.concatenate([equations.y[part], equations.tau[part][..., None]], axis=-1) * counted[..., None]
+    tall = np.ascontiguousarray(np.swapaxes(both, 0, 1))
+    return np.swapaxes(tall, -1, -2) @ tall
+
+
+def fitted(products: Array, counts: Array) -> tuple[Array, Array]:
+    """Return the weighted fit and the noise of each row, from products of columns."""
+    noise = np.sqrt(np.maximum(products[:, -1, -1], 1e-300) / np.maximum(counts, 1.0))
+    for _ in range(ROUNDS):
+        x = _solved(np.tensordot(noise**-2.0, products, axes=1))
+        noise = np.sqrt(_left(products, x) / np.maximum(counts * (1.0 - len(x) / counts.sum()), 1.0))
+    return x, noise
+
+
+def _solved(products: Array) -> Array:
+    size = np.sqrt(np.maximum(np.diagonal(products)[:-1], 1e-300))
+    scaled = products[:-1, :-1] / np.outer(size, size) + RIDGE * np.eye(len(size))
+    return np.linalg.solve(scaled, products[:-1, -1] / size) / size
+
+
+def _left(products: Array, x: Array) -> Array:
+    """Return the sum of squares that a solution leaves, per row."""
+    both = np.append(x, -1.0)
+    return np.maximum(both @ products @ both, 1e-300)
+
+
 def cross_validated(equations: Equations, folds: int = FOLDS) -> Array:
     """Return the error of each row, predicted for every part of the data by a fit to all others."""
-    count = len(equations.t)
-    noise = estimate(equations.y, equations.tau, "weighted", equations.counted).noise
-    weight = equations.counted / noise
-    bounds = np.linspace(0, count, folds + 1).astype(int)
-    total = np.zeros(equations.tau.shape[1])
-    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
-        training = np.ones(count, dtype=bool)
-        training[first:last] = False
-        tall = _weighted(equations.y[training], weight[training])
-        size = np.maximum(np.linalg.norm(tall, axis=0), 1e-300)
-        right = (weight * equations.tau)[training].reshape(-1)
-        solution = np.linalg.lstsq(tall / size, right, rcond=1e-9)[0] / size
-        rest = equations.tau[first:last] - equations.y[first:last] @ solution
-        total += np.sum(equations.counted[first:last] * rest**2, axis=0)
-    return np.sqrt(total / np.maximum(equations.counted.sum(axis=0), 1))
+    bounds = np.linspace(0, len(equations.t), folds + 1).astype(int)
+    parts = [grams(equations, slice(first, last)) for first, last in zip(bounds[:-1], bounds[1:], strict=True)]
+    whole, counts = np.sum(parts, axis=0), equations.counted.sum(axis=0)
+    noise = fitted(whole, counts)[1]
+    left = [_left(part, _solved(np.tensordot(noise**-2.0, whole - part, axes=1))) for part in parts]
+    return np.sqrt(np.sum(left, axis=0) / np.maximum(counts, 1))
 
 
 def rotors_are_felt(without: Equations, with_rotors: Equations) -> bool:
