@@ -61,10 +61,13 @@ from .spatial import arctan2, cos, sin, sqrt, where
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import contact, control, errors, gallery, simulation
+    from . import contact, control, errors, gallery, identification, simulation
     from .contact import ground, impact, stops
     from .export import c_code as codegen
     from .export import published, symbolic
+    from .identification.identified import Identified
+    from .identification.identify import identify
+    from .identification.measured import Measured
     from .motion import trajectories, walking
     from .motion.inverse_kinematics import inverse_kinematics
     from .motion.walking import legs
@@ -101,10 +104,12 @@ __all__ = [
     "Helical",
     "IdentificationError",
     "IdentificationWarning",
+    "Identified",
     "KhalilRow",
     "KinetreeError",
     "KinetreeWarning",
     "MassProperties",
+    "Measured",
     "Mechanism",
     "Mimic",
     "MissingFileError",
@@ -145,6 +150,8 @@ __all__ = [
     "from_dh",
     "gallery",
     "ground",
+    "identification",
+    "identify",
     "impact",
     "inverse_kinematics",
     "legs",
@@ -166,6 +173,8 @@ __all__ = [
 
 _LATER = {
     "Event": ".simulation.events:Event",
+    "Identified": ".identification.identified:Identified",
+    "Measured": ".identification.measured:Measured",
     "Record": ".simulation.records.record:Record",
     "Simulator": ".simulation.simulate:Simulator",
     "codegen": ".export.c_code",
@@ -176,6 +185,8 @@ _LATER = {
     "errors": ".errors",
     "gallery": ".gallery",
     "ground": ".contact.ground",
+    "identification": ".identification",
+    "identify": ".identification.identify:identify",
     "impact": ".contact.impact",
     "inverse_kinematics": ".motion.inverse_kinematics:inverse_kinematics",
     "legs": ".motion.walking.legs",
