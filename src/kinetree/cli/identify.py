@@ -107,7 +107,9 @@ def identify(
                 "condition": found.condition,
                 "physical": found.physical,
                 "training_errors": dict(zip(found.row_names, map(float, found.training_errors), strict=True)),
-                "held_out_errors": None if errors is None else dict(zip(found.row_names, map(float, errors), strict=True)),
+                "held_out_errors": None
+                if errors is None
+                else dict(zip(found.row_names, map(float, errors), strict=True)),
                 "not_told": list(found.untold),
             }
         )

@@ -160,5 +160,3 @@ def follow(robot: Robot, q_independent: Array, guess: Array | None, initial: Arr
         found[first:last] = close(np.broadcast_to(near, (last - first, robot.nq)), q_independent[first:last])
         first, near = last, found[last - 1]
     return found
-
-

@@ -147,9 +147,7 @@ def _slopes(problem: Problem, normal: Array, right: Array, x: Array, barrier: fl
         gradient[own] -= weight * np.einsum("kii->k", slopes)
         hessian[np.ix_(own, own)] += weight * np.einsum("kij,lji->kl", slopes, slopes)
         if problem.pull == "log_det":
-            gradient[own] += weight * np.einsum(
-                "ij,kji->k", np.linalg.inv(matrix_of(problem.reference[own])), BASIS
-            )
+            gradient[own] += weight * np.einsum("ij,kji->k", np.linalg.inv(matrix_of(problem.reference[own])), BASIS)
     if problem.pull == "euclidean":
         own = problem.of_bodies()
         gradient[own] += problem.weight * (x - problem.reference)[own] / problem.scale[own] ** 2

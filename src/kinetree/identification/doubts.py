@@ -102,7 +102,9 @@ def _units(found: Identified, file_values: Mapping[str, float]) -> list[str]:
                 "multiplies them"
             )
     slope = np.sum(tau * said, axis=0)
-    backwards = [n for n, s, e in zip(found.row_names, slope, found.training_errors, strict=True) if s < 0.0 and e > 0.9]
+    backwards = [
+        n for n, s, e in zip(found.row_names, slope, found.training_errors, strict=True) if s < 0.0 and e > 0.9
+    ]
     if backwards and not words:
         words.append(
             f"the forces of {', '.join(backwards)} run against what bodies need: their sign is probably wrong "

@@ -134,7 +134,9 @@ def choose_band(
         raise IdentificationError("no joint moves: a motion is needed to identify anything")
     for value, what in ((cutoff, "cutoff"), (both_sides, "both_sides")):
         if value is not None and not 0.0 < value < nyquist:
-            raise OptionError(f"{what} must be between 0 and {nyquist:g} Hz, half the sampling frequency, not {value!r}")
+            raise OptionError(
+                f"{what} must be between 0 and {nyquist:g} Hz, half the sampling frequency, not {value!r}"
+            )
     first = cutoff or min(MOTION_FILTER * highest, 0.8 * nyquist)
     second = both_sides or min(BOTH_SIDES * highest, first, 0.5 * nyquist)
     return Band(highest, first, second, rate)

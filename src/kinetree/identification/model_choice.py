@@ -71,7 +71,9 @@ class Columns:
             self._made[key] = [names[k] for k in kept], columns[..., kept]
         return self._made[key]
 
-    def equations(self, friction: Mapping[int, Friction] | None = None, names: Sequence[str] | None = None) -> Equations:
+    def equations(
+        self, friction: Mapping[int, Friction] | None = None, names: Sequence[str] | None = None
+    ) -> Equations:
         """Return the equations with all columns."""
         found = self.prepared.equations.only(self.groups if names is None else names)
         for joint, own in (self.friction if friction is None else friction).items():

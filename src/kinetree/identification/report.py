@@ -54,7 +54,9 @@ def facts(found: Identified) -> list[str]:
     if found.untold:
         said.append(f"not told by this motion, and left as they were: {', '.join(found.untold)}")
     if found.poor:
-        said.append(f"{len(found.poor)} parameters have a standard deviation of more than 30 %: do not trust them singly")
+        said.append(
+            f"{len(found.poor)} parameters have a standard deviation of more than 30 %: do not trust them singly"
+        )
     colored = [
         f"{name} ({factor:.2g})"
         for name, factor, plain in zip(found.row_names, white.factor, white.is_white, strict=True)

@@ -69,7 +69,9 @@ def with_optional(file: str, header: Sequence[str] | None, count: int, wanted: W
     """
     names = [name.strip() for name in header or ()]
     if any(k is not None for key, labels in wanted.items() for k in _named(names, key, labels)):
-        own = {key: labels for key, labels in optional.items() if any(k is not None for k in _named(names, key, labels))}
+        own = {
+            key: labels for key, labels in optional.items() if any(k is not None for k in _named(names, key, labels))
+        }
         return {**wanted, **own}
     first = {key: labels for key, labels in list(wanted.items())[:-1]}
     last = dict(list(wanted.items())[-1:])
@@ -81,7 +83,9 @@ def with_optional(file: str, header: Sequence[str] | None, count: int, wanted: W
         needed = sum(len(labels) for labels in choice.values())
         if count - timed in (needed, needed + (not timed)):
             return choice
-    sizes = ", or ".join(" ".join(f"{len(labels)} of {key}," for key, labels in choice.items()).rstrip(",") for choice in choices)
+    sizes = ", or ".join(
+        " ".join(f"{len(labels)} of {key}," for key, labels in choice.items()).rstrip(",") for choice in choices
+    )
     example = next(f"{key}_{labels[0]}" for key, labels in wanted.items() if labels)
     raise FileFormatError(
         f"{count} columns that cannot be told: there must be time and {sizes}; or name the columns in the first line, "

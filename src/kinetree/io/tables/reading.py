@@ -57,9 +57,7 @@ class OpenTable:
     """What the arrays of its rows are, in order."""
 
 
-def open_table(
-    path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None
-) -> OpenTable:
+def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None) -> OpenTable:
     """Look at the head of a file; its rows are read when its parts are.
 
     Parameters
@@ -91,9 +89,7 @@ class CsvTable:
     Every line is a row.  An empty one is a fault (a lost sample, perhaps) but for those at the end of the file.
     """
 
-    def __init__(
-        self, path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None
-    ) -> None:
+    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None) -> None:
         self.path, self.file = path, str(path)
         with path.open("rb") as stream:
             first = stream.readline()
@@ -122,7 +118,11 @@ class CsvTable:
     def source(self) -> OpenTable:
         """Return the table, ready to be read."""
         return OpenTable(
-            self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer, tuple(self.layout.quantities)
+            self.parts,
+            self.layout.time is not None,
+            self.layout.remark,
+            self.layout.fewer,
+            tuple(self.layout.quantities),
         )
 
     def parts(self) -> Iterator[Part]:
@@ -241,9 +241,7 @@ def _is_number(cell: str) -> bool:
 class ParquetTable:
     """Columns by name."""
 
-    def __init__(
-        self, path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None
-    ) -> None:
+    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None) -> None:
         arrow = need_pyarrow()
         self.path, self.file = path, str(path)
         try:
@@ -262,7 +260,11 @@ class ParquetTable:
     def source(self) -> OpenTable:
         """Return the table, ready to be read."""
         return OpenTable(
-            self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer, tuple(self.layout.quantities)
+            self.parts,
+            self.layout.time is not None,
+            self.layout.remark,
+            self.layout.fewer,
+            tuple(self.layout.quantities),
         )
 
     def parts(self) -> Iterator[Part]:
@@ -298,9 +300,7 @@ class ParquetTable:
 class NpzTable:
     """Arrays by name, rows first; a record saved as ``.npz`` is one."""
 
-    def __init__(
-        self, path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None
-    ) -> None:
+    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None) -> None:
         self.path, self.file = path, str(path)
         try:
             with np.load(path, allow_pickle=False) as file:
