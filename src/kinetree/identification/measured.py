@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import IdentificationError, OptionError, ShapeError
-from ..io.tables.reading import open_table
+from ..errors import FileFormatError, IdentificationError, OptionError, ShapeError
+from ..io.tables.reading import OpenTable, open_table
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -107,13 +107,7 @@ class Measured:
             Whose joints the columns are named for.
         """
         path = Path(path)
-        driven = motors(robot)
-        wanted = {"q": list(robot.q_names), "tau": list(robot.v_names)}
-        fewer = {"q": list(robot.q_names), "tau": [robot.v_names[k] for k in driven]}
-        optional = {"v": list(robot.v_names), "a": list(robot.v_names)}
-        if robot.closes_loops and set(robot.independent()) <= set(robot.q_names):
-            fewer["q"] = robot.independent()
-        source = open_table(path, *_fitting(path, wanted, fewer, optional))
+        source = _open(path, robot)
         if not source.has_time:
             raise IdentificationError(f"{path}: there is no column of times; name it 't' or 'time'")
         rows = [part.read() for part in source.parts()]
@@ -178,9 +172,27 @@ def motors(robot: Robot) -> list[int]:
     return [k for j in driven for k in range(j.v_slice.start, j.v_slice.stop)]
 
 
-def _fitting(path: Path, wanted: Any, fewer: Any, optional: Any) -> tuple[Any, Any, Any]:
-    """Return what to look for: a table of motors only has no columns of the others."""
-    return wanted, (None if fewer == wanted else fewer), optional
+def _open(path: Path, robot: Robot) -> OpenTable:
+    """Look at a table: of all joints, or with forces of the motors, or with positions of the independent joints only."""
+    driven = [robot.v_names[k] for k in motors(robot)]
+    every = list(robot.v_names)
+    choices = [(list(robot.q_names), every, every), (list(robot.q_names), every, driven)]
+    if robot.closes_loops and set(robot.independent()) <= set(robot.q_names):
+        choices.append((robot.independent(), robot.independent(), driven))
+    units = {
+        "q": dict(zip(robot.q_names, robot.q_units, strict=True)),
+        "v": dict(zip(every, (f"{unit}/s" for unit in robot.v_units), strict=True)),
+        "a": dict(zip(every, (f"{unit}/s^2" for unit in robot.v_units), strict=True)),
+        "tau": dict(zip(every, robot.tau_units, strict=True)),
+    }
+    problem: FileFormatError | None = None
+    for q, v, tau in choices:
+        try:
+            return open_table(path, {"q": q, "tau": tau}, None, units, {"v": v, "a": v})
+        except FileFormatError as found:
+            problem = problem or found
+    assert problem is not None
+    raise problem
 
 
 def _fitted(data: Measured, robot: Robot) -> Measured:

@@ -550,28 +550,51 @@ def _check_unique_frames(frames: list[Frame]) -> None:
 
 
 def _resolve_mimics(joints: list[Joint]) -> list[Joint]:
-    """Let every follower point at a joint that has a coordinate of its own."""
+    """Let every follower point at a joint that has a coordinate of its own; each link of a chain is looked at once."""
     by_name = {j.name: j for j in joints}
-    resolved = []
+    settled: dict[str, Mimic] = {}
     for joint in joints:
-        if joint.mimic is None:
-            resolved.append(joint)
-            continue
-        ratio, offset, leader, seen = joint.mimic.ratio, joint.mimic.offset, joint.mimic.leader, [joint.name]
-        while True:
+        waiting: dict[str, Mimic] = {}
+        while joint.mimic is not None and joint.name not in settled:
+            leader = joint.mimic.leader
             if leader not in by_name:
                 raise UnknownNameError(f"moving joint (mimicked by joint {joint.name!r})", leader, by_name)
-            if leader in seen:
-                raise ModelError(f"joints mimic one another in a circle: {' -> '.join([*seen, leader])}")
-            seen.append(leader)
-            target = by_name[leader]
-            if target.mimic is None:
-                break
-            # q = ratio * (r q_top + o) + offset
-            ratio, offset, leader = (
-                ratio * target.mimic.ratio, ratio * target.mimic.offset + offset, target.mimic.leader,
-            )  # fmt: skip
-        if target.kind.nv != 1:
-            raise ModelError(f"joint {joint.name!r} mimics {leader!r}, which has {target.kind.nv} degrees of freedom")
-        resolved.append(replace(joint, mimic=Mimic(leader, ratio, offset)))
-    return resolved
+            if joint.name in waiting:
+                raise ModelError(f"joints mimic one another in a circle: {circle(waiting, joint.name)}")
+            waiting[joint.name] = joint.mimic
+            joint = by_name[leader]
+        for name, mimic in reversed(waiting.items()):
+            settled[name] = _through(mimic, settled.get(mimic.leader))
+            _check_settled(name, settled[name], by_name)
+    return [replace(j, mimic=settled[j.name]) if j.mimic else j for j in joints]
+
+
+def _through(mimic: Mimic, above: Mimic | None) -> Mimic:
+    """Return q = ratio * (r q_top + o) + offset, where the leader itself follows q_top."""
+    if above is None:
+        return mimic
+    return Mimic(above.leader, mimic.ratio * above.ratio, mimic.ratio * above.offset + mimic.offset)
+
+
+def _check_settled(name: str, mimic: Mimic, by_name: dict[str, Joint]) -> None:
+    freedoms = by_name[mimic.leader].kind.nv
+    if freedoms != 1:
+        raise ModelError(f"joint {name!r} mimics {mimic.leader!r}, which has {freedoms} degrees of freedom")
+    if not (math.isfinite(mimic.ratio) and math.isfinite(mimic.offset)):
+        raise ModelError(
+            f"joint {name!r} follows {mimic.leader!r} with ratio {mimic.ratio:g} and offset {mimic.offset:g}: the "
+            "ratios of the joints between them multiply to no finite number"
+        )
+
+
+MOST_OF_A_CIRCLE = 12
+"""Joints of a circle that a message names."""
+
+
+def circle(chain: Iterable[str], back: str) -> str:
+    """Name the joints of a circle: those of a chain from where it comes back to."""
+    names = list(chain)
+    names = [*names[names.index(back) :], back]
+    if len(names) > MOST_OF_A_CIRCLE:
+        names[MOST_OF_A_CIRCLE - 1 : -1] = ["..."]
+    return " -> ".join(names)

@@ -182,7 +182,7 @@ def _spreader(count: int) -> Any:
 
 def _null(matrix: Array) -> Array:
     """Return an orthonormal basis of what a matrix maps to zero."""
-    _, s, vt = np.linalg.svd(matrix, full_matrices=True)
+    _, s, vt = np.linalg.svd(np.linalg.qr(matrix, mode="r"), full_matrices=True)
     rank = int((s > LEAST * max(s[0], 1.0)).sum()) if s.size else 0
     return np.asarray(vt[rank:].T)
 

@@ -77,7 +77,9 @@ def freedom_sizes(considered: Considered) -> Array:
 def triangle(considered: Considered, draw: Draw, columns: tuple[int, ...], seed: int = 0) -> Array:
     """Return R of the QR decomposition of sampled regressors, with columns in the robot's own units."""
     rng = np.random.default_rng(seed)
-    states = len(columns) + 50
+    # every freedom of a tree sees a dozen parameters that no freedom further out does; followers and loops see more
+    coupled = considered.model.has_followers or considered.model.loops
+    states = len(columns) + 50 if coupled else max(40, 4 * len(columns) // max(considered.model.nv, 1))
     result = np.zeros((0, len(columns)))
     for count in _portions(states):
         rows = sampled_rows(considered, draw(count, rng))[:, list(columns)]

@@ -39,6 +39,8 @@ def span(matrix: Array, least: float = 1e-9) -> Array:
     """Return an orthonormal basis of what the columns span; directions below ``least`` of the largest do not count."""
     if not matrix.size:
         return np.zeros((len(matrix), 0))
+    if matrix.shape[1] > 2 * len(matrix):
+        matrix = np.linalg.qr(matrix.T, mode="r").T  # the same span, in as many columns as it can need
     u, s, _ = np.linalg.svd(matrix, full_matrices=False)
     return np.asarray(u[:, s > least * s[0]] if s[0] > 0.0 else u[:, :0])
 

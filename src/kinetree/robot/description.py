@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -171,4 +170,4 @@ class Description:
         """Write the robot to a ``.yaml`` or ``.urdf`` file, wholly or not at all."""
         from ..model import formats
 
-        formats.save(self.model, Path(path))
+        formats.save(self.model, path)

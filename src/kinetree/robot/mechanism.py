@@ -32,6 +32,7 @@ from ..loops.dynamics import ConstraintForces
 from ..model.describe import counted
 from ..model.tree import Model
 from ..run.checks import check_out
+from ..run.parameters import gather_parameters
 from ..run.wrenches import Wrenches, gather
 from ..spatial.arrays import as_array, batch_shape, pack
 from .closed_kinematics import TOLERANCE, ClosedKinematics
@@ -180,6 +181,7 @@ class Mechanism(ClosedKinematics):
         method: str = "reduced",
         weights: ArrayLike | None = None,
         tolerance: float = TOLERANCE,
+        parameters: Any = None,
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
@@ -198,16 +200,19 @@ class Mechanism(ClosedKinematics):
             returned; all weights 1 by default.
         tolerance : float
             How far from closed the motion may be.
+        parameters : mapping, optional
+            As for any robot; places of joints stay, since they decide where loops close.
         """
         if method not in INVERSE_METHODS:
             raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
+        self._keep_geometry(parameters)
         tau = (
-            self._prepared_inverse(q, v, a, wrenches, tolerance, threads)
+            self._prepared_inverse(q, v, a, wrenches, tolerance, threads, parameters)
             if method == "reduced" and not (friction or weights is not None)
             else None
         )
         if tau is None:
-            tau = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance)[0]
+            tau = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance, parameters)[0]
         return self._handed_out(tau, out)
 
     def _handed_out(self, result: Array, out: Array | None) -> Array:
@@ -218,8 +223,17 @@ class Mechanism(ClosedKinematics):
         out[...] = result
         return out
 
+    def _keep_geometry(self, parameters: Any) -> None:
+        """Refuse parameters that would move the places where loops close."""
+        for place in gather_parameters(self.model, parameters).places:
+            if place.key in ("position", "rpy"):
+                raise UnsupportedError(
+                    f"parameter {place} of {self.name!r} decides where its loops close, so it cannot vary from call to "
+                    "call: build the mechanism anew"
+                )
+
     def _prepared_inverse(
-        self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float, threads: int
+        self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float, threads: int, parameters: Any
     ) -> Array | None:
         """Return one pass with the coordinates chosen beforehand; None where that cannot be."""
         state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
@@ -227,7 +241,7 @@ class Mechanism(ClosedKinematics):
         if known.independent != self._motors:
             return None
         options = {"rows": known.rows, "dependent": known.dependent}
-        whole = self._at_once("closed_inverse_dynamics", options, wrenches, threads, q=state, v=v, a=a)
+        whole = self._at_once("closed_inverse_dynamics", options, wrenches, threads, parameters, q=state, v=v, a=a)
         if whole is None:
             return None
         self._checks.motion(whole[..., -3:], tolerance, state, v, a)
@@ -236,14 +250,14 @@ class Mechanism(ClosedKinematics):
         return np.asarray(whole[..., : self.nv])
 
     def _at_once(
-        self, name: str, options: dict[str, Any], wrenches: Wrenches, threads: int, **state: Any
+        self, name: str, options: dict[str, Any], wrenches: Wrenches, threads: int, parameters: Any, **state: Any
     ) -> Array | None:
         """Return forces or accelerations, multipliers, quality and residuals, straight from machine code if possible.
 
         None where a pivot is exactly zero and the reference, which leaves out zeros, stops at it.
         """
         try:
-            return self.evaluator.run(name, options, wrenches=wrenches, threads=threads, **state)
+            return self.evaluator.run(name, options, wrenches=wrenches, parameters=parameters, threads=threads, **state)
         except ZeroDivisionError:
             return None
 
@@ -252,13 +266,14 @@ class Mechanism(ClosedKinematics):
         return LEAST_QUALITY if self.precision == "double" else LEAST_QUALITY_SINGLE
 
     def _inverse(
-        self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any, tolerance: float
-    ) -> tuple[Array, Array, SolutionOrder | None]:
+        self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any, tolerance: float,
+        parameters: Any = None,
+    ) -> tuple[Array, Array, SolutionOrder | None]:  # fmt: skip
         """Return the actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
         state, v, a = self._closed_motion(q, v, a, tolerance)
-        tau = self._tree_inverse_dynamics(state, v, a, wrenches)
+        tau = self._tree_inverse_dynamics(state, v, a, wrenches, parameters)
         if friction:
-            tau = tau + self.friction_force(v)
+            tau = tau + self.friction_force(v, parameters)
         k, known = self.loop_jacobian(state), self.coordinates_at(state)
         cost = self._checked_weights(weights)
         self._enough_actuators(k, known)
@@ -364,6 +379,7 @@ class Mechanism(ClosedKinematics):
         stabilisation: bool | tuple[float, float] = False,
         project: bool = False,
         tolerance: float = TOLERANCE,
+        parameters: Any = None,
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
@@ -385,20 +401,23 @@ class Mechanism(ClosedKinematics):
             Replace ``v`` by the nearest velocity the loops allow instead of refusing it.
         tolerance : float
             How far from closed the state may be.
+        parameters : mapping, optional
+            As in :meth:`inverse_dynamics`.
         """
         if method not in FORWARD_METHODS:
             raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
+        self._keep_geometry(parameters)
         gains = dynamics.stabilisation_gains(stabilisation)
         if project:
             q, v = self.project(q, v)
         if any(gains):
             tolerance = np.inf
-        a = self._forward(q, v, tau, wrenches, friction, method, gains, tolerance, threads)[0]
+        a = self._forward(q, v, tau, wrenches, friction, method, gains, tolerance, threads, parameters)[0]
         return self._handed_out(a, out)
 
     def _forward(
         self, q: Any, v: Any, tau: Any, wrenches: Wrenches, friction: bool, method: str, gains: tuple[float, float],
-        tolerance: float, threads: int = 1,
+        tolerance: float, threads: int = 1, parameters: Any = None,
     ) -> tuple[Array, Array | None]:  # fmt: skip
         """Return accelerations, and multipliers where they come with the method."""
         state, v, tau = (
@@ -407,25 +426,28 @@ class Mechanism(ClosedKinematics):
             as_array(tau, (self.nv,), "tau"),
         )
         if friction:
-            tau = tau - self.friction_force(v)
+            tau = tau - self.friction_force(v, parameters)
         known = self.coordinates_at(state)
         if method == "elimination" and self.tree.evaluator.singular_joint() is None:
             options = {"rows": known.rows, "stabilisation": gains}
-            whole = self._at_once("closed_forward_dynamics", options, wrenches, threads, q=state, v=v, tau=tau)
+            whole = self._at_once(
+                "closed_forward_dynamics", options, wrenches, threads, parameters, q=state, v=v, tau=tau
+            )
             if whole is not None:
                 self._checks.motion(whole[..., -3:], tolerance, state, v)
                 if not (whole[..., -4] < self._least_quality).any():
                     return np.asarray(whole[..., : self.nv]), None
-        return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known)
+        return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known, parameters)
 
     def _by_rank(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, method: str, gains: tuple[float, float],
-        tolerance: float, known: Coordinates,
+        tolerance: float, known: Coordinates, parameters: Any,
     ) -> tuple[Array, Array]:  # fmt: skip
         """By a rank-revealing method, for states in which the coordinates chosen beforehand do not serve."""
-        force = tau - self._exact.evaluator.run("bias_force", wrenches=wrenches, q=q, v=v)
+        run = self._exact.evaluator.run
+        force = tau - run("bias_force", wrenches=wrenches, parameters=parameters, q=q, v=v)
         batch = force.shape[:-1]
-        m = np.broadcast_to(self._tree_mass_matrix(q), (*batch, self.nv, self.nv))
+        m = np.broadcast_to(run("mass_matrix", parameters=parameters, q=q), (*batch, self.nv, self.nv))
         k = np.broadcast_to(self.loop_jacobian(q), (*batch, self.n_constraints, self.nv))
         gaps, speeds = self.loop_gaps(q), (k @ v[..., None])[..., 0]
         squares = [(x * x).sum(axis=-1) for x in (gaps, speeds, np.zeros((1,)))]
@@ -552,7 +574,9 @@ class Mechanism(ClosedKinematics):
         options = {"parameters": check_parameters(self.model, parameters), "friction": bool(friction)}
         return self._exact.evaluator.run("regressor", options, threads=threads, q=q, v=v, a=a)
 
-    def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+    def inverse_mass_matrix(  # type: ignore[override]
+        self, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
         """Return accelerations per unit of each joint force while the loops stay closed; singular, as they must be."""
         state = self.check_closed(q)
         along = rank.motions(self.loop_jacobian(state), self.coordinates_at(state).rank, self._size)
@@ -572,8 +596,11 @@ class Mechanism(ClosedKinematics):
 
     # ---------------------------------------------------------------- what the spanning tree has, in double precision
 
-    def _tree_inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches) -> Array:
-        return self._exact.evaluator.run("inverse_dynamics", wrenches=wrenches, q=q, v=v, a=a)
+    def _tree_inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches, parameters: Any = None
+    ) -> Array:
+        run = self._exact.evaluator.run
+        return run("inverse_dynamics", wrenches=wrenches, parameters=parameters, q=q, v=v, a=a)
 
     def _tree_joint_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, loads: Array, bearings_only: bool

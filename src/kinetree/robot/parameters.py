@@ -5,15 +5,18 @@ Each method is one call into an algorithm.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from ..algorithms.algorithm import ALL, check_parameters
+from ..errors import OptionError, UnsupportedError
 from ..model import parameters as parameter_tables
 from ..model.parameters import ParameterTable
 from ..run.direct import direct
+from ..run.parameters import gather_parameters
+from ..run.wrenches import Wrenches, gather
 from .description import Array
 from .dynamics import Dynamics
 
@@ -174,6 +177,89 @@ class Parametrized(Dynamics):
             ``v @ robot.regressor(q, v, a)``, found without that matrix.
         """
         return self._linear("power_regressor", parameters, {"friction": bool(friction)}, out, threads, q=q, v=v, a=a)
+
+    # ---------------------------------------------------------------- derivatives by parameters
+
+    def inverse_dynamics_by_parameters(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        parameters: Any = ALL,
+        *,
+        wrenches: Wrenches = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return how the joint forces of a motion change with parameters, friction left out.
+
+        Of names of the table these are columns of :meth:`regressor`; a mapping may have anything that
+        :meth:`inverse_dynamics` takes as ``parameters``: places of joints, gear ratios, gravity.
+
+        Parameters
+        ----------
+        q, v, a, wrenches, threads
+            As in :meth:`inverse_dynamics`.
+        parameters : sequence of str, or mapping
+            Names of the table, at the robot's own values; or parameters with the values to differentiate at.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, n)
+            A column per number of the parameters, in the order given.
+        """
+        self._need_tree("inverse_dynamics_by_parameters")
+        if isinstance(parameters, Mapping):
+            return self._by_parameters("inverse_dynamics", {}, parameters, wrenches, threads, q=q, v=v, a=a)
+        return self.regressor(q, v, a, parameters=parameters, threads=threads)
+
+    def forward_dynamics_by_parameters(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        parameters: Any = ALL,
+        *,
+        wrenches: Wrenches = None,
+        friction: bool = False,
+        threads: int = 1,
+    ) -> Array:
+        """Return how the accelerations that joint forces cause change with parameters.
+
+        By parameters of the table that is -M^-1 Y, Y the regressor at these accelerations.
+
+        Parameters
+        ----------
+        q, v, tau, wrenches, friction, threads
+            As in :meth:`forward_dynamics`.
+        parameters : sequence of str, or mapping
+            As in :meth:`inverse_dynamics_by_parameters`; a mapping leaves friction out.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, n)
+        """
+        self._need_tree("forward_dynamics_by_parameters")
+        if isinstance(parameters, Mapping):
+            if friction:
+                raise UnsupportedError(
+                    "accelerations with friction are differentiated by parameters of the table only: give their names"
+                )
+            self.evaluator.check_pivots(parameters=parameters)
+            options = {"method": self.evaluator.forward_method("articulated_body")}
+            return self._by_parameters("forward_dynamics", options, parameters, wrenches, threads, q=q, v=v, tau=tau)
+        a = self.forward_dynamics(q, v, tau, wrenches, friction=friction, threads=threads)
+        columns = self.regressor(q, v, a, parameters=parameters, friction=friction, threads=threads)
+        return -(self.inverse_mass_matrix(q, threads=threads) @ columns)
+
+    def _by_parameters(
+        self, name: str, options: dict[str, Any], parameters: Any, wrenches: Wrenches, threads: int, **state: Any
+    ) -> Array:
+        """Differentiate an algorithm by numbers of the robot."""
+        given = gather_parameters(self.model, parameters)
+        if not given.places:
+            raise OptionError("no parameter is given to differentiate by")
+        loads = gather(self.model, wrenches)
+        return self.evaluator.derivatives_by_parameters(name, options, loads, given, threads, **state)
 
     def _linear(
         self, name: str, parameters: Any, options: dict[str, Any], out: Array | None, threads: int, **state: Any

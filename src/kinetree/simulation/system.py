@@ -13,7 +13,7 @@ can be checked as sharply as the integrator computes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -28,8 +28,8 @@ from ..errors import ShapeError
 from ..model.tree import Model
 from ..robot.robot import Robot
 from ..run.failure import blaming
+from ..run.parameters import NO_PARAMETERS, GivenParameters, put_in
 from ..spatial import Force, Scalar
-from .batch_parameters import varied_tree
 
 Scalars = Sequence[Scalar]
 State = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -39,6 +39,10 @@ Loads = list[Force | None]
 
 WORKS = ("actuators", "friction", "ground")
 """What does work on the robot, in the order of the last entries of z."""
+
+
+OF_ROBOT = "robot"
+"""The name of the robot's own parameters among those of all parts."""
 
 
 class Acting(NamedTuple):
@@ -82,8 +86,8 @@ class DynamicSystem:
         Where smooth Coulomb friction reaches 71 % of its size.
     works : bool
         Whether the works are integrated beside the motion.
-    varied : mapping of str to ndarray
-        Numbers of the robot that vary over a batch, see :mod:`kinetree.simulation.batch_parameters`.
+    varied : GivenParameters
+        Numbers of the robot that take the place of the model's, see :mod:`kinetree.run.parameters`.
     model : Model, optional
         The mechanism with other scalars put in.
     origin : DynamicSystem, optional
@@ -96,7 +100,7 @@ class DynamicSystem:
     friction: bool = True
     friction_speed: float = 1e-2
     works: bool = True
-    varied: Mapping[str, np.ndarray] = field(default_factory=dict)
+    varied: GivenParameters = NO_PARAMETERS
     model: Model | None = None
     origin: DynamicSystem | None = None
 
@@ -140,7 +144,7 @@ class DynamicSystem:
     @cached_property
     def parameters(self) -> dict[str, np.ndarray]:
         """Numbers of all parts, each (..., n): gains, stiffnesses, ..."""
-        found: dict[str, np.ndarray] = dict(self.varied)
+        found: dict[str, np.ndarray] = {} if self.varied.numbers is None else {OF_ROBOT: self.varied.numbers}
         for k, part in enumerate(self.parts):
             named = part.parameters(self.tree) if hasattr(part, "parameters") else {}
             found |= {f"{k}.{name}": np.atleast_1d(np.asarray(value, float)) for name, value in named.items()}
@@ -155,12 +159,12 @@ class DynamicSystem:
             own = {n.partition(".")[2]: x for n, x in numbers.items() if n.partition(".")[0] == str(k)}
             parts.append(part.with_parameters(own) if own else part)
         first = 0 if self.controller is None else 1
-        own = {name: numbers[name] for name in self.varied}
+        of_robot = numbers.get(OF_ROBOT)
         return replace(
             self,
             controller=parts[0] if first else None,
             elements=tuple(parts[first:]),
-            model=varied_tree(self.robot, own) if own else None,
+            model=None if of_robot is None else put_in(self.robot.model, self.varied.places, of_robot),
             origin=self,
         )
 

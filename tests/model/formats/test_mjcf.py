@@ -282,7 +282,11 @@ def test_xml_is_read_as_what_its_root_says():
     [
         ("<mujoco><worldbody>\n<body><joint type='hing'/></body></worldbody></mujoco>", r"line 2: .*hing"),
         ("<mujoco><worldbody>\n<body name='x'><joint/></body></worldbody></mujoco>", r"mass and inertia"),
-        ("<mujoco><asset><mesh name='m' file='gone.stl'/></asset></mujoco>", r"gone\.stl"),
+        (
+            "<mujoco><asset><mesh name='m' file='gone.stl'/></asset><worldbody><body name='x'><joint/>"
+            "<geom type='mesh' mesh='m'/></body></worldbody></mujoco>",
+            r"inertia of bodies 'x' \(gone\.stl\)",
+        ),
         ("<mujoco>", r"line 1: malformed XML"),
         ("<mujoco/>", r"empty"),
         ("<!DOCTYPE m [<!ENTITY a 'b'>]><mujoco/>", r"line 1: .*DOCTYPE"),
@@ -291,6 +295,23 @@ def test_xml_is_read_as_what_its_root_says():
 def test_broken_files(text, message):
     with pytest.raises(kt.FileFormatError, match=r"robot\.xml.*" + message):
         kt.load(write(text))
+
+
+def test_meshes_may_be_missing_where_inertias_are_given():
+    inertial = '<inertial pos="0 0 0.1" mass="2" diaginertia="0.1 0.1 0.05"/>'
+    plain = f"""<mujoco model="m"><asset/><worldbody><body name="x"><joint name="j" axis="0 1 0"/>{inertial}
+      <geom size="0.1"/></body></worldbody></mujoco>"""
+    asset = '<asset><mesh name="m" file="gone.stl"/><texture name="t" type="2d" file="gone.png"/>'
+    asset += '<material name="c" texture="t"/></asset>'
+    shaped = plain.replace("<asset/>", asset).replace(
+        "<geom", '<geom name="g" type="mesh" mesh="m" material="c"/><geom name="h" material="c"'
+    )
+    shaped = shaped.replace("</mujoco>", '<contact><pair geom1="g" geom2="h"/></contact></mujoco>')
+    with pytest.warns(kt.ModelWarning, match=r"files are missing.*'gone\.stl', 'gone\.png'"):
+        robot = kt.load(write(shaped))
+    assert robot.model == kt.load(write(plain)).model
+    with pytest.raises(kt.FileFormatError, match="files are missing"):
+        kt.load(write(shaped), strict=True)
 
 
 def test_without_mujoco_the_error_says_what_to_install(monkeypatch):

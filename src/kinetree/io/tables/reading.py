@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +12,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...errors import FileFormatError, MissingFileError
-from .columns import Layout, Wanted, layout, with_optional
+from ...errors import FileFormatError, KinetreeError, MissingFileError
+from ..paths import is_file, is_folder
+from .columns import Layout, Units, Wanted, layout, with_optional
 from .formats import RECORD_MARK, format_of, need_pyarrow, pyarrow
 
 Array = np.ndarray
 BLOCK = 4_000_000
 """Bytes of a part of a CSV file."""
+LONE_RETURN = re.compile(rb"\r(?!\n)")
 ROWS = 65_536
 """Rows of a part of the other files."""
 
@@ -57,7 +60,13 @@ class OpenTable:
     """What the arrays of its rows are, in order."""
 
 
-def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None) -> OpenTable:
+def open_table(
+    path: Path,
+    wanted: Wanted,
+    fewer: Wanted | None = None,
+    units: Units | None = None,
+    optional: Wanted | None = None,
+) -> OpenTable:
     """Look at the head of a file; its rows are read when its parts are.
 
     Parameters
@@ -67,17 +76,24 @@ def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None, optional
         Quantities with the names of their entries.
     fewer : mapping, optional
         Some of these entries, with which alone a table does as well.
+    units : mapping, optional
+        What the entries are measured in: columns whose names end in another unit, ``q_elbow [deg]``, are converted.
     optional : mapping, optional
         Further quantities, read where the table has them.
     """
     kind = format_of(path)
-    if not path.exists():
-        raise MissingFileError(f"there is no file {str(path)!r}")
-    if not path.is_file():
+    if is_folder(path):
         raise FileFormatError("this is no file", str(path))
+    if not is_file(path):
+        raise MissingFileError(f"there is no file {str(path)!r}")
     table: type[CsvTable | ParquetTable | NpzTable]
     table = {".csv": CsvTable, ".parquet": ParquetTable, ".npz": NpzTable}[kind]  # type: ignore[assignment]
-    return table(path, wanted, fewer, optional).source()
+    try:
+        return table(path, wanted, fewer, units, optional).source()
+    except KinetreeError:
+        raise
+    except OSError as problem:
+        raise FileFormatError(f"this file cannot be read ({problem.strerror or problem})", str(path)) from None
 
 
 # ------------------------------------------------------------------ CSV
@@ -89,7 +105,14 @@ class CsvTable:
     Every line is a row.  An empty one is a fault (a lost sample, perhaps) but for those at the end of the file.
     """
 
-    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        wanted: Wanted,
+        fewer: Wanted | None = None,
+        units: Units | None = None,
+        optional: Wanted | None = None,
+    ) -> None:
         self.path, self.file = path, str(path)
         with path.open("rb") as stream:
             first = stream.readline()
@@ -99,8 +122,9 @@ class CsvTable:
         text = self._decode(first, 1 + self.skipped).lstrip("\ufeff")
         if not text.strip():
             raise FileFormatError("the file is empty, or its first line is", self.file, 1 + self.skipped)
+        self._refuse_lone_returns(first, 1 + self.skipped)
         self.delimiter = max(",;\t", key=text.count)
-        cells = next(csv.reader([text], delimiter=self.delimiter))
+        cells = self._cells(text, 1 + self.skipped)
         numbers = [_is_number(cell) for cell in cells]
         if any(numbers) and not all(numbers):
             odd = cells[numbers.index(False)]
@@ -112,7 +136,7 @@ class CsvTable:
         self.has_header = not any(numbers)
         if optional:
             wanted = with_optional(self.file, cells if self.has_header else None, len(cells), wanted, optional)
-        self.layout = layout(self.file, cells if self.has_header else None, len(cells), wanted, fewer)
+        self.layout = layout(self.file, cells if self.has_header else None, len(cells), wanted, fewer, units)
         self.count = len(cells)
 
     def source(self) -> OpenTable:
@@ -149,15 +173,36 @@ class CsvTable:
 
         return Part(lambda: self._read(block, line, empty), fault, share)
 
+    def _cells(self, text: str, line: int) -> list[str]:
+        """Split the first line."""
+        try:
+            return next(csv.reader([text], delimiter=self.delimiter, strict=True))
+        except csv.Error as problem:
+            raise FileFormatError(f"the line cannot be split into columns ({problem})", self.file, line) from None
+
+    def _refuse_lone_returns(self, block: bytes, line: int) -> None:
+        """Refuse carriage returns that end no line: some readers take them for line ends, and some do not."""
+        if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):
+            before = LONE_RETURN.search(block)
+            here = line + (block.count(b"\n", 0, before.start()) if before else 0)
+            raise FileFormatError(
+                "a carriage return stands alone, and may or may not end a line: end lines with \\n or \\r\\n",
+                self.file,
+                here,
+            )
+
     def _refuse_empty(self, line: int) -> NoReturn:
         raise FileFormatError("the line is empty; only at the end of the file may lines be so", self.file, line)
 
     def _read(self, block: bytes, line: int, empty: int) -> Rows:
         if empty:
             self._refuse_empty(empty)
+        self._refuse_lone_returns(block, line)
         columns = csv_numbers(block, self.count, self.layout.used, self.delimiter)
         if columns is None:  # not installed, or something is wrong: the slow reader says what and where
             columns = self._carefully(block, line)
+        for k, times in self.layout.factors.items():
+            columns[k] = columns[k] * times
         own = {key: np.stack([columns[k] for k in ks], axis=1) for key, ks in self.layout.quantities.items()}
         time = None if self.layout.time is None else columns[self.layout.time]
         return Rows(time, tuple(own.values()))
@@ -166,7 +211,14 @@ class CsvTable:
         reader = csv.reader(io.StringIO(self._decode(block, line)), delimiter=self.delimiter)
         used = self.layout.used
         rows = []
-        while (cells := next(reader, None)) is not None:
+        while True:
+            try:
+                cells = next(reader, None)
+            except csv.Error as problem:
+                here = line + reader.line_num - 1
+                raise FileFormatError(f"the line cannot be read ({problem})", self.file, here) from None
+            if cells is None:
+                break
             here = line + reader.line_num - 1
             if not any(cell.strip() for cell in cells) and len(cells) < 2:
                 self._refuse_empty(here)
@@ -241,7 +293,14 @@ def _is_number(cell: str) -> bool:
 class ParquetTable:
     """Columns by name."""
 
-    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        wanted: Wanted,
+        fewer: Wanted | None = None,
+        units: Units | None = None,
+        optional: Wanted | None = None,
+    ) -> None:
         arrow = need_pyarrow()
         self.path, self.file = path, str(path)
         try:
@@ -249,9 +308,10 @@ class ParquetTable:
         except (arrow.ArrowInvalid, OSError) as problem:
             raise FileFormatError(f"this is no Parquet file ({problem})", self.file) from None
         names = list(self.schema.names)
+        says_nothing = names == [str(k) for k in range(len(names))]
         if optional:
-            wanted = with_optional(self.file, names, len(names), wanted, optional)
-        self.layout: Layout = layout(self.file, names, len(names), wanted, fewer)
+            wanted = with_optional(self.file, None if says_nothing else names, len(names), wanted, optional)
+        self.layout: Layout = layout(self.file, None if says_nothing else names, len(names), wanted, fewer, units)
         for k in self.layout.used:
             kind = self.schema.types[k]
             if not (arrow.types.is_floating(kind) or arrow.types.is_integer(kind)):
@@ -285,7 +345,7 @@ class ParquetTable:
             if values.null_count:
                 empty = int(np.argmax(np.asarray(values.is_null())))
                 raise fault(empty, f"the value of {self.schema.names[k]!r} is missing")
-            return np.asarray(values, dtype=float)
+            return np.asarray(values, dtype=float) * self.layout.factors.get(k, 1.0)
 
         def read() -> Rows:
             own = [np.stack([column(k) for k in ks], axis=1) for ks in self.layout.quantities.values()]
@@ -300,7 +360,14 @@ class ParquetTable:
 class NpzTable:
     """Arrays by name, rows first; a record saved as ``.npz`` is one."""
 
-    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None, optional: Wanted | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        wanted: Wanted,
+        fewer: Wanted | None = None,
+        units: Units | None = None,
+        optional: Wanted | None = None,
+    ) -> None:
         self.path, self.file = path, str(path)
         try:
             with np.load(path, allow_pickle=False) as file:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError
+from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError, nearest
 from ...io.atomic_files import beside
+from ...io.paths import as_path, is_folder, whole_content
 from ..tree import Model
 from . import mjcf, urdf, xml, yaml
 from .source import Options, Source
@@ -31,9 +31,9 @@ def read(
     loops : path-like, optional
         A YAML file with joints that close loops.
     """
-    source, chosen = _open(Path(path)), options or Options()
+    source, chosen = _open(as_path(path, "a robot file")), options or Options()
     if loops is not None:
-        chosen = replace(chosen, side_file=yaml.SideFile(_open(Path(loops))))
+        chosen = replace(chosen, side_file=yaml.SideFile(_open(as_path(loops, "a file with loops"))))
     return _reader(source)(source, chosen)
 
 
@@ -46,7 +46,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     path : path-like
         ``.yaml`` or ``.yml`` (everything), or ``.urdf`` (what URDF can express).
     """
-    path = Path(path)
+    path = as_path(path, "a robot file")
     writers: dict[str, Callable[[Model], str]] = {".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf.write}
     writer = writers.get(path.suffix.lower())
     if writer is None:
@@ -56,29 +56,25 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     except UnicodeEncodeError as problem:
         raise UnsupportedError(f"cannot write {path}: a name has a character that is no text ({problem})") from None
     folder = Path(os.path.realpath(path)).parent
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise RobotFileNotFoundError(f"cannot write {str(path)!r}: there is no directory {str(folder)!r}")
     with beside(path) as place:
         place.write_bytes(data)
 
 
 def _open(path: Path) -> Source:
-    try:
-        return Source(path, path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        raise RobotFileNotFoundError(f"no robot file {str(path)!r}{_nearest(path)}") from None
-    except IsADirectoryError:
-        raise FileFormatError("this is a directory, not a robot file", str(path)) from None
-    except OSError as problem:
-        raise FileFormatError(f"this file cannot be read ({problem.strerror})", str(path)) from None
+    return Source(path, whole_content(path, "robot file", RobotFileNotFoundError, lambda: _nearest(path)))
 
 
 def _nearest(path: Path) -> str:
     """Return which file may have been meant."""
     folder = path.parent
-    if not folder.is_dir():
+    if not is_folder(folder):
         return f": there is no directory {str(folder)!r}"
-    near = difflib.get_close_matches(path.name, [p.name for p in folder.iterdir() if p.is_file()], n=3)
+    try:
+        near = nearest(path.name, [p.name for p in folder.iterdir() if p.is_file()])
+    except OSError:  # a folder that may not be looked into
+        return ""
     return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 

@@ -12,18 +12,19 @@ fixed joint that close loops, a linear relation between two joints a mimic.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from ...errors import FileFormatError, Message, Setting, UnsupportedError
+from ...errors import Message, Setting
 from ..joints import Fixed, Free, JointKind, Prismatic, Revolute, Spherical
 from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import Mimic, Model
 from . import xml
+from .mjcf_compile import import_mujoco
+from .mjcf_process import compiled, start
 from .source import FileBuilder, Options, Source
 
 
@@ -32,37 +33,24 @@ def read(source: Source, options: Options) -> Model:
     return _MjcfReader(source, options).model()
 
 
-def _import_mujoco(file: str) -> Any:
-    try:
-        import mujoco
-    except ImportError:
-        raise UnsupportedError(f"{file}: reading MJCF needs the package 'mujoco': pip install kinetree[mjcf]") from None
-    return mujoco
-
-
-def _compile(mujoco: Any, source: Source) -> Any:
-    try:
-        return mujoco.MjModel.from_xml_path(str(source.path))
-    except ValueError as problem:
-        message = " ".join(str(problem).split())
-        line = re.search(r"line (\d+)", message)
-        raise FileFormatError(
-            f"MuJoCo cannot compile it: {message}", source.file, int(line[1]) if line else None
-        ) from None
-
-
 class _MjcfReader:
     """Goes through a compiled model, body by body."""
 
     def __init__(self, source: Source, options: Options) -> None:
-        self.mujoco = _import_mujoco(source.file)
-        self.compiled = m = _compile(self.mujoco, source)
+        start()
+        self.mujoco = import_mujoco(source.file)
+        self.compiled, missing = compiled(self.mujoco, source)
+        m = self.compiled
         self.skipped: list[str] = []
         off = m.opt.disableflags & int(self.mujoco.mjtDisableBit.mjDSBL_GRAVITY)
         gravity = (0.0, 0.0, 0.0) if off else tuple(float(x) for x in m.opt.gravity)
         document = xml.parse(source.data, source.file)
         name = document.attributes.get("model") or source.path.stem
         self.builder = FileBuilder(source, name, options, gravity=gravity)
+        if missing:
+            self.builder.oddity(
+                "files are missing that, as inertias are given, only pictures and contact need: " + _listed(missing)
+            )
         self.equality_lines = self._equality_lines(document)
         self.taken_bodies: set[str] = set()
         self.taken_joints: set[str] = set()
