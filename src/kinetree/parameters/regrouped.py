@@ -1,4 +1,4 @@
-"""Parameters with the same torques and as many zeros as can be: zeros are skipped, so the regrouped robot costs less."""
+"""Parameters with the same torques and as many zeros as can be: zeros are skipped, so regrouped robots cost less."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
     base : BaseParameters
         Of this model.
     form : {"flat", "table"}
-        ``"table"``: everything but the base parameters is zero, as in 004 (Table 10.2).  ``"flat"``: in place of YY = 0,
-        bodies on hinges along a coordinate axis have no extent along it, ZZ = XX + YY, which saves more operations.
+        ``"table"``: everything but the base parameters is zero, as in 004 (Table 10.2).  ``"flat"``: in place of YY =
+        0, bodies on hinges along a coordinate axis have no extent along it, ZZ = XX + YY, which saves more operations.
     """
     if form not in FORMS:
         raise UnknownNameError("form of grouped parameters", form, FORMS)
@@ -40,9 +40,19 @@ def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
     values[list(base.columns)] = base.values
     if form == "flat":
         tens = values[: 10 * len(model.bodies)].reshape(-1, 10)
+        silent = {table.index(name) for name in base.without_effect}
         for i in reversed(range(len(model.bodies))):
-            _flatten(model, i, tens)
+            tens[i][[k for k in range(10) if 10 * i + k in silent]] = 0.0
+            if _bends_away(model, i, tens[i]):
+                _flatten(model, i, tens)
     return replace(table, values=values)
+
+
+def _bends_away(model: Model, i: int, ten: Array) -> bool:
+    """Return whether accelerations of other points than the origin are asked for: else Euler's equations cost less."""
+    return bool(np.any(ten[[1, 2, 4, 6, 7, 8]])) or any(
+        any(model.joints[k].placement.translation) for k in model.children[i]
+    )
 
 
 def _flatten(model: Model, i: int, tens: Array) -> None:
@@ -57,7 +67,9 @@ def _flatten(model: Model, i: int, tens: Array) -> None:
     if not (own[x] or own[y] or own[diagonal[z]]):
         return
     depth = 0.5 * (own[x] + own[y] - own[diagonal[z]])
-    unit = 2.0 ** (math.frexp(max(abs(own[diagonal]).max(), abs(depth)))[1] - 50)  # so that sums are exact, as zeros must be
+    unit = 2.0 ** (
+        math.frexp(max(abs(own[diagonal]).max(), abs(depth)))[1] - 50
+    )  # so that sums are exact, as zeros must be
     own[x], own[y] = (unit * round((own[k] - depth) / unit) for k in (x, y))
     own[diagonal[z]] = own[x] + own[y]
     if joint.parent != BASE:
