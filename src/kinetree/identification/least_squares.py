@@ -6,7 +6,7 @@ coordinates in which the columns of Y are orthonormal, so that normal equations 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ..errors import IdentificationError, UnknownNameError
 
 Array = np.ndarray
 
-ROUNDS = 30
+FIRST_ROUNDS, ROUNDS = 5, 30
 SETTLED = 1e-7
 UNTOLD = 1e-9
 """Directions whose singular value is smaller than this, compared with the largest, are not told by the rows."""
@@ -72,32 +72,47 @@ def estimate(
     rows = int(alive.sum())
     if rows <= p:
         raise IdentificationError(f"{rows} rows cannot tell {p} parameters: measure longer, or filter less")
-    basis, back = _orthonormal(y * alive[..., None])
     force = tau if prior is None else tau - y @ prior
-    batch = tau.shape[:-2]
-    noise = np.ones((*batch, r))
-    weights = np.broadcast_to(alive, (*batch, n, r))
+    size = np.sqrt(np.mean(force.reshape(-1, n, r) ** 2, axis=(0, 1)))
+    size = np.where(size > 0.0, size, 1.0)
+    found = _settled(y, force, alive, size, method, FIRST_ROUNDS)
+    if method != "ordinary":  # once more in units of the noise, in which joints differ by the most
+        size = np.exp(np.mean(np.log(found.noise.reshape(-1, r)), axis=0))
+        found = _settled(y, force, alive, size, method, ROUNDS)
+    return found if prior is None else replace(found, values=found.values + prior)
+
+
+def _settled(y: Array, force: Array, alive: Array, size: Array, method: str, rounds: int) -> Estimate:
+    """Solve until the noise of the joints does not change any more, with rows in units of a size per joint."""
+    n, r, p = y.shape
+    basis, back = _orthonormal(y * (alive / size)[..., None])
+    force = force / size
+    noise = np.ones((*force.shape[:-2], r)) / (size if method == "ordinary" else 1.0)
+    weights = np.broadcast_to(alive, force.shape)
     z, inverse = _solve(basis, force, noise, weights)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         residual = force - _apply(basis, z)
-        new = _noise(residual, weights if method == "reweighted" else alive, alive, p, common=method == "ordinary")
+        if method == "ordinary":
+            new = _noise(residual * size, alive, alive, p, common=True) / size
+        else:
+            new = _noise(residual, weights if method == "reweighted" else alive, alive, p, common=False)
         if method == "reweighted":
-            ratio = np.abs(residual) / np.maximum(new[..., None, :], 1e-300)
+            ratio = np.abs(residual) / new[..., None, :]
             weights = alive * np.where(ratio > HUBER, HUBER / np.maximum(ratio, HUBER), 1.0)
-        settled = np.all(np.abs(new - noise) <= SETTLED * np.maximum(new, 1e-300))
+        settled = np.all(np.abs(new - noise) <= SETTLED * new)
         noise = new
         z, inverse = _solve(basis, force, noise, weights)
         if settled:
             break
+    residual = force - _apply(basis, z)
     if method == "ordinary":  # joints have noise of their own, though their rows count alike
-        own = _noise(force - _apply(basis, z), alive, alive, p, common=False)
+        own = _noise(residual, alive, alive, p, common=False)
         spread = np.tensordot((own / noise**2) ** 2, np.swapaxes(basis, -1, -2) @ basis, axes=(-1, 0))
-        inverse = inverse @ spread @ inverse
+        inverse, noise = inverse @ spread @ inverse, own
     covariance = back @ inverse @ back.T
     if method == "reweighted":  # asymptotic variance of Huber's estimator
-        covariance = covariance * _huber_variance(force - _apply(basis, z), noise, weights, alive)[..., None, None]
-    values = z @ back.T + (0.0 if prior is None else prior)
-    return Estimate(values, covariance, noise, weights)
+        covariance = covariance * _huber_variance(residual, noise, weights, alive)[..., None, None]
+    return Estimate(z @ back.T, covariance, noise * size, weights)
 
 
 METHODS = ("ordinary", "weighted", "reweighted")

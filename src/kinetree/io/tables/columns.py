@@ -80,21 +80,18 @@ def with_optional(file: str, header: Sequence[str] | None, count: int, wanted: W
     optional : mapping from str to sequence of str
         What is read where it is there; without names they stand before the last of what is needed, in this order.
     """
-    names = [name.strip() for name in header or ()]
-    if any(k is not None for key, labels in wanted.items() for k in _named(names, key, labels)):
-        own = {
-            key: labels for key, labels in optional.items() if any(k is not None for k in _named(names, key, labels))
-        }
-        return {**wanted, **own}
-    first = {key: labels for key, labels in list(wanted.items())[:-1]}
-    last = dict(list(wanted.items())[-1:])
-    choices: list[Wanted] = []
-    for some in range(len(optional) + 1):
-        choices.append({**first, **dict(list(optional.items())[:some]), **last})
-    timed = _time(names) is not None
+    if header is not None:
+        head = _Header(file, header)
+        there = {key for key, labels in (*wanted.items(), *optional.items()) if any(
+            k is not None for k in head.find(key, labels)
+        )}  # fmt: skip
+        return {**wanted, **{key: labels for key, labels in optional.items() if key in there}}
+    every = list(optional.items())
+    *first, last = wanted.items()
+    choices: list[Wanted] = [dict([*first, *every[:some], last]) for some in range(len(every) + 1)]
     for choice in choices:
         needed = sum(len(labels) for labels in choice.values())
-        if count - timed in (needed, needed + (not timed)):
+        if count in (needed, needed + 1):
             return choice
     sizes = ", or ".join(
         " ".join(f"{len(labels)} of {key}," for key, labels in choice.items()).rstrip(",") for choice in choices
