@@ -8,7 +8,7 @@ semidefinite program given to CVXPY; and Gauss-Newton steps in log-Cholesky coor
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,8 @@ WAYS = ("barrier", "sdp", "log_cholesky")
 PULLS = ("log_det", "euclidean")
 STEPS = 300
 LAST_BARRIER = 1e-6
+LONGEST, SMALLEST = 1.0, -1e3
+"""Bounds on a step in log-Cholesky coordinates, and on the coordinates: logarithms must not run away."""
 
 
 @dataclass(frozen=True)
@@ -93,12 +95,18 @@ def by_barrier(problem: Problem) -> Array:
     x = problem.reference.copy()
     x[problem.positive] = np.maximum(x[problem.positive], 1e-3)
     normal, right = problem.a.T @ problem.a, problem.a.T @ problem.b
-    barrier, weight = 1.0, max(1e4, problem.weight) if problem.pull == "log_det" else problem.weight
-    while True:
+    for weight, barrier in _ever_weaker(problem):
         x = _newton(replace(problem, weight=weight), normal, right, x, barrier)
-        if barrier <= LAST_BARRIER and weight == problem.weight:
-            return x
+    return x
+
+
+def _ever_weaker(problem: Problem) -> Iterator[tuple[float, float]]:
+    """Yield weights of the pull and of the barrier, from strong ones to those that are wanted, or steps lose their way."""
+    barrier, weight = 1.0, max(1e4, problem.weight) if problem.pull == "log_det" else problem.weight
+    yield weight, barrier
+    while barrier > LAST_BARRIER or weight > problem.weight:
         barrier, weight = max(0.05 * barrier, LAST_BARRIER), max(0.1 * weight, problem.weight)
+        yield weight, barrier
 
 
 def _newton(problem: Problem, normal: Array, right: Array, x: Array, barrier: float) -> Array:
@@ -215,43 +223,51 @@ def _cvxpy() -> Any:
 
 
 def by_log_cholesky(problem: Problem) -> Array:
-    """Minimize over coordinates in which every body is possible; positive numbers are exponentials."""
+    """Minimize over coordinates in which every body is possible; numbers that must be positive are exponentials."""
     x = problem.reference.copy()
     x[problem.positive] = np.maximum(x[problem.positive], 1e-3)
     theta = x.copy()
     for own in problem.bodies:
         theta[own] = to_log_cholesky(x[own])
     theta[problem.positive] = np.log(x[problem.positive])
+    for weight, barrier in _ever_weaker(problem):
+        theta = _levenberg_marquardt(replace(problem, weight=weight), theta, barrier)
+    return _from_coordinates(problem, theta)
+
+
+def _from_coordinates(problem: Problem, theta: Array) -> Array:
+    found = theta.copy()
+    for own in problem.bodies:
+        found[own] = from_log_cholesky(theta[own])
+    found[problem.positive] = np.exp(theta[problem.positive])
+    return found
+
+
+def _levenberg_marquardt(problem: Problem, theta: Array, barrier: float) -> Array:
+    """Return coordinates of the lowest point, by damped Gauss-Newton steps."""
     normal, right = problem.a.T @ problem.a, problem.a.T @ problem.b
-
-    def values(theta: Array) -> Array:
-        found = theta.copy()
-        for own in problem.bodies:
-            found[own] = from_log_cholesky(theta[own])
-        found[problem.positive] = np.exp(np.minimum(theta[problem.positive], 50.0))
-        return found
-
-    damping, now = 1e-3, _value(problem, normal, right, x, 0.0)
+    x = _from_coordinates(problem, theta)
+    damping, now = 1e-3, _value(problem, normal, right, x, barrier)
     for _ in range(STEPS):
-        gradient, hessian = _slopes(problem, normal, right, x, 0.0)
+        gradient, hessian = _slopes(problem, normal, right, x, barrier)
         slope = np.eye(len(x))
         for own in problem.bodies:
             slope[np.ix_(own, own)] = log_cholesky_slope(theta[own])
         slope[problem.positive, problem.positive] = x[problem.positive]
-        curvature = slope.T @ hessian @ slope
-        downhill = -slope.T @ gradient
-        diagonal = np.maximum(np.diagonal(curvature), 1e-9)
+        curvature, downhill = slope.T @ hessian @ slope, -slope.T @ gradient
+        diagonal = np.maximum(np.diagonal(curvature), 1e-12 * np.max(np.diagonal(curvature)))
         while True:
             step = np.linalg.solve(curvature + damping * np.diag(diagonal), downhill)
-            tried = values(theta + step)
-            value = _value(problem, normal, right, tried, 0.0)
+            step = np.clip(step, -LONGEST, LONGEST)
+            tried = _from_coordinates(problem, np.maximum(theta + step, SMALLEST))
+            value = _value(problem, normal, right, tried, barrier)
             if value <= now:
                 break
             damping *= 4.0
-            if damping > 1e16:
-                return x
+            if damping > 1e12:
+                return theta
         gained, now = now - value, value
-        theta, x, damping = theta + step, tried, max(damping * 0.3, 1e-12)
-        if gained < 1e-9 * max(1.0, abs(now)) and gained < 1e-6:
-            return x
-    return x
+        theta, x, damping = np.maximum(theta + step, SMALLEST), tried, max(damping * 0.2, 1e-12)
+        if gained < 1e-10 * max(1.0, abs(now)):
+            return theta
+    return theta

@@ -41,6 +41,9 @@ MOTION_FILTER, BOTH_SIDES = 6.0, 3.0
 
 ORDER = 4
 
+WHITE = 1.1
+"""Cutoff of the second filter, over half the rate of what is kept, at which kept samples of noise are uncorrelated."""
+
 
 @dataclass(frozen=True)
 class Band:
@@ -249,7 +252,7 @@ class Decimation:
         if factor == 1:
             return cls(np.ones(1), 1, count)
         half = 4 * factor
-        weights = signal.firwin(2 * half + 1, band.both_sides, fs=band.sampling, window=("kaiser", 5.0))
+        weights = signal.firwin(2 * half + 1, WHITE / factor, window=("kaiser", 5.0))
         return cls(weights / weights.sum(), factor, count)
 
     @property

@@ -100,7 +100,7 @@ def _rank(name: str) -> int:
     return FIRST_CHOICES.index(name.rpartition(".")[2])
 
 
-def structural_columns(robot: Robot, names: tuple[str, ...], seed: int = 0) -> Array:
+def structural_columns(robot: Robot, names: tuple[str, ...], configurations: Array | None = None) -> Array:
     """Return the columns of the regressor at random states, (rows, p).
 
     Parameters
@@ -108,19 +108,27 @@ def structural_columns(robot: Robot, names: tuple[str, ...], seed: int = 0) -> A
     robot : Robot
     names : tuple of str
         Parameters of bodies and rotors.
-    seed : int
+    configurations : ndarray (n, nq), optional
+        Where to take them; those of a mechanism must be closed, on the branch of the motion that is meant, since
+        another branch, such as a parallelogram's that is folded over, has other groups.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     count = max(STATES, int(np.ceil(1.5 * len(names) / max(1, robot.nv))))
     if robot.closes_loops:
-        return _closed_columns(robot, names, rng, count)
+        count = max(count, 4 * len(names) // len(robot.coordinates.independent))
+        return _closed_columns(robot, names, rng, configurations, count)
     q = np.stack([robot.random_configuration(rng) for _ in range(count)])
     v, a = 3.0 * rng.standard_normal((2, count, robot.nv))
     return robot.regressor(q, v, a, parameters=names).reshape(-1, len(names))
 
 
-def _closed_columns(robot: Robot, names: tuple[str, ...], rng: np.random.Generator, count: int) -> Array:
-    q = np.stack([robot.assembled(rng) for _ in range(count)])
+def _closed_columns(
+    robot: Robot, names: tuple[str, ...], rng: np.random.Generator, configurations: Array | None, count: int
+) -> Array:
+    if configurations is None:
+        q = np.stack([robot.assembled(rng) for _ in range(count)])
+    else:
+        q = configurations[np.linspace(0, len(configurations) - 1, count).astype(int)]
     freedoms = len(robot.coordinates.independent)
     v = robot.velocities(q, 3.0 * rng.standard_normal((count, freedoms)))
     a = robot.accelerations(q, v, 3.0 * rng.standard_normal((count, freedoms)))

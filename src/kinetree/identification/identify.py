@@ -124,9 +124,11 @@ def identify(
     rotors = [name for name in prepared.inertial if name.endswith(".rotor_inertia") and name not in kept]
     known = {name: value for name, value in file_values.items() if name not in (*bodies, *rotors, *unknown_friction)}
 
+    branch = np.concatenate([m.q for m in motions]) if robot.closes_loops else None
+
     def columns_of(names: Sequence[str]) -> tuple[Columns, Groups]:
         held = {**known, **{name: file_values[name] for name in (*bodies, *rotors) if name not in names}}
-        groups = grouped(structural_columns(robot, tuple(names)), tuple(names))
+        groups = grouped(structural_columns(robot, tuple(names), branch), tuple(names))
         begin = {k: Friction(MODELS["coulomb" if name in ("auto", "stribeck", "presliding") else name])
                  for k, name in models.items()}  # fmt: skip
         force = prepared.equations.tau - prepared.known(held)

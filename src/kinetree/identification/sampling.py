@@ -130,9 +130,9 @@ def _senders_times(t: Array, columns: dict[str, Array], notes: list[str]) -> Arr
     middle = 0.5 * (v[1:] + v[:-1])
     speed = np.sum(middle**2, axis=1)
     moving = speed > 0.01 * np.max(speed)
-    if moving.mean() < 0.5:
-        return t
     steps = np.diff(t)
+    if moving.mean() < 0.5 or np.std(steps) < 0.02 * np.median(steps):
+        return t
     implied = np.sum(np.diff(q, axis=0) * middle, axis=1)[moving] / speed[moving]
     period = float(np.median(implied))
     if not 0.9 < period / float(np.median(steps)) < 1.1:
