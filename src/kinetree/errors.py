@@ -265,6 +265,10 @@ class SimulationError(KinetreeError, RuntimeError):
         super().__init__(Message(f"at t = {time:.9g} s{place}: ", message))
 
 
+class IdentificationError(KinetreeError, ValueError):
+    """Data from which nothing can be identified; says what is wrong with them and what to measure instead."""
+
+
 class CompileError(KinetreeError, RuntimeError):
     """Machine code could not be made; says for which algorithm, and what does without."""
 
@@ -311,6 +315,10 @@ class ContactWarning(KinetreeWarning):
             name, place, value = lift
             advice = f"start higher, with {name} (q0[{place}]) at {value:g}"
         super().__init__(f"{fact}: {advice}")
+
+
+class IdentificationWarning(KinetreeWarning):
+    """Measurements or results of an identification that should not be trusted as they are; says which and why."""
 
 
 class CacheWarning(KinetreeWarning):
