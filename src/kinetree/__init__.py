@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from .contact import ground, impact, stops
     from .export import c_code as codegen
     from .export import published, symbolic
+    from .model import euler_angle_joints
     from .motion import trajectories, walking
     from .motion.inverse_kinematics import inverse_kinematics
     from .motion.walking import legs
@@ -138,6 +139,7 @@ __all__ = [
     "cos",
     "cost",
     "errors",
+    "euler_angle_joints",
     "from_dh",
     "gallery",
     "ground",
@@ -170,6 +172,7 @@ _LATER = {
     "control": ".control",
     "cost": ".robot.chain_costs",
     "errors": ".errors",
+    "euler_angle_joints": ".model.euler_angle_joints",
     "gallery": ".gallery",
     "ground": ".contact.ground",
     "impact": ".contact.impact",

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from ..model.tree import Link, Model
 from ..spatial import ZERO3, Force, Matrix3, Motion, Scalar, Symmetric3, Transform, Vec3, combine
+from . import springs as joint_springs
+from . import tendons
 from .passes import Scalars, bias_motion, collect, each, inward, nothing, outward, part, positions, present, rates
 
 Wrenches = Sequence[Force | None]
@@ -103,18 +105,29 @@ def inertia_force(link: Link, m: Moving, external: Force | None) -> Force:
 
 
 def inverse_dynamics(
-    tree: Model, q: Scalars, v: Scalars, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None
-) -> tuple[list[Scalar], Sequence[Force]]:
-    """Return joint forces for a motion, and the wrench each joint passes to its body, in body coordinates."""
+    tree: Model, q: Scalars, v: Scalars, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None,
+    springs: bool = True,
+) -> tuple[list[Scalar], Sequence[Force]]:  # fmt: skip
+    """Return joint forces for a motion, and the wrench each joint passes to its body, in body coordinates.
+
+    Without ``springs`` those of joints and tendons pull nowhere.
+    """
     accelerations = nothing(tree) if a is None else rates(tree, a)
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), accelerations)
     own = each(tree, inertia_force, moving, wrenches or nothing(tree))
+    pulls = joint_springs.pulls(tree, q) if springs else nothing(tree)
 
-    def hand_on(link: Link, total: Force, m: Moving, a: Scalars | None) -> tuple[tuple[list[Scalar], Force], Force]:
+    def hand_on(
+        link: Link, total: Force, m: Moving, a: Scalars | None, pull: Scalars | None
+    ) -> tuple[tuple[list[Scalar], Force], Force]:
         tau = [column.dot(total) for column in m.subspace]  # 000 eq. 6.6
         if a is not None and any(present(x) for x in link.armature):
             tau = [t + inertia * x for t, inertia, x in zip(tau, link.armature, a, strict=True)]  # 004 eq. 10.12
+        if pull is not None:
+            tau = [t + p for t, p in zip(tau, pull, strict=True)]
         return (tau, total), m.transform.force_to_parent(total)
 
-    results, _ = inward(tree, hand_on, own, moving, accelerations)
-    return collect(tree, part(results, 0)), part(results, 1)
+    results, _ = inward(tree, hand_on, own, moving, accelerations, pulls)
+    tau = collect(tree, part(results, 0))
+    pulled = tendons.pulls(tree, q) if springs else None
+    return tau if pulled is None else [t + p for t, p in zip(tau, pulled, strict=True)], part(results, 1)

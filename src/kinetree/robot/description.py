@@ -11,6 +11,7 @@ from ..algorithms import centroidal
 from ..errors import UnknownNameError
 from ..model import denoc_modules
 from ..model import describe as description
+from ..model.actuators import Actuator, Tendon
 from ..model.tree import BASE, Body, Frame, Joint, Model
 
 Array = np.ndarray
@@ -111,6 +112,16 @@ class Description:
     def body_names(self) -> list[str]:
         """Moving bodies; body i is carried by joint i."""
         return [b.name for b in self.model.bodies]
+
+    @property
+    def tendons(self) -> tuple[Tendon, ...]:
+        """Lengths that springs, dampers and actuators act along."""
+        return self.model.tendons
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """Drives with a control signal each, in the order that :class:`kinetree.control.Actuators` takes signals in."""
+        return self.model.actuators
 
     @property
     def frame_names(self) -> list[str]:

@@ -273,7 +273,7 @@ class Mechanism(ClosedKinematics):
         state, v, a = self._closed_motion(q, v, a, tolerance)
         tau = self._tree_inverse_dynamics(state, v, a, wrenches, parameters)
         if friction:
-            tau = tau + self.friction_force(v, parameters)
+            tau = tau + self.friction_force(v, parameters, q)
         k, known = self.loop_jacobian(state), self.coordinates_at(state)
         cost = self._checked_weights(weights)
         self._enough_actuators(k, known)
@@ -426,7 +426,7 @@ class Mechanism(ClosedKinematics):
             as_array(tau, (self.nv,), "tau"),
         )
         if friction:
-            tau = tau - self.friction_force(v, parameters)
+            tau = tau - self.friction_force(v, parameters, q)
         known = self.coordinates_at(state)
         if method == "elimination" and self.tree.evaluator.singular_joint() is None:
             options = {"rows": known.rows, "stabilisation": gains}

@@ -461,6 +461,8 @@ class _Writer:
     def _check_rotor(self, joint: Joint) -> None:
         if any(joint.armature):
             raise UnsupportedError(f"URDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
+        if joint.stiffness:
+            raise UnsupportedError(f"URDF cannot express the spring of joint {joint.name!r}: write .yaml")
         if any(ratio != 1.0 for ratio in joint.gear_ratio):
             self.lost.append(f"gear ratio of joint {joint.name!r}")
 

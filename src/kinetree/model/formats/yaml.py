@@ -18,11 +18,12 @@ from typing import Any, NoReturn
 import yaml
 
 from ...errors import FileFormatError, UnknownNameError, UnsupportedError
-from ..builder import PerFreedom
+from ..joint_data import PerFreedom
 from ..joints import KINDS, JointKind, Reversed, reverse
 from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import BASE, Body, Frame, Joint, Loop, Mimic, Model
+from . import yaml_drives
 from .source import FileBuilder, Options, Source
 from .urdf import roll_pitch_yaw
 
@@ -30,16 +31,28 @@ VERSION = 1
 DEEPEST = 32
 """Levels of nesting; the format itself needs six."""
 
-TOP_KEYS = ("kinetree", "name", "gravity", "base", "bodies", "joints", "frames", "loops", "cuts")
+TOP_KEYS = (
+    "kinetree",
+    "name",
+    "gravity",
+    "base",
+    "bodies",
+    "joints",
+    "frames",
+    "loops",
+    "cuts",
+    "tendons",
+    "actuators",
+)
 SIDE_KEYS = ("kinetree", "loops", "cuts", "passive")
 MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
 BODY_KEYS = ("name", "parent", "joint", "placement", *MASS_KEYS)
 POSE_KEYS = ("position", "rpy", "quaternion", "rotation")
 LIMIT_KEYS = ("lower", "upper", "velocity_limit", "effort_limit")
-PER_FREEDOM_KEYS = (*LIMIT_KEYS, "damping", "friction", "rotor_inertia", "gear_ratio")
+PER_FREEDOM_KEYS = (*LIMIT_KEYS, "damping", "friction", "rotor_inertia", "gear_ratio", "stiffness", "spring_rest")
 JOINT_KEYS = ("name", "kind", "reversed", *PER_FREEDOM_KEYS, "actuated", "mimic")
 ENDS_KEYS = ("name", "parent", "child", "placement", "seat")
-LOOP_KEYS = ("name", "kind", "reversed", "predecessor", "successor", "placement", "seat", *LIMIT_KEYS)
+LOOP_KEYS = ("name", "kind", "reversed", "predecessor", "successor", "placement", "seat", *PER_FREEDOM_KEYS, "actuated")
 WITHOUT_WORD = ("custom", "reversed")
 """Kinds that a file does not name: functions of the user's own, and kinds seen from the other side."""
 MIMIC_KEYS = ("leader", "ratio", "offset")
@@ -308,6 +321,10 @@ class _YamlReader(NodeReader):
         for node in self.listed("frames"):
             self.read_frame(node)
         self.read_loops()
+        for node in self.listed("tendons"):
+            yaml_drives.read_tendon(self, node)
+        for node in self.listed("actuators"):
+            yaml_drives.read_actuator(self, node)
         return self.builder.finish(floating_base=options.floating_base, graph="joints" in self.top)
 
     def loops(self, builder: FileBuilder) -> None:
@@ -380,9 +397,9 @@ class _YamlReader(NodeReader):
         name = self.text(fields["name"], "name of a loop")
         first, second = (self.text(fields[key], f"{key} of loop {name!r}") for key in ("predecessor", "successor"))
         seat = self.pose(fields["seat"], POSE_KEYS) if "seat" in fields else None
-        placement, limits = self.placement(fields), self.per_freedoms(fields, name, LIMIT_KEYS)
+        placement, data = self.placement(fields), self.joint_data(fields, name)
         with self.builder.at(node.line):
-            self.builder.loop(name, first, second, kind, placement=placement, seat=seat, **limits)
+            self.builder.loop(name, first, second, kind, placement=placement, seat=seat, **data)
 
     def read_frame(self, node: Node) -> None:
         fields = self.fields(node, "a frame", FRAME_KEYS, required=("name", "body"))
@@ -518,6 +535,7 @@ def write(model: Model) -> str:
         lines.append("loops:")
     for loop in model.loops:
         lines += _item(_loop(loop, names))
+    lines += yaml_drives.written(model.tendons, model.actuators, names)
     return "\n".join(lines) + "\n"
 
 
@@ -563,12 +581,14 @@ def _per_freedoms(joint: Joint | Loop, keys: Sequence[str]) -> list[str]:
     defaults = {
         "lower": -math.inf, "upper": math.inf, "velocity_limit": math.inf, "effort_limit": math.inf,
         "damping": 0.0, "friction": 0.0, "rotor_inertia": 0.0, "gear_ratio": 1.0,
+        "stiffness": 0.0,
     }  # fmt: skip
     found = {key: getattr(joint, key) for key in keys}
     return [
         f"{key}: {_number(values[0]) if len(set(values)) == 1 else _list(values)}"
         for key, values in found.items()
-        if any(value != defaults[key] for value in values)
+        if (values != joint.kind.neutral() if key == "spring_rest" else any(x != defaults[key] for x in values))
+        and values
     ]
 
 
