@@ -43,6 +43,7 @@ METHODS = {
     "centroidal_momentum_matrix_rate": lambda r, q, v: r.centroidal_momentum_matrix_rate(q, v),
     "centroidal_momentum_drift": lambda r, q, v: r.centroidal_momentum_drift(q, v),
     "inverse_dynamics": lambda r, q, v, a: r.inverse_dynamics(q, v, a, LOAD),
+    "inverse_dynamics, modules": lambda r, q, v, a: r.inverse_dynamics(q, v, a, LOAD, method="modules"),
     "inverse_dynamics, friction": lambda r, q, v, a: r.inverse_dynamics(q, v, a, friction=True),
     "joint_wrenches": lambda r, q, v, a: r.joint_wrenches(q, v, a, LOAD),
     "joint_wrenches, bearings": lambda r, q, v, a: r.joint_wrenches(q, v, a, bearings_only=True),
@@ -116,7 +117,10 @@ def states(robot: kt.Robot, shape: int | tuple[int, ...], seed: int = 101) -> di
 
 def test_the_list_is_complete():
     """A new public method that takes a configuration or a velocity must be added above."""
-    listed = {name.partition(",")[0] for name in METHODS} | {"denoc"}
+    listed = {name.partition(",")[0] for name in METHODS} | {
+        "denoc",
+        "module_quantities",
+    }  # those two are for one state
     for name, method in inspect.getmembers(kt.Robot, inspect.isfunction):
         parameters = inspect.signature(method).parameters
         of_trees = not name.startswith("_") and name not in vars(LoopMethods)  # those only say that there are no loops

@@ -236,6 +236,10 @@ class Algorithm:
         """Options that need not be given, with what holds then."""
         return {option.name: option.default for option in self.options if not option.needed}
 
+    def choices(self, option: str) -> tuple[str, ...]:
+        """Return the values that an option may have; none if there is no such option, or a check decides."""
+        return next((o.choices for o in self.options if o.name == option), ())
+
     @property
     def is_of_a_frame(self) -> bool:
         """Whether only the bodies that carry one frame count."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ..errors import printable
 from .joints import JointKind, Reversed
 from .tree import BASE, Joint, Model
 
@@ -12,27 +13,25 @@ from .tree import BASE, Joint, Model
 def describe(tree: Model) -> str:
     """Return the tree, one body a line, indented under its parent."""
     lines = [
-        f"{tree.name}: {counted(len(tree.bodies), 'body', 'bodies')}, "
+        f"{printable(tree.name)}: {counted(len(tree.bodies), 'body', 'bodies')}, "
         f"{counted(tree.nv, 'degree', 'degrees')} of freedom "
         f"{'before the loops are closed ' if tree.loops else ''}(nq = {tree.nq}, nv = {tree.nv})",
         f"moving mass {_number(sum(b.mass for b in tree.bodies))} kg, "
         f"gravity ({', '.join(_number(g) for g in tree.gravity)})",
-        f"{tree.base.name} (fixed)",
+        f"{printable(tree.base.name)} (fixed)",
     ]
     stack = [(i, "") for i in reversed(tree.roots)]
     last = set(tree.roots[-1:]) | {c[-1] for c in tree.children if c}
     while stack:
         i, indent = stack.pop()
         branch, below = ("`-- ", "    ") if i in last else ("|-- ", "|   ")
-        lines.append(
-            f"{indent}{branch}{tree.bodies[i].name}  {_number(tree.bodies[i].mass)} kg  {_joint(tree.joints[i])}"
-        )
+        lines.append(f"{indent}{branch}{_body(tree, i)}  {_number(tree.bodies[i].mass)} kg  {_joint(tree.joints[i])}")
         stack.extend((c, indent + below) for c in reversed(tree.children[i]))
     if tree.loops:
         lines.append(f"loops ({len(tree.loops)}, {tree.n_constraints} constraints):")
     for loop in tree.loops:
         here, there = (_body(tree, i) for i in (loop.predecessor, loop.successor))
-        lines.append(f"  {here} -- {there}  [{loop.name}: {_kind(loop.kind)}]  {loop.count} constraints")
+        lines.append(f"  {here} -- {there}  [{printable(loop.name)}: {_kind(loop.kind)}]  {loop.count} constraints")
     extra = [f for f in tree.frames if f.name not in tree.body_index]
     if extra:
         lines.append(f"frames ({len(extra)}):")
@@ -40,7 +39,7 @@ def describe(tree: Model) -> str:
         for f in extra:
             carriers.setdefault(f.body, []).append(f.name)
         for body, names in carriers.items():
-            lines.append(f"  on {_body(tree, body)}: {', '.join(names)}")
+            lines.append(f"  on {_body(tree, body)}: {printable(', '.join(names))}")
     return "\n".join(lines)
 
 
@@ -50,14 +49,14 @@ def counted(number: int, one: str, many: str) -> str:
 
 
 def _body(tree: Model, index: int) -> str:
-    return tree.base.name if index == BASE else tree.bodies[index].name
+    return printable(tree.base.name if index == BASE else tree.bodies[index].name)
 
 
 def _joint(joint: Joint) -> str:
-    parts = [f"[{joint.name}: {_kind(joint.kind)}"]
+    parts = [f"[{printable(joint.name)}: {_kind(joint.kind)}"]
     if joint.mimic:
         m = joint.mimic
-        parts.append(f"= {_number(m.ratio)} * {m.leader} + {_number(m.offset)}")
+        parts.append(f"= {_number(m.ratio)} * {printable(m.leader)} + {_number(m.offset)}")
     elif joint.nq == 1:
         parts.append(f"q[{joint.q_slice.start}]")
     else:
@@ -69,6 +68,7 @@ def _joint(joint: Joint) -> str:
         ("|v| <=", joint.velocity_limit), ("|tau| <=", joint.effort_limit),
         ("damping", joint.damping), ("friction", joint.friction), ("offset", joint.friction_offset),
         ("armature", joint.armature),
+        ("stiffness", joint.stiffness),
     ):  # fmt: skip
         if any(math.isfinite(x) and x != 0 for x in values):
             text += f"  {label} {_values(values)}"

@@ -31,8 +31,8 @@ from ..model.tree import BASE, Body, Frame, Model, check_gravity
 from ..run.compiler import check_cpu
 from ..run.complete_options import requests
 from ..run.evaluator import Evaluator
+from .base_parameters import BaseParameterMethods
 from .loop_methods import LoopMethods
-from .parameters import Parametrized
 
 if TYPE_CHECKING:
     from ..export.c_code import Exported
@@ -44,7 +44,7 @@ Array = np.ndarray
 BACKENDS = ("compiled", "reference")
 
 
-class Robot(Parametrized, LoopMethods):
+class Robot(BaseParameterMethods, LoopMethods):
     """A tree of bodies whose motion and forces can be computed, for one state or a batch.
 
     Make one with :func:`kinetree.load`, :class:`kinetree.Builder` or
@@ -170,6 +170,30 @@ class Robot(Parametrized, LoopMethods):
         2.0
         """
         return self._with(parameter_tables.with_parameters(self.model, parameters, physical=physical))
+
+    def grouped(self, form: str = "fewest", *, near: ArrayLike | None = None) -> Robot:
+        """Return the robot with its parameters regrouped: the same torques with fewer operations.
+
+        Its bodies are none that exist: they have first moments without mass.  Joint forces, accelerations and simulated
+        motions are those of this robot; energies differ by a constant, and what belongs to single bodies, such as the
+        center of mass or the wrenches in bearings, has no meaning.
+
+        Parameters
+        ----------
+        form : {"fewest", "table"}
+            ``"table"``: everything but :meth:`base_parameters` is zero, as in 004 (Table 10.2).  ``"fewest"`` (default):
+            what hinges cannot tell is put where it costs least; for instance bodies have no extent along their hinge.
+        near : array_like, shape (nq,), optional
+            As in :meth:`base_parameters`.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.gallery.load("kuka-kr5")
+        >>> robot.grouped().cost("inverse_dynamics").total < robot.cost("inverse_dynamics").total
+        True
+        """
+        return self.with_parameters(self.grouped_parameters(form, near), physical=False)
 
     def with_backend(self, backend: str, cpu: str | None = None) -> Robot:
         """Return the same robot run in another way.

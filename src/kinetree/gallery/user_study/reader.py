@@ -17,7 +17,8 @@ import numpy as np
 
 from ...contact.stops import JointStops
 from ...contact.surfaces import Spot
-from ...errors import FileFormatError, MissingFileError, UnknownNameError
+from ...errors import FileFormatError, UnknownNameError
+from ...io.paths import as_path, whole_content
 from ...model.formats import yaml
 from ...model.formats.source import Source
 from ...model.formats.yaml import Node, Scalar, Table
@@ -77,13 +78,8 @@ def read(path: str | os.PathLike[str]) -> UserStudy:
     FileFormatError
         With file and line.
     """
-    place = Path(path)
-    try:
-        data = place.read_bytes()
-    except FileNotFoundError:
-        raise MissingFileError(f"there is no study file {str(place)!r}; 'kinetree new' writes one") from None
-    except IsADirectoryError:
-        raise FileFormatError("this is a directory, not a study file", str(place)) from None
+    place = as_path(path, "a study file")
+    data = whole_content(place, "study file", hint=lambda: "; 'kinetree new' writes one")
     return _StudyReader(Source(place, data)).study()
 
 
