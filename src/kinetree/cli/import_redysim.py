@@ -14,7 +14,7 @@ from ..io.atomic_files import beside
 from .shared import make_console
 
 if TYPE_CHECKING:
-    from ..model.formats.redysim import Run
+    from ..model.formats.redysim import RedysimRun
     from ..robot.robot import Robot
 
 app = typer.Typer(name="import", help="Take over what other programs keep in their own files.", no_args_is_help=True)
@@ -67,7 +67,7 @@ def redysim(
     console.print(f"wrote {escape(str(study))}: look at it, then 'kinetree run {escape(str(study))}'", soft_wrap=True)
 
 
-def _study(robot: Robot, run: Run, file: Path) -> dict[str, Any] | None:
+def _study(robot: Robot, run: RedysimRun, file: Path) -> dict[str, Any] | None:
     """Return a study with what the numbers say, or None if they say nothing."""
     content: dict[str, Any] = {
         "kinetree-study": 1,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,9 @@ from ..spatial import AxisRotation, Matrix3, MatrixRotation, Transform, Vec3
 Nine = tuple[float, ...]
 _EYE: Nine = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
+NO_NUMBERS = "USMmc"
+"""Kinds of arrays that turn into floats by a guess: text, dates, complex numbers."""
+
 UNIT_TOLERANCE = 1e-6
 """How far a quaternion's length may be off, as in states and files."""
 
@@ -23,11 +27,11 @@ UNIT_TOLERANCE = 1e-6
 def floats(value: ArrayLike, what: str) -> np.ndarray:
     """Return an array of floats, or an error that says what was meant to be numbers; text is none, even of digits."""
     try:
-        if np.asarray(value).dtype.kind in "US":
+        if np.asarray(value).dtype.kind in NO_NUMBERS:
             raise TypeError
         return np.asarray(value, dtype=float)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} must be numbers, got {value!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise ModelError(f"{what} must be numbers, got {reprlib.repr(value)}") from None
 
 
 def axis_matrix(axis: int, angle: float) -> np.ndarray:

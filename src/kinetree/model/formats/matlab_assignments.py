@@ -172,9 +172,9 @@ def _assign(found: Assignments, line: int, statement: str) -> None:
         return
     name, index, expression = match.group(1), match.group(2), match.group(3)
     try:
-        value = _Reader(expression, found, line).whole()
+        value = _ExpressionReader(expression, found, line).whole()
         if index is not None:
-            value = _placed(found, name, _Reader(index[1:-1], found, line).arguments(), value)
+            value = _placed(found, name, _ExpressionReader(index[1:-1], found, line).arguments(), value)
     except _NoNumber:
         _leave_out(found, line, statement)
         return
@@ -227,7 +227,7 @@ def _sizes(*given: Array) -> tuple[int, int]:
     return sizes
 
 
-class _Reader:
+class _ExpressionReader:
     """Evaluates one expression, by descent through its rules."""
 
     def __init__(self, text: str, found: Assignments, line: int) -> None:

@@ -118,7 +118,7 @@ def _mass(given: Assignments, k: int, count: int) -> MassProperties:
 
 
 @dataclass(frozen=True)
-class Run:
+class RedysimRun:
     """What ReDySim is to compute with a system; None where the files do not say it in numbers.
 
     Attributes
@@ -145,7 +145,7 @@ class Run:
     duration: float | None = None
 
 
-def run_of(folder: Path) -> Run:
+def run_of(folder: Path) -> RedysimRun:
     """Read the numbers of ``initials.m`` and ``trajectory.m`` beside ``inputs.m``, as far as there are any."""
     inputs, initials, motion = (_beside(folder, name) for name in ("inputs.m", "initials.m", "trajectory.m"))
 
@@ -160,7 +160,7 @@ def run_of(folder: Path) -> Run:
     duration = next((x for given in (motion, inputs) if (x := number(given, "Tp")) is not None), None)
     step = next((x for given, name in ((initials, "step"), (inputs, "step"), (inputs, "ts"))
                  if (x := number(given, name)) is not None), None)  # fmt: skip
-    return Run(
+    return RedysimRun(
         vector(initials, "th"), vector(initials, "dth"), None if first is None or last is None else last - first, step,
         number(initials, "rtol"), number(initials, "atol"), None if solver is None else SOLVERS.get(int(solver)),
         vector(motion, "thi"), vector(motion, "thf"), duration,

@@ -43,6 +43,7 @@ TOP_KEYS = (
     "cuts",
     "tendons",
     "actuators",
+    "configurations",
 )
 SIDE_KEYS = ("kinetree", "loops", "cuts", "passive")
 MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
@@ -325,6 +326,7 @@ class _YamlReader(NodeReader):
             yaml_drives.read_tendon(self, node)
         for node in self.listed("actuators"):
             yaml_drives.read_actuator(self, node)
+        self.read_configurations()
         return self.builder.finish(floating_base=options.floating_base, graph="joints" in self.top)
 
     def loops(self, builder: FileBuilder) -> None:
@@ -336,6 +338,16 @@ class _YamlReader(NodeReader):
                 with builder.at(item.line):
                     builder.make_passive(self.text(item, "name of a passive joint"))
             self.read_loops()
+
+    def read_configurations(self) -> None:
+        node = self.top.get("configurations", Table(0, {}, {}))
+        if not isinstance(node, Table):
+            raise self.error("configurations must be a mapping from names to positions of joints", node)
+        for name, positions in node.entries.items():
+            with self.builder.at(node.lines[name]):
+                known = self.fields(positions, f"configuration {name!r}", self.builder.joints_and_loops)
+                found = {j: self.per_freedom(x, f"position of {j!r}", infinite=False) for j, x in known.items()}
+                self.builder.configuration(name, {j: x for j, x in found.items() if x is not None})
 
     def listed(self, key: str) -> list[Node]:
         return self.items(self.top[key], key) if key in self.top else []
@@ -536,6 +548,11 @@ def write(model: Model) -> str:
     for loop in model.loops:
         lines += _item(_loop(loop, names))
     lines += yaml_drives.written(model.tendons, model.actuators, names)
+    if model.configurations:
+        lines.append("configurations:")
+    for found in model.configurations:
+        lines += [f"  {_word(found.name)}:" if found.positions else f"  {_word(found.name)}: {{}}"]
+        lines += [f"    {_word(joint)}: {_list(position)}" for joint, position in found.positions]
     return "\n".join(lines) + "\n"
 
 
