@@ -264,11 +264,13 @@ def test_two_roots_are_named():
         builder.build()
 
 
-def test_two_carriers_are_a_loop_that_needs_a_passive_joint():
+def test_two_carriers_are_a_loop_that_is_cut_somewhere():
     builder = kt.Builder().body("a", "base", Z, **SOLID).body("b", "base", Z, **SOLID).body("c", "a", Z, **SOLID)
     builder.add_joint("closing", "b", "c", Z)
-    with pytest.raises(ModelError, match=r"no joint of the loop .*'closing'.* can be cut.*actuated"):
-        builder.build()
+    robot = builder.build()
+    assert [loop.name for loop in robot.model.loops] == ["closing_weld"]
+    assert robot.joint_names == ["a_joint", "b_joint", "c_joint", "closing"]
+    assert robot.mass == 3 * SOLID["mass"]
 
 
 def test_a_refused_body_leaves_no_trace():

@@ -124,7 +124,7 @@ class FrictionCompensation(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
-        against = [-f for f in friction_force(tree, v, self.friction_speed)]
+        against = [-f for f in friction_force(tree, v, self.friction_speed, q)]
         if tree.loops:
             return left_to_motors(tree, self.loops or loops_of(tree), q, against, "FrictionCompensation"), []
         driven = driven_joints(tree)

@@ -67,6 +67,7 @@ def _joint(joint: Joint) -> str:
     for label, values in (
         ("|v| <=", joint.velocity_limit), ("|tau| <=", joint.effort_limit),
         ("damping", joint.damping), ("friction", joint.friction), ("armature", joint.armature),
+        ("stiffness", joint.stiffness),
     ):  # fmt: skip
         if any(math.isfinite(x) and x != 0 for x in values):
             text += f"  {label} {_values(values)}"

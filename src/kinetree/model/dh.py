@@ -29,7 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError
-from .builder import ModelBuilder, PerFreedom
+from .builder import ModelBuilder
+from .joint_data import PerFreedom
 from .joints import Fixed, JointKind, Prismatic, Revolute
 from .mass import MassProperties
 from .pose import Pose
@@ -38,6 +39,7 @@ CONVENTIONS = ("modified", "standard", "khalil")
 
 _JOINT_DATA = (
     "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia", "gear_ratio",
+    "stiffness", "spring_rest",
 )  # fmt: skip
 
 
@@ -53,7 +55,7 @@ class _Row:
         See :meth:`kinetree.MassProperties.of`, in the row's own frame.
     mass_properties : MassProperties, optional
         Instead of the four above.
-    lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
+    lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio, stiffness, spring_rest
         See :class:`kinetree.model.tree.Joint`; angles in radians.
     """
 
@@ -72,6 +74,8 @@ class _Row:
     friction: PerFreedom = None
     rotor_inertia: PerFreedom = None
     gear_ratio: PerFreedom = None
+    stiffness: PerFreedom = None
+    spring_rest: PerFreedom = None
 
 
 @dataclass(frozen=True, kw_only=True)

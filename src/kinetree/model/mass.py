@@ -239,6 +239,10 @@ class MassProperties:
             return [f"zero mass with a non-zero inertia (principal moments {_show(moments)})"]
         return []
 
+    def halved(self) -> MassProperties:
+        """Return half of the mass, at the same place, with half of the inertia."""
+        return MassProperties.of(self.mass / 2, self.com, self.inertia_matrix / 2)
+
     def spatial(self) -> RigidInertia:
         """Return the inertia as the algorithms use it."""
         p = [float(x) for x in self.parameters]

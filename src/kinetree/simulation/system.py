@@ -198,7 +198,7 @@ class DynamicSystem:
                 loads = [_sum(a, b) for a, b in zip(loads, on_bodies, strict=True)]
             if on_joints is not None:
                 pushed = [a + b for a, b in zip(pushed, on_joints, strict=True)]
-        friction = friction_force(tree, v, self.friction_speed) if self.friction else [0.0] * tree.nv
+        friction = friction_force(tree, v, self.friction_speed, q) if self.friction else [0.0] * tree.nv
         return Acting(list(forces), friction, pushed, loads, z_rate)
 
     def powers(self, q: Scalars, v: Scalars, acting: Acting) -> list[Scalar]:

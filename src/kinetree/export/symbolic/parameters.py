@@ -62,6 +62,7 @@ def with_parameters(
     frames: Mapping[str, Given] | None = None,
     gravity: Any = None,
     parameters: Given | None = None,
+    loops: Mapping[str, Given] | None = None,
 ) -> Parametric:
     """Return a robot with other scalars in the place of some of its numbers.
 
@@ -73,13 +74,17 @@ def with_parameters(
         (xx, yy, zz, xy, xz, yz).  What is welded to a body is part of it.
     joints : mapping of joint name to mapping
         Where the joint sits on its parent: ``position`` (3) and ``rpy`` (3, as in URDF); its motor:
-        ``rotor_inertia`` and ``gear_ratio``; ``damping``, ``friction`` and ``friction_offset``.
+        ``rotor_inertia`` and ``gear_ratio``; ``damping``, ``friction`` and ``friction_offset``; ``stiffness``, where it
+        has a spring.
     frames : mapping of frame name to mapping
         ``position`` and ``rpy`` of named frames.
     gravity : sequence of 3
         Acceleration of free fall.
     parameters : mapping of name to scalar
         Of the table of :meth:`kinetree.Robot.parameters`, such as ``"link_3.MX"``: the others of that body stay.
+    loops : mapping of loop joint name to mapping
+        Where a joint that closes a loop sits: ``position`` and ``rpy`` on its predecessor, and its position ``seat`` on
+        its successor.
 
     Returns
     -------
@@ -99,5 +104,13 @@ def with_parameters(
     """
     return Parametric(
         robot,
-        substitution(robot.model, bodies=bodies, joints=joints, frames=frames, gravity=gravity, parameters=parameters),
+        substitution(
+            robot.model,
+            bodies=bodies,
+            joints=joints,
+            frames=frames,
+            gravity=gravity,
+            parameters=parameters,
+            loops=loops,
+        ),
     )

@@ -18,11 +18,12 @@ from typing import Any, NoReturn
 import yaml
 
 from ...errors import FileFormatError, UnknownNameError, UnsupportedError
-from ..builder import PerFreedom
+from ..joint_data import PerFreedom
 from ..joints import KINDS, JointKind, Reversed, reverse
 from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import BASE, Body, Frame, Joint, Loop, Mimic, Model
+from . import yaml_drives
 from .source import FileBuilder, Options, Source
 from .urdf import roll_pitch_yaw
 
@@ -30,16 +31,29 @@ VERSION = 1
 DEEPEST = 32
 """Levels of nesting; the format itself needs six."""
 
-TOP_KEYS = ("kinetree", "name", "gravity", "base", "bodies", "joints", "frames", "loops", "cuts")
+TOP_KEYS = (
+    "kinetree",
+    "name",
+    "gravity",
+    "base",
+    "bodies",
+    "joints",
+    "frames",
+    "loops",
+    "cuts",
+    "tendons",
+    "actuators",
+    "configurations",
+)
 SIDE_KEYS = ("kinetree", "loops", "cuts", "passive")
 MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
 BODY_KEYS = ("name", "parent", "joint", "placement", *MASS_KEYS)
 POSE_KEYS = ("position", "rpy", "quaternion", "rotation")
 LIMIT_KEYS = ("lower", "upper", "velocity_limit", "effort_limit")
-PER_FREEDOM_KEYS = (*LIMIT_KEYS, "damping", "friction", "rotor_inertia", "gear_ratio")
+PER_FREEDOM_KEYS = (*LIMIT_KEYS, "damping", "friction", "rotor_inertia", "gear_ratio", "stiffness", "spring_rest")
 JOINT_KEYS = ("name", "kind", "reversed", *PER_FREEDOM_KEYS, "actuated", "mimic")
 ENDS_KEYS = ("name", "parent", "child", "placement", "seat")
-LOOP_KEYS = ("name", "kind", "reversed", "predecessor", "successor", "placement", "seat", *LIMIT_KEYS)
+LOOP_KEYS = ("name", "kind", "reversed", "predecessor", "successor", "placement", "seat", *PER_FREEDOM_KEYS, "actuated")
 WITHOUT_WORD = ("custom", "reversed")
 """Kinds that a file does not name: functions of the user's own, and kinds seen from the other side."""
 MIMIC_KEYS = ("leader", "ratio", "offset")
@@ -308,6 +322,11 @@ class _YamlReader(NodeReader):
         for node in self.listed("frames"):
             self.read_frame(node)
         self.read_loops()
+        for node in self.listed("tendons"):
+            yaml_drives.read_tendon(self, node)
+        for node in self.listed("actuators"):
+            yaml_drives.read_actuator(self, node)
+        self.read_configurations()
         return self.builder.finish(floating_base=options.floating_base, graph="joints" in self.top)
 
     def loops(self, builder: FileBuilder) -> None:
@@ -319,6 +338,16 @@ class _YamlReader(NodeReader):
                 with builder.at(item.line):
                     builder.make_passive(self.text(item, "name of a passive joint"))
             self.read_loops()
+
+    def read_configurations(self) -> None:
+        node = self.top.get("configurations", Table(0, {}, {}))
+        if not isinstance(node, Table):
+            raise self.error("configurations must be a mapping from names to positions of joints", node)
+        for name, positions in node.entries.items():
+            with self.builder.at(node.lines[name]):
+                known = self.fields(positions, f"configuration {name!r}", self.builder.joints_and_loops)
+                found = {j: self.per_freedom(x, f"position of {j!r}", infinite=False) for j, x in known.items()}
+                self.builder.configuration(name, {j: x for j, x in found.items() if x is not None})
 
     def listed(self, key: str) -> list[Node]:
         return self.items(self.top[key], key) if key in self.top else []
@@ -380,9 +409,9 @@ class _YamlReader(NodeReader):
         name = self.text(fields["name"], "name of a loop")
         first, second = (self.text(fields[key], f"{key} of loop {name!r}") for key in ("predecessor", "successor"))
         seat = self.pose(fields["seat"], POSE_KEYS) if "seat" in fields else None
-        placement, limits = self.placement(fields), self.per_freedoms(fields, name, LIMIT_KEYS)
+        placement, data = self.placement(fields), self.joint_data(fields, name)
         with self.builder.at(node.line):
-            self.builder.loop(name, first, second, kind, placement=placement, seat=seat, **limits)
+            self.builder.loop(name, first, second, kind, placement=placement, seat=seat, **data)
 
     def read_frame(self, node: Node) -> None:
         fields = self.fields(node, "a frame", FRAME_KEYS, required=("name", "body"))
@@ -518,6 +547,12 @@ def write(model: Model) -> str:
         lines.append("loops:")
     for loop in model.loops:
         lines += _item(_loop(loop, names))
+    lines += yaml_drives.written(model.tendons, model.actuators, names)
+    if model.configurations:
+        lines.append("configurations:")
+    for found in model.configurations:
+        lines += [f"  {_word(found.name)}:" if found.positions else f"  {_word(found.name)}: {{}}"]
+        lines += [f"    {_word(joint)}: {_list(position)}" for joint, position in found.positions]
     return "\n".join(lines) + "\n"
 
 
@@ -563,12 +598,14 @@ def _per_freedoms(joint: Joint | Loop, keys: Sequence[str]) -> list[str]:
     defaults = {
         "lower": -math.inf, "upper": math.inf, "velocity_limit": math.inf, "effort_limit": math.inf,
         "damping": 0.0, "friction": 0.0, "rotor_inertia": 0.0, "gear_ratio": 1.0,
+        "stiffness": 0.0,
     }  # fmt: skip
     found = {key: getattr(joint, key) for key in keys}
     return [
         f"{key}: {_number(values[0]) if len(set(values)) == 1 else _list(values)}"
         for key, values in found.items()
-        if any(value != defaults[key] for value in values)
+        if (values != joint.kind.neutral() if key == "spring_rest" else any(x != defaults[key] for x in values))
+        and values
     ]
 
 

@@ -19,7 +19,7 @@ class Energies:
     Attributes
     ----------
     kinetic, potential : ndarray
-        Of the robot; potential energy is gravity's.
+        Of the robot; potential energy is that of gravity and of springs in joints.
     actuators, friction, ground : ndarray
         Work done on the robot since the beginning: by the actuators, by joint friction
         (negative), by ground, stops and other force elements.  NaN where something acted but its work
