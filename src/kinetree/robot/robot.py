@@ -181,8 +181,8 @@ class Robot(BaseParameterMethods, LoopMethods):
         Parameters
         ----------
         form : {"fewest", "table"}
-            ``"table"``: everything but :meth:`base_parameters` is zero, as in 004 (Table 10.2).  ``"fewest"`` (default):
-            what hinges cannot tell is put where it costs least; for instance bodies have no extent along their hinge.
+            ``"table"``: everything but :meth:`base_parameters` is zero, as in 004 (Table 10.2).  ``"fewest"``
+            (default): what hinges cannot tell is put where it costs least, so that bodies have no extent along theirs.
         near : array_like, shape (nq,), optional
             As in :meth:`base_parameters`.
 

@@ -222,8 +222,8 @@ def _counts(quick: bool) -> Outcome:
         "Counted is the code that runs: constants folded, zeros skipped, what occurs twice computed once, with the "
         "three additions that turn the tree's torques into the mechanism's, and without rotors, of which each that "
         "stays adds 1M 1A. Grouped links have no extent along their hinge (ZZ = XX + YY) where the source sets YY to "
-        "zero, and have mass in place of a first moment where that costs less. Which symmetry the source assumes is not "
-        "said; ours has three planes of symmetry through the joint. With the mass center anywhere on the x axis it is "
+        "zero, and have mass in place of a first moment where that costs less. Which symmetry the source assumes is "
+        "not said; ours has three planes of symmetry through the joint. With the mass center anywhere on x it is "
         f"{weaker[0][0]}M {weaker[0][1]}A with standard and {weaker[1][0]}M {weaker[1][1]}A with base parameters. The "
         "118A of the source are odd: grouping takes 52M and 127A off there, but 126M and 94A off the general case."
     )
