@@ -21,7 +21,7 @@ PerFreedom = float | Sequence[float] | None
 
 JOINT_DATA = (
     "child_pose", "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia",
-    "gear_ratio", "actuated", "mimic",
+    "gear_ratio", "friction_offset", "actuated", "mimic",
 )  # fmt: skip
 """What :meth:`ModelBuilder.body` hands on to :meth:`ModelBuilder.add_joint`."""
 
@@ -56,6 +56,11 @@ def _per(value: PerFreedom, count: int, default: float, what: str, nonnegative: 
     if nonnegative and any(x < 0 for x in numbers):
         raise ModelError(f"{what} must not be negative, got {list(numbers)}")
     return numbers
+
+
+def _unless_zero(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    """Return the numbers, or none where all are zero."""
+    return numbers if any(numbers) else ()
 
 
 class ModelBuilder:
@@ -135,6 +140,7 @@ class ModelBuilder:
         friction: PerFreedom = None,
         rotor_inertia: PerFreedom = None,
         gear_ratio: PerFreedom = None,
+        friction_offset: PerFreedom = None,
         actuated: bool | None = None,
         mimic: Mimic | None = None,
     ) -> None:
@@ -149,7 +155,7 @@ class ModelBuilder:
         child_pose : Pose
             Of the child body's frame in the joint's moving frame (identity as a rule; the
             standard Denavit-Hartenberg rule puts body frames at the far end of the link).
-        lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
+        lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio, friction_offset
             One number or one per freedom; see :class:`kinetree.model.tree.Joint`.
         actuated : bool, optional
             Whether a motor drives it; by default all but free joints have one.
@@ -173,6 +179,7 @@ class ModelBuilder:
             "friction": _per(friction, nv, 0.0, where + "friction", True),
             "rotor_inertia": _per(rotor_inertia, nv, 0.0, where + "rotor inertia", True),
             "gear_ratio": _per(gear_ratio, nv, 1.0, where + "gear ratio"),
+            "friction_offset": _unless_zero(_per(friction_offset, nv, 0.0, where + "friction offset")),
             "actuated": kind.usually_driven if actuated is None else bool(actuated),
             "mimic": mimic,
         }

@@ -36,7 +36,7 @@ MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
 BODY_KEYS = ("name", "parent", "joint", "placement", *MASS_KEYS)
 POSE_KEYS = ("position", "rpy", "quaternion", "rotation")
 LIMIT_KEYS = ("lower", "upper", "velocity_limit", "effort_limit")
-PER_FREEDOM_KEYS = (*LIMIT_KEYS, "damping", "friction", "rotor_inertia", "gear_ratio")
+PER_FREEDOM_KEYS = (*LIMIT_KEYS, "damping", "friction", "rotor_inertia", "gear_ratio", "friction_offset")
 JOINT_KEYS = ("name", "kind", "reversed", *PER_FREEDOM_KEYS, "actuated", "mimic")
 ENDS_KEYS = ("name", "parent", "child", "placement", "seat")
 LOOP_KEYS = ("name", "kind", "reversed", "predecessor", "successor", "placement", "seat", *LIMIT_KEYS)
@@ -562,7 +562,7 @@ def _loop(loop: Loop, names: dict[int, str]) -> list[str]:
 def _per_freedoms(joint: Joint | Loop, keys: Sequence[str]) -> list[str]:
     defaults = {
         "lower": -math.inf, "upper": math.inf, "velocity_limit": math.inf, "effort_limit": math.inf,
-        "damping": 0.0, "friction": 0.0, "rotor_inertia": 0.0, "gear_ratio": 1.0,
+        "damping": 0.0, "friction": 0.0, "rotor_inertia": 0.0, "gear_ratio": 1.0, "friction_offset": 0.0,
     }  # fmt: skip
     found = {key: getattr(joint, key) for key in keys}
     return [
