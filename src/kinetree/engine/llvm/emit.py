@@ -12,6 +12,7 @@ from ..graph import Graph
 from .body import NOTHING_TO_SEND, Sending, consecutive_inputs, emit_body, inputs_by_table
 from .emitter import Emitter
 from .modules import (
+    aligned_stack,
     kernel_module,
     kernel_parameters,
     spoil_for_unused,
@@ -87,7 +88,8 @@ def inner_function(name: str, graph: Graph, results: Sequence[int], vectors: Vec
     if not _in_pieces(graph, vectors):
         e = Emitter(vectors)
         emit_body(e, graph, results, consecutive_inputs(e), lambda k, value: e.store(value, "out", k))
-        head = f"define internal void @{name}(ptr noalias readonly %in, ptr noalias %out) noinline {{"
+        areas = "ptr noalias readonly %in, ptr noalias %out"
+        head = f"define internal void @{name}({areas}) noinline{aligned_stack(e)} {{"
         return "\n".join([head, *e.lines, "  ret void", "}"])
     whole = module_in_pieces(graph, results, vectors, 0)
     own = "\n".join(line for line in whole.splitlines() if not line.startswith(("declare", "@work")))
