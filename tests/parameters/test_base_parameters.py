@@ -110,7 +110,7 @@ def test_followers_are_grouped_with_their_leader():
         robot.base_parameters("rules")
 
 
-@pytest.mark.parametrize("name", ["four-bar", "five-bar", "slider-crank", "robotic-leg", "delta"])
+@pytest.mark.parametrize("name", ["four-bar", "five-bar", "slider-crank", "robotic-leg"])
 def test_mechanisms(name):
     mechanism = kt.gallery.load(name).with_backend("compiled")
     near = kt.gallery.start(name)
