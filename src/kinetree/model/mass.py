@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError
+from ..errors import ModelError, UnsupportedError
 from ..spatial import RigidInertia, Symmetric3, Vec3
 from .pose import Pose, floats
 
@@ -239,6 +239,9 @@ class MassProperties:
             return [f"zero mass with a non-zero inertia (principal moments {_show(moments)})"]
         return []
 
+    def require_writable(self, body: str) -> None:
+        """Refuse what no file can hold."""
+
     def halved(self) -> MassProperties:
         """Return half of the mass, at the same place, with half of the inertia."""
         return MassProperties.of(self.mass / 2, self.com, self.inertia_matrix / 2)
@@ -310,6 +313,17 @@ class GroupedMass(MassProperties):
         if self.is_finite and self.mass == 0.0 and any(self.ten[1:4]):
             return [f"a first moment {_show(np.array(self.ten[1:4]))} without mass"]
         return super().problems()
+
+    def halved(self) -> MassProperties:
+        """Return half of all ten numbers."""
+        return GroupedMass.from_parameters(self.parameters / 2)
+
+    def require_writable(self, body: str) -> None:
+        """Refuse to be written as mass, center and inertia."""
+        raise UnsupportedError(
+            f"body {body!r} has grouped parameters, not mass, center and inertia of a real body, and no robot file has "
+            "words for that: keep robot.parameters().values, and give them to with_parameters(..., physical=False)"
+        )
 
 
 def _grouped(inertia: RigidInertia) -> MassProperties:

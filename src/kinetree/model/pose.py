@@ -96,7 +96,8 @@ class Pose:
             m = quaternion_matrix(quaternion)
         elif rotation is not None:
             m = floats(rotation, "a rotation")
-            if m.shape != (3, 3) or not np.allclose(m @ m.T, np.eye(3), atol=1e-6) or np.linalg.det(m) < 0:
+            fits = m.shape == (3, 3) and bool((np.abs(m) < 2.0).all())
+            if not fits or not np.allclose(m @ m.T, np.eye(3), atol=1e-6) or np.linalg.det(m) < 0:
                 raise ModelError(f"rotation must be an orthonormal, right-handed 3x3 matrix, got {m.tolist()}")
         else:
             return cls(_EYE, (float(p[0]), float(p[1]), float(p[2])))

@@ -450,6 +450,7 @@ class _Writer:
 
     def _link(self, name: str, body: Body) -> None:
         properties = body.mass_properties
+        properties.require_writable(body.name)
         if properties.is_massless:
             self.lines.append(f"  <link name={_quote(name)}/>")
             return
@@ -489,8 +490,12 @@ class _Writer:
             raise UnsupportedError(f"URDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
         if joint.stiffness:
             raise UnsupportedError(f"URDF cannot express the spring of joint {joint.name!r}: write .yaml")
+        if any(joint.friction_offset):
+            self.lost.append(f"offset of the friction of joint {joint.name!r}")
         if any(ratio != 1.0 for ratio in joint.gear_ratio):
             self.lost.append(f"gear ratio of joint {joint.name!r}")
+        if joint.friction_offset:
+            self.lost.append(f"friction offset of joint {joint.name!r}")
 
     def _limit(self, joint: Joint, kind_name: str) -> None:
         bounds = any(math.isfinite(x) for x in (*joint.lower, *joint.upper))
