@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from .contact import ground, impact, stops
     from .export import c_code as codegen
     from .export import published, symbolic
+    from .identification.excitation import exciting_motion
     from .identification.identified import Identified
     from .identification.identify import identify
     from .identification.measured import Measured
@@ -147,6 +148,7 @@ __all__ = [
     "cos",
     "cost",
     "errors",
+    "exciting_motion",
     "from_dh",
     "gallery",
     "ground",
@@ -183,6 +185,7 @@ _LATER = {
     "control": ".control",
     "cost": ".robot.chain_costs",
     "errors": ".errors",
+    "exciting_motion": ".identification.excitation:exciting_motion",
     "gallery": ".gallery",
     "ground": ".contact.ground",
     "identification": ".identification",
