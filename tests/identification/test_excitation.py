@@ -45,7 +45,7 @@ def test_tables_are_replayed(tmp_path):
         found.save(tmp_path / name)
     header = (tmp_path / "e.csv").read_text().splitlines()[0]
     assert header.split(",") == ["time", *(f"{k}_{n}" for k in "qva" for n in found.names)]
-    q, v, a = found.trajectory(found.t)
+    q, _, a = found.trajectory(found.t)
     assert np.allclose(q, found.q)
     assert np.allclose(a, found.a, atol=1e-9)
 

@@ -1,8 +1,9 @@
 """Motions that tell a robot's parameters well: Fourier series and splines, within all limits.
 
-Both are linear in what is looked for: ``q = center + B x``, a column of x per joint.  The condition number of the equations
-(or their determinant) and a penalty for what leaves the limits are minimized by gradient from several random starts; all
-slopes come from one batch of motions.  At the end a motion is shrunk around its center until it keeps to every limit.
+Both are linear in what is looked for: ``q = center + B x``, a column of x per joint.  The condition number of the
+equations (or their determinant) and a penalty for what leaves the limits are minimized by gradient from several random
+starts; all slopes come from one batch of motions.  At the end a motion is shrunk around its center until it keeps to
+every limit.
 """
 
 from __future__ import annotations
@@ -194,7 +195,9 @@ def exciting_motion(
     return _finished(search, best, form, duration, count, rate)
 
 
-def random_motion(robot: Robot, duration: float = 10.0, *, seed: int = 0, rate: float = 100.0, **options: Any) -> Excitation:
+def random_motion(
+    robot: Robot, duration: float = 10.0, *, seed: int = 0, rate: float = 100.0, **options: Any
+) -> Excitation:
     """Return a random Fourier series within the same limits, to compare with: see :func:`exciting_motion`."""
     return exciting_motion(robot, duration, starts=1, steps=0, seed=seed, rate=rate, **options)
 
@@ -221,7 +224,9 @@ def _check(robot: Robot, form: str, criterion: str, duration: float, count: int,
         )
 
 
-def _limits(robot: Robot, velocity: Any, acceleration: Any, effort: Any, lower: Any, upper: Any, clearance: Any) -> Limits:
+def _limits(
+    robot: Robot, velocity: Any, acceleration: Any, effort: Any, lower: Any, upper: Any, clearance: Any
+) -> Limits:
     def each(value: Any, own: Array, what: str) -> Array:
         found = own if value is None else np.asarray(value, dtype=float)
         if found.shape not in ((), (robot.nv,)):
@@ -237,8 +242,8 @@ def _limits(robot: Robot, velocity: Any, acceleration: Any, effort: Any, lower: 
     for frame in clearance:
         robot.frame(frame)
     return Limits(
-        low, high, speeds, each(acceleration, 10.0 * speeds, "acceleration"), each(effort, robot.effort_limits, "effort"),
-        dict(clearance),
+        low, high, speeds, each(acceleration, 10.0 * speeds, "acceleration"),
+        each(effort, robot.effort_limits, "effort"), dict(clearance),
     )  # fmt: skip
 
 
@@ -262,8 +267,8 @@ def _basis(form: str, duration: float, count: int, t: Array) -> tuple[Array, Arr
     """Return the matrices of positions, velocities and accelerations, (n, k)."""
     if form == "spline":
         knots = np.linspace(0.0, duration, count + 2)
-        rest = [(1, np.zeros(count)), (2, np.zeros(count))]
-        curve = make_interp_spline(knots, np.eye(count + 2)[:, 1:-1], k=5, bc_type=(rest, rest))
+        rest = [(1, np.zeros(count + 2)), (2, np.zeros(count + 2))]
+        curve = make_interp_spline(knots, np.eye(count + 2), k=5, bc_type=(rest, rest))
         return curve(t), curve(t, nu=1), curve(t, nu=2)
     w = 2.0 * np.pi / duration * np.arange(1, count + 1)
     sine, cosine = np.sin(np.outer(t, w)), np.cos(np.outer(t, w))
@@ -273,7 +278,9 @@ def _basis(form: str, duration: float, count: int, t: Array) -> tuple[Array, Arr
     start = np.zeros((2, 2 * count))  # velocity and acceleration at the start
     start[0, :count], start[1, count:] = 1.0, -w
     free = np.linalg.svd(start)[2][2:].T
-    return q @ free, v @ free, a @ free
+    still = np.zeros((len(t), 1))
+    away = np.ones((len(t), 1))  # what a motion turns around need not be the center
+    return np.hstack([q @ free, away]), np.hstack([v @ free, still]), np.hstack([a @ free, still])
 
 
 def _random_start(
@@ -281,6 +288,7 @@ def _random_start(
 ) -> Array:
     """Return random numbers for a motion that uses a share of the limits of positions, velocities, accelerations."""
     x = rng.standard_normal((basis[0].shape[1], len(middle)))
+    x -= np.linalg.lstsq(basis[0], np.ones(len(basis[0])), rcond=None)[0][:, None] * np.mean(basis[0] @ x, axis=0)
     room = np.minimum(limits.upper - middle, middle - limits.lower)
     shrink = np.minimum.reduce([
         room / np.abs(basis[0] @ x).max(axis=0), limits.velocity / np.abs(basis[1] @ x).max(axis=0),
@@ -356,7 +364,7 @@ class _Search:
 
 
 def _dense(form: str, duration: float, count: int, rate: float) -> tuple[Array, tuple[Array, Array, Array]]:
-    t = np.arange(int(round(duration * rate)) + 1) / rate
+    t = np.arange(round(duration * rate) + 1) / rate
     return t, _basis(form, duration, count, t)
 
 
@@ -374,7 +382,9 @@ def _within(search: _Search, x: Array, form: str, duration: float, count: int, r
         share = 0.5 * (low + high)
         low, high = (share, high) if keeps(share) else (low, share)
     if low == 0.0:
-        raise IdentificationError("no motion around the center keeps to all limits: give another center, or wider limits")
+        raise IdentificationError(
+            "no motion around the center keeps to all limits: give another center, or wider limits"
+        )
     return low * x
 
 
