@@ -20,6 +20,7 @@ from .errors import (
     OptionError,
     OutputError,
     RobotFileNotFoundError,
+    RoundingWarning,
     ShapeError,
     SimulationError,
     SingularError,
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from .identification.identified import Identified
     from .identification.identify import identify
     from .identification.measured import Measured
+    from .model import euler_angle_joints
     from .motion import trajectories, walking
     from .motion.inverse_kinematics import inverse_kinematics
     from .motion.walking import legs
@@ -126,6 +128,7 @@ __all__ = [
     "Revolute",
     "Robot",
     "RobotFileNotFoundError",
+    "RoundingWarning",
     "ShapeError",
     "SimulationError",
     "Simulator",
@@ -148,6 +151,7 @@ __all__ = [
     "cos",
     "cost",
     "errors",
+    "euler_angle_joints",
     "exciting_motion",
     "from_dh",
     "gallery",
@@ -185,6 +189,7 @@ _LATER = {
     "control": ".control",
     "cost": ".robot.chain_costs",
     "errors": ".errors",
+    "euler_angle_joints": ".model.euler_angle_joints",
     "exciting_motion": ".identification.excitation:exciting_motion",
     "gallery": ".gallery",
     "ground": ".contact.ground",

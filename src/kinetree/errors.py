@@ -288,6 +288,10 @@ class SingularityWarning(KinetreeWarning):
     """A state close to a coordinate singularity; says which joint."""
 
 
+class RoundingWarning(KinetreeWarning):
+    """Numbers in a file are rounded so that redundant constraints of closed loops contradict one another a little."""
+
+
 class ContactWarning(KinetreeWarning):
     """A start deep inside compliant ground; says which frame, how deep, and how to lift the robot.
 

@@ -8,9 +8,10 @@ from typing import NamedTuple
 from ..model.tree import Joint, Link, Model
 from ..spatial import Scalar, sqrt
 from .passes import add, present
+from .tendons import damping_force
 
 
-class Friction(NamedTuple):
+class FrictionCoefficients(NamedTuple):
     """What each degree of freedom feels; what a follower loses is its leader's loss."""
 
     damping: list[Scalar]
@@ -20,9 +21,9 @@ class Friction(NamedTuple):
     """Constant."""
 
 
-def coefficients(tree: Model) -> Friction:
+def coefficients(tree: Model) -> FrictionCoefficients:
     """Return the friction felt at each degree of freedom."""
-    found = Friction(*([0.0] * tree.nv for _ in range(3)))
+    found = FrictionCoefficients(*([0.0] * tree.nv for _ in range(3)))
     for link, joint in zip(tree.links, tree.joints, strict=True):
         for total, own in zip(found, _of_joint(link, joint), strict=True):
             for k, value in enumerate(own):
@@ -40,11 +41,12 @@ def _of_joint(link: Link, joint: Joint) -> list[list[Scalar]]:
     return [[x if f == 1.0 or not present(x) else x * f for x in own] for own, f in zip(given, factors, strict=True)]
 
 
-def friction_force(tree: Model, v: Sequence[Scalar], speed: float) -> list[Scalar]:
+def friction_force(tree: Model, v: Sequence[Scalar], speed: float, q: Sequence[Scalar] | None = None) -> list[Scalar]:
     """Return joint friction as it acts on the robot, smooth enough to integrate.
 
     Viscous as in the model; Coulomb friction is ``friction v / sqrt(v^2 + speed^2)``, which
     has all derivatives, 71 % of its full size at ``speed`` and 99.5 % at ten times that; an offset is constant.
+    With ``q`` dampers along tendons are part of it.
     """
     force: list[Scalar] = []
     for d, c, o, rate in zip(*coefficients(tree), v, strict=True):
@@ -54,4 +56,6 @@ def friction_force(tree: Model, v: Sequence[Scalar], speed: float) -> list[Scala
         if present(c):
             f = f - c * rate / sqrt(rate * rate + speed * speed)
         force.append(f)
-    return force
+    if q is None or not any(t.damping for t in tree.tendons):
+        return force
+    return [f + d for f, d in zip(force, damping_force(tree, q, v), strict=True)]

@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-from ..model.parameters import OF_BODIES, Parameter, rows
+from ..errors import UnsupportedError
+from ..model.parameters import OF_BODIES, OF_SPRINGS, Parameter, rows
 from ..model.tree import Link, Model
-from ..spatial import BASIS, ZERO3, Force, Motion, Scalar, Transform, Vec3, where
+from ..spatial import BASIS, ZERO3, Force, Motion, Scalar, Transform, Vec3, dot, where
+from . import springs, tendons
 from .algorithm import ALL
 from .kinematics import MovingBody, poses, velocities
 from .newton_euler import Moving, base_at_rest, move
@@ -121,8 +123,8 @@ def torque_regressor(
     tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Scalars, parameters: Columns = ALL, friction: bool = False
 ) -> list[list[Scalar]]:
     """Return Y with tau = Y p; without ``friction`` its columns are zero."""
-    speeds, accelerations = rates(tree, v), rates(tree, a)
-    moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), speeds, accelerations)
+    speeds, accelerations, coordinates = rates(tree, v), rates(tree, a), positions(tree, q)
+    moving = outward(tree, move, base_at_rest(gravity), coordinates, speeds, accelerations)
     axes = axes_of_carriers(tree, [m.transform for m in moving], [m.subspace for m in moving])
     of_freedom: dict[str, OfFreedom] = {"rotor_inertia": lambda i, k: accelerations[i][k]}
     if friction:
@@ -130,7 +132,20 @@ def torque_regressor(
         of_freedom["friction"] = lambda i, k: sign(speeds[i][k])
         of_freedom["offset"] = lambda i, k: 1.0
     columns = selected(tree, parameters)
-    return felt_by_joints(tree, columns, axes, lambda i: required_forces(moving[i]), of_freedom)
+    matrix = felt_by_joints(tree, columns, axes, lambda i: required_forces(moving[i]), of_freedom)
+    refuse_sprung_tendons(tree)
+    for c, p in enumerate(columns):
+        if p.symbol in OF_SPRINGS:  # the spring of a ball joint is felt about all its axes
+            link = tree.links[p.body]
+            for k, value in enumerate(springs.pull_per_stiffness(link, coordinates[p.body], p.freedom)):
+                matrix[link.v_slice.start + k][c] = value * link.ratio if link.follows else value
+    return matrix
+
+
+def refuse_sprung_tendons(tree: Model) -> None:
+    """Refuse robots whose forces depend on more than the parameters of the table."""
+    if tendons.sprung(tree):
+        raise UnsupportedError("springs along tendons have no parameters, so that there is no regressor")
 
 
 def joint_momentum_regressor(tree: Model, q: Scalars, v: Scalars, *, parameters: Columns = ALL) -> list[list[Scalar]]:
@@ -175,13 +190,20 @@ def potential_energy_regressor(tree: Model, q: Scalars, gravity: Scalars, parame
         down, height = parent
         return x.unrotate(down), height - down.dot(x.translation)
 
-    seen = outward(tree, step, (Vec3.of(gravity), 0.0), positions(tree, q))
+    coordinates = positions(tree, q)
+    seen = outward(tree, step, (Vec3.of(gravity), 0.0), coordinates)
 
     def of_body(i: int) -> dict[str, Scalar]:
         down, height = seen[i]
         return _by_symbol([0.0] * 6 + [-down.x, -down.y, -down.z, height])
 
-    return _row(tree, parameters, of_body, {})
+    refuse_sprung_tendons(tree)
+    return _row(tree, parameters, of_body, {"stiffness": lambda i, k: 0.5 * _stretch(tree, i, coordinates[i])[k] ** 2})
+
+
+def _stretch(tree: Model, i: int, q: Scalars) -> list[Scalar]:
+    link = tree.links[i]
+    return link.kind.spring_stretch(link.spring_rest, q)
 
 
 def power_regressor(
@@ -189,9 +211,12 @@ def power_regressor(
 ) -> list[Scalar]:
     """Return v.Y, the row that maps the parameters to the power of the joint forces: each body's along its velocity."""
     speeds, accelerations = rates(tree, v), rates(tree, a)
-    moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), speeds, accelerations)
+    coordinates = positions(tree, q)
+    moving = outward(tree, move, base_at_rest(gravity), coordinates, speeds, accelerations)
     turning: list[MovingBody] = velocities(tree, q, v)
     of_freedom: dict[str, OfFreedom] = {"rotor_inertia": lambda i, k: speeds[i][k] * accelerations[i][k]}
+    refuse_sprung_tendons(tree)
+    of_freedom["stiffness"] = lambda i, k: dot(springs.pull_per_stiffness(tree.links[i], coordinates[i], k), speeds[i])
     if friction:
         of_freedom["damping"] = lambda i, k: speeds[i][k] * speeds[i][k]
         of_freedom["friction"] = lambda i, k: abs(speeds[i][k])

@@ -36,6 +36,7 @@ from . import (
     newton_euler,
     operational_space,
     regressor,
+    springs,
     tree_factors,
     udu,
     walker_orin,
@@ -128,7 +129,9 @@ def _inverse_dynamics(
     tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, method: str = "newton_euler"
 ) -> list[Scalar]:
     if method == "modules":
-        return module_recursion.inverse_dynamics(tree, q, v, a, tree.gravity, loads, parts=partition(tree))
+        moved = module_recursion.inverse_dynamics(tree, q, v, a, tree.gravity, loads, parts=partition(tree))
+        rest = springs.left_for_bodies(tree, q, [0.0] * tree.nv)
+        return [t - r for t, r in zip(moved, rest, strict=True)] if springs.pull_at_all(tree) else moved
     return newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)[0]
 
 
@@ -146,7 +149,7 @@ def _gravity_force(tree: Model, q: Any) -> list[Scalar]:
 
 def _mobility_times(tree: Model, q: Any, tau: Any) -> list[Scalar]:
     """Return the inverse of the mass matrix times forces: the accelerations they cause at rest, without gravity."""
-    return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, tau, _WEIGHTLESS)
+    return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, tau, _WEIGHTLESS, springs=False)
 
 
 def _joint_subspaces(tree: Model, q: Any) -> list[list[Scalar]]:
@@ -164,14 +167,14 @@ def _by_modules(tree: Model, q: Any, v: Any, tau: Any, gravity: Any, loads: Any 
 
 def _by_mass_matrix(tree: Model, q: Any, v: Any, tau: Any, gravity: Any, loads: Any = None) -> list[Scalar]:
     """Return the composite rigid bodies, then branch-sparse factors (002 section 5.1)."""
-    bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, gravity, loads)
+    bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, gravity, loads, springs=False)
     rhs = [t - b for t, b in zip(tau, bias, strict=True)]
     factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
     return factorisation.ltdl_solve(factors, tree.dof_parents, rhs)
 
 
 _SOLVERS: dict[str, Callable[..., list[Scalar]]] = {
-    "articulated_body": articulated_body.forward_dynamics,
+    "articulated_body": partial(articulated_body.forward_dynamics, springs=False),
     "composite_body": _by_mass_matrix,
     "udu": udu.forward_dynamics,
     "modules": _by_modules,
@@ -182,7 +185,9 @@ _SOLVERS: dict[str, Callable[..., list[Scalar]]] = {
 def _forward_dynamics(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, method: str = "articulated_body"
 ) -> list[Scalar]:
-    solve = _SOLVERS[method]
+    if method == "articulated_body" and not tree.has_followers:
+        return articulated_body.forward_dynamics(tree, q, v, tau, tree.gravity, loads)
+    solve, tau = _SOLVERS[method], springs.left_for_bodies(tree, q, tau)
     if tree.has_followers and method in BY_ELIMINATION:
         return mimic.forward_dynamics(solve, tree, q, v, tau, tree.gravity, loads)
     return solve(tree, q, v, tau, tree.gravity, loads)
@@ -448,12 +453,12 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "bias_force", _QV, _bias_force, _per_v(),
-            "Joint forces at zero acceleration: velocity terms, gravity and external wrenches.",
+            "Joint forces at zero acceleration: velocity terms, gravity, springs and external wrenches.",
             loads=True, results=("tau",), hinged=True, direct=True, ahead=True, large=PASSES,
         ),
         Algorithm(
             "gravity_force", _Q, _gravity_force, _per_v(),
-            "Joint forces that hold the robot still.",
+            "Joint forces that hold the robot still, against gravity and springs: the slope of potential energy.",
             results=("tau",), direct=True, ahead=True, large=PASSES,
         ),
         Algorithm(
@@ -541,7 +546,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "potential_energy", _Q, _potential_energy, _fixed(),
-            "Potential energy of gravity in joules, zero at the world's origin.",
+            "Potential energy in joules: of gravity, zero at the world's origin, and of springs.",
             direct=True, large=PASSES,
         ),
         Algorithm(

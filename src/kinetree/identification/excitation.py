@@ -114,7 +114,7 @@ def exciting_motion(
     duration: float = 10.0,
     *,
     form: str = "fourier",
-    count: int = 5,
+    count: int = 8,
     criterion: str = "condition",
     center: ArrayLike | None = None,
     velocity: ArrayLike | None = None,

@@ -39,7 +39,7 @@ Given = Mapping[str, Any]
 SIZES: dict[str, tuple[int, ...]] = {"com": (3,), "inertia": (3, 6), "position": (3,), "rpy": (3,), "seat": (3,)}
 """How many numbers a property consists of; those not named here are one number, or one per degree of freedom."""
 
-PER_FREEDOM = ("rotor_inertia", "gear_ratio", "damping", "friction", "friction_offset")
+PER_FREEDOM = ("rotor_inertia", "gear_ratio", "damping", "friction", "friction_offset", "stiffness")
 
 OF_BODIES = ("mass", "com", "inertia")
 OF_JOINTS = ("position", "rpy", *PER_FREEDOM)
@@ -219,6 +219,8 @@ class Substitution:
             # the gear of a rotor without inertia stays a number, so that their product is an exact zero
             pairs = zip(numbers.get("rotor_inertia", joint.rotor_inertia), numbers["gear_ratio"], strict=True)
             numbers["gear_ratio"] = tuple(1.0 if _is_zero(x) else gear for x, gear in pairs)
+        if everything:
+            numbers["spring_rest"] = tuple(convert(x) for x in joint.spring_rest)
         return replace(joint, placement=_pose(joint.placement, given, convert, everything), **numbers)
 
     def _frame(self, frame: Frame, convert: Convert, everything: bool) -> Frame:
@@ -282,6 +284,8 @@ def substitution(
         "loop": _checked("loop", loops, [x.name for x in model.loops], OF_LOOPS),
     }
     for name, given in tables["joint"].items():
+        if "stiffness" in given and not model.joint(name).stiffness:
+            raise ModelError(f"joint {name!r} has no spring whose stiffness could be a parameter: give it one first")
         for key in PER_FREEDOM:
             if key in given:
                 count = model.joint(name).kind.nv

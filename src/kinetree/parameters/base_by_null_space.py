@@ -105,7 +105,24 @@ def handed_on(link: Link, placed: Placed, parent: Attainable, considered: Consid
         demand(holding_force(own[:, None], weights[..., :3]), None, k, weights[..., 3])
     through = np.swapaxes(parent.energies.T @ placed.to_parent, -1, -2)
     demand(np.swapaxes(through - through[:1], -1, -2))
+    if link.kind.quaternion is not None:
+        rows.append(_equal_rotors(link.kind, rotors, width))
     return [_vector(x, link, rotors, offsets, placed.to_parent[0], considered) for x in _null(np.concatenate(rows)).T]
+
+
+def _equal_rotors(kind: JointKind, rotors: list[int], width: int) -> Array:
+    """Return what makes rotors that turn with the body act like inertia of it: they must be equal.
+
+    Their force is inertia times the rate of v.  Where v are no rates of coordinates, but components along the body's
+    own axes, that leaves out w x I w, and so the energy, but for an inertia that is the same about all axes.
+    """
+    turning = [k for k in rotors if kind.v_units[k] == "rad"]
+    equal = [(turning[0], k) for k in turning[1:]] if len(turning) == 3 else [(k, k) for k in turning]
+    rows = np.zeros((len(equal) + len(rotors) - len(turning), width))
+    for row, (a, b) in zip(rows, equal + [(k, k) for k in rotors if k not in turning], strict=True):
+        row[10 + rotors.index(b)] = -1.0
+        row[10 + rotors.index(a)] += 1.0 if a != b else 2.0
+    return rows
 
 
 def carried(placed: Placed, parent: Attainable) -> Attainable:

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from ..model.joints import Prismatic, Revolute
-from ..model.parameters import FRICTION, OF_BODIES, Parameter, rows
+from ..model.parameters import FRICTION, OF_BODIES, OF_SPRINGS, Parameter, rows
 from ..model.tree import Model
 from ..spatial import RigidInertia, Scalar, Symmetric3, Vec3
 
@@ -48,6 +48,8 @@ class Considered:
 
     def _counts(self, parameter: Parameter) -> bool:
         joint = self.model.joints[parameter.body]
+        if parameter.symbol in OF_SPRINGS:
+            return True
         if parameter.symbol in FRICTION:
             return self.friction and (joint.actuated or joint.kind.nv < 6)
         return joint.actuated or any(joint.armature)
@@ -94,6 +96,8 @@ class Considered:
             return inertia
         if symbol == "damping":
             return inertia / time
+        if symbol in OF_SPRINGS:
+            return inertia / time**2
         return inertia / time**2 if turning else length / time**2
 
     @cached_property
@@ -108,7 +112,7 @@ class Considered:
             for i in reversed(range(len(self.model.bodies)))
             for symbol in _symbols_in_order(self.model, i)
         ]
-        return (*rotors[::-1], *bodies, *(c for c in self.columns if self.rows[c].symbol in FRICTION))
+        return (*rotors[::-1], *bodies, *(c for c in self.columns if self.rows[c].symbol in (*FRICTION, *OF_SPRINGS)))
 
 
 def _symbols_in_order(model: Model, body: int) -> list[str]:

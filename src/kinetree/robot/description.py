@@ -11,6 +11,7 @@ from ..algorithms import centroidal
 from ..errors import UnknownNameError
 from ..model import denoc_modules
 from ..model import describe as description
+from ..model.actuators import Actuator, Tendon
 from ..model.tree import BASE, Body, Frame, Joint, Model
 
 Array = np.ndarray
@@ -113,9 +114,24 @@ class Description:
         return [b.name for b in self.model.bodies]
 
     @property
+    def tendons(self) -> tuple[Tendon, ...]:
+        """Lengths that springs, dampers and actuators act along."""
+        return self.model.tendons
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """Drives with a control signal each, in the order that :class:`kinetree.control.Actuators` takes signals in."""
+        return self.model.actuators
+
+    @property
     def frame_names(self) -> list[str]:
         """Every name :meth:`pose` understands."""
         return list(self.model.frame_table)
+
+    @property
+    def configuration_names(self) -> list[str]:
+        """Configurations that the file has a name for; :meth:`configuration` returns them."""
+        return [c.name for c in self.model.configurations]
 
     @property
     def base_name(self) -> str:

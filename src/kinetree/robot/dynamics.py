@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS
+from ..algorithms.tendons import damping_force
 from ..errors import (
     ModelError,
     OptionError,
@@ -24,7 +25,7 @@ from ..errors import (
 from ..run.direct import direct
 from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import Wrench, Wrenches, each_wrench
-from ..spatial.arrays import as_array, batch_shape
+from ..spatial.arrays import as_array, batch_shape, pack, split
 from .description import Array
 from .kinematics import Kinematics, check_axes
 
@@ -80,7 +81,7 @@ class Dynamics(Kinematics):
         """
         if method not in INVERSE_METHODS:
             raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
-        lost = self.friction_force(v, parameters) if friction else None  # first: the output may be written over v
+        lost = self.friction_force(v, parameters, q) if friction else None  # first: the output may be written over v
         options = {"method": method}
         tau = self.evaluator.run(
             "inverse_dynamics",
@@ -169,7 +170,7 @@ class Dynamics(Kinematics):
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
-        """Return joint forces at zero acceleration: velocity terms, gravity and external wrenches."""
+        """Return joint forces at zero acceleration: velocity terms, gravity, springs and external wrenches."""
         return self.evaluator.run(
             "bias_force", wrenches=wrenches, parameters=parameters, out=out, threads=threads, q=q, v=v
         )
@@ -178,10 +179,10 @@ class Dynamics(Kinematics):
     def gravity_force(
         self, q: ArrayLike, *, parameters: Any = None, out: Array | None = None, threads: int = 1
     ) -> Array:
-        """Return joint forces that hold the robot still."""
+        """Return joint forces that hold the robot still, against gravity and springs: the slope of potential energy."""
         return self.evaluator.run("gravity_force", parameters=parameters, out=out, threads=threads, q=q)
 
-    def friction_force(self, v: ArrayLike, parameters: Any = None) -> Array:
+    def friction_force(self, v: ArrayLike, parameters: Any = None, q: ArrayLike | None = None) -> Array:
         """Return joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12), plus any offset.
 
         The friction of a joint that mimics another is carried by its leader.  There is no
@@ -192,6 +193,8 @@ class Dynamics(Kinematics):
         v : array_like, shape (..., nv)
         parameters : mapping, optional
             As in :meth:`inverse_dynamics`.
+        q : array_like, shape (..., nq), optional
+            Needed where there are dampers along tendons.
 
         Returns
         -------
@@ -199,10 +202,20 @@ class Dynamics(Kinematics):
         """
         rate = as_array(v, (self.nv,), "v", f"{self.nv} = nv")
         if parameters is not None:
-            return self.evaluator.friction_force(rate, parameters)
-        damping, friction = self.model.effective_friction
+            rubbing = self.evaluator.friction_force(rate, parameters)
+        else:
+            damping, friction = self.model.effective_friction
+            with np.errstate(all="ignore"):
+                rubbing = damping * rate + friction * np.sign(rate) + self.model.effective_offset
+        return rubbing + self._along_tendons(rate, q) if any(t.damping for t in self.model.tendons) else rubbing
+
+    def _along_tendons(self, rate: Array, q: ArrayLike | None) -> Array:
+        if q is None:
+            raise OptionError("there are dampers along tendons, whose force depends on q: friction_force(v, q=q)")
+        position = as_array(q, (self.nq,), "q", f"{self.nq} = nq")
+        batch = np.broadcast_shapes(position.shape[:-1], rate.shape[:-1])
         with np.errstate(all="ignore"):
-            return damping * rate + friction * np.sign(rate) + self.model.effective_offset
+            return -pack(damping_force(self.model, split(position), split(rate)), batch)
 
     # ---------------------------------------------------------------- forward dynamics
 
@@ -247,7 +260,7 @@ class Dynamics(Kinematics):
         if friction:
             forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")
             batch_shape(tau=(forces, 1), v=(rate, 1))
-            tau = forces - self.friction_force(rate, parameters)
+            tau = forces - self.friction_force(rate, parameters, q)
         options = {"method": self.evaluator.forward_method(method)}
         return self.evaluator.run(
             "forward_dynamics", options, wrenches=wrenches, parameters=parameters, out=out, threads=threads, q=q, v=v,
@@ -391,7 +404,7 @@ class Dynamics(Kinematics):
         if friction:
             forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")
             batch_shape(tau=(forces, 1), v=(rate, 1))
-            tau = forces - self.friction_force(rate)
+            tau = forces - self.friction_force(rate, q=q)
         held = self._held_by_the_world(wrenches)
         turning = world_stiffness(self, q, held) if held else None  # first: the output may be written over q
         by_q, by_v, by_tau = self._three("forward_dynamics_derivatives", wrenches, out, threads, q=q, v=v, tau=tau)
@@ -410,6 +423,8 @@ class Dynamics(Kinematics):
     def _friction_slope(self, v: ArrayLike) -> Array:
         """Return the derivative of :meth:`friction_force`, one number per velocity: the damping, away from rest."""
         rate = as_array(v, (self.nv,), "v", f"{self.nv} = nv")
+        if any(t.damping for t in self.model.tendons):
+            raise UnsupportedError("derivatives do not include dampers along tendons: leave friction=False")
         damping, coulomb = self.model.effective_friction
         jumps = (rate == 0.0) & (coulomb > 0.0)
         if np.any(jumps):
@@ -514,7 +529,7 @@ class Dynamics(Kinematics):
 
     @direct
     def potential_energy(self, q: ArrayLike, *, parameters: Any = None) -> Array:
-        """Return the potential energy of gravity in joules, zero at the world's origin."""
+        """Return the potential energy in joules: of gravity, zero at the world's origin, and of springs."""
         return self.evaluator.run("potential_energy", parameters=parameters, q=q)
 
     def power(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None) -> Array:

@@ -74,7 +74,8 @@ def with_parameters(
         (xx, yy, zz, xy, xz, yz).  What is welded to a body is part of it.
     joints : mapping of joint name to mapping
         Where the joint sits on its parent: ``position`` (3) and ``rpy`` (3, as in URDF); its motor:
-        ``rotor_inertia`` and ``gear_ratio``; ``damping``, ``friction`` and ``friction_offset``.
+        ``rotor_inertia`` and ``gear_ratio``; ``damping``, ``friction`` and ``friction_offset``; ``stiffness``, where it
+        has a spring.
     frames : mapping of frame name to mapping
         ``position`` and ``rpy`` of named frames.
     gravity : sequence of 3

@@ -305,9 +305,9 @@ class ParquetTable:
         self.path, self.file = path, str(path)
         try:
             self.schema = arrow.parquet.read_schema(path)
-        except (arrow.ArrowInvalid, OSError) as problem:
+            names = list(self.schema.names)
+        except (arrow.ArrowException, OSError, UnicodeDecodeError) as problem:
             raise FileFormatError(f"this is no Parquet file ({problem})", self.file) from None
-        names = list(self.schema.names)
         says_nothing = names == [str(k) for k in range(len(names))]
         if optional:
             wanted = with_optional(self.file, None if says_nothing else names, len(names), wanted, optional)
@@ -330,11 +330,15 @@ class ParquetTable:
     def parts(self) -> Iterator[Part]:
         """Yield batches of rows."""
         names = [self.schema.names[k] for k in self.layout.used]
-        with need_pyarrow().parquet.ParquetFile(self.path) as file:
-            total, first = max(1, file.metadata.num_rows), 0
-            for batch in file.iter_batches(ROWS, columns=names):
-                yield self._part(batch, first, batch.num_rows / total)
-                first += batch.num_rows
+        arrow, first = need_pyarrow(), 0
+        try:
+            with arrow.parquet.ParquetFile(self.path) as file:
+                total = max(1, file.metadata.num_rows)
+                for batch in file.iter_batches(ROWS, columns=names):
+                    yield self._part(batch, first, batch.num_rows / total)
+                    first += batch.num_rows
+        except (arrow.ArrowException, OSError) as problem:  # damage behind the head
+            raise FileFormatError(f"the file cannot be read beyond row {first} ({problem})", self.file) from None
 
     def _part(self, batch: Any, first: int, share: float) -> Part:
         def fault(row: int, message: str) -> FileFormatError:
@@ -371,7 +375,8 @@ class NpzTable:
         self.path, self.file = path, str(path)
         try:
             with np.load(path, allow_pickle=False) as file:
-                self.arrays = {name: file[name] for name in file.files if name in (*wanted, *(optional or ()), "time")}
+                known = (*wanted, *(optional or ()), "time")
+                self.arrays = {name: np.asarray(file[name]) for name in file.files if name in known}
         except Exception as problem:
             raise FileFormatError(f"this is no file of NumPy arrays ({problem})", self.file) from None
         wanted = {**wanted, **{key: labels for key, labels in (optional or {}).items() if key in self.arrays}}
@@ -383,8 +388,9 @@ class NpzTable:
             rows = len(self.arrays[key]) if rows is None else rows
             if len(self.arrays[key]) != rows:
                 self._fail(f"array {key!r} has {len(self.arrays[key])} rows and the first one {rows}")
-        if "time" in self.arrays and self.arrays["time"].shape != (rows,):
-            self._fail(f"array 'time' has shape {self.arrays['time'].shape}, not ({rows},)")
+        time = self.arrays.get("time")
+        if time is not None and (time.shape != (rows,) or time.dtype.kind not in "fiu"):
+            self._fail(f"array 'time' must be numbers of shape ({rows},), not {time.dtype} {time.shape}")
         self.rows = rows or 0
 
     def _fit(self, wanted: Wanted) -> bool:
