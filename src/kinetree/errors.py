@@ -265,6 +265,10 @@ class SimulationError(KinetreeError, RuntimeError):
         super().__init__(Message(f"at t = {time:.9g} s{place}: ", message))
 
 
+class IdentificationError(KinetreeError, ValueError):
+    """Data from which nothing can be identified; says what is wrong with them and what to measure instead."""
+
+
 class CompileError(KinetreeError, RuntimeError):
     """Machine code could not be made; says for which algorithm, and what does without."""
 
@@ -282,6 +286,10 @@ class ModelWarning(KinetreeWarning):
 
 class SingularityWarning(KinetreeWarning):
     """A state close to a coordinate singularity; says which joint."""
+
+
+class RoundingWarning(KinetreeWarning):
+    """Numbers in a file are rounded so that redundant constraints of closed loops contradict one another a little."""
 
 
 class ContactWarning(KinetreeWarning):
@@ -307,6 +315,10 @@ class ContactWarning(KinetreeWarning):
             name, place, value = lift
             advice = f"start higher, with {name} (q0[{place}]) at {value:g}"
         super().__init__(f"{fact}: {advice}")
+
+
+class IdentificationWarning(KinetreeWarning):
+    """Measurements or results of an identification that should not be trusted as they are; says which and why."""
 
 
 class CacheWarning(KinetreeWarning):

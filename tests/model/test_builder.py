@@ -506,3 +506,12 @@ def test_a_mistyped_property_is_found_among_those_of_bodies_and_joints():
 def test_what_is_said_twice_is_refused_instead_of_ignored(twice):
     with pytest.raises(kt.ModelError, match="body 'b'"):
         kt.Builder("r").body("b", "base", kt.Revolute("z"), mass_properties=ROD, **twice)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("number", [1e308, np.nan, np.inf, -1e200])
+def test_rotations_beyond_all_numbers_are_refused_without_a_warning(number):
+    turn = np.eye(3)
+    turn[1, 2] = number
+    with pytest.raises(kt.ModelError, match="rotation must be an orthonormal"):
+        kt.Pose.of(rotation=turn)

@@ -11,7 +11,7 @@ from .passes import add, present
 from .tendons import damping_force
 
 
-class Friction(NamedTuple):
+class FrictionCoefficients(NamedTuple):
     """What each degree of freedom feels; what a follower loses is its leader's loss."""
 
     damping: list[Scalar]
@@ -21,9 +21,9 @@ class Friction(NamedTuple):
     """Constant."""
 
 
-def coefficients(tree: Model) -> Friction:
+def coefficients(tree: Model) -> FrictionCoefficients:
     """Return the friction felt at each degree of freedom."""
-    found = Friction(*([0.0] * tree.nv for _ in range(3)))
+    found = FrictionCoefficients(*([0.0] * tree.nv for _ in range(3)))
     for link, joint in zip(tree.links, tree.joints, strict=True):
         for total, own in zip(found, _of_joint(link, joint), strict=True):
             for k, value in enumerate(own):

@@ -47,14 +47,31 @@ def turning_moment(turning: Matrix3, second: Symmetric3) -> Vec3:
 
     The sum of m x (W x) needs the second moments of mass, s_xx = (I_yy + I_zz - I_xx)/2 and s_xy = -I_xy.
     """
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = turning.rows
     half = 0.5 * (second.xx + second.yy + second.zz)
     sxx, syy, szz = half - second.xx, half - second.yy, half - second.zz
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = turning.rows
     return Vec3(
         zy * syy - yz * szz + yx * second.xz - zx * second.xy - (zz - yy) * second.yz,
         xz * szz - zx * sxx + zy * second.xy - xy * second.yz - (xx - zz) * second.xz,
         yx * sxx - xy * syy + xz * second.yz - yz * second.xz - (yy - xx) * second.xy,
     )
+
+
+def principal_moment(w: Vec3, w_dot: Vec3, second: Symmetric3) -> Vec3:
+    """Return I w' + w x I w along principal axes, by Euler's equations: as many products, and no need of W."""
+    return Vec3(
+        second.xx * w_dot.x + (second.zz - second.yy) * (w.y * w.z),
+        second.yy * w_dot.y + (second.xx - second.zz) * (w.x * w.z),
+        second.zz * w_dot.z + (second.yy - second.xx) * (w.x * w.y),
+    )
+
+
+def along_principal_axes(second: Symmetric3) -> bool:
+    """Return whether Euler's equations will do, and are the shorter way: with a flat body W saves two products."""
+    if any(present(x) for x in (second.xy, second.xz, second.yz)):
+        return False
+    half = 0.5 * (second.xx + second.yy + second.zz)
+    return all(present(half - x) for x in (second.xx, second.yy, second.zz))
 
 
 def base_at_rest(gravity: Sequence[Scalar]) -> Moving:
@@ -90,8 +107,11 @@ def inertia_force(link: Link, m: Moving, external: Force | None) -> Force:
     """Return force and moment about the origin that the motion requires, less what acts from outside (000 eq. 5.4)."""
     body = link.inertia
     force = m.o_ddot * body.mass + m.turning @ body.first
-    moment = turning_moment(m.turning, body.second) + body.first.cross(m.o_ddot)
-    required = Force(moment, force)
+    if along_principal_axes(body.second):
+        moment = principal_moment(m.w, m.w_dot, body.second)
+    else:
+        moment = turning_moment(m.turning, body.second)
+    required = Force(moment + body.first.cross(m.o_ddot), force)
     return required if external is None else required - external
 
 

@@ -15,7 +15,7 @@ from typer.core import TyperGroup
 
 from ..errors import KinetreeError, OutputError
 from ..version import VERSION
-from . import bench, codegen, cost, dynamics, info, listing, new, run, simulate, view
+from . import bench, codegen, cost, dynamics, identify, import_redysim, info, listing, new, run, simulate, view
 from .error_wording import as_options, worded
 from .shared import ERROR, complain, flush_answer, prepare_streams, warnings_as_lines
 
@@ -90,11 +90,14 @@ for panel, name, command in (
     (COMPUTE, "id", dynamics.inverse),
     (COMPUTE, "fd", dynamics.forward),
     (COMPUTE, "simulate", simulate.simulate),
+    (COMPUTE, "identify", identify.identify),
     (COMPUTE, "bench", bench.bench),
     (EXPORT, "cost", cost.cost),
     (EXPORT, "codegen", codegen.codegen),
 ):
     app.command(name, rich_help_panel=panel)(command)
+
+app.add_typer(import_redysim.app, rich_help_panel=GALLERY)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
@@ -27,12 +27,12 @@ from .graph import (
 from .joint_data import PerFreedom, joint_data
 from .joints import Fixed, Free, JointKind, Reversed
 from .mass import MassProperties, require_mass_properties
-from .pose import Pose
-from .tree import BASE, Body, Frame, Joint, Loop, Mimic, Model, check_gravity, lay_out
+from .pose import Pose, floats
+from .tree import BASE, Body, Configuration, Frame, Joint, Loop, Mimic, Model, check_gravity, lay_out
 
 JOINT_DATA = (
     "child_pose", "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia",
-    "gear_ratio", "actuated", "mimic", "stiffness", "spring_rest",
+    "gear_ratio", "friction_offset", "actuated", "mimic", "stiffness", "spring_rest",
 )  # fmt: skip
 """What :meth:`ModelBuilder.body` hands on to :meth:`ModelBuilder.add_joint`."""
 
@@ -82,6 +82,7 @@ class ModelBuilder(DriveBuilder):
         self._bodies: dict[str, MassProperties] = {}
         self._joints: dict[str, Draft] = {}
         self._frames: dict[str, tuple[str, Pose]] = {}
+        self._configurations: dict[str, dict[str, tuple[float, ...]]] = {}
         self._loops: dict[str, Draft] = {}
         super().__init__()
         self._base_is_ground = False  # whether no body but the base can be the root
@@ -129,6 +130,7 @@ class ModelBuilder(DriveBuilder):
         friction: PerFreedom = None,
         rotor_inertia: PerFreedom = None,
         gear_ratio: PerFreedom = None,
+        friction_offset: PerFreedom = None,
         actuated: bool | None = None,
         mimic: Mimic | None = None,
         stiffness: PerFreedom = None,
@@ -145,7 +147,7 @@ class ModelBuilder(DriveBuilder):
         child_pose : Pose
             Of the child body's frame in the joint's moving frame (identity as a rule; the
             standard Denavit-Hartenberg rule puts body frames at the far end of the link).
-        lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
+        lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio, friction_offset
             One number or one per freedom; see :class:`kinetree.model.tree.Joint`.
         actuated : bool, optional
             Whether a motor drives it; by default all but free joints have one.
@@ -164,7 +166,8 @@ class ModelBuilder(DriveBuilder):
         data = joint_data(
             kind, f"joint {name!r}: ", lower=lower, upper=upper, velocity_limit=velocity_limit,
             effort_limit=effort_limit, damping=damping, friction=friction, rotor_inertia=rotor_inertia,
-            gear_ratio=gear_ratio, actuated=actuated, mimic=mimic, stiffness=stiffness, spring_rest=spring_rest,
+            gear_ratio=gear_ratio, friction_offset=friction_offset, actuated=actuated, mimic=mimic,
+            stiffness=stiffness, spring_rest=spring_rest,
         )  # fmt: skip
         self._joints[name] = Draft(name, parent, child, kind, placement or Pose(), child_pose or Pose(), data)
 
@@ -262,6 +265,42 @@ class ModelBuilder(DriveBuilder):
         except ModelError as problem:
             raise ModelError(f"frame {name!r}: {problem}") from None
         return self
+
+    def configuration(self, name: str, positions: Mapping[str, float | Sequence[float]]) -> Self:
+        """Name a configuration: a place to start from, with all joints at zero that are not mentioned.
+
+        Parameters
+        ----------
+        name : str
+        positions : mapping from joints to their positions
+            One number, or as many as the joint has coordinates.
+        """
+        if name in self._configurations:
+            raise ModelError(f"two configurations are named {name!r}")
+        found = {}
+        for joint, position in positions.items():
+            values = np.atleast_1d(floats(position, f"the position of {joint!r} in configuration {name!r}"))
+            if values.ndim != 1 or not np.isfinite(values).all():
+                raise ModelError(f"configuration {name!r}: the position of {joint!r} must be finite numbers")
+            found[joint] = tuple(float(x) for x in values)
+        self._configurations[name] = found
+        return self
+
+    def _named_configurations(self, joints: Sequence[Joint]) -> tuple[Configuration, ...]:
+        counts = {joint.name: joint.kind.nq for joint in joints}
+        for name, positions in self._configurations.items():
+            for joint, values in positions.items():
+                if joint not in counts and joint not in self._joints:
+                    unknown = UnknownNameError("joint", joint, counts)
+                    raise ModelError(f"configuration {name!r}: {unknown}")
+                if joint in counts and counts[joint] != len(values):
+                    raise ModelError(
+                        f"configuration {name!r}: joint {joint!r} has {counts[joint]} coordinates, not {len(values)}"
+                    )
+        return tuple(
+            Configuration(name, tuple((j, x) for j, x in positions.items() if j in counts))
+            for name, positions in self._configurations.items()
+        )
 
     def joint(
         self,
@@ -521,6 +560,7 @@ class ModelBuilder(DriveBuilder):
             self.gravity,
             tuple(self._closed(draft, seat) for draft in loops),
             *self._drives(joints, seat),
+            self._named_configurations(joints),
         )
 
     def _closed(self, draft: Draft, places: dict[str, tuple[int, Pose]]) -> Loop:

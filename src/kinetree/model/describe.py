@@ -66,7 +66,8 @@ def _joint(joint: Joint) -> str:
         text += "  range " + _range(joint.lower, joint.upper)
     for label, values in (
         ("|v| <=", joint.velocity_limit), ("|tau| <=", joint.effort_limit),
-        ("damping", joint.damping), ("friction", joint.friction), ("armature", joint.armature),
+        ("damping", joint.damping), ("friction", joint.friction), ("offset", joint.friction_offset),
+        ("armature", joint.armature),
         ("stiffness", joint.stiffness),
     ):  # fmt: skip
         if any(math.isfinite(x) and x != 0 for x in values):

@@ -54,6 +54,11 @@ def _spring(kind: JointKind, stiffness: PerFreedom, rest: PerFreedom, where: str
     return {"stiffness": stiff, "spring_rest": resting}
 
 
+def _if_any(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    """Return nothing where all are zero."""
+    return numbers if any(numbers) else ()
+
+
 def joint_data(
     kind: JointKind,
     where: str,
@@ -66,6 +71,7 @@ def joint_data(
     friction: PerFreedom = None,
     rotor_inertia: PerFreedom = None,
     gear_ratio: PerFreedom = None,
+    friction_offset: PerFreedom = None,
     actuated: bool | None = None,
     mimic: Mimic | None = None,
     stiffness: PerFreedom = None,
@@ -83,6 +89,7 @@ def joint_data(
         "friction": per_freedom(friction, nv, 0.0, where + "friction", True),
         "rotor_inertia": per_freedom(rotor_inertia, nv, 0.0, where + "rotor inertia", True),
         "gear_ratio": per_freedom(gear_ratio, nv, 1.0, where + "gear ratio"),
+        "friction_offset": _if_any(per_freedom(friction_offset, nv, 0.0, where + "offset of friction")),
         "actuated": kind.usually_driven if actuated is None else bool(actuated),
         "mimic": mimic,
     } | _spring(kind, stiffness, spring_rest, where)

@@ -80,6 +80,7 @@ def _single(joint: Joint, step: Step, parent: int, placement: Pose) -> Joint:
             "friction",
             "rotor_inertia",
             "gear_ratio",
+            "friction_offset",
             "stiffness",
             "spring_rest",
         )

@@ -31,12 +31,12 @@ from ..spatial import (
 from .mass import GroupedMass, MassProperties
 from .parameters import OF_BODIES as TEN
 from .parameters import Parameter, mass_properties_to_table, rows
-from .tree import Body, Frame, Joint, Model
+from .tree import Body, Frame, Joint, Loop, Model
 
 Convert = Callable[[Any], Scalar]
 Given = Mapping[str, Any]
 
-SIZES: dict[str, tuple[int, ...]] = {"com": (3,), "inertia": (3, 6), "position": (3,), "rpy": (3,)}
+SIZES: dict[str, tuple[int, ...]] = {"com": (3,), "inertia": (3, 6), "position": (3,), "rpy": (3,), "seat": (3,)}
 """How many numbers a property consists of; those not named here are one number, or one per degree of freedom."""
 
 PER_FREEDOM = ("rotor_inertia", "gear_ratio", "damping", "friction", "friction_offset", "stiffness")
@@ -44,6 +44,7 @@ PER_FREEDOM = ("rotor_inertia", "gear_ratio", "damping", "friction", "friction_o
 OF_BODIES = ("mass", "com", "inertia")
 OF_JOINTS = ("position", "rpy", *PER_FREEDOM)
 OF_FRAMES = ("position", "rpy")
+OF_LOOPS = ("position", "rpy", "seat")
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,8 @@ class Substitution:
     gravity : tuple of 3, optional
     parameters : dict of name to scalar
         Rows of the table of parameters.
+    loops : dict of name to dict of property to scalars
+        As bodies, joints and frames.
     """
 
     bodies: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -107,13 +110,14 @@ class Substitution:
     frames: dict[str, dict[str, Any]] = field(default_factory=dict)
     gravity: tuple[Any, ...] | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
+    loops: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @cached_property
     def scalars(self) -> list[Any]:
         """Everything put in that is no plain number, once, in the order given."""
         found: dict[int, Any] = {}
         whole = {"": {"gravity": self.gravity or ()}}
-        for table in (self.bodies, self.joints, self.frames, whole, {"": self.parameters}):
+        for table in (self.bodies, self.joints, self.frames, self.loops, whole, {"": self.parameters}):
             for given in table.values():
                 for value in given.values():
                     for x in value if isinstance(value, tuple) else (value,):
@@ -160,6 +164,7 @@ class Substitution:
             joints=tuple(self._joint(j, own.get(i, ()), converted, everything) for i, j in enumerate(model.joints)),
             frames=tuple(self._frame(f, converted, everything) for f in model.frames),
             gravity=tuple(gravity),  # type: ignore[arg-type]
+            loops=tuple(self._loop(x, converted, everything) for x in model.loops),
         )
 
     def _chosen(self, model: Model) -> list[Parameter]:
@@ -221,6 +226,15 @@ class Substitution:
     def _frame(self, frame: Frame, convert: Convert, everything: bool) -> Frame:
         return replace(frame, pose=_pose(frame.pose, self.frames.get(frame.name, {}), convert, everything))
 
+    def _loop(self, loop: Loop, convert: Convert, everything: bool) -> Loop:
+        given = self.loops.get(loop.name, {})
+        seat = {"position": given["seat"]} if "seat" in given else {}
+        return replace(
+            loop,
+            placement=_pose(loop.placement, given, convert, everything),
+            seat=_pose(loop.seat, seat, convert, everything),
+        )
+
 
 def _pose(own: Any, given: Given, convert: Convert, everything: bool) -> Any:
     """Return a pose with its position or its angles replaced."""
@@ -251,6 +265,7 @@ def substitution(
     frames: Mapping[str, Given] | None = None,
     gravity: Any = None,
     parameters: Given | None = None,
+    loops: Mapping[str, Given] | None = None,
 ) -> Substitution:
     """Check what is to be put into a model: that names are known, and that sizes are right.
 
@@ -266,6 +281,7 @@ def substitution(
         "body": _checked("body", bodies, [b.name for b in model.bodies], OF_BODIES),
         "joint": _checked("joint", joints, [j.name for j in model.joints], OF_JOINTS),
         "frame": _checked("frame", frames, own, OF_FRAMES),
+        "loop": _checked("loop", loops, [x.name for x in model.loops], OF_LOOPS),
     }
     for name, given in tables["joint"].items():
         if "stiffness" in given and not model.joint(name).stiffness:
@@ -283,7 +299,7 @@ def substitution(
         if name not in known:
             raise UnknownNameError("parameter", name, known)
     flat = {name: _number(x) for name, x in (parameters or {}).items()}
-    made = Substitution(tables["body"], tables["joint"], tables["frame"], free_fall, flat)
+    made = Substitution(tables["body"], tables["joint"], tables["frame"], free_fall, flat, tables["loop"])
     made.tree(model, lambda x: x)  # refuses what is given twice
     return made
 

@@ -211,6 +211,14 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Configuration:
+    """A configuration with a name, by joints; those that are not named are at zero."""
+
+    name: str
+    positions: tuple[tuple[str, Floats], ...]
+
+
+@dataclass(frozen=True)
 class Model:
     """A tree of bodies. Build one with :class:`kinetree.Builder` or :func:`kinetree.load`."""
 
@@ -223,6 +231,7 @@ class Model:
     loops: tuple[Loop, ...] = ()
     tendons: tuple[Tendon, ...] = ()
     actuators: tuple[Actuator, ...] = ()
+    configurations: tuple[Configuration, ...] = ()
 
     @cached_property
     def nq(self) -> int:

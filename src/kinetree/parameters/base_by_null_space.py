@@ -1,13 +1,13 @@
 """Changes of parameters that no torque notices, found joint by joint: null-space propagation.
 
-Moving mass about notices nobody if the energy of every motion stays the same, up to a constant (004 section 10.2.4).
-Let the last body of a branch change by x.  Only its energy depends on its joint's own coordinates, so x must not make it
-do so; then x acts like a change of the parent, to which the body is as good as welded, and the parent can take it back.
-So every joint has a small space of changes that may be handed on to its parent, and these, joint by joint, are all there
-are.  How small it is depends on how the parent can move and lie in gravity, which is handed outwards.
+A change of parameters goes unnoticed if the energy of every motion stays the same, up to a constant (004 section
+10.2.4).  Let the last body of a branch change by x.  Of all energies only its own depends on its joint's coordinates,
+so that of x must not; then x acts as if it were welded to the parent, which can take it back.  So every joint has a
+small space of changes that may be handed on to its parent, and these, joint by joint, are all there are.  How small
+it is depends on how the parent can move and lie in gravity, which is handed outwards.
 
-Every kind of joint will do, since it is asked for its transform and its motion subspace only.  What followers and closed
-loops add is not local, and is found by numbers afterwards.
+Every kind of joint will do, since it is asked for its transform and its motion subspace only.  What followers and
+closed loops add is not local, and is found by numbers afterwards.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from ..model.joints import JointKind
 from ..model.tree import BASE, Link
 from ..spatial import Motion
 from .considered import Considered, Vector, inertia_of, ten_of
-from .grouping import span
+from .grouping import span, triangular
 
 Array = np.ndarray
 
 SEED = 20
 SAMPLES = 8
-"""Positions of a joint per freedom that are looked at; energies are polynomials of degree two in q, or in sin and cos."""
+"""Positions looked at per freedom of a joint: energies are polynomials of degree two in q, or in sin and cos of it."""
 
 LEAST = 1e-9
 """Effects below this part of the largest are rounding."""
 
 
-class Reach(NamedTuple):
+class Attainable(NamedTuple):
     """What a body can do, whatever its carriers do; lengths in the robot's own unit."""
 
     energies: Array
@@ -44,11 +44,11 @@ class Reach(NamedTuple):
     """(4, g): gravity in its axes, and 1, span this."""
 
 
-def at_rest(gravity: Sequence[float]) -> Reach:
+def at_rest(gravity: Sequence[float]) -> Attainable:
     """Return the base."""
     g = np.array(gravity, dtype=float)
     size = np.linalg.norm(g) or 1.0
-    return Reach(np.zeros((10, 0)), np.zeros((6, 0)), np.array([*(g / size), 1.0])[:, None])
+    return Attainable(np.zeros((10, 0)), np.zeros((6, 0)), np.array([*(g / size), 1.0])[:, None])
 
 
 class Placed(NamedTuple):
@@ -77,7 +77,7 @@ def unnoticed(considered: Considered) -> list[Vector]:
     return vectors
 
 
-def handed_on(link: Link, placed: Placed, parent: Reach, considered: Considered) -> list[Vector]:
+def handed_on(link: Link, placed: Placed, parent: Attainable, considered: Considered) -> list[Vector]:
     """Return the changes that this joint lets through to the parent, taken back there."""
     nv = placed.subspace.shape[1]
     rotors = [k for k in range(nv) if considered.rotor(link.index, k) is not None]
@@ -86,7 +86,7 @@ def handed_on(link: Link, placed: Placed, parent: Reach, considered: Considered)
     rows: list[Array] = []
 
     def demand(of_body: Array, rotor: int | None = None, offset: int | None = None, constant: Any = 0.0) -> None:
-        """Ask that this is zero: (..., 10) per unit of the ten, 1 per unit of a rotor, so much per unit of an offset."""
+        """Ask that this is zero: so much per unit of the ten, 1 per unit of a rotor, so much per unit of an offset."""
         block = np.zeros((*of_body.shape[:-1], width))
         block[..., :10] = of_body
         if rotor in rotors:
@@ -105,10 +105,27 @@ def handed_on(link: Link, placed: Placed, parent: Reach, considered: Considered)
         demand(holding_force(own[:, None], weights[..., :3]), None, k, weights[..., 3])
     through = np.swapaxes(parent.energies.T @ placed.to_parent, -1, -2)
     demand(np.swapaxes(through - through[:1], -1, -2))
+    if link.kind.quaternion is not None:
+        rows.append(_equal_rotors(link.kind, rotors, width))
     return [_vector(x, link, rotors, offsets, placed.to_parent[0], considered) for x in _null(np.concatenate(rows)).T]
 
 
-def carried(placed: Placed, parent: Reach) -> Reach:
+def _equal_rotors(kind: JointKind, rotors: list[int], width: int) -> Array:
+    """Return what makes rotors that turn with the body act like inertia of it: they must be equal.
+
+    Their force is inertia times the rate of v.  Where v are no rates of coordinates, but components along the body's
+    own axes, that leaves out w x I w, and so the energy, but for an inertia that is the same about all axes.
+    """
+    turning = [k for k in rotors if kind.v_units[k] == "rad"]
+    equal = [(turning[0], k) for k in turning[1:]] if len(turning) == 3 else [(k, k) for k in turning]
+    rows = np.zeros((len(equal) + len(rotors) - len(turning), width))
+    for row, (a, b) in zip(rows, equal + [(k, k) for k in rotors if k not in turning], strict=True):
+        row[10 + rotors.index(b)] = -1.0
+        row[10 + rotors.index(a)] += 1.0 if a != b else 2.0
+    return rows
+
+
+def carried(placed: Placed, parent: Attainable) -> Attainable:
     """Return what a body can do, from what its parent can."""
     felt = np.swapaxes(placed.motion_to_child @ parent.velocities, -1, -2)
     own = placed.subspace
@@ -117,14 +134,14 @@ def carried(placed: Placed, parent: Reach) -> Reach:
         energies.append(energy(own[:, k, None], own[:, : k + 1]).reshape(-1, 10))
         energies.append(energy(own[:, k, None], felt).reshape(-1, 10))
     velocities = np.concatenate([felt.reshape(-1, 6), own.reshape(-1, 6)])
-    return Reach(
+    return Attainable(
         span(np.concatenate(energies).T, LEAST), span(velocities.T, LEAST),
         span(gravity_here(placed, parent).reshape(-1, 4).T, LEAST),
     )  # fmt: skip
 
 
 def energy(v: Array, w: Array) -> Array:
-    """Return ``v . I w`` per unit of each of the ten parameters of I; twice the kinetic energy for v = w (004 eq. 9.45)."""
+    """Return ``v . I w`` per unit of each of the ten parameters of I: twice the kinetic energy, for v = w."""
     v, w = np.broadcast_arrays(v, w)
     (a, u), (b, s) = (v[..., :3], v[..., 3:]), (w[..., :3], w[..., 3:])
     second = [
@@ -143,7 +160,7 @@ def holding_force(motion: Array, gravity: Array) -> Array:
     return np.concatenate(parts, axis=-1)
 
 
-def gravity_here(placed: Placed, parent: Reach) -> Array:
+def gravity_here(placed: Placed, parent: Attainable) -> Array:
     """Return the span of gravity in the body's axes, and 1, at every position: (n, g, 4)."""
     turned = np.swapaxes(placed.rotation, -1, -2) @ parent.gravity[:3]
     constant = np.broadcast_to(parent.gravity[3:], (*turned.shape[:-2], 1, turned.shape[-1]))
@@ -182,7 +199,7 @@ def _spreader(count: int) -> Any:
 
 def _null(matrix: Array) -> Array:
     """Return an orthonormal basis of what a matrix maps to zero."""
-    _, s, vt = np.linalg.svd(np.linalg.qr(matrix, mode="r"), full_matrices=True)
+    _, s, vt = np.linalg.svd(triangular(matrix), full_matrices=True)
     rank = int((s > LEAST * max(s[0], 1.0)).sum()) if s.size else 0
     return np.asarray(vt[rank:].T)
 

@@ -18,6 +18,7 @@ from ..errors import SingularError
 from ..run.evaluator import Evaluator
 from .base_by_null_space import random_positions
 from .considered import Considered
+from .grouping import triangular
 
 Array = np.ndarray
 
@@ -84,7 +85,7 @@ def triangle(considered: Considered, draw: Draw, columns: tuple[int, ...], seed:
     for count in _portions(states):
         rows = sampled_rows(considered, draw(count, rng))[:, list(columns)]
         rows = rows[np.isfinite(rows).all(axis=-1)]
-        result = np.linalg.qr(np.concatenate([result, rows]), mode="r")
+        result = triangular(np.concatenate([result, rows]))
     return result
 
 
@@ -125,6 +126,8 @@ def unnoticed(considered: Considered, draw: Draw, columns: tuple[int, ...] | Non
         If there is no clear gap between pivots that count and those that are rounding.
     """
     chosen = considered.columns if columns is None else columns
+    if not chosen:
+        return Found(np.zeros((len(considered.rows), 0)), np.inf)
     r = triangle(considered, draw, chosen)
     lengths = np.linalg.norm(r, axis=0)
     felt = np.flatnonzero(lengths > NO_EFFECT * lengths.max(initial=0.0))

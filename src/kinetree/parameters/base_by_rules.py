@@ -1,6 +1,6 @@
 """Changes of parameters that no torque notices, by the rules of 004, sections 10.2.4 and 10.3.4 to 10.3.6.
 
-A rule says what may be moved between bodies, or taken away, without anybody noticing: each is a change, a vector with few
+A rule says what may be moved between bodies, or taken away, and no torque notices: each is a change, a vector with few
 entries.  Placements may hold any scalar, so the same text gives numbers and symbols; which rule applies is decided on
 numbers.
 
@@ -9,7 +9,7 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -68,7 +68,7 @@ def unnoticed(
     return found + [v for p in parallelograms for v in rules.of_parallelogram(p)]
 
 
-class Path(NamedTuple):
+class Carriage(NamedTuple):
     """A joint on its way from the base, all at q = 0: rotations between parallel axes do not matter to the rules."""
 
     carriers: tuple[int, ...]
@@ -108,7 +108,7 @@ class _Rules:
             yield from self._of_parallel_hinge(j, path)
         yield from self._of_rotor(j, path)
 
-    def _of_slide(self, j: int, path: Path) -> Iterator[Vector]:
+    def _of_slide(self, j: int, path: Carriage) -> Iterator[Vector]:
         """Yield rules 3, 4 and 7: first moments of a sliding body."""
         if path.r1 is None:  # rule 7: it never turns
             yield from (self._first(j, e) for e in BASIS)
@@ -120,8 +120,8 @@ class _Rules:
             yield self._first(j, along)  # rule 3: MZ has no effect, MX and MY are grouped by eq. 10.23
             yield from (self._moved_across(j, path, e) for e in _across(along))
 
-    def _moved_across(self, j: int, path: Path, e: Vec3) -> Vector:
-        """Return the change of eq. 10.22, for a first moment along ``e`` of a body that slides along the first hinge."""
+    def _moved_across(self, j: int, path: Carriage, e: Vec3) -> Vector:
+        """Return the change of eq. 10.22: a first moment along ``e`` of a body that slides along the first hinge."""
         k = max(i for i in path.carriers if isinstance(self.model.joints[i].kind, Revolute))
         i = self.model.joints[j].parent
         x = self.symbolic.joints[j].placement.spatial()
@@ -134,7 +134,7 @@ class _Rules:
             self._ten(k, RigidInertia(0.0, ZERO3, Symmetric3.outer(axis) * (-2.0 * offset))),
         )
 
-    def _of_parallel_hinge(self, j: int, path: Path) -> Iterator[Vector]:
+    def _of_parallel_hinge(self, j: int, path: Carriage) -> Iterator[Vector]:
         """Yield rules 5 and 6: bodies that only ever turn about one direction."""
         axis = Vec3(*self.model.joints[j].kind.axis)  # type: ignore[attr-defined]
         x, y = _across(axis)
@@ -145,7 +145,7 @@ class _Rules:
         if before and self._along_gravity(path.r1) and self._on_one_line(j, path):  # rule 6
             yield from (self._first(j, e) for e in (x, y))
 
-    def _of_rotor(self, j: int, path: Path) -> Iterator[Vector]:
+    def _of_rotor(self, j: int, path: Carriage) -> Iterator[Vector]:
         """Yield which rotors act like the body they drive: those of the joints r1, r2 and p1 (section 10.2.4)."""
         rotor = self.considered.rotor(j)
         if rotor is None:
@@ -159,8 +159,10 @@ class _Rules:
                 axis = Vec3(*kind.axis)
                 yield _sum({rotor: 1.0}, self._ten(j, RigidInertia(0.0, ZERO3, Symmetric3.outer(axis) * -1.0)))
             return
-        # p1, and further slides across all before them: the mass slides like the rotor, and else moves like the parent's
-        across = all(self._parallel(j, i) if self._turns(i) else self._square(j, i) for i in self._moving(path.carriers))
+        # p1, and further slides across all before them: mass slides like the rotor, and otherwise moves with the parent
+        across = all(
+            self._parallel(j, i) if self._turns(i) else self._square(j, i) for i in self._moving(path.carriers)
+        )
         if across and path.r2 is None and abs(self._world_axis(j) @ self.down) < PARALLEL:
             unit = RigidInertia(1.0, ZERO3, NOTHING)
             placement = self.symbolic.joints[j].placement.spatial()
@@ -172,7 +174,7 @@ class _Rules:
     # ---------------------------------------------------------------- loops
 
     def of_cut(self, loop: object) -> Iterator[Vector]:
-        """Yield rule 1: a cut joint cannot tell its two sides apart, just like a joint of the tree (eq. 10.49-10.53)."""
+        """Yield rule 1: a cut joint cannot tell its two sides apart, like a joint of the tree (eq. 10.49-10.53)."""
         index = self.model.loops.index(loop)  # type: ignore[arg-type]
         numbers, here = self.model.loops[index], self.symbolic.loops[index]
         yield from self._both_sides(
@@ -198,13 +200,13 @@ class _Rules:
 
     # ---------------------------------------------------------------- directions and places
 
-    def _path(self, j: int) -> Path:
+    def _path(self, j: int) -> Carriage:
         *carriers, last = self.model.support(j)
         assert last == j
         hinges = [i for i in (*carriers, j) if self._turns(i)]
         r1 = hinges[0] if hinges else None
         across = [i for i in hinges if not self._parallel(i, hinges[0])]
-        return Path(tuple(carriers), r1, across[0] if across else None)
+        return Carriage(tuple(carriers), r1, across[0] if across else None)
 
     def _moving(self, joints: Sequence[int]) -> list[int]:
         return [i for i in joints if not isinstance(self.model.joints[i].kind, Fixed)]
@@ -227,7 +229,7 @@ class _Rules:
     def _along_gravity(self, i: int) -> bool:
         return bool(np.linalg.norm(np.cross(self._world_axis(i), self.down)) < PARALLEL)
 
-    def _on_one_line(self, j: int, path: Path) -> bool:
+    def _on_one_line(self, j: int, path: Carriage) -> bool:
         assert path.r1 is not None
         apart = self.poses[j][:3, 3] - self.poses[path.r1][:3, 3]
         return bool(np.linalg.norm(np.cross(self._world_axis(j), apart)) < PARALLEL * self.considered.length)
@@ -294,9 +296,6 @@ def _difference(first: Vector, second: Vector) -> Vector:
 
 def _is_zero(x: Scalar) -> bool:
     return isinstance(x, (int, float)) and x == 0.0
-
-
-Test = Callable[[int, int], bool]
 
 
 # ------------------------------------------------------------------ how many there can be

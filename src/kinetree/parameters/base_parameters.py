@@ -164,11 +164,14 @@ class BaseParameters:
 
 
 def _term(x: Any, name: str) -> str:
-    """Return ``+ 2 link.M`` or ``- link.M``."""
-    if not isinstance(x, float):
-        return f" + ({x}) {name}" if str(x) not in ("1", "-1") else f" {'+' if str(x) == '1' else '-'} {name}"
-    size = f"{abs(x):.6g}"
-    return f" {'-' if x < 0.0 else '+'} {'' if size == '1' else size + ' '}{name}"
+    """Return ``+ 2 link.M``, ``- link.M`` or ``+ (a**2 + b**2) link.M``."""
+    if isinstance(x, float):
+        negative, size = x < 0.0, f"{abs(x):.6g}"
+    else:
+        negative = bool(x.could_extract_minus_sign())
+        size = str(-x if negative else x)
+        size = f"({size})" if " " in size else size
+    return f" {'-' if negative else '+'} {'' if size == '1' else size + ' '}{name}"
 
 
 def table_matrix(kept: Sequence[int], given_up: Sequence[int], coefficients: Array, count: int) -> Array:

@@ -1,7 +1,7 @@
 """Random motions of a mechanism with closed loops, all in one way of assembling it.
 
-A parallelogram can also be put together crossed, and then it has other base parameters.  So samples are reached from one
-closed configuration in small steps, and those near singular ones, where the ways meet, are left out.
+A parallelogram can also be put together crossed, and then it has other base parameters.  So samples are reached from
+one closed configuration in small steps, and those near singular ones, where the ways meet, are left out.
 """
 
 from __future__ import annotations

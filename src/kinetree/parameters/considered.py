@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..model.joints import Fixed, Prismatic, Revolute
+from ..model.joints import Prismatic, Revolute
 from ..model.parameters import FRICTION, OF_BODIES, OF_SPRINGS, Parameter, rows
 from ..model.tree import Model
 from ..spatial import RigidInertia, Scalar, Symmetric3, Vec3
@@ -155,8 +155,3 @@ def ten_of(inertia: RigidInertia) -> list[Scalar]:
 def inertia_of(ten: Sequence[Scalar]) -> RigidInertia:
     """Return ten numbers in the order of the table as an inertia."""
     return RigidInertia(ten[9], Vec3.of(ten[6:9]), Symmetric3(*ten[:6]))
-
-
-def is_fixed(model: Model, body: int) -> bool:
-    """Return whether a body is welded to its parent."""
-    return isinstance(model.joints[body].kind, Fixed)

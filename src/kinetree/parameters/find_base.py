@@ -44,7 +44,7 @@ class Assembled(NamedTuple):
     """Of assembling, in words."""
 
 
-class Result(NamedTuple):
+class Unnoticed(NamedTuple):
     """Unnoticed changes as columns, what counts as rounding in them, and how they were found."""
 
     unnoticed: Array
@@ -56,7 +56,9 @@ class Result(NamedTuple):
 def tidied(model: Model, tolerance: float) -> tuple[Model, tuple[str, ...]]:
     """Return the model with its geometry rounded, and a note if that changed anything."""
     if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < 0.1):
-        raise OptionError(f"tolerance must be a number between 0 and 0.1 (radians, or parts of a length), not {tolerance!r}")
+        raise OptionError(
+            f"tolerance must be a number between 0 and 0.1 (radians, or parts of a length), not {tolerance!r}"
+        )
     result = rounded(model, tolerance, Considered(model).length)
     if result.largest < 1e-12:
         return result.model, ()
@@ -96,7 +98,7 @@ def base_parameters(
     if symbols is not None and method not in ("auto", "rules"):
         raise OptionError(f"symbols among dimensions need method='rules'; {method!r} computes with numbers")
     considered = Considered(model, friction)
-    search = _Search(considered, assembled)
+    search = _ThreeMethods(considered, assembled)
     result = search.by_rules() if symbols is not None else getattr(search, METHODS[method])()
     found = group(result.unnoticed, considered, result.noise)
     coefficients = None
@@ -115,7 +117,7 @@ def base_parameters(
     )  # fmt: skip
 
 
-class _Search:
+class _ThreeMethods:
     """One model, and the ways to find out what acts together in it."""
 
     def __init__(self, considered: Considered, assembled: Assembled | None) -> None:
@@ -127,31 +129,32 @@ class _Search:
         """What draws the states that torques are sampled at."""
         return base_by_qr.random_motions(self.considered) if self.assembled is None else self.assembled.draw
 
-    def by_rules(self) -> Result:
+    def by_rules(self) -> Unnoticed:
         """Apply the rules of 004."""
         shapes = () if self.assembled is None else self.assembled.parallelograms
         vectors = base_by_rules.unnoticed(self.considered, shapes)
-        return Result(dense(vectors, self.considered), EXACT, "the rules of 004")
+        return Unnoticed(dense(vectors, self.considered), EXACT, "the rules of 004")
 
-    def by_null_space(self) -> Result:
+    def by_null_space(self) -> Unnoticed:
         """Propagate null spaces along the tree; what followers and loops add is found by numbers."""
         own = span(dense(base_by_null_space.unnoticed(self.considered), self.considered))
         if not self.coupled:
-            return Result(own, EXACT, "null-space propagation")
+            return Unnoticed(own, EXACT, "null-space propagation")
         kept = group(own, self.considered, EXACT).kept
         more = base_by_qr.unnoticed(self.considered, self.draw, kept)
         why = "followers" if self.assembled is None else "loops"
-        return Result(
+        return Unnoticed(
             np.concatenate([own, more.unnoticed], axis=1), SAMPLED,
             f"null-space propagation, and QR for what {why} add ({more.unnoticed.shape[1]} more)",
         )  # fmt: skip
 
-    def by_qr(self) -> Result:
+    def by_qr(self) -> Unnoticed:
         """Decompose sampled torques."""
         found = base_by_qr.unnoticed(self.considered, self.draw)
-        return Result(found.unnoticed, SAMPLED, f"QR with pivoting of sampled torques, with a gap of {found.gap:.0e}")
+        gap = "" if found.gap == np.inf else f", with a gap of {found.gap:.0e}"
+        return Unnoticed(found.unnoticed, SAMPLED, f"QR with pivoting of sampled torques{gap}")
 
-    def by_agreement(self) -> Result:
+    def by_agreement(self) -> Unnoticed:
         """Propagate null spaces, and take the rules' word where they say the same: theirs is without rounding."""
         whole = self.by_null_space()
         reason = base_by_rules.reached(self.considered.model)

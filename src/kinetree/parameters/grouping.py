@@ -1,4 +1,4 @@
-"""From changes that no torque notices to groups of parameters: which stand for a group, and what is grouped into them."""
+"""From changes that no torque notices to groups of parameters: which stay, and what is grouped into them."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import qr
 
 from ..spatial import Scalar
 from .considered import Considered, Vector
@@ -35,12 +36,18 @@ def dense(vectors: Sequence[Vector], considered: Considered) -> Array:
     return np.asarray(matrix[:, lengths > 0.0] / lengths[lengths > 0.0])
 
 
+def triangular(matrix: Array) -> Array:
+    """Return R of the QR decomposition."""
+    r: Array = qr(matrix, mode="r")[0][: matrix.shape[1]]
+    return r
+
+
 def span(matrix: Array, least: float = 1e-9) -> Array:
     """Return an orthonormal basis of what the columns span; directions below ``least`` of the largest do not count."""
     if not matrix.size:
         return np.zeros((len(matrix), 0))
     if matrix.shape[1] > 2 * len(matrix):
-        matrix = np.linalg.qr(matrix.T, mode="r").T  # the same span, in as many columns as it can need
+        matrix = triangular(matrix.T).T  # the same span, in as many columns as it can need
     u, s, _ = np.linalg.svd(matrix, full_matrices=False)
     return np.asarray(u[:, s > least * s[0]] if s[0] > 0.0 else u[:, :0])
 

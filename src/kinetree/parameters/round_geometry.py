@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -60,9 +59,7 @@ def rounded(model: Model, tolerance: float, length: float) -> Rounded:
         return replace(given, axis=tuple((cut / math.hypot(*cut)).tolist()))  # type: ignore[type-var, call-arg]
 
     joints = tuple(replace(j, placement=pose(j.placement), kind=kind(j.kind)) for j in model.joints)
-    loops = tuple(
-        replace(x, placement=pose(x.placement), seat=pose(x.seat), kind=kind(x.kind)) for x in model.loops
-    )
+    loops = tuple(replace(x, placement=pose(x.placement), seat=pose(x.seat), kind=kind(x.kind)) for x in model.loops)
     largest = max(changes)
     return Rounded(replace(model, joints=joints, loops=loops) if largest or changes[1:] else model, largest)
 
@@ -84,6 +81,3 @@ def _round_rotation(matrix: Array, tolerance: float) -> Array:
 def _nearly_one(matrix: Array, tolerance: float) -> bool:
     off = np.abs(np.abs(matrix) - 1.0)
     return bool(((off > 0.0) & (off < tolerance**2)).any())
-
-
-Round = Callable[[Model], Rounded]

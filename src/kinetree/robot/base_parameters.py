@@ -82,7 +82,7 @@ class BaseParameterMethods(Parametrized):
             raise OptionError(f"robot {self.model.name!r} has no closed loops: near says how a mechanism is assembled")
         return None
 
-    def grouped_parameters(self, form: str = "flat", near: ArrayLike | None = None) -> Any:
+    def grouped_parameters(self, form: str = "fewest", near: ArrayLike | None = None) -> Any:
         """Return a table of parameters with the same torques and as many zeros as can be; see :meth:`Robot.grouped`."""
         from ..parameters import find_base, regrouped
 

@@ -129,6 +129,11 @@ class Description:
         return list(self.model.frame_table)
 
     @property
+    def configuration_names(self) -> list[str]:
+        """Configurations that the file has a name for; :meth:`configuration` returns them."""
+        return [c.name for c in self.model.configurations]
+
+    @property
     def base_name(self) -> str:
         """Name of the fixed base."""
         return self.model.base.name

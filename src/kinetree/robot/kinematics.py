@@ -28,6 +28,10 @@ class Kinematics(Description):
         """Return the configuration in which every joint is at its zero."""
         return configurations.neutral(self.model)
 
+    def configuration(self, name: str) -> Array:
+        """Return a configuration that the file has a name for, such as a keyframe; see :attr:`configuration_names`."""
+        return configurations.named(self.model, name)
+
     def random_configuration(
         self, rng: np.random.Generator | int | None = None, shape: int | tuple[int, ...] = ()
     ) -> Array:

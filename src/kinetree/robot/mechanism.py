@@ -7,7 +7,7 @@ A :class:`Mechanism` is a robot whose spanning tree carries loop joints.  ``q``,
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,7 @@ from ..run.checks import check_out
 from ..run.parameters import gather_parameters
 from ..run.wrenches import Wrenches, gather
 from ..spatial.arrays import as_array, batch_shape, pack
-from .closed_kinematics import TOLERANCE, ClosedKinematics
+from .closed_kinematics import ClosedKinematics
 from .robot import Array, Robot
 
 if TYPE_CHECKING:
@@ -52,6 +52,40 @@ LEAST_QUALITY_SINGLE = constrained.LEAST_QUALITY_SINGLE
 
 INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
 FORWARD_METHODS = ("elimination", "block", "reduced")
+
+
+class Quick:
+    """An algorithm of a mechanism as machine code, whose results count where nothing is unusual.
+
+    Parameters
+    ----------
+    function : callable
+        Of vectors: what is wanted, multipliers, quality and the squares of three residuals.
+    count : int
+        How many numbers are wanted.
+    limit : float
+        Of the residuals' squares.
+    least : float
+        Of the quality.
+    """
+
+    __slots__ = ("count", "function", "least", "limit")
+
+    def __init__(self, function: Callable[..., Array], count: int, limit: float, least: float) -> None:
+        self.function, self.count, self.limit, self.least = function, count, limit, least
+
+    def __call__(self, *vectors: Any) -> Array | None:
+        """Return what is wanted; None where the state has to be looked at, or the choice of coordinates is poor."""
+        whole = self.function(*vectors)
+        limit = self.limit
+        if whole.ndim == 1:
+            quality, gap, speed, rate = whole[-4:].tolist()
+            if quality < self.least or gap > limit or speed > limit or rate > limit:
+                return None
+            return np.asarray(whole[: self.count])
+        if (whole[..., -4] < self.least).any() or (whole[..., -3:] > limit).any():
+            return None
+        return np.asarray(whole[..., : self.count])
 
 
 class Mechanism(ClosedKinematics):
@@ -71,6 +105,10 @@ class Mechanism(ClosedKinematics):
         A configuration beside a closed one at which independent freedoms and constraints are chosen; see
         :attr:`coordinates` for the default.  Needed only where no closed one is found, or where the mechanism can be
         put together in several ways that leave it different numbers of freedoms.
+    rounding : float, optional
+        Constraints weaker than this, where the strongest is one, are rounding of the numbers in a file and do not
+        count.  By default that is decided by the gap between those that count and those that do not, which
+        :meth:`mobility` tells, and is an error where there is none.
 
     Examples
     --------
@@ -92,7 +130,7 @@ class Mechanism(ClosedKinematics):
 
     def __reduce__(self) -> tuple[Any, ...]:
         names = None if self._wanted is None else [self.v_names[j] for j in self._wanted]
-        return _restore, (self.model, self.backend, self.precision, names, self._near, self.cpu)
+        return _restore, (self.model, self.backend, self.precision, names, self._near, self.cpu, self._rounding)
 
     def cost(self, name: str, **options: Any) -> Count:
         """Return multiplications, additions, divisions, sines of an algorithm.
@@ -180,7 +218,7 @@ class Mechanism(ClosedKinematics):
         friction: bool = False,
         method: str = "reduced",
         weights: ArrayLike | None = None,
-        tolerance: float = TOLERANCE,
+        tolerance: float | None = None,
         parameters: Any = None,
         out: Array | None = None,
         threads: int = 1,
@@ -199,10 +237,18 @@ class Mechanism(ClosedKinematics):
             With more actuators than freedoms: the forces that minimise ``sum(weights * tau**2)`` are
             returned; all weights 1 by default.
         tolerance : float
-            How far from closed the motion may be.
+            How far from closed the motion may be: 1e-6 by default, or what rounding of the file's numbers leaves.
         parameters : mapping, optional
             As for any robot; places of joints stay, since they decide where loops close.
         """
+        if (
+            self._quick_inverse is not None and wrenches is None and tolerance is None and out is None
+            and parameters is None
+            and method == "reduced" and threads == 1 and weights is None and not friction
+        ):  # fmt: skip
+            quick = self._quick_inverse(q, v, a)
+            if quick is not None:
+                return quick
         if method not in INVERSE_METHODS:
             raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
         self._keep_geometry(parameters)
@@ -233,7 +279,7 @@ class Mechanism(ClosedKinematics):
                 )
 
     def _prepared_inverse(
-        self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float, threads: int, parameters: Any
+        self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float | None, threads: int, parameters: Any
     ) -> Array | None:
         """Return one pass with the coordinates chosen beforehand; None where that cannot be."""
         state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
@@ -244,9 +290,11 @@ class Mechanism(ClosedKinematics):
         whole = self._at_once("closed_inverse_dynamics", options, wrenches, threads, parameters, q=state, v=v, a=a)
         if whole is None:
             return None
-        self._checks.motion(whole[..., -3:], tolerance, state, v, a)
-        if (whole[..., -4] < self._least_quality).any():
+        self._checks.motion(whole[..., -3:], self._granted(tolerance, known), state, v, a)
+        if (whole[..., -4] < self._least_quality(known)).any():
             return None
+        if self.precision == "double" and parameters is None:
+            self._quick_inverse = self._quick("closed_inverse_dynamics", options, known)
         return np.asarray(whole[..., : self.nv])
 
     def _at_once(
@@ -261,13 +309,22 @@ class Mechanism(ClosedKinematics):
         except ZeroDivisionError:
             return None
 
-    @property
-    def _least_quality(self) -> float:
-        return LEAST_QUALITY if self.precision == "double" else LEAST_QUALITY_SINGLE
+    _quick_forward: Quick | None = None
+    _quick_inverse: Quick | None = None
+
+    def _quick(self, name: str, options: dict[str, Any], known: Coordinates) -> Quick | None:
+        """Return an algorithm with its choices as machine code, for states in which nothing is unusual."""
+        function = self.evaluator.entry_point(name, options) if self._choice is not None else None
+        if function is None:
+            return None
+        return Quick(function, self.nv, self._granted(None, known) ** 2, self._least_quality(known))
+
+    def _least_quality(self, known: Coordinates) -> float:
+        return max(LEAST_QUALITY if self.precision == "double" else LEAST_QUALITY_SINGLE, known.least**2)
 
     def _inverse(
-        self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any, tolerance: float,
-        parameters: Any = None,
+        self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any,
+        tolerance: float | None, parameters: Any = None,
     ) -> tuple[Array, Array, SolutionOrder | None]:  # fmt: skip
         """Return the actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
         state, v, a = self._closed_motion(q, v, a, tolerance)
@@ -282,24 +339,26 @@ class Mechanism(ClosedKinematics):
         if method == "subsystems":
             from ..loops.subsystems import recursion
 
-            entries = np.where(np.abs(k) < dynamics.NOISE * self._size, 0.0, k)
+            noise = dynamics.NOISE if known.slack == 0.0 else known.least
+            entries = np.where(np.abs(k) < noise * self._size, 0.0, k)
             solution = recursion.solve(self.model, tau, entries, self.driven, cost)
             forces, order = solution.tau, solution.order
         else:
             how = dynamics.forces_by_f_matrix if method == "f_matrix" else dynamics.forces_by_null_space
-            forces, order = how(tau, k, known.rank, self.driven, cost, self._size), None
+            forces, order = how(tau, k, known.rank, self.driven, cost, self._size, known.least), None
         left = (tau - forces)[..., None]
-        multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size)[..., 0]
+        multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size, known.least)[..., 0]
         return forces, multipliers, order
 
-    def _closed_motion(self, q: Any, v: Any, a: Any, tolerance: float) -> tuple[Array, Array, Array]:
+    def _closed_motion(self, q: Any, v: Any, a: Any, tolerance: float | None) -> tuple[Array, Array, Array]:
         """Return a motion as arrays; refuse one that the loops do not allow."""
         state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         k = self.loop_jacobian(state)
         gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
         left = (k @ a[..., None])[..., 0] + self.loop_drift(state, v)
         sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
-        self._checks.motion(np.stack(np.broadcast_arrays(*sums), axis=-1), tolerance, state, v, a)
+        granted = self._granted(tolerance, self.coordinates_at(state))
+        self._checks.motion(np.stack(np.broadcast_arrays(*sums), axis=-1), granted, state, v, a)
         return state, v, a
 
     def _checked_weights(self, weights: Any) -> Array:
@@ -319,7 +378,7 @@ class Mechanism(ClosedKinematics):
                 f"{self.name!r} has {freedoms} freedoms but {count} actuators ({listed}): they cannot produce any "
                 "motion asked for. Mark more joints as actuated; forward_dynamics needs none"
             )
-        bad = dynamics.without_hold(k, known.rank, self.driven, self._size)
+        bad = dynamics.without_hold(k, known.rank, self.driven, self._size, known.least)
         if bad.any():
             lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
             where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""
@@ -339,7 +398,7 @@ class Mechanism(ClosedKinematics):
         friction: bool = False,
         method: str = "reduced",
         weights: ArrayLike | None = None,
-        tolerance: float = TOLERANCE,
+        tolerance: float | None = None,
     ) -> ConstraintForces:
         """Return the actuator forces, multipliers and the reactions at all joints, cut and uncut, of a motion.
 
@@ -378,7 +437,7 @@ class Mechanism(ClosedKinematics):
         method: str = "elimination",
         stabilisation: bool | tuple[float, float] = False,
         project: bool = False,
-        tolerance: float = TOLERANCE,
+        tolerance: float | None = None,
         parameters: Any = None,
         out: Array | None = None,
         threads: int = 1,
@@ -400,10 +459,18 @@ class Mechanism(ClosedKinematics):
         project : bool
             Replace ``v`` by the nearest velocity the loops allow instead of refusing it.
         tolerance : float
-            How far from closed the state may be.
+            How far from closed the state may be: 1e-6 by default, or what rounding of the file's numbers leaves.
         parameters : mapping, optional
             As in :meth:`inverse_dynamics`.
         """
+        if (
+            self._quick_forward is not None and wrenches is None and tolerance is None and out is None
+            and parameters is None
+            and method == "elimination" and threads == 1 and not (friction or stabilisation or project)
+        ):  # fmt: skip
+            quick = self._quick_forward(q, v, tau)
+            if quick is not None:
+                return quick
         if method not in FORWARD_METHODS:
             raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
         self._keep_geometry(parameters)
@@ -417,7 +484,7 @@ class Mechanism(ClosedKinematics):
 
     def _forward(
         self, q: Any, v: Any, tau: Any, wrenches: Wrenches, friction: bool, method: str, gains: tuple[float, float],
-        tolerance: float, threads: int = 1, parameters: Any = None,
+        tolerance: float | None, threads: int = 1, parameters: Any = None,
     ) -> tuple[Array, Array | None]:  # fmt: skip
         """Return accelerations, and multipliers where they come with the method."""
         state, v, tau = (
@@ -434,14 +501,16 @@ class Mechanism(ClosedKinematics):
                 "closed_forward_dynamics", options, wrenches, threads, parameters, q=state, v=v, tau=tau
             )
             if whole is not None:
-                self._checks.motion(whole[..., -3:], tolerance, state, v)
-                if not (whole[..., -4] < self._least_quality).any():
+                self._checks.motion(whole[..., -3:], self._granted(tolerance, known), state, v)
+                if not (whole[..., -4] < self._least_quality(known)).any():
+                    if not any(gains) and self.precision == "double" and parameters is None:
+                        self._quick_forward = self._quick("closed_forward_dynamics", options, known)
                     return np.asarray(whole[..., : self.nv]), None
         return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known, parameters)
 
     def _by_rank(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, method: str, gains: tuple[float, float],
-        tolerance: float, known: Coordinates, parameters: Any,
+        tolerance: float | None, known: Coordinates, parameters: Any,
     ) -> tuple[Array, Array]:  # fmt: skip
         """By a rank-revealing method, for states in which the coordinates chosen beforehand do not serve."""
         run = self._exact.evaluator.run
@@ -451,11 +520,12 @@ class Mechanism(ClosedKinematics):
         k = np.broadcast_to(self.loop_jacobian(q), (*batch, self.n_constraints, self.nv))
         gaps, speeds = self.loop_gaps(q), (k @ v[..., None])[..., 0]
         squares = [(x * x).sum(axis=-1) for x in (gaps, speeds, np.zeros((1,)))]
-        self._checks.motion(np.stack(np.broadcast_arrays(*squares), axis=-1), tolerance, q, v)
+        granted = self._granted(tolerance, known)
+        self._checks.motion(np.stack(np.broadcast_arrays(*squares), axis=-1), granted, q, v)
         target = -(self.loop_drift(q, v) + 2.0 * gains[0] * speeds + gains[1] ** 2 * gaps)
-        found = dynamics.accelerations(m, k, force, target, known.rank, self._size, method == "block")
+        found = dynamics.accelerations(m, k, force, target, known.rank, self._size, known.least, method == "block")
         if not found.ordinary.all():
-            self._say_singular(found.ordinary, found.left, v, tolerance)
+            self._say_singular(found.ordinary, found.left, v, granted)
         return found.a, found.multipliers
 
     def _say_singular(self, ordinary: Array, left: Array, v: Array, tolerance: float) -> None:
@@ -479,7 +549,7 @@ class Mechanism(ClosedKinematics):
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False
     ) -> Array:
         """Return loop forces while joint forces ``tau`` act: the shortest ones where constraints are redundant."""
-        found = self._forward(q, v, tau, wrenches, friction, "reduced", (0.0, 0.0), TOLERANCE)[1]
+        found = self._forward(q, v, tau, wrenches, friction, "reduced", (0.0, 0.0), None)[1]
         assert found is not None
         return found
 
@@ -514,7 +584,7 @@ class Mechanism(ClosedKinematics):
         parameters: Sequence[str] | str = ALL,
         friction: bool = False,
         weights: ArrayLike | None = None,
-        tolerance: float = TOLERANCE,
+        tolerance: float | None = None,
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
@@ -542,7 +612,7 @@ class Mechanism(ClosedKinematics):
         cost = self._checked_weights(weights)
         self._enough_actuators(k, known)
         k = np.broadcast_to(k, (*whole.shape[:-2], *k.shape[-2:]))
-        forces = dynamics.columns_by_null_space(whole, k, known.rank, self.driven, cost, self._size)
+        forces = dynamics.columns_by_null_space(whole, k, known.rank, self.driven, cost, self._size, known.least)
         return self._handed_out(forces, out)
 
     def reduced_regressor(
@@ -553,7 +623,7 @@ class Mechanism(ClosedKinematics):
         *,
         parameters: Sequence[str] | str = ALL,
         friction: bool = False,
-        tolerance: float = TOLERANCE,
+        tolerance: float | None = None,
         threads: int = 1,
     ) -> Array:
         """Return the matrix that maps the parameters to the forces on the independent coordinates, G^T Y (004 10.3).
@@ -579,7 +649,8 @@ class Mechanism(ClosedKinematics):
     ) -> Array:
         """Return accelerations per unit of each joint force while the loops stay closed; singular, as they must be."""
         state = self.check_closed(q)
-        along = rank.motions(self.loop_jacobian(state), self.coordinates_at(state).rank, self._size)
+        known = self.coordinates_at(state)
+        along = rank.motions(self.loop_jacobian(state), known.rank, self._size, known.least)
         result = rank.solve_along(*along, self._tree_mass_matrix(state), np.eye(self.nv))
         return self._handed_out(result, out)
 
@@ -609,6 +680,9 @@ class Mechanism(ClosedKinematics):
 
 
 def _restore(
-    model: Model, backend: str, precision: str, independent: Sequence[str] | None, near: Array | None, cpu: str
+    model: Model, backend: str, precision: str, independent: Sequence[str] | None, near: Array | None, cpu: str,
+    rounding: float | None = None,
 ) -> Mechanism:  # fmt: skip
-    return Mechanism(model, backend=backend, precision=precision, independent=independent, near=near, cpu=cpu)
+    return Mechanism(
+        model, backend=backend, precision=precision, independent=independent, near=near, cpu=cpu, rounding=rounding
+    )

@@ -171,7 +171,7 @@ class Robot(BaseParameterMethods, LoopMethods):
         """
         return self._with(parameter_tables.with_parameters(self.model, parameters, physical=physical))
 
-    def grouped(self, form: str = "flat", *, near: ArrayLike | None = None) -> Robot:
+    def grouped(self, form: str = "fewest", *, near: ArrayLike | None = None) -> Robot:
         """Return the robot with its parameters regrouped: the same torques with fewer operations.
 
         Its bodies are none that exist: they have first moments without mass.  Joint forces, accelerations and simulated
@@ -180,9 +180,9 @@ class Robot(BaseParameterMethods, LoopMethods):
 
         Parameters
         ----------
-        form : {"flat", "table"}
-            ``"table"``: everything but :meth:`base_parameters` is zero, as in 004 (Table 10.2).  ``"flat"`` (default):
-            in place of YY = 0 bodies have no extent along their hinge, ZZ = XX + YY, which costs less still.
+        form : {"fewest", "table"}
+            ``"table"``: everything but :meth:`base_parameters` is zero, as in 004 (Table 10.2).  ``"fewest"``
+            (default): what hinges cannot tell is put where it costs least, so that bodies have no extent along theirs.
         near : array_like, shape (nq,), optional
             As in :meth:`base_parameters`.
 

@@ -251,6 +251,14 @@ class Evaluator:
         """Forms of calls (algorithm, values of its options, places of wrenches) that go straight to machine code."""
         return [key for key, found in self._entries.items() if found is not None]
 
+    def entry_point(self, name: str, options: Mapping[str, Any]) -> Callable[..., Array] | None:
+        """Return an algorithm as a function of its inputs that goes straight to machine code; None before a first call.
+
+        What machine code does not understand it hands to Python, where it is checked.
+        """
+        found = self._entries.get((name, tuple(options.values()), ()))
+        return None if found is None else found[0].function
+
     def _go_direct(self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...], batch: bool) -> None:
         """After a first call through Python, let calls of this form go straight to machine code."""
         algorithm = find(name)

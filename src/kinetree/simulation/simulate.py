@@ -59,6 +59,7 @@ def simulate(
     parameters: Mapping[str, Any] | None = None,
     progress: bool = True,
     threads: int = 1,
+    tolerance: float | None = None,
 ) -> Record:
     """Let a robot move.
 
@@ -112,6 +113,10 @@ def simulate(
         Show a bar on the terminal once it has taken longer than a second.
     threads : int
         For batches.
+    tolerance : float, optional
+        How far from closed the loops of a start may be, in metres and radians, and their rates relative to the speed;
+        with it, they are closed before the motion begins.  By default 1e-6, or what rounding of the file's numbers
+        leaves.
 
     Returns
     -------
@@ -137,7 +142,7 @@ def simulate(
     simulator = Simulator(
         robot, controller=controller, ground=ground, integrator=integrator, rtol=rtol, atol=atol, step=step,
         largest_step=largest_step, friction=friction, friction_speed=friction_speed, works=works,
-        parameters=parameters, threads=threads,
+        parameters=parameters, threads=threads, tolerance=tolerance,
     )  # fmt: skip
     return simulator.run(q0, v0, time=time, output=output, events=events, progress=progress)
 
@@ -173,6 +178,7 @@ class Simulator:
         works: bool | None = None,
         parameters: Mapping[str, Any] | None = None,
         threads: int = 1,
+        tolerance: float | None = None,
     ) -> None:
         if integrator not in INTEGRATORS:
             raise UnknownNameError("integrator", integrator, INTEGRATORS)
@@ -180,6 +186,7 @@ class Simulator:
         check_threads(threads)
         check_integrator(robot, integrator)
         self.robot, self.integrator, self.works, self.threads = robot, integrator, works, threads
+        self.tolerance = tolerance
         self.numbers = Numbers(rtol, atol, step, largest_step)
         self.law, self.function = law_and_function(controller, robot)
         self.span = getattr(controller, "span", (-np.inf, np.inf))
@@ -221,7 +228,7 @@ class Simulator:
         """Let the robot move; see :func:`simulate`."""
         begin, end = time_span(time)
         watched = as_events(events)
-        q, v = initial_state(self.robot, q0, v0)
+        q, v = initial_state(self.robot, q0, v0, tolerance=self.tolerance)
         batch = common_batch(self.equation(bool(self.works)).system, q, v)
         equation = self.equation(not batch if self.works is None else self.works)
         warn_sunken(self.robot, self.elements, q)

@@ -157,7 +157,7 @@ def test_names_are_found_for_what_has_none():
       <body name="body_2"><freejoint/><geom size="0.1"/></body></body></worldbody></mujoco>"""
     robot = kt.load(write(text.replace("<freejoint/>", '<joint type="ball"/>')))
     assert robot.name == "robot"
-    assert robot.joint_names == ["body_1_joint", "body_1_joint_", "body_2_joint"]
+    assert robot.joint_names == ["body_1_joint", "body_1_joint_2", "body_2_joint"]
     assert robot.body_names == ["body_1_body_1_joint", "body_1", "body_2"]
 
 

@@ -62,6 +62,7 @@ def with_parameters(
     frames: Mapping[str, Given] | None = None,
     gravity: Any = None,
     parameters: Given | None = None,
+    loops: Mapping[str, Given] | None = None,
 ) -> Parametric:
     """Return a robot with other scalars in the place of some of its numbers.
 
@@ -81,6 +82,9 @@ def with_parameters(
         Acceleration of free fall.
     parameters : mapping of name to scalar
         Of the table of :meth:`kinetree.Robot.parameters`, such as ``"link_3.MX"``: the others of that body stay.
+    loops : mapping of loop joint name to mapping
+        Where a joint that closes a loop sits: ``position`` and ``rpy`` on its predecessor, and its position ``seat`` on
+        its successor.
 
     Returns
     -------
@@ -100,5 +104,13 @@ def with_parameters(
     """
     return Parametric(
         robot,
-        substitution(robot.model, bodies=bodies, joints=joints, frames=frames, gravity=gravity, parameters=parameters),
+        substitution(
+            robot.model,
+            bodies=bodies,
+            joints=joints,
+            frames=frames,
+            gravity=gravity,
+            parameters=parameters,
+            loops=loops,
+        ),
     )

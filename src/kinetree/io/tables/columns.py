@@ -66,6 +66,45 @@ class Layout:
         return sorted(own if self.time is None else own | {self.time})
 
 
+def with_optional(file: str, header: Sequence[str] | None, count: int, wanted: Wanted, optional: Wanted) -> Wanted:
+    """Return the quantities that are needed and those of the optional ones that a table has.
+
+    With names it has those of which it has a column; without, as many of the first ones as there are columns for.
+
+    Parameters
+    ----------
+    file, header, count
+        As of :func:`layout`.
+    wanted : mapping from str to sequence of str
+        What is needed.
+    optional : mapping from str to sequence of str
+        What is read where it is there; without names they stand before the last of what is needed, in this order.
+    """
+    if header is not None:
+        head = _Header(file, header)
+        there = {key for key, labels in (*wanted.items(), *optional.items()) if any(
+            k is not None for k in head.find(key, labels)
+        )}  # fmt: skip
+        return {**wanted, **{key: labels for key, labels in optional.items() if key in there}}
+    every = list(optional.items())
+    *first, last = wanted.items()
+    choices: list[Wanted] = [dict([*first, *every[:some], last]) for some in range(len(every) + 1)]
+    for choice in choices:
+        needed = sum(len(labels) for labels in choice.values())
+        if count in (needed, needed + 1):
+            return choice
+    sizes = ", or ".join(
+        " ".join(f"{len(labels)} of {key}," for key, labels in choice.items()).rstrip(",") for choice in choices
+    )
+    example = next(f"{key}_{labels[0]}" for key, labels in wanted.items() if labels)
+    raise FileFormatError(
+        f"{count} columns that cannot be told: there must be time and {sizes}; or name the columns in the first line, "
+        f"such as {example!r}",
+        file,
+        1,
+    )
+
+
 def layout(
     file: str,
     header: Sequence[str] | None,

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...errors import FileFormatError, KinetreeError, MissingFileError
 from ..paths import is_file, is_folder
-from .columns import Layout, Units, Wanted, layout
+from .columns import Layout, Units, Wanted, layout, with_optional
 from .formats import RECORD_MARK, format_of, need_pyarrow, pyarrow
 
 Array = np.ndarray
@@ -56,9 +56,17 @@ class OpenTable:
     remark: str = ""
     fewer: bool = False
     """Whether it holds the fewer columns that do as well."""
+    quantities: tuple[str, ...] = ()
+    """What the arrays of its rows are, in order."""
 
 
-def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None, units: Units | None = None) -> OpenTable:
+def open_table(
+    path: Path,
+    wanted: Wanted,
+    fewer: Wanted | None = None,
+    units: Units | None = None,
+    optional: Wanted | None = None,
+) -> OpenTable:
     """Look at the head of a file; its rows are read when its parts are.
 
     Parameters
@@ -70,6 +78,8 @@ def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None, units: U
         Some of these entries, with which alone a table does as well.
     units : mapping, optional
         What the entries are measured in: columns whose names end in another unit, ``q_elbow [deg]``, are converted.
+    optional : mapping, optional
+        Further quantities, read where the table has them.
     """
     kind = format_of(path)
     if is_folder(path):
@@ -79,7 +89,7 @@ def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None, units: U
     table: type[CsvTable | ParquetTable | NpzTable]
     table = {".csv": CsvTable, ".parquet": ParquetTable, ".npz": NpzTable}[kind]  # type: ignore[assignment]
     try:
-        return table(path, wanted, fewer, units).source()
+        return table(path, wanted, fewer, units, optional).source()
     except KinetreeError:
         raise
     except OSError as problem:
@@ -95,7 +105,14 @@ class CsvTable:
     Every line is a row.  An empty one is a fault (a lost sample, perhaps) but for those at the end of the file.
     """
 
-    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None, units: Units | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        wanted: Wanted,
+        fewer: Wanted | None = None,
+        units: Units | None = None,
+        optional: Wanted | None = None,
+    ) -> None:
         self.path, self.file = path, str(path)
         with path.open("rb") as stream:
             first = stream.readline()
@@ -117,12 +134,20 @@ class CsvTable:
                 1 + self.skipped,
             )
         self.has_header = not any(numbers)
+        if optional:
+            wanted = with_optional(self.file, cells if self.has_header else None, len(cells), wanted, optional)
         self.layout = layout(self.file, cells if self.has_header else None, len(cells), wanted, fewer, units)
         self.count = len(cells)
 
     def source(self) -> OpenTable:
         """Return the table, ready to be read."""
-        return OpenTable(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
+        return OpenTable(
+            self.parts,
+            self.layout.time is not None,
+            self.layout.remark,
+            self.layout.fewer,
+            tuple(self.layout.quantities),
+        )
 
     def parts(self) -> Iterator[Part]:
         """Yield blocks of whole lines."""
@@ -268,15 +293,24 @@ def _is_number(cell: str) -> bool:
 class ParquetTable:
     """Columns by name."""
 
-    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None, units: Units | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        wanted: Wanted,
+        fewer: Wanted | None = None,
+        units: Units | None = None,
+        optional: Wanted | None = None,
+    ) -> None:
         arrow = need_pyarrow()
         self.path, self.file = path, str(path)
         try:
             self.schema = arrow.parquet.read_schema(path)
-        except (arrow.ArrowInvalid, OSError) as problem:
+            names = list(self.schema.names)
+        except (arrow.ArrowException, OSError, UnicodeDecodeError) as problem:
             raise FileFormatError(f"this is no Parquet file ({problem})", self.file) from None
-        names = list(self.schema.names)
         says_nothing = names == [str(k) for k in range(len(names))]
+        if optional:
+            wanted = with_optional(self.file, None if says_nothing else names, len(names), wanted, optional)
         self.layout: Layout = layout(self.file, None if says_nothing else names, len(names), wanted, fewer, units)
         for k in self.layout.used:
             kind = self.schema.types[k]
@@ -285,16 +319,26 @@ class ParquetTable:
 
     def source(self) -> OpenTable:
         """Return the table, ready to be read."""
-        return OpenTable(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
+        return OpenTable(
+            self.parts,
+            self.layout.time is not None,
+            self.layout.remark,
+            self.layout.fewer,
+            tuple(self.layout.quantities),
+        )
 
     def parts(self) -> Iterator[Part]:
         """Yield batches of rows."""
         names = [self.schema.names[k] for k in self.layout.used]
-        with need_pyarrow().parquet.ParquetFile(self.path) as file:
-            total, first = max(1, file.metadata.num_rows), 0
-            for batch in file.iter_batches(ROWS, columns=names):
-                yield self._part(batch, first, batch.num_rows / total)
-                first += batch.num_rows
+        arrow, first = need_pyarrow(), 0
+        try:
+            with arrow.parquet.ParquetFile(self.path) as file:
+                total = max(1, file.metadata.num_rows)
+                for batch in file.iter_batches(ROWS, columns=names):
+                    yield self._part(batch, first, batch.num_rows / total)
+                    first += batch.num_rows
+        except (arrow.ArrowException, OSError) as problem:  # damage behind the head
+            raise FileFormatError(f"the file cannot be read beyond row {first} ({problem})", self.file) from None
 
     def _part(self, batch: Any, first: int, share: float) -> Part:
         def fault(row: int, message: str) -> FileFormatError:
@@ -320,13 +364,22 @@ class ParquetTable:
 class NpzTable:
     """Arrays by name, rows first; a record saved as ``.npz`` is one."""
 
-    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None, units: Units | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        wanted: Wanted,
+        fewer: Wanted | None = None,
+        units: Units | None = None,
+        optional: Wanted | None = None,
+    ) -> None:
         self.path, self.file = path, str(path)
         try:
             with np.load(path, allow_pickle=False) as file:
-                self.arrays = {name: file[name] for name in file.files if name in (*wanted, "time")}
+                known = (*wanted, *(optional or ()), "time")
+                self.arrays = {name: np.asarray(file[name]) for name in file.files if name in known}
         except Exception as problem:
             raise FileFormatError(f"this is no file of NumPy arrays ({problem})", self.file) from None
+        wanted = {**wanted, **{key: labels for key, labels in (optional or {}).items() if key in self.arrays}}
         self.fewer = fewer is not None and self._fit(fewer) and not self._fit(wanted)
         self.wanted = fewer if self.fewer and fewer is not None else wanted
         rows = None
@@ -335,8 +388,9 @@ class NpzTable:
             rows = len(self.arrays[key]) if rows is None else rows
             if len(self.arrays[key]) != rows:
                 self._fail(f"array {key!r} has {len(self.arrays[key])} rows and the first one {rows}")
-        if "time" in self.arrays and self.arrays["time"].shape != (rows,):
-            self._fail(f"array 'time' has shape {self.arrays['time'].shape}, not ({rows},)")
+        time = self.arrays.get("time")
+        if time is not None and (time.shape != (rows,) or time.dtype.kind not in "fiu"):
+            self._fail(f"array 'time' must be numbers of shape ({rows},), not {time.dtype} {time.shape}")
         self.rows = rows or 0
 
     def _fit(self, wanted: Wanted) -> bool:
@@ -354,7 +408,7 @@ class NpzTable:
 
     def source(self) -> OpenTable:
         """Return the table, ready to be read."""
-        return OpenTable(self.parts, "time" in self.arrays, fewer=self.fewer)
+        return OpenTable(self.parts, "time" in self.arrays, fewer=self.fewer, quantities=tuple(self.wanted))
 
     def parts(self) -> Iterator[Part]:
         """Yield slices of the arrays."""

@@ -1,4 +1,4 @@
-"""Readers and writers of robot files: URDF, MJCF, and kinetree's own YAML."""
+"""Readers and writers of robot files: URDF, MJCF, kinetree's own YAML; a reader of ReDySim's inputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError,
 from ...io.atomic_files import beside
 from ...io.paths import as_path, is_folder, whole_content
 from ..tree import Model
-from . import mjcf, urdf, xml, yaml
+from . import loop_list, mjcf, redysim, urdf, xml, yaml, yaml_nodes
 from .source import Options, Source
 
 __all__ = ["Options", "read", "save"]
@@ -25,7 +25,7 @@ def read(
     Parameters
     ----------
     path : path-like
-        ``.urdf``, ``.xml`` or ``.mjcf`` (URDF or MJCF), ``.yaml`` or ``.yml``.
+        ``.urdf``, ``.xml`` or ``.mjcf`` (URDF or MJCF), ``.yaml`` or ``.yml``, ``.m`` (ReDySim's ``inputs.m``).
     options : Options, optional
         See :func:`kinetree.load`.
     loops : path-like, optional
@@ -33,7 +33,9 @@ def read(
     """
     source, chosen = _open(as_path(path, "a robot file")), options or Options()
     if loops is not None:
-        chosen = replace(chosen, side_file=yaml.SideFile(_open(as_path(loops, "a file with loops"))))
+        side = _open(as_path(loops, "a file with loops"))
+        is_list = loop_list.is_loop_list(yaml_nodes.nodes(side))
+        chosen = replace(chosen, side_file=loop_list.LoopList(side) if is_list else yaml.SideFile(side))
     return _reader(source)(source, chosen)
 
 
@@ -84,6 +86,8 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
         return yaml.read
     if suffix == ".urdf":
         return urdf.read
+    if suffix == ".m":
+        return redysim.read
     if suffix in (".xml", ".mjcf"):
         root = xml.parse(source.data, source.file)
         if root.tag == "robot":
@@ -98,6 +102,7 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
     if suffix == ".xacro":
         raise FileFormatError(f"xacro must be expanded first: {urdf.XACRO_HINT}", source.file)
     raise FileFormatError(
-        f"files ending in {suffix or 'nothing'!r} are not understood; use .urdf, .xml (MJCF or URDF) or .yaml",
+        f"files ending in {suffix or 'nothing'!r} are not understood; use .urdf, .xml (MJCF or URDF), .yaml, "
+        "or .m (ReDySim)",
         source.file,
     )

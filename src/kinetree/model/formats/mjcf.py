@@ -28,6 +28,9 @@ from .mjcf_drives import Drives
 from .mjcf_process import compiled, start
 from .source import FileBuilder, Options, Source
 
+ZERO = {4: (0.0, 0.0, 0.0, 1.0), 7: (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)}
+"""Ball and free joints that do not turn or shift anything, by the number of their coordinates."""
+
 
 def read(source: Source, options: Options) -> Model:
     """Read an MJCF file."""
@@ -95,6 +98,7 @@ class _MjcfReader:
         self._read_equalities()
         self.drives.read_tendons(self.builder, not self._is_off("SPRING"), not self._is_off("DAMPER"), self._skip)
         self.drives.read_actuators(self.builder, self._skip)
+        self._read_keyframes()
         self._note_what_is_not_understood()
         return self.builder.finish(floating_base=False)
 
@@ -327,6 +331,32 @@ class _MjcfReader:
         bodies = self.body_names[first], self.body_names[second]
         self.builder.loop(name, *bodies, kind, placement=placement, seat=seat)
 
+    # Configurations
+
+    def _read_keyframes(self) -> None:
+        """Keyframes, and the configuration in which everything sits as drawn, which may not be the neutral one."""
+        m = self.compiled
+        drawn = self._positions(m.qpos0)
+        names = [self._given_name("KEY", k) or f"key_{k}" for k in range(m.nkey)]
+        for name, qpos in zip(names, m.key_qpos, strict=True):
+            if not np.array_equal(qpos, m.qpos0):  # keyframes may be about controls only
+                self.builder.configuration(name, self._positions(qpos))
+        if any(np.any(np.not_equal(x, ZERO.get(np.size(x), 0.0))) for x in drawn.values()):
+            self.builder.configuration(_claim("as_drawn", set(names)), drawn)
+
+    def _positions(self, qpos: np.ndarray) -> dict[str, Any]:
+        """Return MuJoCo's coordinates as ours, by joints."""
+        m, types, found = self.compiled, self.mujoco.mjtJoint, dict[str, Any]()
+        for j in range(m.njnt):
+            own = qpos[m.jnt_qposadr[j] :]
+            if m.jnt_type[j] == types.mjJNT_FREE:
+                found[self.joint_names[j]] = [*_unit(_xyzw(own[3:7])), *own[:3]]
+            elif m.jnt_type[j] == types.mjJNT_BALL:
+                found[self.joint_names[j]] = _unit(_xyzw(own[:4]))
+            else:
+                found[self.joint_names[j]] = float(own[0])
+        return found
+
     # Sites, and the rest
 
     def _read_sites(self) -> None:
@@ -366,11 +396,13 @@ class _MjcfReader:
 
 
 def _claim(name: str, taken: set[str]) -> str:
-    """Return the name, with underscores until it is free; taken from then on."""
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
+    """Return the name, with a number behind it if it is taken; taken from then on."""
+    free, count = name, 1
+    while free in taken:
+        count += 1
+        free = f"{name}_{count}"
+    taken.add(free)
+    return free
 
 
 def _is_symmetric(bounds: np.ndarray) -> bool:
@@ -386,6 +418,12 @@ def _any_row(compiled: Any, attribute: str, row: int) -> bool:
 def _listed(names: Iterable[str]) -> str:
     shown = list(names)
     return ", ".join(repr(n) for n in shown[:6]) + (", ..." if len(shown) > 6 else "")
+
+
+def _unit(quaternion: tuple[float, ...]) -> tuple[float, ...]:
+    """Return a keyframe's quaternion, which is written with some digits only, at unit length."""
+    length = float(np.linalg.norm(quaternion))
+    return tuple(x / length for x in quaternion) if length else (0.0, 0.0, 0.0, 1.0)
 
 
 def _xyzw(quaternion: np.ndarray) -> tuple[float, float, float, float]:

@@ -170,6 +170,7 @@ def serve() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)  # MuJoCo prints its warnings
     mujoco = import_mujoco("MJCF")
+    mujoco.set_mju_user_warning(lambda message: None)  # which would go to a file in the user's folder
     answers.write(GREETING)
     answers.flush()
     for line in sys.stdin.buffer:

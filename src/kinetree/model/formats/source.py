@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 from ...errors import FileFormatError, Message, ModelError, ModelWarning, Setting, UnknownNameError, callers_level
 from ..builder import ModelBuilder, circle
-from ..graph import Draft, GraphError
+from ..graph import Draft, GraphError, passive_data
 from ..joints import Fixed, JointKind
 from ..mass import MassProperties
 from ..pose import Pose
@@ -65,7 +65,12 @@ class FileBuilder(ModelBuilder):
         self, source: Source, name: str, options: Options, *, gravity: Sequence[float] = (0.0, 0.0, -9.81)
     ) -> None:
         chosen = gravity if options.gravity is None else options.gravity
-        super().__init__(name, gravity=chosen, strict=options.strict)
+        try:
+            super().__init__(name, gravity=chosen, strict=options.strict)
+        except ModelError as problem:
+            if options.gravity is not None:
+                raise  # it is not the file's
+            raise FileFormatError(str(problem), source.file) from None
         self.file = source.file
         self.options = options
         self.cuts = options.cuts
@@ -148,14 +153,22 @@ class FileBuilder(ModelBuilder):
         self._carriers.setdefault(child, self._joints[name])
 
     def loop(self, name: str, predecessor: str, successor: str, joint: JointKind, **data: Any) -> Self:
-        """Close a loop, see :meth:`ModelBuilder.loop`; bodies and frames must be known by now."""
+        """Close a loop, see :meth:`ModelBuilder.loop`; bodies, frames and joints must be known by now."""
         if name in self._joint_lines:
             raise self.error(f"two joints are named {name!r}{_first(self._joint_lines[name])}", self._line)
-        for role, end in (("predecessor", predecessor), ("successor", successor)):
+        ends = {"predecessor": (predecessor, "placement"), "successor": (successor, "seat")}
+        bodies = []
+        for role, (end, place) in ends.items():
             if end not in self._bodies and end not in self._frames:
-                unknown = UnknownNameError("link", end, [*self._bodies, *self._frames])
-                raise self.error(f"the {role} of loop {name!r}: {unknown}", self._line)
-        super().loop(name, predecessor, successor, joint, **data)
+                known = [*self._bodies, *self._frames, *self._joints]
+                if end not in self._joints:
+                    unknown = UnknownNameError("link, frame or joint", end, known)
+                    raise self.error(f"the {role} of loop {name!r}: {unknown}", self._line)
+                # the frame that the joint moves
+                draft = self._joints[end]
+                end, data[place] = draft.child, draft.seat @ (data.get(place) or Pose())
+            bodies.append(end)
+        super().loop(name, bodies[0], bodies[1], joint, **data)
         self._joint_lines[name] = self._line
         self._joint_files[name] = self.file
         return self
@@ -178,6 +191,20 @@ class FileBuilder(ModelBuilder):
         if name not in self._joints:
             raise UnknownNameError("joint", name, self._joints)
         self._joints[name].data["actuated"] = False
+
+    def drive_only(self, names: Sequence[str]) -> None:
+        """Say that these joints have motors, and no others."""
+        for name in names:
+            if name not in self._joints:
+                raise UnknownNameError("joint", name, self._joints)
+        for draft in self._joints.values():
+            draft.data["actuated"] = draft.name in names
+
+    def change_kind(self, name: str, kind: JointKind) -> None:
+        """Make a joint another kind of joint in the same place, without limits, friction and motor."""
+        if name not in self._joints:
+            raise UnknownNameError("joint", name, self._joints)
+        self._joints[name] = replace(self._joints[name], kind=kind, data=passive_data(kind))
 
     def hold(self, base: str) -> None:
         """Say which body is the ground, whatever the joints look like."""

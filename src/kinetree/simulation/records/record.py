@@ -163,9 +163,10 @@ class Record:
             weight = s.reshape(-1, *(1,) * (x.ndim - 1))
             return (1 - weight) * x[k] + weight * x[k + 1]
 
-        arrays: dict[str, Any] = {name: linear(getattr(self, name)) for name in FIELDS}
-        arrays["q"], arrays["v"] = self._between(k, h, s)
-        energy = Energies(**{name: linear(x) for name, x in self.energy.as_dict().items()})
+        with np.errstate(all="ignore"):  # what was lost, or beyond all numbers, stays so
+            arrays: dict[str, Any] = {name: linear(getattr(self, name)) for name in FIELDS}
+            arrays["q"], arrays["v"] = self._between(k, h, s)
+            energy = Energies(**{name: linear(x) for name, x in self.energy.as_dict().items()})
         return replace(self, time=times, energy=energy, events=(), **arrays)
 
     def _between(self, k: Array, h: Array, s: Array) -> tuple[Array, Array]:
