@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import Message, ModelError, OptionError, Setting, ShapeError, StateError, UnsupportedError
 from ..robot.robot import Robot
 from ..run.law_kernels import can_compile, count_operations
-from ..run.parameters import GivenParameters, gather_parameters
+from ..run.parameters import GivenParameters
 from ..spatial.arrays import as_array, batch_shape
 from .integrators.fixed_step_methods import FIXED, VARIATIONAL
 from .system import DynamicSystem
@@ -60,7 +60,7 @@ def check_numbers(
 
 def varied_parameters(robot: Robot, given: Any) -> GivenParameters:
     """Return what takes the place of the robot's own numbers; refuse what no robot has."""
-    found = gather_parameters(robot.model, given)
+    found = robot.evaluator.read_parameters(given)
     for place in found.places:
         numbers = found.of(place)
         if not np.isfinite(numbers).all():
