@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -98,7 +98,7 @@ def _closed_motions(
     return found, band, notes
 
 
-def _picked(robot: Robot, piece: Piece, independent: Sequence[int]) -> dict[str, Array | None]:
+def _picked(robot: Robot, piece: Piece, independent: Sequence[int]) -> dict[str, Any]:
     """Return the columns of the independent joints."""
     names = robot.v_names
     places = [robot.q_names.index(names[k]) for k in independent]

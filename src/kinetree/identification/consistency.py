@@ -2,8 +2,8 @@
 
 The fit is ``|A x - b|^2 / 2`` in units of the noise, plus a pull towards the robot's own values, which decides what the
 motion does not: by the log-det divergence of pseudo-inertias, which knows what is far for a body whatever the units
-(Lee, Wensing and Park, 2020), or by Euclid's distance.  Three ways find it: Newton steps with a barrier, written here; a
-semidefinite program given to CVXPY; and Gauss-Newton steps in log-Cholesky coordinates.
+(Lee, Wensing and Park, 2020), or by Euclid's distance.  Three ways find it: Newton steps with a barrier, written here;
+a semidefinite program given to CVXPY; and Gauss-Newton steps in log-Cholesky coordinates.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def by_barrier(problem: Problem) -> Array:
 
 
 def _ever_weaker(problem: Problem) -> Iterator[tuple[float, float]]:
-    """Yield weights of the pull and of the barrier, from strong ones to those that are wanted, or steps lose their way."""
+    """Yield weights of pull and barrier, from strong ones to those that are wanted, or steps lose their way."""
     strong = max(1e4, 0.01 * float(problem.b @ problem.b))
     barrier, weight = 1.0, max(strong, problem.weight) if problem.pull == "log_det" else problem.weight
     yield weight, barrier
@@ -190,7 +190,7 @@ def by_semidefinite_program(problem: Problem) -> Array:
     for own in problem.bodies:
         size[own] = problem.scale[own]
     z = cvxpy.Variable(len(size))
-    factor = np.linalg.qr(np.column_stack([problem.a * size, problem.b]), mode="r")
+    factor = np.asarray(np.linalg.qr(np.column_stack([problem.a * size, problem.b]), mode="r"))
     goal = 0.5 * cvxpy.sum_squares(factor[:, :-1] @ z - factor[:, -1])
     limits = [z[int(k)] >= 0.0 for k in problem.positive]
     for own in problem.bodies:
@@ -217,8 +217,8 @@ def by_semidefinite_program(problem: Problem) -> Array:
 
 
 _NOT_FOUND = (
-    "no physically consistent parameters were found: what the data ask for is far from possible. The forces may have the "
-    "wrong sign or unit, see what consistent=None says; else give another pull_weight"
+    "no physically consistent parameters were found: what the data ask for is far from possible. The forces may have "
+    "the wrong sign or unit, see what consistent=None says; else give another pull_weight"
 )
 _FAILED = "the semidefinite program has no solution that Clarabel can find"
 _INSTEAD = "try consistent='barrier' or 'log_cholesky', or another pull_weight"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import IdentificationError
 from .filtering import Band, Decimation, Motion
 from .friction_models import FrictionModel, resting
 
@@ -77,7 +78,13 @@ class Prepared:
     """
 
     def __init__(self, robot: Robot, motions: Sequence[Motion], band: Band, contacts: Sequence[str] = ()) -> None:
-        self.robot, self.motions, self.band, self.contacts = robot, list(motions), band, tuple(contacts)
+        self.robot, self.band, self.contacts = robot, band, tuple(contacts)
+        self.motions = [m for m in motions if len(Decimation.of(band, len(m.t)).centers)]
+        if not self.motions:
+            raise IdentificationError(
+                f"the data are too short for a filter at {band.both_sides:.3g} Hz, which needs "
+                f"{len(Decimation.of(band, 0).weights) / band.sampling:.3g} s: measure longer, or give both_sides="
+            )
         self.decimations = [Decimation.of(band, len(m.t)) for m in self.motions]
         self.reductions = [_reduction(robot, m, self.contacts) for m in self.motions]
         names = robot.parameters().names

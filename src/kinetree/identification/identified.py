@@ -123,7 +123,7 @@ class Identified:
         return Equations(said[..., None], whole.tau, whole.counted, ("prediction",), whole.rows, whole.t)
 
     def errors(self, data: Data) -> Array:
-        """Return relative errors of the predicted joint forces, per joint: the size of the error over that of the force.
+        """Return relative errors of predicted joint forces, per joint: the size of the error over that of the force.
 
         Both are filtered as in the fit; 0.05 is 5 %.
 

@@ -56,13 +56,13 @@ def identify(
     Parameters
     ----------
     robot : Robot
-        Its geometry is taken as known; its masses and inertias are what the result is pulled to where the motion does not
-        tell.  Bodies without mass in a robot that has masses stay so.
+        Its geometry is taken as known; its masses and inertias are what the result is pulled to where the motion does
+        not tell.  Bodies without mass in a robot that has masses stay so.
     data : Measured, path, or several of them
         See :class:`kinetree.Measured`.
     estimator : {"weighted", "ordinary", "reweighted"}
-        Least squares with each joint weighted by the noise of its residuals; all rows alike; or with outliers that count
-        less.
+        Least squares with each joint weighted by the noise of its residuals; all rows alike; or with outliers that
+        count less.
     friction : str, or mapping from joint to str
         ``"coulomb"`` (viscous, Coulomb and offset), ``"viscous"``, ``"offset"``, ``"stribeck"``, ``"presliding"``,
         ``"none"``; or ``"auto"``: Coulomb, or presliding where that predicts better.
@@ -79,8 +79,8 @@ def identify(
     gains : array_like (nv,) or mapping from joint to float, optional
         What measured columns of ``tau`` are multiplied with: drive gains that turn currents into joint forces.
     cutoff, both_sides : float, optional
-        Frequencies in Hz of the filter of the motion and of that of both sides of the equation; chosen from the spectrum
-        when left out.
+        Frequencies in Hz of the filter of the motion and of that of both sides of the equation; chosen from the
+        spectrum when left out.
     contacts : sequence of str
         Frames that stand on the ground all the time, by forces that were not measured.
     initial : array_like (nq,), optional
@@ -334,11 +334,11 @@ def _consistent_solution(
             broken.append(body.name)
     if broken:
         raise OptionError(
-            f"some parameters of {', '.join(broken)} are fixed and others are not, which bodies that must be possible do "
-            "not allow yet: fix all ten (such as 'link_1.*'), or give consistent=None"
+            f"some parameters of {', '.join(broken)} are fixed and others are not, which bodies that must be possible "
+            "do not allow: fix all ten (such as 'link_1.*'), or give consistent=None"
         )
     positive = [k for name, k in place.items() if name.endswith((".rotor_inertia", ".damping", ".friction"))]
-    triangle = np.linalg.qr(np.column_stack([a, b]), mode="r")
+    triangle = np.asarray(np.linalg.qr(np.column_stack([a, b]), mode="r"))
     x = consistent(
         Problem(triangle[:, :-1], triangle[:, -1], bodies, np.array(positive, dtype=int), reference, pull, weight), way
     )

@@ -1,13 +1,14 @@
-"""Which friction each joint has, and whether rotors are felt: what predicts best those parts of the data it did not see.
+"""Which friction each joint has, and whether rotors are felt: what predicts best those data that it did not see.
 
-The data are cut into a few parts; each is predicted by a fit to the others.  A model with more to it must do better there
-by a clear margin, or the simpler one stays.
+The data are cut into a few parts; each is predicted by a fit to the others.  A model with more to it must do better
+there by a clear margin, or the simpler one stays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
@@ -194,7 +195,7 @@ def _left(products: Array, x: Array) -> Array:
 def cross_validated(equations: Equations, folds: int = FOLDS) -> Array:
     """Return the error of each row, predicted for every part of the data by a fit to all others."""
     bounds = np.linspace(0, len(equations.t), folds + 1).astype(int)
-    parts = [grams(equations, slice(first, last)) for first, last in zip(bounds[:-1], bounds[1:], strict=True)]
+    parts = [grams(equations, slice(first, last)) for first, last in pairwise(bounds)]
     whole, counts = np.sum(parts, axis=0), equations.counted.sum(axis=0)
     noise = fitted(whole, counts)[1]
     left = [_left(part, _solved(np.tensordot(noise**-2.0, whole - part, axes=1))) for part in parts]

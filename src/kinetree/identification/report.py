@@ -26,7 +26,8 @@ Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 FORMATS = {"html": "report.html", "markdown": "report.md"}
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
-    "table{border-collapse:collapse;font-size:90%}td,th{padding:.15em .7em;text-align:right;border-bottom:1px solid #ddd}"
+    "table{border-collapse:collapse;font-size:90%}"
+    "td,th{padding:.15em .7em;text-align:right;border-bottom:1px solid #ddd}"
     "td:first-child,th:first-child{text-align:left}img{max-width:100%}"
 )
 
@@ -43,7 +44,8 @@ def facts(found: Identified) -> list[str]:
     """Return what a reader should know before the numbers."""
     white = whiteness(found.equations)
     said = [
-        f"{found.equations.counted.sum()} equations for {len(found)} parameters; condition number {found.condition:.3g}",
+        f"{found.equations.counted.sum()} equations for {len(found)} parameters",
+        f"condition number {found.condition:.3g}",
         f"frequencies of the motion up to {found.band.motion:.3g} Hz; positions and velocities are filtered at "
         f"{found.band.cutoff:.3g} Hz, both sides of the equation at {found.band.both_sides:.3g} Hz, where one of "
         f"{found.band.factor} samples is kept",
