@@ -174,7 +174,7 @@ def exciting_motion(
     middle = _center(robot, limits, center)
     names = tuple(n for n in robot.parameters().names if n.rpartition(".")[2] in _BODY)
     independent = grouped(structural_columns(robot, names), names).independent
-    search = _Search(robot, limits, middle, independent, friction, criterion)
+    search = _ExcitationSearch(robot, limits, middle, independent, friction, criterion)
     basis = _basis(form, duration, count, np.linspace(0.0, duration, samples, endpoint=form == "spline"))
     rng = np.random.default_rng(seed)
     best: Array | None = None
@@ -300,7 +300,7 @@ def _random_start(
 # ------------------------------------------------------------------ the search
 
 
-class _Search:
+class _ExcitationSearch:
     """What is minimized, for a batch of motions at once."""
 
     def __init__(
@@ -368,7 +368,7 @@ def _dense(form: str, duration: float, count: int, rate: float) -> tuple[Array, 
     return t, _basis(form, duration, count, t)
 
 
-def _within(search: _Search, x: Array, form: str, duration: float, count: int, rate: float) -> Array:
+def _within(search: _ExcitationSearch, x: Array, form: str, duration: float, count: int, rate: float) -> Array:
     """Return the motion, smaller if need be, so that it keeps to all limits at all samples of the result."""
     _, basis = _dense(form, duration, count, rate)
 
@@ -388,9 +388,11 @@ def _within(search: _Search, x: Array, form: str, duration: float, count: int, r
     return low * x
 
 
-def _finished(search: _Search, x: Array, form: str, duration: float, count: int, rate: float) -> Excitation:
+def _finished(search: _ExcitationSearch, x: Array, form: str, duration: float, count: int, rate: float) -> Excitation:
     t, basis = _dense(form, duration, count, rate)
     q, v, a = search.motion(x, basis)
-    measure = _Search(search.robot, search.limits, search.middle, search.independent, search.friction, "condition")
+    measure = _ExcitationSearch(
+        search.robot, search.limits, search.middle, search.independent, search.friction, "condition"
+    )
     tau = search.robot.inverse_dynamics(q, v, a)
     return Excitation(t, q, v, a, tau, float(np.exp(measure.criteria(q, v, a))), tuple(search.robot.v_names))
