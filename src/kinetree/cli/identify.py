@@ -84,9 +84,13 @@ def identify(
     if held_out:
         split = [one.split(1.0 - held_out) for one in data]
         training, rest = [first for first, _ in split], [second for _, second in split]
+    rotors: bool | str = "auto"
+    if output is not None and output.suffix.lower() == ".urdf":
+        note("URDF cannot hold rotor inertias, so none are identified; write .yaml to have them")
+        rotors = False
     found = run(
         robot, training, estimator=estimator, friction=friction, consistent=None if consistent == "none" else consistent,
-        pull=pull, pull_weight=pull_weight, fixed=fixed or (), cutoff=cutoff, both_sides=both_sides,
+        pull=pull, pull_weight=pull_weight, fixed=fixed or (), rotor_inertia=rotors, cutoff=cutoff, both_sides=both_sides,
     )  # fmt: skip
     errors = found.errors(rest) if rest else None
     if output is not None:

@@ -90,8 +90,8 @@ def simulate(
     integrator: Annotated[
         str,
         typer.Option(
-            help="dop853, rk45, radau, bdf, sundials (adaptive); euler, semi_implicit_euler, rk4, dopri5, variational "
-            "(fixed step).",
+            help="dop853, rk45, radau, bdf, sundials (adaptive); euler, semi_implicit_euler, implicit_euler, rk4, "
+            "dopri5, variational (fixed step).",
             autocompletion=_words("integrator"),
         ),
     ] = "dop853",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -63,9 +64,9 @@ class Actuators(Controller):
         for driven in self.at(tree, t, q, v):
             sizes = {k: abs(s) for k, s in driven.taut.slope.items()}
             whole: Scalar = sum(sizes.values(), 0.0)
-            for k, s in sizes.items():
-                stiffness[k] = stiffness[k] + s * whole * driven.stiffness
-                damping[k] = damping[k] + s * whole * driven.damping
+            for k, s in sizes.items():  # what drives away from rest is left to the step as it is
+                stiffness[k] = stiffness[k] + s * whole * clamped(driven.stiffness, (0.0, math.inf))
+                damping[k] = damping[k] + s * whole * clamped(driven.damping, (0.0, math.inf))
         return stiffness, damping
 
     def at(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> list[Driven]:

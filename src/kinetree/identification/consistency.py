@@ -21,7 +21,10 @@ Array = np.ndarray
 
 WAYS = ("barrier", "sdp", "log_cholesky")
 PULLS = ("log_det", "euclidean")
-STEPS = 300
+STEPS = 120
+NEGLIGIBLE = 1e-4
+"""Share of what a fit leaves that further steps may still gain when they are given up."""
+
 LAST_BARRIER = 1e-6
 LONGEST, SMALLEST = 1.0, -1e3
 """Bounds on a step in log-Cholesky coordinates, and on the coordinates: logarithms must not run away."""
@@ -84,7 +87,10 @@ def consistent(problem: Problem, way: str = "barrier") -> Array:
     """
     if way not in WAYS:
         raise UnknownNameError("way to consistent parameters", way, WAYS)
-    return {"barrier": by_barrier, "sdp": by_semidefinite_program, "log_cholesky": by_log_cholesky}[way](problem)
+    try:
+        return {"barrier": by_barrier, "sdp": by_semidefinite_program, "log_cholesky": by_log_cholesky}[way](problem)
+    except np.linalg.LinAlgError:  # bodies have shrunk to nothing
+        raise IdentificationError(_NOT_FOUND) from None
 
 
 # ------------------------------------------------------------------ a barrier and Newton's steps
@@ -96,20 +102,28 @@ def by_barrier(problem: Problem) -> Array:
     x[problem.positive] = np.maximum(x[problem.positive], 1e-3)
     normal, right = problem.a.T @ problem.a, problem.a.T @ problem.b
     for weight, barrier in _ever_weaker(problem):
-        x = _newton(replace(problem, weight=weight), normal, right, x, barrier)
+        x, left = _newton(replace(problem, weight=weight), normal, right, x, barrier)
+    if left > NEGLIGIBLE * 0.5 * float(np.sum((problem.a @ x - problem.b) ** 2)):
+        raise IdentificationError(_NOT_FOUND)
     return x
 
 
 def _ever_weaker(problem: Problem) -> Iterator[tuple[float, float]]:
     """Yield weights of the pull and of the barrier, from strong ones to those that are wanted, or steps lose their way."""
-    barrier, weight = 1.0, max(1e4, problem.weight) if problem.pull == "log_det" else problem.weight
+    strong = max(1e4, 0.01 * float(problem.b @ problem.b))
+    barrier, weight = 1.0, max(strong, problem.weight) if problem.pull == "log_det" else problem.weight
     yield weight, barrier
     while barrier > LAST_BARRIER or weight > problem.weight:
         barrier, weight = max(0.05 * barrier, LAST_BARRIER), max(0.1 * weight, problem.weight)
         yield weight, barrier
 
 
-def _newton(problem: Problem, normal: Array, right: Array, x: Array, barrier: float) -> Array:
+def _newton(problem: Problem, normal: Array, right: Array, x: Array, barrier: float) -> tuple[Array, float]:
+    """Return where Newton's steps lead, and what another one would gain: nothing, unless there is no end to them.
+
+    Where data ask for what is far from possible, bodies shrink towards nothing, step after step.
+    """
+    decrease = 0.0
     for _ in range(STEPS):
         gradient, hessian = _slopes(problem, normal, right, x, barrier)
         scale = 1.0 / np.sqrt(np.diagonal(hessian))
@@ -117,15 +131,13 @@ def _newton(problem: Problem, normal: Array, right: Array, x: Array, barrier: fl
         decrease = -float(gradient @ step)
         now, length = _value(problem, normal, right, x, barrier), 1.0
         if decrease < 1e-9 + 1e-12 * abs(now):
-            return x
+            return x, 0.0
         while not _value(problem, normal, right, x + length * step, barrier) <= now - 1e-4 * length * decrease:
             length *= 0.5
             if length < 1e-12:
-                return x  # rounding: there is nothing left to gain
+                return x, 0.0  # rounding: there is nothing left to gain
         x = x + length * step
-    raise IdentificationError(
-        f"no physically consistent parameters were found in {STEPS} steps: give another pull_weight, or consistent=None"
-    )
+    return x, decrease
 
 
 def _value(problem: Problem, normal: Array, right: Array, x: Array, barrier: float) -> float:
@@ -204,6 +216,10 @@ def by_semidefinite_program(problem: Problem) -> Array:
     return np.asarray(z.value) * size
 
 
+_NOT_FOUND = (
+    "no physically consistent parameters were found: what the data ask for is far from possible. The forces may have the "
+    "wrong sign or unit, see what consistent=None says; else give another pull_weight"
+)
 _FAILED = "the semidefinite program has no solution that Clarabel can find"
 _INSTEAD = "try consistent='barrier' or 'log_cholesky', or another pull_weight"
 

@@ -22,24 +22,18 @@ PLAUSIBLE = 20.0
 """Factor between measured forces and the file's that other masses may explain."""
 
 
-def doubts(
-    found: Identified, fit: Estimate, equations: Equations, file_values: Mapping[str, float], still: Sequence[str]
-) -> list[str]:
+def doubts(found: Identified, before: Array, still: Sequence[str]) -> list[str]:
     """Return warnings, most serious first.
 
     Parameters
     ----------
     found : Identified
-    fit : Estimate
-        Of the parameters without regard to what bodies can have.
-    equations : Equations
-        Of the fit, with a column per parameter.
-    file_values : mapping
-        Parameters of the robot as it was.
+    before : ndarray
+        The combinations of inertial parameters of the robot as it was; zeros if it had no masses.
     still : sequence of str
         Joints that hardly move.
     """
-    words = [*_signs(found, fit, equations), *_units(found, file_values)]
+    words = _units(found, before)
     lost = [f"{name} ({100 * e:.0f} %)" for name, e in zip(found.row_names, found.training_errors, strict=True)
             if e > NOT_EXPLAINED]  # fmt: skip
     if lost and not words:
@@ -59,11 +53,11 @@ def doubts(
     return words
 
 
-def _signs(found: Identified, fit: Estimate, equations: Equations) -> list[str]:
-    """Look for joints whose friction drives them."""
+def signs(joints: Sequence[str], fit: Estimate, equations: Equations) -> list[str]:
+    """Return a warning if the friction of some of the joints drives them."""
     place = {name: k for k, name in enumerate(equations.names)}
     wrong = []
-    for joint in found.friction:
+    for joint in joints:
         k = place.get(f"{joint}.friction")
         if k is not None and fit.values[k] < -SURE * fit.deviations[k] and _gives_energy(equations, fit, joint, place):
             wrong.append(joint)
@@ -85,32 +79,24 @@ def _gives_energy(equations: Equations, fit: Estimate, joint: str, place: Mappin
     return bool(np.sum(force * equations.y[..., speed]) < 0.0)
 
 
-def _units(found: Identified, file_values: Mapping[str, float]) -> list[str]:
-    """Compare masses with those of the file, if it has any."""
-    before = sum(value for name, value in file_values.items() if name.endswith(".M"))
-    tau, said = found.equations.tau, found.equations.y[..., 0]
-    words = []
-    if before > 0.0:
-        moments = ("MX", "MY", "ZZ")
-        old = np.array([v for n, v in file_values.items() if n.rpartition(".")[2] in moments])
-        new = np.array([found.solution.get(n, v) for n, v in file_values.items() if n.rpartition(".")[2] in moments])
-        size, told = np.linalg.norm(old), np.linalg.norm(new)
-        if size > 0.0 and told > 0.0 and not 1.0 / PLAUSIBLE < told / size < PLAUSIBLE:
-            words.append(
-                f"the first moments and inertias found are {told / size:.3g} times those of the file: are the forces in "
-                "N m and N at the joints, not in another unit, currents, or at the motor's side of the gear? gains= "
-                "multiplies them"
-            )
-    slope = np.sum(tau * said, axis=0)
+def _units(found: Identified, before: Array) -> list[str]:
+    """Compare what was found with what the file has, if it has anything, and look for forces that run backwards."""
+    old, new = np.linalg.norm(before), np.linalg.norm(found.values[: len(before)])
+    if old > 0.0 and new > 0.0 and not 1.0 / PLAUSIBLE < new / old < PLAUSIBLE:
+        return [
+            f"the first moments and inertias found are {new / old:.3g} times those of the file: are the forces in N m and "
+            "N at the joints, not in another unit, currents, or at the motor's side of the gear? gains= multiplies them"
+        ]
+    slope = np.sum(found.equations.tau * found.equations.y[..., 0], axis=0)
     backwards = [
         n for n, s, e in zip(found.row_names, slope, found.training_errors, strict=True) if s < 0.0 and e > 0.9
     ]
-    if backwards and not words:
-        words.append(
-            f"the forces of {', '.join(backwards)} run against what bodies need: their sign is probably wrong "
-            "(gains={joint: -1} turns a force around)"
-        )
-    return words
+    if not backwards:
+        return []
+    return [
+        f"the forces of {', '.join(backwards)} run against what bodies need: their sign is probably wrong "
+        "(gains={joint: -1} turns a force around)"
+    ]
 
 
 def _some(names: Sequence[str], most: int = 6) -> str:

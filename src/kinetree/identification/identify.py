@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from ..errors import IdentificationError, IdentificationWarning, OptionError, UnknownNameError, callers_level
 from .closed_motion import motions_of
 from .consistency import WAYS, Problem, consistent
-from .doubts import doubts
+from .doubts import doubts, signs
 from .equations import Prepared, row_names
 from .friction_models import MODELS, friction_model
 from .identifiable import Groups, grouped, structural_columns
@@ -152,6 +152,8 @@ def identify(
     untold, condition = _told(equations.y, equations.counted, fit, groups, equations.names)
     inertial = [*bodies, *rotors] if with_rotors else bodies
     held = {**known, **({} if with_rotors else {name: file_values[name] for name in rotors})}
+    for word in signs(columns.friction_names(), fit, equations):
+        warnings.warn(word, IdentificationWarning, stacklevel=callers_level())
     if consistent is None:
         solution = _nearest_to_file(groups, equations.names, fit.values, file_values)
     else:
@@ -189,7 +191,7 @@ def identify(
         contacts=tuple(contacts),
         gains=factors,
     )  # fmt: skip
-    for word in doubts(result, fit, equations, file_values, [robot.v_names[k] for k in still]):
+    for word in doubts(result, prior[: len(groups.independent)], [robot.v_names[k] for k in still]):
         warnings.warn(word, IdentificationWarning, stacklevel=callers_level())
     return result
 

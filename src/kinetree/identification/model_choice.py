@@ -71,6 +71,10 @@ class Columns:
             self._made[key] = [names[k] for k in kept], columns[..., kept]
         return self._made[key]
 
+    def friction_names(self) -> list[str]:
+        """Return the joints whose friction is fitted."""
+        return [self.prepared.robot.v_names[k] for k in self.friction]
+
     def equations(
         self, friction: Mapping[int, Friction] | None = None, names: Sequence[str] | None = None
     ) -> Equations:

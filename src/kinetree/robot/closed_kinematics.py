@@ -201,30 +201,11 @@ class ClosedKinematics(Robot):
         q, free = self._held(np.array(self.evaluator.states.configuration(q_guess, "q_guess"), dtype=float), fixed)
         batch = q.shape[:-1]
         guesses = q.reshape(-1, self.nq)
-        found, gaps, done = self._closed_from(guesses, free, tolerance)
+        found, gaps, done = closed_from(self, guesses, free, tolerance)
         bad = ~done & np.isfinite(guesses).all(axis=-1)
         if must_close and bad.any():
             raise ClosureError(self._checks.still_open(gaps, bad, batch, list(fixed or ())))
         return np.where(done[:, None], found, np.nan).reshape(*batch, self.nq)
-
-    def _closed_from(
-        self, guesses: Array, free: Array, tolerance: float | None = None
-    ) -> tuple[Array, Array, Array]:  # fmt: skip
-        """Return configurations (N, nq) moved along ``free`` velocities, the gaps left, and which are closed."""
-        problem = self._problem(free)
-        found = closing.close(problem, guesses, CLOSED if tolerance is None else tolerance)
-        q, gaps, done = found.q, found.gaps, found.done
-        unsure = np.flatnonzero(~done & (np.abs(gaps).max(axis=-1, initial=0.0) < closing.NUDGE))
-        if len(unsure):
-            known = self.coordinates_at(q[unsure])
-            again = closing.polish(problem, q[unsure], CLOSED, closing.Counting(known.ranks, known.least))
-            q[unsure], gaps[unsure] = again.q, again.gaps
-            largest = np.abs(again.gaps).max(axis=-1, initial=0.0)
-            if tolerance is None:
-                done[unsure] = again.done | (again.held & (largest <= known.slack))
-            else:
-                done[unsure] = largest <= tolerance
-        return q, gaps, done
 
     def _problem(self, free: Array | None = None) -> closing.ClosingProblem:
         everything = np.ones(self.nv, dtype=bool) if free is None else free
@@ -553,3 +534,23 @@ class ClosedKinematics(Robot):
             rest = coordinates.follow(k, -bias[..., None], known, self.v_names, self._size)
             a[..., list(known.dependent)] += rest[..., 0]
         return a
+
+
+def closed_from(
+    mechanism: ClosedKinematics, guesses: Array, free: Array, tolerance: float | None = None
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Return configurations (N, nq) moved along ``free`` velocities, the gaps left, and which are closed."""
+    problem = mechanism._problem(free)
+    found = closing.close(problem, guesses, CLOSED if tolerance is None else tolerance)
+    q, gaps, done = found.q, found.gaps, found.done
+    unsure = np.flatnonzero(~done & (np.abs(gaps).max(axis=-1, initial=0.0) < closing.NUDGE))
+    if len(unsure):
+        known = mechanism.coordinates_at(q[unsure])
+        again = closing.polish(problem, q[unsure], CLOSED, closing.Counting(known.ranks, known.least))
+        q[unsure], gaps[unsure] = again.q, again.gaps
+        largest = np.abs(again.gaps).max(axis=-1, initial=0.0)
+        if tolerance is None:
+            done[unsure] = again.done | (again.held & (largest <= known.slack))
+        else:
+            done[unsure] = largest <= tolerance
+    return q, gaps, done

@@ -81,8 +81,9 @@ def simulate(
     integrator : str
         ``"dop853"`` or ``"rk45"`` (adaptive); ``"radau"``, ``"bdf"`` or ``"sundials"`` (adaptive,
         for stiff problems); ``"euler"``, ``"semi_implicit_euler"``, ``"rk4"``, ``"dopri5"`` (fixed
-        step of first, first, fourth and fifth order); ``"variational"`` (fixed step, second
-        order, keeps the energy bounded however long it runs).
+        step of first, first, fourth and fifth order); ``"implicit_euler"`` (fixed step, first order, implicit in
+        springs, dampers and servos); ``"variational"`` (fixed step, second order, keeps the energy bounded however
+        long it runs).
     rtol, atol : float
         Relative and absolute tolerance of adaptive integrators.
     step : float

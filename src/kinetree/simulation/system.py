@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms import energy
+from ..algorithms import constrained, energy
 from ..algorithms.friction import friction_force
 from ..algorithms.table import find
 from ..control.driven_joints import motorless, refuse_motorless
@@ -30,6 +30,7 @@ from ..robot.robot import Robot
 from ..run.failure import blaming
 from ..run.parameters import NO_PARAMETERS, GivenParameters, put_in
 from ..spatial import Force, Scalar
+from .yielding import Impedance
 
 Scalars = Sequence[Scalar]
 State = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -207,13 +208,42 @@ class DynamicSystem:
         pairs = ((acting.tau, none), (acting.friction, none), (acting.pushed, acting.loads))
         return [energy.power(self.tree, q, v, tau, loads) for tau, loads in pairs]
 
+    def impedance(self, t: Scalar, q: Scalars, v: Scalars) -> Impedance:
+        """Return how stiff and how damping everything is that a step can be implicit in."""
+        found = Impedance(self.tree)
+        found.add_joints(v, self.friction, self.friction_speed)
+        found.add_tendons(q, self.friction)
+        if hasattr(self.controller, "impedance"):
+            found.add(*self.controller.impedance(self.tree, t, q, v))
+        return found
+
     def rate(
-        self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None
+        self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None, ahead: Scalar | None = None
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return the accelerations and the rate of z."""
+        """Return the accelerations, for a step of ``ahead`` implicit in springs and dampers, and the rate of z."""
         acting = self.acting(t, q, v, z, tau)
-        a = find("forward_dynamics").function(self.tree, q, v, acting.total, acting.loads, method=self.method)
+        tree, total = self.yielding(acting, t, q, v, ahead)
+        a = find("forward_dynamics").function(tree, q, v, total, acting.loads, method=self.method)
         return a, acting.z_rate + (self.powers(q, v, acting) if self.works else [])
+
+    def closed_rate(
+        self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, rows: Sequence[int], tau: Scalars | None = None,
+        ahead: Scalar | None = None,
+    ) -> tuple[list[Scalar], list[Scalar], Scalar]:  # fmt: skip
+        """Return the same of a mechanism, with independent constraints, and how well the choice of these serves."""
+        acting = self.acting(t, q, v, z, tau)
+        tree, total = self.yielding(acting, t, q, v, ahead)
+        a, _, quality, _ = constrained.forward_dynamics(tree, q, v, total, tree.gravity, acting.loads, rows)
+        return a, acting.z_rate + (self.powers(q, v, acting) if self.works else []), quality
+
+    def yielding(
+        self, acting: Acting, t: Scalar, q: Scalars, v: Scalars, ahead: Scalar | None
+    ) -> tuple[Model, list[Scalar]]:
+        """Return tree and joint forces that accelerations are found with, for a step of ``ahead`` or for none."""
+        if ahead is None:
+            return self.tree, acting.total
+        gives = self.impedance(t, q, v)
+        return gives.heavier(ahead), [a + b for a, b in zip(acting.total, gives.push(ahead, v), strict=True)]
 
     @cached_property
     def method(self) -> str:

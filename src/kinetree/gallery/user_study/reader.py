@@ -19,9 +19,9 @@ from ...contact.stops import JointStops
 from ...contact.surfaces import Spot
 from ...errors import FileFormatError, UnknownNameError
 from ...io.paths import as_path, whole_content
-from ...model.formats import yaml
+from ...model.formats import yaml, yaml_nodes
 from ...model.formats.source import Source
-from ...model.formats.yaml import Node, Scalar, Table
+from ...model.formats.yaml_nodes import Node, Scalar, Table
 from ...motion import trajectories
 from ...robot.load import load
 from ...robot.robot import Robot
@@ -100,7 +100,7 @@ class _StudyReader(MotionReader):
     def __init__(self, source: Source) -> None:
         super().__init__(source.file)
         self.path = source.path
-        root = yaml.nodes(source)
+        root = yaml_nodes.nodes(source)
         if not isinstance(root, Table) or MARK not in root.entries:
             hint = " (it is a robot file: see 'kinetree info')" if _is_robot(root) else ""
             raise self.error(f"this is no study: the file must begin with '{MARK}: {VERSION}'{hint}", root)

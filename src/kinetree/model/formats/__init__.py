@@ -11,7 +11,7 @@ from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError,
 from ...io.atomic_files import beside
 from ...io.paths import as_path, is_folder, whole_content
 from ..tree import Model
-from . import loop_list, mjcf, redysim, urdf, xml, yaml
+from . import loop_list, mjcf, redysim, urdf, xml, yaml, yaml_nodes
 from .source import Options, Source
 
 __all__ = ["Options", "read", "save"]
@@ -34,7 +34,7 @@ def read(
     source, chosen = _open(as_path(path, "a robot file")), options or Options()
     if loops is not None:
         side = _open(as_path(loops, "a file with loops"))
-        is_list = loop_list.is_loop_list(yaml.nodes(side))
+        is_list = loop_list.is_loop_list(yaml_nodes.nodes(side))
         chosen = replace(chosen, side_file=loop_list.LoopList(side) if is_list else yaml.SideFile(side))
     return _reader(source)(source, chosen)
 

@@ -494,6 +494,8 @@ class _Writer:
             self.lost.append(f"offset of the friction of joint {joint.name!r}")
         if any(ratio != 1.0 for ratio in joint.gear_ratio):
             self.lost.append(f"gear ratio of joint {joint.name!r}")
+        if joint.friction_offset:
+            self.lost.append(f"friction offset of joint {joint.name!r}")
 
     def _limit(self, joint: Joint, kind_name: str) -> None:
         bounds = any(math.isfinite(x) for x in (*joint.lower, *joint.upper))
