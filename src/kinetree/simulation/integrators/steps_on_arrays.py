@@ -9,7 +9,7 @@ import numpy as np
 
 from ...algorithms.constrained import LEAST_QUALITY
 from ...algorithms.constraints import UNCLOSED
-from ...algorithms.projection import close
+from ...algorithms.projection import ROUNDS, close
 from ...robot.mechanism import Mechanism
 from ...run.law_kernels import Ask, Sizes, StepProgram, has_machine_code
 from ...spatial import Scalar, where
@@ -166,7 +166,7 @@ class Steps:
                 return answer[:nv], answer[nv:-1]
 
             q, v, z = formula(tree, rate, t, *self.equation.parts(state), h)
-            q, v, left = close(tree, q, v, rows)
+            q, v, left = close(tree, q, v, rows, ROUNDS + 2 * ahead)
             least = where(left > UNCLOSED * UNCLOSED, 0.0, least)
             return [*q, *v, *z, least]
 
