@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from .contact import ground, impact, stops
     from .export import c_code as codegen
     from .export import published, symbolic
+    from .identification.excitation import exciting_motion
     from .identification.identified import Identified
     from .identification.identify import identify
     from .identification.measured import Measured
@@ -151,6 +152,7 @@ __all__ = [
     "cost",
     "errors",
     "euler_angle_joints",
+    "exciting_motion",
     "from_dh",
     "gallery",
     "ground",
@@ -188,6 +190,7 @@ _LATER = {
     "cost": ".robot.chain_costs",
     "errors": ".errors",
     "euler_angle_joints": ".model.euler_angle_joints",
+    "exciting_motion": ".identification.excitation:exciting_motion",
     "gallery": ".gallery",
     "ground": ".contact.ground",
     "identification": ".identification",

@@ -12,7 +12,7 @@ ROBOT = two_links()
 @pytest.mark.parametrize("noise", [0.0, 1e-5, 1e-4])
 def test_the_band_of_the_motion_is_found(noise):
     rng = np.random.default_rng(0)
-    t, q, v, _ = fourier(2, rng, 20.0, rate=500.0)  # up to 0.5 Hz
+    t, q, _, _ = fourier(2, rng, 20.0, rate=500.0)  # up to 0.5 Hz
     measured = q + noise * rng.standard_normal(q.shape)
     pieces = sampled(kt.Measured(t, measured, q)).pieces
     band = choose_band(pieces, ROBOT)

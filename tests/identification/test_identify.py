@@ -185,7 +185,7 @@ def test_several_motions_count_together():
 def test_joints_that_mimic_others_are_identified_with_their_leader():
     b = kt.Builder("coupled")
     b.body("upper", "base", kt.Revolute("y"), mass=3.0, com=(0.2, 0, 0), inertia=(0.02, 0.05, 0.05), joint_name="lead")
-    b.body("lower", "upper", kt.Revolute("y"), position=(0.5, 0, 0), mass=1.5, com=(0.2, 0, 0), inertia=(0.01, 0.03, 0.03),
+    b.body("lower", "upper", kt.Revolute("y"), position=(0.5, 0, 0), mass=1.5, com=(0.2, 0, 0), inertia=(0.01,) * 3,
            mimic=kt.Mimic("lead", 0.5))  # fmt: skip
     truth = b.build()
     guess = truth.with_parameters({"upper.M": 4.0, "lower.M": 2.0, "upper.MX": 0.7})

@@ -53,6 +53,10 @@ COMPUTED = {
     "coriolis_matrix": lambda r, q, v, a, **k: r.coriolis_matrix(q, v, **k),
     "kinetic_energy": lambda r, q, v, a, **k: r.kinetic_energy(q, v, **k),
     "potential_energy": lambda r, q, v, a, **k: r.potential_energy(q, **k),
+    "pose": lambda r, q, v, a, **k: r.pose(q, "tool", **k),
+    "jacobian": lambda r, q, v, a, **k: r.jacobian(q, "tool", "world", **k),
+    "center_of_mass": lambda r, q, v, a, **k: r.center_of_mass(q, **k),
+    "momentum": lambda r, q, v, a, **k: r.momentum(q, v, **k),
 }
 
 

@@ -89,8 +89,9 @@ def identify(
         note("URDF cannot hold rotor inertias, so none are identified; write .yaml to have them")
         rotors = False
     found = run(
-        robot, training, estimator=estimator, friction=friction, consistent=None if consistent == "none" else consistent,
-        pull=pull, pull_weight=pull_weight, fixed=fixed or (), rotor_inertia=rotors, cutoff=cutoff, both_sides=both_sides,
+        robot, training, estimator=estimator, friction=friction, rotor_inertia=rotors, pull=pull,
+        pull_weight=pull_weight, consistent=None if consistent == "none" else consistent, fixed=fixed or (),
+        cutoff=cutoff, both_sides=both_sides,
     )  # fmt: skip
     errors = found.errors(rest) if rest else None
     if output is not None:

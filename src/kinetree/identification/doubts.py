@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .equations import Equations
+from .equations import MeasuredEquations
 from .identified import Identified
 from .least_squares import Estimate
 
@@ -38,8 +38,8 @@ def doubts(found: Identified, before: Array, still: Sequence[str]) -> list[str]:
             if e > NOT_EXPLAINED]  # fmt: skip
     if lost and not words:
         words.append(
-            f"the model does not explain the forces of {', '.join(lost)}: check the columns, the signs, the axes of these "
-            "joints, and whether something else acts on the robot"
+            f"the model does not explain the forces of {', '.join(lost)}: check the columns, the signs, the axes of "
+            "these joints, and whether something else acts on the robot"
         )
     if still:
         words.append(f"{', '.join(still)} hardly moves: its friction cannot be told and stays as it was")
@@ -47,13 +47,13 @@ def doubts(found: Identified, before: Array, still: Sequence[str]) -> list[str]:
         words.append(f"this motion does not tell {_some(found.untold)}; they stay as they were")
     if not found.physical:
         words.append(
-            "the parameters are those of no real robot (masses, inertias or friction are negative, or inertias break the "
-            "triangle inequality): give consistent='barrier' for ones that are"
+            "the parameters are those of no real robot (masses, inertias or friction are negative, or inertias break "
+            "the triangle inequality): give consistent='barrier' for ones that are"
         )
     return words
 
 
-def signs(joints: Sequence[str], fit: Estimate, equations: Equations) -> list[str]:
+def signs(joints: Sequence[str], fit: Estimate, equations: MeasuredEquations) -> list[str]:
     """Return a warning if the friction of some of the joints drives them."""
     place = {name: k for k, name in enumerate(equations.names)}
     wrong = []
@@ -69,7 +69,7 @@ def signs(joints: Sequence[str], fit: Estimate, equations: Equations) -> list[st
     ]
 
 
-def _gives_energy(equations: Equations, fit: Estimate, joint: str, place: Mapping[str, int]) -> bool:
+def _gives_energy(equations: MeasuredEquations, fit: Estimate, joint: str, place: Mapping[str, int]) -> bool:
     """Tell whether viscous and Coulomb friction together do positive work."""
     speed, sign = place.get(f"{joint}.damping"), place[f"{joint}.friction"]
     force = fit.values[sign] * equations.y[..., sign]
@@ -84,8 +84,9 @@ def _units(found: Identified, before: Array) -> list[str]:
     old, new = np.linalg.norm(before), np.linalg.norm(found.values[: len(before)])
     if old > 0.0 and new > 0.0 and not 1.0 / PLAUSIBLE < new / old < PLAUSIBLE:
         return [
-            f"the first moments and inertias found are {new / old:.3g} times those of the file: are the forces in N m and "
-            "N at the joints, not in another unit, currents, or at the motor's side of the gear? gains= multiplies them"
+            f"the first moments and inertias found are {new / old:.3g} times those of the file: are the forces in N m "
+            "and N at the joints, not in another unit, currents, or at the motor's side of the gear? gains= multiplies "
+            "them"
         ]
     slope = np.sum(found.equations.tau * found.equations.y[..., 0], axis=0)
     backwards = [

@@ -2,8 +2,8 @@
 
 Two filters do the work (Gautier's scheme).  The first takes the noise off the positions and velocities, well above the
 frequencies of the motion, so that their derivatives are usable.  The second is applied to both sides of the equation,
-the columns of the regressor and the joint forces alike, and so changes nothing in what fits what; behind it only as many
-samples are kept as it lets through, whose noise is independent again.
+the columns of the regressor and the joint forces alike, and so changes nothing in what fits what; behind it only as
+many samples are kept as it lets through, whose noise is independent again.
 """
 
 from __future__ import annotations
@@ -40,6 +40,9 @@ MOTION_FILTER, BOTH_SIDES = 6.0, 3.0
 """Cutoffs of the two filters, as multiples of the highest frequency of the motion."""
 
 ORDER = 4
+
+LEAST_KEPT = 100
+"""How many samples the filter of both sides should leave of short motions."""
 
 WHITE = 1.1
 """Cutoff of the second filter, over half the rate of what is kept, at which kept samples of noise are uncorrelated."""
@@ -140,13 +143,14 @@ def choose_band(
             raise OptionError(
                 f"{what} must be between 0 and {nyquist:g} Hz, half the sampling frequency, not {value!r}"
             )
-    first = cutoff or min(MOTION_FILTER * highest, 0.8 * nyquist)
-    second = both_sides or min(BOTH_SIDES * highest, first, 0.5 * nyquist)
+    few = LEAST_KEPT / (2.0 * sum(len(piece) for piece in pieces) / rate)  # below this, too few samples are kept
+    first = cutoff or min(max(MOTION_FILTER * highest, few), 0.8 * nyquist)
+    second = both_sides or min(max(BOTH_SIDES * highest, few), first, 0.5 * nyquist)
     return Band(highest, first, second, rate)
 
 
 @dataclass(frozen=True)
-class Motion:
+class FilteredMotion:
     """Positions, velocities and accelerations at even times, with the forces that were measured."""
 
     t: Array
@@ -159,7 +163,7 @@ class Motion:
     """Standard deviation of what is left of the noise of the velocities."""
 
 
-def filtered(piece: Piece, band: Band, robot: Robot) -> Motion:
+def filtered(piece: Piece, band: Band, robot: Robot) -> FilteredMotion:
     """Take the noise off a motion and differentiate it; forces stay as they were measured.
 
     Parameters
@@ -180,7 +184,7 @@ def filtered(piece: Piece, band: Band, robot: Robot) -> Motion:
     a = _derivative(v, piece.step) if piece.a is None else smooth(piece.a)
     passed = band.cutoff / (0.5 * band.sampling)
     noise = np.sqrt(passed) * np.std(np.diff(raw - v, axis=0), axis=0) / np.sqrt(2.0)
-    return Motion(piece.t, q, v, a, piece.tau, piece.wrenches, noise)
+    return FilteredMotion(piece.t, q, v, a, piece.tau, piece.wrenches, noise)
 
 
 def _derivative(x: Array, step: float) -> Array:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -72,7 +73,7 @@ def presliding(q: Array, v: Array, noise: float, shape: float) -> Array:
     bounds = [0, *reversals, len(q) - 1]
     found = np.zeros_like(q)
     state = coulomb(q[:1], v[:1], noise, shape)[0]
-    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+    for first, last in pairwise(bounds):
         sign = direction[first] if last > first else 0.0
         part = slice(first, last + 1)
         if sign:

@@ -13,16 +13,17 @@ from numpy.typing import ArrayLike
 
 from ..errors import IdentificationError, IdentificationWarning, OptionError, UnknownNameError, callers_level
 from .closed_motion import motions_of
-from .consistency import WAYS, Problem, consistent
+from .consistency import WAYS, FitProblem, consistent
 from .doubts import doubts, signs
 from .equations import Prepared, row_names
 from .friction_models import MODELS, friction_model
-from .identifiable import Groups, grouped, structural_columns
-from .identified import Identified, relative_errors
+from .identifiable import ParameterGroups, grouped, structural_columns
+from .identified import Identified
 from .least_squares import METHODS, UNTOLD, Estimate, estimate
 from .measured import Data, motors
 from .model_choice import Columns, Friction, choose_friction, rotors_are_felt
 from .pseudo_inertia import is_possible
+from .residuals import relative_errors
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -56,13 +57,13 @@ def identify(
     Parameters
     ----------
     robot : Robot
-        Its geometry is taken as known; its masses and inertias are what the result is pulled to where the motion does not
-        tell.  Bodies without mass in a robot that has masses stay so.
+        Its geometry is taken as known; its masses and inertias are what the result is pulled to where the motion does
+        not tell.  Bodies without mass in a robot that has masses stay so.
     data : Measured, path, or several of them
         See :class:`kinetree.Measured`.
     estimator : {"weighted", "ordinary", "reweighted"}
-        Least squares with each joint weighted by the noise of its residuals; all rows alike; or with outliers that count
-        less.
+        Least squares with each joint weighted by the noise of its residuals; all rows alike; or with outliers that
+        count less.
     friction : str, or mapping from joint to str
         ``"coulomb"`` (viscous, Coulomb and offset), ``"viscous"``, ``"offset"``, ``"stribeck"``, ``"presliding"``,
         ``"none"``; or ``"auto"``: Coulomb, or presliding where that predicts better.
@@ -79,8 +80,8 @@ def identify(
     gains : array_like (nv,) or mapping from joint to float, optional
         What measured columns of ``tau`` are multiplied with: drive gains that turn currents into joint forces.
     cutoff, both_sides : float, optional
-        Frequencies in Hz of the filter of the motion and of that of both sides of the equation; chosen from the spectrum
-        when left out.
+        Frequencies in Hz of the filter of the motion and of that of both sides of the equation; chosen from the
+        spectrum when left out.
     contacts : sequence of str
         Frames that stand on the ground all the time, by forces that were not measured.
     initial : array_like (nq,), optional
@@ -126,7 +127,7 @@ def identify(
 
     branch = np.concatenate([m.q for m in motions]) if robot.closes_loops else None
 
-    def columns_of(names: Sequence[str]) -> tuple[Columns, Groups]:
+    def columns_of(names: Sequence[str]) -> tuple[Columns, ParameterGroups]:
         held = {**known, **{name: file_values[name] for name in (*bodies, *rotors) if name not in names}}
         groups = grouped(structural_columns(robot, tuple(names), branch), tuple(names))
         begin = {k: Friction(MODELS["coulomb" if name in ("auto", "stribeck", "presliding") else name])
@@ -288,14 +289,14 @@ def _unit(table: Any, name: str) -> str:
 # ------------------------------------------------------------------ from what was fitted to all parameters
 
 
-def _prior(groups: Groups, names: Sequence[str], file_values: Mapping[str, float]) -> Array:
+def _prior(groups: ParameterGroups, names: Sequence[str], file_values: Mapping[str, float]) -> Array:
     """Return the file's values of what is fitted: directions that the motion does not tell keep them."""
     of_groups = groups.matrix @ np.array([file_values[name] for name in groups.parameters])
     return np.array([*of_groups, *(file_values.get(name, 0.0) for name in names[len(groups.independent) :])])
 
 
 def _nearest_to_file(
-    groups: Groups, names: Sequence[str], values: Array, file_values: Mapping[str, float]
+    groups: ParameterGroups, names: Sequence[str], values: Array, file_values: Mapping[str, float]
 ) -> dict[str, float]:
     """Return all parameters: those with the values of the groups that are nearest to the file's."""
     count = len(groups.independent)
@@ -334,13 +335,14 @@ def _consistent_solution(
             broken.append(body.name)
     if broken:
         raise OptionError(
-            f"some parameters of {', '.join(broken)} are fixed and others are not, which bodies that must be possible do "
-            "not allow yet: fix all ten (such as 'link_1.*'), or give consistent=None"
+            f"some parameters of {', '.join(broken)} are fixed and others are not, which bodies that must be possible "
+            "do not allow: fix all ten (such as 'link_1.*'), or give consistent=None"
         )
     positive = [k for name, k in place.items() if name.endswith((".rotor_inertia", ".damping", ".friction"))]
-    triangle = np.linalg.qr(np.column_stack([a, b]), mode="r")
+    triangle = np.asarray(np.linalg.qr(np.column_stack([a, b]), mode="r"))
     x = consistent(
-        Problem(triangle[:, :-1], triangle[:, -1], bodies, np.array(positive, dtype=int), reference, pull, weight), way
+        FitProblem(triangle[:, :-1], triangle[:, -1], bodies, np.array(positive, dtype=int), reference, pull, weight),
+        way,
     )
     return dict(zip(whole.names, (float(value) for value in x), strict=True))
 
@@ -360,7 +362,7 @@ def _is_physical(robot: Robot, values: Mapping[str, float]) -> bool:
 
 
 def _told(
-    y: Array, counted: Array, fit: Estimate, groups: Groups, names: Sequence[str]
+    y: Array, counted: Array, fit: Estimate, groups: ParameterGroups, names: Sequence[str]
 ) -> tuple[tuple[str, ...], float]:
     """Return what the rows do not tell at all, and the condition number of the rest."""
     tall = (y * (counted / fit.noise)[..., None]).reshape(-1, y.shape[-1])

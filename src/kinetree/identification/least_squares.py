@@ -84,7 +84,7 @@ def estimate(
 
 def _settled(y: Array, force: Array, alive: Array, size: Array, method: str, rounds: int) -> Estimate:
     """Solve until the noise of the joints does not change any more, with rows in units of a size per joint."""
-    n, r, p = y.shape
+    r, p = y.shape[1:]
     basis, back = _orthonormal(y * (alive / size)[..., None])
     force = force / size
     noise = np.ones((*force.shape[:-2], r)) / (size if method == "ordinary" else 1.0)
@@ -162,7 +162,7 @@ def _solve(basis: Array, force: Array, noise: Array, weights: Array) -> tuple[Ar
 
 
 def _noise(residual: Array, weights: Array, alive: Array, parameters: int, common: bool) -> Array:
-    """Return the standard deviation of the residuals, per joint or of all; parameters are shared by all joints alike."""
+    """Return the standard deviation of the residuals, per joint or of all; all joints share the parameters alike."""
     rows = alive.sum(axis=0)
     lost = parameters * rows / max(rows.sum(), 1.0)
     if weights is alive:

@@ -97,8 +97,8 @@ class Measured:
         """Read a table: ``.csv``, ``.parquet`` or ``.npz``.
 
         Columns are named for joints (``q_elbow``, ``v_elbow``, ``a_elbow``, ``tau_elbow``) or numbered (``q1``,
-        ``q2``, ...), with a column ``t`` or ``time``; velocities and accelerations may be missing.  An ``.npz`` file has
-        arrays ``time``, ``q``, ``tau``, ...
+        ``q2``, ...), with a column ``t`` or ``time``; velocities and accelerations may be missing.  An ``.npz`` file
+        has arrays ``time``, ``q``, ``tau``, ...
 
         Parameters
         ----------
@@ -113,7 +113,9 @@ class Measured:
         rows = [part.read() for part in source.parts()]
         if not rows:
             raise IdentificationError(f"{path}: there are no rows")
-        arrays = {key: np.concatenate([part.arrays[k] for part in rows]) for k, key in enumerate(source.quantities)}
+        arrays: dict[str, Any] = {
+            key: np.concatenate([part.arrays[k] for part in rows]) for k, key in enumerate(source.quantities)
+        }
         times = np.concatenate([part.time for part in rows if part.time is not None])
         return cls(t=times, **arrays, name=path.name)
 
@@ -173,7 +175,7 @@ def motors(robot: Robot) -> list[int]:
 
 
 def _open(path: Path, robot: Robot) -> OpenTable:
-    """Look at a table: of all joints, or with forces of the motors, or with positions of the independent joints only."""
+    """Look at a table: of all joints, with forces of the motors, or with positions of the independent joints."""
     driven = [robot.v_names[k] for k in motors(robot)]
     every = list(robot.v_names)
     choices = [(list(robot.q_names), every, every), (list(robot.q_names), every, driven)]

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..errors import OutputError, UnknownNameError
 from ..io.atomic_files import beside
-from .equations import Equations
-from .residuals import Whiteness, whiteness
+from .equations import MeasuredEquations
+from .residuals import Whiteness, relative_errors, whiteness
 
 if TYPE_CHECKING:
     from .identified import Identified
@@ -26,7 +26,8 @@ Table = tuple[Sequence[str], Sequence[Sequence[str]]]
 FORMATS = {"html": "report.html", "markdown": "report.md"}
 STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em}"
-    "table{border-collapse:collapse;font-size:90%}td,th{padding:.15em .7em;text-align:right;border-bottom:1px solid #ddd}"
+    "table{border-collapse:collapse;font-size:90%}"
+    "td,th{padding:.15em .7em;text-align:right;border-bottom:1px solid #ddd}"
     "td:first-child,th:first-child{text-align:left}img{max-width:100%}"
 )
 
@@ -43,7 +44,8 @@ def facts(found: Identified) -> list[str]:
     """Return what a reader should know before the numbers."""
     white = whiteness(found.equations)
     said = [
-        f"{found.equations.counted.sum()} equations for {len(found)} parameters; condition number {found.condition:.3g}",
+        f"{found.equations.counted.sum()} equations for {len(found)} parameters",
+        f"condition number {found.condition:.3g}",
         f"frequencies of the motion up to {found.band.motion:.3g} Hz; positions and velocities are filtered at "
         f"{found.band.cutoff:.3g} Hz, both sides of the equation at {found.band.both_sides:.3g} Hz, where one of "
         f"{found.band.factor} samples is kept",
@@ -102,7 +104,7 @@ def write(found: Identified, folder: Path, held_out: Data | None, format: str) -
     return target
 
 
-def _parts(found: Identified, seen: Equations | None) -> list[tuple[str, list[str] | Table]]:
+def _parts(found: Identified, seen: MeasuredEquations | None) -> list[tuple[str, list[str] | Table]]:
     return [
         ("What to know", facts(found)),
         ("Errors", _error_table(found, seen)),
@@ -115,9 +117,7 @@ def _parts(found: Identified, seen: Equations | None) -> list[tuple[str, list[st
 # ------------------------------------------------------------------ tables
 
 
-def _error_table(found: Identified, seen: Equations | None) -> Table:
-    from .identified import relative_errors
-
+def _error_table(found: Identified, seen: MeasuredEquations | None) -> Table:
     head = ["joint", "training error %", "noise", "white"]
     white = whiteness(found.equations).is_white
     held = None if seen is None else relative_errors(seen.tau, seen.y[..., 0])
@@ -212,7 +212,7 @@ def _html(found: Identified, parts: Any, pictures: dict[str, bytes]) -> str:
 # ------------------------------------------------------------------ pictures
 
 
-def _pictures(found: Identified, seen: Equations | None) -> dict[str, bytes]:
+def _pictures(found: Identified, seen: MeasuredEquations | None) -> dict[str, bytes]:
     """Draw forces and residuals; nothing where matplotlib is not installed."""
     try:
         from matplotlib.figure import Figure
@@ -225,7 +225,7 @@ def _pictures(found: Identified, seen: Equations | None) -> dict[str, bytes]:
     return made
 
 
-def _forces(figure: Any, seen: Equations, title: str) -> bytes:
+def _forces(figure: Any, seen: MeasuredEquations, title: str) -> bytes:
     count = len(seen.rows)
     drawing = figure(figsize=(10, 1.7 * count), layout="constrained")
     axes = drawing.subplots(count, 1, sharex=True, squeeze=False)[:, 0]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy.interpolate import make_interp_spline
@@ -77,7 +78,7 @@ def sampled(data: Measured) -> Sampled:
     ends = [0, *(np.flatnonzero(np.diff(t) > GAP * step) + 1), len(t)]
     pieces = [
         _even(t[i:k], {key: x[i:k] for key, x in columns.items()}, step)
-        for i, k in zip(ends[:-1], ends[1:], strict=True)
+        for i, k in pairwise(ends)
         if k - i >= LEAST_SAMPLES
     ]
     if len(ends) > 2:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import constrained
-from ..algorithms.algorithm import ALL, check_parameters
+from ..algorithms.algorithm import ALL
 from ..algorithms.table import ALGORITHMS
 from ..errors import (
     OptionError,
@@ -641,7 +641,7 @@ class Mechanism(ClosedKinematics):
     def _tree_regressor(
         self, q: Array, v: Array, a: Array, parameters: Any, friction: bool, threads: int
     ) -> Array:  # fmt: skip
-        options = {"parameters": check_parameters(self.model, parameters), "friction": bool(friction)}
+        options = {"parameters": self._columns(parameters), "friction": bool(friction)}
         return self._exact.evaluator.run("regressor", options, threads=threads, q=q, v=v, a=a)
 
     def inverse_mass_matrix(  # type: ignore[override]

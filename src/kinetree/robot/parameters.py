@@ -6,6 +6,7 @@ Each method is one call into an algorithm.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -19,6 +20,9 @@ from ..run.parameters import gather_parameters
 from ..run.wrenches import Wrenches, gather
 from .description import Array
 from .dynamics import Dynamics
+
+MOST_SELECTIONS = 64
+"""Choices of columns that are remembered to be right."""
 
 
 class Parametrized(Dynamics):
@@ -265,5 +269,19 @@ class Parametrized(Dynamics):
         self, name: str, parameters: Any, options: dict[str, Any], out: Array | None, threads: int, **state: Any
     ) -> Array:
         """Evaluate a regressor."""
-        chosen = {"parameters": check_parameters(self.model, parameters), **options}
+        chosen = {"parameters": self._columns(parameters), **options}
         return self.evaluator.run(name, chosen, out=out, threads=threads, **state)
+
+    def _columns(self, parameters: Any) -> Any:
+        """Return names of columns as the algorithms take them; those that were right before are not checked again."""
+        names = parameters if isinstance(parameters, str) else tuple(parameters)
+        if names not in self._known_columns:
+            checked = check_parameters(self.model, parameters)
+            if len(self._known_columns) >= MOST_SELECTIONS:
+                self._known_columns.clear()
+            self._known_columns[names] = checked
+        return self._known_columns[names]
+
+    @cached_property
+    def _known_columns(self) -> dict[Any, Any]:
+        return {}
