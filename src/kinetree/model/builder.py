@@ -551,6 +551,11 @@ class ModelBuilder(DriveBuilder):
             frames.append(Frame(name, carrier, place @ pose))
             seat.setdefault(name, (carrier, place @ pose))
         _check_unique_frames(frames)
+        for name, properties in zip((base_name, *names), (base_mass, *masses), strict=True):
+            if not properties.is_finite:
+                raise ModelError(
+                    f"body {name!r}, with all that is welded to it, has mass properties beyond all numbers"
+                )
         return Model(
             self.name,
             lay_out(_resolve_mimics(joints)),

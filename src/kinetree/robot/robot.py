@@ -193,7 +193,7 @@ class Robot(BaseParameterMethods, LoopMethods):
         >>> robot.grouped().cost("inverse_dynamics").total < robot.cost("inverse_dynamics").total
         True
         """
-        return self.with_parameters(self.grouped_parameters(form, near), physical=False)
+        return self.with_parameters(self._grouped_parameters(form, near), physical=False)
 
     def with_backend(self, backend: str, cpu: str | None = None) -> Robot:
         """Return the same robot run in another way.
