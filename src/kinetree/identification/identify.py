@@ -12,24 +12,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import IdentificationError, IdentificationWarning, OptionError, UnknownNameError, callers_level
+from ..model.parameters import OF_BODIES, OF_FREEDOMS
 from .closed_motion import motions_of
-from .consistency import WAYS, Problem, consistent
+from .consistency import WAYS, ConsistentFit, consistent
 from .doubts import doubts, signs
 from .equations import Prepared, row_names
 from .friction_models import MODELS, friction_model
-from .identifiable import Groups, grouped, structural_columns
-from .identified import Identified, relative_errors
+from .identifiable import ParameterGroups, grouped, structural_columns
+from .identified import Identified
 from .least_squares import METHODS, UNTOLD, Estimate, estimate
 from .measured import Data, motors
 from .model_choice import Columns, Friction, choose_friction, rotors_are_felt
 from .pseudo_inertia import is_possible
+from .residuals import relative_errors
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 Array = np.ndarray
 
-OF_JOINTS = ("rotor_inertia", "damping", "friction", "offset")
 SOME_BODY = np.array([0.02, 0.0, 0.0, 0.02, 0.0, 0.02, 0.0, 0.0, 0.0, 2.0])
 """What a body is pulled to of which the file says nothing: two kilograms, some decimeters across."""
 
@@ -126,7 +127,7 @@ def identify(
 
     branch = np.concatenate([m.q for m in motions]) if robot.closes_loops else None
 
-    def columns_of(names: Sequence[str]) -> tuple[Columns, Groups]:
+    def columns_of(names: Sequence[str]) -> tuple[Columns, ParameterGroups]:
         held = {**known, **{name: file_values[name] for name in (*bodies, *rotors) if name not in names}}
         groups = grouped(structural_columns(robot, tuple(names), branch), tuple(names))
         begin = {k: Friction(MODELS["coulomb" if name in ("auto", "stribeck", "presliding") else name])
@@ -232,9 +233,9 @@ def _held(robot: Robot, names: Sequence[str], fixed: Sequence[str]) -> set[str]:
         found |= matched
     massless = [body.name for body in robot.model.bodies if body.mass_properties.is_massless]
     if len(massless) < len(robot.model.bodies):
-        found |= {name for name in names if name.rpartition(".")[0] in massless and not name.endswith(OF_JOINTS)}
+        found |= {name for name in names if name.rpartition(".")[0] in massless and not name.endswith(OF_FREEDOMS)}
     followers = [j.name for j in robot.model.joints if j.mimic]
-    found |= {name for name in names if name.rpartition(".")[0] in followers and name.endswith(OF_JOINTS)}
+    found |= {name for name in names if name.rpartition(".")[0] in followers and name.endswith(OF_FREEDOMS)}
     return found
 
 
@@ -288,14 +289,14 @@ def _unit(table: Any, name: str) -> str:
 # ------------------------------------------------------------------ from what was fitted to all parameters
 
 
-def _prior(groups: Groups, names: Sequence[str], file_values: Mapping[str, float]) -> Array:
+def _prior(groups: ParameterGroups, names: Sequence[str], file_values: Mapping[str, float]) -> Array:
     """Return the file's values of what is fitted: directions that the motion does not tell keep them."""
     of_groups = groups.matrix @ np.array([file_values[name] for name in groups.parameters])
     return np.array([*of_groups, *(file_values.get(name, 0.0) for name in names[len(groups.independent) :])])
 
 
 def _nearest_to_file(
-    groups: Groups, names: Sequence[str], values: Array, file_values: Mapping[str, float]
+    groups: ParameterGroups, names: Sequence[str], values: Array, file_values: Mapping[str, float]
 ) -> dict[str, float]:
     """Return all parameters: those with the values of the groups that are nearest to the file's."""
     count = len(groups.independent)
@@ -324,7 +325,7 @@ def _consistent_solution(
     reference = np.array([file_values.get(name, 0.0) for name in whole.names])
     bodies, broken = [], []
     for body in robot.model.bodies:
-        own = [place.get(f"{body.name}.{symbol}") for symbol in SYMBOLS]
+        own = [place.get(f"{body.name}.{symbol}") for symbol in OF_BODIES]
         if None not in own:
             indices = np.array(own)
             bodies.append(indices)
@@ -340,12 +341,12 @@ def _consistent_solution(
     positive = [k for name, k in place.items() if name.endswith((".rotor_inertia", ".damping", ".friction"))]
     triangle = np.asarray(np.linalg.qr(np.column_stack([a, b]), mode="r"))
     x = consistent(
-        Problem(triangle[:, :-1], triangle[:, -1], bodies, np.array(positive, dtype=int), reference, pull, weight), way
+        ConsistentFit(
+            triangle[:, :-1], triangle[:, -1], bodies, np.array(positive, dtype=int), reference, pull, weight
+        ),
+        way,
     )
     return dict(zip(whole.names, (float(value) for value in x), strict=True))
-
-
-SYMBOLS = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
 
 
 def _is_full(ten: Array) -> bool:
@@ -354,13 +355,13 @@ def _is_full(ten: Array) -> bool:
 
 
 def _is_physical(robot: Robot, values: Mapping[str, float]) -> bool:
-    tens = np.array([[values[f"{body.name}.{symbol}"] for symbol in SYMBOLS] for body in robot.model.bodies])
+    tens = np.array([[values[f"{body.name}.{symbol}"] for symbol in OF_BODIES] for body in robot.model.bodies])
     others = [value for name, value in values.items() if name.endswith((".rotor_inertia", ".damping", ".friction"))]
     return bool(is_possible(tens).all()) and min(others, default=0.0) >= 0.0
 
 
 def _told(
-    y: Array, counted: Array, fit: Estimate, groups: Groups, names: Sequence[str]
+    y: Array, counted: Array, fit: Estimate, groups: ParameterGroups, names: Sequence[str]
 ) -> tuple[tuple[str, ...], float]:
     """Return what the rows do not tell at all, and the condition number of the rest."""
     tall = (y * (counted / fit.noise)[..., None]).reshape(-1, y.shape[-1])
