@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 from ..algorithms.table import ALGORITHMS
 from ..errors import (
     ModelError,
+    OptionError,
     SingularError,
     UnknownNameError,
 )
@@ -29,6 +30,7 @@ from ..model.tree import BASE, Body, Frame, Model, check_gravity
 from ..run.compiler import check_cpu
 from ..run.evaluator import Evaluator
 from ..run.options import requests
+from ..spatial.numbers import shown
 from .dynamics import Dynamics
 from .loop_methods import LoopMethods
 
@@ -281,3 +283,19 @@ class Robot(Dynamics, LoopMethods):
 
 def _restore(model: Model, backend: str, precision: str, cpu: str) -> Robot:
     return Robot(model, backend=backend, precision=precision, cpu=cpu)
+
+
+def require_robot(given: Any) -> None:
+    """Refuse what is no robot, and say how to get one."""
+    if isinstance(given, Robot):
+        return
+    advice = "see kinetree.load, Builder and from_dh"
+    if isinstance(given, (str, os.PathLike)):
+        advice = "a file is loaded with kinetree.load(path), a system of the gallery with kinetree.gallery.load(name)"
+    elif hasattr(given, "build"):
+        advice = "call build() of a Builder"
+    elif isinstance(given, Model):
+        advice = "make one of a Model with kinetree.Robot(model)"
+    elif isinstance(given, type):
+        advice = f"this is the class {given.__name__} itself; {advice}"
+    raise OptionError(f"robot must be a kinetree robot, not {shown(given)}: {advice}")

@@ -12,6 +12,7 @@ from ..export.symbolic.parameters import SIZES, with_parameters
 from ..model.tree import Model
 from ..robot.robot import Robot
 from ..spatial import Scalar
+from ..spatial.numbers import shown
 
 TABLES = ("bodies", "joints", "frames")
 PREFIX = "robot"
@@ -28,12 +29,14 @@ def varied_numbers(robot: Robot, given: Mapping[str, Any] | None) -> dict[str, n
         :func:`kinetree.symbolic.with_parameters`, with arrays that have the batch in front.
     """
     found: dict[str, np.ndarray] = {}
+    if given is not None and not isinstance(given, Mapping):
+        raise OptionError(f"parameters are a mapping of {', '.join(TABLES)} and gravity, not {shown(given)}")
     for table, content in (given or {}).items():
         if table == "gravity":
             found[_name("gravity")] = _array(content, "gravity", True)
         elif table in TABLES:
-            for owner, properties in content.items():
-                for key, value in properties.items():
+            for owner, properties in _mapping(content, table).items():
+                for key, value in _mapping(properties, f"{table} of {owner!r}").items():
                     several = key in SIZES or (table == "joints" and robot.joint(owner).kind.nv > 1)
                     found[_name(table, owner, key)] = _array(value, f"{key} of {owner!r}", several)
         else:
@@ -45,6 +48,12 @@ def varied_numbers(robot: Robot, given: Mapping[str, Any] | None) -> dict[str, n
         if name.endswith("\tmass") and np.any(value < 0.0):
             raise ModelError(f"a mass of {value.min()} in the parameters: masses must not be negative")
     return found
+
+
+def _mapping(given: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise OptionError(f"parameters: {what} must be a mapping, such as {{'mass': [1.0, 2.0]}}, not {shown(given)}")
+    return given
 
 
 def _name(*parts: str) -> str:
