@@ -11,11 +11,15 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import Message, ModelError, ModelWarning, Setting, UnknownNameError
+from ..spatial.numbers import real_number, shown
 from .graph import LIMITS, Draft, GraphError, can_close, inverse, passive_data, span
 from .joints import Fixed, Free, JointKind, Reversed
 from .mass import MassProperties, require_mass_properties
 from .pose import Pose, floats
 from .tree import BASE, Body, Frame, Joint, Loop, Mimic, Model, check_gravity, lay_out
+
+LARGEST = 1e100
+"""Numbers of a robot beyond this are slips, and products of three of them no numbers at all."""
 
 PerFreedom = float | Sequence[float] | None
 
@@ -40,12 +44,14 @@ BODY_DATA = (
 """What :meth:`ModelBuilder.body` takes itself."""
 
 
-def _per(value: PerFreedom, count: int, default: float, what: str, nonnegative: bool = False) -> tuple[float, ...]:
+def _per(
+    value: PerFreedom, count: int, default: float, what: str, nonnegative: bool = False, finite: bool = False
+) -> tuple[float, ...]:
     """Return one number per freedom, from one number or a sequence."""
     if value is None:
         return (default,) * count
-    if isinstance(value, (int, float)):
-        numbers = (float(value),) * count
+    if isinstance(value, float):
+        numbers = (value,) * count
     else:
         array = floats(value, what)
         if array.shape not in ((), (count,)):
@@ -55,6 +61,8 @@ def _per(value: PerFreedom, count: int, default: float, what: str, nonnegative: 
         raise ModelError(f"{what} is not a number")
     if nonnegative and any(x < 0 for x in numbers):
         raise ModelError(f"{what} must not be negative, got {list(numbers)}")
+    if finite and any(abs(x) > LARGEST for x in numbers):
+        raise ModelError(f"{what} must be finite, and no more than {LARGEST:g}; got {list(numbers)}")
     return numbers
 
 
@@ -82,6 +90,8 @@ class ModelBuilder:
         gravity: Sequence[float] = (0.0, 0.0, -9.81),
         strict: bool = True,
     ) -> None:
+        if not isinstance(name, str):
+            raise ModelError(f"a robot's name must be text, not {shown(name)}")
         self.name = name
         self.base = base
         self.gravity = check_gravity(gravity)
@@ -106,6 +116,10 @@ class ModelBuilder:
 
     def _check_mass(self, name: str, properties: MassProperties) -> None:
         require_mass_properties(properties, f"body {name!r}: mass_properties", "; a mass alone is mass=...")
+        numbers = floats([properties.mass, *properties.com, *properties.inertia], f"body {name!r}: mass properties")
+        largest = float(np.max(np.abs(numbers)))
+        if LARGEST < largest < math.inf:
+            raise ModelError(f"body {name!r}: mass properties of {largest:g}; none are beyond {LARGEST:g}")
         for problem in properties.problems():
             message = f"body {name!r}: {problem}"
             if properties.mass < 0 or not properties.is_finite:
@@ -169,17 +183,22 @@ class ModelBuilder:
             "upper": _per(upper, nq, inf, where + "upper limit"),
             "velocity_limit": _per(velocity_limit, nv, inf, where + "velocity limit", True),
             "effort_limit": _per(effort_limit, nv, inf, where + "effort limit", True),
-            "damping": _per(damping, nv, 0.0, where + "damping", True),
-            "friction": _per(friction, nv, 0.0, where + "friction", True),
-            "rotor_inertia": _per(rotor_inertia, nv, 0.0, where + "rotor inertia", True),
-            "gear_ratio": _per(gear_ratio, nv, 1.0, where + "gear ratio"),
+            "damping": _per(damping, nv, 0.0, where + "damping", True, True),
+            "friction": _per(friction, nv, 0.0, where + "friction", True, True),
+            "rotor_inertia": _per(rotor_inertia, nv, 0.0, where + "rotor inertia", True, True),
+            "gear_ratio": _per(gear_ratio, nv, 1.0, where + "gear ratio", finite=True),
             "actuated": kind.usually_driven if actuated is None else bool(actuated),
             "mimic": mimic,
         }
+        if inf in data["lower"] or -inf in data["upper"]:
+            raise ModelError(f"{where}no position is within limits {data['lower']} and {data['upper']}")
         if any(lo > up for lo, up in zip(data["lower"], data["upper"], strict=True)):
             raise ModelError(f"{where}lower limit {data['lower']} exceeds upper limit {data['upper']}")
         if mimic is not None and not isinstance(mimic, Mimic):
             raise ModelError(f"{where}mimic must be kinetree.Mimic(leader, ratio, offset), not {mimic!r}")
+        if mimic:
+            for what, number in (("ratio", mimic.ratio), ("offset", mimic.offset)):
+                real_number(number, f"{where}the {what} of mimic", error=ModelError)
         if mimic and nv != 1:
             raise ModelError(f"{where}only joints with one degree of freedom can mimic another")
         self._joints[name] = Draft(name, parent, child, kind, placement or Pose(), child_pose or Pose(), data)
@@ -397,6 +416,7 @@ class ModelBuilder:
         """
         if not self._joints and not self._bodies:
             raise ModelError(f"robot {self.name!r} is empty: it has no bodies")
+        self._check_sizes()
         bodies = dict(self._bodies)
         as_declared = cuts is None and rule is None
         joints = list(self._joints.values()) + (
@@ -414,6 +434,17 @@ class ModelBuilder:
             free = Draft(joint_name, base_name, root, Free(), Pose(), Pose(), passive_data(Free()))
             drafts.insert(0, free)
         return self._assemble(base_name, bodies, drafts, loops, merge_fixed)
+
+    def _check_sizes(self) -> None:
+        """Refuse places so far out that squares of them are no numbers any more; masses are checked when they come."""
+        drafts = [*self._joints.values(), *self._loops.values()]
+        places = [(f"joint {d.name!r}", pose) for d in drafts for pose in (d.placement, d.child_pose)]
+        places += [(f"frame {name!r}", pose) for name, (_, pose) in self._frames.items()]
+        for what, pose in places:
+            if not all(abs(x) <= LARGEST for x in pose.translation):
+                raise ModelError(
+                    f"{what} is placed at {pose.translation} m: numbers beyond {LARGEST:g} cannot be computed with"
+                )
 
     def _on_bodies(self, loop: Draft) -> Draft:
         """Return a loop joint between frames as one between the bodies these are on."""

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ModelError
 from ..spatial import AxisRotation, Matrix3, MatrixRotation, Transform, Vec3
+from ..spatial.numbers import shown
 
 Nine = tuple[float, ...]
 _EYE: Nine = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
@@ -26,6 +27,8 @@ def floats(value: ArrayLike, what: str) -> np.ndarray:
         if np.asarray(value).dtype.kind in "US":
             raise TypeError
         return np.asarray(value, dtype=float)
+    except OverflowError:
+        raise ModelError(f"{what} must be numbers that a computer can hold; got {shown(value)}") from None
     except (TypeError, ValueError):
         raise ModelError(f"{what} must be numbers, got {value!r}") from None
 
