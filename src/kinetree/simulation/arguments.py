@@ -96,6 +96,8 @@ def check_integrator(robot: Robot, integrator: str) -> None:
     if integrator == VARIATIONAL and (model.loops or model.has_followers):
         trees = "the variational integrator is for trees without loops and mimicking joints: use "
         raise UnsupportedError(Message(trees, Setting("integrator", "rk4")))
+    if integrator == VARIATIONAL:
+        robot.evaluator.check_pivots()
 
 
 def law_and_function(given: Any, robot: Robot) -> tuple[Any, Callable[..., Any] | None]:
