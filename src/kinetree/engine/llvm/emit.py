@@ -25,6 +25,9 @@ from .vectors import SCALARS, Vectors
 LONGEST_BODY = 16000
 """Operations up to which a kernel is one function; beyond, LLVM takes ever longer over each."""
 
+MOST_RESULTS = 1500
+"""Results up to which the kernel of one state is one function: LLVM compares every store with every other."""
+
 
 def lanes_module(
     graph: Graph, outputs: Sequence[int], vectors: Vectors, input_count: int = 0, sends: bool = False,
@@ -75,7 +78,7 @@ def single_module(
     watched, inputs_of = sum(lengths) if spread_nan else 0, inputs_by_table(lengths)
     if vectors.few_registers:
         return module_by_plan(graph, outputs, vectors.one, watched, inputs_of)
-    if sum(map(bool, graph.args)) > LONGEST_BODY:
+    if sum(map(bool, graph.args)) > LONGEST_BODY or len(outputs) > MOST_RESULTS:
         return module_in_pieces(graph, outputs, vectors.one, watched, inputs_of)
     e = Emitter(vectors.one)
     load = inputs_of(e)
@@ -98,6 +101,6 @@ def inner_function(name: str, graph: Graph, results: Sequence[int], vectors: Vec
         return "\n".join([head, *e.lines, "  ret void", "}"])
     whole = (module_by_plan if few else module_in_pieces)(graph, results, vectors, 0)
     own = "\n".join(line for line in whole.splitlines() if not line.startswith(("declare", "@work")))
-    for symbol in ("piece", "numbers"):
+    for symbol in ("piece", "numbers", "clear"):
         own = own.replace(f"@{symbol}", f"@{name}_{symbol}")
     return own.replace("define void @kernel(", f"define internal void @{name}(")

@@ -22,6 +22,9 @@ PIECE = 1000
 MOST_STORES = 500
 """Results that are numbers or inputs per function of a longer kernel: LLVM compares every store with every other."""
 
+FEWEST_CLEARED = 200
+"""Results of one state that are zero from which a loop stores them, all results first, instead of one line for each."""
+
 MOST_WINDOWS = 10
 """Into the work area of code for few vector registers: as many as there are other registers to spare."""
 
@@ -36,6 +39,32 @@ SHORTEST_PIECE, LONGEST_PIECE = 300, 1200
 
 MOST_COMPARED = 3_000_000
 """Operations of a kernel times those of a piece: LLVM compares each load with the stores before it."""
+
+
+def zeros_of(graph: Graph, results: Sequence[int], vectors: Vectors) -> frozenset[int]:
+    """Return the places of results that are zero and better cleared by a loop: most of a wide robot's matrices."""
+    zero = {i for i in set(results) if graph.kinds[i] == CONST and str(graph.values[i]) in ("0.0", "0")}
+    places = frozenset(r for r, i in enumerate(results) if i in zero)
+    return places if vectors.lanes == 1 and len(places) >= FEWEST_CLEARED else frozenset()
+
+
+def clearing(e: Emitter, count: int) -> list[str]:
+    """Make the function ``@clear``, which sets so many results to zero."""
+    return [
+        "define internal void @clear(ptr %out) noinline {",
+        "begin:",
+        "  br label %each",
+        "each:",
+        "  %k = phi i64 [ 0, %begin ], [ %next, %each ]",
+        f"  %at = getelementptr {e.type}, ptr %out, i64 %k",
+        f"  store {e.type} {e.number(0.0)}, ptr %at, align {e.size}",
+        "  %next = add i64 %k, 1",
+        f"  %more = icmp ult i64 %next, {count}",
+        "  br i1 %more, label %each, label %end",
+        "end:",
+        "  ret void",
+        "}",
+    ]
 
 
 def _reads(graph: Graph, i: int) -> list[int]:
@@ -58,7 +87,8 @@ def module_in_pieces(
     pieces = [operations[k : k + PIECE] for k in range(0, len(operations), PIECE)]
     home = {i: k for k, piece in enumerate(pieces) for i in piece}
     last = {a: home[i] for i in operations for a in _reads(graph, i) if home.get(a, home[i]) != home[i]}
-    wanted = places_of(results)
+    cleared = zeros_of(graph, results, vectors)
+    wanted = places_of(results, cleared)
     slots, size = _slots(pieces, last)
     sending.fetch("to", slots.items(), operations)
     text: list[str] = []
@@ -98,6 +128,9 @@ def module_in_pieces(
     else:
         main.line(f"%area = getelementptr {main.type}, ptr %in, i64 {work_at}")
         text.insert(0, work_vectors(size))
+    if cleared:
+        text += clearing(main, len(results))
+        main.line("call void @clear(ptr %out)")
     for k in range(len(pieces) + len(bodies)):
         main.line(f"call void @piece{k}({sending.parameters('ptr %in', 'ptr %out', 'ptr %area', 'ptr %area')})")
     unused = spoil_for_unused(main, graph, input_count, inputs_of(main), len(results))
@@ -132,8 +165,9 @@ def module_by_plan(
     inputs_of: Callable[[Emitter], Callable[[int], str]] = consecutive_inputs, work_at: int | None = None,
 ) -> str:  # fmt: skip
     """Make a kernel in pieces for few registers, which says itself what is kept in them; see :mod:`.registers`."""
-    wanted = places_of(results)
-    outputs = set(wanted)
+    cleared = zeros_of(graph, results, vectors)
+    wanted = places_of(results, cleared)
+    outputs = set(results)
     operations = sum(map(bool, graph.args))
     piece = min(max(MOST_COMPARED // max(operations, 1), SHORTEST_PIECE), LONGEST_PIECE)
     found = plan(graph, results, vectors.registers - SPARE_REGISTERS, piece, USED_SOON)
@@ -177,6 +211,9 @@ def module_by_plan(
         main.line(f"%area = alloca [{max(found.size, 1)} x {main.type}], align {main.size}")
     else:
         main.line(f"%area = getelementptr {main.type}, ptr %in, i64 {work_at}")
+    if cleared:
+        text += clearing(main, len(results))
+        main.line("call void @clear(ptr %out)")
     areas = "ptr noalias readonly %in, ptr noalias %out, ptr noalias %work"
     for k, e in enumerate(bodies):
         text += [f"define internal void @piece{k}({areas}) noinline {{", *e.lines, "  ret void", "}"]
