@@ -29,7 +29,6 @@ IMPORTED_LATE: dict[str, str] = {
     "parameters": "SymPy is an extra",
     "robot/base_parameters.py": "base parameters bring SciPy with them, and most programs never ask for them",
     "robot/closed_kinematics.py": "the same, for closed loops",
-    "identification/identified.py": "the report, which reads what was identified",
     "robot/description.py": "the writers of files, as robot/load.py its readers",
     "robot/dynamics.py": "the DeNOC matrices, which are for teaching",
     "robot/load.py": "the readers of files: a robot that is built in code needs none",

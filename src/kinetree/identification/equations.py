@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import IdentificationError
+from ..model.parameters import OF_BODIES
 from .filtering import Band, Decimation, FilteredMotion
 from .friction_models import FrictionModel, resting
 
@@ -90,7 +91,7 @@ class Prepared:
         self.decimations = [Decimation.of(band, len(m.t)) for m in self.motions]
         self.reductions = [_reduction(robot, m, self.contacts) for m in self.motions]
         names = robot.parameters().names
-        self.inertial = tuple(n for n in names if n.rpartition(".")[2] not in ("damping", "friction", "offset"))
+        self.inertial = tuple(n for n in names if n.rpartition(".")[2] in (*OF_BODIES, "rotor_inertia"))
         self.equations = self._inertial()
 
     @property

@@ -23,6 +23,7 @@ from ..errors import IdentificationError, OptionError, ShapeError, UnknownNameEr
 from ..io.atomic_files import beside
 from ..io.tables.formats import format_of
 from ..io.tables.writing import csv_text, write_parquet
+from ..model.parameters import OF_BODIES
 from ..motion.splines import Piecewise, sampled
 from .identifiable import grouped, structural_columns
 
@@ -172,7 +173,7 @@ def exciting_motion(
     _check(robot, form, criterion, duration, count, starts)
     limits = _limits(robot, velocity, acceleration, effort, lower, upper, clearance or {})
     middle = _center(robot, limits, center)
-    names = tuple(n for n in robot.parameters().names if n.rpartition(".")[2] in _BODY)
+    names = tuple(n for n in robot.parameters().names if n.rpartition(".")[2] in OF_BODIES)
     independent = grouped(structural_columns(robot, names), names).independent
     search = _ExcitationSearch(robot, limits, middle, independent, friction, criterion)
     basis = _basis(form, duration, count, np.linspace(0.0, duration, samples, endpoint=form == "spline"))
@@ -200,9 +201,6 @@ def random_motion(
 ) -> Excitation:
     """Return a random Fourier series within the same limits, to compare with: see :func:`exciting_motion`."""
     return exciting_motion(robot, duration, starts=1, steps=0, seed=seed, rate=rate, **options)
-
-
-_BODY = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
 
 
 # ------------------------------------------------------------------ what was asked for

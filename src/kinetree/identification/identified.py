@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from . import report
 from .closed_motion import motions_of
 from .equations import MeasuredEquations, Prepared
 from .filtering import Band
@@ -92,9 +93,7 @@ class Identified:
         return f"<Identified {self.given.name!r}: {len(self)} parameters, errors {errors} %>"
 
     def __str__(self) -> str:
-        from .report import text
-
-        return text(self)
+        return report.text(self)
 
     @property
     def relative_deviations(self) -> Array:
@@ -154,6 +153,4 @@ class Identified:
             Data that were not used in the fit, to show the errors on.
         format : {"html", "markdown"}
         """
-        from .report import write
-
-        return write(self, Path(folder), held_out, format)
+        return report.write(self, Path(folder), held_out, format)

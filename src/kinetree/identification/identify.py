@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import IdentificationError, IdentificationWarning, OptionError, UnknownNameError, callers_level
+from ..model.parameters import OF_BODIES, OF_FREEDOMS
 from .closed_motion import motions_of
-from .consistency import WAYS, FitProblem, consistent
+from .consistency import WAYS, ConsistentFit, consistent
 from .doubts import doubts, signs
 from .equations import Prepared, row_names
 from .friction_models import MODELS, friction_model
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 Array = np.ndarray
 
-OF_JOINTS = ("rotor_inertia", "damping", "friction", "offset")
 SOME_BODY = np.array([0.02, 0.0, 0.0, 0.02, 0.0, 0.02, 0.0, 0.0, 0.0, 2.0])
 """What a body is pulled to of which the file says nothing: two kilograms, some decimeters across."""
 
@@ -233,9 +233,9 @@ def _held(robot: Robot, names: Sequence[str], fixed: Sequence[str]) -> set[str]:
         found |= matched
     massless = [body.name for body in robot.model.bodies if body.mass_properties.is_massless]
     if len(massless) < len(robot.model.bodies):
-        found |= {name for name in names if name.rpartition(".")[0] in massless and not name.endswith(OF_JOINTS)}
+        found |= {name for name in names if name.rpartition(".")[0] in massless and not name.endswith(OF_FREEDOMS)}
     followers = [j.name for j in robot.model.joints if j.mimic]
-    found |= {name for name in names if name.rpartition(".")[0] in followers and name.endswith(OF_JOINTS)}
+    found |= {name for name in names if name.rpartition(".")[0] in followers and name.endswith(OF_FREEDOMS)}
     return found
 
 
@@ -325,7 +325,7 @@ def _consistent_solution(
     reference = np.array([file_values.get(name, 0.0) for name in whole.names])
     bodies, broken = [], []
     for body in robot.model.bodies:
-        own = [place.get(f"{body.name}.{symbol}") for symbol in SYMBOLS]
+        own = [place.get(f"{body.name}.{symbol}") for symbol in OF_BODIES]
         if None not in own:
             indices = np.array(own)
             bodies.append(indices)
@@ -341,13 +341,12 @@ def _consistent_solution(
     positive = [k for name, k in place.items() if name.endswith((".rotor_inertia", ".damping", ".friction"))]
     triangle = np.asarray(np.linalg.qr(np.column_stack([a, b]), mode="r"))
     x = consistent(
-        FitProblem(triangle[:, :-1], triangle[:, -1], bodies, np.array(positive, dtype=int), reference, pull, weight),
+        ConsistentFit(
+            triangle[:, :-1], triangle[:, -1], bodies, np.array(positive, dtype=int), reference, pull, weight
+        ),
         way,
     )
     return dict(zip(whole.names, (float(value) for value in x), strict=True))
-
-
-SYMBOLS = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
 
 
 def _is_full(ten: Array) -> bool:
@@ -356,7 +355,7 @@ def _is_full(ten: Array) -> bool:
 
 
 def _is_physical(robot: Robot, values: Mapping[str, float]) -> bool:
-    tens = np.array([[values[f"{body.name}.{symbol}"] for symbol in SYMBOLS] for body in robot.model.bodies])
+    tens = np.array([[values[f"{body.name}.{symbol}"] for symbol in OF_BODIES] for body in robot.model.bodies])
     others = [value for name, value in values.items() if name.endswith((".rotor_inertia", ".damping", ".friction"))]
     return bool(is_possible(tens).all()) and min(others, default=0.0) >= 0.0
 

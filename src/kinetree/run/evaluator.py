@@ -7,6 +7,7 @@ does not understand: lists, other types, batches with several axes, a configurat
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
@@ -15,9 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import friction, singular_joints
+from ..algorithms.conditioning import conditioning
 from ..algorithms.table import find
 from ..engine.graph import TooLong
 from ..engine.kernels.direct_call import DirectCall, available
+from ..errors import SingularityWarning, callers_level
 from ..io.progress import in_steps
 from ..model.tree import Model
 from ..spatial import Force
@@ -51,6 +54,7 @@ class Evaluator:
         self._chosen_methods: dict[str, str] = {}
         self._solid: set[tuple[tuple[Place, ...], frozenset[int]]] = set()
         self.read_parameters = ParameterReader(model)
+        self._looked = False
 
     @cached_property
     def compiler(self) -> Compiler | None:
@@ -334,11 +338,29 @@ class Evaluator:
         """
         if parameters is None:
             singular_joints.refuse(self.model, self.singular_joint(held))
+            if not held:
+                self.warn_of_rounding()
         else:
             places, key = self.read_parameters(parameters).places, frozenset(held)
             if (places, key) not in self._solid:
                 singular_joints.check(stand_in(self.model, places), held)
                 self._solid.add((places, key))
+
+    def warn_of_rounding(self) -> None:
+        """Warn, once, of a robot whose accelerations rounding spoils."""
+        if not self._looked:
+            self._looked = True
+            found = conditioning(self.model)
+            if found is not None:
+                joint = self.model.joints[found.joint].name
+                warnings.warn(
+                    f"robot {self.model.name!r}: light bodies carry heavy ones, so that rounding alone can spoil "
+                    f"accelerations, near joint {joint!r} first: the mass matrix, with rows brought to one size, has a "
+                    f"condition number of {found.number:.2g}, where 1e16 leaves no digit. Give the light bodies their "
+                    "real mass, or their joints rotor inertia (armature)",
+                    SingularityWarning,
+                    stacklevel=callers_level(),
+                )
 
     def singular_joint(self, held: Collection[int] = ()) -> int | None:
         """Return the first joint that moves nothing that has inertia; remembered."""
