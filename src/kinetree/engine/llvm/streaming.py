@@ -297,7 +297,8 @@ class _Functions:
     def _store_by_halves(self, count: str) -> list[str]:
         """Store the first so many numbers of each line: half a line at once, a quarter, ..., one, by way of ``%room``.
 
-        Masks would do it in one store, which takes some thirty cycles on Zen 4 and a dozen with AVX2.
+        Masks would do it in one store, which takes some 25 cycles on Zen 4 beside lines that go past the caches, and
+        a dozen with AVX2.
         """
         v = self.v
         lines = [line for k in self.states for line in self._row(k)]
