@@ -102,11 +102,12 @@ def check_parameters(tree: Model, names: Any) -> Any:
         return ALL
     several = (names,) if isinstance(names, str) else tuple(names)
     known = {p.name for p in parameter_rows(tree)}
-    for k, name in enumerate(several):
+    for name in several:
         if name not in known:
             raise UnknownNameError("parameter", name, known)
-        if name in several[:k]:
-            raise OptionError(f"parameter {name!r} is asked for twice")
+    if len(set(several)) < len(several):
+        twice = next(name for k, name in enumerate(several) if name in several[:k])
+        raise OptionError(f"parameter {twice!r} is asked for twice")
     if not several:
         raise OptionError("no parameter is asked for")
     return several
@@ -234,6 +235,10 @@ class Algorithm:
     def defaults(self) -> dict[str, Any]:
         """Options that need not be given, with what holds then."""
         return {option.name: option.default for option in self.options if not option.needed}
+
+    def choices(self, option: str) -> tuple[str, ...]:
+        """Return the values that an option may have; none if there is no such option, or a check decides."""
+        return next((o.choices for o in self.options if o.name == option), ())
 
     @property
     def is_of_a_frame(self) -> bool:

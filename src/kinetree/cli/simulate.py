@@ -11,8 +11,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import OptionError, OutputError, SimulationError
-from ..io.atomic_files import beside
+from ..io.paths import is_folder
 from .shared import (
+    INTERRUPTED,
     FloatingBase,
     Json,
     Mimic,
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from ..simulation import Record
 
 Text = str | None
+
+MOST_SAMPLES = 10_000_000
+"""In one record; each is some hundred bytes for every freedom."""
 
 
 def _words(kind: str) -> Any:
@@ -87,8 +91,8 @@ def simulate(
     integrator: Annotated[
         str,
         typer.Option(
-            help="dop853, rk45, radau, bdf, sundials (adaptive); euler, semi_implicit_euler, rk4, dopri5, variational "
-            "(fixed step).",
+            help="dop853, rk45, radau, bdf, sundials (adaptive); euler, semi_implicit_euler, implicit_euler, rk4, "
+            "dopri5, variational (fixed step).",
             autocompletion=_words("integrator"),
         ),
     ] = "dop853",
@@ -99,6 +103,10 @@ def simulate(
     atol: Annotated[float | None, typer.Option(help="Absolute tolerance likewise.", show_default="1e-10")] = None,
     largest_step: Annotated[
         float | None, typer.Option(help="Seconds that adaptive integrators step at most.", show_default="no limit")
+    ] = None,
+    steps_at_most: Annotated[
+        int | None,
+        typer.Option(help="Steps after which a run is given up, or refused before it begins.", show_default="5000000"),
     ] = None,
     samples: Annotated[int | None, typer.Option(help="Samples in the record.", show_default="every step")] = None,
     output: Annotated[
@@ -116,7 +124,8 @@ def simulate(
     Prints where it ends and how well the energy balance holds: kinetic and potential energy less the works of motors,
     friction and ground must stay what they were. The record can be plotted, seen with `kinetree view ROBOT RECORD`, and
     read back with `kt.Record.load`. A simulation that cannot go on says when and at which joint; the exit code is then
-    1, and the record up to there is written, marked as failed.
+    1, and the record up to there is written, marked as failed. After Ctrl-C it is 130,
+    and the record is written likewise.
 
     For example:
 
@@ -130,20 +139,23 @@ def simulate(
     from ..gallery import simulation_setup
     from ..motion import trajectories
     from ..simulation import simulate as run
+    from ..simulation.arguments import STEPS_AT_MOST
     from ..simulation.integrators.fixed_step_methods import FIXED, VARIATIONAL
     from ..simulation.records.files import record_format
 
     if output is not None:
         record_format(output)
-    for place in (output, plot):
-        if place is not None and not place.absolute().parent.is_dir():
+    for option, place in (("--output", output), ("--plot", plot)):
+        if place is not None and is_folder(place):
+            raise OptionError(f"{option}: {str(place)!r} is a folder; name a file")
+        if place is not None and not is_folder(place.absolute().parent):
             raise OutputError(f"{place} cannot be written: there is no directory {str(place.parent)!r}")
     _refuse_idle(controller, kp=kp, kd=kd, ki=ki, target=target, duration=duration)
     _refuse_without("--ground", ground is not None, stiffness=stiffness, friction_coefficient=friction_coefficient)
     adaptive = integrator not in (*FIXED, VARIATIONAL)
     _refuse_without("an adaptive --integrator", adaptive, rtol=rtol, atol=atol, largest_step=largest_step)
-    if samples is not None and samples < 2:
-        raise OptionError(f"--samples must be at least 2, not {samples}")
+    if samples is not None and not 2 <= samples <= MOST_SAMPLES:
+        raise OptionError(f"--samples must be at least 2 and at most {MOST_SAMPLES}, not {samples}")
     if not (np.isfinite(time) and time >= 0.0):
         raise OptionError(f"--time must be seconds, zero or more, not {time:g}")
     robot = load_robot(robot_name, floating_base, mimic, strict)
@@ -169,7 +181,7 @@ def simulate(
         record = run(
             robot, q, v, time=time, controller=law, ground=elements, integrator=integrator, step=step,
             rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf), output=samples,
-            friction=joint_friction,
+            friction=joint_friction, steps_at_most=STEPS_AT_MOST if steps_at_most is None else steps_at_most,
         )  # fmt: skip
     except SimulationError as problem:
         if output is not None and problem.record is not None and len(problem.record):  # type: ignore[arg-type]
@@ -179,10 +191,12 @@ def simulate(
     written = _write(record, output, plot)
     if as_json:
         print_json(_summary(record) | {"files": [str(path) for path in written]})
-        return
-    _show(robot, record)
-    for path in written:
-        make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
+    else:
+        _show(robot, record)
+        for path in written:
+            make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
+    if record.status == "interrupted":
+        raise typer.Exit(INTERRUPTED)
 
 
 def _refuse_idle(controller: str, **options: Any) -> None:
@@ -237,9 +251,8 @@ def _write(record: Record, output: Path | None, plot: Path | None) -> list[Path]
 def draw(record: Record, plot: Path) -> None:
     """Draw a picture of a record, wholly or not at all."""
     try:
-        with beside(plot) as place:
-            record.plot(path=place)
-    except ValueError as problem:  # matplotlib, about the ending
+        record.plot(path=plot)
+    except OptionError as problem:  # about the ending
         raise OptionError(f"--plot {plot}: {problem}") from None
 
 

@@ -1,9 +1,10 @@
-"""The parameters of a robot as one table: ten per body, four per degree of freedom.
+"""The parameters of a robot as one table: ten per body, four per degree of freedom, and stiffnesses of springs.
 
 Of every moving body the entries of the inertia tensor about the origin of its frame (``XX XY XZ YY YZ ZZ``, the
 products with the sign they have in the tensor), the first moments of mass ``MX MY MZ`` and the mass ``M``, the symbols
 of 004; then, for all degrees of freedom, the inertia of the rotor as it is felt at the joint, viscous friction, Coulomb
-friction and the constant offset of the torque.  Joint forces are linear in all of them.
+friction and the constant offset of the torque; then the stiffnesses of joints that have springs.  Joint forces are
+linear in all of them.
 
 A joint that mimics another has parameters like any other joint: they are felt at its leader.
 """
@@ -28,6 +29,9 @@ OF_BODIES = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
 OF_FREEDOMS = ("rotor_inertia", "damping", "friction", "offset")
 """Those of a degree of freedom, in the order of the table."""
 
+OF_SPRINGS = ("stiffness",)
+"""Those of a degree of freedom of a joint that has a spring, after all others."""
+
 FRICTION = OF_FREEDOMS[1:]
 """Those that matter only where friction does."""
 
@@ -43,7 +47,7 @@ class Parameter(NamedTuple):
 
     name: str
     symbol: str
-    """One of :data:`OF_BODIES` or :data:`OF_FREEDOMS`."""
+    """One of :data:`OF_BODIES`, :data:`OF_FREEDOMS` or :data:`OF_SPRINGS`."""
     body: int
     """Index of the body, which is that of the joint that carries it."""
     freedom: int
@@ -58,10 +62,11 @@ def rows(model: Model) -> tuple[Parameter, ...]:
         for i, body in enumerate(model.bodies)
         for symbol, unit in zip(OF_BODIES, _UNITS_OF_BODIES, strict=True)
     ]
-    for symbol in OF_FREEDOMS:
+    for symbol in (*OF_FREEDOMS, *OF_SPRINGS):
         found += [
             Parameter(f"{joint.name}{label}.{symbol}", symbol, i, k, _unit(symbol, unit))
             for i, joint in enumerate(model.joints)
+            if symbol not in OF_SPRINGS or joint.stiffness
             for k, (label, unit) in enumerate(zip(joint.kind.v_labels, joint.kind.v_units, strict=True))
         ]
     return tuple(found)
@@ -72,6 +77,8 @@ def _unit(symbol: str, of_motion: str) -> str:
     if symbol == "rotor_inertia":
         return "kg m^2" if of_motion == "rad" else "kg"
     force = FORCE_OF[of_motion]
+    if symbol == "stiffness":
+        return f"{force}/{of_motion}"
     return f"{force} s/{of_motion}" if symbol == "damping" else force
 
 
@@ -122,8 +129,13 @@ class ParameterTable:
             owners.setdefault(f"{owner}\t{symbol in OF_BODIES}", {})[symbol] = value
         of_bodies = {k.partition("\t")[0]: v for k, v in owners.items() if k.endswith("\tTrue")}
         of_joints = {k.partition("\t")[0]: v for k, v in owners.items() if k.endswith("\tFalse")}
-        blocks = [_block("body", OF_BODIES, of_bodies), _block("joint", OF_FREEDOMS, of_joints)]
+        blocks = [_block("body", OF_BODIES, of_bodies), _block("joint", _columns(of_joints), of_joints)]
         return "\n\n".join(block for block in blocks if block)
+
+
+def _columns(of_joints: Mapping[str, Mapping[str, float]]) -> tuple[str, ...]:
+    """Return what is shown of joints: springs only where there are some."""
+    return OF_FREEDOMS + (OF_SPRINGS if any("stiffness" in own for own in of_joints.values()) else ())
 
 
 def _block(what: str, symbols: Sequence[str], owners: Mapping[str, Mapping[str, float]]) -> str:
@@ -147,6 +159,7 @@ def parameters(model: Model) -> ParameterTable:
     known = rows(model)
     values = [mass_properties_to_table(body.mass_properties) for body in model.bodies]
     values += [np.array([x for j in model.joints for x in _of_joint(j, symbol)]) for symbol in OF_FREEDOMS]
+    values.append(np.array([x for j in model.joints for x in j.stiffness]))
     return ParameterTable(
         tuple(p.name for p in known), np.concatenate([np.zeros(0), *values]), tuple(p.unit for p in known)
     )
@@ -202,14 +215,16 @@ def with_parameters(model: Model, given: Any, *, physical: bool = True) -> Model
         body if np.array_equal(before, after) else Body(body.name, _mass(body.name, after, physical))
         for body, before, after in tens
     )
-    freedoms = new[count:].reshape(len(OF_FREEDOMS), -1)
-    before = old.values[count:].reshape(len(OF_FREEDOMS), -1)
+    springs = len(new) - sum(len(j.stiffness) for j in model.joints)
+    freedoms = new[count:springs].reshape(len(OF_FREEDOMS), -1)
+    before = old.values[count:springs].reshape(len(OF_FREEDOMS), -1)
     joints, first = [], 0
     for joint in model.joints:
         own = slice(first, first + joint.kind.nv)
         same = np.array_equal(before[:, own], freedoms[:, own])
-        joints.append(joint if same else _with_freedoms(joint, freedoms[:, own], physical))
-        first = own.stop
+        other = joint if same else _with_freedoms(joint, freedoms[:, own], physical)
+        joints.append(_with_stiffness(other, new[springs : springs + len(joint.stiffness)], physical))
+        first, springs = own.stop, springs + len(joint.stiffness)
     return replace(model, bodies=bodies, joints=tuple(joints))
 
 
@@ -247,6 +262,17 @@ def _mass(name: str, ten: np.ndarray, physical: bool) -> MassProperties:
             "physical=False"
         )
     return made
+
+
+def _with_stiffness(joint: Joint, values: np.ndarray, physical: bool) -> Joint:
+    if not joint.stiffness or np.array_equal(values, joint.stiffness):
+        return joint
+    if physical and np.any(values < 0.0):
+        raise ModelError(
+            f"stiffness of joint {joint.name!r} is {values.min():g}: it must not be negative, unless parameters that "
+            "are not physical are allowed with physical=False"
+        )
+    return replace(joint, stiffness=_floats(values))
 
 
 def _with_freedoms(joint: Joint, values: np.ndarray, physical: bool) -> Joint:

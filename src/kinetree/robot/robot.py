@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from ..algorithms.table import ALGORITHMS
 from ..errors import (
     ModelError,
+    OptionError,
     SingularError,
     UnknownNameError,
 )
@@ -31,8 +32,9 @@ from ..model.tree import BASE, Body, Frame, Model, check_gravity
 from ..run.compiler import check_cpu
 from ..run.complete_options import requests
 from ..run.evaluator import Evaluator
+from ..spatial.numbers import shown
+from .base_parameters import BaseParameterMethods
 from .loop_methods import LoopMethods
-from .parameters import Parametrized
 
 if TYPE_CHECKING:
     from ..export.c_code import Exported
@@ -44,7 +46,7 @@ Array = np.ndarray
 BACKENDS = ("compiled", "reference")
 
 
-class Robot(Parametrized, LoopMethods):
+class Robot(BaseParameterMethods, LoopMethods):
     """A tree of bodies whose motion and forces can be computed, for one state or a batch.
 
     Make one with :func:`kinetree.load`, :class:`kinetree.Builder` or
@@ -170,6 +172,30 @@ class Robot(Parametrized, LoopMethods):
         2.0
         """
         return self._with(parameter_tables.with_parameters(self.model, parameters, physical=physical))
+
+    def grouped(self, form: str = "fewest", *, near: ArrayLike | None = None) -> Robot:
+        """Return the robot with its parameters regrouped: the same torques with fewer operations.
+
+        Its bodies are none that exist: they have first moments without mass.  Joint forces, accelerations and simulated
+        motions are those of this robot; energies differ by a constant, and what belongs to single bodies, such as the
+        center of mass or the wrenches in bearings, has no meaning.
+
+        Parameters
+        ----------
+        form : {"fewest", "table"}
+            ``"table"``: everything but :meth:`base_parameters` is zero, as in 004 (Table 10.2).  ``"fewest"``
+            (default): what hinges cannot tell is put where it costs least, so that bodies have no extent along theirs.
+        near : array_like, shape (nq,), optional
+            As in :meth:`base_parameters`.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.gallery.load("kuka-kr5")
+        >>> robot.grouped().cost("inverse_dynamics").total < robot.cost("inverse_dynamics").total
+        True
+        """
+        return self.with_parameters(self._grouped_parameters(form, near), physical=False)
 
     def with_backend(self, backend: str, cpu: str | None = None) -> Robot:
         """Return the same robot run in another way.
@@ -304,3 +330,19 @@ class Robot(Parametrized, LoopMethods):
 
 def _restore(model: Model, backend: str, precision: str, cpu: str) -> Robot:
     return Robot(model, backend=backend, precision=precision, cpu=cpu)
+
+
+def require_robot(given: Any) -> None:
+    """Refuse what is no robot, and say how to get one."""
+    if isinstance(given, Robot):
+        return
+    advice = "see kinetree.load, Builder and from_dh"
+    if isinstance(given, (str, os.PathLike)):
+        advice = "a file is loaded with kinetree.load(path), a system of the gallery with kinetree.gallery.load(name)"
+    elif hasattr(given, "build"):
+        advice = "call build() of a Builder"
+    elif isinstance(given, Model):
+        advice = "make one of a Model with kinetree.Robot(model)"
+    elif isinstance(given, type):
+        advice = f"this is the class {given.__name__} itself; {advice}"
+    raise OptionError(f"robot must be a kinetree robot, not {shown(given)}: {advice}")

@@ -49,13 +49,21 @@ def unit_axis(axis: Any, what: str = "axis") -> tuple[float, float, float]:
     return (float(v[0]) / norm, float(v[1]) / norm, float(v[2]) / norm)
 
 
+UNLIMITED = 1e5
+"""Limits beyond this (rad, m) are none: sine and cosine are good to the last bit up to there."""
+
+
 def random_bounds(
     units: Sequence[str], lower: Sequence[float], upper: Sequence[float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return finite bounds to draw from: the limits; where one is missing, a turn or two metres from the other."""
+    """Return finite bounds to draw from: the limits; where one is missing, a turn or two metres from the other.
+
+    One that is so far out that it is no limit counts as missing.
+    """
     default = np.array([np.pi if u == "rad" else 1.0 for u in units])
-    low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), np.array(upper) - 2 * default, -default))
-    high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), low + 2 * default, default))
+    above, below = np.asarray(lower) >= -UNLIMITED, np.asarray(upper) <= UNLIMITED
+    low = np.where(above, lower, np.where(below, np.array(upper) - 2 * default, -default))
+    high = np.where(below, upper, np.where(above, low + 2 * default, default))
     return low, high
 
 
@@ -142,6 +150,14 @@ class JointKind:
     def difference(self, q0: Coordinates, q1: Coordinates) -> list[Scalar]:
         """Return the ``v`` that takes ``q0`` to ``q1`` in unit time."""
         return [b - a for a, b in zip(q0, q1, strict=True)]
+
+    def spring_force(self, rest: Coordinates, q: Coordinates, stiffness: Coordinates) -> list[Scalar]:
+        """Return what it takes to hold a spring that rests at ``rest``: the slope of its energy along each ``v_k``."""
+        return [k * d for k, d in zip(stiffness, self.spring_stretch(rest, q), strict=True)]
+
+    def spring_stretch(self, rest: Coordinates, q: Coordinates) -> list[Scalar]:
+        """Return how far a spring is from ``rest``, per freedom: its energy is half of stiffness times square."""
+        return self.difference(rest, q)
 
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]

@@ -110,7 +110,7 @@ class Written:
 
 def freed(tree: Model, q: Scalars, m: Scalars) -> list[Scalar]:
     """Return ``M^-1 m``."""
-    return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, m, NO_GRAVITY)
+    return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, m, NO_GRAVITY, springs=False)
 
 
 class Pushed(NamedTuple):
