@@ -48,6 +48,12 @@ LEAST_QUALITY = constrained.LEAST_QUALITY
 LEAST_QUALITY_SINGLE = constrained.LEAST_QUALITY_SINGLE
 """As :data:`LEAST_QUALITY`, in single precision."""
 
+LEAST_QUALITY_OF_CLUSTERS = 1e-4
+"""As :data:`LEAST_QUALITY`, for the choice of independent freedoms within clusters of loops."""
+
+CLUSTERED = 3
+"""With so many independent constraints, loops are gone through cluster by cluster."""
+
 INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
 FORWARD_METHODS = ("elimination", "block", "reduced")
 
@@ -301,7 +307,10 @@ class Mechanism(ClosedKinematics):
         function = self.evaluator.entry_point(name, options) if self._choice is not None else None
         if function is None:
             return None
-        return Quick(function, self.nv, self._granted(None, known) ** 2, self._least_quality(known))
+        least = self._least_quality(known)
+        if name.startswith("clustered"):
+            least = max(least, LEAST_QUALITY_OF_CLUSTERS)
+        return Quick(function, self.nv, self._granted(None, known) ** 2, least)
 
     def _least_quality(self, known: Coordinates) -> float:
         return max(LEAST_QUALITY if self.precision == "double" else LEAST_QUALITY_SINGLE, known.least**2)
@@ -464,6 +473,10 @@ class Mechanism(ClosedKinematics):
         if friction:
             tau = tau - self.friction_force(v)
         known = self.coordinates_at(state)
+        if method == "elimination" and not any(gains) and self._goes_by_clusters(known):
+            found = self._by_clusters(state, v, tau, wrenches, tolerance, known, threads)
+            if found is not None:
+                return found, None
         if method == "elimination" and self.tree.evaluator.singular_joint() is None:
             options = {"rows": known.rows, "stabilisation": gains}
             whole = self._at_once("closed_forward_dynamics", options, wrenches, threads, q=state, v=v, tau=tau)
@@ -474,6 +487,28 @@ class Mechanism(ClosedKinematics):
                         self._quick_forward = self._quick("closed_forward_dynamics", options, known)
                     return np.asarray(whole[..., : self.nv]), None
         return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known)
+
+    def _goes_by_clusters(self, known: Coordinates) -> bool:
+        """Return whether loops are many enough that going through them one after the other is less work."""
+        return (
+            known.rank >= CLUSTERED and self._choice is not None and not self.model.has_followers
+            and self.tree.evaluator.singular_joint() is None
+        )  # fmt: skip
+
+    def _by_clusters(
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, tolerance: float | None, known: Coordinates,
+        threads: int,
+    ) -> Array | None:  # fmt: skip
+        """Return accelerations by articulated bodies through clusters of loops; None where their choice is poor."""
+        options = {"pivots": known.pivots}
+        whole = self._at_once("clustered_forward_dynamics", options, wrenches, threads, q=q, v=v, tau=tau)
+        least = max(LEAST_QUALITY_OF_CLUSTERS, self._least_quality(known))
+        if whole is None or (whole[..., -4] < least).any():
+            return None
+        self._checks.motion(whole[..., -3:], self._granted(tolerance, known), q, v)
+        if self.precision == "double":
+            self._quick_forward = self._quick("clustered_forward_dynamics", options, known)
+        return np.asarray(whole[..., : self.nv])
 
     def _by_rank(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, method: str, gains: tuple[float, float],
