@@ -40,7 +40,7 @@ Matrix = list[list[Scalar]]
 Pivots = Sequence[tuple[int, int]]
 
 
-class Group(NamedTuple):
+class ClusterJoint(NamedTuple):
     """Bodies that move together: those of a cluster of loops, or a single one."""
 
     bodies: tuple[int, ...]
@@ -49,24 +49,26 @@ class Group(NamedTuple):
     pivots: tuple[tuple[int, int], ...]
 
 
-def groups(tree: Model, pivots: Pivots) -> list[Group]:
+def groups(tree: Model, pivots: Pivots) -> list[ClusterJoint]:
     """Return the groups of bodies of a mechanism, carriers first."""
     body_of = {j: i for i, link in enumerate(tree.links) for j in range(link.v_slice.start, link.v_slice.stop)}
-    found: dict[int, Group] = {}
+    found: dict[int, ClusterJoint] = {}
     for rows, columns in constraints.connected(tree):
         bodies = tuple(sorted({body_of[j] for j in columns}))
         own = tuple((i, j) for i, j in pivots if i in rows)
         dependent = {j for _, j in own}
         freedoms = [j for i in bodies for j in range(tree.links[i].v_slice.start, tree.links[i].v_slice.stop)]
-        group = Group(bodies, tree.parents[bodies[0]], tuple(j for j in freedoms if j not in dependent), own)
+        group = ClusterJoint(bodies, tree.parents[bodies[0]], tuple(j for j in freedoms if j not in dependent), own)
         found |= dict.fromkeys(bodies, group)
     for i, link in enumerate(tree.links):
         if i not in found:
-            found[i] = Group((i,), link.parent, tuple(range(link.v_slice.start, link.v_slice.stop)), ())
+            found[i] = ClusterJoint((i,), link.parent, tuple(range(link.v_slice.start, link.v_slice.stop)), ())
     return [found[i] for i in range(len(tree.links)) if found[i].bodies[0] == i]
 
 
-def follow(k: Matrix, sides: Mapping[int, Scalars], pivots: Pivots, size: float) -> tuple[dict[int, list[Scalar]], Scalar]:
+def follow(
+    k: Matrix, sides: Mapping[int, Scalars], pivots: Pivots, size: float
+) -> tuple[dict[int, list[Scalar]], Scalar]:
     """Solve ``K_d X = sides`` by elimination in a given order; entries that are exactly zero cost nothing.
 
     Returns
@@ -91,9 +93,9 @@ def follow(k: Matrix, sides: Mapping[int, Scalars], pivots: Pivots, size: float)
         reciprocal = 1.0 / pivot
         for m in below:
             factor = work[m].pop(j) * reciprocal
-            for c, x in work[i].items():
+            for c, entry in work[i].items():
                 if c != j:
-                    work[m][c] = work[m][c] - factor * x if c in work[m] else -(factor * x)
+                    work[m][c] = work[m][c] - factor * entry if c in work[m] else -(factor * entry)
             rhs[m] = [a - factor * b if present(b) else a for a, b in zip(rhs[m], rhs[i], strict=True)]
     x: dict[int, list[Scalar]] = {}
     for i, j in reversed(pivots):
@@ -153,7 +155,7 @@ def forward_dynamics(
 
 
 def _give_way(
-    tree: Model, group: Group, moving: Sequence[Any], inertia: list[ArticulatedInertia], force: list[Force],
+    tree: Model, group: ClusterJoint, moving: Sequence[Any], inertia: list[ArticulatedInertia], force: list[Force],
     tau: Scalars, followed: dict[int, list[Scalar]],
 ) -> Eliminated:  # fmt: skip
     """Hand what a group's bodies have, less what its freedoms take, to its carrier (in ``inertia`` and ``force``)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,7 @@ from ..loops.dynamics import ConstraintForces
 from ..model.describe import counted
 from ..model.tree import Model
 from ..run.checks import check_out
+from ..run.evaluator import Evaluator
 from ..run.wrenches import Wrenches, gather
 from ..spatial.arrays import as_array, batch_shape, pack
 from .closed_kinematics import ClosedKinematics
@@ -53,6 +55,9 @@ LEAST_QUALITY_OF_CLUSTERS = 1e-4
 
 CLUSTERED = 3
 """With so many independent constraints, loops are gone through cluster by cluster."""
+
+MOST_BODIES = 130
+"""Beyond so many bodies code that goes through clusters of loops would take minutes to compile."""
 
 INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
 FORWARD_METHODS = ("elimination", "block", "reduced")
@@ -501,6 +506,8 @@ class Mechanism(ClosedKinematics):
     ) -> Array | None:  # fmt: skip
         """Return accelerations by articulated bodies through clusters of loops; None where their choice is poor."""
         options = {"pivots": known.pivots}
+        if len(self.model.bodies) > MOST_BODIES:
+            return self._by_clusters_as_written(q, v, tau, wrenches, tolerance, known, options)
         whole = self._at_once("clustered_forward_dynamics", options, wrenches, threads, q=q, v=v, tau=tau)
         least = max(LEAST_QUALITY_OF_CLUSTERS, self._least_quality(known))
         if whole is None or (whole[..., -4] < least).any():
@@ -509,6 +516,24 @@ class Mechanism(ClosedKinematics):
         if self.precision == "double":
             self._quick_forward = self._quick("clustered_forward_dynamics", options, known)
         return np.asarray(whole[..., : self.nv])
+
+    def _by_clusters_as_written(
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, tolerance: float | None, known: Coordinates,
+        options: dict[str, Any],
+    ) -> Array | None:  # fmt: skip
+        """Return the same for so many bodies that straight-line code would be too long; a millisecond per loop."""
+        try:
+            whole = self._written.run("clustered_forward_dynamics", options, wrenches=wrenches, q=q, v=v, tau=tau)
+        except ZeroDivisionError:
+            return None
+        if (whole[..., -4] < max(LEAST_QUALITY_OF_CLUSTERS, self._least_quality(known))).any():
+            return None
+        self._checks.motion(whole[..., -3:], self._granted(tolerance, known), q, v)
+        return np.asarray(whole[..., : self.nv])
+
+    @cached_property
+    def _written(self) -> Evaluator:
+        return Evaluator(self.model, "reference")
 
     def _by_rank(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, method: str, gains: tuple[float, float],
