@@ -217,3 +217,49 @@ def test_random_configurations_of_rounded_linkages_close_or_say_so():
     fine = np.isfinite(closed).all(axis=-1)
     assert fine.any()
     assert other.closure_error(closed[fine]).max() < 1e-3
+
+
+def humanoid(digits):
+    """A trunk on two legs whose knees are driven through rods, each in a skew plane; connects between sites."""
+    rng = np.random.default_rng(4)
+
+    def leg(side, y):
+        turn = kt.Pose.of(rpy=rng.uniform(-0.5, 0.5, 3))
+        r = np.array(turn.rotation, dtype=float).reshape(3, 3)
+        there = r @ [0.0, 0.0, -0.4]
+
+        def at(*point):
+            return " ".join(f"{round(float(x), digits):.{digits}f}" for x in point)
+
+        body = '<inertial pos="0.01 0.02 -0.15" mass="1.5" diaginertia="0.02 0.02 0.004"/>'
+        hinge = f'axis="{at(*(r @ [0.0, 1.0, 0.0]))}"'
+        return f"""
+        <body name="{side}_thigh" pos="0 {y} 0"><joint name="{side}_hip" {hinge}/>{body}
+          <body name="{side}_shin" pos="{at(*there)}"><joint name="{side}_knee" {hinge}/>{body}
+            <site name="{side}_heel" pos="{at(*(r @ [0.1, 0.0, 0.0]))}"/></body></body>
+        <body name="{side}_crank" pos="0 {y} 0"><joint name="{side}_motor" {hinge}/>{body}
+          <body name="{side}_rod" pos="{at(*(r @ [0.1, 0.0, 0.0]))}"><joint name="{side}_rod" {hinge}/>{body}
+            <site name="{side}_end" pos="{at(*there)}"/></body></body>"""
+
+    loops = "".join(f'<connect site1="{s}_heel" site2="{s}_end"/>' for s in ("left", "right"))
+    motors = "".join(f'<motor joint="{s}_{j}"/>' for s in ("left", "right") for j in ("hip", "motor"))
+    return f"""<mujoco model="humanoid"><worldbody><body name="trunk"><freejoint name="free"/>
+      <inertial pos="0 0 0.2" mass="8" diaginertia="0.3 0.25 0.1"/>{leg("left", 0.1)}{leg("right", -0.1)}</body></worldbody>
+      <equality>{loops}</equality><actuator>{motors}</actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("digits", [4, 6, 8])
+def test_a_small_humanoid_whose_sites_have_few_digits(tmp_path, digits):
+    """It was refused: what eight decimals leave cannot be closed."""
+    path = tmp_path / "humanoid.xml"
+    path.write_text(humanoid(digits))
+    robot = kt.load(path)
+    q = quietly(robot.assembled)
+    moved = quietly(robot.close, robot.integrate(q, np.linspace(0.1, 0.5, robot.nv)))
+    assert quietly(robot.mobility, moved).freedoms == 10
+    assert robot.closure_error(moved) < 10.0 ** (1 - digits)
+    v = robot.velocities(moved, np.linspace(-1, 1, 10))
+    tau = np.linspace(-2, 2, robot.nv)
+    found = robot.forward_dynamics(moved, v, tau)
+    again = robot.forward_dynamics(moved, v, tau, method="reduced")
+    np.testing.assert_allclose(again, found, rtol=0, atol=10 ** (2.0 - digits) * (1.0 + np.abs(found).max()))
