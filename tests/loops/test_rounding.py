@@ -244,8 +244,8 @@ def humanoid(digits):
     loops = "".join(f'<connect site1="{s}_heel" site2="{s}_end"/>' for s in ("left", "right"))
     motors = "".join(f'<motor joint="{s}_{j}"/>' for s in ("left", "right") for j in ("hip", "motor"))
     return f"""<mujoco model="humanoid"><worldbody><body name="trunk"><freejoint name="free"/>
-      <inertial pos="0 0 0.2" mass="8" diaginertia="0.3 0.25 0.1"/>{leg("left", 0.1)}{leg("right", -0.1)}</body></worldbody>
-      <equality>{loops}</equality><actuator>{motors}</actuator></mujoco>"""
+      <inertial pos="0 0 0.2" mass="8" diaginertia="0.3 0.25 0.1"/>{leg("left", 0.1)}{leg("right", -0.1)}
+      </body></worldbody><equality>{loops}</equality><actuator>{motors}</actuator></mujoco>"""
 
 
 @pytest.mark.parametrize("digits", [4, 6, 8])
