@@ -22,7 +22,7 @@ def cells():
 
 
 def floating_cells():
-    """Two four-bars on a floating body, each with a load on its coupler, armature and an arm behind one of them."""
+    """Two four-bars on a floating body, each with a load on its coupler, a rotor and a spring."""
     b = kt.Builder("floating")
     b.body("trunk", "base", kt.Free(), mass=5, inertia=(0.5, 0.4, 0.3), com=(0.1, 0, 0.2))
     for side in ("left", "right"):
@@ -31,7 +31,7 @@ def floating_cells():
         along = np.array([0, 0.4, 0]) if side == "left" else np.array([0.4, 0, 0])
         body = {"mass": 0.7, "com": (0.05, 0.1, -0.1), "inertia": (0.02, 0.03, 0.025)}
         b.body(f"{side}_a", "trunk", turn, position=at, rotor_inertia=0.3, gear_ratio=2.0, **body)
-        b.body(f"{side}_b", "trunk", turn, position=at + along, actuated=False, **body)
+        b.body(f"{side}_b", "trunk", turn, position=at + along, actuated=False, stiffness=7.0, spring_rest=0.2, **body)
         b.body(f"{side}_c", f"{side}_a", turn, position=(0, 0, -0.5), actuated=False, **body)
         b.body(f"{side}_load", f"{side}_c", kt.Spherical(), position=along / 2, **body)
         b.loop(f"{side}_pin", f"{side}_c", f"{side}_b", turn, placement=tuple(along), seat=(0, 0, -0.5))
@@ -126,7 +126,7 @@ def test_what_is_unusual_is_still_looked_at_after_the_first_call():
 
 
 def test_very_many_loops_as_written(monkeypatch):
-    monkeypatch.setattr("kinetree.robot.mechanism.MOST_BODIES", 5)
+    monkeypatch.setattr("kinetree.robot.closed_dynamics.MOST_BODIES", 5)
     robot = kt.gallery.four_bar_chain(6)
     q = kt.gallery.four_bar_chain_leaning(6, np.full(1, 0.3))[0]
     v, tau = robot.velocities(q, [0.4]), np.linspace(-1, 1, robot.nv)

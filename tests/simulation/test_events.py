@@ -104,3 +104,105 @@ def test_events_that_are_none_are_refused():
     with pytest.raises(kt.SimulationError, match=r"returned False, which does not pass through zero") as caught:
         kt.simulate(robot, q, time=0.1, events=Event(lambda t, q, v: bool(t > 0.05)))
     assert caught.value.time == 0.0
+
+
+# ------------------------------------------------------------------ at zero, and without end
+
+
+def bounce(rebound=0.5, floor=0.0, **more):
+    return kt.Event(
+        lambda t, q, v: q[0] - floor, direction=-1, name="bounce", reset=lambda t, q, v: (q, -rebound * v), **more
+    )
+
+
+ENDLESS_RUNS = [{}, {"integrator": "rk4", "step": 0.01}, {"integrator": "radau"}]
+
+
+@pytest.mark.parametrize("options", ENDLESS_RUNS)
+@pytest.mark.parametrize("floor", [0.0, 1.0, 1000.0])
+@pytest.mark.parametrize("height", [0.0, 1.0])
+def test_endless_bounces_are_reported_where_they_come_to_an_end(no_hang, height, floor, options):
+    with pytest.raises(kt.SimulationError, match=r"event 'bounce' comes again and again.*endless='rest'") as caught:
+        kt.simulate(balls(), [floor + height], time=6.0, events=bounce(floor=floor), **options)
+    hops = caught.value.record
+    assert hops.q.min() >= floor - 1e-12 * (1.0 + floor)
+    fall = np.sqrt(2.0 * height / G)
+    assert caught.value.time == pytest.approx(3.0 * fall, abs=1e-8 * (1.0 + 100.0 * (floor > 1.0)))
+    if height:
+        times = [e.time for e in hops.events[:12]]  # closed form: every hop is half as long as the one before
+        assert times == pytest.approx([fall * (3.0 - 2.0 * 0.5**k) for k in range(12)], abs=1e-7)
+
+
+@pytest.mark.parametrize("options", ENDLESS_RUNS)
+@pytest.mark.parametrize("output", [None, 61])
+def test_a_ball_comes_to_rest_where_that_is_said(options, output):
+    record = kt.simulate(balls(), [1.0], time=6.0, events=bounce(endless="rest"), output=output, **options)
+    assert record.status == "complete"
+    assert record.time[-1] == 6.0
+    assert record.events[-1].name == "rest bounce"
+    rest = record.events[-1].time
+    assert rest == pytest.approx(3.0 * np.sqrt(2.0 / G), abs=1e-8)
+    after = record.time > rest
+    assert after.any()
+    assert np.abs(record.q[after]).max() < 1e-12
+    assert not record.v[after].any()
+    assert not record.a[after].any()
+    assert np.allclose(record.a[record.time < rest], -G)
+
+
+def test_a_run_ends_at_endless_events_where_that_is_said():
+    record = kt.simulate(balls(), [1.0], time=6.0, events=bounce(endless="stop"))
+    assert record.status == "stopped by bounce"
+    assert record.time[-1] == record.events[-1].time == pytest.approx(3.0 * np.sqrt(2.0 / G), abs=1e-8)
+    with pytest.raises(kt.UnknownNameError, match="did you mean 'rest'"):
+        bounce(endless="rests")
+
+
+def test_a_plastic_blow_is_endless_too():
+    with pytest.raises(kt.SimulationError, match="comes again and again") as caught:
+        kt.simulate(balls(), [1.0], time=6.0, events=bounce(0.0))
+    assert caught.value.time == pytest.approx(np.sqrt(2.0 / G), abs=1e-9)
+
+
+@pytest.mark.parametrize("options", ENDLESS_RUNS)
+def test_hops_within_one_step_are_all_found(options):
+    coarse = options | ({"step": 0.2} if "step" in options else {})
+    stop = kt.Event(lambda t, q, v: t - 1.35, terminal=True, name="end")
+    record = kt.simulate(balls(), [1.0], time=6.0, events=[bounce(), stop], **coarse)
+    fall = np.sqrt(2.0 / G)
+    expected = [t for t in (fall * (3.0 - 2.0 * 0.5**k) for k in range(20)) if t < 1.35]
+    assert [e.time for e in record.events] == pytest.approx([*expected, 1.35], abs=1e-9)
+
+
+@pytest.mark.parametrize("options", ENDLESS_RUNS)
+def test_a_reset_that_lets_an_event_pass_happens_once(options):
+    slow = kt.Event(lambda t, q, v: q[0] - 0.5, direction=-1, reset=lambda t, q, v: (q, 0.5 * v))
+    record = kt.simulate(balls(), [1.0], time=0.6, events=slow, **options)
+    assert len(record.events) == 1
+    first, half = np.sqrt(1.0 / G), np.sqrt(G) / 2.0
+    rest = 0.6 - first
+    assert record.q[-1, 0] == pytest.approx(0.5 - half * rest - 0.5 * G * rest**2, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("direction", "speed", "times"), [(-1, -1.0, 1), (-1, 1.0, 0), (1, 1.0, 1), (1, -1.0, 0), (0, 1.0, 1), (0, 0.0, 1)]
+)
+def test_an_event_at_the_start_counts_if_it_goes_its_way(direction, speed, times):
+    event = kt.Event(lambda t, q, v: q[0], direction=direction)
+    record = kt.simulate(balls(), [0.0], [speed], time=0.1, events=event)
+    assert [e.time for e in record.events] == [0.0] * times
+
+
+def test_balls_on_the_floor_and_thrown_up_from_it_keep_apart():
+    def hop(k):
+        def reset(t, q, v):
+            v[k] *= -0.5
+            return q, v
+
+        return kt.Event(lambda t, q, v: q[k], direction=-1, name=f"hop {k}", reset=reset, endless="stop")
+
+    record = kt.simulate(balls(2), [0.0, 0.0], [1.0, 3.0], time=3.0, events=[hop(0), hop(1)])
+    assert record.status == "stopped by hop 0"
+    assert record.time[-1] == pytest.approx(2.0 * 2.0 / G, abs=1e-8)  # 2 v / g (1 + 1/2 + 1/4 + ...)
+    assert [e.time for e in record.events if e.index == 1] == []  # the other one is still above
+    assert record.q.min() > -1e-12

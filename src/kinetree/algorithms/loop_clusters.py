@@ -30,7 +30,7 @@ from ..spatial import (
     ldl_inverse,
     where,
 )
-from . import constrained, constraints
+from . import constrained, constraints, springs
 from .articulated_body import times
 from .kinematics import poses
 from .newton_euler import base_at_rest, inertia_force, move
@@ -121,7 +121,7 @@ def forward_dynamics(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, pivots: Pivots
 ) -> tuple[list[Scalar], Scalar, constrained.Residuals]:
     """Return accelerations, how well the choice of pivots serves here, and how consistent the state is."""
-    posed = poses(tree, q)
+    posed, tau = poses(tree, q), springs.left_for_bodies(tree, q, tau)
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), nothing(tree))
     k, drift = constraints.constraint_matrix(tree, q, posed), constraints.drift(tree, q, v, posed)
     loads = loads or nothing(tree)

@@ -82,10 +82,17 @@ def forces_by_null_space(
     tau: Array, k: Array, rank: int, driven: Array, weights: Array, scale: float, least: float
 ) -> Array:
     """Minimise the weighted forces under N^T (B u - tau) = 0, N spanning the motions the loops allow."""
+    return columns_by_null_space(tau[..., None], k, rank, driven, weights, scale, least)[..., 0]
+
+
+def columns_by_null_space(
+    columns: Array, k: Array, rank: int, driven: Array, weights: Array, scale: float, least: float
+) -> Array:
+    """Return the actuator forces that belong to each of several joint forces of the tree, (..., nv, several)."""
     n = np.swapaxes(motions(k, rank, scale, least)[0], -1, -2)
     root = 1.0 / np.sqrt(weights[driven])
-    forces = np.zeros_like(tau)
-    forces[..., driven] = root * least_squares(n[..., driven] * root, n @ tau[..., None])[..., 0]
+    forces = np.zeros_like(columns)
+    forces[..., driven, :] = root[:, None] * least_squares(n[..., driven] * root, n @ columns)
     return forces
 
 

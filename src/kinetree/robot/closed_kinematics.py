@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,9 @@ from ..model.spanning import respan
 from ..model.tree import Model
 from ..spatial.arrays import as_array, batch_shape
 from .robot import Array, Robot
+
+if TYPE_CHECKING:
+    from ..parameters.find_base import Assembled
 
 TOLERANCE = 1e-6
 """How far a state may be from closed (meters, radians, and their rates relative to 1 + |v|) before it is refused."""
@@ -198,30 +201,11 @@ class ClosedKinematics(Robot):
         q, free = self._held(np.array(self.evaluator.states.configuration(q_guess, "q_guess"), dtype=float), fixed)
         batch = q.shape[:-1]
         guesses = q.reshape(-1, self.nq)
-        found, gaps, done = self._closed_from(guesses, free, tolerance)
+        found, gaps, done = closed_from(self, guesses, free, tolerance)
         bad = ~done & np.isfinite(guesses).all(axis=-1)
         if must_close and bad.any():
             raise ClosureError(self._checks.still_open(gaps, bad, batch, list(fixed or ())))
         return np.where(done[:, None], found, np.nan).reshape(*batch, self.nq)
-
-    def _closed_from(
-        self, guesses: Array, free: Array, tolerance: float | None = None
-    ) -> tuple[Array, Array, Array]:  # fmt: skip
-        """Return configurations (N, nq) moved along ``free`` velocities, the gaps left, and which are closed."""
-        problem = self._problem(free)
-        found = closing.close(problem, guesses, CLOSED if tolerance is None else tolerance)
-        q, gaps, done = found.q, found.gaps, found.done
-        unsure = np.flatnonzero(~done & (np.abs(gaps).max(axis=-1, initial=0.0) < closing.NUDGE))
-        if len(unsure):
-            known = self.coordinates_at(q[unsure])
-            again = closing.polish(problem, q[unsure], CLOSED, closing.Counting(known.ranks, known.least))
-            q[unsure], gaps[unsure] = again.q, again.gaps
-            largest = np.abs(again.gaps).max(axis=-1, initial=0.0)
-            if tolerance is None:
-                done[unsure] = again.done | (again.held & (largest <= known.slack))
-            else:
-                done[unsure] = largest <= tolerance
-        return q, gaps, done
 
     def _problem(self, free: Array | None = None) -> closing.ClosingProblem:
         everything = np.ones(self.nv, dtype=bool) if free is None else free
@@ -456,6 +440,20 @@ class ClosedKinematics(Robot):
         guesses = self.random_configuration(generator, tries) if tries else np.zeros((0, self.nq))
         return AssemblySearch(self._problem(), CLOSED, self._checks.widest, starts, guesses)
 
+    def _assembly(self, model: Model, near: ArrayLike | None) -> Assembled:
+        """Return how the mechanism is put together: as near a given configuration, or as parallelograms if it can."""
+        from ..parameters.closed_motions import assembled
+
+        meant = self._again(model, precision="double")
+        if near is None:
+            near = self._near
+        if near is not None:
+            candidates = meant.close(as_array(near, (self.nq,), "near"))[None]
+        else:
+            found = [q for part in meant._search(meant._starts, np.random.default_rng(0), 60) for q in part]
+            candidates = np.array(found[:20]) if found else meant.assembled()[None]
+        return assembled(meant, candidates, meant.coordinates.rank)
+
     def mobility(self, q: ArrayLike | None = None) -> Mobility:
         """Return degrees of freedom by rank, redundant constraints by name, and whether ``q`` is singular.
 
@@ -536,3 +534,23 @@ class ClosedKinematics(Robot):
             rest = coordinates.follow(k, -bias[..., None], known, self.v_names, self._size)
             a[..., list(known.dependent)] += rest[..., 0]
         return a
+
+
+def closed_from(
+    mechanism: ClosedKinematics, guesses: Array, free: Array, tolerance: float | None = None
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Return configurations (N, nq) moved along ``free`` velocities, the gaps left, and which are closed."""
+    problem = mechanism._problem(free)
+    found = closing.close(problem, guesses, CLOSED if tolerance is None else tolerance)
+    q, gaps, done = found.q, found.gaps, found.done
+    unsure = np.flatnonzero(~done & (np.abs(gaps).max(axis=-1, initial=0.0) < closing.NUDGE))
+    if len(unsure):
+        known = mechanism.coordinates_at(q[unsure])
+        again = closing.polish(problem, q[unsure], CLOSED, closing.Counting(known.ranks, known.least))
+        q[unsure], gaps[unsure] = again.q, again.gaps
+        largest = np.abs(again.gaps).max(axis=-1, initial=0.0)
+        if tolerance is None:
+            done[unsure] = again.done | (again.held & (largest <= known.slack))
+        else:
+            done[unsure] = largest <= tolerance
+    return q, gaps, done

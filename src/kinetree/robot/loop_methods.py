@@ -232,6 +232,21 @@ class LoopMethods:
         raise NotImplementedError
 
     @of_mechanisms
+    def reduced_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = "all",
+        friction: bool = False,
+        tolerance: float | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Compute the matrix that maps the parameters to the forces on the independent coordinates."""
+        raise NotImplementedError
+
+    @of_mechanisms
     def reduced_bias_force(self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None) -> Array:
         """Compute forces on the independent coordinates when their accelerations are zero."""
         raise NotImplementedError

@@ -7,15 +7,14 @@ A :class:`Mechanism` is a robot whose spanning tree carries loop joints.  ``q``,
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms import constrained
+from ..algorithms.algorithm import ALL
 from ..algorithms.table import ALGORITHMS
 from ..errors import (
     OptionError,
@@ -32,10 +31,10 @@ from ..loops.dynamics import ConstraintForces
 from ..model.describe import counted
 from ..model.tree import Model
 from ..run.checks import check_out
-from ..run.evaluator import Evaluator
+from ..run.parameters import gather_parameters
 from ..run.wrenches import Wrenches, gather
 from ..spatial.arrays import as_array, batch_shape, pack
-from .closed_kinematics import ClosedKinematics
+from .closed_dynamics import ClosedDynamics
 from .robot import Array, Robot
 
 if TYPE_CHECKING:
@@ -44,60 +43,11 @@ if TYPE_CHECKING:
     from ..loops.subsystems.order import SolutionOrder
     from .platform.platform import Platform
 
-LEAST_QUALITY = constrained.LEAST_QUALITY
-"""Where the prepared choice of coordinates serves worse than this (a squared sine), the general method steps in."""
-
-LEAST_QUALITY_SINGLE = constrained.LEAST_QUALITY_SINGLE
-"""As :data:`LEAST_QUALITY`, in single precision."""
-
-LEAST_QUALITY_OF_CLUSTERS = 1e-4
-"""As :data:`LEAST_QUALITY`, for the choice of independent freedoms within clusters of loops."""
-
-CLUSTERED = 3
-"""With so many independent constraints, loops are gone through cluster by cluster."""
-
-MOST_BODIES = 130
-"""Beyond so many bodies code that goes through clusters of loops would take minutes to compile."""
-
 INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
 FORWARD_METHODS = ("elimination", "block", "reduced")
 
 
-class Quick:
-    """An algorithm of a mechanism as machine code, whose results count where nothing is unusual.
-
-    Parameters
-    ----------
-    function : callable
-        Of vectors: what is wanted, multipliers, quality and the squares of three residuals.
-    count : int
-        How many numbers are wanted.
-    limit : float
-        Of the residuals' squares.
-    least : float
-        Of the quality.
-    """
-
-    __slots__ = ("count", "function", "least", "limit")
-
-    def __init__(self, function: Callable[..., Array], count: int, limit: float, least: float) -> None:
-        self.function, self.count, self.limit, self.least = function, count, limit, least
-
-    def __call__(self, *vectors: Any) -> Array | None:
-        """Return what is wanted; None where the state has to be looked at, or the choice of coordinates is poor."""
-        whole = self.function(*vectors)
-        limit = self.limit
-        if whole.ndim == 1:
-            quality, gap, speed, rate = whole[-4:].tolist()
-            if quality < self.least or gap > limit or speed > limit or rate > limit:
-                return None
-            return np.asarray(whole[: self.count])
-        if (whole[..., -4] < self.least).any() or (whole[..., -3:] > limit).any():
-            return None
-        return np.asarray(whole[..., : self.count])
-
-
-class Mechanism(ClosedKinematics):
+class Mechanism(ClosedDynamics):
     """A robot with closed loops. Made by :func:`kinetree.load` and :meth:`Builder.build` when there are any.
 
     In single precision the dynamics is computed in float32; what the loops need (gaps, their rates, closed
@@ -228,6 +178,7 @@ class Mechanism(ClosedKinematics):
         method: str = "reduced",
         weights: ArrayLike | None = None,
         tolerance: float | None = None,
+        parameters: Any = None,
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
@@ -246,9 +197,12 @@ class Mechanism(ClosedKinematics):
             returned; all weights 1 by default.
         tolerance : float
             How far from closed the motion may be: 1e-6 by default, or what rounding of the file's numbers leaves.
+        parameters : mapping, optional
+            As for any robot; places of joints stay, since they decide where loops close.
         """
         if (
             self._quick_inverse is not None and wrenches is None and tolerance is None and out is None
+            and parameters is None
             and method == "reduced" and threads == 1 and weights is None and not friction
         ):  # fmt: skip
             quick = self._quick_inverse(q, v, a)
@@ -256,13 +210,14 @@ class Mechanism(ClosedKinematics):
                 return quick
         if method not in INVERSE_METHODS:
             raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
+        self._keep_geometry(parameters)
         tau = (
-            self._prepared_inverse(q, v, a, wrenches, tolerance, threads)
+            self._prepared_inverse(q, v, a, wrenches, tolerance, threads, parameters)
             if method == "reduced" and not (friction or weights is not None)
             else None
         )
         if tau is None:
-            tau = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance)[0]
+            tau = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance, parameters)[0]
         return self._handed_out(tau, out)
 
     def _handed_out(self, result: Array, out: Array | None) -> Array:
@@ -273,8 +228,17 @@ class Mechanism(ClosedKinematics):
         out[...] = result
         return out
 
+    def _keep_geometry(self, parameters: Any) -> None:
+        """Refuse parameters that would move the places where loops close."""
+        for place in gather_parameters(self.model, parameters).places:
+            if place.key in ("position", "rpy"):
+                raise UnsupportedError(
+                    f"parameter {place} of {self.name!r} decides where its loops close, so it cannot vary from call to "
+                    "call: build the mechanism anew"
+                )
+
     def _prepared_inverse(
-        self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float | None, threads: int
+        self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float | None, threads: int, parameters: Any
     ) -> Array | None:
         """Return one pass with the coordinates chosen beforehand; None where that cannot be."""
         state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
@@ -282,65 +246,27 @@ class Mechanism(ClosedKinematics):
         if known.independent != self._motors:
             return None
         options = {"rows": known.rows, "dependent": known.dependent}
-        whole = self._at_once("closed_inverse_dynamics", options, wrenches, threads, q=state, v=v, a=a)
+        whole = self._at_once("closed_inverse_dynamics", options, wrenches, threads, parameters, q=state, v=v, a=a)
         if whole is None:
             return None
         self._checks.motion(whole[..., -3:], self._granted(tolerance, known), state, v, a)
         if (whole[..., -4] < self._least_quality(known)).any():
             return None
-        if self.precision == "double":
+        if self.precision == "double" and parameters is None:
             self._quick_inverse = self._quick("closed_inverse_dynamics", options, known)
         return np.asarray(whole[..., : self.nv])
 
-    def _at_once(
-        self, name: str, options: dict[str, Any], wrenches: Wrenches, threads: int, **state: Any
-    ) -> Array | None:
-        """Return forces or accelerations, multipliers, quality and residuals, straight from machine code if possible.
-
-        None where a pivot is exactly zero and the reference, which leaves out zeros, stops at it.
-        """
-        try:
-            return self.evaluator.run(name, options, wrenches=wrenches, threads=threads, **state)
-        except ZeroDivisionError:
-            return None
-
-    _quick_forward: Quick | None = None
-    _quick_inverse: Quick | None = None
-
-    def _quick(self, name: str, options: dict[str, Any], known: Coordinates) -> Quick | None:
-        """Return an algorithm with its choices as machine code, for states in which nothing is unusual."""
-        function = self.evaluator.entry_point(name, options) if self._choice is not None else None
-        if function is None:
-            return None
-        least = self._least_quality(known)
-        if name.startswith("clustered"):
-            least = max(least, LEAST_QUALITY_OF_CLUSTERS)
-        return Quick(function, self.nv, self._granted(None, known) ** 2, least)
-
-    def _least_quality(self, known: Coordinates) -> float:
-        return max(LEAST_QUALITY if self.precision == "double" else LEAST_QUALITY_SINGLE, known.least**2)
-
     def _inverse(
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any,
-        tolerance: float | None,
+        tolerance: float | None, parameters: Any = None,
     ) -> tuple[Array, Array, SolutionOrder | None]:  # fmt: skip
         """Return the actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
-        state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
-        tau = self._tree_inverse_dynamics(state, v, a, wrenches)
+        state, v, a = self._closed_motion(q, v, a, tolerance)
+        tau = self._tree_inverse_dynamics(state, v, a, wrenches, parameters)
         if friction:
-            tau = tau + self.friction_force(v)
-        k = self.loop_jacobian(state)
-        gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
-        left = (k @ a[..., None])[..., 0] + self.loop_drift(state, v)
-        sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
-        known = self.coordinates_at(state)
-        granted = self._granted(tolerance, known)
-        self._checks.motion(np.stack(np.broadcast_arrays(*sums), axis=-1), granted, state, v, a)
-        cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
-        if cost.shape != (self.nv,):
-            raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")
-        if not (np.isfinite(cost[self.driven]) & (cost[self.driven] > 0.0)).all():
-            raise OptionError("weights must be positive, finite numbers at every actuated joint")
+            tau = tau + self.friction_force(v, parameters, q)
+        k, known = self.loop_jacobian(state), self.coordinates_at(state)
+        cost = self._checked_weights(weights)
         self._enough_actuators(k, known)
         k = np.broadcast_to(k, (*tau.shape[:-1], *k.shape[-2:]))
         order: SolutionOrder | None = None
@@ -357,6 +283,26 @@ class Mechanism(ClosedKinematics):
         left = (tau - forces)[..., None]
         multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size, known.least)[..., 0]
         return forces, multipliers, order
+
+    def _closed_motion(self, q: Any, v: Any, a: Any, tolerance: float | None) -> tuple[Array, Array, Array]:
+        """Return a motion as arrays; refuse one that the loops do not allow."""
+        state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
+        k = self.loop_jacobian(state)
+        gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
+        left = (k @ a[..., None])[..., 0] + self.loop_drift(state, v)
+        sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
+        granted = self._granted(tolerance, self.coordinates_at(state))
+        self._checks.motion(np.stack(np.broadcast_arrays(*sums), axis=-1), granted, state, v, a)
+        return state, v, a
+
+    def _checked_weights(self, weights: Any) -> Array:
+        """Return what the force of each actuator costs, where there are more than freedoms."""
+        cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
+        if cost.shape != (self.nv,):
+            raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")
+        if not (np.isfinite(cost[self.driven]) & (cost[self.driven] > 0.0)).all():
+            raise OptionError("weights must be positive, finite numbers at every actuated joint")
+        return cost
 
     def _enough_actuators(self, k: Array, known: Coordinates) -> None:
         freedoms, count = self.nv - known.rank, int(self.driven.sum())
@@ -426,6 +372,7 @@ class Mechanism(ClosedKinematics):
         stabilisation: bool | tuple[float, float] = False,
         project: bool = False,
         tolerance: float | None = None,
+        parameters: Any = None,
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
@@ -447,9 +394,12 @@ class Mechanism(ClosedKinematics):
             Replace ``v`` by the nearest velocity the loops allow instead of refusing it.
         tolerance : float
             How far from closed the state may be: 1e-6 by default, or what rounding of the file's numbers leaves.
+        parameters : mapping, optional
+            As in :meth:`inverse_dynamics`.
         """
         if (
             self._quick_forward is not None and wrenches is None and tolerance is None and out is None
+            and parameters is None
             and method == "elimination" and threads == 1 and not (friction or stabilisation or project)
         ):  # fmt: skip
             quick = self._quick_forward(q, v, tau)
@@ -457,17 +407,18 @@ class Mechanism(ClosedKinematics):
                 return quick
         if method not in FORWARD_METHODS:
             raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
+        self._keep_geometry(parameters)
         gains = dynamics.stabilisation_gains(stabilisation)
         if project:
             q, v = self.project(q, v)
         if any(gains):
             tolerance = np.inf
-        a = self._forward(q, v, tau, wrenches, friction, method, gains, tolerance, threads)[0]
+        a = self._forward(q, v, tau, wrenches, friction, method, gains, tolerance, threads, parameters)[0]
         return self._handed_out(a, out)
 
     def _forward(
         self, q: Any, v: Any, tau: Any, wrenches: Wrenches, friction: bool, method: str, gains: tuple[float, float],
-        tolerance: float | None, threads: int = 1,
+        tolerance: float | None, threads: int = 1, parameters: Any = None,
     ) -> tuple[Array, Array | None]:  # fmt: skip
         """Return accelerations, and multipliers where they come with the method."""
         state, v, tau = (
@@ -476,73 +427,34 @@ class Mechanism(ClosedKinematics):
             as_array(tau, (self.nv,), "tau"),
         )
         if friction:
-            tau = tau - self.friction_force(v)
+            tau = tau - self.friction_force(v, parameters, q)
         known = self.coordinates_at(state)
         if method == "elimination" and not any(gains) and self._goes_by_clusters(known):
-            found = self._by_clusters(state, v, tau, wrenches, tolerance, known, threads)
+            found = self._by_clusters(state, v, tau, wrenches, tolerance, known, threads, parameters)
             if found is not None:
                 return found, None
         if method == "elimination" and self.tree.evaluator.singular_joint() is None:
             options = {"rows": known.rows, "stabilisation": gains}
-            whole = self._at_once("closed_forward_dynamics", options, wrenches, threads, q=state, v=v, tau=tau)
+            whole = self._at_once(
+                "closed_forward_dynamics", options, wrenches, threads, parameters, q=state, v=v, tau=tau
+            )
             if whole is not None:
                 self._checks.motion(whole[..., -3:], self._granted(tolerance, known), state, v)
                 if not (whole[..., -4] < self._least_quality(known)).any():
-                    if not any(gains) and self.precision == "double":
+                    if not any(gains) and self.precision == "double" and parameters is None:
                         self._quick_forward = self._quick("closed_forward_dynamics", options, known)
                     return np.asarray(whole[..., : self.nv]), None
-        return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known)
-
-    def _goes_by_clusters(self, known: Coordinates) -> bool:
-        """Return whether loops are many enough that going through them one after the other is less work."""
-        return (
-            known.rank >= CLUSTERED and self._choice is not None and not self.model.has_followers
-            and self.tree.evaluator.singular_joint() is None
-        )  # fmt: skip
-
-    def _by_clusters(
-        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, tolerance: float | None, known: Coordinates,
-        threads: int,
-    ) -> Array | None:  # fmt: skip
-        """Return accelerations by articulated bodies through clusters of loops; None where their choice is poor."""
-        options = {"pivots": known.pivots}
-        if len(self.model.bodies) > MOST_BODIES:
-            return self._by_clusters_as_written(q, v, tau, wrenches, tolerance, known, options)
-        whole = self._at_once("clustered_forward_dynamics", options, wrenches, threads, q=q, v=v, tau=tau)
-        least = max(LEAST_QUALITY_OF_CLUSTERS, self._least_quality(known))
-        if whole is None or (whole[..., -4] < least).any():
-            return None
-        self._checks.motion(whole[..., -3:], self._granted(tolerance, known), q, v)
-        if self.precision == "double":
-            self._quick_forward = self._quick("clustered_forward_dynamics", options, known)
-        return np.asarray(whole[..., : self.nv])
-
-    def _by_clusters_as_written(
-        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, tolerance: float | None, known: Coordinates,
-        options: dict[str, Any],
-    ) -> Array | None:  # fmt: skip
-        """Return the same for so many bodies that straight-line code would be too long; a millisecond per loop."""
-        try:
-            whole = self._written.run("clustered_forward_dynamics", options, wrenches=wrenches, q=q, v=v, tau=tau)
-        except ZeroDivisionError:
-            return None
-        if (whole[..., -4] < max(LEAST_QUALITY_OF_CLUSTERS, self._least_quality(known))).any():
-            return None
-        self._checks.motion(whole[..., -3:], self._granted(tolerance, known), q, v)
-        return np.asarray(whole[..., : self.nv])
-
-    @cached_property
-    def _written(self) -> Evaluator:
-        return Evaluator(self.model, "reference")
+        return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known, parameters)
 
     def _by_rank(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, method: str, gains: tuple[float, float],
-        tolerance: float | None, known: Coordinates,
+        tolerance: float | None, known: Coordinates, parameters: Any,
     ) -> tuple[Array, Array]:  # fmt: skip
         """By a rank-revealing method, for states in which the coordinates chosen beforehand do not serve."""
-        force = tau - self._exact.evaluator.run("bias_force", wrenches=wrenches, q=q, v=v)
+        run = self._exact.evaluator.run
+        force = tau - run("bias_force", wrenches=wrenches, parameters=parameters, q=q, v=v)
         batch = force.shape[:-1]
-        m = np.broadcast_to(self._tree_mass_matrix(q), (*batch, self.nv, self.nv))
+        m = np.broadcast_to(run("mass_matrix", parameters=parameters, q=q), (*batch, self.nv, self.nv))
         k = np.broadcast_to(self.loop_jacobian(q), (*batch, self.n_constraints, self.nv))
         gaps, speeds = self.loop_gaps(q), (k @ v[..., None])[..., 0]
         squares = [(x * x).sum(axis=-1) for x in (gaps, speeds, np.zeros((1,)))]
@@ -601,7 +513,78 @@ class Mechanism(ClosedKinematics):
         tau = self._tree_inverse_dynamics(state, v, a, wrenches)
         return np.asarray((np.swapaxes(self.basis(state), -1, -2) @ tau[..., None])[..., 0])
 
-    def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+    def regressor(  # type: ignore[override]
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = ALL,
+        friction: bool = False,
+        weights: ArrayLike | None = None,
+        tolerance: float | None = None,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the matrix Y that maps the parameters to the actuator forces of a motion.
+
+        Rows of passive joints are zero: ``Y @ parameters().values`` is ``inverse_dynamics(q, v, a)``.  For fitting
+        measured forces see :meth:`reduced_regressor`, which does not ask who produces them.
+
+        Parameters
+        ----------
+        q, v, a : array_like
+            A motion that the loops allow.
+        parameters, friction
+            As for any robot.
+        weights, tolerance, out, threads
+            As in :meth:`inverse_dynamics`.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, p)
+        """
+        state, v, a = self._closed_motion(q, v, a, tolerance)
+        whole = self._tree_regressor(state, v, a, parameters, friction, threads)
+        k, known = self.loop_jacobian(state), self.coordinates_at(state)
+        cost = self._checked_weights(weights)
+        self._enough_actuators(k, known)
+        k = np.broadcast_to(k, (*whole.shape[:-2], *k.shape[-2:]))
+        forces = dynamics.columns_by_null_space(whole, k, known.rank, self.driven, cost, self._size, known.least)
+        return self._handed_out(forces, out)
+
+    def reduced_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = ALL,
+        friction: bool = False,
+        tolerance: float | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the matrix that maps the parameters to the forces on the independent coordinates, G^T Y (004 10.3).
+
+        It belongs to ``basis(q).T @ tau`` of measured joint forces, whichever joints have motors and however many.
+
+        Returns
+        -------
+        ndarray, shape (..., freedoms, p)
+        """
+        state, v, a = self._closed_motion(q, v, a, tolerance)
+        whole = self._tree_regressor(state, v, a, parameters, friction, threads)
+        return np.asarray(np.swapaxes(self.basis(state), -1, -2) @ whole)
+
+    def _tree_regressor(
+        self, q: Array, v: Array, a: Array, parameters: Any, friction: bool, threads: int
+    ) -> Array:  # fmt: skip
+        options = {"parameters": self._columns(parameters), "friction": bool(friction)}
+        return self._exact.evaluator.run("regressor", options, threads=threads, q=q, v=v, a=a)
+
+    def inverse_mass_matrix(  # type: ignore[override]
+        self, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
         """Return accelerations per unit of each joint force while the loops stay closed; singular, as they must be."""
         state = self.check_closed(q)
         known = self.coordinates_at(state)
@@ -622,8 +605,11 @@ class Mechanism(ClosedKinematics):
 
     # ---------------------------------------------------------------- what the spanning tree has, in double precision
 
-    def _tree_inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches) -> Array:
-        return self._exact.evaluator.run("inverse_dynamics", wrenches=wrenches, q=q, v=v, a=a)
+    def _tree_inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches, parameters: Any = None
+    ) -> Array:
+        run = self._exact.evaluator.run
+        return run("inverse_dynamics", wrenches=wrenches, parameters=parameters, q=q, v=v, a=a)
 
     def _tree_joint_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, loads: Array, bearings_only: bool

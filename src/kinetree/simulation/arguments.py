@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Message, OptionError, Setting, StateError, UnsupportedError
+from ..errors import Message, ModelError, OptionError, Setting, ShapeError, StateError, UnsupportedError
 from ..robot.robot import Robot
 from ..run.law_kernels import can_compile, count_operations
+from ..run.parameters import GivenParameters, gather_parameters
 from ..spatial.arrays import as_array, batch_shape
-from .integrators.methods import FIXED, VARIATIONAL
+from .integrators.fixed_step_methods import FIXED, VARIATIONAL
 from .system import DynamicSystem
 
 Array = np.ndarray
@@ -55,6 +56,18 @@ def check_numbers(
         others = Message(Setting("rtol", ...), ", ", Setting("atol", ...), " and ", Setting("largest_step", ...))
         own = f"integrator {integrator!r} chooses its own steps: it takes no "
         raise OptionError(Message(own, Setting("step", ...), ", but ", others))
+
+
+def varied_parameters(robot: Robot, given: Any) -> GivenParameters:
+    """Return what takes the place of the robot's own numbers; refuse what no robot has."""
+    found = gather_parameters(robot.model, given)
+    for place in found.places:
+        numbers = found.of(place)
+        if not np.isfinite(numbers).all():
+            raise ShapeError(f"parameter {place} must be finite")
+        if place.key.rpartition(".")[2] in ("mass", "M") and np.any(numbers < 0.0):
+            raise ModelError(f"a mass of {numbers.min()} in the parameters: masses must not be negative")
+    return found
 
 
 def check_integrator(robot: Robot, integrator: str) -> None:

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import OptionError
+from ..errors import OptionError, UnknownNameError
 
 Array = np.ndarray
+
+ENDINGS = ("error", "stop", "rest")
+"""What can be done where an event has no end."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,9 @@ class Event:
         For the record; ``event 0``, ``event 1``, ... in their order by default.
     reset : callable, optional
         ``reset(t, q, v) -> (q, v)``: the state from which the motion goes on, as after an impact.
+    endless : {"error", "stop", "rest"}
+        What to do where resets follow one another without end, as the hops of a ball that loses half its speed
+        at each: an error that says when; or the end of the run; or the robot stays as it is from there on, all of it.
     """
 
     function: Callable[[float, Array, Array], float]
@@ -36,6 +42,7 @@ class Event:
     direction: int = 0
     name: str = ""
     reset: Callable[[float, Array, Array], tuple[Any, Any]] | None = None
+    endless: str = "error"
 
     def __post_init__(self) -> None:
         if not callable(self.function):
@@ -44,6 +51,8 @@ class Event:
             raise OptionError(f"the direction of an event is -1, 0 or 1, not {self.direction!r}")
         if self.reset is not None and not callable(self.reset):
             raise OptionError(f"the reset of an event is a function of (t, q, v), not {self.reset!r}")
+        if self.endless not in ENDINGS:
+            raise UnknownNameError("ending of endless events", self.endless, ENDINGS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +82,11 @@ def as_events(given: Any) -> tuple[Event, ...]:
             )
         found.append(item if item.name else replace(item, name=f"event {k}"))
     return tuple(found)
+
+
+def in_direction(event: Event, side: float) -> bool:
+    """Return whether a function that leaves zero to a side, positive or negative, goes in the event's direction."""
+    return event.direction == 0 or side * event.direction > 0
 
 
 def crosses(event: Event, before: float, after: float) -> bool:

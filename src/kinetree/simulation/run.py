@@ -26,14 +26,15 @@ from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
 from .arguments import initial_state
 from .equation import Array, Equation, Observed
-from .events import Event, Occurrence, crosses, locate
+from .events import Event, Occurrence
 from .integrators.adaptive import ScipyStepper
 from .integrators.adaptive_of_loops import LoopStepper
-from .integrators.methods import ADAPTIVE
+from .integrators.fixed_step_methods import ADAPTIVE
 from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
 from .system import State
+from .watched_events import ENDLESS_COUNT, ENDLESS_TIME, WatchedEvents
 
 SAME_INSTANT = 1e-9
 """Part of a step within which an event that was found is not found again."""
@@ -95,11 +96,13 @@ class Run:
         self.equation, self.robot = equation, equation.robot
         self.integrator, self.begin, self.end = integrator, begin, end
         self.numbers = numbers
-        self.events = events
+        self.watched = WatchedEvents(events, equation, end - begin)
         self.wanted, self.span = wanted, span
         self.times: list[float] = []
         self.states: list[State] = []
         self.happened: list[Occurrence] = []
+        self.resting_from: int | None = None
+        """The first sample at which the robot is held as it is, if an event says so."""
         self.n_steps = 0
         self.n_calls = equation.n_calls
 
@@ -155,52 +158,36 @@ class Run:
         if self.equation.function is not None:
             self.equation.ask(self.begin, state[0], state[1])
         stepper = self._stepper(state, reach)
-        values = [self._value(e, self.begin, state) for e in self.events]
+        self.watched.start(self.begin, state)
         with TimeBar(self.begin, self.end, progress) as bar:
             while stepper.t < reach:
                 before = stepper.t, stepper.state
-                if self.events or self.wanted is None or self._next == len(self.wanted):
+                if self.watched or self.wanted is None or self._next == len(self.wanted):
                     stepper.step()
                 else:
                     stepper.leap(float(self.wanted[self._next]))
                 self.n_steps = stepper.n_steps
                 self._check(stepper.t, stepper.state, before)
-                if not self._pass_events(stepper, values):
-                    return self.happened[-1].name
+                if not self._pass_events(stepper):
+                    return self.happened[-1].name if self.resting_from is None else None
                 self._sample(stepper, stepper.t, stepper.state)
                 bar.show_time(stepper.t)
         return None
 
     # ------------------------------------------------------------------ events
 
-    def _value(self, event: Event, t: float, state: State) -> float:
-        with blaming(f"event {event.name!r}", t):
-            value = event.function(t, state[0].copy(), state[1].copy())  # whatever it does to them
-        if isinstance(value, (bool, np.bool_)):
-            message = (
-                f"event {event.name!r} returned {value}, which does not pass through zero: return a number that does"
-            )
-            raise Fault(message, t)
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            raise Fault(f"event {event.name!r} returned {value!r}, which is no number", t) from None
-        if np.isnan(number):
-            raise Fault(f"event {event.name!r} returned NaN, whose passing through zero cannot be seen", t)
-        return number
-
-    def _pass_events(self, stepper: Stepper, values: list[float]) -> bool:
+    def _pass_events(self, stepper: Stepper) -> bool:
         """Note the events in the last step, in order; false if one of them ends the simulation."""
-        since, over = stepper.t_old, dict[int, float]()
-        while self.events and (found := self._first_event(stepper, values, since)) is not None:
+        since, over, watched = stepper.t_old, dict[int, float](), self.watched
+        while watched and (found := watched.first(stepper, since)) is not None:
             since, which = found
-            state = stepper.state_at(since)
+            before = state = stepper.state_at(since)
             self._sample(stepper, since, state)
             soon = SAME_INSTANT * (stepper.t - stepper.t_old)
             just_after = min(since + soon, stepper.t)
-            due, jumped = self._due(which, values, just_after, stepper.state_at(just_after), over), False
+            due, jumped = watched.due(which, just_after, stepper.state_at(just_after), over), False
             for k in due:
-                event = self.events[k]
+                event = watched.events[k]
                 self.happened.append(Occurrence(since, event.name, k, state[0].copy(), state[1].copy()))
                 if event.terminal:
                     if jumped or self.times[-1:] != [since]:
@@ -208,11 +195,10 @@ class Run:
                     return False
                 if event.reset is not None:
                     state, jumped = self._reset(event, since, state), True
+                    if watched.endless(k, since):
+                        return self._end_endless(event, since, state)
             over |= dict.fromkeys(due, since)
-            values[:] = [self._value(e, since, state) for e in self.events]
-            for k, moment in over.items():
-                if since - moment <= soon:
-                    values[k] = 0.0  # this one is over, whatever side rounding puts it on
+            watched.go_on(since, before, state, [k for k, moment in over.items() if since - moment <= soon], jumped)
             if jumped:
                 if self.wanted is None:
                     self._keep(since, state)
@@ -220,36 +206,31 @@ class Run:
                 break
         return True
 
-    def _due(self, which: int, values: list[float], t: float, state: State, over: dict[int, float]) -> list[int]:
-        """Return the event found just before a time, and others that have passed zero by then.
+    def _end_endless(self, event: Event, t: float, state: State) -> bool:
+        """End a run whose events do not, as the event says."""
+        if event.endless == "error":
+            raise Fault(
+                f"event {event.name!r} comes again and again: {ENDLESS_COUNT} resets within {ENDLESS_TIME:g} s lead "
+                "to no motion that goes on. End the run there, Event(..., endless='stop'), let the robot stay as it is "
+                "there, endless='rest', or simulate contact that lasts with kinetree.simulate_rigid",
+                t,
+            )
+        if event.endless == "rest":
+            self._rest(event, t, state)
+        elif self.times[-1:] != [t]:
+            self._keep(t, state)
+        return False
 
-        Those that end the run last.
-
-        At the very time that was found rounding decides which side of zero functions are on, even if they are the same.
-        """
-        now = [self._value(e, t, state) for e in self.events]
-        also = (k for k, e in enumerate(self.events) if k not in over and crosses(e, values[k], now[k]))
-        return sorted({which, *also}, key=lambda k: (self.events[k].terminal, k))
-
-    def _first_event(self, stepper: Stepper, values: list[float], since: float) -> tuple[float, int] | None:
-        """Return the earliest event in the rest of the last step.
-
-        Brings the functions' values to its end if there is none.
-        """
-        inner = np.linspace(stepper.t_old, stepper.t, stepper.interior + 2)[1:-1]
-        before, previous = since, list(values)
-        for t in [*inner[inner > since].tolist(), stepper.t]:
-            state = stepper.state if t == stepper.t else stepper.state_at(t)
-            now = [self._value(e, t, state) for e in self.events]
-            passed = [k for k, e in enumerate(self.events) if crosses(e, previous[k], now[k])]
-            if passed:
-                return min((self._locate(stepper, self.events[k], before, t), k) for k in passed)
-            before, previous = t, now
-        values[:] = previous
-        return None
-
-    def _locate(self, stepper: Stepper, event: Event, low: float, high: float) -> float:
-        return locate(lambda t: self._value(event, t, stepper.state_at(t)), low, high)
+    def _rest(self, event: Event, t: float, state: State) -> None:
+        """Let the robot stay as it is until the end."""
+        q, v, z = state
+        still = q, np.zeros_like(v), z
+        self.happened.append(Occurrence(t, f"rest {event.name}", self.watched.events.index(event), q.copy(), v.copy()))
+        self.resting_from = len(self.times)
+        if self.wanted is None:
+            self._keep(t, still)
+        for later in [self.end] if self.wanted is None else self.wanted[self._next :].tolist():
+            self._keep(later, still)
 
     def _reset(self, event: Event, t: float, state: State) -> State:
         assert event.reset is not None
@@ -323,9 +304,12 @@ class Run:
         widths = (self.robot.nq, self.robot.nv, equation.system.nz)
         q, v, z = (np.array([s[k] for s in self.states]).reshape(len(self.states), n) for k, n in enumerate(widths))
         info = {"steps": self.n_steps, "evaluations": equation.n_calls - self.n_calls}
-        return make_record(
+        record = make_record(
             equation, np.array(self.times), q, v, z, tuple(self.happened), status, self.integrator, info
         )  # fmt: skip
+        if self.resting_from is not None:  # held by what nobody knows
+            record.a[self.resting_from :], record.constraint_forces[self.resting_from :] = 0.0, np.nan
+        return record
 
 
 def make_record(
@@ -359,7 +343,10 @@ def make_record(
 def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
     """Return works that were not integrated: zero of what does not act, otherwise not known."""
     system = equation.system
-    rubs = system.friction and any(np.any(x) for x in system.tree.effective_friction)
+    model = system.tree
+    rubs = system.friction and (
+        any(np.any(x) for x in (*model.effective_friction, model.effective_offset)) or system.varied.of_friction
+    )
     acts = (system.controller is not None or equation.function is not None, rubs, bool(system.elements))
     return [np.full(shape, np.nan if acting else 0.0) for acting in acts]
 

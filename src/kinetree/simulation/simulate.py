@@ -24,11 +24,11 @@ from .arguments import (
     law_and_function,
     output_times,
     time_span,
+    varied_parameters,
 )
-from .batch_parameters import varied_numbers
 from .equation import Equation
 from .events import as_events
-from .integrators.methods import ADAPTIVE, FIXED, INTEGRATORS
+from .integrators.fixed_step_methods import ADAPTIVE, FIXED, INTEGRATORS
 from .records.record import FAILED, Record
 from .run import Numbers, Run, known_until, make_record
 from .run_batch import run_batch
@@ -81,8 +81,9 @@ def simulate(
     integrator : str
         ``"dop853"`` or ``"rk45"`` (adaptive); ``"radau"``, ``"bdf"`` or ``"sundials"`` (adaptive,
         for stiff problems); ``"euler"``, ``"semi_implicit_euler"``, ``"rk4"``, ``"dopri5"`` (fixed
-        step of first, first, fourth and fifth order); ``"variational"`` (fixed step, second
-        order, keeps the energy bounded however long it runs).
+        step of first, first, fourth and fifth order); ``"implicit_euler"`` (fixed step, first order, implicit in
+        springs, dampers and servos); ``"variational"`` (fixed step, second order, keeps the energy bounded however
+        long it runs).
     rtol, atol : float
         Relative and absolute tolerance of adaptive integrators.
     step : float
@@ -104,7 +105,8 @@ def simulate(
         Whether the works of actuators, friction and ground are integrated too, so that the energy
         balance can be checked; by default for single simulations but not for batches.
     parameters : mapping, optional
-        Numbers of the robot itself that replace those of the model, with a batch in front if they vary:
+        Numbers of the robot itself that replace those of the model, with a batch in front if they vary: by the names
+        of :meth:`kinetree.Robot.parameters`, ``{"upper.MX": moments}``, or
         ``{"bodies": {"upper": {"mass": masses}}, "joints": {"elbow": {"position": places}}, "gravity": ...}``,
         as in :func:`kinetree.symbolic.with_parameters`.
     progress : bool
@@ -192,8 +194,8 @@ class Simulator:
             self.law, self.function = None, partial(self.law, robot)
         self.elements = force_elements(ground)
         self.friction, self.friction_speed = friction, friction_speed
-        self.varied = varied_numbers(robot, parameters)
-        if self.varied and (robot.model.loops or not unrolls(robot)):
+        self.varied = varied_parameters(robot, parameters)
+        if self.varied.places and (robot.model.loops or not unrolls(robot)):
             raise UnsupportedError("parameters of mechanisms with loops, and of very large trees, cannot be varied")
         self._equations: dict[bool, Equation] = {}
 

@@ -128,8 +128,6 @@ def test_reversed_joints_and_rods_in_yaml(tmp_path):
 BAD_YAML = {
     "unknown body": (TREE.replace("successor: pin", "successor: pim"), 13, "of loop 'j3'.*did you mean 'pin'"),
     "no predecessor": (TREE.replace("predecessor: coupler, ", ""), 13, "a revolute loop needs the key 'predecessor'"),
-    "a motor": (TREE.replace("successor: pin", "successor: pin, actuated: true"), 13, "no key named 'actuated'"),
-    "damping": (TREE.replace("successor: pin", "successor: pin, damping: 1"), 13, "no key named 'damping'"),
     "no kind": (TREE.replace("name: j3, kind: revolute, axis: z", "name: j3"), 13, "a loop needs a kind"),
     "custom": (TREE.replace("name: j3, kind: revolute, axis: z", "name: j3, kind: custom"), 13, "no kind of joint"),
     "reversed": (TREE.replace("name: j3, kind: revolute", "name: j3, kind: reversed"), 13, "no kind of joint"),
@@ -138,14 +136,12 @@ BAD_YAML = {
     "bad pose": (TREE.replace("position: [1, 0, 0]}}", "position: [1, 0]}}"), 13, "list of 3 numbers"),
     "loops a word": (TREE[: TREE.index("loops:")] + "loops: yes\n", 12, "loops must be a list"),
     "rod without length": (TREE.replace("kind: revolute, axis: z, pre", "kind: distance, pre"), 13, "positive length"),
-    "cut of a motor": (TREE + "cuts: [j1]\n", 5, "'j1' cannot be cut: it is actuated"),
     "cut of nothing": (TREE + "cuts: [j7]\n", 14, "no joint to cut named 'j7'; known: j1, j2"),
     "hanging": (TREE + "cuts: [j2, j3]\n", 6, "cutting 'j2', 'j3' leaves body 'coupler' hanging"),
     "joint without child": (BARS.replace("child: rocker, ", ""), 11, "a revolute joint needs the key 'child'"),
     "joint to nowhere": (BARS.replace("child: rocker", "child: roker"), 11, "of joint 'j3': no link named 'roker'"),
     "to itself": (BARS.replace("child: rocker", "child: coupler"), 11, "joint 'j3' joins link 'coupler' to itself"),
     "lost body": (BARS.replace("bodies:", "bodies:\n  - {name: lost, mass: 1}"), 5, "body 'lost' cannot be reached"),
-    "only motors": (re.sub(r",\s*actuated: false", "", BARS), 12, "no joint of the loop"),
     "half a joint": (BARS.replace("{name: rocker, mass", "{name: rocker, parent: base, mass"), 7, "key 'joint'"),
     "two places": (BARS.replace("seat: {position: [0.8, 0, 0]}", "child_pose: 3"), 12, "no key named 'child_pose'"),
 }  # fmt: skip

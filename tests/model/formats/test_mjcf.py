@@ -212,19 +212,26 @@ def test_inertia_and_damping_of_a_motor_reach_the_joint_through_its_gear():
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        (one_body('<joint name="j" axis="0 1 0" stiffness="3"/>'), "springs of joints 'j'"),
         (one_body('<joint name="j" type="ball" range="0 40"/>'), "range of spherical joint 'j'"),
         (one_body(rest='<option density="1.2"/>'), "fluid"),
         (one_body(rest='<equality><joint joint1="j"/></equality>'), "equality constraint 'equality_0' (not a linear"),
-        (one_body(rest='<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>'), "1 tendon"),
-        (one_body(rest='<actuator><position name="servo" joint="j" kp="9"/></actuator>'), "actuators 'servo'"),
-        (one_body(rest='<actuator><motor name="m" joint="j" ctrlrange="0 2"/></actuator>'), "ctrlrange of actuator m"),
-        (one_body(rest='<actuator><motor joint="j" forcerange="-1 2"/></actuator>'), "forcerange of actuator 0"),
+        (
+            one_body(rest='<tendon><fixed name="t" range="0 1"><joint joint="j" coef="1"/></fixed></tendon>'),
+            "range of tendon 't'",
+        ),
+        (
+            one_body(rest='<actuator><general name="slow" joint="j" dyntype="filter" dynprm="1"/></actuator>'),
+            "actuator 'slow' (it has a state of its own)",
+        ),
+        (
+            one_body(rest='<actuator><muscle name="m" joint="j" lengthrange="0 1"/></actuator>'),
+            "actuator 'm' (it has a state of its own)",
+        ),
         (one_body(inside='<site name="bob"/>'), "site 'bob'"),
         (one_body('<joint name="j"/>').replace('<body name="bob"', '<body name="bob" gravcomp="1"'), "gravity comp"),
         (
             one_body(rest='<actuator><motor site="s" gear="1 0 0 0 0 0"/></actuator>', inside='<site name="s"/>'),
-            "1 actuator(s) that do not drive a joint",
+            "actuator 'actuator_0' (it drives neither a joint nor a tendon)",
         ),
         (
             one_body().replace("<worldbody>", '<worldbody><body name="hand" mocap="true"/>'),

@@ -17,7 +17,7 @@ from ...errors import FileFormatError, UnknownNameError
 from ..joints import Fixed, JointKind, Spherical, Universal
 from ..joints.universal import TWO_AXIS_SEQUENCES
 from .source import FileBuilder, Source
-from .yaml import Node, NodeReader, Scalar, Table, nodes
+from .yaml_nodes import Node, NodeReader, Scalar, Table, nodes
 
 KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type", "rotor_inertia", "rotor_ratio")
 

@@ -245,10 +245,8 @@ class _UrdfReader:
             return None
         leader = self.text(element, "joint", f"the <mimic> of joint {name!r}")
         if leader not in all_joints:
-            self.builder.oddity(
-                f"joint {name!r} mimics {UnknownNameError('joint', leader, all_joints)} Taken as a joint of its own",
-                element.line,
-            )
+            unknown = self.builder.unknown("joint", leader, all_joints)
+            self.builder.oddity(f"joint {name!r} mimics {unknown} Taken as a joint of its own", element.line)
             return None
         return Mimic(leader, self.number(element, "multiplier", 1.0), self.number(element, "offset", 0.0))
 
@@ -452,6 +450,7 @@ class _Writer:
 
     def _link(self, name: str, body: Body) -> None:
         properties = body.mass_properties
+        properties.require_writable(body.name)
         if properties.is_massless:
             self.lines.append(f"  <link name={_quote(name)}/>")
             return
@@ -489,8 +488,14 @@ class _Writer:
     def _check_rotor(self, joint: Joint) -> None:
         if any(joint.armature):
             raise UnsupportedError(f"URDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
+        if joint.stiffness:
+            raise UnsupportedError(f"URDF cannot express the spring of joint {joint.name!r}: write .yaml")
+        if any(joint.friction_offset):
+            self.lost.append(f"offset of the friction of joint {joint.name!r}")
         if any(ratio != 1.0 for ratio in joint.gear_ratio):
             self.lost.append(f"gear ratio of joint {joint.name!r}")
+        if joint.friction_offset:
+            self.lost.append(f"friction offset of joint {joint.name!r}")
 
     def _limit(self, joint: Joint, kind_name: str) -> None:
         bounds = any(math.isfinite(x) for x in (*joint.lower, *joint.upper))

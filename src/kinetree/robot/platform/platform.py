@@ -27,7 +27,7 @@ from ...loops.clusters import single
 from ...model.joints import Revolute
 from ...model.tree import BASE
 from ...spatial.arrays import as_array
-from ..closed_kinematics import CLOSED
+from ..closed_kinematics import CLOSED, closed_from
 from ..mechanism import Mechanism
 from .parallel_denoc import ParallelDeNOC
 from .singularities import Counts, Maps, Singularity, analyse, classify, common, margins
@@ -253,7 +253,7 @@ class Platform:
             q[:, self._coordinates] = given
             free[self._dofs] = False
         if target is None:
-            found, _, done = m._closed_from(q, free)
+            found, _, done = closed_from(m, q, free)
         else:
             goal, q, _ = self._start(target, q)
             found, _, done = self._reach(goal, q, free)

@@ -1,0 +1,200 @@
+"""Which events of a run happen next: on which side of zero their functions are, also right after a reset.
+
+Between two looks a function that changes its side has passed zero.  Right at a zero that says nothing, and there it
+matters most: a ball that lies on the floor, or that a reset has just sent off it for a hop shorter than a step.  There
+the rate of the function along the motion tells the side it leaves to, and where that is zero as well, the motion does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..run.failure import Fault, blaming
+from .equation import Equation
+from .events import Event, crosses, in_direction, locate
+from .integrators.stepper import Stepper
+from .system import State
+
+ENDLESS_COUNT, ENDLESS_TIME = 50, 1e-9
+"""So many resets of one event within so long (s, or part of a run shorter than a second) come to no end."""
+
+AHEAD = 1e-6
+"""How far along its motion a state is moved to see where an event's function goes (rad, m, rad/s, m/s)."""
+
+STILL_ZERO = 1e-10
+"""Part of its values before up to which a function counts as zero after a reset, beside ten times what it was there."""
+
+BARELY = 1e-300
+"""A value that has a side and nothing else."""
+
+
+class WatchedEvents:
+    """Events of one run, and where their functions are.
+
+    Parameters
+    ----------
+    events : sequence of Event
+    equation : Equation
+        What moves the robot.
+    span : float
+        How long the run takes.
+    """
+
+    def __init__(self, events: Sequence[Event], equation: Equation, span: float) -> None:
+        self.events, self.equation = tuple(events), equation
+        self.window = ENDLESS_TIME * min(1.0, span)
+        self.values = [0.0] * len(self.events)
+        """Where functions were last; 0 where one has passed zero right then, on whatever side rounding puts it."""
+        self.leaving: dict[int, int] = {}
+        """Functions at zero that are about to leave it, to which side; 0 where only the motion will tell."""
+        self._way: dict[int, int] = {}
+        """To which side functions have passed zero, of those found last."""
+        self._sent_off: dict[int, tuple[float, float, float]] = {}
+        """Functions that a zero has just been left by: when, their value there, and their rate."""
+        self._size = [0.0] * len(self.events)
+        self._resets: dict[int, list[float]] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.events)
+
+    def value(self, k: int, t: float, state: State) -> float:
+        """Return what an event's function says, checked."""
+        event = self.events[k]
+        with blaming(f"event {event.name!r}", t):
+            value = event.function(t, state[0].copy(), state[1].copy())  # whatever it does to them
+        if isinstance(value, (bool, np.bool_)):
+            message = (
+                f"event {event.name!r} returned {value}, which does not pass through zero: return a number that does"
+            )
+            raise Fault(message, t)
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise Fault(f"event {event.name!r} returned {value!r}, which is no number", t) from None
+        if np.isnan(number):
+            raise Fault(f"event {event.name!r} returned NaN, whose passing through zero cannot be seen", t)
+        return number
+
+    def _values(self, t: float, state: State) -> list[float]:
+        return [self.value(k, t, state) for k in range(len(self.events))]
+
+    # ------------------------------------------------------------------ at zero
+
+    def start(self, t: float, state: State) -> None:
+        """Look at the functions where a run begins: one that leaves zero there in its direction has its event there."""
+        self.values = self._values(t, state)
+        for k, value in enumerate(self.values):
+            if value == 0.0:
+                self._leave(k, t, state)
+
+    def _leave(self, k: int, t: float, state: State, way: int = 0, before: State | None = None) -> None:
+        """Find the side that a function at zero leaves to; ``way`` is the one it was passing to ``before`` a reset."""
+        rate = self._rate(k, t, state)
+        side = int(np.sign(rate))
+        self.values[k], value = 0.0, self.values[k]
+        if side and (side == -way if way else not in_direction(self.events[k], side)):
+            self._sent_off[k] = t, value, rate
+            self.values[k] = side * BARELY
+        elif side == 0 or before is None or np.sign(self._rate(k, t, before)) != way:
+            self.leaving[k] = side  # otherwise the reset lets it pass
+
+    def _rate(self, k: int, t: float, state: State) -> float:
+        """Return how fast a function changes along the motion; zero where that cannot be told from rounding."""
+        q, v, z = state
+        a = self.equation.accelerations(t, q, v, z)[0]
+        a = np.where(np.isfinite(a), a, 0.0)
+        h = AHEAD / max(1.0, float(np.max(np.abs(v), initial=0.0)), float(np.max(np.abs(a), initial=0.0)))
+        here = self.value(k, t, state)
+        one, two = (
+            self.value(k, t + x, (self.equation.robot.integrate(q, x * v), v + x * a, z)) - here for x in (h, 2.0 * h)
+        )
+        steady = one * two > 0.0 and 1.5 < two / one < 2.5  # rounding, and a bend, do not grow in proportion
+        return one / h if steady else 0.0
+
+    # ------------------------------------------------------------------ between two looks
+
+    def first(self, stepper: Stepper, since: float) -> tuple[float, int] | None:
+        """Return the earliest event in the rest of the last step.
+
+        Brings the functions' values to its end if there is none.
+        """
+        for k, side in self.leaving.items():
+            if side:
+                self._way[k] = side
+                return since, k
+        inner = np.linspace(stepper.t_old, stepper.t, stepper.interior + 2)[1:-1]
+        before, previous = since, list(self.values)
+        for t in [*inner[inner > since].tolist(), stepper.t]:
+            state = stepper.state if t == stepper.t else stepper.state_at(t)
+            now = self._values(t, state)
+            self._size = [max(abs(x), abs(y)) for x, y in zip(previous, now, strict=True)]
+            found = [(before, k) for k in self._gone(now)]
+            passed = [k for k, e in enumerate(self.events) if crosses(e, previous[k], now[k])]
+            found += [(self._locate(stepper, k, before, t), k) for k in passed]
+            if found:
+                self._way |= {k: int(np.sign(now[k]) or -np.sign(previous[k])) for _, k in found}
+                return min(found)
+            before, previous = t, now
+        self.values = previous
+        return None
+
+    def _gone(self, now: list[float]) -> list[int]:
+        """Return functions that have left zero in their direction; those that have left it in another are let go."""
+        gone = [k for k in self.leaving if now[k] != 0.0]
+        found = [k for k in gone if in_direction(self.events[k], now[k])]
+        for k in gone:
+            if k not in found:
+                del self.leaving[k]
+        return found
+
+    def _locate(self, stepper: Stepper, k: int, low: float, high: float) -> float:
+        def function(t: float) -> float:
+            return self.value(k, t, stepper.state_at(t))
+
+        start, zero, rate = self._sent_off.get(k, (np.nan, 0.0, 0.0))
+        if low != start:
+            return locate(function, low, high)
+
+        def without_the_first(t: float) -> float:  # its zero at the beginning is not the one looked for
+            return rate if t == start else (function(t) - zero) / (t - start)
+
+        return locate(without_the_first, low, high) if without_the_first(high) * rate < 0.0 else high
+
+    def due(self, which: int, t: float, state: State, over: dict[int, float]) -> list[int]:
+        """Return the event found just before a time, and others that have passed zero by then.
+
+        Those that end the run last.
+
+        At the very time that was found rounding decides which side of zero functions are on, even if they are the same.
+        """
+        now = self._values(t, state)
+        also = [k for k, e in enumerate(self.events) if k not in over and crosses(e, self.values[k], now[k])]
+        self._way |= {k: int(-np.sign(self.values[k])) for k in also if k != which}
+        return sorted({which, *also}, key=lambda k: (self.events[k].terminal, k))
+
+    # ------------------------------------------------------------------ after an event
+
+    def go_on(self, t: float, before: State, state: State, over: Sequence[int], jumped: bool) -> None:
+        """Look at the functions anew where events have just happened and a reset, perhaps, has changed the state."""
+        zeros = {k: 10.0 * abs(self.value(k, t, before)) + STILL_ZERO * self._size[k] for k in over}
+        pending = [k for k in self.leaving if k not in over]
+        self.values = self._values(t, state)
+        self._sent_off.clear()
+        self.leaving.clear()
+        for k in over:
+            if not jumped:
+                self.values[k] = 0.0  # this one is over, whatever side rounding puts it on
+            elif abs(self.values[k]) <= zeros[k]:
+                self._leave(k, t, state, self._way.get(k, 0), before)
+        for k in pending:
+            if self.values[k] == 0.0:
+                self._leave(k, t, state)
+
+    def endless(self, k: int, t: float) -> bool:
+        """Note a reset; return whether those of this event have come to no end."""
+        times = [*self._resets.get(k, [])[1 - ENDLESS_COUNT :], t]
+        self._resets[k] = times
+        shortest = 64.0 * float(np.spacing(abs(t)))
+        return len(times) == ENDLESS_COUNT and times[-1] - times[0] <= max(self.window, shortest)
