@@ -5,7 +5,7 @@ VENV   ?= .venv
 RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
 
-.PHONY: demo test measure-tests test-slow arm64 lint types docs pictures bench clean
+.PHONY: demo test measure-tests test-slow fuzz arm64 lint types docs pictures bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -25,6 +25,13 @@ test-slow: $(STAMP)
 # find out which tests are slow: all of them on a quiet machine, some ten minutes
 measure-tests: $(STAMP)
 	PYTHONPATH=tools $(RUN) -m pytest -n auto --dist loadgroup -p measure_tests
+
+# damaged files of every kind: make fuzz CASES=10000 SEED=7 TARGETS="urdf mjcf"
+CASES   ?= 5000
+SEED    ?= 1
+TARGETS ?=
+fuzz: $(STAMP)
+	cd tests && KINETREE_BACKEND=reference $(abspath $(RUN)) -m fuzz --cases $(CASES) --seed $(SEED) --keep ../fuzz-faults $(TARGETS)
 
 # what must hold on every processor, on an emulated ARM: some two minutes, and half a minute more the first time
 arm64:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+
 import pytest
 
 import kinetree as kt
@@ -32,3 +34,22 @@ def test_suggestions(name, known, meant):
     assert all(told.count(repr(m)) == 1 for m in meant)
     if not meant:
         assert f"known: {', '.join(known)}" in told
+
+
+def test_few_of_many_names_are_compared_letter_by_letter(monkeypatch):
+    compared = []
+    monkeypatch.setattr(difflib, "SequenceMatcher", counting(difflib.SequenceMatcher, compared))
+    names = [f"link_{k}" for k in range(20_000)]
+    assert nearest("lynk_12345", names, 1) == ["link_12345"]
+    assert nearest("xlink_777", names, 1) == ["link_777"]
+    assert len(compared) <= 1000
+    assert nearest("a" * 100_000 + "b", ["a" * 100_000 + "c", "d"]) == ["a" * 100_000 + "c"]
+    assert max(len(a) for a in compared) <= 100
+
+
+def counting(matcher, compared):
+    def made(junk, a, b, **options):
+        compared.append(a)
+        return matcher(junk, a, b, **options)
+
+    return made

@@ -9,6 +9,8 @@ from .errors import (
     CompileError,
     ContactWarning,
     FileFormatError,
+    IdentificationError,
+    IdentificationWarning,
     KinetreeError,
     KinetreeWarning,
     MissingFileError,
@@ -18,6 +20,7 @@ from .errors import (
     OptionError,
     OutputError,
     RobotFileNotFoundError,
+    RoundingWarning,
     ShapeError,
     SimulationError,
     SingularError,
@@ -59,10 +62,15 @@ from .spatial import arctan2, cos, sin, sqrt, where
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import contact, control, errors, gallery, simulation
+    from . import contact, control, errors, gallery, identification, simulation
     from .contact import ground, impact, stops
     from .export import c_code as codegen
     from .export import published, symbolic
+    from .identification.excitation import exciting_motion
+    from .identification.identified import Identified
+    from .identification.identify import identify
+    from .identification.measured import Measured
+    from .model import euler_angle_joints
     from .motion import trajectories, walking
     from .motion.inverse_kinematics import inverse_kinematics
     from .motion.walking import legs
@@ -97,10 +105,14 @@ __all__ = [
     "Fixed",
     "Free",
     "Helical",
+    "IdentificationError",
+    "IdentificationWarning",
+    "Identified",
     "KhalilRow",
     "KinetreeError",
     "KinetreeWarning",
     "MassProperties",
+    "Measured",
     "Mechanism",
     "Mimic",
     "MissingFileError",
@@ -116,6 +128,7 @@ __all__ = [
     "Revolute",
     "Robot",
     "RobotFileNotFoundError",
+    "RoundingWarning",
     "ShapeError",
     "SimulationError",
     "Simulator",
@@ -138,9 +151,13 @@ __all__ = [
     "cos",
     "cost",
     "errors",
+    "euler_angle_joints",
+    "exciting_motion",
     "from_dh",
     "gallery",
     "ground",
+    "identification",
+    "identify",
     "impact",
     "inverse_kinematics",
     "legs",
@@ -162,6 +179,8 @@ __all__ = [
 
 _LATER = {
     "Event": ".simulation.events:Event",
+    "Identified": ".identification.identified:Identified",
+    "Measured": ".identification.measured:Measured",
     "Record": ".simulation.records.record:Record",
     "Simulator": ".simulation.simulate:Simulator",
     "codegen": ".export.c_code",
@@ -170,8 +189,12 @@ _LATER = {
     "control": ".control",
     "cost": ".robot.chain_costs",
     "errors": ".errors",
+    "euler_angle_joints": ".model.euler_angle_joints",
+    "exciting_motion": ".identification.excitation:exciting_motion",
     "gallery": ".gallery",
     "ground": ".contact.ground",
+    "identification": ".identification",
+    "identify": ".identification.identify:identify",
     "impact": ".contact.impact",
     "inverse_kinematics": ".motion.inverse_kinematics:inverse_kinematics",
     "legs": ".motion.walking.legs",

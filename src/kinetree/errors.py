@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import heapq
 import re
 import sys
 from collections.abc import Callable, Iterable
@@ -16,11 +17,39 @@ NEXT_BEST = 0.05
 """By how much further suggestions may be less alike than the best."""
 
 
+MOST_COMPARED = 500
+"""Names that are compared letter by letter; of more, those with the same beginning and end, and of like length."""
+
+LONGEST_COMPARED = 100
+"""Letters of a name that are compared; of a longer one its beginning and its end."""
+
+
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """Return names that may have been meant, the likeliest first; none where none is near."""
-    scored = [(_likeness(name.lower(), other.lower()), other) for other in dict.fromkeys(map(str, known))]
+    """Return names that may have been meant, the likeliest first; none where none is near.
+
+    However many and however long the known names are, the time grows with their number only.
+    """
+    wanted, names = _clipped(name.lower()), list(dict.fromkeys(map(str, known)))
+    if len(names) > MOST_COMPARED:
+        names = heapq.nlargest(MOST_COMPARED, names, key=lambda other: _rough_likeness(wanted, _clipped(other.lower())))
+    scored = [(_likeness(wanted, _clipped(other.lower())), other) for other in names]
     scored = sorted((s for s in scored if s[0] >= NEAR), key=lambda s: -s[0])
     return [other for score, other in scored[:count] if score >= scored[0][0] - NEXT_BEST]
+
+
+def _clipped(name: str) -> str:
+    half = LONGEST_COMPARED // 2
+    return name if len(name) <= LONGEST_COMPARED else name[:half] + name[-half:]
+
+
+def _rough_likeness(name: str, other: str) -> int:
+    """Count letters that are the same from the beginning and from the end, less the difference in length."""
+    return _same(name, other) + _same(name[::-1], other[::-1]) - abs(len(name) - len(other))
+
+
+def _same(name: str, other: str) -> int:
+    """Count the letters of the beginning that two names share."""
+    return next((k for k, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), min(len(name), len(other)))
 
 
 def _likeness(name: str, other: str) -> float:
@@ -29,9 +58,25 @@ def _likeness(name: str, other: str) -> float:
     Letters in common, more for the same beginning (as Winkler does) or one of several words.
     """
     ratio = difflib.SequenceMatcher(None, name, other, autojunk=False).ratio()
-    same = next((k for k, (a, b) in enumerate(zip(name, other, strict=False)) if a != b), min(len(name), len(other)))
-    begun = ratio + 0.1 * min(same, 4) * (1.0 - ratio)
+    begun = ratio + 0.1 * min(_same(name, other), 4) * (1.0 - ratio)
     return max(begun, 0.75) if name and name in re.split(r"[\W_]+", other) else begun
+
+
+# ------------------------------------------------------------------ words of others
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Write characters that do not print as Python would, ``\x1b``: names are data, and must not steer a terminal.
+
+    Parameters
+    ----------
+    text : str
+    keep : str
+        Characters to leave as they are, such as line ends.
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in keep else c.encode("unicode_escape").decode() for c in text)
 
 
 # ------------------------------------------------------------------ words with options in them
@@ -140,7 +185,7 @@ class UnknownNameError(KinetreeError, KeyError):
         if near:
             hint = "did you mean " + " or ".join(repr(n) for n in near) + "?"
         elif names:
-            shown = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+            shown = printable(", ".join(names[:12])) + (", ..." if len(names) > 12 else "")
             hint = f"known: {shown}"
         else:
             hint = "there are none"
@@ -220,6 +265,10 @@ class SimulationError(KinetreeError, RuntimeError):
         super().__init__(Message(f"at t = {time:.9g} s{place}: ", message))
 
 
+class IdentificationError(KinetreeError, ValueError):
+    """Data from which nothing can be identified; says what is wrong with them and what to measure instead."""
+
+
 class CompileError(KinetreeError, RuntimeError):
     """Machine code could not be made; says for which algorithm, and what does without."""
 
@@ -237,6 +286,10 @@ class ModelWarning(KinetreeWarning):
 
 class SingularityWarning(KinetreeWarning):
     """A state close to a coordinate singularity, or a robot whose accelerations rounding spoils; says which joint."""
+
+
+class RoundingWarning(KinetreeWarning):
+    """Numbers in a file are rounded so that redundant constraints of closed loops contradict one another a little."""
 
 
 class ContactWarning(KinetreeWarning):
@@ -262,6 +315,10 @@ class ContactWarning(KinetreeWarning):
             name, place, value = lift
             advice = f"start higher, with {name} (q0[{place}]) at {value:g}"
         super().__init__(f"{fact}: {advice}")
+
+
+class IdentificationWarning(KinetreeWarning):
+    """Measurements or results of an identification that should not be trusted as they are; says which and why."""
 
 
 class CacheWarning(KinetreeWarning):

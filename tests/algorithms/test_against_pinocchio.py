@@ -102,6 +102,26 @@ def test_frames_and_momentum(path: str, floating: bool) -> None:
 
 
 @pytest.mark.parametrize(("path", "floating"), CASES)
+def test_regressors(path: str, floating: bool) -> None:
+    robot, judge = pair(path, floating, rotors=False)
+    s = States.draw(robot, np.random.default_rng(9), 2)
+    inertial = robot.parameters().names[: 10 * len(robot.body_names)]
+    found = robot.with_backend("reference").regressor(s.q, s.v, s.a, parameters=inertial)
+    agree("regressor", found, judge.regressor(s.q, s.v, s.a))
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5", "solo12"])
+def test_regressors_as_machine_code(name: str) -> None:
+    floating = name in FLOATING
+    robot, judge = pair((FLOATING if floating else FIXED)[name], floating, rotors=False)
+    s = States.draw(robot, np.random.default_rng(9), 10)
+    inertial = robot.parameters().names[: 10 * len(robot.body_names)]
+    expected = judge.regressor(s.q, s.v, s.a)
+    agree("regressor", robot.regressor(s.q, s.v, s.a, parameters=inertial), expected)
+    agree("regressor", robot.regressor(s.q[0], s.v[0], s.a[0])[:, : len(inertial)], expected[0])
+
+
+@pytest.mark.parametrize(("path", "floating"), CASES)
 def test_every_frame_is_where_pinocchio_has_it(path: str, floating: bool) -> None:
     robot, judge = pair(path, floating, rotors=False)
     q = robot.random_configuration(np.random.default_rng(3), 2)

@@ -21,6 +21,7 @@ import pyarrow.parquet as parquet  # noqa: E402
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kuka_kr5.urdf"
 ROWS = 50
 WORDS = {"q": "position", "v": "velocity", "a": "acceleration"}
+UNITS = {"q": "rad", "v": "rad/s", "a": "rad/s^2"}
 
 
 @pytest.fixture(scope="module")
@@ -170,8 +171,8 @@ def test_all_formats(tmp_path, arm, motion, table, source, ending):
         lambda key, k, name: f"{key}{k}",
         lambda key, k, name: f"{key}_{k + 1}",
         lambda key, k, name: f"{key}:{name}",
-        lambda key, k, name: f"{key} {name} [rad]",
-        lambda key, k, name: f" {WORDS[key]} {name} [rad]",
+        lambda key, k, name: f"{key} {name} [{UNITS[key]}]",
+        lambda key, k, name: f" {WORDS[key]} {name} [{UNITS[key]}]",
     ],
 )
 def test_columns_by_other_names(tmp_path, arm, motion, header):
@@ -184,20 +185,87 @@ def test_columns_by_other_names(tmp_path, arm, motion, header):
 
 
 @pytest.mark.parametrize("with_time", [False, True])
-@pytest.mark.parametrize("with_header", [False, True])
-def test_plain_order(tmp_path, arm, motion, with_time, with_header):
+def test_plain_order_without_names(tmp_path, arm, motion, with_time):
     t, q, v, a = motion
-    numbers = np.column_stack([*([t] if with_time else []), q, v, a])
-    header = ",".join(f"signal-{k}" for k in range(numbers.shape[1])) if with_header else ""
-    np.savetxt(tmp_path / "m.csv", numbers, fmt="%.17g", delimiter=",", header=header, comments="")
-    if not with_header:
-        text = (tmp_path / "m.csv").read_text()
-        (tmp_path / "m.csv").write_text(text.lstrip("\n"))
+    np.savetxt(tmp_path / "m.csv", np.column_stack([*([t] if with_time else []), q, v, a]), fmt="%.17g", delimiter=",")
     result = invoke("id", "kuka-kr5", tmp_path / "m.csv", "-o", tmp_path / "tau.csv")
     assert "taken in their order" in result.stderr
     rows = read_csv(tmp_path / "tau.csv")[1]
     assert np.array_equal(rows[:, -arm.nv :], arm.inverse_dynamics(q, v, a))
     assert rows.shape[1] == arm.nv + with_time
+
+
+@pytest.mark.parametrize("name", [lambda n: f"signal-{n}", lambda n: n.replace("joint", "Joint")])
+def test_names_that_are_not_understood_are_never_taken_in_their_order(tmp_path, arm, motion, name):
+    """Otherwise accelerations, velocities and positions could be taken for one another in silence."""
+    _, q, v, a = motion
+    write_csv(tmp_path / "m.csv", {name(n): x for n, x in named(arm, a=a, v=v, q=q).items()})
+    problem = invoke("id", "kuka-kr5", tmp_path / "m.csv", "-o", tmp_path / "tau.csv", code=1).stderr
+    assert "18 columns are missing: q_joint_1, " in problem
+    assert ("'q_Joint_1' may be 'q_joint_1'" in problem) == ("Joint" in name("joint"))
+    assert not (tmp_path / "tau.csv").exists()
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_units_in_the_header_are_converted(tmp_path, arm, motion, ending):
+    t, q, v, a = motion
+    given = {"time [ms]": 1e3 * t} | {
+        f"{name} [{unit}]": x / scale
+        for (name, x), (unit, scale) in zip(
+            named(arm, q=q, v=v, a=a).items(),
+            [*[("deg", np.pi / 180)] * 6, *[("rpm", np.pi / 30)] * 6, *[("°/s²", np.pi / 180)] * 6],
+            strict=True,
+        )
+    }
+    path = tmp_path / f"m{ending}"
+    write_csv(path, given) if ending == ".csv" else parquet.write_table(pyarrow.table(given), path)
+    invoke("id", "kuka-kr5", path, "-o", tmp_path / "tau.csv")
+    rows = read_csv(tmp_path / "tau.csv")[1]
+    assert np.allclose(rows[:, 0], t, rtol=1e-14)
+    tau = arm.inverse_dynamics(q, v, a)
+    assert np.allclose(rows[:, 1:], tau, rtol=1e-11, atol=1e-11 * np.abs(tau).max())
+
+
+@pytest.mark.parametrize(
+    ("unit", "told"),
+    [
+        ("mm", "the unit 'mm' does not fit, it must be one of 'rad'"),
+        ("deg/s", "does not fit"),
+        ("furlong", "is not understood"),
+        ("degs", "did you mean 'deg"),
+    ],
+)
+def test_units_that_cannot_be_are_refused(tmp_path, arm, motion, unit, told):
+    _, q, v, a = motion
+    columns = {n.replace("q_joint_3", f"q_joint_3 [{unit}]"): x for n, x in named(arm, q=q, v=v, a=a).items()}
+    write_csv(tmp_path / "m.csv", columns)
+    problem = invoke("id", "kuka-kr5", tmp_path / "m.csv", "-o", tmp_path / "tau.csv", code=1).stderr
+    assert f"column 'q_joint_3 [{unit}]'" in problem
+    assert told in problem
+
+
+@pytest.mark.parametrize("twin", ["q:joint_2", "q_joint_2 [deg]"])
+def test_two_columns_of_the_same_thing_are_refused(tmp_path, arm, motion, twin):
+    _, q, v, a = motion
+    write_csv(tmp_path / "m.csv", named(arm, q=q, v=v, a=a) | {twin: q[:, 0]})
+    problem = invoke("id", "kuka-kr5", tmp_path / "m.csv", "-o", tmp_path / "tau.csv", code=1).stderr
+    assert f"columns 'q_joint_2' and '{twin}' are of the same thing" in problem
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda text: text.replace("\n", "\r"), "line 1: a carriage return stands alone"),
+        (lambda text: text[:5000] + text[5000:].replace("\n", "\r", 1), "a carriage return stands alone"),
+        (lambda text: f'"{"x" * 140_000}",{text}', "line 1: the line cannot be split into columns (field larger"),
+        (lambda text: f'"{text}', "line 1: the line cannot be split into columns (unexpected end"),
+        (lambda text: text + "1" * 140_000, "line 52: the line cannot be read (field larger"),
+    ],
+)
+def test_lines_that_cannot_be_split(tmp_path, table, reader, change, told):
+    table.write_text(change(table.read_text()), newline="")
+    problem = invoke("id", "kuka-kr5", table, "-o", tmp_path / "tau.csv", code=1).stderr
+    assert told in problem
 
 
 def test_columns_that_are_not_used_are_named(tmp_path, arm, motion, table):
@@ -488,7 +556,7 @@ def test_arrays_of_the_wrong_shape(tmp_path):
         ({"q": np.zeros((3, 5))}, "'q' must be numbers of shape (rows, 6)"),
         ({"v": np.zeros((2, 6))}, "'v' has 2 rows"),
         ({"a": np.array([["x"] * 6] * 3)}, "'a' must be numbers"),
-        ({"time": np.zeros(4)}, "'time' has shape (4,)"),
+        ({"time": np.zeros(4)}, "'time' must be numbers of shape (3,), not float64 (4,)"),
     ):
         np.savez(tmp_path / "m.npz", **(zeros | change))
         refused(tmp_path, tmp_path / "m.npz", words)

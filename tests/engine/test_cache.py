@@ -121,3 +121,87 @@ def test_a_disk_that_becomes_read_only_while_code_is_written(folder, monkeypatch
         monkeypatch.setattr(os, what, refuse)
     with pytest.warns(kt.CacheWarning, match="cannot be written .*Read-only"):
         assert product(key="k")(np.ones(2))[0] == 2.0
+
+
+# ------------------------------------------------------------------ code that somebody else may have planted
+
+
+def triple(x):
+    return [x[0] + x[0] + x[0]]
+
+
+@pytest.fixture
+def planted(folder):
+    """The code of another kernel, whole and with its checksum, where that of :func:`double` is looked for."""
+    kernel(double, 1, key="k")(np.array([2.0]))
+    (file,) = code_files(folder)
+    file.unlink()
+    kernel(triple, 1, key="other")(np.array([2.0]))
+    (other,) = code_files(folder)
+    other.rename(file)
+    assert kernel(double, 1, key="k")(np.array([2.0]))[0] == 6.0  # what is in the cache is run
+    return file
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
+@pytest.mark.parametrize(
+    ("place", "mode"), [("folder", 0o777), ("folder", 0o770), ("folder", 0o1777), ("file", 0o666), ("file", 0o620)]
+)
+def test_code_that_others_could_have_written_is_not_run(folder, planted, place, mode):
+    (folder if place == "folder" else planted).chmod(mode)
+    with pytest.warns(kt.CacheWarning, match=f"others can write to \\(mode {mode:o}\\)") as caught:
+        assert [kernel(double, 1, key="k")(np.array([x]))[0] for x in (2.0, 4.0)] == [4.0, 8.0]
+    assert len(caught) == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no users by number")
+@pytest.mark.parametrize("place", ["folder", "file"])
+def test_code_of_another_user_is_not_run(folder, planted, place, monkeypatch):
+    stranger = folder if place == "folder" else planted
+    real = os.fstat
+
+    def fstat(opened):
+        found = real(opened)
+        if os.path.samestat(found, os.stat(stranger)):
+            found = os.stat_result([*found[:4], found.st_uid + 1, *found[5:]])
+        return found
+
+    monkeypatch.setattr(os, "fstat", fstat)
+    with pytest.warns(kt.CacheWarning, match=f"{stranger}, which belongs to another user"):
+        assert kernel(double, 1, key="k")(np.array([2.0]))[0] == 4.0
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give files away")
+def test_root_does_not_run_the_code_of_a_user(folder, planted):
+    os.chown(folder, 12345, -1)
+    with pytest.warns(kt.CacheWarning, match="belongs to another user .uid 12345, yours is 0"):
+        assert kernel(double, 1, key="k")(np.array([2.0]))[0] == 4.0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
+def test_nothing_is_kept_where_nothing_would_be_read(folder):
+    folder.mkdir()
+    folder.chmod(0o777)
+    with pytest.warns(kt.CacheWarning, match="others can write to"):
+        kernel(double, 1, key="k")(np.array([2.0]))
+    assert not code_files(folder)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no modes")
+def test_folder_and_files_are_made_for_the_user_only(folder, monkeypatch):
+    old = os.umask(0)
+    try:
+        kernel(double, 1, key="k")(np.array([2.0]))
+    finally:
+        os.umask(old)
+    (file,) = code_files(folder)
+    assert (folder.stat().st_mode & 0o777, file.stat().st_mode & 0o777) == (0o700, 0o600)
+
+
+def test_on_windows_code_is_kept_below_the_profile_only(folder, planted, monkeypatch):
+    monkeypatch.setattr(cache.Path, "home", lambda: folder.parent)
+    monkeypatch.setattr(cache, "_IS_WINDOWS", True)
+    assert kernel(double, 1, key="k")(np.array([2.0]))[0] == 6.0
+    monkeypatch.setattr(cache.Path, "home", lambda: folder.parent / "elsewhere")
+    with pytest.warns(kt.CacheWarning, match="not below your own folder"):
+        assert kernel(double, 1, key="k")(np.array([2.0]))[0] == 4.0

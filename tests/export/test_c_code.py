@@ -16,7 +16,7 @@ from helpers.robots import arm, floating_pair, random_state, random_tree
 from judges.real_robots import FIXED, FLOATING, load_quietly, robot_file
 from kinetree.algorithms.table import ALGORITHMS
 from kinetree.export.c_code import codegen
-from kinetree.run.options import needed_options
+from kinetree.run.complete_options import needed_options
 
 
 def panda_like() -> kt.Robot:
@@ -106,6 +106,18 @@ def test_random_trees_with_every_joint(tmp_path, seed):
         )
         tau = robot.inverse_dynamics(q, v, a, six)
         assert_close(compiled("tree_forward_dynamics", robot.nv, q, v, tau, six), a, 1e-9)
+
+
+def test_springs(tmp_path):
+    rng = np.random.default_rng(7)
+    robot = random_tree(rng, 3, ["revolute", "spherical", "prismatic"], in_turn=True, springs=True)
+    exported = codegen(robot, tmp_path, ["inverse_dynamics", "forward_dynamics", "potential_energy"], prefix="bot")
+    compiled = library(exported)
+    q, v, a = random_state(robot, rng)
+    tau = robot.inverse_dynamics(q, v, a)
+    assert_close(compiled("bot_inverse_dynamics", robot.nv, q, v, a), tau, 1e-12)
+    assert_close(compiled("bot_forward_dynamics", robot.nv, q, v, tau), a, 1e-9)
+    assert_close(compiled("bot_potential_energy", 1, q)[0], robot.potential_energy(q), 1e-12)
 
 
 def test_real_arm_against_pinocchio(tmp_path):

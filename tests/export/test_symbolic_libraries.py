@@ -31,7 +31,7 @@ from kinetree.engine.graph import CONST, FMA, INPUT, KINDS
 from kinetree.export import symbolic
 from kinetree.export.symbolic import on_casadi, on_jax
 from kinetree.export.symbolic.tidy import postorder, tidy
-from kinetree.run.options import needed_options
+from kinetree.run.complete_options import needed_options
 from kinetree.spatial import arctan2
 from kinetree.spatial.arrays import flatten
 
@@ -87,7 +87,7 @@ def options_for(robot: kt.Robot, name: str) -> dict[str, object]:
 
 
 def complete(robot: kt.Robot, name: str, options: dict[str, object]) -> dict[str, object]:
-    from kinetree.run.options import complete_options
+    from kinetree.run.complete_options import complete_options
 
     return complete_options(robot.model, name, options)
 

@@ -13,7 +13,7 @@ def product(name="product", factor=2.0, key=None):
     return Kernel(name, lambda: trace(lambda x: [x[0] * x[1] * factor], (2,), list), (2,), (1,), key)
 
 
-def run_with_product(program, timeout=60):
+def run_with_product(program, timeout=300):
     """Run a program in a process of its own, where ``kernel()`` is such a product; return what it prints."""
     head = (
         "import os, sys, numpy as np\n"

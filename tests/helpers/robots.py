@@ -68,6 +68,7 @@ def random_tree(
     armature: bool = True,
     gravity: Sequence[float] | None = None,
     in_turn: bool = False,
+    springs: bool = False,
 ) -> kt.Robot:
     """A tree of ``n`` bodies ``b0``, ``b1``, ... on joints ``j0``, ``j1``, ..., with frames ``f0``, ``f1``, ...
 
@@ -85,6 +86,8 @@ def random_tree(
         Any direction by default.
     in_turn : bool
         Take the kinds one after the other instead of any of them.
+    springs : bool
+        Give every joint a spring, which rests somewhere.
     """
     g = rng.uniform(-10.0, 10.0, 3) if gravity is None else gravity
     builder = kt.Builder("random tree", gravity=g)
@@ -100,6 +103,9 @@ def random_tree(
         data: dict[str, object] = {}
         if armature and rng.random() < 0.5:
             data = {"rotor_inertia": rng.uniform(0.0, 0.02, kind.nv), "gear_ratio": rng.uniform(1.0, 5.0, kind.nv)}
+        if springs:
+            none = (-np.inf,) * kind.nq, (np.inf,) * kind.nq
+            data |= {"stiffness": rng.uniform(1.0, 20.0, kind.nv), "spring_rest": kind.random(rng, *none, ())}
         if kind.nv == 1:
             if followers and singles and rng.random() < 0.6:
                 leader = str(rng.choice(singles))

@@ -34,8 +34,12 @@ import pinocchio as pin
 
 import kinetree as kt
 from kinetree.model.joints import JointKind
+from kinetree.model.parameters import OF_BODIES
 
 from .pinocchio_joints import SWAP, Array, Counterpart, counterpart
+
+PARAMETERS = ("M", "MX", "MY", "MZ", "XX", "XY", "YY", "XZ", "YZ", "ZZ")
+"""Its order of the ten parameters of a body."""
 
 FRAMES = {"body": pin.LOCAL, "world": pin.WORLD, "aligned": pin.LOCAL_WORLD_ALIGNED}
 
@@ -268,6 +272,18 @@ class PinocchioJudge:
             loads = self._forces(None if wrenches is None else wrenches[i])
             acceleration = t @ w + self.tangent_rate(x, u) @ u
             rows.append(t.T @ pin.rnea(self.model, self.data, self.position(x), t @ u, acceleration, loads))
+        return np.stack(rows)
+
+    def regressor(self, q: Array, v: Array, a: Array) -> Array:
+        """Joint forces per unit of the ten parameters of each of our bodies, in the order of our table."""
+        order = [PARAMETERS.index(symbol) for symbol in OF_BODIES]
+        columns = [10 * (carrier - 1) + k for carrier in self.carrier for k in order]
+        rows = []
+        for x, u, w in zip(q, v, a, strict=True):
+            t = self.tangent(x)
+            acceleration = t @ w + self.tangent_rate(x, u) @ u
+            theirs = pin.computeJointTorqueRegressor(self.model, self.data, self.position(x), t @ u, acceleration)
+            rows.append(t.T @ theirs[:, columns])
         return np.stack(rows)
 
     def joint_wrenches(self, q: Array, v: Array, a: Array, wrenches: Array | None = None) -> Array:

@@ -264,11 +264,13 @@ def test_two_roots_are_named():
         builder.build()
 
 
-def test_two_carriers_are_a_loop_that_needs_a_passive_joint():
+def test_two_carriers_are_a_loop_that_is_cut_somewhere():
     builder = kt.Builder().body("a", "base", Z, **SOLID).body("b", "base", Z, **SOLID).body("c", "a", Z, **SOLID)
     builder.add_joint("closing", "b", "c", Z)
-    with pytest.raises(ModelError, match=r"no joint of the loop .*'closing'.* can be cut.*actuated"):
-        builder.build()
+    robot = builder.build()
+    assert [loop.name for loop in robot.model.loops] == ["closing_weld"]
+    assert robot.joint_names == ["a_joint", "b_joint", "c_joint", "closing"]
+    assert robot.mass == 3 * SOLID["mass"]
 
 
 def test_a_refused_body_leaves_no_trace():
@@ -504,6 +506,23 @@ def test_a_mistyped_property_is_found_among_those_of_bodies_and_joints():
 def test_what_is_said_twice_is_refused_instead_of_ignored(twice):
     with pytest.raises(kt.ModelError, match="body 'b'"):
         kt.Builder("r").body("b", "base", kt.Revolute("z"), mass_properties=ROD, **twice)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("number", [1e308, np.nan, np.inf, -1e200])
+def test_rotations_beyond_all_numbers_are_refused_without_a_warning(number):
+    turn = np.eye(3)
+    turn[1, 2] = number
+    with pytest.raises(kt.ModelError, match="rotation must be an orthonormal"):
+        kt.Pose.of(rotation=turn)
+
+
+def test_bodies_that_are_welded_to_something_beyond_all_numbers(tmp_path):
+    """Otherwise the robot is saved with an infinite inertia, and cannot be loaded."""
+    b = kt.Builder("heavy").body("arm", "base", kt.Revolute("z"), mass=1.0)
+    b.body("load", "arm", kt.Fixed(), mass=1e90, inertia=(1e90, 1e90, 1e90), position=(1e160, 0, 0))
+    with pytest.raises(kt.ModelError, match=r"beyond all numbers|cannot be computed with"):
+        b.build()
 
 
 # ------------------------------------------------------------------ numbers that nothing can be computed with

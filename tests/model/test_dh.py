@@ -413,3 +413,35 @@ def test_errors_name_the_row(table, convention, message):
 
 def test_both_names_of_the_offset_along_z():
     assert kt.from_dh([{"b": 0.4, "mass": 1.0}]) == kt.from_dh([kt.DHRow(d=0.4, mass=1.0)])
+
+
+ARRAY = np.array([1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "told"),
+    [
+        ([{"a": 10**400}], {}, "a must be a finite number"),
+        ([{"theta": ARRAY}], {}, "theta must be a finite number"),
+        ([{"damping": 10**400}], {}, "row 1"),
+        ([{"mass": 10**400}], {}, "row 1"),
+        ([{"name": ARRAY}], {}, "row 1: name must be text"),
+        ([{"joint_name": 3}], {}, "row 1: joint_name must be text"),
+        ([{}, {"parent": ARRAY}], {}, "parent array"),
+        ([{}, {"parent": 10**400}], {}, "is not among the rows before it"),
+        ([{"actuated": ARRAY}], {}, "actuated must be 0 or 1"),
+        ([{"about": ARRAY, "mass": 1}], {}, "about must be 'com' or 'origin'"),
+        ([{"com": (1j, 0, 0), "mass": 1}], {}, "center of mass must be numbers"),
+        ([{"com": np.array([1j, 0, 0]), "mass": 1}], {}, "center of mass must be numbers"),
+        ([{"mass": np.datetime64("2020-01-01")}], {}, "mass must be numbers"),
+        ([{}], {"convention": ARRAY}, "convention must be one of"),
+        ([{}], {"name": 1.5}, "name must be text"),
+        ([{}], {"base": ""}, "base must be text"),
+        ([{}], {"gravity": [10**400, 0, 0]}, "gravity must be numbers"),
+        ([{}], {"degrees": ARRAY}, "degrees must be 0 or 1"),
+        ([{}], {"strict": "no"}, "strict must be 0 or 1"),
+    ],
+)
+def test_values_that_are_none_of_the_kind(rows, options, told):
+    with pytest.raises(kt.ModelError, match=told):
+        kt.from_dh(rows, **options)

@@ -43,6 +43,7 @@ METHODS = {
     "centroidal_momentum_matrix_rate": lambda r, q, v: r.centroidal_momentum_matrix_rate(q, v),
     "centroidal_momentum_drift": lambda r, q, v: r.centroidal_momentum_drift(q, v),
     "inverse_dynamics": lambda r, q, v, a: r.inverse_dynamics(q, v, a, LOAD),
+    "inverse_dynamics, modules": lambda r, q, v, a: r.inverse_dynamics(q, v, a, LOAD, method="modules"),
     "inverse_dynamics, friction": lambda r, q, v, a: r.inverse_dynamics(q, v, a, friction=True),
     "joint_wrenches": lambda r, q, v, a: r.joint_wrenches(q, v, a, LOAD),
     "joint_wrenches, bearings": lambda r, q, v, a: r.joint_wrenches(q, v, a, bearings_only=True),
@@ -66,6 +67,18 @@ METHODS = {
     "potential_energy": lambda r, q: r.potential_energy(q),
     "power": lambda r, q, v, tau: r.power(q, v, tau),
     "power, wrenches": lambda r, q, v, tau: r.power(q, v, tau, LOAD),
+    "regressor": lambda r, q, v, a: r.regressor(q, v, a, friction=True),
+    "joint_momentum_regressor": lambda r, q, v: r.joint_momentum_regressor(q, v),
+    "momentum_regressor": lambda r, q, v: r.momentum_regressor(q, v),
+    "kinetic_energy_regressor": lambda r, q, v: r.kinetic_energy_regressor(q, v),
+    "potential_energy_regressor": lambda r, q: r.potential_energy_regressor(q),
+    "power_regressor": lambda r, q, v, a: r.power_regressor(q, v, a, friction=True),
+    "inverse_dynamics_by_parameters": lambda r, q, v, a: r.inverse_dynamics_by_parameters(q, v, a, ["b0.M", "b1.XX"]),
+    "forward_dynamics_by_parameters": lambda r, q, v, tau: r.forward_dynamics_by_parameters(
+        q, v, tau, {"b0.M": 1.5, "gravity": (1, 2, -9)}
+    ),
+    "inverse_dynamics, parameters": lambda r, q, v, a: r.inverse_dynamics(q, v, a, LOAD, parameters={"b0.M": 1.5}),
+    "forward_dynamics, parameters": lambda r, q, v, tau: r.forward_dynamics(q, v, tau, parameters={"b0.M": 1.5}),
     "hybrid_dynamics": lambda r, q, v: np.concatenate(r.hybrid_dynamics(q, v, a={"j1": [1, 2]}), axis=-1),
     "floating_base_inverse_dynamics": lambda r, q, v: np.concatenate(
         r.floating_base_inverse_dynamics(q, v, np.ones(r.nv - 6), LOAD), axis=-1
@@ -104,7 +117,10 @@ def states(robot: kt.Robot, shape: int | tuple[int, ...], seed: int = 101) -> di
 
 def test_the_list_is_complete():
     """A new public method that takes a configuration or a velocity must be added above."""
-    listed = {name.partition(",")[0] for name in METHODS} | {"denoc"}
+    listed = {name.partition(",")[0] for name in METHODS} | {
+        "denoc",
+        "module_quantities",
+    }  # those two are for one state
     for name, method in inspect.getmembers(kt.Robot, inspect.isfunction):
         parameters = inspect.signature(method).parameters
         of_trees = not name.startswith("_") and name not in vars(LoopMethods)  # those only say that there are no loops

@@ -163,7 +163,7 @@ def test_rates_in_singular_configurations_are_left_to_the_mechanism():
 def test_loops_stay_closed_however_long_the_steps(name, integrator):
     """One Newton step per time step left loops open by centimetres, with velocities that tear them, and no word."""
     robot = kt.gallery.load(name).with_backend("compiled")
-    q = robot.assembled(1)
+    q = kt.gallery.start(name) if name == "four-bar" else robot.assembled(1)
     v = robot.project(q, 3 * np.random.default_rng(0).standard_normal(robot.nv))[1]
     record = kt.simulate(robot, q, v, time=0.2, integrator=integrator, step=0.02)
     assert robot.closure_error(record.q).max() < 1e-12

@@ -10,7 +10,7 @@ from helpers.robots import arm, floating_pair, random_state, rods
 from kinetree import control as laws
 from kinetree.contact.ground import Ground, HuntCrossley
 from kinetree.motion import trajectories
-from kinetree.simulation.integrators.methods import FIXED
+from kinetree.simulation.integrators.fixed_step_methods import FIXED
 
 STEPPED = (*FIXED, "variational")
 

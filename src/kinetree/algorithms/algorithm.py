@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import OptionError, UnknownNameError
+from ..model.parameters import rows as parameter_rows
 from ..model.tree import Model
 
 Shape = tuple[int, ...]
@@ -91,8 +92,30 @@ def check_known(tree: Model, known: Iterable[Any]) -> tuple[bool, ...]:
     return found
 
 
+ALL = "all"
+"""Every parameter of a robot."""
+
+
+def check_parameters(tree: Model, names: Any) -> Any:
+    """Return names of parameters as a tuple, all known and each once; or ``"all"``."""
+    if isinstance(names, str) and names == ALL:
+        return ALL
+    several = (names,) if isinstance(names, str) else tuple(names)
+    known = {p.name for p in parameter_rows(tree)}
+    for name in several:
+        if name not in known:
+            raise UnknownNameError("parameter", name, known)
+    if len(set(several)) < len(several):
+        twice = next(name for k, name in enumerate(several) if name in several[:k])
+        raise OptionError(f"parameter {twice!r} is asked for twice")
+    if not several:
+        raise OptionError("no parameter is asked for")
+    return several
+
+
 FRAME = Option("frame", check=check_frame, example=_last_body)
 FRAMES = Option("frames", check=check_frames, example=lambda tree: (_last_body(tree),))
+PARAMETERS = Option("parameters", ALL, check=check_parameters)
 KNOWN = Option("known", check=check_known, example=lambda tree: (False,) * len(tree.joints))
 ROWS = Option("rows", chosen_by_loops=True)
 DEPENDENT = Option("dependent", chosen_by_loops=True)
@@ -212,6 +235,10 @@ class Algorithm:
     def defaults(self) -> dict[str, Any]:
         """Options that need not be given, with what holds then."""
         return {option.name: option.default for option in self.options if not option.needed}
+
+    def choices(self, option: str) -> tuple[str, ...]:
+        """Return the values that an option may have; none if there is no such option, or a check decides."""
+        return next((o.choices for o in self.options if o.name == option), ())
 
     @property
     def is_of_a_frame(self) -> bool:

@@ -25,6 +25,8 @@ from ..spatial import (
     ldl,
     ldl_inverse,
 )
+from . import springs as joint_springs
+from . import tendons
 from .newton_euler import Moving, Wrenches, base_at_rest, inertia_force, move
 from .passes import Scalars, collect, each, inward, nothing, outward, part, positions, present, rates
 
@@ -89,19 +91,25 @@ def articulated_inertias(
 
 
 def forward_dynamics(
-    tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
-) -> list[Scalar]:
-    """Return joint accelerations for given joint forces."""
+    tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None,
+    springs: bool = True,
+) -> list[Scalar]:  # fmt: skip
+    """Return joint accelerations for given joint forces; without ``springs`` none pulls."""
     if tree.has_followers:
         raise SingularError("articulated bodies need independent joints; see algorithms.followers")
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), nothing(tree))
+    pulled = tendons.pulls(tree, q) if springs else None
+    if pulled is not None:
+        tau = [t - p for t, p in zip(tau, pulled, strict=True)]
 
     def give_way(
-        link: Link, total: tuple[ArticulatedInertia, Force], m: Moving, tau: Scalars
+        link: Link, total: tuple[ArticulatedInertia, Force], m: Moving, tau: Scalars, pull: Scalars | None
     ) -> tuple[tuple[list[Scalar], Pivot], tuple[ArticulatedInertia, Force]]:
         inertia, force = total
         pivot = eliminate(inertia, m.subspace, link.armature)
         excess = [t - s.dot(force) for s, t in zip(m.subspace, tau, strict=True)]
+        if pull is not None:
+            excess = [e - p for e, p in zip(excess, pull, strict=True)]
         handed = force + combine_forces(pivot.psi, excess)
         up = m.transform.articulated_to_parent(freed(inertia, pivot)), m.transform.force_to_parent(handed)
         return (excess, pivot), up
@@ -113,6 +121,7 @@ def forward_dynamics(
         return mu + combine(m.subspace, a), a
 
     own = each(tree, at_own_inertia, moving, wrenches or nothing(tree))
-    solved, _ = inward(tree, give_way, own, moving, rates(tree, tau))
+    pulls = joint_springs.pulls(tree, q) if springs else nothing(tree)
+    solved, _ = inward(tree, give_way, own, moving, rates(tree, tau), pulls)
     reached = outward(tree, accelerate, (ZERO_MOTION, []), moving, solved)
     return collect(tree, part(reached, 1))

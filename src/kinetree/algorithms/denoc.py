@@ -29,7 +29,7 @@ from ..errors import ShapeError, SingularError, UnknownNameError, UnsupportedErr
 from ..model.denoc_modules import Modules
 from ..model.tree import BASE, Model
 from ..spatial.arrays import as_array, cross_matrix, pack, split
-from . import kinematics
+from . import kinematics, springs
 from .denoc_blocks import Axis, BlockMatrix
 from .passes import positions, rates
 
@@ -390,6 +390,8 @@ class Denoc:
         """Return C v less what weights and other wrenches supply."""
         force: Array = self._laid_out(self.convective_inertia.array @ self.v[self.order])
         force = force - self.generalized_force(self.gravity_wrenches())
+        if self.model.has_springs:
+            force = force - np.array(springs.left_for_bodies(self.model, list(self.q), [0.0] * self.model.nv))
         if wrenches is not None:
             force = force - self.generalized_force(wrenches)
         return force

@@ -42,6 +42,7 @@ from ..spatial import (
     combine,
 )
 from ..spatial.dual import Dual
+from . import springs, tendons
 from .kinematics import AT_ORIGIN
 from .newton_euler import Wrenches
 from .passes import (
@@ -302,7 +303,8 @@ def _through(change: Change, handle: tuple[Force, Vec3]) -> Scalar:
 
 def _by_position_within(link: Link, i: int, j: int, own: Any) -> Scalar:
     bends, value = own.seen.freedoms[j].bends, _screw(own, i).dot(own.carried.change(*own.moved.changes[j]))
-    return value + bends[i].dot(own.moved.force) if bends else value
+    value = value + bends[i].dot(own.moved.force) if bends else value
+    return value if own.springs is None or not present(own.springs[i][j]) else value + own.springs[i][j]
 
 
 def _by_acceleration_within(link: Link, i: int, j: int, own: Any) -> Scalar:
@@ -338,10 +340,14 @@ def inverse_dynamics_derivatives(
     couplings: Sequence[Coupling] = (BY_POSITION, BY_RATE, BY_ACCELERATION),
 ) -> list[Matrix]:  # fmt: skip
     """Return the derivatives of tau with respect to q, v and a, each by rows; the last is the mass matrix."""
+    along_tendons = tendons.slopes(tree, q)
     tree = on_demand(tree)
     bodies = bodies_of(tree, q, v)
     accelerated = moved(tree, bodies, a, gravity, wrenches)
-    return tips_first(tree, pairs(tree, couplings, **bodies._asdict(), moved=accelerated))
+    found = tips_first(
+        tree, pairs(tree, couplings, **bodies._asdict(), moved=accelerated, springs=springs.slopes(tree, q))
+    )
+    return found if along_tendons is None else [_sum(found[0], along_tendons), *found[1:]]
 
 
 def forward_dynamics_derivatives(
@@ -352,6 +358,7 @@ def forward_dynamics_derivatives(
     Differentiating ID(q, v, a) = tau at the a that solves it: M da = dtau - (dID/dq) dq - (dID/dv) dv.
     """
     parents, places = tree.dof_parents, range(tree.nv)
+    along_tendons, tau = tendons.slopes(tree, q), springs.left_for_bodies(tree, q, tau)
     tree = on_demand(tree)
     bodies = bodies_of(tree, q, v)
     mass = tips_first(tree, pairs(tree, [BY_ACCELERATION], **bodies._asdict()))[0]
@@ -359,10 +366,17 @@ def forward_dynamics_derivatives(
     bias = _joint_forces(tree, bodies, forces_and_accelerations(tree, bodies, None, gravity, wrenches)[0])
     a = inverse.times({k: t - b for k, (t, b) in enumerate(zip(tau, bias, strict=True))})
     accelerated = moved(tree, bodies, [a[k] for k in places], gravity, wrenches)
-    slopes = pairs(tree, [BY_POSITION, BY_RATE], **bodies._asdict(), moved=accelerated)
+    slopes = pairs(tree, [BY_POSITION, BY_RATE], **bodies._asdict(), moved=accelerated, springs=springs.slopes(tree, q))
     by_q, by_v = tips_first(tree, slopes, lambda column: inverse.times(column, -1.0))
     by_tau = inverse.matrix()
+    if along_tendons is not None:
+        columns = [inverse.times({i: along_tendons[i][j] for i in places}, -1.0) for j in places]
+        by_q = _sum(by_q, [[columns[j].get(i, 0.0) for j in places] for i in places])
     return by_q, by_v, [[by_tau[i].get(j, 0.0) for j in places] for i in places]
+
+
+def _sum(a: Matrix, b: Matrix) -> Matrix:
+    return [[x + y for x, y in zip(p, q, strict=True)] for p, q in zip(a, b, strict=True)]
 
 
 def _joint_forces(tree: Model, bodies: Bodies, forces: Sequence[Force]) -> list[Scalar]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..model.tree import Link, Model
 from ..spatial import Scalar, Vec3
+from . import springs
 from .centroidal import first_moment
 from .kinematics import MovingBody, velocities
 from .newton_euler import Wrenches
@@ -36,6 +37,8 @@ def power(tree: Model, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches)
 
 
 def potential_energy(tree: Model, q: Scalars, gravity: Scalars) -> Scalar:
-    """Return minus the work of gravity from the world's origin (000 L4321, sign corrected)."""
+    """Return minus the work of gravity from the world's origin (000 L4321, sign corrected), and what springs store."""
     _, moment = first_moment(tree, q)
-    return -Vec3.of(gravity).dot(moment)
+    weight = -Vec3.of(gravity).dot(moment)
+    stored = springs.energy(tree, q)
+    return weight + stored if present(stored) else weight

@@ -9,6 +9,7 @@ from __future__ import annotations
 from ..errors import ModelError
 from ..model.tree import Link, Model
 from ..spatial import ZERO_MOTION, Force, Motion, RigidInertia, Scalar, combine, ldl, ldl_solve
+from . import springs, tendons
 from .newton_euler import Moving, Wrenches, base_at_rest, inertia_force, move
 from .passes import Scalars, collect, inward, outward, positions, present, rates
 
@@ -33,7 +34,13 @@ def inverse_dynamics(
     totals, _ = inward(tree, gather, own, moving)
 
     base, (inertia, force) = moving[0], totals[0]
+    pulls = springs.pulls(tree, q)
     h0 = [s.dot(force) for s in base.subspace]
+    if pulls[0] is not None:
+        h0 = [h + p for h, p in zip(h0, pulls[0], strict=True)]
+    pulled = tendons.pulls(tree, q)
+    if pulled is not None:
+        h0 = [h + p for h, p in zip(h0, pulled[:6], strict=True)]
     i0 = [[s.dot(inertia @ t) for t in base.subspace] for s in base.subspace]
     for k, extra in enumerate(tree.links[0].armature):
         i0[k][k] = i0[k][k] + extra
@@ -46,12 +53,15 @@ def inverse_dynamics(
 
     carried = outward(tree, follow, ZERO_MOTION, moving)
     per_body = []
-    for link, m, (inertia, force), base_motion, a in zip(
-        tree.links, moving, totals, carried, accelerations, strict=True
+    for link, m, (inertia, force), base_motion, a, pull in zip(
+        tree.links, moving, totals, carried, accelerations, pulls, strict=True
     ):
         f = inertia @ base_motion + force  # 002 eq. 7.25
         tau = [s.dot(f) for s in m.subspace]
         if link.index and any(present(x) for x in link.armature):
             tau = [t + extra * x for t, extra, x in zip(tau, link.armature, a, strict=True)]
+        if pull is not None:
+            tau = [t + p for t, p in zip(tau, pull, strict=True)]
         per_body.append(tau)
-    return a_base, collect(tree, per_body)[6:]
+    tau = collect(tree, per_body)[6:]
+    return a_base, tau if pulled is None else [t + p for t, p in zip(tau, pulled[6:], strict=True)]

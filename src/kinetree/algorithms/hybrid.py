@@ -7,10 +7,12 @@ whole, and its force is read off when the motion is known.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
-from ..model.tree import Link, Model
+from ..model.tree import Joint, Link, Model
 from ..spatial import ZERO_MOTION, ArticulatedInertia, Force, Motion, Scalar, combine, combine_forces, ldl, ldl_solve
+from . import springs, tendons
 from .articulated_body import at_own_inertia, eliminate, freed, times
 from .composite_body import mass_matrix
 from .newton_euler import Moving, Wrenches, base_at_rest, inverse_dynamics, move
@@ -30,37 +32,62 @@ def hybrid_dynamics(
 
     ``known[i]`` says whether joint i's entries of ``given`` are accelerations (True) or forces.
     """
+    pulled = tendons.pulls(tree, q)
+    if pulled is not None:
+        return _beside_tendons(tree, q, v, given, known, gravity, wrenches, pulled)
     shares = rates(tree, given)
     accelerations = each(tree, lambda link, x: x if known[link.index] else None, shares)
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), accelerations)
     own = each(tree, at_own_inertia, moving, wrenches or nothing(tree))
 
-    def give_way(link: Link, total: tuple[ArticulatedInertia, Force], m: Moving, x: Scalars, a: Any) -> tuple[Any, Any]:
+    def give_way(
+        link: Link, total: tuple[ArticulatedInertia, Force], m: Moving, x: Scalars, a: Any, pull: Any
+    ) -> tuple[Any, Any]:
         inertia, force = total
         if a is not None:
             up = m.transform.articulated_to_parent(inertia), m.transform.force_to_parent(force)
             return (inertia, force, None, x), up
         pivot = eliminate(inertia, m.subspace, link.armature)
         excess = [t - s.dot(force) for s, t in zip(m.subspace, x, strict=True)]
+        if pull is not None:
+            excess = [e - p for e, p in zip(excess, pull, strict=True)]
         handed = force + combine_forces(pivot.psi, excess)
         up = m.transform.articulated_to_parent(freed(inertia, pivot)), m.transform.force_to_parent(handed)
         return (inertia, force, pivot, excess), up
 
     def accelerate(
-        link: Link, parent: Any, m: Moving, solved: Any, x: Scalars
+        link: Link, parent: Any, m: Moving, solved: Any, x: Scalars, pull: Any
     ) -> tuple[Motion, list[Scalar], list[Scalar]]:
         inertia, force, pivot, excess = solved
         mu = m.transform.motion_to_child(parent[0])
         if pivot is None:
             f = inertia @ mu + force
             tau = [s.dot(f) + extra * a for s, extra, a in zip(m.subspace, link.armature, x, strict=True)]
+            if pull is not None:
+                tau = [t + p for t, p in zip(tau, pull, strict=True)]
             return mu, list(x), tau
         a = [b - mu.dot(psi) for b, psi in zip(times(pivot.d_inverse, excess), pivot.psi, strict=True)]
         return mu + combine(m.subspace, a), a, list(x)
 
-    solved, _ = inward(tree, give_way, own, moving, shares, accelerations)
-    reached = outward(tree, accelerate, (ZERO_MOTION, [], []), moving, solved, shares)
+    pulls = springs.pulls(tree, q)
+    solved, _ = inward(tree, give_way, own, moving, shares, accelerations, pulls)
+    reached = outward(tree, accelerate, (ZERO_MOTION, [], []), moving, solved, shares, pulls)
     return collect(tree, part(reached, 1)), collect(tree, part(reached, 2))
+
+
+def _beside_tendons(
+    tree: Model, q: Scalars, v: Scalars, given: Scalars, known: Sequence[bool], gravity: Scalars,
+    wrenches: Wrenches | None, pulled: Scalars,
+) -> tuple[list[Scalar], list[Scalar]]:  # fmt: skip
+    """Return the same where tendons pull: joint forces hold them, too."""
+    moved = {k for j, is_known in zip(tree.joints, known, strict=True) if is_known for k in _freedoms(j)}
+    less = [x if k in moved else x - p for k, (x, p) in enumerate(zip(given, pulled, strict=True))]
+    a, tau = hybrid_dynamics(replace(tree, tendons=()), q, v, less, known, gravity, wrenches)
+    return a, [t + p for t, p in zip(tau, pulled, strict=True)]
+
+
+def _freedoms(joint: Joint) -> range:
+    return range(joint.v_slice.start, joint.v_slice.stop)
 
 
 def by_partition(

@@ -12,6 +12,8 @@ from typing import NamedTuple
 
 from ..model.tree import Link, Model
 from ..spatial import ZERO3, Force, Matrix3, Motion, Scalar, Symmetric3, Transform, Vec3, combine
+from . import springs as joint_springs
+from . import tendons
 from .passes import Scalars, bias_motion, collect, each, inward, nothing, outward, part, positions, present, rates
 
 Wrenches = Sequence[Force | None]
@@ -45,14 +47,31 @@ def turning_moment(turning: Matrix3, second: Symmetric3) -> Vec3:
 
     The sum of m x (W x) needs the second moments of mass, s_xx = (I_yy + I_zz - I_xx)/2 and s_xy = -I_xy.
     """
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = turning.rows
     half = 0.5 * (second.xx + second.yy + second.zz)
     sxx, syy, szz = half - second.xx, half - second.yy, half - second.zz
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = turning.rows
     return Vec3(
         zy * syy - yz * szz + yx * second.xz - zx * second.xy - (zz - yy) * second.yz,
         xz * szz - zx * sxx + zy * second.xy - xy * second.yz - (xx - zz) * second.xz,
         yx * sxx - xy * syy + xz * second.yz - yz * second.xz - (yy - xx) * second.xy,
     )
+
+
+def principal_moment(w: Vec3, w_dot: Vec3, second: Symmetric3) -> Vec3:
+    """Return I w' + w x I w along principal axes, by Euler's equations: as many products, and no need of W."""
+    return Vec3(
+        second.xx * w_dot.x + (second.zz - second.yy) * (w.y * w.z),
+        second.yy * w_dot.y + (second.xx - second.zz) * (w.x * w.z),
+        second.zz * w_dot.z + (second.yy - second.xx) * (w.x * w.y),
+    )
+
+
+def along_principal_axes(second: Symmetric3) -> bool:
+    """Return whether Euler's equations will do, and are the shorter way: with a flat body W saves two products."""
+    if any(present(x) for x in (second.xy, second.xz, second.yz)):
+        return False
+    half = 0.5 * (second.xx + second.yy + second.zz)
+    return all(present(half - x) for x in (second.xx, second.yy, second.zz))
 
 
 def base_at_rest(gravity: Sequence[Scalar]) -> Moving:
@@ -88,24 +107,38 @@ def inertia_force(link: Link, m: Moving, external: Force | None) -> Force:
     """Return force and moment about the origin that the motion requires, less what acts from outside (000 eq. 5.4)."""
     body = link.inertia
     force = m.o_ddot * body.mass + m.turning @ body.first
-    moment = turning_moment(m.turning, body.second) + body.first.cross(m.o_ddot)
-    required = Force(moment, force)
+    if along_principal_axes(body.second):
+        moment = principal_moment(m.w, m.w_dot, body.second)
+    else:
+        moment = turning_moment(m.turning, body.second)
+    required = Force(moment + body.first.cross(m.o_ddot), force)
     return required if external is None else required - external
 
 
 def inverse_dynamics(
-    tree: Model, q: Scalars, v: Scalars, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None
-) -> tuple[list[Scalar], Sequence[Force]]:
-    """Return joint forces for a motion, and the wrench each joint passes to its body, in body coordinates."""
+    tree: Model, q: Scalars, v: Scalars, a: Scalars | None, gravity: Scalars, wrenches: Wrenches | None = None,
+    springs: bool = True,
+) -> tuple[list[Scalar], Sequence[Force]]:  # fmt: skip
+    """Return joint forces for a motion, and the wrench each joint passes to its body, in body coordinates.
+
+    Without ``springs`` those of joints and tendons pull nowhere.
+    """
     accelerations = nothing(tree) if a is None else rates(tree, a)
     moving = outward(tree, move, base_at_rest(gravity), positions(tree, q), rates(tree, v), accelerations)
     own = each(tree, inertia_force, moving, wrenches or nothing(tree))
+    pulls = joint_springs.pulls(tree, q) if springs else nothing(tree)
 
-    def hand_on(link: Link, total: Force, m: Moving, a: Scalars | None) -> tuple[tuple[list[Scalar], Force], Force]:
+    def hand_on(
+        link: Link, total: Force, m: Moving, a: Scalars | None, pull: Scalars | None
+    ) -> tuple[tuple[list[Scalar], Force], Force]:
         tau = [column.dot(total) for column in m.subspace]  # 000 eq. 6.6
         if a is not None and any(present(x) for x in link.armature):
             tau = [t + inertia * x for t, inertia, x in zip(tau, link.armature, a, strict=True)]  # 004 eq. 10.12
+        if pull is not None:
+            tau = [t + p for t, p in zip(tau, pull, strict=True)]
         return (tau, total), m.transform.force_to_parent(total)
 
-    results, _ = inward(tree, hand_on, own, moving, accelerations)
-    return collect(tree, part(results, 0)), part(results, 1)
+    results, _ = inward(tree, hand_on, own, moving, accelerations, pulls)
+    tau = collect(tree, part(results, 0))
+    pulled = tendons.pulls(tree, q) if springs else None
+    return tau if pulled is None else [t + p for t, p in zip(tau, pulled, strict=True)], part(results, 1)

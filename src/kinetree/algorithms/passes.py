@@ -4,7 +4,7 @@ An *outward* step makes a body's quantities from its parent's; an *inward* step 
 a body hands to its parent; *each* looks at every body by itself, *pairs* at each body
 together with each of those that carry it.  The recursions are written as such steps, so that
 they can be unrolled body by body or traced once per kind of body and looped over:
-:mod:`.walk` has the ways of walking.
+:mod:`.tree_walk` has the ways of walking.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def pairs(
     """Return matrices with an entry for each freedom of a body and each freedom of the bodies that carry it, by rows.
 
     ``carry(taken, own)`` makes of what a freedom has taken along to a body (see
-    :class:`.walk.Coupling`) what it takes along to that body's parent; None leaves it as it
+    :class:`.tree_walk.Coupling`) what it takes along to that body's parent; None leaves it as it
     is.  Entries between separate branches are exact zeros.
     """
     return walk_of(tree).pairs(couplings, carry, **per_body)

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from ..errors import UnknownNameError
+from ..model.denoc_modules import partition
 from ..model.tree import Model
 from ..spatial import Motion, Scalar, ldl, ldl_inverse
 from . import (
@@ -31,8 +32,11 @@ from . import (
     jacobian,
     kinematics,
     mimic,
+    module_recursion,
     newton_euler,
     operational_space,
+    regressor,
+    springs,
     tree_factors,
     udu,
     walker_orin,
@@ -44,6 +48,7 @@ from .algorithm import (
     FRAMES,
     KNOWN,
     PAIRS,
+    PARAMETERS,
     PASSES,
     ROWS,
     STABILISATION,
@@ -54,13 +59,26 @@ from .algorithm import (
     Shape,
 )
 from .passes import each, positions, table
+from .singular_joints import BY_ELIMINATION
 
-__all__ = ["ALGORITHMS", "CONFIGURATIONS", "FORWARD_METHODS", "LOOP_ALGORITHMS", "Algorithm", "Option", "find"]
+__all__ = [
+    "ALGORITHMS",
+    "CONFIGURATIONS",
+    "FORWARD_METHODS",
+    "INVERSE_METHODS",
+    "LOOP_ALGORITHMS",
+    "Algorithm",
+    "Option",
+    "find",
+]
+
+INVERSE_METHODS = ("newton_euler", "modules")
 
 FORWARD_METHODS = (
     "articulated_body",
     "composite_body",
     "udu",
+    "modules",
     "walker_orin_1",
     "walker_orin_2",
     "walker_orin_4",
@@ -71,6 +89,8 @@ ABOUT = Option("about", "com", ("com", "origin"))
 FORM = Option("form", "LTDL", ("LTDL", "LTL"))
 INVERSE = Option("inverse", False)
 CLASSICAL = Option("classical", False)
+FRICTION = Option("friction", False)
+INVERSE_METHOD = Option("method", INVERSE_METHODS[0], INVERSE_METHODS)
 METHOD = Option("method", FORWARD_METHODS[0], FORWARD_METHODS, counted=FORWARD_METHODS[:2])
 
 _WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -105,7 +125,13 @@ def _jacobian_rate(tree: Model, q: Any, v: Any, *, frame: str, axes: str) -> lis
     return jacobian.rows(jacobian.jacobian_rate(tree, q, v, frame, axes))
 
 
-def _inverse_dynamics(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[Scalar]:
+def _inverse_dynamics(
+    tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, method: str = "newton_euler"
+) -> list[Scalar]:
+    if method == "modules":
+        moved = module_recursion.inverse_dynamics(tree, q, v, a, tree.gravity, loads, parts=partition(tree))
+        rest = springs.left_for_bodies(tree, q, [0.0] * tree.nv)
+        return [t - r for t, r in zip(moved, rest, strict=True)] if springs.pull_at_all(tree) else moved
     return newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)[0]
 
 
@@ -123,7 +149,7 @@ def _gravity_force(tree: Model, q: Any) -> list[Scalar]:
 
 def _mobility_times(tree: Model, q: Any, tau: Any) -> list[Scalar]:
     """Return the inverse of the mass matrix times forces: the accelerations they cause at rest, without gravity."""
-    return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, tau, _WEIGHTLESS)
+    return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, tau, _WEIGHTLESS, springs=False)
 
 
 def _joint_subspaces(tree: Model, q: Any) -> list[list[Scalar]]:
@@ -135,18 +161,23 @@ def _floating_base(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> li
     return base + tau
 
 
+def _by_modules(tree: Model, q: Any, v: Any, tau: Any, gravity: Any, loads: Any = None) -> list[Scalar]:
+    return module_recursion.forward_dynamics(tree, q, v, tau, gravity, loads, parts=partition(tree))
+
+
 def _by_mass_matrix(tree: Model, q: Any, v: Any, tau: Any, gravity: Any, loads: Any = None) -> list[Scalar]:
     """Return the composite rigid bodies, then branch-sparse factors (002 section 5.1)."""
-    bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, gravity, loads)
+    bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, gravity, loads, springs=False)
     rhs = [t - b for t, b in zip(tau, bias, strict=True)]
     factors = factorisation.ltdl(composite_body.mass_matrix(tree, q), tree.dof_parents)
     return factorisation.ltdl_solve(factors, tree.dof_parents, rhs)
 
 
 _SOLVERS: dict[str, Callable[..., list[Scalar]]] = {
-    "articulated_body": articulated_body.forward_dynamics,
+    "articulated_body": partial(articulated_body.forward_dynamics, springs=False),
     "composite_body": _by_mass_matrix,
     "udu": udu.forward_dynamics,
+    "modules": _by_modules,
     **{f"walker_orin_{k}": partial(walker_orin.forward_dynamics, way=k) for k in (1, 2, 4)},
 }
 
@@ -154,8 +185,10 @@ _SOLVERS: dict[str, Callable[..., list[Scalar]]] = {
 def _forward_dynamics(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, method: str = "articulated_body"
 ) -> list[Scalar]:
-    solve = _SOLVERS[method]
-    if tree.has_followers and method in ("articulated_body", "udu"):
+    if method == "articulated_body" and not tree.has_followers:
+        return articulated_body.forward_dynamics(tree, q, v, tau, tree.gravity, loads)
+    solve, tau = _SOLVERS[method], springs.left_for_bodies(tree, q, tau)
+    if tree.has_followers and method in BY_ELIMINATION:
         return mimic.forward_dynamics(solve, tree, q, v, tau, tree.gravity, loads)
     return solve(tree, q, v, tau, tree.gravity, loads)
 
@@ -200,6 +233,22 @@ def _slopes(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[Any]
 
 def _forward_dynamics_derivatives(tree: Model, q: Any, v: Any, tau: Any, loads: Any = None) -> list[Any]:
     return list(derivatives.forward_dynamics_derivatives(tree, q, v, tau, tree.gravity, loads))
+
+
+def _regressor(
+    tree: Model, q: Any, v: Any, a: Any, *, parameters: Sequence[str] | str, friction: bool
+) -> list[list[Scalar]]:
+    return regressor.torque_regressor(tree, q, v, a, tree.gravity, parameters, friction)
+
+
+def _potential_energy_regressor(tree: Model, q: Any, *, parameters: Sequence[str] | str) -> list[Scalar]:
+    return regressor.potential_energy_regressor(tree, q, tree.gravity, parameters)
+
+
+def _power_regressor(
+    tree: Model, q: Any, v: Any, a: Any, *, parameters: Sequence[str] | str, friction: bool
+) -> list[Scalar]:
+    return regressor.power_regressor(tree, q, v, a, tree.gravity, parameters, friction)
 
 
 def _closed_inverse_dynamics(
@@ -250,6 +299,14 @@ def _square(tree: Model, options: Options) -> Shape:
 
 def _three_squares(tree: Model, options: Options) -> Shape:
     return (3, tree.nv, tree.nv)
+
+
+def _per_parameter(*before: int) -> Callable[[Model, Options], Shape]:
+    return lambda tree, options: (*before, len(regressor.selected(tree, options["parameters"])))
+
+
+def _per_v_and_parameter(tree: Model, options: Options) -> Shape:
+    return (tree.nv, len(regressor.selected(tree, options["parameters"])))
 
 
 def _factor_shape(tree: Model, options: Options) -> Shape:
@@ -376,8 +433,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "inverse_dynamics", _QVA, _inverse_dynamics, _per_v(),
             "Joint forces that produce the accelerations a.",
-            loads=True, results=("tau",), closed_by="closed_inverse_dynamics",
-            hinged=True, direct=True, ahead=True, large=PASSES,
+            (INVERSE_METHOD,), loads=True, results=("tau",), closed_by="closed_inverse_dynamics",
+            hinged=True, direct=True, ahead=True, large=LargeTree("passes", only={"method": "newton_euler"}),
         ),
         Algorithm(
             "joint_wrenches", _QVA, _joint_wrenches, lambda t, o: (len(t.bodies), 6),
@@ -396,12 +453,12 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "bias_force", _QV, _bias_force, _per_v(),
-            "Joint forces at zero acceleration: velocity terms, gravity and external wrenches.",
+            "Joint forces at zero acceleration: velocity terms, gravity, springs and external wrenches.",
             loads=True, results=("tau",), hinged=True, direct=True, ahead=True, large=PASSES,
         ),
         Algorithm(
             "gravity_force", _Q, _gravity_force, _per_v(),
-            "Joint forces that hold the robot still.",
+            "Joint forces that hold the robot still, against gravity and springs: the slope of potential energy.",
             results=("tau",), direct=True, ahead=True, large=PASSES,
         ),
         Algorithm(
@@ -448,6 +505,36 @@ ALGORITHMS: dict[str, Algorithm] = {
             large=_BY_SOLVING,
         ),
         Algorithm(
+            "regressor", _QVA, _regressor, _per_v_and_parameter,
+            "The matrix Y that maps the parameters to the joint forces of a motion.",
+            (PARAMETERS, FRICTION), tree_only=True, direct=True,
+        ),
+        Algorithm(
+            "joint_momentum_regressor", _QV, regressor.joint_momentum_regressor, _per_v_and_parameter,
+            "The matrix that maps the parameters to the momenta of the joints, M v.",
+            (PARAMETERS,), tree_only=True, direct=True,
+        ),
+        Algorithm(
+            "momentum_regressor", _QV, regressor.momentum_regressor, _per_parameter(6),
+            "The matrix that maps the parameters to the momentum about the world's origin, in world axes.",
+            (PARAMETERS,), direct=True,
+        ),
+        Algorithm(
+            "kinetic_energy_regressor", _QV, regressor.kinetic_energy_regressor, _per_parameter(),
+            "The row that maps the parameters to the kinetic energy.",
+            (PARAMETERS,), direct=True,
+        ),
+        Algorithm(
+            "potential_energy_regressor", _Q, _potential_energy_regressor, _per_parameter(),
+            "The row that maps the parameters to the potential energy.",
+            (PARAMETERS,), direct=True,
+        ),
+        Algorithm(
+            "power_regressor", _QVA, _power_regressor, _per_parameter(),
+            "The row that maps the parameters to the power of the joint forces of a motion.",
+            (PARAMETERS, FRICTION), direct=True,
+        ),
+        Algorithm(
             "operational_space_inertia", _Q, _operational_space_inertia, _frames_square,
             "Inertia felt at one or several frames together.",
             (FRAMES, AXES, INVERSE), needs_inertia=True, tree_only=True, large=LargeTree("frames"),
@@ -459,7 +546,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "potential_energy", _Q, _potential_energy, _fixed(),
-            "Potential energy of gravity in joules, zero at the world's origin.",
+            "Potential energy in joules: of gravity, zero at the world's origin, and of springs.",
             direct=True, large=PASSES,
         ),
         Algorithm(

@@ -18,7 +18,7 @@ def forward_dynamics(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Scalars, wrenches: Wrenches | None = None
 ) -> list[Scalar]:
     """Return joint accelerations for given joint forces."""
-    h, _ = inverse_dynamics(tree, q, v, None, gravity, wrenches)
+    h, _ = inverse_dynamics(tree, q, v, None, gravity, wrenches, springs=False)
     phi = [t - b for t, b in zip(tau, h, strict=True)]  # eq. 6.8, with tau and not tau^F
     coordinates = positions(tree, q)
     transforms = [link.transform(x) for link, x in zip(tree.links, coordinates, strict=True)]

@@ -19,7 +19,7 @@ _TINIEST = 2.3e-308  # below every normal number: a test for zero that all scala
 
 def inertia_times(tree: Model, q: Scalars, x: Scalars) -> list[Scalar]:
     """Return ``H x``: inverse dynamics without velocity, gravity or wrenches (002 eq. 5.5)."""
-    return inverse_dynamics(tree, q, [0.0] * tree.nv, x, _NO_GRAVITY)[0]
+    return inverse_dynamics(tree, q, [0.0] * tree.nv, x, _NO_GRAVITY, springs=False)[0]
 
 
 def mass_matrix(tree: Model, q: Scalars, triangle_only: bool = False) -> Matrix:
@@ -42,7 +42,7 @@ def forward_dynamics(
     way: int = 1,
 ) -> list[Scalar]:
     """Return joint accelerations for given joint forces, by way 1, 2 or 4."""
-    c, _ = inverse_dynamics(tree, q, v, None, gravity, wrenches)
+    c, _ = inverse_dynamics(tree, q, v, None, gravity, wrenches, springs=False)
     rhs = [t - b for t, b in zip(tau, c, strict=True)]
     if way == 4:
         return conjugate_gradients(tree, q, rhs)

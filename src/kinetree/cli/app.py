@@ -13,11 +13,11 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from ..errors import KinetreeError
+from ..errors import KinetreeError, OutputError
 from ..version import VERSION
-from . import bench, codegen, cost, dynamics, info, listing, new, run, simulate, view
+from . import bench, codegen, cost, dynamics, identify, import_redysim, info, listing, new, run, simulate, view
 from .error_wording import as_options, worded
-from .shared import ERROR, complain, warnings_as_lines
+from .shared import ERROR, complain, flush_answer, prepare_streams, warnings_as_lines
 
 HELP = """Dynamics of robots and mechanisms: look at a robot, compute with it, let it move, see it.
 
@@ -31,11 +31,22 @@ a fact that should hold does not.
 class _CommandGroup(TyperGroup):
     """Commands whose foreseeable errors are one line, not a traceback."""
 
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Read the command line and run what it asks for."""
+        prepare_streams()
+        try:
+            return super().main(*arguments, **options)
+        except OutputError as problem:  # help or version, with standard output closed
+            complain("red", "error", str(problem))
+            sys.exit(ERROR)
+
     def invoke(self, ctx: Any) -> Any:
         """Run a command."""
         try:
             with warnings_as_lines(lambda: as_options(self._asked(ctx))):
-                return super().invoke(ctx)
+                answer = super().invoke(ctx)
+                flush_answer()
+                return answer
         except BrokenPipeError:
             raise
         except (KinetreeError, OSError) as problem:
@@ -79,11 +90,14 @@ for panel, name, command in (
     (COMPUTE, "id", dynamics.inverse),
     (COMPUTE, "fd", dynamics.forward),
     (COMPUTE, "simulate", simulate.simulate),
+    (COMPUTE, "identify", identify.identify),
     (COMPUTE, "bench", bench.bench),
     (EXPORT, "cost", cost.cost),
     (EXPORT, "codegen", codegen.codegen),
 ):
     app.command(name, rich_help_panel=panel)(command)
+
+app.add_typer(import_redysim.app, rich_help_panel=GALLERY)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from ..algorithms.table import AXES, METHOD, find
-from ..errors import OptionError
+from ..errors import OptionError, UnknownNameError
 from ..robot.mechanism import Mechanism
 from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, print_json
 
@@ -82,10 +82,16 @@ def _requests(robot: Robot, names: Sequence[str], frames: Sequence[str], axes: s
     ):
         if given and not takers & taken:
             raise OptionError(f"{flag} is of no use to {', '.join(names)}")
+    choices = {name: find(name).choices("method") for name in names if "method" in find(name).option_names}
+    if method != METHOD.default and not any(method in known for known in choices.values()):
+        name = "forward_dynamics" if "forward_dynamics" in choices else next(iter(choices))
+        raise UnknownNameError(f"method (of {name})", method, choices[name])
     requests: list[Any] = []
     for name in names:
         known = find(name).option_names
-        options = {k: v for k, v in (("axes", axes), ("method", method)) if k in known}
+        options = {"axes": axes} if "axes" in known else {}
+        if method in choices.get(name, ()):
+            options["method"] = method
         if isinstance(robot, Mechanism) and method == METHOD.default:
             options.pop("method", None)  # closed loops are solved in one way
         if "frame" in known and frames:

@@ -19,6 +19,7 @@ from ..errors import KinetreeError, OptionError
 from ..io.progress import Bar
 from ..io.tables.reading import Part, open_table
 from ..io.tables.writing import Sink, new_table
+from ..model.units import FORCE_OF
 from ..robot.mechanism import Mechanism
 from .independent_joints import Law, fewer_columns, followed, following
 from .shared import (
@@ -72,12 +73,12 @@ def inverse(
     """Compute inverse dynamics: joint forces for every row of a motion.
 
     The motion has a column for each coordinate, velocity and acceleration, named as in `q_elbow`, `v_elbow`,
-    `a_elbow` (or `q0`, `q1`, ...); perhaps `time`, which must increase. Without such names the columns are taken in
-    that order. The answer has the columns `tau_elbow`, ... . Files are read and written in parts, so they may be larger
-    than the memory; a fault is reported with file and line, and leaves no file behind. Of `.npz` files the arrays `q`,
-    `v`, `a` and `time` are used. Of a mechanism with loops give all joints, moving as its loops allow; or only the
-    independent ones (its motors, as a rule; `kinetree info` names them), and the others follow, on the branch that
-    `--initial` is on.
+    `a_elbow` (or `q0`, `q1`, ...), perhaps with a unit behind, `q_elbow [deg]`, which is converted; and perhaps `time`,
+    which must increase. Only a table without a line of names is taken in that order. The answer has the columns
+    `tau_elbow`, ... . Files are read and written in parts, so they may be larger than the memory; a fault is reported
+    with file and line, and leaves no file behind. Of `.npz` files the arrays `q`, `v`, `a` and `time` are used. Of a
+    mechanism with loops give all joints, moving as its loops allow; or only the independent ones (its motors, as a
+    rule; `kinetree info` names them), and the others follow, on the branch that `--initial` is on.
 
     For example:
 
@@ -125,7 +126,7 @@ def _run(
     begin = time.perf_counter()
     third = list(wanted)[-1]
     fewer = fewer_columns(robot, third) if isinstance(robot, Mechanism) else None
-    source = open_table(motion, wanted, fewer)
+    source = open_table(motion, wanted, fewer, _units(robot))
     if initial is not None and not source.fewer:
         raise OptionError("--initial is for mechanisms of which only the independent joints are given: here all are")
     if output.exists() and output.samefile(motion):
@@ -151,6 +152,17 @@ def _run(
         print_json({"robot": robot.name, "rows": rows, "seconds": seconds, "output": str(output)})
     else:
         make_console().print(f"{rows:,} rows in {seconds:.2f} s, written to {escape(str(output))}", soft_wrap=True)
+
+
+def _units(robot: Robot) -> dict[str, dict[str, str]]:
+    """Return what every column of a table is measured in, by what stands behind its quantity."""
+    of_v = dict(zip(robot.v_names, robot.v_units, strict=True))
+    return {
+        "q": dict(zip(robot.q_names, robot.q_units, strict=True)),
+        "v": {name: f"{unit}/s" for name, unit in of_v.items()},
+        "a": {name: f"{unit}/s^2" for name, unit in of_v.items()},
+        "tau": {name: FORCE_OF[unit] for name, unit in of_v.items()},
+    }
 
 
 def _start(robot: Robot, robot_name: str, initial: str | None) -> Array:

@@ -84,7 +84,7 @@ def _describe(robot: Robot) -> dict[str, Any]:
             "q": [joint.q_slice.start, joint.q_slice.stop], "v": [joint.v_slice.start, joint.v_slice.stop],
             "lower": joint.lower, "upper": joint.upper, "velocity_limit": joint.velocity_limit,
             "effort_limit": joint.effort_limit, "damping": joint.damping, "friction": joint.friction,
-            "armature": joint.armature, "actuated": joint.actuated,
+            "armature": joint.armature, "stiffness": joint.stiffness, "actuated": joint.actuated,
             "mimic": dataclasses.asdict(joint.mimic) if joint.mimic else None,
         }
         for joint, body in zip(model.joints, robot.body_names, strict=True)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import io
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.text import Text
 
-from ..errors import KinetreeWarning, UnknownNameError
+from ..errors import KinetreeWarning, OutputError, UnknownNameError, printable
 from ..io.plain_json import json_text
 from ..robot.load import load
 from .error_wording import Write, worded
@@ -33,14 +36,57 @@ ERROR, USAGE, FACT_FAILS, INTERRUPTED = 1, 2, 3, 130
 # ------------------------------------------------------------------ printing
 
 
+class _HarmlessConsole(Console):
+    r"""A console on which names cannot steer the terminal: what does not print is shown as ``\x1b`` is."""
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Make text of what is to be printed, whether alone or in a table."""
+        return super().render_str(printable(text, keep="\n\t"), **options)
+
+
 def make_console() -> Console:
     """Make the console that answers go to."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else WIDTH_OF_FILES)
+    return _HarmlessConsole(highlight=False, width=None if sys.stdout.isatty() else WIDTH_OF_FILES)
 
 
 def messages() -> Console:
     """Make the console that everything else goes to: notes and complaints."""
-    return Console(stderr=True, highlight=False)
+    return _HarmlessConsole(stderr=True, highlight=False)
+
+
+class _ClosedOutput(io.TextIOBase):
+    """Stands for a standard output that is closed; what should have been printed is an error."""
+
+    def writable(self) -> bool:
+        """Say yes, so that somebody tries."""
+        return True
+
+    def write(self, text: str) -> int:
+        """Refuse."""
+        raise OutputError("standard output is closed, so the answer cannot be printed: send it to a file or /dev/null")
+
+
+def prepare_streams() -> None:
+    """Make sure that printing cannot fail in the middle of a name, or for want of a stream."""
+    if sys.stdout is None:
+        sys.stdout = _ClosedOutput()
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def flush_answer() -> None:
+    """Write out what was printed, while errors can still be reported; afterwards nobody tries again."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        with suppress(OSError, ValueError):  # what is left in the stream goes nowhere when Python ends
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise OutputError(f"the answer cannot be printed: {problem.strerror or problem}") from None
 
 
 def note(message: str) -> None:

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..errors import OptionError, OutputError, SimulationError
-from ..io.atomic_files import beside
+from ..io.paths import is_folder
 from .shared import (
     INTERRUPTED,
     FloatingBase,
@@ -32,13 +32,16 @@ if TYPE_CHECKING:
 
 Text = str | None
 
+MOST_SAMPLES = 10_000_000
+"""In one record; each is some hundred bytes for every freedom."""
+
 
 def _words(kind: str) -> Any:
     """Complete words out of a fixed list, looked up when it is needed."""
 
     def complete(incomplete: str) -> list[str]:
         from ..gallery.simulation_setup import CONTROLLERS
-        from ..simulation.integrators.methods import INTEGRATORS
+        from ..simulation.integrators.fixed_step_methods import INTEGRATORS
 
         known = CONTROLLERS if kind == "controller" else tuple(INTEGRATORS)
         return [word for word in known if word.startswith(incomplete)]
@@ -88,8 +91,8 @@ def simulate(
     integrator: Annotated[
         str,
         typer.Option(
-            help="dop853, rk45, radau, bdf, sundials (adaptive); euler, semi_implicit_euler, rk4, dopri5, variational "
-            "(fixed step).",
+            help="dop853, rk45, radau, bdf, sundials (adaptive); euler, semi_implicit_euler, implicit_euler, rk4, "
+            "dopri5, variational (fixed step).",
             autocompletion=_words("integrator"),
         ),
     ] = "dop853",
@@ -137,20 +140,22 @@ def simulate(
     from ..motion import trajectories
     from ..simulation import simulate as run
     from ..simulation.arguments import STEPS_AT_MOST
-    from ..simulation.integrators.methods import FIXED, VARIATIONAL
+    from ..simulation.integrators.fixed_step_methods import FIXED, VARIATIONAL
     from ..simulation.records.files import record_format
 
     if output is not None:
         record_format(output)
-    for place in (output, plot):
-        if place is not None and not place.absolute().parent.is_dir():
+    for option, place in (("--output", output), ("--plot", plot)):
+        if place is not None and is_folder(place):
+            raise OptionError(f"{option}: {str(place)!r} is a folder; name a file")
+        if place is not None and not is_folder(place.absolute().parent):
             raise OutputError(f"{place} cannot be written: there is no directory {str(place.parent)!r}")
     _refuse_idle(controller, kp=kp, kd=kd, ki=ki, target=target, duration=duration)
     _refuse_without("--ground", ground is not None, stiffness=stiffness, friction_coefficient=friction_coefficient)
     adaptive = integrator not in (*FIXED, VARIATIONAL)
     _refuse_without("an adaptive --integrator", adaptive, rtol=rtol, atol=atol, largest_step=largest_step)
-    if samples is not None and samples < 2:
-        raise OptionError(f"--samples must be at least 2, not {samples}")
+    if samples is not None and not 2 <= samples <= MOST_SAMPLES:
+        raise OptionError(f"--samples must be at least 2 and at most {MOST_SAMPLES}, not {samples}")
     if not (np.isfinite(time) and time >= 0.0):
         raise OptionError(f"--time must be seconds, zero or more, not {time:g}")
     robot = load_robot(robot_name, floating_base, mimic, strict)
@@ -246,9 +251,8 @@ def _write(record: Record, output: Path | None, plot: Path | None) -> list[Path]
 def draw(record: Record, plot: Path) -> None:
     """Draw a picture of a record, wholly or not at all."""
     try:
-        with beside(plot) as place:
-            record.plot(path=place)
-    except ValueError as problem:  # matplotlib, about the ending
+        record.plot(path=plot)
+    except OptionError as problem:  # about the ending
         raise OptionError(f"--plot {plot}: {problem}") from None
 
 

@@ -2,7 +2,7 @@
 
 A *surface* answers one question over any scalar: how far a point is above it and which way
 is up there.  A *spot* is a point, or a ball of some radius, on a body.  Both the compliant
-ground (:mod:`.ground`) and rigid contact (:mod:`.contact`) are made of spots on surfaces.
+ground (:mod:`.ground`) and rigid contact (:mod:`.rigid_contacts`) are made of spots on surfaces.
 """
 
 from __future__ import annotations

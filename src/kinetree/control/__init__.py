@@ -1,5 +1,6 @@
 """Controllers: what the motors do at every moment, each a law over any scalar, compiled with the robot it drives."""
 
+from .actuators import Actuators
 from .base import Controller, Sum, critical_damping, gains
 from .basic_controllers import (
     PD,
@@ -19,6 +20,7 @@ from .operational_space import OperationalSpace
 __all__ = [
     "PD",
     "PID",
+    "Actuators",
     "ComputedTorque",
     "Controller",
     "Feedforward",

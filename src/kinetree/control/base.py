@@ -240,6 +240,17 @@ class Sum(Controller):
         own = _named(self.parts, numbers)
         return replace(self, parts=tuple(p.with_parameters(x) for p, x in zip(self.parts, own, strict=True)))
 
+    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+        """Return stiffness and damping of all parts that say what theirs are."""
+        stiffness: list[Scalar] = [0.0] * tree.nv
+        damping: list[Scalar] = [0.0] * tree.nv
+        for part in self.parts:
+            if hasattr(part, "impedance"):
+                stiff, damped = part.impedance(tree, t, q, v)
+                stiffness = [a + b for a, b in zip(stiffness, stiff, strict=True)]
+                damping = [a + b for a, b in zip(damping, damped, strict=True)]
+        return stiffness, damping
+
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
         total: list[Scalar] = [0.0] * tree.nv

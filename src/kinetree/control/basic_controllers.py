@@ -57,6 +57,12 @@ class PD(Controller):
         error = tracking_error(tree, self.trajectory, t, q, v)
         return spread(tree, driven_joints(tree), servo(error.position, error.velocity, self.kp, self.kd)), []
 
+    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+        """Return stiffness and damping of each freedom, for steps that are implicit in them."""
+        joints = driven_joints(tree)
+        count = sum(j.nv for j in joints)
+        return spread(tree, joints, gains(self.kp, count, "kp")), spread(tree, joints, gains(self.kd, count, "kd"))
+
 
 @dataclass(frozen=True, eq=False)
 class PID(Controller):
@@ -124,7 +130,7 @@ class FrictionCompensation(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
-        against = [-f for f in friction_force(tree, v, self.friction_speed)]
+        against = [-f for f in friction_force(tree, v, self.friction_speed, q)]
         if tree.loops:
             return left_to_motors(tree, self.loops or loops_of(tree), q, against, "FrictionCompensation"), []
         driven = driven_joints(tree)

@@ -27,7 +27,7 @@ from ..algorithms.constrained import LEAST_QUALITY, ConstraintCoupling, inner
 from ..algorithms.constraints import UNCLOSED
 from ..errors import ClosureError, OptionError, SingularError, UnknownNameError, UnsupportedError
 from ..loops import rank
-from ..loops.coordinates import Coordinates, choose
+from ..loops.coordinates import Coordinates, preferred
 from ..model.describe import counted
 from ..model.tree import Joint, Model
 from ..robot.mechanism import Mechanism
@@ -162,7 +162,7 @@ def _enough(tree: Model, loops: Coordinates, freedoms: Sequence[int]) -> list[in
 def _surest(tree: Model, loops: Coordinates, freedoms: Sequence[int]) -> list[int]:
     """Return some of the freedoms from which all motion follows, the best determined by pivoting."""
     own = np.isin(np.arange(tree.nv), freedoms)
-    return list(choose(loops.sample[None], own, None, ()).independent)
+    return list(preferred(loops, own).independent)
 
 
 def _freedoms(joints: Sequence[Joint]) -> list[int]:

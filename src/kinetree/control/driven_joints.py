@@ -126,7 +126,21 @@ def desired_motion(tree: Model, trajectory: Trajectory, t: Scalar, joints: Seque
 
 def motorless(tree: Model) -> dict[int, str]:
     """Return the places in v, and joints' names, of the degrees of freedom that no motor drives."""
-    return {k: j.name for j in idle_joints(tree) for k in range(j.v_slice.start, j.v_slice.stop)}
+    pulled = driven_by_tendons(tree)
+    idle = {k: j.name for j in idle_joints(tree) for k in range(j.v_slice.start, j.v_slice.stop)}
+    return {k: name for k, name in idle.items() if k not in pulled}
+
+
+def driven_by_tendons(tree: Model) -> set[int]:
+    """Return the places in v of the freedoms that an actuator pulls at through a tendon."""
+    used = {a.tendon for a in tree.actuators}
+    found: set[int] = set()
+    for tendon in tree.tendons:
+        if tendon.name in used:
+            found |= {tree.links[tree.joint_index[name]].v_slice.start for name in tendon.joints}
+            carriers = {i for p in tendon.points for i in tree.support(p.body)}
+            found |= {k for i in carriers for k in range(tree.links[i].v_slice.start, tree.links[i].v_slice.stop)}
+    return found
 
 
 def refuse_motorless(joints: dict[int, str], tau: Sequence[Scalar], t: Any) -> None:

@@ -36,7 +36,7 @@ class OperationalSpace(Controller):
     kp, kd : gains
         One number, or one per controlled direction: x, y, z, then rotations about x, y, z.
     orientation : Trajectory or 3x3 matrix, optional
-        A quaternion over time (:class:`~kinetree.motion.formulas.Rotation`) or one orientation to
+        A quaternion over time (:class:`~kinetree.motion.basic_trajectories.Rotation`) or one orientation to
         keep; left free when not given.  Its error is axis times sine of the angle.
     posture : array_like, shape (nq,), optional
         Where the joints are drawn to as far as the frame does not feel it.
@@ -98,7 +98,7 @@ class OperationalSpace(Controller):
         compliance = operational_space.inverse_inertia(tree, q, [self.frame], "aligned")
         bias, _ = newton_euler.inverse_dynamics(tree, q, v, None, tree.gravity)
         if drawn is not None:  # less what of it the frame would feel
-            felt = articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, drawn, [0.0, 0.0, 0.0])
+            felt = articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, drawn, [0.0] * 3, springs=False)
             needed = [x - dot(row, felt) for row, x in zip(rows, needed, strict=True)]
             bias = [a + b for a, b in zip(bias, drawn, strict=True)]
         return self._pushed(rows, [[compliance[i][j] for j in chosen] for i in chosen], needed, bias), []

@@ -3,12 +3,16 @@
 One file per kernel, named by what it was made from.  Files are written beside and renamed,
 so two processes may write at once; a checksum in front finds damage.  Whatever goes wrong
 with the disk, the caller compiles and goes on, and is warned once; see :func:`report_to`.
+
+What is read here is run.  So it is read only from a folder and a file that belong to the user and that
+nobody else can write to; a checksum proves nothing, since whoever plants code can compute it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import sys
 import tempfile
 import warnings
@@ -34,6 +38,10 @@ def report_to(report: Callable[[str], object]) -> None:
 
 
 _ADVICE = "Set KINETREE_CACHE to a folder that can be written, or to 'off'"
+_ADVICE_OF_OWN = "Set KINETREE_CACHE to a folder of your own, or to 'off'"
+_IS_WINDOWS = os.name == "nt"
+_ONLY_OWNER = 0o700
+_OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 LARGEST_CACHE = 256 << 20
 """Bytes of code that are kept; beyond that the oldest goes."""
@@ -75,8 +83,11 @@ def read(key: str) -> bytes | None:
     if folder is None:
         return None
     try:
-        data = (folder / f"{key}.code").read_bytes()
+        data = _read_own(folder, f"{key}.code")
     except FileNotFoundError:
+        return None
+    except _ForeignCodeError as problem:
+        _complain(f"machine code is not taken from {problem}; it is compiled instead. {_ADVICE_OF_OWN}")
         return None
     except OSError as problem:
         _complain(f"the cache of compiled code cannot be read ({problem}); compiling instead. {_ADVICE}")
@@ -95,7 +106,8 @@ def write(key: str, code: bytes) -> None:
         return
     temporary = None
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(_ONLY_OWNER, parents=True, exist_ok=True)
+        _require_own_folder(folder)
         handle, temporary = tempfile.mkstemp(dir=folder, prefix=".writing-")
         with os.fdopen(handle, "wb") as file:
             file.write(_MAGIC + hashlib.sha256(code).digest() + code)
@@ -103,6 +115,8 @@ def write(key: str, code: bytes) -> None:
         temporary = None
         if int(key[:2], 16) == 0:  # now and then
             _forget_the_oldest(folder)
+    except _ForeignCodeError as problem:  # nothing would be read from there
+        _complain(f"machine code is not kept in {problem}. {_ADVICE_OF_OWN}")
     except OSError as problem:
         if isinstance(problem, PermissionError) and (folder / f"{key}.code").exists():
             return  # Windows does not replace a file that somebody is reading: it is the same one
@@ -111,6 +125,49 @@ def write(key: str, code: bytes) -> None:
         if temporary is not None:
             with suppress(OSError):  # a disk that has just become read-only
                 os.unlink(temporary)
+
+
+# ------------------------------------------------------------------ whose code it is
+
+
+class _ForeignCodeError(Exception):
+    """A place where somebody else could have put code; names it and says why."""
+
+
+def _read_own(folder: Path, name: str) -> bytes:
+    """Read a file that only the user can have written.
+
+    Folder and file are looked at through what was opened, so that nobody can exchange them in between.
+    """
+    if _IS_WINDOWS:
+        _require_own_folder(folder)
+        return (folder / name).read_bytes()
+    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        _require_own(os.fstat(opened), folder)
+        with open(os.open(name, os.O_RDONLY | os.O_NONBLOCK, dir_fd=opened), "rb") as file:
+            _require_own(os.fstat(file.fileno()), folder / name)
+            return file.read()
+    finally:
+        os.close(opened)
+
+
+def _require_own_folder(folder: Path) -> None:
+    if not _IS_WINDOWS:
+        _require_own(folder.stat(), folder)
+    elif not folder.resolve().is_relative_to(Path.home().resolve()):
+        # access lists are not read: below a profile Windows lets only its user, and administrators, write
+        raise _ForeignCodeError(f"{folder}, which is not below your own folder {Path.home()}: others may write there")
+
+
+def _require_own(found: os.stat_result, place: Path) -> None:
+    if found.st_uid != os.geteuid():
+        raise _ForeignCodeError(f"{place}, which belongs to another user (uid {found.st_uid}, yours is {os.geteuid()})")
+    if found.st_mode & _OTHERS_WRITE:
+        mode = stat.S_IMODE(found.st_mode)
+        raise _ForeignCodeError(f"{place}, which others can write to (mode {mode:o}): 'chmod go-w {place}' forbids it")
+    if not (stat.S_ISDIR(found.st_mode) or stat.S_ISREG(found.st_mode)):
+        raise _ForeignCodeError(f"{place}, which is no ordinary file")
 
 
 def _forget_the_oldest(folder: Path) -> None:

@@ -294,8 +294,8 @@ def _outputs_of_nodes(
     return found
 
 
-def differentiate(traced: Traced, mode: str = "auto") -> Traced:
-    """Return the Jacobian of a traced function with respect to all its inputs.
+def differentiate(traced: Traced, mode: str = "auto", last: int | None = None) -> Traced:
+    """Return the Jacobian of a traced function with respect to all its inputs, or to so many at their end.
 
     Parameters
     ----------
@@ -303,13 +303,16 @@ def differentiate(traced: Traced, mode: str = "auto") -> Traced:
         Its graph grows by the derivative.
     mode : {"auto", "forward", "reverse"}
         As in :func:`jacobian`.
+    last : int, optional
+        How many inputs, from the end, count; all if left out.
 
     Returns
     -------
     Traced
         Of shape ``(*shape, number of inputs)``.
     """
-    count = sum(traced.lengths)
-    wrt = [traced.graph.input(k) for k in range(count)]
+    every = sum(traced.lengths)
+    count = every if last is None else last
+    wrt = [traced.graph.input(k) for k in range(every - count, every)]
     rows = jacobian(traced.graph, traced.outputs, wrt, mode)
     return Traced(traced.graph, [x for row in rows for x in row], traced.lengths, (*traced.shape, count))

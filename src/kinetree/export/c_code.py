@@ -30,10 +30,11 @@ from ..errors import (
     callers_level,
 )
 from ..io.atomic_files import all_beside
+from ..io.paths import as_path
 from ..model import configurations
 from ..model.tree import Model
 from ..run.compiler import Compiler
-from ..run.options import Request, requests
+from ..run.complete_options import Request, requests
 from ..run.wrenches import each_body
 from ..spatial import Force
 from ..spatial.arrays import pack, split
@@ -159,7 +160,7 @@ def codegen(
         f"{name}.h": _header(model, dialect, exports),
         f"{name}_test.c": _test_program(dialect, exports),
     }
-    folder = Path(directory)
+    folder = as_path(directory, "the folder of C files")
     _write_all(folder, texts)
     source, header, test = (folder / file for file in texts)
     return Exported(source, header, test, {e.c_name: e.cost for e in exports})
@@ -525,10 +526,10 @@ def _table(declaration: str, rows: Sequence[str]) -> list[str]:
 def _write_all(folder: Path, texts: Mapping[str, str]) -> None:
     """Write all files, or none of them."""
     refusal = f"cannot write C into {str(folder)!r}"
-    if folder.exists() and not folder.is_dir():
-        raise OutputError(f"{refusal}: that is a file; name a folder")
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise OutputError(f"{refusal}: that is a file; name a folder") from None
     except OSError as problem:
         raise OutputError(f"{refusal}: {problem.strerror or problem}") from None
     with all_beside([folder / name for name in texts], refusal) as places:

@@ -9,7 +9,7 @@ from ..algorithms.table import ALGORITHMS, Algorithm, find
 from ..engine.count import Count, count
 from ..errors import KinetreeError
 from ..model.tree import Model
-from ..run.options import complete_options
+from ..run.complete_options import complete_options
 from .c_code import trace_algorithm
 from .model_of import Modelled, model_of
 from .published import MA, Published, rows

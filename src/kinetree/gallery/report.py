@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Message, OptionError, OutputError, Setting
+from ..errors import Message, OptionError, OutputError, Setting, printable
 from ..io.atomic_files import folder_beside
 from ..io.plain_json import json_text
 from ..io.tables.formats import pyarrow
@@ -92,15 +92,21 @@ def summary(result: Result, files: list[str] | None = None) -> dict[str, Any]:
 def markdown(result: Result) -> str:
     """Return a page that can be read on its own."""
     study = result.study
-    lines = [f"# {study.title[:1].upper()}{study.title[1:]}", "", f"Study `{study.name}`. Source: {study.source}.", ""]
+    title = without_tags(f"{study.title[:1].upper()}{study.title[1:]}")
+    lines = [f"# {title}", "", f"Study `{study.name}`. Source: {without_tags(study.source)}.", ""]
     lines += [_count(result), ""]
     if study.assumptions:
-        lines += ["## What was assumed", "", *(f"- {text}" for text in study.assumptions), ""]
+        lines += ["## What was assumed", "", *(f"- {without_tags(text)}" for text in study.assumptions), ""]
     for name, outcome in result.outcomes.items():
         lines += _section(name, outcome, result.seconds[name])
     if study.system is not None:
         lines += ["The model is in [model.yaml](model.yaml).", ""]
     return "\n".join([*lines, *_legend("\n".join(lines))])
+
+
+def without_tags(text: str) -> str:
+    """Write text so that pages made of it show angle brackets instead of obeying them."""
+    return printable(text, keep="\n").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _legend(text: str) -> list[str]:
@@ -125,20 +131,21 @@ def _count(result: Result) -> str:
 def _section(name: str, outcome: Outcome, seconds: float) -> list[str]:
     lines = [f"## {name[:1].upper()}{name[1:].replace('-', ' ')}", "", f"Computed in {seconds:.1f} s.", ""]
     for remark in outcome.remarks:
-        lines += [remark, ""]
+        lines += [without_tags(remark), ""]
     if outcome.facts:
         lines += ["| statement | by | stated | measured | |", "|---|---|---|---|---|"]
         for fact in outcome.facts:
-            reason = f"<br>*{fact.reason}*" if fact.reason else ""
+            reason = f"<br>*{without_tags(fact.reason)}*" if fact.reason else ""
             verdict = "holds" if fact.holds else "**does not hold**"
-            cells = (fact.text + reason, fact.source, fact.shown("stated"), fact.shown("measured"), verdict)
+            text = without_tags(fact.text) + reason
+            cells = (text, without_tags(fact.source), fact.shown("stated"), fact.shown("measured"), verdict)
             lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
         lines.append("")
     for figure, draw in outcome.figures.items():
         file = f"{name}-{figure}.png"
         lines += [f"![{figure}]({file})", ""]
         if caption := getattr(draw, "caption", ""):
-            lines += [f"*{caption}*", ""]
+            lines += [f"*{without_tags(caption)}*", ""]
     data = [*outcome.tables, *outcome.records]
     if data:
         lines += ["Data: " + ", ".join(f"[{name}-{d}.csv]({name}-{d}.csv)" for d in data) + ".", ""]

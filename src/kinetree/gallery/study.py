@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import OptionError, UnknownNameError
+from ..io.paths import as_path
 from ..io.plain_json import plain
 from . import report
 from .systems import about, model_text
@@ -303,4 +304,4 @@ class Result:
         Path
             The folder.
         """
-        return report.write(self, Path(folder), pictures)
+        return report.write(self, as_path(folder, "the folder of results"), pictures)

@@ -33,9 +33,9 @@ def all_beside(paths: Sequence[Path], refusal: str) -> Iterator[list[Path]]:
     refusal : str
         How the error begins where they cannot be written: ``robot.yaml cannot be written``.
     """
-    targets = [Path(os.path.realpath(path)) for path in paths]
     places: list[Path] = []
     try:
+        targets = [Path(os.path.realpath(path)) for path in paths]
         for target in targets:
             places.append(_reserve(target))
         yield places

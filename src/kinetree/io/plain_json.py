@@ -10,8 +10,11 @@ import numpy as np
 
 
 def json_text(data: Any) -> str:
-    """Write data as JSON, indented, with a line end."""
-    return json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    """Write data as JSON, indented, with a line end; in names characters that do not print are escaped."""
+    text = json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False)
+    if not text.replace("\n", "").isprintable():
+        text = "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in text)
+    return text + "\n"
 
 
 def plain(value: Any) -> Any:

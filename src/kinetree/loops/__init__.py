@@ -1,1 +1,1 @@
-"""Closed loops on arrays: closing them, ranks and mobility, subsystems, parallel manipulators."""
+"""Closed loops on arrays: closing them, ranks and mobility, coordinates, dynamics, subsystems."""

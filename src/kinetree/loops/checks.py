@@ -66,7 +66,7 @@ class Checks:
         if bad.any():
             lane, where = _first(bad)
             states = np.broadcast_to(q, (*bad.shape, self.model.nq))
-            name, left, unit = self._widest(self.gaps(states[lane]))
+            name, left, unit = self.widest(self.gaps(states[lane]))
             raise StateError(
                 f"the loops of {self.model.name!r} do not allow this configuration{where}: it is off by {left:.3g} "
                 f"{unit} at joint {name!r}, more than {tolerance:g}; robot.close(q) closes it"
@@ -85,7 +85,7 @@ class Checks:
     def still_open(self, gaps: Array, bad: Array, batch: tuple[int, ...], fixed: Sequence[str]) -> str:
         """Say which loop could not be closed, of the first state that is ``bad``."""
         lane = int(np.flatnonzero(bad)[0])
-        name, left, unit = self._widest(gaps[lane])
+        name, left, unit = self.widest(gaps[lane])
         where = f" in state {tuple(int(i) for i in np.unravel_index(lane, batch))}" if batch else ""
         held = f" with {', '.join(fixed)} held" if fixed else ""
         return (
@@ -93,14 +93,12 @@ class Checks:
             f"joint {name!r}. Start from a guess nearer to an assembled configuration, or hold other joints"
         )
 
-    def _widest(self, gaps: Array) -> tuple[str, float, str]:
+    def widest(self, gaps: Array) -> tuple[str, float, str]:
         """Return the constraint of one state that is off most, by how much, and in which unit."""
-        # half a turn off counts as infinitely far, and gaps beside it may not be numbers
         off = np.where(np.isnan(gaps), 0.0, np.abs(gaps))
         worst = int(off.argmax())
         name, unit = self.model.constraint_names[worst], self.model.constraint_units[worst]
-        # gaps of directions are twice the tangent of half the angle
-        return name, float(2.0 * np.arctan(0.5 * off[worst]) if unit == "rad" else off[worst]), unit
+        return name, float(off[worst]), unit
 
 
 def _first(bad: Array) -> tuple[tuple[int, ...], str]:

@@ -1,13 +1,21 @@
-"""Closing loops: damped Newton steps on all lanes of a batch at once."""
+"""Closing loops: damped Newton steps on all lanes of a batch at once.
+
+First an approach by Levenberg and Marquardt's rule, cluster by cluster of loops, in which constraints that are weaker
+than rounding of a file's numbers have no say.  Then Newton steps along the constraints that count, to the last digit.
+Where redundant constraints contradict one another, as rounding makes them, what is left is least in the sense of least
+squares.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from . import rank
+from .clusters import Clusters, Stack
 
 Array = np.ndarray
 
@@ -16,101 +24,253 @@ LONGEST_STEP = 0.5
 """Longest step of one iteration, in radians or metres: far steps lose the branch the guess belongs to."""
 
 NUDGE = 0.01
-"""How far a guess is moved, in radians or metres, where a joint in it is turned over or a rod has no direction."""
+"""How far a guess is moved, in radians or metres, that says nothing about which way to go."""
+
+LEAST_DAMPING = 1e-4
+"""Of the approach: constraints that may be rounding have no say in it."""
+
+STALLED = 8
+"""After so many steps that gained next to nothing a lane is left."""
+
+POLISHING = 20
+"""Newton steps at the end, at most."""
+
+HANDED_OVER = 1e-3
+"""Gaps below this, in metres and radians, are left to the last steps: rounding is no reason to move on."""
+
+NEARBY = 0.05
+"""Steps of this length in all, in radians or metres, are no long way."""
 
 
 class Closed(NamedTuple):
-    """Configurations, the gaps left, and which lanes are closed."""
+    """Configurations, the gaps left, and what they are worth."""
 
     q: Array
     gaps: Array
     done: Array
+    """Where every gap is below the tolerance."""
+    held: Array
+    """Where those combinations of gaps are that count: others may be left by contradicting constraints."""
+    moved: Array
+    """How far the last steps went."""
+
+
+@dataclass(frozen=True)
+class ClosingProblem:
+    """What is to be closed.
+
+    Attributes
+    ----------
+    gaps, matrix : callables
+        Of configurations (N, nq): (N, nc), (N, nc, nv).
+    step : callable
+        Moves configurations along velocities (N, nv) for unit time.
+    clusters : Clusters
+    free : ndarray of bool, shape (nv,)
+        Which velocities may move.
+    """
+
+    gaps: Callable[[Array], Array]
+    matrix: Callable[[Array], Array]
+    step: Callable[[Array, Array], Array]
+    clusters: Clusters
+    free: Array
+
+    def size(self, left: Array) -> Array:
+        """Return the sum of the squares of all gaps, as lengths."""
+        return np.asarray(sum((stack.gaps(left) ** 2).sum(axis=(-1, -2)) for stack in self.clusters.stacks))
+
+    def scatter(self, moves: Sequence[Array], count: int) -> Array:
+        """Put together what the clusters move by, at most :data:`LONGEST_STEP` in all."""
+        whole = np.zeros((count, len(self.free)))
+        for stack, move in zip(self.clusters.stacks, moves, strict=True):
+            whole[:, stack.columns] = move
+        length = np.linalg.norm(whole, axis=-1, keepdims=True)
+        return np.asarray(whole * np.minimum(1.0, LONGEST_STEP / np.maximum(length, 1e-300)))
+
+
+@dataclass(frozen=True)
+class Counting:
+    """Which constraints count, where that is known: how many of each cluster, and how weak they may be."""
+
+    ranks: tuple[int, ...]
+    least: float
 
 
 def close(
+    problem: ClosingProblem,
     q: Array,
-    free: Array,
-    gaps: Callable[[Array], Array],
-    matrix: Callable[[Array], Array],
-    step: Callable[[Array, Array], Array],
     tolerance: float,
+    counting: Counting | None = None,
     any_will_do: bool = False,
     most_steps: int = MOST_STEPS,
 ) -> Closed:
-    """Move the ``free`` velocities (a mask) until every gap is below ``tolerance``; q is (N, nq).
+    """Move the free velocities until every gap is below ``tolerance``, or as small as it can be; q is (N, nq).
 
     Where ``any_will_do``, no lane is waited for once another is closed.
-
-    The Levenberg-Marquardt rule, lane by lane: the damping falls after a step that brought
-    the loops closer together and grows after one that did not, which is then taken back.
     """
     with np.errstate(all="ignore"):
-        q, left = _nudged(q.copy(), free, gaps, matrix, step)
-        return _close(q, left, free, gaps, matrix, step, tolerance, any_will_do, most_steps)
+        q, left = _nudged(problem, q.copy())
+        _approach(problem, q, left, tolerance, any_will_do, most_steps)
+        return _polished(problem, q, left, tolerance, counting)
 
 
-def _nudged(
-    q: Array,
-    free: Array,
-    gaps: Callable[[Array], Array],
-    matrix: Callable[[Array], Array],
-    step: Callable[[Array, Array], Array],
-) -> tuple[Array, Array]:
-    """Leave guesses that say nothing about which way to go: half a turn off, both ends of a rod in one place."""
-    left = gaps(q)
+def close_wherever_it_can_be(
+    problem: ClosingProblem, q: Array, tolerance: float, any_will_do: bool = False, most_steps: int = MOST_STEPS
+) -> Closed:  # fmt: skip
+    """As :func:`close`, before it is known which constraints count: weak ones are met, too, where that is no long way.
+
+    So it is where they are weak because the configuration is nearly singular, and not where they are rounding.
+    """
+    first = close(problem, q, tolerance, None, any_will_do, most_steps)
+    unmet = np.flatnonzero(first.held & ~first.done)
+    if len(unmet):
+        everything = tuple(len(cluster.rows) for cluster in problem.clusters.all)
+        counting = Counting(everything, rank.RELATIVE_TOLERANCE)
+        again = polish(problem, first.q[unmet], tolerance, counting)
+        near = again.done & (again.moved < NEARBY)
+        lanes = unmet[near]
+        first.q[lanes], first.gaps[lanes], first.done[lanes] = again.q[near], again.gaps[near], True
+    return first
+
+
+def polish(problem: ClosingProblem, q: Array, tolerance: float, counting: Counting | None) -> Closed:
+    """Take the last steps only, from configurations that are nearly closed."""
+    with np.errstate(all="ignore"):
+        return _polished(problem, q.copy(), problem.gaps(q), tolerance, counting)
+
+
+def _polished(problem: ClosingProblem, q: Array, left: Array, tolerance: float, counting: Counting | None) -> Closed:
+    held, moved = _polish(problem, q, left, tolerance, counting)
+    return Closed(q, left, np.abs(left).max(axis=-1, initial=0.0) <= tolerance, held, moved)
+
+
+def _nudged(problem: ClosingProblem, q: Array) -> tuple[Array, Array]:
+    """Leave guesses whose gaps say nothing about which way to go: both ends of a rod in one place."""
+    left = problem.gaps(q)
     lost = ~np.isfinite(left).all(axis=-1)
     far = np.flatnonzero(~lost & (np.abs(left).max(axis=-1, initial=0.0) > NUDGE))
     if len(far):
-        lost[far] = ~np.isfinite(matrix(q[far])).all(axis=(-1, -2))
+        lost[far] = ~np.isfinite(problem.matrix(q[far])).all(axis=(-1, -2))
     lost &= np.isfinite(q).all(axis=-1)
-    if lost.any():
-        move = np.random.default_rng(0).standard_normal(len(free)) * free
-        q[lost] = step(q[lost], np.tile(NUDGE * move / (np.linalg.norm(move) or 1.0), (int(lost.sum()), 1)))
-        left[lost] = gaps(q[lost])
+    _nudge(problem, q, left, lost)
     return q, left
 
 
-def _close(
-    q: Array,
-    left: Array,
-    free: Array,
-    gaps: Callable[[Array], Array],
-    matrix: Callable[[Array], Array],
-    step: Callable[[Array, Array], Array],
-    tolerance: float,
-    any_will_do: bool,
-    most_steps: int,
-) -> Closed:
-    size = np.linalg.norm(left, axis=-1)
+def _nudge(problem: ClosingProblem, q: Array, left: Array, lanes: Array) -> None:
+    if lanes.any():
+        move = np.random.default_rng(0).standard_normal(len(problem.free)) * problem.free
+        move *= NUDGE / (np.linalg.norm(move) or 1.0)
+        q[lanes] = problem.step(q[lanes], np.tile(move, (int(lanes.sum()), 1)))
+        left[lanes] = problem.gaps(q[lanes])
+
+
+def _approach(
+    problem: ClosingProblem, q: Array, left: Array, tolerance: float, any_will_do: bool, most_steps: int
+) -> None:  # fmt: skip
+    """Levenberg and Marquardt's rule, lane by lane, in place.
+
+    The damping falls after a step that brought the loops closer together and grows after one that did not, which is
+    then taken back.
+    """
+    size = problem.size(left)
     damping = np.full(len(q), 1e-3)
-    polished = np.zeros(len(q), dtype=int)
+    idle = np.zeros(len(q), dtype=int)
+    nudged = np.zeros(len(q), dtype=bool)
+    before: list[tuple[Array, Array, Array, Array]] = []
     for _ in range(most_steps):
-        small = np.abs(left).max(axis=-1, initial=0.0) <= tolerance
-        # two more Newton steps once it is closed: they cost little and give the last digits
-        active = np.flatnonzero(np.isfinite(size) & (polished < 2) & (damping < 1e12))
-        if not len(active) or (any_will_do and (polished >= 2).any()):
+        near = np.abs(left).max(axis=-1, initial=0.0) <= max(tolerance, HANDED_OVER)
+        if any_will_do and near.any():
             break
-        polished[active] += small[active]
-        move = _damped_step(matrix(q[active])[..., free], left[active], np.where(small, 0.0, damping)[active])
-        whole = np.zeros((len(active), len(free)))
-        whole[:, free] = move
-        trial = step(q[active], whole)
-        trial_left = gaps(trial)
-        trial_size = np.linalg.norm(trial_left, axis=-1)
+        stuck = np.isfinite(size) & ~near & ~nudged & (idle >= STALLED) & (np.abs(left).max(axis=-1) > NUDGE)
+        if stuck.any():  # half a turn off, or all in one line, there may be no way on although there is one beside it
+            before.append((np.flatnonzero(stuck), q[stuck], left[stuck], size[stuck]))
+            _nudge(problem, q, left, stuck)
+            nudged |= stuck
+            size[stuck], damping[stuck], idle[stuck] = problem.size(left[stuck]), 1e-3, 0
+        active = np.flatnonzero(np.isfinite(size) & ~near & (idle < STALLED))
+        if not len(active):
+            break
+        trial = problem.step(q[active], _damped_step(problem, q[active], left[active], damping[active]))
+        trial_left = problem.gaps(trial)
+        trial_size = problem.size(trial_left)
         better = trial_size < size[active]
+        gained = better & (trial_size < WORTHWHILE * size[active])
+        idle[active] = np.where(gained, 0, idle[active] + 1)
         taken = active[better]
         q[taken], left[taken], size[taken] = trial[better], trial_left[better], trial_size[better]
-        damping[active] = np.where(better, damping[active] * 0.1, damping[active] * 10.0)
-        polished[active[~better & small[active]]] = 2
-    return Closed(q, left, np.abs(left).max(axis=-1, initial=0.0) <= tolerance)
+        damping[active] = np.where(better, np.maximum(damping[active] * 0.1, LEAST_DAMPING), damping[active] * 10.0)
+    for lanes, *was in before:  # what brought nothing is taken back
+        worse = ~(size[lanes] < was[2])
+        q[lanes[worse]], left[lanes[worse]] = was[0][worse], was[1][worse]
 
 
-def _damped_step(matrix: Array, left: Array, damping: Array) -> Array:
-    u, s, vt, kept = rank.decompose(matrix)
-    count = s.shape[-1]
-    scale = s[..., :1] if count else s
-    gain = np.where(kept, s / (s * s + damping[:, None] * scale * scale + (s == 0.0)), 0.0)
-    along = gain * (np.swapaxes(u[..., :count], -1, -2) @ left[..., None])[..., 0]
-    move = -(np.swapaxes(vt[..., :count, :], -1, -2) @ along[..., None])[..., 0]
-    length = np.linalg.norm(move, axis=-1, keepdims=True)
-    return np.asarray(move * np.minimum(1.0, LONGEST_STEP / np.maximum(length, 1e-300)))
+WORTHWHILE = 0.998
+"""A step is worth while that leaves less than this of the sum of squares."""
+
+
+def _damped_step(problem: ClosingProblem, q: Array, left: Array, damping: Array) -> Array:
+    k = problem.matrix(q) * problem.free
+    moves = []
+    for stack in problem.clusters.stacks:
+        blocks, gaps = stack.blocks(k), stack.gaps(left)
+        squares = blocks @ np.swapaxes(blocks, -1, -2)
+        diagonal = np.einsum("...ii->...i", squares)
+        diagonal += damping[:, None, None] * (diagonal.max(axis=-1, keepdims=True) + 1e-300)
+        forces = np.linalg.solve(squares, gaps[..., None])
+        moves.append(-(np.swapaxes(blocks, -1, -2) @ forces)[..., 0])
+    return problem.scatter(moves, len(q))
+
+
+# ---------------------------------------------------------------- the last digits
+
+
+def _polish(
+    problem: ClosingProblem, q: Array, left: Array, tolerance: float, counting: Counting | None
+) -> tuple[Array, Array]:
+    """Newton steps along the constraints that count, in place, of lanes that are nearly closed."""
+    held, moved = np.zeros(len(q), dtype=bool), np.zeros(len(q))
+    largest = np.abs(left).max(axis=-1, initial=0.0)
+    active = np.flatnonzero(largest <= max(NUDGE, tolerance))
+    last = np.full(len(q), np.inf)
+    for _ in range(POLISHING):
+        if not len(active):
+            break
+        move, off = _newton_step(problem, q[active], left[active], counting)
+        held[active] = off <= tolerance
+        # it is good enough when it stops becoming better
+        going = off < 0.5 * last[active]
+        last[active] = off
+        active, move = active[going], move[going]
+        moved[active] += np.linalg.norm(move, axis=-1)
+        q[active] = problem.step(q[active], move)
+        left[active] = problem.gaps(q[active])
+        active = active[np.isfinite(left[active]).all(axis=-1)]
+    return held, moved
+
+
+def _newton_step(problem: ClosingProblem, q: Array, left: Array, counting: Counting | None) -> tuple[Array, Array]:
+    """Return the shortest step, and how far off the constraints that count are."""
+    k = problem.matrix(q) * problem.free
+    moves, off = [], np.zeros(len(q))
+    for stack in problem.clusters.stacks:
+        u, s, vt = np.linalg.svd(_finite(stack.blocks(k)), full_matrices=False)
+        kept = _counted(s, stack, counting)
+        along = np.where(kept, (np.swapaxes(u, -1, -2) @ stack.gaps(left)[..., None])[..., 0], 0.0)
+        inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
+        moves.append(-(np.swapaxes(vt, -1, -2) @ (inverse * along)[..., None])[..., 0])
+        off = np.maximum(off, np.abs(along).max(axis=(-1, -2), initial=0.0))
+    return problem.scatter(moves, len(q)), off
+
+
+def _finite(blocks: Array) -> Array:
+    return np.where(np.isfinite(blocks).all(axis=(-1, -2), keepdims=True), blocks, 0.0)
+
+
+def _counted(s: Array, stack: Stack, counting: Counting | None) -> Array:
+    """Return which singular values (..., c, k) count."""
+    relative = s / np.maximum(s[..., :1], 1e-300) if s.shape[-1] else s
+    if counting is None:
+        return np.asarray(relative > rank.ROUNDING)
+    most = np.array(counting.ranks)[stack.members]
+    return (relative > counting.least) & (np.arange(s.shape[-1]) < most[:, None])

@@ -10,17 +10,55 @@ are in these coordinates raise :class:`~kinetree.errors.SingularError`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..errors import SingularError
+from ..model.tree import Model
 from . import rank
+from .clusters import Cluster, Clusters
 
 Array = np.ndarray
 
 PREFERENCE = 1e-3
 """Columns of driven freedoms are scaled by this before pivoting, so that passive ones become dependent first."""
+
+
+@dataclass(frozen=True)
+class Decision:
+    """How many constraints of a cluster of loops are independent, and what that was decided by.
+
+    Attributes
+    ----------
+    loops : tuple of str
+        The joints that close the cluster's loops.
+    constraints, rank : int
+        How many there are, and how many count.
+    least : float
+        The weakest that counts: a singular value of the matrix without units, where the strongest is at least one.
+    dropped : float
+        The strongest that does not count.
+    by_rounding : bool
+        Whether what does not count contradicts the rest: by rounding of the numbers in a file, not of the computer.
+    redundant : tuple of str
+        Constraints that the others imply.
+    """
+
+    loops: tuple[str, ...]
+    constraints: int
+    rank: int
+    least: float
+    dropped: float
+    by_rounding: bool = False
+    redundant: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        shown = ", ".join(self.loops[:4]) + (", ..." if len(self.loops) > 4 else "")
+        return (
+            f"{shown}: {self.rank} of {self.constraints} constraints count, the weakest {self.least:.2g}; "
+            f"what is left, {self.dropped:.2g}, is rounding"
+        )
 
 
 @dataclass(frozen=True)
@@ -37,6 +75,13 @@ class Coordinates:
         Freedoms that can be chosen, and those that follow.
     sample : ndarray, shape (rank, nv)
         The matrix of these constraints at an ordinary configuration.
+    decisions : tuple of Decision
+        How the rank was found, cluster by cluster of loops.
+    slack : float
+        How far constraints that the others imply may be from being met, in metres and radians, because numbers in the
+        file are rounded; zero where they are not.
+    remaining : float
+        How far they are at the configurations that this was decided at.
     """
 
     rank: int
@@ -44,50 +89,123 @@ class Coordinates:
     independent: tuple[int, ...]
     dependent: tuple[int, ...]
     sample: Array = field(repr=False, compare=False)
+    decisions: tuple[Decision, ...] = ()
+    slack: float = 0.0
+    remaining: float = 0.0
 
     @property
     def freedoms(self) -> int:
         """Degrees of freedom of the mechanism."""
         return len(self.independent)
 
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """How many constraints of each cluster of loops are independent."""
+        return tuple(decision.rank for decision in self.decisions)
+
+    @property
+    def least(self) -> float:
+        """Singular values below this part of the largest do not count: rounding, of the file or of the computer."""
+        dropped = max((d.dropped for d in self.decisions if d.by_rounding), default=0.0)
+        return max(rank.RELATIVE_TOLERANCE, ABOVE_ROUNDING * dropped)
+
+
+ABOVE_ROUNDING = 5.0
+"""Where a configuration is singular, constraints count that are so many times stronger than rounding."""
+
+
+CONTRADICTED = 1e-12
+"""Constraints that leave wider gaps than this, in metres, contradict one another."""
+
 
 def choose(
-    samples: Array, driven: Array, wanted: Sequence[int] | None, names: Sequence[str], scale: float = 0.0
+    samples: Array,
+    gaps: Array,
+    driven: Array,
+    wanted: Sequence[int] | None,
+    model: Model,
+    clusters: Clusters,
+    rounding: float | None = None,
 ) -> Coordinates:
     """Choose from constraint matrices at several assembled configurations (S, nc, nv).
 
     Parameters
     ----------
     samples : ndarray
+    gaps : ndarray, shape (S, nc)
+        What could not be closed there.
     driven : ndarray of bool, shape (nv,)
         Freedoms with an actuator; they become independent where possible.
     wanted : sequence of int, optional
         The user's independent freedoms.
-    names : sequence of str
-        Of the freedoms, for messages.
-    scale : float
-        See :func:`kinetree.loops.rank.decompose`.
+    model : Model
+        Names, for messages.
+    clusters : Clusters
+        Of loops that share joints.
+    rounding : float, optional
+        See :func:`kinetree.loops.rank.by_gap`.
     """
-    ranks = rank.numerical_rank(samples, scale)
-    most = int(ranks.max(initial=0))
-    nv = samples.shape[-1]
-    singular_values = rank.decompose(samples)[1]
-    full = ranks == most
-    margin = np.where(full, 1.0, -1.0)
-    if most:
-        margin[full] = singular_values[full, most - 1] / singular_values[full, 0]
-    best = samples[int(np.argmax(margin))]
-    rows = tuple(sorted(_pivots(best.T, most)))
-    k = best[list(rows)]
+    values = [np.linalg.svd(_finite(cluster.block(samples)), compute_uv=False) for cluster in clusters.all]
+    decisions = [decide(cluster, s, gaps, rounding) for cluster, s in zip(clusters.all, values, strict=True)]
+    # the sample that is farthest from being singular
+    margins = [s[:, d.rank - 1] / s[:, 0] for s, d in zip(values, decisions, strict=True) if d.rank]
+    best = samples[int(np.argmax(np.min(margins, axis=0)))] if margins else samples[0]
+    rows: list[int] = []
+    for place, (cluster, decision) in enumerate(zip(clusters.all, decisions, strict=True)):
+        block = best[np.ix_(cluster.rows, cluster.columns)]
+        chosen = sorted(int(cluster.rows[i]) for i in _pivots(block.T, decision.rank))
+        redundant = tuple(model.constraint_names[i] for i in cluster.rows if i not in chosen)
+        decisions[place] = replace(decision, redundant=redundant)
+        rows += chosen
+    rows.sort()
+    found = Coordinates(len(rows), tuple(rows), (), (), best[rows], tuple(decisions))
     if wanted is not None:
-        return _checked(k, tuple(sorted(wanted)), nv, most, rows, names)
+        return _checked(found, tuple(sorted(wanted)), model.v_names)
+    return preferred(found, driven)
+
+
+def preferred(found: Coordinates, driven: Array) -> Coordinates:
+    """Choose independent freedoms among those that are ``driven`` (a mask) where possible, the rest by pivoting."""
+    k, most, nv = found.sample, found.rank, found.sample.shape[-1]
     order = tuple(int(j) for j in np.flatnonzero(driven))
     if len(order) == nv - most:
         rest = [j for j in range(nv) if j not in order]
-        if rank.numerical_rank(k[:, rest]) == most:
-            return Coordinates(most, rows, order, tuple(rest), k)
+        if rank.numerical_rank(k[:, rest], least=found.least) == most:
+            return replace(found, independent=order, dependent=tuple(rest))
     dependent = tuple(sorted(_pivots(k * np.where(driven, PREFERENCE, 1.0), most)))
-    return Coordinates(most, rows, tuple(j for j in range(nv) if j not in dependent), dependent, k)
+    return replace(found, independent=tuple(j for j in range(nv) if j not in dependent), dependent=dependent)
+
+
+def decide(cluster: Cluster, values: Array, gaps: Array, rounding: float | None) -> Decision:
+    """Decide how many constraints of a cluster are independent, from singular values (S, k) at closed configurations.
+
+    By the largest of each among the samples, so that no singular one decides.  Where gaps are left that cannot be
+    closed, constraints contradict one another: numbers are rounded, and what is weak is nothing but that.  Some of it
+    becomes stronger the farther away a sample is, so then what is usual among the samples decides.
+    """
+    contradicted = bool(np.abs(gaps[:, cluster.rows] * cluster.row_scale).max(initial=0.0) > CONTRADICTED)
+    if rounding is not None:
+        gap = rank.by_gap(values.max(axis=0, initial=0.0), rounding)
+    elif not contradicted:
+        gap = rank.by_gap(values.max(axis=0, initial=0.0), rank.RELATIVE_TOLERANCE)
+    else:
+        gap = rank.by_gap(np.median(values, axis=0))
+    rounded = gap.dropped > rank.NOTHING and (contradicted or rounding is not None)
+    decision = Decision(cluster.loops, len(cluster.rows), gap.rank, gap.least, gap.dropped, rounded)
+    if not gap.is_clear:
+        typical = np.median(values, axis=0)
+        listed = ", ".join(f"{x:.2g}" for x in typical / max(1.0, float(typical[0])))
+        raise SingularError(
+            f"how many of the {len(cluster.rows)} constraints of {', '.join(cluster.loops)} are independent is not "
+            f"clear: the singular values {listed} have no gap of a factor {rank.CLEAR:g} that tells constraints from "
+            "rounding of the numbers in the file. Give these numbers with more digits, or say what counts as rounding: "
+            f"kinetree.Mechanism(robot.model, rounding={(gap.least * gap.dropped) ** 0.5:.0e})"
+        )
+    return decision
+
+
+def _finite(blocks: Array) -> Array:
+    return np.where(np.isfinite(blocks).all(axis=(-1, -2), keepdims=True), blocks, 0.0)
 
 
 def _pivots(matrix: Array, count: int) -> list[int]:
@@ -99,16 +217,15 @@ def _pivots(matrix: Array, count: int) -> list[int]:
     return [int(j) for j in qr(matrix, mode="r", pivoting=True)[1][:count]]
 
 
-def _checked(
-    k: Array, wanted: tuple[int, ...], nv: int, most: int, rows: tuple[int, ...], names: Sequence[str]
-) -> Coordinates:
+def _checked(found: Coordinates, wanted: tuple[int, ...], names: Sequence[str]) -> Coordinates:
     listed = ", ".join(names[j] for j in wanted)
-    if len(wanted) != nv - most:
-        raise SingularError(f"the mechanism has {nv - most} freedoms, but {len(wanted)} were named: {listed or 'none'}")
-    rest = tuple(j for j in range(nv) if j not in wanted)
-    if rank.numerical_rank(k[:, list(rest)]) < most:
+    freedoms = len(names) - found.rank
+    if len(wanted) != freedoms:
+        raise SingularError(f"the mechanism has {freedoms} freedoms, but {len(wanted)} were named: {listed or 'none'}")
+    rest = tuple(j for j in range(len(names)) if j not in wanted)
+    if rank.numerical_rank(found.sample[:, list(rest)], least=found.least) < found.rank:
         raise SingularError(f"{listed} cannot be the independent freedoms: the others do not follow from them")
-    return Coordinates(most, rows, wanted, rest, k)
+    return replace(found, independent=wanted, dependent=rest)
 
 
 def basis(k: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> Array:
@@ -124,7 +241,7 @@ def basis(k: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> 
 def follow(k: Array, rhs: Array, chosen: Coordinates, names: Sequence[str], scale: float) -> Array:
     """Solve ``K_d x = rhs``, d being the dependent freedoms; an error says where they do not follow."""
     columns = k[..., list(chosen.dependent)]
-    found = rank.numerical_rank(columns, scale) < chosen.rank
+    found = rank.numerical_rank(columns, scale, chosen.least) < chosen.rank
     if (found & np.isfinite(columns).all(axis=(-1, -2))).any():
         listed = ", ".join(names[j] for j in chosen.independent)
         raise SingularError(

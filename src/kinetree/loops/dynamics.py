@@ -4,7 +4,8 @@
 
 All arrays have the batch in front: M (..., nv, nv), K (..., nc, nv).  ``rank`` is how many rows of K are independent in
 general; where fewer are, in a singular configuration, the directions that are not held there move as forces say.
-``scale`` is the size that K's singular values usually have (see :func:`kinetree.loops.rank.decompose`).
+``scale`` is the size that K's singular values usually have, ``least`` how small they may be beside that (see
+:func:`kinetree.loops.rank.decompose`).
 """
 
 from __future__ import annotations
@@ -69,30 +70,41 @@ class ConstraintForces:
 # ---------------------------------------------------------------- actuator forces
 
 
-def without_hold(k: Array, rank: int, driven: Array, scale: float) -> Array:
+def without_hold(k: Array, rank: int, driven: Array, scale: float, least: float) -> Array:
     """Say of each state whether the actuators have no hold on one of its motions."""
-    basis, counts = motions(k, rank, scale)
+    basis, counts = motions(k, rank, scale, least)
     moved = basis[..., driven, :]
-    short = numerical_rank(moved, 1.0) < counts.sum(axis=-1)
+    short = numerical_rank(moved, 1.0, least) < counts.sum(axis=-1)
     return np.asarray(short & np.isfinite(moved).all(axis=(-1, -2)))
 
 
-def forces_by_null_space(tau: Array, k: Array, rank: int, driven: Array, weights: Array, scale: float) -> Array:
+def forces_by_null_space(
+    tau: Array, k: Array, rank: int, driven: Array, weights: Array, scale: float, least: float
+) -> Array:
     """Minimise the weighted forces under N^T (B u - tau) = 0, N spanning the motions the loops allow."""
-    n = np.swapaxes(motions(k, rank, scale)[0], -1, -2)
+    return columns_by_null_space(tau[..., None], k, rank, driven, weights, scale, least)[..., 0]
+
+
+def columns_by_null_space(
+    columns: Array, k: Array, rank: int, driven: Array, weights: Array, scale: float, least: float
+) -> Array:
+    """Return the actuator forces that belong to each of several joint forces of the tree, (..., nv, several)."""
+    n = np.swapaxes(motions(k, rank, scale, least)[0], -1, -2)
     root = 1.0 / np.sqrt(weights[driven])
-    forces = np.zeros_like(tau)
-    forces[..., driven] = root * least_squares(n[..., driven] * root, n @ tau[..., None])[..., 0]
+    forces = np.zeros_like(columns)
+    forces[..., driven, :] = root[:, None] * least_squares(n[..., driven] * root, n @ columns)
     return forces
 
 
-def forces_by_f_matrix(tau: Array, k: Array, rank: int, driven: Array, weights: Array, scale: float) -> Array:
+def forces_by_f_matrix(
+    tau: Array, k: Array, rank: int, driven: Array, weights: Array, scale: float, least: float
+) -> Array:
     """Find all actuator forces and multipliers at once (000 eq. 8.4).
 
     Redundant constraints are left out; with redundant actuators the system is bordered
     by the conditions for the least weighted forces.
     """
-    rows, kept = _local_rows(k, rank, scale)
+    rows, kept = _local_rows(k, rank, scale, least)
     batch, nv = tau.shape[:-1], tau.shape[-1]
     motors = np.flatnonzero(driven)
     nu = len(motors)
@@ -115,9 +127,9 @@ def forces_by_f_matrix(tau: Array, k: Array, rank: int, driven: Array, weights: 
     return forces
 
 
-def _local_rows(k: Array, rank: int, scale: float) -> tuple[Array, Array]:
+def _local_rows(k: Array, rank: int, scale: float, least: float) -> tuple[Array, Array]:
     """Return orthonormal rows that span K's, zero from where it has no more of them, and which are there."""
-    _, s, vt, kept = decompose(k, None, scale)
+    _, s, vt, kept = decompose(k, None, scale, least)
     there = (kept | np.isnan(s))[..., :rank]
     return np.where(there[..., None], vt[..., :rank, :], 0.0), there
 
@@ -153,14 +165,14 @@ class Accelerations(NamedTuple):
 
 
 def accelerations(
-    m: Array, k: Array, force: Array, target: Array, rank: int, scale: float, at_once: bool
+    m: Array, k: Array, force: Array, target: Array, rank: int, scale: float, least: float, at_once: bool
 ) -> Accelerations:
     """Solve the equations of motion: K = U S V^T, so V_r^T a is given, and the rest moves freely.
 
     ``at_once`` solves for accelerations and multipliers together (000 eq. 8.5), else along the motions that the loops
     allow (004 eq. 10.46).
     """
-    u, s, vt, kept = decompose(k, rank, scale)
+    u, s, vt, kept = decompose(k, rank, scale, least)
     u, s, held, kept = u[..., :rank], s[..., :rank], vt[..., :rank, :], kept[..., :rank] | np.isnan(s[..., :rank])
     # in a singular configuration the smallest singular values vanish: those directions are let go
     held = np.where(kept[..., None], held, 0.0)
@@ -169,7 +181,7 @@ def accelerations(
     if at_once:
         a = _block_solve(m, held, kept, force, given)
     else:
-        a = _reduced_solve(m, held, motions(k, rank, scale), force, given)
+        a = _reduced_solve(m, held, motions(k, rank, scale, least), force, given)
     left = (m @ a[..., None])[..., 0] - force
     multipliers = (u @ (inverse * (held @ left[..., None])[..., 0])[..., None])[..., 0]
     return Accelerations(a, multipliers, kept.all(axis=-1), (k @ a[..., None])[..., 0] - target)

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..model.describe import counted
 from . import rank
+from .coordinates import Decision
 
 Array = np.ndarray
 
@@ -34,6 +35,11 @@ class Mobility:
         Velocities that are possible in a singular configuration only.
     locked : tuple of str
         Freedoms that cannot move at this configuration.
+    decisions : tuple of Decision
+        How the rank was found, cluster by cluster of loops.
+    slack : float
+        How far redundant constraints may be from being met because numbers in the file are rounded; zero where they
+        are not.
     """
 
     freedoms: int
@@ -45,6 +51,19 @@ class Mobility:
     singular: bool
     opening: Array
     locked: tuple[str, ...]
+    decisions: tuple[Decision, ...] = ()
+    slack: float = 0.0
+
+    @property
+    def gap(self) -> tuple[float, float]:
+        """The weakest constraint that counts and the strongest that does not; the strongest of all is at least one."""
+        least = min((d.least for d in self.decisions), default=1.0)
+        return least, max((d.dropped for d in self.decisions), default=0.0)
+
+    @property
+    def rounding(self) -> tuple[Decision, ...]:
+        """Where constraints were dropped because they are only rounding of the numbers in the file."""
+        return tuple(d for d in self.decisions if d.by_rounding)
 
     @property
     def overconstrained(self) -> int:
@@ -55,22 +74,33 @@ class Mobility:
         lines = [
             f"{counted(self.freedoms, 'degree', 'degrees')} of freedom: {', '.join(self.independent) or 'none'} "
             f"(counting joints and constraints gives {self.gruebler})",
-            f"{self.constraints} loop constraints, {self.rank} independent",
+            f"{self.constraints} loop constraints, {self.rank} independent{self._decided_by()}",
         ]
         if self.redundant:
             lines.append(f"redundant ({self.overconstrained}): " + "; ".join(self.redundant))
+        lines += [f"dropped as rounding of the file's numbers: {decision}" for decision in self.rounding]
         if self.singular:
             lines.append(f"singular configuration: {len(self.opening)} more direction(s) open up")
         if self.locked:
             lines.append("cannot move here: " + ", ".join(self.locked))
         return "\n".join(lines)
 
+    def _decided_by(self) -> str:
+        least, dropped = self.gap
+        if self.rank == self.constraints or not self.decisions:
+            return ""
+        return f" (the weakest that counts is {least:.2g}, the strongest that does not {dropped:.1g})"
 
-def singular_directions(k: Array, general_rank: int, scale: float = 0.0) -> tuple[int, Array, tuple[int, ...]]:
+
+def singular_directions(
+    k: Array, general_rank: int, scale: float = 0.0, least: float = rank.RELATIVE_TOLERANCE
+) -> tuple[int, Array, tuple[int, ...]]:
     """Return the rank at one configuration, velocities that open up there, and freedoms that cannot move."""
-    here = int(rank.numerical_rank(k, scale))
+    here = int(rank.numerical_rank(k, scale, least))
+    if least > rank.RELATIVE_TOLERANCE:
+        here = min(here, general_rank)
     basis = rank.null_space(k, here)
     # the directions nearest to being forbidden just beside the singular place come first in V
     opening = basis.T[: general_rank - here] if here < general_rank else np.zeros((0, k.shape[-1]))
-    still = tuple(int(j) for j in np.flatnonzero(np.linalg.norm(basis, axis=1) < 1e-9))
+    still = tuple(int(j) for j in np.flatnonzero(np.linalg.norm(basis, axis=1) < max(1e-9, 0.2 * least)))
     return here, opening, still

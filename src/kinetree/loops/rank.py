@@ -2,11 +2,70 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..errors import SingularError
 
 Array = np.ndarray
+
+ROUNDING = 1e-3
+"""Constraints weaker than this, where the strongest is one, may be rounding of the numbers in a file."""
+
+CLEAR = 30.0
+"""How many times stronger the weakest constraint that counts must be than the strongest that does not."""
+
+NOTHING = 1e-12
+"""Weaker constraints than this are rounding errors of the computer."""
+
+
+class Gap(NamedTuple):
+    """How many singular values count, and what that is decided by."""
+
+    rank: int
+    least: float
+    """The smallest that counts, where the largest is one."""
+    dropped: float
+    """The largest that does not."""
+    is_clear: bool
+
+
+def by_gap(values: Array, rounding: float | None = None) -> Gap:
+    """Decide how many of some singular values count, by the gap between those that do and those that do not.
+
+    Parameters
+    ----------
+    values : ndarray, shape (n,)
+        Of a matrix without units, where it is not singular; the largest first.
+    rounding : float, optional
+        What counts as rounding, if it is known; no gap is needed then.
+
+    Notes
+    -----
+    A file's 1.5708 for a right angle makes constraints that were implied by others independent of them, but weakly so:
+    such singular values are as small as the rounding, those of a mechanism are as large as its shape is.  What is below
+    :data:`ROUNDING` is therefore dropped if a wide gap is above it.
+    """
+    if not len(values):
+        return Gap(0, 1.0, 0.0, True)
+    relative = values / max(1.0, float(values[0]))
+    limit = ROUNDING if rounding is None else rounding
+    count = int((relative > limit).sum())
+    kept, rest = _ends(relative, count)
+    if rounding is not None or rest <= NOTHING or kept >= CLEAR * rest:
+        return Gap(count, kept, rest, True)
+    # weak ones that are hardly weaker than the limit, and none but zeros below them: weak by the mechanism's shape
+    whole = int((relative > NOTHING).sum())
+    if relative[whole - 1] * CLEAR > limit:
+        return Gap(whole, *_ends(relative, whole), True)
+    return Gap(count, kept, rest, False)
+
+
+def _ends(relative: Array, count: int) -> tuple[float, float]:
+    """Return the last singular value that counts, and the first that does not."""
+    return float(relative[count - 1]) if count else 1.0, float(relative[count]) if count < len(relative) else 0.0
+
 
 RELATIVE_TOLERANCE = 1e-9
 """Singular values below this fraction of the largest count as zero."""
@@ -46,9 +105,11 @@ def decompose(
     return u, s, np.where(~finite, np.nan, vt), kept
 
 
-def least_squares(matrix: Array, rhs: Array, rank: int | None = None, scale: float = 0.0) -> Array:
+def least_squares(
+    matrix: Array, rhs: Array, rank: int | None = None, scale: float = 0.0, least: float = RELATIVE_TOLERANCE
+) -> Array:
     """Return the shortest solution of ``matrix x = rhs`` in the least-squares sense; rhs (..., m, k)."""
-    u, s, vt, kept = decompose(matrix, rank, scale)
+    u, s, vt, kept = decompose(matrix, rank, scale, least)
     count = s.shape[-1]
     inverse = np.divide(1.0, s, out=np.zeros_like(s), where=kept & (s != 0.0))
     inverse = np.where(np.isnan(s), np.nan, inverse)
@@ -57,9 +118,9 @@ def least_squares(matrix: Array, rhs: Array, rank: int | None = None, scale: flo
     )
 
 
-def numerical_rank(matrix: Array, scale: float = 0.0) -> Array:
+def numerical_rank(matrix: Array, scale: float = 0.0, least: float = RELATIVE_TOLERANCE) -> Array:
     """Return the number of singular values that count, per lane."""
-    return np.asarray(decompose(matrix, None, scale)[3].sum(axis=-1))
+    return np.asarray(decompose(matrix, None, scale, least)[3].sum(axis=-1))
 
 
 def null_space(matrix: Array, rank: int) -> Array:

@@ -4,28 +4,36 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from ..errors import Message, ModelError, ModelWarning, Setting, UnknownNameError
-from ..spatial.numbers import real_number, shown
-from .graph import LIMITS, Draft, GraphError, can_close, inverse, passive_data, span
+from ..spatial.numbers import shown
+from .drives import DriveBuilder
+from .graph import (
+    LIMITS,
+    Draft,
+    GraphError,
+    can_close,
+    check_rods,
+    inverse,
+    passive_data,
+    span,
+    split,
+    why_uncuttable,
+)
+from .joint_data import LARGEST, PerFreedom, joint_data
 from .joints import Fixed, Free, JointKind, Reversed
 from .mass import MassProperties, require_mass_properties
 from .pose import Pose, floats
-from .tree import BASE, Body, Frame, Joint, Loop, Mimic, Model, check_gravity, lay_out
-
-LARGEST = 1e100
-"""Numbers of a robot beyond this are slips, and products of three of them no numbers at all."""
-
-PerFreedom = float | Sequence[float] | None
+from .tree import BASE, Body, Configuration, Frame, Joint, Loop, Mimic, Model, check_gravity, lay_out
 
 JOINT_DATA = (
     "child_pose", "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia",
-    "gear_ratio", "actuated", "mimic",
+    "gear_ratio", "friction_offset", "actuated", "mimic", "stiffness", "spring_rest",
 )  # fmt: skip
 """What :meth:`ModelBuilder.body` hands on to :meth:`ModelBuilder.add_joint`."""
 
@@ -44,29 +52,7 @@ BODY_DATA = (
 """What :meth:`ModelBuilder.body` takes itself."""
 
 
-def _per(
-    value: PerFreedom, count: int, default: float, what: str, nonnegative: bool = False, finite: bool = False
-) -> tuple[float, ...]:
-    """Return one number per freedom, from one number or a sequence."""
-    if value is None:
-        return (default,) * count
-    if isinstance(value, float):
-        numbers = (value,) * count
-    else:
-        array = floats(value, what)
-        if array.shape not in ((), (count,)):
-            raise ModelError(f"{what} needs one number or {count}, got shape {array.shape}")
-        numbers = tuple(float(x) for x in np.broadcast_to(array, (count,)))
-    if any(map(math.isnan, numbers)):
-        raise ModelError(f"{what} is not a number")
-    if nonnegative and any(x < 0 for x in numbers):
-        raise ModelError(f"{what} must not be negative, got {list(numbers)}")
-    if finite and any(abs(x) > LARGEST for x in numbers):
-        raise ModelError(f"{what} must be finite, and no more than {LARGEST:g}; got {list(numbers)}")
-    return numbers
-
-
-class ModelBuilder:
+class ModelBuilder(DriveBuilder):
     """Collects bodies, joints and frames in any order; :meth:`model` checks and orders them.
 
     Parameters
@@ -99,7 +85,9 @@ class ModelBuilder:
         self._bodies: dict[str, MassProperties] = {}
         self._joints: dict[str, Draft] = {}
         self._frames: dict[str, tuple[str, Pose]] = {}
+        self._configurations: dict[str, dict[str, tuple[float, ...]]] = {}
         self._loops: dict[str, Draft] = {}
+        super().__init__()
         self._base_is_ground = False  # whether no body but the base can be the root
 
     # Describing
@@ -149,8 +137,11 @@ class ModelBuilder:
         friction: PerFreedom = None,
         rotor_inertia: PerFreedom = None,
         gear_ratio: PerFreedom = None,
+        friction_offset: PerFreedom = None,
         actuated: bool | None = None,
         mimic: Mimic | None = None,
+        stiffness: PerFreedom = None,
+        spring_rest: PerFreedom = None,
     ) -> None:
         """Declare a joint between two bodies.
 
@@ -163,11 +154,15 @@ class ModelBuilder:
         child_pose : Pose
             Of the child body's frame in the joint's moving frame (identity as a rule; the
             standard Denavit-Hartenberg rule puts body frames at the far end of the link).
-        lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
+        lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio, friction_offset
             One number or one per freedom; see :class:`kinetree.model.tree.Joint`.
         actuated : bool, optional
             Whether a motor drives it; by default all but free joints have one.
         mimic : Mimic
+        stiffness : number or one per freedom
+            Of a spring in the joint, in N m/rad or N/m.
+        spring_rest : number or one per coordinate
+            Where the spring pulls nowhere: the joint's neutral configuration where nothing is said.
         """
         if not isinstance(name, str) or not name:
             raise ModelError(f"a joint needs a name, got {name!r}")
@@ -175,32 +170,12 @@ class ModelBuilder:
             raise ModelError(f"two joints are named {name!r}")
         if not isinstance(kind, JointKind):
             raise ModelError(f"joint {name!r}: kind must be a joint such as kinetree.Revolute('z'), not {kind!r}")
-        where = f"joint {name!r}: "
-        nq, nv = kind.nq, kind.nv
-        inf = math.inf
-        data: dict[str, Any] = {
-            "lower": _per(lower, nq, -inf, where + "lower limit"),
-            "upper": _per(upper, nq, inf, where + "upper limit"),
-            "velocity_limit": _per(velocity_limit, nv, inf, where + "velocity limit", True),
-            "effort_limit": _per(effort_limit, nv, inf, where + "effort limit", True),
-            "damping": _per(damping, nv, 0.0, where + "damping", True, True),
-            "friction": _per(friction, nv, 0.0, where + "friction", True, True),
-            "rotor_inertia": _per(rotor_inertia, nv, 0.0, where + "rotor inertia", True, True),
-            "gear_ratio": _per(gear_ratio, nv, 1.0, where + "gear ratio", finite=True),
-            "actuated": kind.usually_driven if actuated is None else bool(actuated),
-            "mimic": mimic,
-        }
-        if inf in data["lower"] or -inf in data["upper"]:
-            raise ModelError(f"{where}no position is within limits {data['lower']} and {data['upper']}")
-        if any(lo > up for lo, up in zip(data["lower"], data["upper"], strict=True)):
-            raise ModelError(f"{where}lower limit {data['lower']} exceeds upper limit {data['upper']}")
-        if mimic is not None and not isinstance(mimic, Mimic):
-            raise ModelError(f"{where}mimic must be kinetree.Mimic(leader, ratio, offset), not {mimic!r}")
-        if mimic:
-            for what, number in (("ratio", mimic.ratio), ("offset", mimic.offset)):
-                real_number(number, f"{where}the {what} of mimic", error=ModelError)
-        if mimic and nv != 1:
-            raise ModelError(f"{where}only joints with one degree of freedom can mimic another")
+        data = joint_data(
+            kind, f"joint {name!r}: ", lower=lower, upper=upper, velocity_limit=velocity_limit,
+            effort_limit=effort_limit, damping=damping, friction=friction, rotor_inertia=rotor_inertia,
+            gear_ratio=gear_ratio, friction_offset=friction_offset, actuated=actuated, mimic=mimic,
+            stiffness=stiffness, spring_rest=spring_rest,
+        )  # fmt: skip
         self._joints[name] = Draft(name, parent, child, kind, placement or Pose(), child_pose or Pose(), data)
 
     def body(
@@ -298,6 +273,42 @@ class ModelBuilder:
             raise ModelError(f"frame {name!r}: {problem}") from None
         return self
 
+    def configuration(self, name: str, positions: Mapping[str, float | Sequence[float]]) -> Self:
+        """Name a configuration: a place to start from, with all joints at zero that are not mentioned.
+
+        Parameters
+        ----------
+        name : str
+        positions : mapping from joints to their positions
+            One number, or as many as the joint has coordinates.
+        """
+        if name in self._configurations:
+            raise ModelError(f"two configurations are named {name!r}")
+        found = {}
+        for joint, position in positions.items():
+            values = np.atleast_1d(floats(position, f"the position of {joint!r} in configuration {name!r}"))
+            if values.ndim != 1 or not np.isfinite(values).all():
+                raise ModelError(f"configuration {name!r}: the position of {joint!r} must be finite numbers")
+            found[joint] = tuple(float(x) for x in values)
+        self._configurations[name] = found
+        return self
+
+    def _named_configurations(self, joints: Sequence[Joint]) -> tuple[Configuration, ...]:
+        counts = {joint.name: joint.kind.nq for joint in joints}
+        for name, positions in self._configurations.items():
+            for joint, values in positions.items():
+                if joint not in counts and joint not in self._joints:
+                    unknown = UnknownNameError("joint", joint, counts)
+                    raise ModelError(f"configuration {name!r}: {unknown}")
+                if joint in counts and counts[joint] != len(values):
+                    raise ModelError(
+                        f"configuration {name!r}: joint {joint!r} has {counts[joint]} coordinates, not {len(values)}"
+                    )
+        return tuple(
+            Configuration(name, tuple((j, x) for j, x in positions.items() if j in counts))
+            for name, positions in self._configurations.items()
+        )
+
     def joint(
         self,
         name: str,
@@ -350,7 +361,7 @@ class ModelBuilder:
         *,
         placement: Pose | Any = None,
         seat: Pose | Any = None,
-        **limits: PerFreedom,
+        **data: Any,
     ) -> Self:
         """Close a loop: a joint between two bodies that are carried already.
 
@@ -366,23 +377,23 @@ class ModelBuilder:
             Of the joint's fixed frame on the predecessor.
         seat : Pose, (3,) position or 4x4 matrix
             Of the joint's moving frame on the successor.
-        **limits
+        **data
             ``lower``, ``upper``, ``velocity_limit``, ``effort_limit``: they count when another
-            choice of cuts puts this joint into the tree.
+            choice of cuts puts this joint into the tree.  A joint with more than that (damping, friction,
+            a rotor, a spring, ``actuated=True``; see :meth:`add_joint`) has a coordinate like any other: the
+            successor is cut through beside it, into halves that are welded together.
         """
         if name in self._loops or name in self._joints:
             raise ModelError(f"two joints are named {name!r}")
         if not isinstance(joint, JointKind):
             raise ModelError(f"loop {name!r}: give a joint such as kinetree.Revolute('z'), not {joint!r}")
-        for word in limits:
-            if word not in LIMITS:
-                raise UnknownNameError(f"property of a cut joint (given for loop {name!r})", word, LIMITS)
-        data = passive_data(joint)
-        for word, value in limits.items():
-            count = joint.nq if word in ("lower", "upper") else joint.nv
-            data[word] = _per(value, count, data[word][0], f"loop {name!r}: {word}", word.endswith("_limit"))
+        allowed = [word for word in JOINT_DATA if word not in ("child_pose", "mimic")]
+        for word in data:
+            if word not in allowed:
+                raise UnknownNameError(f"property of a cut joint (given for loop {name!r})", word, allowed)
+        checked = joint_data(joint, f"loop {name!r}: ", **({"actuated": False} | data))
         fixed, moving = self._poses(placement, seat)
-        self._loops[name] = Draft(name, predecessor, successor, joint, fixed, inverse(moving), data, moving)
+        self._loops[name] = Draft(name, predecessor, successor, joint, fixed, inverse(moving), checked, moving)
         return self
 
     @staticmethod
@@ -427,6 +438,7 @@ class ModelBuilder:
         spanning = span(root, bodies, joints, cuts, rule)
         loops = [*spanning.cuts, *(self._loops.values() if as_declared else [])]
         base_name, drafts = root, spanning.tree
+        loops = self._split_where_needed(root, bodies, drafts, loops)
         if floating_base:
             base_name = _fresh("world", bodies)
             bodies[base_name] = MassProperties()
@@ -434,6 +446,26 @@ class ModelBuilder:
             free = Draft(joint_name, base_name, root, Free(), Pose(), Pose(), passive_data(Free()))
             drafts.insert(0, free)
         return self._assemble(base_name, bodies, drafts, loops, merge_fixed)
+
+    def _split_where_needed(
+        self, root: str, bodies: dict[str, MassProperties], drafts: list[Draft], loops: Sequence[Draft]
+    ) -> list[Draft]:
+        """Let joints that are cut keep their coordinates where they have more than geometry; return what is cut."""
+        found: list[Draft] = []
+        more = why_uncuttable([*drafts, *loops])
+        check_rods(loops, more)
+        for draft in loops:
+            if draft.name not in more:
+                found.append(draft)
+                continue
+            draft = self._on_bodies(draft)
+            half = _fresh(f"{draft.child}_at_{draft.name}", bodies)
+            weld = _fresh(f"{draft.name}_weld", (*self._joints, *self._loops, *(d.name for d in drafts)))
+            made = split(draft, bodies, root, half, weld)
+            bodies[half] = bodies[made.body] = bodies[made.body].halved()
+            drafts.append(made.joint)
+            found.append(made.weld)
+        return found
 
     def _check_sizes(self) -> None:
         """Refuse places so far out that squares of them are no numbers any more; masses are checked when they come."""
@@ -538,6 +570,11 @@ class ModelBuilder:
             frames.append(Frame(name, carrier, place @ pose))
             seat.setdefault(name, (carrier, place @ pose))
         _check_unique_frames(frames)
+        for name, properties in zip((base_name, *names), (base_mass, *masses), strict=True):
+            if not properties.is_finite:
+                raise ModelError(
+                    f"body {name!r}, with all that is welded to it, has mass properties beyond all numbers"
+                )
         return Model(
             self.name,
             lay_out(_resolve_mimics(joints)),
@@ -546,6 +583,8 @@ class ModelBuilder:
             tuple(frames),
             self.gravity,
             tuple(self._closed(draft, seat) for draft in loops),
+            *self._drives(joints, seat),
+            self._named_configurations(joints),
         )
 
     def _closed(self, draft: Draft, places: dict[str, tuple[int, Pose]]) -> Loop:
@@ -581,28 +620,51 @@ def _check_unique_frames(frames: list[Frame]) -> None:
 
 
 def _resolve_mimics(joints: list[Joint]) -> list[Joint]:
-    """Let every follower point at a joint that has a coordinate of its own."""
+    """Let every follower point at a joint that has a coordinate of its own; each link of a chain is looked at once."""
     by_name = {j.name: j for j in joints}
-    resolved = []
+    settled: dict[str, Mimic] = {}
     for joint in joints:
-        if joint.mimic is None:
-            resolved.append(joint)
-            continue
-        ratio, offset, leader, seen = joint.mimic.ratio, joint.mimic.offset, joint.mimic.leader, [joint.name]
-        while True:
+        waiting: dict[str, Mimic] = {}
+        while joint.mimic is not None and joint.name not in settled:
+            leader = joint.mimic.leader
             if leader not in by_name:
                 raise UnknownNameError(f"moving joint (mimicked by joint {joint.name!r})", leader, by_name)
-            if leader in seen:
-                raise ModelError(f"joints mimic one another in a circle: {' -> '.join([*seen, leader])}")
-            seen.append(leader)
-            target = by_name[leader]
-            if target.mimic is None:
-                break
-            # q = ratio * (r q_top + o) + offset
-            ratio, offset, leader = (
-                ratio * target.mimic.ratio, ratio * target.mimic.offset + offset, target.mimic.leader,
-            )  # fmt: skip
-        if target.kind.nv != 1:
-            raise ModelError(f"joint {joint.name!r} mimics {leader!r}, which has {target.kind.nv} degrees of freedom")
-        resolved.append(replace(joint, mimic=Mimic(leader, ratio, offset)))
-    return resolved
+            if joint.name in waiting:
+                raise ModelError(f"joints mimic one another in a circle: {circle(waiting, joint.name)}")
+            waiting[joint.name] = joint.mimic
+            joint = by_name[leader]
+        for name, mimic in reversed(waiting.items()):
+            settled[name] = _through(mimic, settled.get(mimic.leader))
+            _check_settled(name, settled[name], by_name)
+    return [replace(j, mimic=settled[j.name]) if j.mimic else j for j in joints]
+
+
+def _through(mimic: Mimic, above: Mimic | None) -> Mimic:
+    """Return q = ratio * (r q_top + o) + offset, where the leader itself follows q_top."""
+    if above is None:
+        return mimic
+    return Mimic(above.leader, mimic.ratio * above.ratio, mimic.ratio * above.offset + mimic.offset)
+
+
+def _check_settled(name: str, mimic: Mimic, by_name: dict[str, Joint]) -> None:
+    freedoms = by_name[mimic.leader].kind.nv
+    if freedoms != 1:
+        raise ModelError(f"joint {name!r} mimics {mimic.leader!r}, which has {freedoms} degrees of freedom")
+    if not (math.isfinite(mimic.ratio) and math.isfinite(mimic.offset)):
+        raise ModelError(
+            f"joint {name!r} follows {mimic.leader!r} with ratio {mimic.ratio:g} and offset {mimic.offset:g}: the "
+            "ratios of the joints between them multiply to no finite number"
+        )
+
+
+MOST_OF_A_CIRCLE = 12
+"""Joints of a circle that a message names."""
+
+
+def circle(chain: Iterable[str], back: str) -> str:
+    """Name the joints of a circle: those of a chain from where it comes back to."""
+    names = list(chain)
+    names = [*names[names.index(back) :], back]
+    if len(names) > MOST_OF_A_CIRCLE:
+        names[MOST_OF_A_CIRCLE - 1 : -1] = ["..."]
+    return " -> ".join(names)

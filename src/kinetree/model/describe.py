@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ..errors import printable
+from .actuators import Actuator, Tendon
 from .joints import JointKind, Reversed
 from .tree import BASE, Joint, Model
 
@@ -12,27 +14,29 @@ from .tree import BASE, Joint, Model
 def describe(tree: Model) -> str:
     """Return the tree, one body a line, indented under its parent."""
     lines = [
-        f"{tree.name}: {counted(len(tree.bodies), 'body', 'bodies')}, "
+        f"{printable(tree.name)}: {counted(len(tree.bodies), 'body', 'bodies')}, "
         f"{counted(tree.nv, 'degree', 'degrees')} of freedom "
         f"{'before the loops are closed ' if tree.loops else ''}(nq = {tree.nq}, nv = {tree.nv})",
         f"moving mass {_number(sum(b.mass for b in tree.bodies))} kg, "
         f"gravity ({', '.join(_number(g) for g in tree.gravity)})",
-        f"{tree.base.name} (fixed)",
+        f"{printable(tree.base.name)} (fixed)",
     ]
     stack = [(i, "") for i in reversed(tree.roots)]
     last = set(tree.roots[-1:]) | {c[-1] for c in tree.children if c}
     while stack:
         i, indent = stack.pop()
         branch, below = ("`-- ", "    ") if i in last else ("|-- ", "|   ")
-        lines.append(
-            f"{indent}{branch}{tree.bodies[i].name}  {_number(tree.bodies[i].mass)} kg  {_joint(tree.joints[i])}"
-        )
+        lines.append(f"{indent}{branch}{_body(tree, i)}  {_number(tree.bodies[i].mass)} kg  {_joint(tree.joints[i])}")
         stack.extend((c, indent + below) for c in reversed(tree.children[i]))
     if tree.loops:
         lines.append(f"loops ({len(tree.loops)}, {tree.n_constraints} constraints):")
     for loop in tree.loops:
         here, there = (_body(tree, i) for i in (loop.predecessor, loop.successor))
-        lines.append(f"  {here} -- {there}  [{loop.name}: {_kind(loop.kind)}]  {loop.count} constraints")
+        lines.append(f"  {here} -- {there}  [{printable(loop.name)}: {_kind(loop.kind)}]  {loop.count} constraints")
+    lines += [f"tendons ({len(tree.tendons)}):"] if tree.tendons else []
+    lines += [f"  {_tendon(tree, tendon)}" for tendon in tree.tendons]
+    lines += [f"actuators ({len(tree.actuators)}):"] if tree.actuators else []
+    lines += [f"  {_actuator(actuator)}" for actuator in tree.actuators]
     extra = [f for f in tree.frames if f.name not in tree.body_index]
     if extra:
         lines.append(f"frames ({len(extra)}):")
@@ -40,8 +44,30 @@ def describe(tree: Model) -> str:
         for f in extra:
             carriers.setdefault(f.body, []).append(f.name)
         for body, names in carriers.items():
-            lines.append(f"  on {_body(tree, body)}: {', '.join(names)}")
+            lines.append(f"  on {_body(tree, body)}: {printable(', '.join(names))}")
     return "\n".join(lines)
+
+
+def _tendon(tree: Model, tendon: Tendon) -> str:
+    terms = zip(tendon.coefficients, tendon.joints, strict=True)
+    path = " + ".join(f"{_number(c)} {printable(name)}" for c, name in terms)
+    path = path or "through " + ", ".join(_body(tree, p.body) for p in tendon.points)
+    text = f"{printable(tendon.name)} = {path}" if tendon.joints else f"{printable(tendon.name)} {path}"
+    for label, value in (("stiffness", tendon.stiffness), ("damping", tendon.damping)):
+        text += f"  {label} {_number(value)}" if value else ""
+    return text
+
+
+def _actuator(actuator: Actuator) -> str:
+    text = f"{printable(actuator.name)} on {printable(actuator.joint or actuator.tendon)}"
+    shown = (
+        ("gear", (actuator.gear,), (1.0,)),
+        ("gain", actuator.gain, (1.0, 0.0, 0.0)),
+        ("bias", actuator.bias, (0.0, 0.0, 0.0)),
+    )
+    for label, values, usual in shown:
+        text += f"  {label} {_values(values)}" if tuple(values) != usual else ""
+    return text
 
 
 def counted(number: int, one: str, many: str) -> str:
@@ -50,14 +76,14 @@ def counted(number: int, one: str, many: str) -> str:
 
 
 def _body(tree: Model, index: int) -> str:
-    return tree.base.name if index == BASE else tree.bodies[index].name
+    return printable(tree.base.name if index == BASE else tree.bodies[index].name)
 
 
 def _joint(joint: Joint) -> str:
-    parts = [f"[{joint.name}: {_kind(joint.kind)}"]
+    parts = [f"[{printable(joint.name)}: {_kind(joint.kind)}"]
     if joint.mimic:
         m = joint.mimic
-        parts.append(f"= {_number(m.ratio)} * {m.leader} + {_number(m.offset)}")
+        parts.append(f"= {_number(m.ratio)} * {printable(m.leader)} + {_number(m.offset)}")
     elif joint.nq == 1:
         parts.append(f"q[{joint.q_slice.start}]")
     else:
@@ -67,7 +93,9 @@ def _joint(joint: Joint) -> str:
         text += "  range " + _range(joint.lower, joint.upper)
     for label, values in (
         ("|v| <=", joint.velocity_limit), ("|tau| <=", joint.effort_limit),
-        ("damping", joint.damping), ("friction", joint.friction), ("armature", joint.armature),
+        ("damping", joint.damping), ("friction", joint.friction), ("offset", joint.friction_offset),
+        ("armature", joint.armature),
+        ("stiffness", joint.stiffness),
     ):  # fmt: skip
         if any(math.isfinite(x) and x != 0 for x in values):
             text += f"  {label} {_values(values)}"

@@ -19,15 +19,18 @@ from __future__ import annotations
 
 import difflib
 import math
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields
+from types import NoneType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError
-from .builder import ModelBuilder, PerFreedom
+from .builder import ModelBuilder
+from .joint_data import PerFreedom
 from .joints import Fixed, JointKind, Prismatic, Revolute
 from .mass import MassProperties
 from .pose import Pose
@@ -36,6 +39,7 @@ CONVENTIONS = ("modified", "standard", "khalil")
 
 _JOINT_DATA = (
     "lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "rotor_inertia", "gear_ratio",
+    "stiffness", "spring_rest",
 )  # fmt: skip
 
 
@@ -51,7 +55,7 @@ class _Row:
         See :meth:`kinetree.MassProperties.of`, in the row's own frame.
     mass_properties : MassProperties, optional
         Instead of the four above.
-    lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio
+    lower, upper, velocity_limit, effort_limit, damping, friction, rotor_inertia, gear_ratio, stiffness, spring_rest
         See :class:`kinetree.model.tree.Joint`; angles in radians.
     """
 
@@ -70,6 +74,8 @@ class _Row:
     friction: PerFreedom = None
     rotor_inertia: PerFreedom = None
     gear_ratio: PerFreedom = None
+    stiffness: PerFreedom = None
+    spring_rest: PerFreedom = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,8 +149,13 @@ def build(
     strict: bool = True,
 ) -> ModelBuilder:
     """Read a table into a builder; see :func:`kinetree.from_dh` for the parameters."""
-    if convention not in CONVENTIONS:
-        raise ModelError(f"convention must be one of {', '.join(CONVENTIONS)}, not {convention!r}")
+    if not isinstance(convention, str) or convention not in CONVENTIONS:
+        raise ModelError(f"convention must be one of {', '.join(CONVENTIONS)}, not {reprlib.repr(convention)}")
+    for what, text in (("name", name), ("base", base)):
+        if not isinstance(text, str) or not text:
+            raise ModelError(f"{what} must be text, not {reprlib.repr(text)}")
+    for what, flag in (("degrees", degrees), ("strict", strict)):
+        _yes_or_no(flag, what)
     if isinstance(table, (str, bytes, Mapping)) or not isinstance(table, Sequence):
         raise ModelError(f"a DH table is a sequence of rows, not {type(table).__name__}")
     if not table:
@@ -153,6 +164,9 @@ def build(
     bodies = [base]
     for number, given in enumerate(table, start=1):
         row = _as_row(given, convention, number)
+        for key in ("name", "joint_name"):
+            if not isinstance(getattr(row, key), (str, NoneType)):
+                raise ModelError(f"row {number}: {key} must be text, not {reprlib.repr(getattr(row, key))}")
         body = row.name or f"link{number}"
         _add(builder, row, convention, number, body, bodies, degrees)
         bodies.append(body)
@@ -189,7 +203,7 @@ def _add(
             row.joint_name or f"joint{number}", parent, body, kind, placement,
             child_pose=child_pose, actuated=actuated, **data,
         )  # fmt: skip
-    except (TypeError, ValueError) as problem:  # a ModelError is a ValueError
+    except (TypeError, ValueError, OverflowError) as problem:  # a ModelError is a ValueError
         raise ModelError(f"{where}: {problem}") from None
 
 
@@ -226,17 +240,18 @@ def _check_numbers(row: Row, where: str) -> None:
         value = getattr(row, key)
         try:
             finite = math.isfinite(value)
-        except TypeError:
+        except (TypeError, ValueError, OverflowError):
             finite = False
-        if not finite:
-            raise ModelError(f"{where}: {key} must be a finite number, not {value!r}")
+        if not finite or np.ndim(value):
+            raise ModelError(f"{where}: {key} must be a finite number, not {reprlib.repr(value)}")
 
 
 def _kind(row: Row, where: str) -> JointKind:
     if isinstance(row, KhalilRow):
         kinds: dict[Any, JointKind] = {0: Revolute("z"), 1: Prismatic("z"), 2: Fixed()}
         if not isinstance(row.sigma, (int, np.integer)) or row.sigma not in kinds:
-            raise ModelError(f"{where}: sigma must be 0 (revolute), 1 (prismatic) or 2 (fixed), not {row.sigma!r}")
+            told = "sigma must be 0 (revolute), 1 (prismatic) or 2 (fixed)"
+            raise ModelError(f"{where}: {told}, not {reprlib.repr(row.sigma)}")
         return kinds[row.sigma]
     if isinstance(row.joint, JointKind):
         return row.joint
@@ -244,7 +259,7 @@ def _kind(row: Row, where: str) -> JointKind:
     if not isinstance(row.joint, str) or row.joint not in words:
         raise ModelError(
             f"{where}: joint must be {', '.join(repr(w) for w in words)} or a joint such as "
-            f"kinetree.Helical('z', 0.1), not {row.joint!r}"
+            f"kinetree.Helical('z', 0.1), not {reprlib.repr(row.joint)}"
         )
     return words[row.joint]
 
@@ -258,12 +273,12 @@ def _parent(row: Row, where: str, number: int, bodies: list[str]) -> str:
     if isinstance(parent, (int, np.integer)) and not isinstance(parent, bool):
         if 0 <= parent < number:
             return bodies[parent]
-        raise ModelError(
-            f"{where}: {label} {parent} is not among the rows before it (1 to {number - 1}; 0 is the base)"
-        )
-    if parent not in bodies:
-        raise ModelError(f"{where}: {label} {parent!r} is not among the rows before it: {', '.join(bodies)}")
-    return str(parent)
+        told = f"is not among the rows before it (1 to {number - 1}; 0 is the base)"
+        raise ModelError(f"{where}: {label} {reprlib.repr(parent)} {told}")
+    if not isinstance(parent, str) or parent not in bodies:
+        told = f"is not among the rows before it: {', '.join(bodies)}"
+        raise ModelError(f"{where}: {label} {reprlib.repr(parent)} {told}")
+    return parent
 
 
 def _actuated(row: Row, kind: JointKind, where: str) -> bool:
@@ -271,11 +286,15 @@ def _actuated(row: Row, kind: JointKind, where: str) -> bool:
     said = row.mu if isinstance(row, KhalilRow) else row.actuated
     if said is None:
         return not fixed and kind.usually_driven
-    if said not in (0, 1):
-        label = "mu" if isinstance(row, KhalilRow) else "actuated"
-        raise ModelError(f"{where}: {label} must be 0 or 1, not {said!r}")
+    said = _yes_or_no(said, f"{where}: {'mu' if isinstance(row, KhalilRow) else 'actuated'}")
     if said and fixed:
         raise ModelError(f"{where}: the row is fixed, so it cannot be actuated")
+    return said
+
+
+def _yes_or_no(said: Any, what: str) -> bool:
+    if not isinstance(said, (bool, int, float, np.bool_, np.integer, np.floating)) or said not in (0, 1):
+        raise ModelError(f"{what} must be 0 or 1, not {reprlib.repr(said)}")
     return bool(said)
 
 

@@ -10,26 +10,36 @@ Rules for choosing them, all starting from the base:
   of a loop are short and as equal as can be (004 section 10.3).
 
 Among equals, joints with few constraints are cut (002 L2582), then those described last.
-Joints that are more than geometry (a motor, friction, a rotor, a mimicked angle) are not
-cut.  A joint may be walked from its child to its parent; its coordinates keep their meaning.
+Joints that are more than geometry (a motor, friction, a rotor, a spring, a mimicked angle) are
+cut only where a loop has no others, or by name.  Such a joint keeps its coordinate all the same:
+one of its bodies is cut through instead, see :func:`split`.  A joint may be walked from its child to its
+parent; its coordinates keep their meaning.
 """
 
 from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from ..errors import ModelError, UnknownNameError
-from .joints import Distance, JointKind, Reversed, reverse
+from .joints import Distance, Fixed, JointKind, Reversed, reverse
+from .mass import MassProperties
 from .pose import Pose
 
 RULES = ("minimum_dof", "shortest")
 
 LIMITS = ("lower", "upper", "velocity_limit", "effort_limit")
 """What a cut joint remembers of its data sheet, for the day it is in the tree again."""
+
+
+MORE_THAN_GEOMETRY = {
+    "damping": "has damping", "friction": "has friction", "rotor_inertia": "has a rotor", "stiffness": "has a spring",
+    "friction_offset": "has an offset of friction",
+}  # fmt: skip
+"""What a joint may have beside its geometry, and how that is said."""
 
 
 class GraphError(ModelError):
@@ -99,12 +109,44 @@ def passive_data(kind: JointKind) -> dict[str, Any]:
     return {
         "lower": (-inf,) * nq, "upper": (inf,) * nq, "velocity_limit": (inf,) * nv, "effort_limit": (inf,) * nv,
         "damping": (0.0,) * nv, "friction": (0.0,) * nv, "rotor_inertia": (0.0,) * nv, "gear_ratio": (1.0,) * nv,
-        "actuated": False, "mimic": None,
+        "friction_offset": (),
+        "actuated": False, "mimic": None, "stiffness": (), "spring_rest": (),
     }  # fmt: skip
 
 
+class Split(NamedTuple):
+    """A joint that closes a loop but stays in the tree, because one of its bodies is cut through."""
+
+    joint: Draft
+    """As before, but that it carries one half of the body."""
+    weld: Draft
+    """Joins the halves, which have the same frame: this is what is cut."""
+    body: str
+    """What the halves are halves of."""
+
+
+def split(draft: Draft, masses: Mapping[str, MassProperties], root: str, half: str, weld: str) -> Split:
+    """Cut through a body beside a joint that is more than geometry, so that the joint keeps its coordinate.
+
+    Both halves have half of the mass and of the inertia, so that no joint moves something massless; held together
+    by the weld they are the body as it was.
+    """
+    ends = [end for end in (draft.child, draft.parent) if end != root and masses[end].mass > 0.0]
+    if not ends:
+        raise GraphError(
+            f"joint {draft.name!r} cannot be cut: it is more than geometry, so that one of its bodies must be cut "
+            f"through, and neither {draft.child!r} nor {draft.parent!r} has a mass that could be halved; cut "
+            "another joint",
+            draft.name,
+        )
+    body = ends[0]
+    walked = draft if body == draft.child else draft.turn()
+    joint = replace(walked, child=half, turned=draft.turned)
+    return Split(joint, Draft(weld, body, half, Fixed(), Pose(), Pose(), passive_data(Fixed())), body)
+
+
 def why_uncuttable(joints: Iterable[Draft]) -> dict[str, str]:
-    """Return the joints that have what a cut joint cannot have, and what that is."""
+    """Return the joints that are more than the geometry which a cut joint has, and what they are beside it."""
     joints = list(joints)
     leaders = {d.data["mimic"].leader: d.name for d in joints if d.data["mimic"]}
     reasons = {d.name: _more_than_geometry(d, leaders) for d in joints}
@@ -119,7 +161,7 @@ def can_close(kind: JointKind) -> bool:
 
 def _more_than_geometry(draft: Draft, leaders: dict[str, str]) -> str | None:
     data = draft.data
-    for key, text in (("damping", "has damping"), ("friction", "has friction"), ("rotor_inertia", "has a rotor")):
+    for key, text in MORE_THAN_GEOMETRY.items():
         if any(data[key]):
             return text
     if data["mimic"]:
@@ -155,28 +197,23 @@ def span(
     Raises
     ------
     GraphError
-        A body cannot be reached, a cut leaves one hanging, or a loop has no joint that can be cut.
+        A body cannot be reached, or a cut leaves one hanging.
     """
     rule = rule or RULES[0]
     if rule not in RULES:
         raise UnknownNameError("rule for the spanning tree", rule, RULES)
     named = _named_cuts(joints, cuts)
     kept = why_uncuttable(joints)
-    _check_rods(joints, kept)
+    check_rods(joints, kept)
     free = [d for d in joints if d.name not in named and not isinstance(d.kind, Distance)]
     _check_reach(root, bodies, free, joints, named)
-    for name in sorted(named & kept.keys()):
-        raise GraphError(
-            f"joint {name!r} cannot be cut: it {kept[name]}, and a cut joint has neither motor nor friction; cut "
-            "another joint of the loop, or declare this one passive",
-            name,
-        )
-    _check_no_kept_loop(free, kept)
-    chosen = _grow(root, free, kept, rule)
+    needed = _released(free, kept)
+    chosen = _grow(root, free, kept.keys() - needed, rule)
     return Spanning(_in_order(root, [d for d in free if d.name in chosen]), [d for d in joints if d.name not in chosen])
 
 
-def _check_rods(joints: Iterable[Draft], kept: dict[str, str]) -> None:
+def check_rods(joints: Iterable[Draft], kept: dict[str, str]) -> None:
+    """Refuse rods that are more than geometry."""
     for draft in joints:
         if isinstance(draft.kind, Distance) and draft.name in kept:
             raise GraphError(
@@ -254,8 +291,11 @@ def _list(bodies: Sequence[str]) -> str:
     return f"body {shown}" if len(bodies) == 1 else f"bodies {shown}"
 
 
-def _check_no_kept_loop(joints: Iterable[Draft], kept: dict[str, str]) -> None:
-    """Joints that cannot be cut must not close a loop among themselves."""
+def _released(joints: Iterable[Draft], kept: dict[str, str]) -> set[str]:
+    """Return the joints to cut although they are more than geometry: one of each loop that has no others.
+
+    Rather those without a motor, and those described last.
+    """
     leader: dict[str, str] = {}
 
     def group(body: str) -> str:
@@ -264,36 +304,13 @@ def _check_no_kept_loop(joints: Iterable[Draft], kept: dict[str, str]) -> None:
             body = leader[body]
         return body
 
-    tied: list[Draft] = []
-    for draft in joints:
-        if draft.name not in kept:
-            continue
+    needed: set[str] = set()
+    for draft in sorted((d for d in joints if d.name in kept), key=lambda d: not d.data["actuated"]):
         here, there = group(draft.parent), group(draft.child)
         if here == there:
-            raise _no_cut([*_path(draft.parent, draft.child, tied), draft], kept)
+            needed.add(draft.name)
         leader[here] = there
-        tied.append(draft)
-
-
-def _no_cut(loop: Sequence[Draft], kept: dict[str, str]) -> GraphError:
-    reasons = "; ".join(f"{d.name!r} {kept[d.name]}" for d in loop[:6])
-    return GraphError(
-        f"no joint of the loop {', '.join(repr(d.name) for d in loop)} can be cut ({reasons}): declare one of them "
-        "passive, with actuated=False and without friction",
-        loop[-1].name,
-    )
-
-
-def _path(start: str, goal: str, forest: Iterable[Draft]) -> list[Draft]:
-    """Return the joints from one body to another within a forest."""
-    around = _around(forest)
-    waiting: list[tuple[str, list[Draft]]] = [(start, [])]
-    while waiting:
-        body, path = waiting.pop()
-        if body == goal:
-            return path
-        waiting.extend((d.other(body), [*path, d]) for d in around.get(body, []) if not path or d is not path[-1])
-    return []
+    return needed
 
 
 def _grow(root: str, joints: Sequence[Draft], kept: Container[str], rule: str) -> set[str]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ModelError
+from ..errors import ModelError, UnsupportedError
 from ..spatial import RigidInertia, Symmetric3, Vec3
 from .pose import Pose, floats
 
@@ -41,9 +41,11 @@ def inertia_matrix(inertia: ArrayLike, where: str = "inertia") -> np.ndarray:
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if m.shape == (3, 3):
         rounding = 1e-12 * np.max(np.abs(m))
-        if np.any(np.abs(m - m.T) > rounding):
+        with np.errstate(invalid="ignore"):  # infinite ones are refused for that, later
+            uneven = np.abs(m - m.T) > rounding
+        if np.any(uneven):
             raise ModelError(f"{where} is not symmetric: {m.tolist()}")
-        return 0.5 * (m + m.T)
+        return 0.5 * m + 0.5 * m.T
     raise ModelError(
         f"{where} must be (Ixx, Iyy, Izz), (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) or a 3x3 matrix, not shape {m.shape}"
     )
@@ -97,6 +99,8 @@ class MassProperties:
         axes : Pose, optional
             The axes the inertia is given along, if not the body's own.
         """
+        if not isinstance(about, str) or about not in ("com", "origin"):
+            raise ModelError(f"about must be 'com' or 'origin', not {about!r}")
         total = floats(mass, "mass")
         if total.ndim:
             raise ModelError(f"mass must be one number, not shape {total.shape}")
@@ -104,13 +108,12 @@ class MassProperties:
         if c.shape != (3,):
             raise ModelError(f"center of mass must have 3 components, not shape {c.shape}")
         m = inertia_matrix(inertia)
-        if axes is not None:
-            m = axes.rotation @ m @ axes.rotation.T
-            m = 0.5 * (m + m.T)
-        if about == "origin":
-            m = m - float(total) * (c @ c * np.eye(3) - np.outer(c, c))
-        elif about != "com":
-            raise ModelError(f"about must be 'com' or 'origin', not {about!r}")
+        with np.errstate(all="ignore"):  # what becomes infinite is a problem that is reported as such
+            if axes is not None:
+                m = axes.rotation @ m @ axes.rotation.T
+                m = 0.5 * m + 0.5 * m.T
+            if about == "origin":
+                m = m - float(total) * (c @ c * np.eye(3) - np.outer(c, c))
         return cls(float(total), (float(c[0]), float(c[1]), float(c[2])), _six(m))
 
     @classmethod
@@ -194,8 +197,9 @@ class MassProperties:
         if pose.is_identity:
             return self
         r = pose.rotation
-        m = r @ self.inertia_matrix @ r.T
-        return MassProperties.of(self.mass, r @ np.array(self.com) + pose.position, 0.5 * (m + m.T))
+        with np.errstate(all="ignore"):
+            m = r @ self.inertia_matrix @ r.T
+            return MassProperties.of(self.mass, r @ np.array(self.com) + pose.position, 0.5 * m + 0.5 * m.T)
 
     def __add__(self, other: MassProperties) -> MassProperties:
         """Return two bodies welded together, both described in the same frame."""
@@ -206,11 +210,12 @@ class MassProperties:
         mass = self.mass + other.mass
         if mass == 0.0:
             return MassProperties.of(0.0, (0, 0, 0), self.inertia_matrix + other.inertia_matrix)
-        com = (self.mass * np.array(self.com) + other.mass * np.array(other.com)) / mass
-        total = np.zeros((3, 3))
-        for part in (self, other):
-            d = np.array(part.com) - com
-            total += part.inertia_matrix + part.mass * (d @ d * np.eye(3) - np.outer(d, d))
+        with np.errstate(all="ignore"):
+            com = (self.mass * np.array(self.com) + other.mass * np.array(other.com)) / mass
+            total = np.zeros((3, 3))
+            for part in (self, other):
+                d = np.array(part.com) - com
+                total += part.inertia_matrix + part.mass * (d @ d * np.eye(3) - np.outer(d, d))
         return MassProperties.of(mass, com, total)
 
     def problems(self) -> list[str]:
@@ -222,7 +227,8 @@ class MassProperties:
         moments = np.linalg.eigvalsh(self.inertia_matrix)
         # What rounding explains is no problem: of the numbers themselves, and of moving them from a
         # far origin to the center of mass, where nearly all of a point mass's inertia cancels.
-        lever = self.mass * float(np.dot(self.com, self.com))
+        with np.errstate(over="ignore"):
+            lever = self.mass * float(np.dot(self.com, self.com))
         slack = 1e-9 * max(abs(moments[0]), abs(moments[2])) + 1e-13 * lever
         if moments[0] < -slack:
             return [f"inertia is not positive semi-definite (principal moments {_show(moments)})"]
@@ -235,10 +241,98 @@ class MassProperties:
             return [f"zero mass with a non-zero inertia (principal moments {_show(moments)})"]
         return []
 
+    def require_writable(self, body: str) -> None:
+        """Refuse what no file can hold."""
+
+    def halved(self) -> MassProperties:
+        """Return half of the mass, at the same place, with half of the inertia."""
+        return MassProperties.of(self.mass / 2, self.com, self.inertia_matrix / 2)
+
     def spatial(self) -> RigidInertia:
         """Return the inertia as the algorithms use it."""
         p = [float(x) for x in self.parameters]
         return RigidInertia(p[0], Vec3.of(p[1:4]), Symmetric3(p[4], p[5], p[7], p[6], p[8], p[9]))
+
+
+@dataclass(frozen=True)
+class GroupedMass(MassProperties):
+    """Ten parameters that need not be those of a real body.
+
+    Grouping parameters that only act together (004 section 10.2.4) leaves bodies with a first moment and no mass, or
+    with an inertia that nothing has.  So the ten numbers are kept as they are given; there is a center of mass only
+    where there is mass.
+
+    Attributes
+    ----------
+    ten : tuple of 10 floats
+        As in :meth:`MassProperties.from_parameters`.
+    """
+
+    ten: tuple[float, ...] = (0.0,) * 10
+
+    @classmethod
+    def from_parameters(cls, ten: ArrayLike) -> MassProperties:
+        """Return ordinary mass properties where there are some with these ten numbers, and grouped ones otherwise."""
+        p = floats(ten, "inertial parameters")
+        mass, first = float(p[0]), p[1:4]
+        if mass > 0.0 or not np.any(p[:4]):
+            ordinary = MassProperties.from_parameters(p)
+            if not ordinary.problems():
+                return ordinary
+        com = first / mass if mass else np.zeros(3)
+        second = np.array([[p[4], p[5], p[7]], [p[5], p[6], p[8]], [p[7], p[8], p[9]]])
+        about_com = second - mass * (com @ com * np.eye(3) - np.outer(com, com))
+        return cls(mass, (float(com[0]), float(com[1]), float(com[2])), _six(about_com), tuple(float(x) for x in p))
+
+    @property
+    def inertia_about_origin(self) -> np.ndarray:
+        """3x3 inertia about the body's origin."""
+        _, _, _, _, xx, xy, yy, xz, yz, zz = self.ten
+        return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+    @property
+    def parameters(self) -> np.ndarray:
+        """The ten numbers, as they were given."""
+        return np.array(self.ten)
+
+    @property
+    def is_massless(self) -> bool:
+        """Whether all ten numbers are exactly zero."""
+        return not any(self.ten)
+
+    def moved(self, pose: Pose) -> MassProperties:
+        """Return the same parameters in a frame in which our frame has the given pose."""
+        return self if pose.is_identity else _grouped(pose.spatial().rigid_to_parent(self.spatial()))
+
+    def __add__(self, other: MassProperties) -> MassProperties:
+        """Return the sum, as of two bodies welded together."""
+        return GroupedMass.from_parameters(self.parameters + other.parameters)
+
+    __radd__ = __add__
+
+    def problems(self) -> list[str]:
+        """Return what is physically wrong with these numbers."""
+        if self.is_finite and self.mass == 0.0 and any(self.ten[1:4]):
+            return [f"a first moment {_show(np.array(self.ten[1:4]))} without mass"]
+        return super().problems()
+
+    def halved(self) -> MassProperties:
+        """Return half of all ten numbers."""
+        return GroupedMass.from_parameters(self.parameters / 2)
+
+    def require_writable(self, body: str) -> None:
+        """Refuse to be written as mass, center and inertia."""
+        raise UnsupportedError(
+            f"body {body!r} has grouped parameters, not mass, center and inertia of a real body, and no robot file has "
+            "words for that: keep robot.parameters().values, and give them to with_parameters(..., physical=False)"
+        )
+
+
+def _grouped(inertia: RigidInertia) -> MassProperties:
+    second = inertia.second
+    return GroupedMass.from_parameters(
+        [inertia.mass, *inertia.first, second.xx, second.xy, second.yy, second.xz, second.yz, second.zz]
+    )
 
 
 def require_mass_properties(given: Any, what: str, advice: str = "") -> None:

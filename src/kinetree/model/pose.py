@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,9 @@ from ..spatial.numbers import shown
 Nine = tuple[float, ...]
 _EYE: Nine = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
+NO_NUMBERS = "USMmc"
+"""Kinds of arrays that turn into floats by a guess: text, dates, complex numbers."""
+
 UNIT_TOLERANCE = 1e-6
 """How far a quaternion's length may be off, as in states and files."""
 
@@ -24,13 +28,13 @@ UNIT_TOLERANCE = 1e-6
 def floats(value: ArrayLike, what: str) -> np.ndarray:
     """Return an array of floats, or an error that says what was meant to be numbers; text is none, even of digits."""
     try:
-        if np.asarray(value).dtype.kind in "US":
+        if np.asarray(value).dtype.kind in NO_NUMBERS:
             raise TypeError
         return np.asarray(value, dtype=float)
     except OverflowError:
         raise ModelError(f"{what} must be numbers that a computer can hold; got {shown(value)}") from None
     except (TypeError, ValueError):
-        raise ModelError(f"{what} must be numbers, got {value!r}") from None
+        raise ModelError(f"{what} must be numbers, got {reprlib.repr(value)}") from None
 
 
 def axis_matrix(axis: int, angle: float) -> np.ndarray:
@@ -95,7 +99,8 @@ class Pose:
             m = quaternion_matrix(quaternion)
         elif rotation is not None:
             m = floats(rotation, "a rotation")
-            if m.shape != (3, 3) or not np.allclose(m @ m.T, np.eye(3), atol=1e-6) or np.linalg.det(m) < 0:
+            fits = m.shape == (3, 3) and bool((np.abs(m) < 2.0).all())
+            if not fits or not np.allclose(m @ m.T, np.eye(3), atol=1e-6) or np.linalg.det(m) < 0:
                 raise ModelError(f"rotation must be an orthonormal, right-handed 3x3 matrix, got {m.tolist()}")
         else:
             return cls(_EYE, (float(p[0]), float(p[1]), float(p[2])))

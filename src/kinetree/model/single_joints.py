@@ -80,7 +80,11 @@ def _single(joint: Joint, step: Step, parent: int, placement: Pose) -> Joint:
             "friction",
             "rotor_inertia",
             "gear_ratio",
+            "friction_offset",
+            "stiffness",
+            "spring_rest",
         )
+        if getattr(joint, name)
     }
     kind: JointKind = Revolute(step.axis) if step.turns else Prismatic(step.axis)
     return Joint(f"{joint.name}_{k + 1}", kind, parent, placement, actuated=joint.actuated, **part)

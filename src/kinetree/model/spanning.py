@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from .builder import JOINT_DATA, ModelBuilder
+from .drives import TendonDraft
 from .graph import LIMITS, RULES, Draft, inverse, passive_data
 from .pose import Pose
 from .tree import BASE, Frame, Loop, Model
@@ -39,10 +40,18 @@ def respan(model: Model, cuts: Sequence[str] | None = None, rule: str | None = N
     builder._bodies = {body.name: body.mass_properties for body in (model.base, *model.bodies)}
     for i, joint in enumerate(model.joints):
         data = {key: getattr(joint, key) for key in JOINT_DATA if key != "child_pose"}
+        data["friction_offset"] = joint.friction_offset
         builder._joints[joint.name] = Draft(
             joint.name, names[joint.parent], names[i], joint.kind, joint.placement, Pose(), data
         )
     builder._loops = {loop.name: _draft(loop, names) for loop in model.loops}
+    for tendon in model.tendons:
+        points = [(names[p.body], p.position) for p in tendon.points]
+        own = dict(zip(tendon.joints, tendon.coefficients, strict=True))
+        builder._tendons[tendon.name] = TendonDraft(
+            tendon.name, own, points, tendon.stiffness, tendon.rest, tendon.damping
+        )
+    builder._actuators = {actuator.name: actuator for actuator in model.actuators}
     builder._frames = {frame.name: (names[frame.body], frame.pose) for frame in model.frames}
     return _without_needless_frames(builder.model(merge_fixed=False, cuts=list(cuts or ()), rule=rule))
 

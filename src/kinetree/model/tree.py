@@ -14,6 +14,7 @@ import numpy as np
 
 from ..errors import ModelError, UnknownNameError
 from ..spatial import Motion, RigidInertia, Scalar, Transform, Vec3
+from .actuators import Actuator, Tendon
 from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
 from .pose import Pose, floats
@@ -78,6 +79,13 @@ class Joint:
         One per degree of freedom.
     damping, friction : tuple of floats
         Viscous (N m s/rad or N s/m) and Coulomb (N m or N) friction.
+    friction_offset : tuple of floats
+        A constant force (N m or N) that comes on top of friction: of a drive whose zero is off; empty for none.
+    stiffness : tuple of floats
+        Of the joint's spring (N m/rad or N/m), one per degree of freedom; empty for none.  A spring belongs to the
+        mechanism as gravity does: it is part of its dynamics and of its potential energy.
+    spring_rest : tuple of floats
+        Coordinates, as many as the joint has in ``q``, at which the spring pulls nowhere; empty without a spring.
     rotor_inertia, gear_ratio : tuple of floats
         Of the motor; the joint feels ``rotor_inertia * gear_ratio**2``.
     actuated : bool
@@ -102,6 +110,9 @@ class Joint:
     gear_ratio: Floats = ()
     actuated: bool = True
     mimic: Mimic | None = None
+    friction_offset: Floats = ()
+    stiffness: Floats = ()
+    spring_rest: Floats = ()
     q_slice: slice = field(default_factory=lambda: slice(0, 0), compare=False)
     v_slice: slice = field(default_factory=lambda: slice(0, 0), compare=False)
 
@@ -177,6 +188,8 @@ class Link:
     ratio: float = 1.0
     offset: float = 0.0
     follows: bool = False
+    stiffness: Floats = ()
+    spring_rest: Floats = ()
 
     def transform(self, q: Sequence[Scalar]) -> Transform:
         """Return the pose of the body in its parent."""
@@ -198,6 +211,14 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Configuration:
+    """A configuration with a name, by joints; those that are not named are at zero."""
+
+    name: str
+    positions: tuple[tuple[str, Floats], ...]
+
+
+@dataclass(frozen=True)
 class Model:
     """A tree of bodies. Build one with :class:`kinetree.Builder` or :func:`kinetree.load`."""
 
@@ -208,6 +229,9 @@ class Model:
     frames: tuple[Frame, ...] = ()
     gravity: tuple[float, float, float] = (0.0, 0.0, -9.81)
     loops: tuple[Loop, ...] = ()
+    tendons: tuple[Tendon, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
+    configurations: tuple[Configuration, ...] = ()
 
     @cached_property
     def nq(self) -> int:
@@ -348,6 +372,8 @@ class Model:
                     ratio,
                     offset,
                     joint.mimic is not None,
+                    joint.stiffness,
+                    joint.spring_rest,
                 )
             )
         return tuple(found)
@@ -401,6 +427,20 @@ class Model:
     def effective_friction(self) -> tuple[np.ndarray, np.ndarray]:
         """Viscous and Coulomb friction per degree of freedom, followers' included."""
         return _effective_friction(self)
+
+    @cached_property
+    def effective_offset(self) -> np.ndarray:
+        """Constant force of the joints per degree of freedom, followers' included."""
+        total = np.zeros(self.nv)
+        for link, joint in zip(self.links, self.joints, strict=True):
+            if joint.friction_offset:
+                total[link.v_slice] += link.ratio * np.array(joint.friction_offset)
+        return total
+
+    @cached_property
+    def has_springs(self) -> bool:
+        """Whether some joint or tendon has a spring."""
+        return any(j.stiffness for j in self.joints) or any(t.stiffness for t in self.tendons)
 
     def joint_vector(self, attribute: str) -> np.ndarray:
         """Return a per-degree-of-freedom attribute (damping, effort_limit, ...) of all joints, laid out like v."""

@@ -1,6 +1,6 @@
 """Inverse kinematics of any frame: damped least squares with joint limits, for one pose or a batch.
 
-All poses of a batch are stepped together (:mod:`.damped_steps`), a few steps per call of the machine code; poses
+All poses of a batch are stepped together (:mod:`.levenberg_marquardt`), a few steps per call of the machine code; poses
 that are reached leave the batch, those that are not start again from elsewhere.  What is found for a pose does
 not depend on the others: the further starts are the same for all.
 """

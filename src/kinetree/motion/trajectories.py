@@ -15,8 +15,7 @@ array([ 0.5 , -0.25])
 
 from __future__ import annotations
 
-from .combine import Repeated, Stacked
-from .formulas import (
+from .basic_trajectories import (
     PROFILES,
     Between,
     Constant,
@@ -30,6 +29,7 @@ from .formulas import (
     Sine,
     Trapezoidal,
 )
+from .combine import Repeated, Stacked
 from .splines import Piecewise, sampled, spline
 from .trajectory import Joined, Trajectory
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import constraints
-from ..errors import ClosureError, OptionError, ShapeError, StateError
-from ..loops import closing, coordinates, dynamics, rank
+from ..errors import ClosureError, OptionError, RoundingWarning, ShapeError, StateError, callers_level
+from ..loops import closing, clusters, coordinates, dynamics, rank
+from ..loops.assembly import WIDEST, AssemblySearch, is_closed
 from ..loops.checks import Checks
 from ..loops.coordinates import Coordinates
 from ..loops.mobility import Mobility, singular_directions
@@ -20,6 +22,9 @@ from ..model.spanning import respan
 from ..model.tree import Model
 from ..spatial.arrays import as_array, batch_shape
 from .robot import Array, Robot
+
+if TYPE_CHECKING:
+    from ..parameters.find_base import Assembled
 
 TOLERANCE = 1e-6
 """How far a state may be from closed (meters, radians, and their rates relative to 1 + |v|) before it is refused."""
@@ -30,11 +35,11 @@ CLOSED = 1e-10
 ASSEMBLIES = 8
 """If none of so many closed configurations is ordinary, coordinates are chosen at the first."""
 
-FEW_STEPS = 40
-"""Steps for the neutral configuration to close in, before others are tried."""
-
 ORDINARY = 1e-3
 """Coordinates are chosen where the least singular value of K that counts is at least this part of the largest."""
+
+BESIDE = 30.0
+"""Redundant constraints may be off by so many times what they are off beside the configuration they were found at."""
 
 
 class ClosedKinematics(Robot):
@@ -51,8 +56,12 @@ class ClosedKinematics(Robot):
         independent: Sequence[str] | None = None,
         near: ArrayLike | None = None,
         cpu: str | None = None,
+        rounding: float | None = None,
     ) -> None:
         super().__init__(model, backend=backend, precision=precision, cpu=cpu)
+        if rounding is not None and not 0.0 <= rounding < 1.0:
+            raise OptionError(f"rounding is a part of the strongest constraint, between 0 and 1, not {rounding!r}")
+        self._rounding = rounding
         self._wanted = None if independent is None else tuple(self.entry_index(n) for n in independent)
         self._near = None if near is None else as_array(near, (model.nq,), "near")
         if self._near is not None and self._near.ndim != 1:
@@ -124,7 +133,9 @@ class ClosedKinematics(Robot):
 
     def _again(self, model: Model, **others: Any) -> Self:
         """Make another mechanism like this one; what was chosen stays, as far as the model still has it."""
-        own: dict[str, Any] = {"backend": self.backend, "precision": self.precision, "cpu": self.cpu}
+        own: dict[str, Any] = {
+            "backend": self.backend, "precision": self.precision, "cpu": self.cpu, "rounding": self._rounding,
+        }  # fmt: skip
         if self._wanted is not None and {self.v_names[j] for j in self._wanted} <= set(model.v_names):
             own["independent"] = [self.v_names[j] for j in self._wanted]
         if self._near is not None and model.q_names == self.model.q_names:
@@ -162,10 +173,13 @@ class ClosedKinematics(Robot):
         q_guess: ArrayLike,
         fixed: Sequence[str] | Mapping[str, Any] | None = None,
         *,
-        tolerance: float = CLOSED,
+        tolerance: float | None = None,
         must_close: bool = True,
     ) -> Array:
         """Return the closed configuration nearest to a guess, on the branch the guess belongs to.
+
+        Where numbers in the file are rounded and redundant constraints contradict one another, what remains is least in
+        the sense of least squares; a :class:`~kinetree.errors.RoundingWarning` says once how much.
 
         Parameters
         ----------
@@ -173,8 +187,8 @@ class ClosedKinematics(Robot):
         fixed : sequence of joint names, or mapping from joint name to position
             Joints that keep their place (or the given one); all others may move. Positions may have a batch's
             shape, for joints with one coordinate with or without a last axis of length one.
-        tolerance : float
-            Largest gap allowed.
+        tolerance : float, optional
+            Largest gap allowed. By default 1e-10, or what the file's rounded numbers leave.
         must_close : bool
             Raise :class:`ClosureError` where a loop cannot be closed (default), or return NaN there.
 
@@ -182,17 +196,25 @@ class ClosedKinematics(Robot):
         --------
         ``q = four_bar.close(guess, fixed={"crank_joint": 0.3})``
         """
-        if not tolerance > 0.0:
+        if tolerance is not None and not tolerance > 0.0:
             raise OptionError(f"tolerance must be positive, not {tolerance!r}: rounding leaves gaps of some 1e-16")
         q, free = self._held(np.array(self.evaluator.states.configuration(q_guess, "q_guess"), dtype=float), fixed)
         batch = q.shape[:-1]
         guesses = q.reshape(-1, self.nq)
-        result = closing.close(guesses, free, self.loop_gaps, self.loop_jacobian, self.moved, tolerance)
-        bad = ~result.done & np.isfinite(guesses).all(axis=-1)
+        found, gaps, done = closed_from(self, guesses, free, tolerance)
+        bad = ~done & np.isfinite(guesses).all(axis=-1)
         if must_close and bad.any():
-            raise ClosureError(self._checks.still_open(result.gaps, bad, batch, list(fixed or ())))
-        closed = np.where(result.done[:, None], result.q, np.nan)
-        return closed.reshape(*batch, self.nq)
+            raise ClosureError(self._checks.still_open(gaps, bad, batch, list(fixed or ())))
+        return np.where(done[:, None], found, np.nan).reshape(*batch, self.nq)
+
+    def _problem(self, free: Array | None = None) -> closing.ClosingProblem:
+        everything = np.ones(self.nv, dtype=bool) if free is None else free
+        return closing.ClosingProblem(self.loop_gaps, self.loop_jacobian, self.moved, self._clusters, everything)
+
+    @cached_property
+    def _clusters(self) -> clusters.Clusters:
+        """Loops that share joints; how long their levers are is seen as they are drawn."""
+        return clusters.Clusters(clusters.find(self.model, self.loop_jacobian(np.stack(list(self._starts.values())))))
 
     def _held(self, q: Array, fixed: Sequence[str] | Mapping[str, Any] | None) -> tuple[Array, Array]:
         """Put joints where they are to stay, and say which freedoms are left."""
@@ -219,14 +241,27 @@ class ClosedKinematics(Robot):
         """Move configurations along velocities for unit time, whether the loops allow these or not."""
         return self.normalize(self._exact.integrate(q, v))
 
-    def project(self, q: ArrayLike, v: ArrayLike | None = None, fixed: Sequence[str] | None = None) -> Any:
+    def project(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        fixed: Sequence[str] | None = None,
+        *,
+        tolerance: float | None = None,
+    ) -> Any:
         """Return the nearest closed configuration; with ``v``, also the nearest velocity the loops allow (in energy).
+
+        Parameters
+        ----------
+        q, v : array_like
+        fixed, tolerance
+            As in :meth:`close`.
 
         Returns
         -------
         q, or (q, v)
         """
-        closed = self.close(q, fixed)
+        closed = self.close(q, fixed, tolerance=tolerance)
         return closed if v is None else (closed, self.nearest_velocity(closed, v))
 
     def nearest_velocity(self, q: Array, v: ArrayLike, least: float = rank.RELATIVE_TOLERANCE) -> Array:
@@ -235,7 +270,8 @@ class ClosedKinematics(Robot):
         By constraints weaker than ``least`` it is not changed.
         """
         v, k, m = as_array(v, (self.nv,), "v"), self.loop_jacobian(q), self._tree_mass_matrix(q)
-        return dynamics.nearest_velocity(m, k, v, self.coordinates_at(q).rank, self._size, least)
+        known = self.coordinates_at(q)
+        return dynamics.nearest_velocity(m, k, v, known.rank, self._size, max(least, known.least))
 
     def _tree_mass_matrix(self, q: ArrayLike) -> Array:
         return self._exact.evaluator.run("mass_matrix", q=q)
@@ -267,27 +303,34 @@ class ClosedKinematics(Robot):
     def _choice(self) -> Coordinates | None:
         """Coordinates chosen from the model; None where no closed configuration is found."""
         if self._near is not None:
-            return self._chosen(self._samples(self.close(self._near)))
-        first: Array | None = None
+            near = self._search({"near": self._near}, np.random.default_rng(0), 0)
+            for closed in near:
+                for q in closed:
+                    return self._said(self._chosen(*self._samples(q)))
+            raise ClosureError(f"the configuration given as near leaves loops open: {near.how_far()}")
+        first: tuple[Array, Array] | None = None
         count = 0
-        for closed in self._closed_guesses(np.random.default_rng(0), 200):
+        for closed in self._search(self._starts, np.random.default_rng(0), 200):
             for q in closed:
                 samples = self._samples(q)
-                if self._is_ordinary(samples):
-                    return self._chosen(samples)
+                if self._is_ordinary(*samples):
+                    return self._said(self._chosen(*samples))
                 first, count = (samples if first is None else first), count + 1
             if count >= ASSEMBLIES:
                 break
-        return None if first is None else self._chosen(first)
+        return None if first is None else self._said(self._chosen(*first))
 
-    def _is_ordinary(self, samples: Array) -> bool:
+    def _is_ordinary(self, samples: Array, gaps: Array) -> bool:
         """Return whether the first of some neighbours is far from singular.
 
         Those in line are, and may be rigid beside it.
         """
-        singular_values = rank.decompose(samples[0])[1]
-        general = int(rank.numerical_rank(samples, self._size).max(initial=0))
-        return general == 0 or bool(singular_values[general - 1] > ORDINARY * singular_values[0])
+        for cluster in self._clusters.all:
+            values = np.linalg.svd(cluster.block(samples), compute_uv=False)
+            general = coordinates.decide(cluster, values, gaps, self._rounding).rank
+            if general and not values[0, general - 1] > ORDINARY * values[0, 0]:
+                return False
+        return True
 
     def coordinates_at(self, q: Array) -> Coordinates:
         """Return :attr:`coordinates`; where no closed configuration is known to choose them at, some found at ``q``.
@@ -301,15 +344,43 @@ class ClosedKinematics(Robot):
         if not len(finite):  # NaN for all, but as many as there would be
             finite = self.neutral()[None]
         # constraints that depend on one another where the loops are closed need not do so beside it
-        first = self.close(finite[0], must_close=False)
-        return self._chosen(self.loop_jacobian(finite[:1]) if np.isnan(first).any() else self._samples(first))
+        near = closing.close_wherever_it_can_be(self._problem(), finite[:1], CLOSED)
+        if is_closed(near)[0]:
+            return self._chosen(*self._samples(near.q[0]))
+        return self._chosen(self.loop_jacobian(finite[:1]), np.zeros((1, self.n_constraints)))
 
-    def _chosen(self, samples: Array) -> Coordinates:
-        return coordinates.choose(samples, self.driven, self._wanted, self.v_names, self._size)
+    def _chosen(self, samples: Array, gaps: Array) -> Coordinates:
+        found = coordinates.choose(samples, gaps, self.driven, self._wanted, self.model, self._clusters, self._rounding)
+        rounded = [
+            (d, cluster.length) for d, cluster in zip(found.decisions, self._clusters.all, strict=True) if d.by_rounding
+        ]
+        if not rounded:
+            return found
+        seen = float(np.abs(gaps).max(initial=0.0))
+        weak = max(d.dropped * length for d, length in rounded)
+        return replace(found, slack=min(WIDEST, BESIDE * max(seen, 0.1 * weak)), remaining=seen)
 
-    def _samples(self, q: Array) -> Array:
-        """Return K at a closed configuration, and at those beside it."""
-        return self.loop_jacobian(np.concatenate([q[None], self._neighbours(q)]))
+    def _said(self, chosen: Coordinates) -> Coordinates:
+        """Say once what was decided by taking weak constraints for rounding."""
+        rounded = [d for d in chosen.decisions if d.by_rounding]
+        if rounded:
+            strongest = max(rounded, key=lambda d: d.dropped)
+            names = [name for d in rounded for name in d.loops]
+            warnings.warn(
+                f"numbers of {self.name!r} are rounded: redundant constraints of {', '.join(names[:4])}"
+                f"{', ...' if len(names) > 4 else ''} contradict the others and leave loops open by some "
+                f"{chosen.remaining:.1g} (m, rad). They do not count: the strongest of them has "
+                f"{strongest.dropped:.1g}, the weakest that counts {min(d.least for d in rounded):.1g}; "
+                "mobility() lists them",
+                RoundingWarning,
+                stacklevel=callers_level(),
+            )
+        return chosen
+
+    def _samples(self, q: Array) -> tuple[Array, Array]:
+        """Return K at a closed configuration and at those beside it, and the gaps that are left there."""
+        near = np.concatenate([q[None], self._neighbours(q)])
+        return self.loop_jacobian(near), self.loop_gaps(near)
 
     @cached_property
     def _size(self) -> float:
@@ -319,32 +390,69 @@ class ClosedKinematics(Robot):
         """Return closed configurations a little way off: a singular one must not decide the rank."""
         generator = np.random.default_rng(0)
         k = self.loop_jacobian(q[None])[0]
-        basis = rank.null_space(k, int(rank.numerical_rank(k, self._size)))
         sizes = np.array([0.02, 0.05, 0.1, 0.2, 0.3])
+        basis = np.zeros((self.nv, 0))
+        bound = np.zeros(self.nv, dtype=bool)
+        for cluster in self._clusters.all:
+            block = k[np.ix_(cluster.rows, cluster.columns)]
+            values = np.linalg.svd(cluster.block(k), compute_uv=False)
+            own = rank.null_space(block, rank.by_gap(values, self._rounding).rank)
+            whole = np.zeros((self.nv, own.shape[1]))
+            whole[cluster.columns] = own
+            basis = np.concatenate([basis, whole], axis=1)
+            bound[cluster.columns] = True
+        basis = np.concatenate([basis, np.eye(self.nv)[:, ~bound]], axis=1)
         moves = sizes[:, None] * generator.standard_normal((len(sizes), basis.shape[1])) @ basis.T
-        near = self.close(self.moved(q, moves), must_close=False)
-        return np.asarray(near[np.isfinite(near).all(axis=-1)])
+        near = closing.close_wherever_it_can_be(self._problem(), self.moved(q, moves), CLOSED)
+        return near.q[is_closed(near)]
+
+    # ---------------------------------------------------------------- putting it together
+
+    @property
+    def _starts(self) -> dict[str, Array]:
+        """Configurations to start closing from: those that the file names, and the neutral one."""
+        named = {f"configuration {name!r} of the file": self.configuration(name) for name in self.configuration_names}
+        return named | {"the neutral configuration": self.neutral()}
 
     def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200) -> Array:
-        """Return some closed configuration, searched from the neutral one and then from random ones."""
-        for closed in self._closed_guesses(np.random.default_rng(rng), tries):
+        """Return some closed configuration.
+
+        It is searched from the configurations that the file names (keyframes, the pose as drawn), from the neutral one,
+        and then from random ones.
+
+        Parameters
+        ----------
+        rng : numpy Generator, int or None
+            For the random ones.
+        tries : int
+            How many random ones are tried.
+        """
+        search = self._search(self._starts, np.random.default_rng(rng), tries)
+        for closed in search:
             if len(closed):
                 return np.asarray(closed[0])
         raise ClosureError(
-            f"no closed configuration of {self.name!r} was found from {tries} random guesses: give a guess to close()"
+            f"no closed configuration of {self.name!r} was found: {search.how_far()}. Give a guess that is nearer to "
+            "close(), or look for a loop that cannot be closed at all"
         )
 
-    def _closed_guesses(self, generator: np.random.Generator, tries: int) -> Iterator[Array]:
-        """Return closed configurations, some at a time, from the neutral one and then from random ones."""
-        guesses = self.random_configuration(generator, tries)
-        free = np.ones(self.nv, dtype=bool)
-        for part in (self.neutral()[None], *np.array_split(guesses, max(1, tries // 20))):
-            # a guess may creep for long to where it cannot be closed: the next one is not kept waiting
-            steps = FEW_STEPS if len(part) == 1 else closing.MOST_STEPS
-            result = closing.close(
-                part, free, self.loop_gaps, self.loop_jacobian, self.moved, CLOSED, any_will_do=True, most_steps=steps
-            )
-            yield result.q[result.done]
+    def _search(self, starts: dict[str, Array], generator: np.random.Generator, tries: int) -> AssemblySearch:
+        guesses = self.random_configuration(generator, tries) if tries else np.zeros((0, self.nq))
+        return AssemblySearch(self._problem(), CLOSED, self._checks.widest, starts, guesses)
+
+    def _assembly(self, model: Model, near: ArrayLike | None) -> Assembled:
+        """Return how the mechanism is put together: as near a given configuration, or as parallelograms if it can."""
+        from ..parameters.closed_motions import assembled
+
+        meant = self._again(model, precision="double")
+        if near is None:
+            near = self._near
+        if near is not None:
+            candidates = meant.close(as_array(near, (self.nq,), "near"))[None]
+        else:
+            found = [q for part in meant._search(meant._starts, np.random.default_rng(0), 60) for q in part]
+            candidates = np.array(found[:20]) if found else meant.assembled()[None]
+        return assembled(meant, candidates, meant.coordinates.rank)
 
     def mobility(self, q: ArrayLike | None = None) -> Mobility:
         """Return degrees of freedom by rank, redundant constraints by name, and whether ``q`` is singular.
@@ -360,19 +468,32 @@ class ClosedKinematics(Robot):
         if not np.isfinite(state).all():
             raise StateError("the configuration holds NaN or infinity: nothing can be said about it")
         known = self.coordinates_at(state)
-        here, opening, still = singular_directions(self.loop_jacobian(state[None])[0], known.rank, self._size)
+        k = self.loop_jacobian(state[None])[0]
+        here, opening, still = singular_directions(k, known.rank, self._size, known.least)
         names = self.v_names
         redundant = tuple(n for i, n in enumerate(self.constraint_names) if i not in known.rows)
         return Mobility(
             self.nv - known.rank, self.nv - self.n_constraints, self.n_constraints, known.rank, redundant,
             tuple(names[j] for j in known.independent), here < known.rank, opening, tuple(names[j] for j in still),
+            known.decisions, known.slack,
         )  # fmt: skip
 
-    def check_closed(self, q: ArrayLike, tolerance: float = TOLERANCE) -> Array:
-        """Return ``q`` as an array; refuse configurations whose loops are open by more than ``tolerance``."""
+    def check_closed(self, q: ArrayLike, tolerance: float | None = None) -> Array:
+        """Return ``q`` as an array; refuse configurations whose loops are open by more than ``tolerance``.
+
+        By default that is 1e-6, or what rounding of the file's numbers leaves.
+        """
         array = self.evaluator.states.configuration(q)
-        self._checks.closed(array, self.closure_error(array), self._checks.granted(tolerance))
+        error = self.closure_error(array)
+        granted = self._checks.granted(TOLERANCE if tolerance is None else tolerance)
+        if tolerance is None and (error > granted).any():
+            granted = max(granted, self.coordinates_at(array).slack)
+        self._checks.closed(array, error, granted)
         return array
+
+    def _granted(self, tolerance: float | None, known: Coordinates) -> float:
+        """Return how far a state may be off."""
+        return self._checks.granted(max(TOLERANCE, known.slack) if tolerance is None else tolerance)
 
     def independent(self, q: ArrayLike | None = None) -> list[str]:
         """Return names of the freedoms that the others follow from: the same at every configuration.
@@ -413,3 +534,23 @@ class ClosedKinematics(Robot):
             rest = coordinates.follow(k, -bias[..., None], known, self.v_names, self._size)
             a[..., list(known.dependent)] += rest[..., 0]
         return a
+
+
+def closed_from(
+    mechanism: ClosedKinematics, guesses: Array, free: Array, tolerance: float | None = None
+) -> tuple[Array, Array, Array]:  # fmt: skip
+    """Return configurations (N, nq) moved along ``free`` velocities, the gaps left, and which are closed."""
+    problem = mechanism._problem(free)
+    found = closing.close(problem, guesses, CLOSED if tolerance is None else tolerance)
+    q, gaps, done = found.q, found.gaps, found.done
+    unsure = np.flatnonzero(~done & (np.abs(gaps).max(axis=-1, initial=0.0) < closing.NUDGE))
+    if len(unsure):
+        known = mechanism.coordinates_at(q[unsure])
+        again = closing.polish(problem, q[unsure], CLOSED, closing.Counting(known.ranks, known.least))
+        q[unsure], gaps[unsure] = again.q, again.gaps
+        largest = np.abs(again.gaps).max(axis=-1, initial=0.0)
+        if tolerance is None:
+            done[unsure] = again.done | (again.held & (largest <= known.slack))
+        else:
+            done[unsure] = largest <= tolerance
+    return q, gaps, done

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from ..algorithms import centroidal
 from ..errors import UnknownNameError
 from ..model import denoc_modules
 from ..model import describe as description
+from ..model.actuators import Actuator, Tendon
 from ..model.tree import BASE, Body, Frame, Joint, Model
 
 Array = np.ndarray
@@ -114,9 +114,24 @@ class Description:
         return [b.name for b in self.model.bodies]
 
     @property
+    def tendons(self) -> tuple[Tendon, ...]:
+        """Lengths that springs, dampers and actuators act along."""
+        return self.model.tendons
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """Drives with a control signal each, in the order that :class:`kinetree.control.Actuators` takes signals in."""
+        return self.model.actuators
+
+    @property
     def frame_names(self) -> list[str]:
         """Every name :meth:`pose` understands."""
         return list(self.model.frame_table)
+
+    @property
+    def configuration_names(self) -> list[str]:
+        """Configurations that the file has a name for; :meth:`configuration` returns them."""
+        return [c.name for c in self.model.configurations]
 
     @property
     def base_name(self) -> str:
@@ -171,4 +186,4 @@ class Description:
         """Write the robot to a ``.yaml`` or ``.urdf`` file, wholly or not at all."""
         from ..model import formats
 
-        formats.save(self.model, Path(path))
+        formats.save(self.model, path)

@@ -6,12 +6,13 @@ Each method is one call into an algorithm.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms.table import FORWARD_METHODS
+from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS
+from ..algorithms.tendons import damping_force
 from ..errors import (
     ModelError,
     OptionError,
@@ -24,9 +25,12 @@ from ..errors import (
 from ..run.direct import direct
 from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import Wrench, Wrenches, each_wrench
-from ..spatial.arrays import as_array, batch_shape
+from ..spatial.arrays import as_array, batch_shape, pack, split
 from .description import Array
 from .kinematics import Kinematics, check_axes
+
+if TYPE_CHECKING:
+    from ..algorithms.module_steps import ModuleQuantities
 
 
 class Dynamics(Kinematics):
@@ -43,6 +47,8 @@ class Dynamics(Kinematics):
         wrenches: Wrenches = None,
         *,
         friction: bool = False,
+        method: str = "newton_euler",
+        parameters: Any = None,
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
@@ -56,6 +62,14 @@ class Dynamics(Kinematics):
             origin}`` or ``{frame: Wrench(...)}``; or an array (..., bodies, 6) for all bodies.
         friction : bool
             Add the joints' viscous and Coulomb friction.
+        method : str
+            ``"newton_euler"`` (default, link by link) or ``"modules"`` (between the kinematic modules of the robot, and
+            within each).
+        parameters : mapping, optional
+            Other numbers in the place of the robot's own, with a batch in front if they vary from state to state: by
+            the names of :meth:`parameters`, ``{"link_3.M": masses}`` (the other nine of that body stay), or as
+            ``{"bodies": {"link_3": {"mass": masses}}, "joints": {"elbow": {"position": places}}, "gravity": g}`` (mass
+            with center and inertia about it kept); an array (..., p) stands for the whole table.
         out : ndarray, optional
             Where to put the result.
         threads : int
@@ -65,8 +79,21 @@ class Dynamics(Kinematics):
         -------
         ndarray, shape (..., nv)
         """
-        lost = self.friction_force(v) if friction else None  # first: the output may be written over v
-        tau = self.evaluator.run("inverse_dynamics", wrenches=wrenches, out=out, threads=threads, q=q, v=v, a=a)
+        if method not in INVERSE_METHODS:
+            raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
+        lost = self.friction_force(v, parameters, q) if friction else None  # first: the output may be written over v
+        options = {"method": method}
+        tau = self.evaluator.run(
+            "inverse_dynamics",
+            options,
+            wrenches=wrenches,
+            parameters=parameters,
+            out=out,
+            threads=threads,
+            q=q,
+            v=v,
+            a=a,
+        )
         if lost is not None:
             tau += lost
         return tau
@@ -134,18 +161,29 @@ class Dynamics(Kinematics):
 
     @direct
     def bias_force(
-        self, q: ArrayLike, v: ArrayLike, wrenches: Wrenches = None, *, out: Array | None = None, threads: int = 1
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        wrenches: Wrenches = None,
+        *,
+        parameters: Any = None,
+        out: Array | None = None,
+        threads: int = 1,
     ) -> Array:
-        """Return joint forces at zero acceleration: velocity terms, gravity and external wrenches."""
-        return self.evaluator.run("bias_force", wrenches=wrenches, out=out, threads=threads, q=q, v=v)
+        """Return joint forces at zero acceleration: velocity terms, gravity, springs and external wrenches."""
+        return self.evaluator.run(
+            "bias_force", wrenches=wrenches, parameters=parameters, out=out, threads=threads, q=q, v=v
+        )
 
     @direct
-    def gravity_force(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
-        """Return joint forces that hold the robot still."""
-        return self.evaluator.run("gravity_force", out=out, threads=threads, q=q)
+    def gravity_force(
+        self, q: ArrayLike, *, parameters: Any = None, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """Return joint forces that hold the robot still, against gravity and springs: the slope of potential energy."""
+        return self.evaluator.run("gravity_force", parameters=parameters, out=out, threads=threads, q=q)
 
-    def friction_force(self, v: ArrayLike) -> Array:
-        """Return joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12).
+    def friction_force(self, v: ArrayLike, parameters: Any = None, q: ArrayLike | None = None) -> Array:
+        """Return joint forces spent on friction: ``damping * v + friction * sign(v)`` (004 eq. 10.12), plus any offset.
 
         The friction of a joint that mimics another is carried by its leader.  There is no
         stiction: at rest Coulomb friction is zero.
@@ -153,15 +191,31 @@ class Dynamics(Kinematics):
         Parameters
         ----------
         v : array_like, shape (..., nv)
+        parameters : mapping, optional
+            As in :meth:`inverse_dynamics`.
+        q : array_like, shape (..., nq), optional
+            Needed where there are dampers along tendons.
 
         Returns
         -------
         ndarray, shape (..., nv)
         """
         rate = as_array(v, (self.nv,), "v", f"{self.nv} = nv")
-        damping, friction = self.model.effective_friction
+        if parameters is not None:
+            rubbing = self.evaluator.friction_force(rate, parameters)
+        else:
+            damping, friction = self.model.effective_friction
+            with np.errstate(all="ignore"):
+                rubbing = damping * rate + friction * np.sign(rate) + self.model.effective_offset
+        return rubbing + self._along_tendons(rate, q) if any(t.damping for t in self.model.tendons) else rubbing
+
+    def _along_tendons(self, rate: Array, q: ArrayLike | None) -> Array:
+        if q is None:
+            raise OptionError("there are dampers along tendons, whose force depends on q: friction_force(v, q=q)")
+        position = as_array(q, (self.nq,), "q", f"{self.nq} = nq")
+        batch = np.broadcast_shapes(position.shape[:-1], rate.shape[:-1])
         with np.errstate(all="ignore"):
-            return damping * rate + friction * np.sign(rate)
+            return -pack(damping_force(self.model, split(position), split(rate)), batch)
 
     # ---------------------------------------------------------------- forward dynamics
 
@@ -175,6 +229,7 @@ class Dynamics(Kinematics):
         *,
         friction: bool = False,
         method: str = "articulated_body",
+        parameters: Any = None,
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
@@ -189,9 +244,10 @@ class Dynamics(Kinematics):
             Subtract the joints' viscous and Coulomb friction from ``tau``.
         method : str
             ``"articulated_body"`` (default, O(n)), ``"composite_body"`` (mass matrix and
-            branch-sparse factors), ``"udu"`` (the sources' three sweeps), or
+            branch-sparse factors), ``"udu"`` (the sources' three sweeps),
+            ``"modules"`` (the same, the freedoms of each kinematic module together), or
             ``"walker_orin_1"``, ``"_2"``, ``"_4"`` (through inverse dynamics).
-        out, threads
+        parameters, out, threads
             As in :meth:`inverse_dynamics`.
 
         Returns
@@ -200,15 +256,16 @@ class Dynamics(Kinematics):
         """
         if method not in FORWARD_METHODS:
             raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
-        self.evaluator.check_pivots()
+        self.evaluator.check_pivots(parameters=parameters)
         if friction:
             forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")
             batch_shape(tau=(forces, 1), v=(rate, 1))
-            tau = forces - self.friction_force(rate)
+            tau = forces - self.friction_force(rate, parameters, q)
         options = {"method": self.evaluator.forward_method(method)}
         return self.evaluator.run(
-            "forward_dynamics", options, wrenches=wrenches, out=out, threads=threads, q=q, v=v, tau=tau
-        )
+            "forward_dynamics", options, wrenches=wrenches, parameters=parameters, out=out, threads=threads, q=q, v=v,
+            tau=tau,
+        )  # fmt: skip
 
     def hybrid_dynamics(
         self,
@@ -347,7 +404,7 @@ class Dynamics(Kinematics):
         if friction:
             forces, rate = as_array(tau, (self.nv,), "tau"), as_array(v, (self.nv,), "v")
             batch_shape(tau=(forces, 1), v=(rate, 1))
-            tau = forces - self.friction_force(rate)
+            tau = forces - self.friction_force(rate, q=q)
         held = self._held_by_the_world(wrenches)
         turning = world_stiffness(self, q, held) if held else None  # first: the output may be written over q
         by_q, by_v, by_tau = self._three("forward_dynamics_derivatives", wrenches, out, threads, q=q, v=v, tau=tau)
@@ -366,6 +423,8 @@ class Dynamics(Kinematics):
     def _friction_slope(self, v: ArrayLike) -> Array:
         """Return the derivative of :meth:`friction_force`, one number per velocity: the damping, away from rest."""
         rate = as_array(v, (self.nv,), "v", f"{self.nv} = nv")
+        if any(t.damping for t in self.model.tendons):
+            raise UnsupportedError("derivatives do not include dampers along tendons: leave friction=False")
         damping, coulomb = self.model.effective_friction
         jumps = (rate == 0.0) & (coulomb > 0.0)
         if np.any(jumps):
@@ -385,20 +444,22 @@ class Dynamics(Kinematics):
     # ---------------------------------------------------------------- matrices
 
     @direct
-    def mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+    def mass_matrix(self, q: ArrayLike, *, parameters: Any = None, out: Array | None = None, threads: int = 1) -> Array:
         """Return the joint-space inertia matrix, rotor inertias included.
 
         Returns
         -------
         ndarray, shape (..., nv, nv)
         """
-        return self.evaluator.run("mass_matrix", out=out, threads=threads, q=q)
+        return self.evaluator.run("mass_matrix", parameters=parameters, out=out, threads=threads, q=q)
 
     @direct
-    def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+    def inverse_mass_matrix(
+        self, q: ArrayLike, *, parameters: Any = None, out: Array | None = None, threads: int = 1
+    ) -> Array:
         """Return the inverse of :meth:`mass_matrix`, found in O(n^2) without inverting it."""
-        self.evaluator.check_pivots()
-        return self.evaluator.run("inverse_mass_matrix", out=out, threads=threads, q=q)
+        self.evaluator.check_pivots(parameters=parameters)
+        return self.evaluator.run("inverse_mass_matrix", parameters=parameters, out=out, threads=threads, q=q)
 
     def mass_matrix_factors(self, q: ArrayLike, form: str = "LTDL") -> tuple[Array, ...]:
         """Return the factors of the mass matrix that keep the zeros between branches.
@@ -418,9 +479,11 @@ class Dynamics(Kinematics):
         return (rows,) if form == "LTL" else (rows[..., :-1, :], rows[..., -1, :])
 
     @direct
-    def coriolis_matrix(self, q: ArrayLike, v: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+    def coriolis_matrix(
+        self, q: ArrayLike, v: ArrayLike, *, parameters: Any = None, out: Array | None = None, threads: int = 1
+    ) -> Array:
         """Return the matrix C with ``C v`` the velocity forces and ``M' - 2 C`` skew-symmetric."""
-        return self.evaluator.run("coriolis_matrix", out=out, threads=threads, q=q, v=v)
+        return self.evaluator.run("coriolis_matrix", parameters=parameters, out=out, threads=threads, q=q, v=v)
 
     def operational_space_inertia(
         self, q: ArrayLike, frames: str | Sequence[str], axes: str = "body", *, inverse: bool = False
@@ -460,14 +523,14 @@ class Dynamics(Kinematics):
     # ---------------------------------------------------------------- energy
 
     @direct
-    def kinetic_energy(self, q: ArrayLike, v: ArrayLike) -> Array:
+    def kinetic_energy(self, q: ArrayLike, v: ArrayLike, *, parameters: Any = None) -> Array:
         """Return the kinetic energy in joules, rotors included."""
-        return self.evaluator.run("kinetic_energy", q=q, v=v)
+        return self.evaluator.run("kinetic_energy", parameters=parameters, q=q, v=v)
 
     @direct
-    def potential_energy(self, q: ArrayLike) -> Array:
-        """Return the potential energy of gravity in joules, zero at the world's origin."""
-        return self.evaluator.run("potential_energy", q=q)
+    def potential_energy(self, q: ArrayLike, *, parameters: Any = None) -> Array:
+        """Return the potential energy in joules: of gravity, zero at the world's origin, and of springs."""
+        return self.evaluator.run("potential_energy", parameters=parameters, q=q)
 
     def power(self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None) -> Array:
         """Return the power of joint forces and external wrenches: the rate of kinetic plus potential energy."""
@@ -499,6 +562,76 @@ class Dynamics(Kinematics):
             raise ShapeError("the DeNOC matrices are for one state at a time, not for a batch")
         parts = None if modules is None else self.modules(modules)
         return denoc.build(self.model, state, rate, parts)
+
+    def module_quantities(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        a: ArrayLike | None = None,
+        tau: ArrayLike | None = None,
+        modules: Sequence[Sequence[str]] | str | None = None,
+    ) -> list[ModuleQuantities]:
+        """Return what the recursions over kinematic modules find on the way (000 tables 6.1, 6.2), for one state.
+
+        Parameters
+        ----------
+        q, v : array_like
+            One state.
+        a : array_like, optional
+            Accelerations, for inverse dynamics.
+        tau : array_like, optional
+            Joint forces, for forward dynamics; give one of the two.
+        modules : None, "auto", "links" or a partition
+            See :meth:`modules`.
+
+        Returns
+        -------
+        list of ModuleQuantities
+            One per module: wrenches w* and w~ of its links, joint forces; in forward dynamics the pivot with its
+            factors, phi^, phi~, eta~ and the accelerations.
+
+        Examples
+        --------
+        ``robot.module_quantities(q, v, tau=tau)[1].phi_hat``
+        """
+        self._need_tree("module_quantities")
+        if (a is None) == (tau is None):
+            raise OptionError("give either accelerations a=... (inverse dynamics) or forces tau=... (forward dynamics)")
+        if self.model.has_followers:
+            raise UnsupportedError("modules of a robot with followers: load it with mimic='independent'")
+        from ..algorithms import module_steps
+
+        given = [
+            as_array(x, (self.nv,), name)
+            for name, x in (("v", v), ("a" if tau is None else "tau", tau if a is None else a))
+        ]
+        state = self.evaluator.states.configuration(q)
+        if any(x.ndim != 1 for x in (state, *given)):
+            raise ShapeError("the quantities of modules are for one state at a time, not for a batch")
+        if a is None:
+            self.evaluator.check_pivots()
+        compute = module_steps.inverse if tau is None else module_steps.forward
+        return compute(self.model, self.modules(modules), state, *given)
+
+    def execution_order(
+        self, dynamics: str = "inverse_dynamics", modules: Sequence[Sequence[str]] | str | None = None
+    ) -> str:
+        """Return the steps of inverse or forward dynamics in words, between modules and within (000 tables 6.3, 6.4).
+
+        Parameters
+        ----------
+        dynamics : {"inverse_dynamics", "forward_dynamics"}
+        modules : None, "auto", "links" or a partition
+            See :meth:`modules`.
+
+        Examples
+        --------
+        ``print(kt.gallery.load("gripper").execution_order("forward_dynamics"))``
+        """
+        from ..algorithms import module_steps
+
+        return module_steps.execution_order(self.model, self.modules(modules), dynamics)
 
     def _need_tree(self, name: str) -> None:
         """Refuse what means something else once loops are closed."""

@@ -125,7 +125,7 @@ class LoopMethods:
         raise NotImplementedError
 
     @of_mechanisms
-    def check_closed(self, q: ArrayLike, tolerance: float = 1e-6) -> Array:
+    def check_closed(self, q: ArrayLike, tolerance: float | None = None) -> Array:
         """Refuse configurations in which loops are open."""
         raise NotImplementedError
 
@@ -135,7 +135,7 @@ class LoopMethods:
         q_guess: ArrayLike,
         fixed: Sequence[str] | Mapping[str, Any] | None = None,
         *,
-        tolerance: float = 1e-10,
+        tolerance: float | None = None,
         must_close: bool = True,
     ) -> Array:
         """Find the closed configuration nearest to a guess."""
@@ -147,7 +147,14 @@ class LoopMethods:
         raise NotImplementedError
 
     @of_mechanisms
-    def project(self, q: ArrayLike, v: ArrayLike | None = None, fixed: Sequence[str] | None = None) -> Any:
+    def project(
+        self,
+        q: ArrayLike,
+        v: ArrayLike | None = None,
+        fixed: Sequence[str] | None = None,
+        *,
+        tolerance: float | None = None,
+    ) -> Any:
         """Find the nearest closed configuration and velocity."""
         raise NotImplementedError
 
@@ -202,7 +209,7 @@ class LoopMethods:
         friction: bool = False,
         method: str = "reduced",
         weights: ArrayLike | None = None,
-        tolerance: float = 1e-6,
+        tolerance: float | None = None,
     ) -> ConstraintForces:
         """Compute actuator forces, multipliers and the reactions at all joints."""
         raise NotImplementedError
@@ -222,6 +229,21 @@ class LoopMethods:
     @of_mechanisms
     def reduced_momentum(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Compute the momentum that belongs to the independent coordinates."""
+        raise NotImplementedError
+
+    @of_mechanisms
+    def reduced_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = "all",
+        friction: bool = False,
+        tolerance: float | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Compute the matrix that maps the parameters to the forces on the independent coordinates."""
         raise NotImplementedError
 
     @of_mechanisms

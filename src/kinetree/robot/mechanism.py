@@ -7,7 +7,7 @@ A :class:`Mechanism` is a robot whose spanning tree carries loop joints.  ``q``,
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import constrained
+from ..algorithms.algorithm import ALL
 from ..algorithms.table import ALGORITHMS
 from ..errors import (
     OptionError,
@@ -33,7 +34,7 @@ from ..model.tree import Model
 from ..run.checks import check_out
 from ..run.wrenches import Wrenches, gather
 from ..spatial.arrays import as_array, batch_shape, pack
-from .closed_kinematics import TOLERANCE, ClosedKinematics
+from .closed_kinematics import ClosedKinematics
 from .robot import Array, Robot
 
 if TYPE_CHECKING:
@@ -50,6 +51,40 @@ LEAST_QUALITY_SINGLE = constrained.LEAST_QUALITY_SINGLE
 
 INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
 FORWARD_METHODS = ("elimination", "block", "reduced")
+
+
+class Quick:
+    """An algorithm of a mechanism as machine code, whose results count where nothing is unusual.
+
+    Parameters
+    ----------
+    function : callable
+        Of vectors: what is wanted, multipliers, quality and the squares of three residuals.
+    count : int
+        How many numbers are wanted.
+    limit : float
+        Of the residuals' squares.
+    least : float
+        Of the quality.
+    """
+
+    __slots__ = ("count", "function", "least", "limit")
+
+    def __init__(self, function: Callable[..., Array], count: int, limit: float, least: float) -> None:
+        self.function, self.count, self.limit, self.least = function, count, limit, least
+
+    def __call__(self, *vectors: Any) -> Array | None:
+        """Return what is wanted; None where the state has to be looked at, or the choice of coordinates is poor."""
+        whole = self.function(*vectors)
+        limit = self.limit
+        if whole.ndim == 1:
+            quality, gap, speed, rate = whole[-4:].tolist()
+            if quality < self.least or gap > limit or speed > limit or rate > limit:
+                return None
+            return np.asarray(whole[: self.count])
+        if (whole[..., -4] < self.least).any() or (whole[..., -3:] > limit).any():
+            return None
+        return np.asarray(whole[..., : self.count])
 
 
 class Mechanism(ClosedKinematics):
@@ -69,6 +104,10 @@ class Mechanism(ClosedKinematics):
         A configuration beside a closed one at which independent freedoms and constraints are chosen; see
         :attr:`coordinates` for the default.  Needed only where no closed one is found, or where the mechanism can be
         put together in several ways that leave it different numbers of freedoms.
+    rounding : float, optional
+        Constraints weaker than this, where the strongest is one, are rounding of the numbers in a file and do not
+        count.  By default that is decided by the gap between those that count and those that do not, which
+        :meth:`mobility` tells, and is an error where there is none.
 
     Examples
     --------
@@ -90,7 +129,7 @@ class Mechanism(ClosedKinematics):
 
     def __reduce__(self) -> tuple[Any, ...]:
         names = None if self._wanted is None else [self.v_names[j] for j in self._wanted]
-        return _restore, (self.model, self.backend, self.precision, names, self._near, self.cpu)
+        return _restore, (self.model, self.backend, self.precision, names, self._near, self.cpu, self._rounding)
 
     def cost(self, name: str, **options: Any) -> Count:
         """Return multiplications, additions, divisions, sines of an algorithm.
@@ -178,7 +217,8 @@ class Mechanism(ClosedKinematics):
         friction: bool = False,
         method: str = "reduced",
         weights: ArrayLike | None = None,
-        tolerance: float = TOLERANCE,
+        tolerance: float | None = None,
+        parameters: Any = None,
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
@@ -196,17 +236,28 @@ class Mechanism(ClosedKinematics):
             With more actuators than freedoms: the forces that minimise ``sum(weights * tau**2)`` are
             returned; all weights 1 by default.
         tolerance : float
-            How far from closed the motion may be.
+            How far from closed the motion may be: 1e-6 by default, or what rounding of the file's numbers leaves.
+        parameters : mapping, optional
+            As for any robot; places of joints stay, since they decide where loops close.
         """
+        if (
+            self._quick_inverse is not None and wrenches is None and tolerance is None and out is None
+            and parameters is None
+            and method == "reduced" and threads == 1 and weights is None and not friction
+        ):  # fmt: skip
+            quick = self._quick_inverse(q, v, a)
+            if quick is not None:
+                return quick
         if method not in INVERSE_METHODS:
             raise UnknownNameError("method of inverse dynamics", method, INVERSE_METHODS)
+        self._keep_geometry(parameters)
         tau = (
-            self._prepared_inverse(q, v, a, wrenches, tolerance, threads)
+            self._prepared_inverse(q, v, a, wrenches, tolerance, threads, parameters)
             if method == "reduced" and not (friction or weights is not None)
             else None
         )
         if tau is None:
-            tau = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance)[0]
+            tau = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance, parameters)[0]
         return self._handed_out(tau, out)
 
     def _handed_out(self, result: Array, out: Array | None) -> Array:
@@ -217,8 +268,17 @@ class Mechanism(ClosedKinematics):
         out[...] = result
         return out
 
+    def _keep_geometry(self, parameters: Any) -> None:
+        """Refuse parameters that would move the places where loops close."""
+        for place in self.evaluator.read_parameters(parameters).places:
+            if place.key in ("position", "rpy"):
+                raise UnsupportedError(
+                    f"parameter {place} of {self.name!r} decides where its loops close, so it cannot vary from call to "
+                    "call: build the mechanism anew"
+                )
+
     def _prepared_inverse(
-        self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float, threads: int
+        self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float | None, threads: int, parameters: Any
     ) -> Array | None:
         """Return one pass with the coordinates chosen beforehand; None where that cannot be."""
         state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
@@ -226,64 +286,88 @@ class Mechanism(ClosedKinematics):
         if known.independent != self._motors:
             return None
         options = {"rows": known.rows, "dependent": known.dependent}
-        whole = self._at_once("closed_inverse_dynamics", options, wrenches, threads, q=state, v=v, a=a)
+        whole = self._at_once("closed_inverse_dynamics", options, wrenches, threads, parameters, q=state, v=v, a=a)
         if whole is None:
             return None
-        self._checks.motion(whole[..., -3:], tolerance, state, v, a)
-        if (whole[..., -4] < self._least_quality).any():
+        self._checks.motion(whole[..., -3:], self._granted(tolerance, known), state, v, a)
+        if (whole[..., -4] < self._least_quality(known)).any():
             return None
+        if self.precision == "double" and parameters is None:
+            self._quick_inverse = self._quick("closed_inverse_dynamics", options, known)
         return np.asarray(whole[..., : self.nv])
 
     def _at_once(
-        self, name: str, options: dict[str, Any], wrenches: Wrenches, threads: int, **state: Any
+        self, name: str, options: dict[str, Any], wrenches: Wrenches, threads: int, parameters: Any, **state: Any
     ) -> Array | None:
         """Return forces or accelerations, multipliers, quality and residuals, straight from machine code if possible.
 
         None where a pivot is exactly zero and the reference, which leaves out zeros, stops at it.
         """
         try:
-            return self.evaluator.run(name, options, wrenches=wrenches, threads=threads, **state)
+            return self.evaluator.run(name, options, wrenches=wrenches, parameters=parameters, threads=threads, **state)
         except ZeroDivisionError:
             return None
 
-    @property
-    def _least_quality(self) -> float:
-        return LEAST_QUALITY if self.precision == "double" else LEAST_QUALITY_SINGLE
+    _quick_forward: Quick | None = None
+    _quick_inverse: Quick | None = None
+
+    def _quick(self, name: str, options: dict[str, Any], known: Coordinates) -> Quick | None:
+        """Return an algorithm with its choices as machine code, for states in which nothing is unusual."""
+        function = self.evaluator.entry_point(name, options) if self._choice is not None else None
+        if function is None:
+            return None
+        return Quick(function, self.nv, self._granted(None, known) ** 2, self._least_quality(known))
+
+    def _least_quality(self, known: Coordinates) -> float:
+        return max(LEAST_QUALITY if self.precision == "double" else LEAST_QUALITY_SINGLE, known.least**2)
 
     def _inverse(
-        self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any, tolerance: float
-    ) -> tuple[Array, Array, SolutionOrder | None]:
+        self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any,
+        tolerance: float | None, parameters: Any = None,
+    ) -> tuple[Array, Array, SolutionOrder | None]:  # fmt: skip
         """Return the actuator forces, shortest multipliers, and the order of solution, by a rank-revealing method."""
-        state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
-        tau = self._tree_inverse_dynamics(state, v, a, wrenches)
+        state, v, a = self._closed_motion(q, v, a, tolerance)
+        tau = self._tree_inverse_dynamics(state, v, a, wrenches, parameters)
         if friction:
-            tau = tau + self.friction_force(v)
-        k = self.loop_jacobian(state)
-        gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
-        left = (k @ a[..., None])[..., 0] + self.loop_drift(state, v)
-        sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
-        self._checks.motion(np.stack(np.broadcast_arrays(*sums), axis=-1), tolerance, state, v, a)
-        known = self.coordinates_at(state)
-        cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
-        if cost.shape != (self.nv,):
-            raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")
-        if not (np.isfinite(cost[self.driven]) & (cost[self.driven] > 0.0)).all():
-            raise OptionError("weights must be positive, finite numbers at every actuated joint")
+            tau = tau + self.friction_force(v, parameters, q)
+        k, known = self.loop_jacobian(state), self.coordinates_at(state)
+        cost = self._checked_weights(weights)
         self._enough_actuators(k, known)
         k = np.broadcast_to(k, (*tau.shape[:-1], *k.shape[-2:]))
         order: SolutionOrder | None = None
         if method == "subsystems":
             from ..loops.subsystems import recursion
 
-            entries = np.where(np.abs(k) < dynamics.NOISE * self._size, 0.0, k)
+            noise = dynamics.NOISE if known.slack == 0.0 else known.least
+            entries = np.where(np.abs(k) < noise * self._size, 0.0, k)
             solution = recursion.solve(self.model, tau, entries, self.driven, cost)
             forces, order = solution.tau, solution.order
         else:
             how = dynamics.forces_by_f_matrix if method == "f_matrix" else dynamics.forces_by_null_space
-            forces, order = how(tau, k, known.rank, self.driven, cost, self._size), None
+            forces, order = how(tau, k, known.rank, self.driven, cost, self._size, known.least), None
         left = (tau - forces)[..., None]
-        multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size)[..., 0]
+        multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size, known.least)[..., 0]
         return forces, multipliers, order
+
+    def _closed_motion(self, q: Any, v: Any, a: Any, tolerance: float | None) -> tuple[Array, Array, Array]:
+        """Return a motion as arrays; refuse one that the loops do not allow."""
+        state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
+        k = self.loop_jacobian(state)
+        gaps, speeds = self.loop_gaps(state), (k @ v[..., None])[..., 0]
+        left = (k @ a[..., None])[..., 0] + self.loop_drift(state, v)
+        sums = [(x * x).sum(axis=-1) for x in (gaps, speeds, left)]
+        granted = self._granted(tolerance, self.coordinates_at(state))
+        self._checks.motion(np.stack(np.broadcast_arrays(*sums), axis=-1), granted, state, v, a)
+        return state, v, a
+
+    def _checked_weights(self, weights: Any) -> Array:
+        """Return what the force of each actuator costs, where there are more than freedoms."""
+        cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
+        if cost.shape != (self.nv,):
+            raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")
+        if not (np.isfinite(cost[self.driven]) & (cost[self.driven] > 0.0)).all():
+            raise OptionError("weights must be positive, finite numbers at every actuated joint")
+        return cost
 
     def _enough_actuators(self, k: Array, known: Coordinates) -> None:
         freedoms, count = self.nv - known.rank, int(self.driven.sum())
@@ -293,7 +377,7 @@ class Mechanism(ClosedKinematics):
                 f"{self.name!r} has {freedoms} freedoms but {count} actuators ({listed}): they cannot produce any "
                 "motion asked for. Mark more joints as actuated; forward_dynamics needs none"
             )
-        bad = dynamics.without_hold(k, known.rank, self.driven, self._size)
+        bad = dynamics.without_hold(k, known.rank, self.driven, self._size, known.least)
         if bad.any():
             lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
             where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""
@@ -313,7 +397,7 @@ class Mechanism(ClosedKinematics):
         friction: bool = False,
         method: str = "reduced",
         weights: ArrayLike | None = None,
-        tolerance: float = TOLERANCE,
+        tolerance: float | None = None,
     ) -> ConstraintForces:
         """Return the actuator forces, multipliers and the reactions at all joints, cut and uncut, of a motion.
 
@@ -352,7 +436,8 @@ class Mechanism(ClosedKinematics):
         method: str = "elimination",
         stabilisation: bool | tuple[float, float] = False,
         project: bool = False,
-        tolerance: float = TOLERANCE,
+        tolerance: float | None = None,
+        parameters: Any = None,
         out: Array | None = None,
         threads: int = 1,
     ) -> Array:
@@ -373,21 +458,32 @@ class Mechanism(ClosedKinematics):
         project : bool
             Replace ``v`` by the nearest velocity the loops allow instead of refusing it.
         tolerance : float
-            How far from closed the state may be.
+            How far from closed the state may be: 1e-6 by default, or what rounding of the file's numbers leaves.
+        parameters : mapping, optional
+            As in :meth:`inverse_dynamics`.
         """
+        if (
+            self._quick_forward is not None and wrenches is None and tolerance is None and out is None
+            and parameters is None
+            and method == "elimination" and threads == 1 and not (friction or stabilisation or project)
+        ):  # fmt: skip
+            quick = self._quick_forward(q, v, tau)
+            if quick is not None:
+                return quick
         if method not in FORWARD_METHODS:
             raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
+        self._keep_geometry(parameters)
         gains = dynamics.stabilisation_gains(stabilisation)
         if project:
             q, v = self.project(q, v)
         if any(gains):
             tolerance = np.inf
-        a = self._forward(q, v, tau, wrenches, friction, method, gains, tolerance, threads)[0]
+        a = self._forward(q, v, tau, wrenches, friction, method, gains, tolerance, threads, parameters)[0]
         return self._handed_out(a, out)
 
     def _forward(
         self, q: Any, v: Any, tau: Any, wrenches: Wrenches, friction: bool, method: str, gains: tuple[float, float],
-        tolerance: float, threads: int = 1,
+        tolerance: float | None, threads: int = 1, parameters: Any = None,
     ) -> tuple[Array, Array | None]:  # fmt: skip
         """Return accelerations, and multipliers where they come with the method."""
         state, v, tau = (
@@ -396,33 +492,39 @@ class Mechanism(ClosedKinematics):
             as_array(tau, (self.nv,), "tau"),
         )
         if friction:
-            tau = tau - self.friction_force(v)
+            tau = tau - self.friction_force(v, parameters, q)
         known = self.coordinates_at(state)
         if method == "elimination" and self.tree.evaluator.singular_joint() is None:
             options = {"rows": known.rows, "stabilisation": gains}
-            whole = self._at_once("closed_forward_dynamics", options, wrenches, threads, q=state, v=v, tau=tau)
+            whole = self._at_once(
+                "closed_forward_dynamics", options, wrenches, threads, parameters, q=state, v=v, tau=tau
+            )
             if whole is not None:
-                self._checks.motion(whole[..., -3:], tolerance, state, v)
-                if not (whole[..., -4] < self._least_quality).any():
+                self._checks.motion(whole[..., -3:], self._granted(tolerance, known), state, v)
+                if not (whole[..., -4] < self._least_quality(known)).any():
+                    if not any(gains) and self.precision == "double" and parameters is None:
+                        self._quick_forward = self._quick("closed_forward_dynamics", options, known)
                     return np.asarray(whole[..., : self.nv]), None
-        return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known)
+        return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known, parameters)
 
     def _by_rank(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, method: str, gains: tuple[float, float],
-        tolerance: float, known: Coordinates,
+        tolerance: float | None, known: Coordinates, parameters: Any,
     ) -> tuple[Array, Array]:  # fmt: skip
         """By a rank-revealing method, for states in which the coordinates chosen beforehand do not serve."""
-        force = tau - self._exact.evaluator.run("bias_force", wrenches=wrenches, q=q, v=v)
+        run = self._exact.evaluator.run
+        force = tau - run("bias_force", wrenches=wrenches, parameters=parameters, q=q, v=v)
         batch = force.shape[:-1]
-        m = np.broadcast_to(self._tree_mass_matrix(q), (*batch, self.nv, self.nv))
+        m = np.broadcast_to(run("mass_matrix", parameters=parameters, q=q), (*batch, self.nv, self.nv))
         k = np.broadcast_to(self.loop_jacobian(q), (*batch, self.n_constraints, self.nv))
         gaps, speeds = self.loop_gaps(q), (k @ v[..., None])[..., 0]
         squares = [(x * x).sum(axis=-1) for x in (gaps, speeds, np.zeros((1,)))]
-        self._checks.motion(np.stack(np.broadcast_arrays(*squares), axis=-1), tolerance, q, v)
+        granted = self._granted(tolerance, known)
+        self._checks.motion(np.stack(np.broadcast_arrays(*squares), axis=-1), granted, q, v)
         target = -(self.loop_drift(q, v) + 2.0 * gains[0] * speeds + gains[1] ** 2 * gaps)
-        found = dynamics.accelerations(m, k, force, target, known.rank, self._size, method == "block")
+        found = dynamics.accelerations(m, k, force, target, known.rank, self._size, known.least, method == "block")
         if not found.ordinary.all():
-            self._say_singular(found.ordinary, found.left, v, tolerance)
+            self._say_singular(found.ordinary, found.left, v, granted)
         return found.a, found.multipliers
 
     def _say_singular(self, ordinary: Array, left: Array, v: Array, tolerance: float) -> None:
@@ -446,7 +548,7 @@ class Mechanism(ClosedKinematics):
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False
     ) -> Array:
         """Return loop forces while joint forces ``tau`` act: the shortest ones where constraints are redundant."""
-        found = self._forward(q, v, tau, wrenches, friction, "reduced", (0.0, 0.0), TOLERANCE)[1]
+        found = self._forward(q, v, tau, wrenches, friction, "reduced", (0.0, 0.0), None)[1]
         assert found is not None
         return found
 
@@ -472,10 +574,82 @@ class Mechanism(ClosedKinematics):
         tau = self._tree_inverse_dynamics(state, v, a, wrenches)
         return np.asarray((np.swapaxes(self.basis(state), -1, -2) @ tau[..., None])[..., 0])
 
-    def inverse_mass_matrix(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+    def regressor(  # type: ignore[override]
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = ALL,
+        friction: bool = False,
+        weights: ArrayLike | None = None,
+        tolerance: float | None = None,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the matrix Y that maps the parameters to the actuator forces of a motion.
+
+        Rows of passive joints are zero: ``Y @ parameters().values`` is ``inverse_dynamics(q, v, a)``.  For fitting
+        measured forces see :meth:`reduced_regressor`, which does not ask who produces them.
+
+        Parameters
+        ----------
+        q, v, a : array_like
+            A motion that the loops allow.
+        parameters, friction
+            As for any robot.
+        weights, tolerance, out, threads
+            As in :meth:`inverse_dynamics`.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, p)
+        """
+        state, v, a = self._closed_motion(q, v, a, tolerance)
+        whole = self._tree_regressor(state, v, a, parameters, friction, threads)
+        k, known = self.loop_jacobian(state), self.coordinates_at(state)
+        cost = self._checked_weights(weights)
+        self._enough_actuators(k, known)
+        k = np.broadcast_to(k, (*whole.shape[:-2], *k.shape[-2:]))
+        forces = dynamics.columns_by_null_space(whole, k, known.rank, self.driven, cost, self._size, known.least)
+        return self._handed_out(forces, out)
+
+    def reduced_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = ALL,
+        friction: bool = False,
+        tolerance: float | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the matrix that maps the parameters to the forces on the independent coordinates, G^T Y (004 10.3).
+
+        It belongs to ``basis(q).T @ tau`` of measured joint forces, whichever joints have motors and however many.
+
+        Returns
+        -------
+        ndarray, shape (..., freedoms, p)
+        """
+        state, v, a = self._closed_motion(q, v, a, tolerance)
+        whole = self._tree_regressor(state, v, a, parameters, friction, threads)
+        return np.asarray(np.swapaxes(self.basis(state), -1, -2) @ whole)
+
+    def _tree_regressor(
+        self, q: Array, v: Array, a: Array, parameters: Any, friction: bool, threads: int
+    ) -> Array:  # fmt: skip
+        options = {"parameters": self._columns(parameters), "friction": bool(friction)}
+        return self._exact.evaluator.run("regressor", options, threads=threads, q=q, v=v, a=a)
+
+    def inverse_mass_matrix(  # type: ignore[override]
+        self, q: ArrayLike, *, out: Array | None = None, threads: int = 1
+    ) -> Array:
         """Return accelerations per unit of each joint force while the loops stay closed; singular, as they must be."""
         state = self.check_closed(q)
-        along = rank.motions(self.loop_jacobian(state), self.coordinates_at(state).rank, self._size)
+        known = self.coordinates_at(state)
+        along = rank.motions(self.loop_jacobian(state), known.rank, self._size, known.least)
         result = rank.solve_along(*along, self._tree_mass_matrix(state), np.eye(self.nv))
         return self._handed_out(result, out)
 
@@ -492,8 +666,11 @@ class Mechanism(ClosedKinematics):
 
     # ---------------------------------------------------------------- what the spanning tree has, in double precision
 
-    def _tree_inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches) -> Array:
-        return self._exact.evaluator.run("inverse_dynamics", wrenches=wrenches, q=q, v=v, a=a)
+    def _tree_inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, wrenches: Wrenches, parameters: Any = None
+    ) -> Array:
+        run = self._exact.evaluator.run
+        return run("inverse_dynamics", wrenches=wrenches, parameters=parameters, q=q, v=v, a=a)
 
     def _tree_joint_wrenches(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, loads: Array, bearings_only: bool
@@ -502,6 +679,9 @@ class Mechanism(ClosedKinematics):
 
 
 def _restore(
-    model: Model, backend: str, precision: str, independent: Sequence[str] | None, near: Array | None, cpu: str
+    model: Model, backend: str, precision: str, independent: Sequence[str] | None, near: Array | None, cpu: str,
+    rounding: float | None = None,
 ) -> Mechanism:  # fmt: skip
-    return Mechanism(model, backend=backend, precision=precision, independent=independent, near=near, cpu=cpu)
+    return Mechanism(
+        model, backend=backend, precision=precision, independent=independent, near=near, cpu=cpu, rounding=rounding
+    )

@@ -1,7 +1,8 @@
 """What a user holds: a robot.
 
-Its methods are in three classes by subject, each on the one before: what it is (description.py), how it moves
-(kinematics.py), what forces do (dynamics.py).  Here is how it is made, changed, exported and compiled.
+Its methods are in four classes by subject, each on the one before: what it is (description.py), how it moves
+(kinematics.py), what forces do (dynamics.py), what its parameters are and do (parameters.py).  Here is how it is made,
+changed, exported and compiled.
 """
 
 from __future__ import annotations
@@ -23,15 +24,16 @@ from ..errors import (
     UnknownNameError,
 )
 from ..model import describe as description
+from ..model import parameters as parameter_tables
 from ..model import single_joints
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
 from ..model.tree import BASE, Body, Frame, Model, check_gravity
 from ..run.compiler import check_cpu
+from ..run.complete_options import requests
 from ..run.evaluator import Evaluator
-from ..run.options import requests
 from ..spatial.numbers import shown
-from .dynamics import Dynamics
+from .base_parameters import BaseParameterMethods
 from .loop_methods import LoopMethods
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ Array = np.ndarray
 BACKENDS = ("compiled", "reference")
 
 
-class Robot(Dynamics, LoopMethods):
+class Robot(BaseParameterMethods, LoopMethods):
     """A tree of bodies whose motion and forces can be computed, for one state or a batch.
 
     Make one with :func:`kinetree.load`, :class:`kinetree.Builder` or
@@ -149,6 +151,51 @@ class Robot(Dynamics, LoopMethods):
         present = bodies[frame.body]
         bodies[frame.body] = Body(present.name, present.mass_properties + payload.moved(frame.pose))
         return self._with(replace(self.model, bodies=tuple(bodies)))
+
+    def with_parameters(self, parameters: Any, *, physical: bool = True) -> Robot:
+        """Return the same robot with other parameters.
+
+        Parameters
+        ----------
+        parameters : ParameterTable, array_like or mapping
+            A table as :meth:`parameters` returns it, an array of all its values, or ``{name: value}``; what a mapping
+            leaves out stays.
+        physical : bool
+            Refuse parameters that no body and no joint can have.  With ``False`` a body may have a first moment but
+            no mass, or an inertia that no body has, as grouped parameters do; every algorithm works with them.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+        >>> robot.with_parameters({"bob.M": 2.0, "bob.MZ": -2.0, "bob.XX": 2.0, "bob.YY": 2.0}).body("bob").mass
+        2.0
+        """
+        return self._with(parameter_tables.with_parameters(self.model, parameters, physical=physical))
+
+    def grouped(self, form: str = "fewest", *, near: ArrayLike | None = None) -> Robot:
+        """Return the robot with its parameters regrouped: the same torques with fewer operations.
+
+        Its bodies are none that exist: they have first moments without mass.  Joint forces, accelerations and simulated
+        motions are those of this robot; energies differ by a constant, and what belongs to single bodies, such as the
+        center of mass or the wrenches in bearings, has no meaning.
+
+        Parameters
+        ----------
+        form : {"fewest", "table"}
+            ``"table"``: everything but :meth:`base_parameters` is zero, as in 004 (Table 10.2).  ``"fewest"``
+            (default): what hinges cannot tell is put where it costs least, so that bodies have no extent along theirs.
+        near : array_like, shape (nq,), optional
+            As in :meth:`base_parameters`.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.gallery.load("kuka-kr5")
+        >>> robot.grouped().cost("inverse_dynamics").total < robot.cost("inverse_dynamics").total
+        True
+        """
+        return self.with_parameters(self._grouped_parameters(form, near), physical=False)
 
     def with_backend(self, backend: str, cpu: str | None = None) -> Robot:
         """Return the same robot run in another way.

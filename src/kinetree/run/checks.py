@@ -55,8 +55,9 @@ class StateChecks:
 
     def _check_quaternions(self, array: Array, name: str) -> None:
         for joint, where in self._quaternions:
-            off = np.abs(np.linalg.norm(array[..., where], axis=-1) - 1.0)
-            worst = np.max(off, initial=0.0, where=np.isfinite(off))
+            with np.errstate(over="ignore"):  # an infinite length is off, too
+                off = np.abs(np.linalg.norm(array[..., where], axis=-1) - 1.0)
+            worst = np.max(off, initial=0.0, where=~np.isnan(off))
             if worst > QUATERNION_TOLERANCE:
                 place = "" if array.ndim == 1 else f", batch index {_first(off > QUATERNION_TOLERANCE)}"
                 raise StateError(

@@ -16,6 +16,7 @@ import numpy as np
 from ..algorithms.passes import each, positions, total
 from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, Algorithm, find
 from ..engine import cache
+from ..engine.differentiate import differentiate
 from ..engine.graph import TooLong
 from ..engine.kernels.composed import (
     FactorKernel,
@@ -40,6 +41,7 @@ from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Transform, Vec3, l
 from ..spatial.arrays import flatten, pack, split
 from .checks import QUATERNION_TOLERANCE, SINGULARITY_TOLERANCE
 from .large_trees.schedule import roll, roll_pairs
+from .parameters import GivenParameters, Place, put_in
 from .wrenches import NOTHING, Attachment, Given, each_body, on_bodies, poses_at
 
 LARGEST_UNROLLED = 110
@@ -136,17 +138,25 @@ class Compiler:
         return cache.digest(repr(self.tree), fingerprint())
 
     def kernel(
-        self, name: str, options: Mapping[str, Any] | None = None, attachments: tuple[Attachment, ...] = ()
+        self,
+        name: str,
+        options: Mapping[str, Any] | None = None,
+        attachments: tuple[Attachment, ...] = (),
+        places: tuple[Place, ...] = (),
+        derivatives: bool = False,
     ) -> Kernel:
         """Return the kernel of an algorithm.
 
-        With ``attachments`` it takes one more vector, the numbers of the wrenches.
+        With ``attachments`` it takes one more vector, the numbers of the wrenches; with ``places`` another one, the
+        numbers of the robot's own parameters; ``derivatives`` are of its results by these.
         """
-        key = _key(name, options, attachments)
+        key = _key(name, options, attachments, places, derivatives)
         kernel = self._kernels.get(key)
         if kernel is None:
             with MAKING:
-                kernel = self._kernels.get(key) or self._make(find(name), dict(key[1]), attachments)
+                kernel = self._kernels.get(key) or self._make(
+                    find(name), dict(key[1]), attachments, places, derivatives
+                )
                 if self.rolled and find(name).is_of_a_frame:
                     self._forget_frames()
                 self._kernels[key] = kernel
@@ -158,30 +168,37 @@ class Compiler:
         for key in framed[: 1 - MOST_FRAMES]:
             del self._kernels[key]
 
-    def _make(self, algorithm: Algorithm, options: Mapping[str, Any], attachments: tuple[Attachment, ...]) -> Kernel:
-        lengths = self._lengths(algorithm, attachments)
-        shape = algorithm.shape(self.tree, options)
-        if self._loops(algorithm.name, options):
+    def _make(
+        self, algorithm: Algorithm, options: Mapping[str, Any], attachments: tuple[Attachment, ...],
+        places: tuple[Place, ...] = (), derivatives: bool = False,
+    ) -> Kernel:  # fmt: skip
+        lengths = self._lengths(algorithm, attachments, places)
+        shape = algorithm.shape(self.tree, options) + ((lengths[-1],) if derivatives else ())
+        if self.loops(algorithm.name, options):
             if attachments not in ((), each_body(self.tree)):
                 raise TooLong  # another thread gave the straight-line code up since our loads were gathered
             return self._make_rolled(algorithm, options, lengths, shape, bool(attachments))
         key = None
         if self._model_key is not None:
-            key = cache.digest(self._model_key, algorithm.name, repr(options), repr(attachments))
+            given = (repr(attachments), repr(places), repr(derivatives)) if places else (repr(attachments),)
+            key = cache.digest(self._model_key, algorithm.name, repr(options), *given)
         return Kernel(
-            f"{algorithm.name} of {self.tree.name!r}",
-            lambda: self.trace(algorithm.name, options, attachments, LONGEST_CODE),
+            ("derivatives by parameters of " if derivatives else "") + f"{algorithm.name} of {self.tree.name!r}",
+            lambda: self.trace(algorithm.name, options, attachments, LONGEST_CODE, places, derivatives),
             lengths,
             shape,
             key,
-            algorithm.inputs + (("wrenches",) if attachments else ()),
+            algorithm.inputs + (("wrenches",) if attachments else ()) + (("parameters",) if places else ()),
             self.single_precision,
             target=self.target,
         )
 
-    def _lengths(self, algorithm: Algorithm, attachments: Sequence[Attachment]) -> tuple[int, ...]:
+    def _lengths(
+        self, algorithm: Algorithm, attachments: Sequence[Attachment], places: Sequence[Place] = ()
+    ) -> tuple[int, ...]:
         """Return how many numbers each argument has."""
-        return algorithm.lengths(self.tree) + ((sum(a.size for a in attachments),) if attachments else ())
+        further = (sum(x.size for x in several) for several in (attachments, places) if several)
+        return algorithm.lengths(self.tree) + tuple(further)
 
     @made_once
     def _hinged(self) -> tuple[Model, list[int]]:
@@ -193,7 +210,7 @@ class Compiler:
         """Whether this tree is too large to be unrolled."""
         return len(self.tree.bodies) > LARGEST_UNROLLED
 
-    def _loops(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
+    def loops(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
         """Return whether an algorithm is not to become straight-line code."""
         large = self.rolled
         if large and options and find(name).is_of_a_frame:
@@ -202,9 +219,10 @@ class Compiler:
 
     def handles(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
         """Return whether there is machine code for an algorithm: for large trees only for those that can be rolled."""
-        if not self._loops(name, options):
+        if not self.loops(name, options):
             return True
-        return find(name).loops_over(options or {}) and not self.tree.has_followers
+        coupled = self.tree.has_followers or any(t.stiffness for t in self.tree.tendons)  # across branches
+        return find(name).loops_over(options or {}) and not coupled
 
     def _make_rolled(
         self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...],
@@ -326,25 +344,33 @@ class Compiler:
         options: Mapping[str, Any] | None = None,
         attachments: tuple[Attachment, ...] = (),
         most_nodes: float = math.inf,
+        places: tuple[Place, ...] = (),
+        derivatives: bool = False,
     ) -> Traced:
-        """Return the graph of an algorithm."""
+        """Return the graph of an algorithm, or of the derivatives of its results by parameters."""
         algorithm = find(name)
-        lengths = self._lengths(algorithm, attachments)
-
-        tree, place = self._hinged if algorithm.hinged else (self.tree, list(range(len(self.tree.bodies))))
+        lengths = self._lengths(algorithm, attachments, places)
 
         def compute(*vectors: Sequence[Scalar]) -> Any:
+            own, place = self.tree, list(range(len(self.tree.bodies)))
+            tree = own
+            if places:
+                *vectors, numbers = vectors  # type: ignore[assignment]
+                own = tree = put_in(own, places, numbers)
+            elif algorithm.hinged:
+                tree, place = self._hinged
             if not algorithm.loads:
                 return algorithm.function(tree, *vectors, **(options or {}))
             state = vectors[: len(algorithm.inputs)]
             loads: list[Force | None] = [None] * len(tree.bodies)
             if attachments:
-                pose = poses_at(self.tree, state[algorithm.inputs.index("q")])
-                for body, force in enumerate(on_bodies(self.tree, attachments, vectors[-1], pose)):
+                pose = poses_at(own, state[algorithm.inputs.index("q")])
+                for body, force in enumerate(on_bodies(own, attachments, vectors[-1], pose)):
                     loads[place[body]] = force
             return algorithm.function(tree, *state, loads, **(options or {}))
 
-        return trace(compute, lengths, flatten, most_nodes)
+        traced = trace(compute, lengths, flatten, most_nodes)
+        return differentiate(traced, last=lengths[-1]) if derivatives else traced
 
     @made_once
     def guard(self) -> Kernel | None:
@@ -382,7 +408,7 @@ class Compiler:
             return False
         if attachments and not self._turns(name, options, attachments):
             return False
-        if self.rolled or self._loops(name, options):  # the check of large configurations is a loop, too
+        if self.rolled or self.loops(name, options):  # the check of large configurations is a loop, too
             return False
         kernel = self.kernel(name, options, attachments)
         try:
@@ -400,6 +426,16 @@ class Compiler:
                 entry.enable_single()
         except host.CompilationError as problem:
             raise CompileError(f"compiling the entry point of {name} of {self.tree.name!r} failed: {problem}") from None
+
+    def with_parameters(
+        self, name: str, options: Mapping[str, Any] | None, arrays: Sequence[np.ndarray], given: Given,
+        parameters: GivenParameters, out: np.ndarray | None = None, threads: int = 1, derivatives: bool = False,
+    ) -> np.ndarray:  # fmt: skip
+        """Evaluate with other parameters, or differentiate by them; raises :class:`TooLong` if the code would be."""
+        assert parameters.numbers is not None
+        kernel = self.kernel(name, options, given.attachments, parameters.places, derivatives)
+        vectors = [*arrays, *([] if given.numbers is None else [given.numbers]), parameters.numbers]
+        return _run(kernel, *vectors, out=out, threads=threads)
 
     def __call__(
         self, name: str, options: Mapping[str, Any] | None, arrays: Sequence[np.ndarray], given: Given,
@@ -423,7 +459,7 @@ class Compiler:
 
         A loop treats all bodies alike; and wrenches that come and go (contacts, say) have ever new forms.
         """
-        if self._loops(name, options):
+        if self.loops(name, options):
             return False
         key = _key(name, options, attachments)
         if key in self._kernels or attachments == each_body(self.tree):
@@ -463,9 +499,12 @@ def _as_transform(pose: np.ndarray) -> Transform:
     return Transform([MatrixRotation(Matrix3(x, y, z))], Vec3(*split(pose[..., :3, 3])))
 
 
-def _key(name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...]) -> tuple[Any, ...]:
+def _key(
+    name: str, options: Mapping[str, Any] | None, attachments: tuple[Attachment, ...],
+    places: tuple[Place, ...] = (), derivatives: bool = False,
+) -> tuple[Any, ...]:  # fmt: skip
     """Return what a kernel is found by."""
-    return name, tuple(sorted((options or {}).items())), attachments
+    return name, tuple(sorted((options or {}).items())), attachments, places, derivatives
 
 
 def _method(options: Mapping[str, Any] | None) -> str:

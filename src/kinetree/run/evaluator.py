@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import singular_joints
+from ..algorithms import friction, singular_joints
 from ..algorithms.conditioning import conditioning
 from ..algorithms.table import find
 from ..engine.graph import TooLong
@@ -27,6 +27,7 @@ from ..spatial import Force
 from ..spatial.arrays import batch_shape, pack, split
 from .checks import StateChecks, check_out, check_threads
 from .compiler import Compiler, prepare, supported
+from .parameters import NO_PARAMETERS, GivenParameters, ParameterReader, Place, put_in, stand_in
 from .wrenches import NOTHING, Attachment, Given, Wrenches, gather, on_bodies, poses_at
 
 Array = np.ndarray
@@ -51,6 +52,8 @@ class Evaluator:
         self._methods: dict[str, DirectCall] = {}
         self._singular: dict[frozenset[int], int | None] = {}
         self._chosen_methods: dict[str, str] = {}
+        self._solid: set[tuple[tuple[Place, ...], frozenset[int]]] = set()
+        self.read_parameters = ParameterReader(model)
         self._looked = False
 
     @cached_property
@@ -74,6 +77,7 @@ class Evaluator:
         options: Mapping[str, Any] | None = None,
         *,
         wrenches: Wrenches = None,
+        parameters: Any = None,
         out: Array | None = None,
         threads: int = 1,
         **state: Any,
@@ -86,13 +90,16 @@ class Evaluator:
             Of the algorithm.
         options : mapping, optional
             All of its options.
-        wrenches, out, threads
+        wrenches, parameters, out, threads
             As the methods of :class:`kinetree.Robot` take them.
         **state
             Its inputs by name.
         """
         given = gather(self.model, wrenches)
         options = dict(options or {})
+        if parameters is not None:
+            own = self.read_parameters(parameters)
+            return self.run_checked(name, options, given, out, threads, state, own)
         found = self._entries.get((name, tuple(options.values()), given.attachments))
         if found is None:
             return self.run_checked(name, options, given, out, threads, state)
@@ -112,6 +119,7 @@ class Evaluator:
         out: Array | None,
         threads: int,
         state: Mapping[str, Any],
+        parameters: GivenParameters = NO_PARAMETERS,
     ) -> Array:
         """Check the arguments of an algorithm, evaluate it, and put the batch in front."""
         algorithm = find(name)
@@ -120,33 +128,100 @@ class Evaluator:
         shapes = {key: (array, 1) for key, array in arrays.items()}
         if given.numbers is not None:
             shapes["wrenches"] = (given.numbers, 1)
+        if parameters.numbers is not None:
+            shapes["parameters"] = (parameters.numbers, 1)
         with np.errstate(all="ignore"):
             batch = batch_shape(**shapes)
             shape = (*batch, *algorithm.shape(self.model, options))
             check_out(out, shape)
             real = not any(np.iscomplexobj(a) for a, _ in shapes.values())
-            if real and self.compiler is not None and self.compiler.handles(name, options):
+            vectors = list(arrays.values())
+            if parameters.places and real and self._unrolls(name, options):
+                assert self.compiler is not None
                 with suppress(TooLong):
-                    result = self.compiler(name, options, list(arrays.values()), given, out, threads)
+                    return self.compiler.with_parameters(name, options, vectors, given, parameters, out, threads)
+            elif not parameters.places and real and self.compiler is not None and self.compiler.handles(name, options):
+                with suppress(TooLong):
+                    result = self.compiler(name, options, vectors, given, out, threads)
                     self._go_direct(name, options, given.attachments, bool(batch))
                     return result
-            scalars: list[Any] = [split(array) for array in arrays.values()]
+            scalars: list[Any] = [split(array) for array in vectors]
+            tree = self._with(parameters)
             if algorithm.loads:
-                scalars.append(self.loads(given, arrays["q"]))
+                scalars.append(self.loads(given, arrays["q"], tree))
             # lists of nothing do not know how many axes they have
-            result = pack(algorithm.function(self.model, *scalars, **options), batch).reshape(shape)
+            result = pack(algorithm.function(tree, *scalars, **options), batch).reshape(shape)
         if out is None:
             return result.astype(np.float32) if real and self.precision == "single" else result
         out[...] = result
         return out
 
-    def loads(self, given: Given, q: Array) -> list[Force | None]:
+    def loads(self, given: Given, q: Array, tree: Model | None = None) -> list[Force | None]:
         """Return one force per body in body axes, at a configuration that has been checked."""
         if given.numbers is None:
             return [None] * len(self.model.bodies)
-        compiler = None if np.iscomplexobj(q) else self.compiler
-        pose = poses_at(self.model, split(q)) if compiler is None else compiler.poses_at(q)
-        return on_bodies(self.model, given.attachments, split(given.numbers), pose)
+        tree = tree or self.model
+        compiler = self.compiler if tree is self.model and not np.iscomplexobj(q) else None
+        pose = poses_at(tree, split(q)) if compiler is None else compiler.poses_at(q)
+        return on_bodies(tree, given.attachments, split(given.numbers), pose)
+
+    # ---------------------------------------------------------------- parameters as inputs
+
+    def derivatives_by_parameters(
+        self, name: str, options: dict[str, Any], given: Given, parameters: GivenParameters, threads: int, **state: Any
+    ) -> Array:
+        """Return how an algorithm's result changes with parameters, which come last: (..., *shape, numbers)."""
+        algorithm = find(name)
+        check_threads(threads)
+        assert parameters.numbers is not None
+        vectors = [self.states.vector(key, state[key]) for key in algorithm.inputs]
+        shapes = {key: (array, 1) for key, array in zip(algorithm.inputs, vectors, strict=True)}
+        shapes["parameters"] = (parameters.numbers, 1)
+        if given.numbers is not None:
+            shapes["wrenches"] = (given.numbers, 1)
+        batch = batch_shape(**shapes)
+        with np.errstate(all="ignore"):
+            if self._unrolls(name, options):
+                assert self.compiler is not None
+                with suppress(TooLong):
+                    return self.compiler.with_parameters(
+                        name, options, vectors, given, parameters, None, threads, derivatives=True
+                    )
+            return self._by_complex_steps(name, options, given, parameters, state, batch)
+
+    def friction_force(self, v: Array, parameters: Any) -> Array:
+        """Return joint forces spent on friction at velocities that have been checked, with other parameters."""
+        given = self.read_parameters(parameters)
+        damping, coulomb, offset = friction.coefficients(self._with(given))
+        lost = zip(damping, coulomb, offset, split(v), strict=True)
+        with np.errstate(all="ignore"):
+            found = [d * rate + c * np.sign(rate) + o for d, c, o, rate in lost]
+            return np.stack(np.broadcast_arrays(*found), axis=-1) if found else np.array(v)
+
+    def _by_complex_steps(
+        self, name: str, options: dict[str, Any], given: Given, parameters: GivenParameters, state: Mapping[str, Any],
+        batch: tuple[int, ...],
+    ) -> Array:  # fmt: skip
+        """Return derivatives by a complex step in each parameter, exact to rounding, without machine code."""
+        assert parameters.numbers is not None
+        count, step = parameters.numbers.shape[-1], 1e-30
+        result = np.empty((*batch, *find(name).shape(self.model, options), count))
+        for k in range(count):
+            moved = parameters.numbers.astype(complex)
+            moved[..., k] += 1j * step
+            own = GivenParameters(parameters.places, moved)
+            result[..., k] = self.run_checked(name, options, given, None, 1, state, own).imag / step
+        return result
+
+    def _unrolls(self, name: str, options: dict[str, Any]) -> bool:
+        """Return whether there is straight-line code of an algorithm: loops over bodies know no other parameters."""
+        return self.compiler is not None and not self.compiler.loops(name, options)
+
+    def _with(self, parameters: GivenParameters) -> Model:
+        """Return the model with arrays in the place of its own numbers."""
+        if parameters.numbers is None:
+            return self.model
+        return put_in(self.model, parameters.places, split(parameters.numbers))
 
     # ---------------------------------------------------------------- straight to machine code
 
@@ -181,6 +256,14 @@ class Evaluator:
     def entry_points(self) -> list[Key]:
         """Forms of calls (algorithm, values of its options, places of wrenches) that go straight to machine code."""
         return [key for key, found in self._entries.items() if found is not None]
+
+    def entry_point(self, name: str, options: Mapping[str, Any]) -> Callable[..., Array] | None:
+        """Return an algorithm as a function of its inputs that goes straight to machine code; None before a first call.
+
+        What machine code does not understand it hands to Python, where it is checked.
+        """
+        found = self._entries.get((name, tuple(options.values()), ()))
+        return None if found is None else found[0].function
 
     def _go_direct(self, name: str, options: dict[str, Any], attachments: tuple[Attachment, ...], batch: bool) -> None:
         """After a first call through Python, let calls of this form go straight to machine code."""
@@ -248,11 +331,20 @@ class Evaluator:
 
     # ---------------------------------------------------------------- what has an answer
 
-    def check_pivots(self, held: Collection[int] = ()) -> None:
-        """Refuse forward dynamics where a joint that is not ``held`` moves nothing that has inertia."""
-        singular_joints.refuse(self.model, self.singular_joint(held))
-        if not held:
-            self.warn_of_rounding()
+    def check_pivots(self, held: Collection[int] = (), parameters: Any = None) -> None:
+        """Refuse forward dynamics where a joint that is not ``held`` moves nothing that has inertia.
+
+        Inertias that are given among the parameters count as some.
+        """
+        if parameters is None:
+            singular_joints.refuse(self.model, self.singular_joint(held))
+            if not held:
+                self.warn_of_rounding()
+        else:
+            places, key = self.read_parameters(parameters).places, frozenset(held)
+            if (places, key) not in self._solid:
+                singular_joints.check(stand_in(self.model, places), held)
+                self._solid.add((places, key))
 
     def warn_of_rounding(self) -> None:
         """Warn, once, of a robot whose accelerations rounding spoils."""

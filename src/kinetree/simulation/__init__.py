@@ -1,4 +1,4 @@
-"""From equations to motion: integrators, controllers, ground, trajectories, energy, records."""
+"""From equations to motion: the equation of motion, integrators, events, energy, records."""
 
 from typing import TYPE_CHECKING
 
@@ -8,7 +8,7 @@ from ..motion import trajectories, walking
 from ..motion.inverse_kinematics import inverse_kinematics
 from ..motion.walking import legs
 from .events import Event, Occurrence
-from .integrators.methods import INTEGRATORS
+from .integrators.fixed_step_methods import INTEGRATORS
 from .records.energy import Energies
 from .records.record import Record
 from .simulate import Simulator, simulate

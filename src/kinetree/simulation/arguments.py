@@ -7,12 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import Message, OptionError, Setting, StateError, UnsupportedError
+from ..errors import Message, ModelError, OptionError, Setting, ShapeError, StateError, UnsupportedError
 from ..robot.robot import Robot
 from ..run.law_kernels import can_compile, count_operations
+from ..run.parameters import GivenParameters
 from ..spatial.arrays import as_array, batch_shape
 from ..spatial.numbers import real_number, shown, whole_number
-from .integrators.methods import FIXED, VARIATIONAL
+from .integrators.fixed_step_methods import FIXED, VARIATIONAL
 from .system import DynamicSystem
 
 Array = np.ndarray
@@ -90,6 +91,18 @@ def refuse_endless(numbers: Numbers, begin: float, end: float) -> None:
         )  # fmt: skip
 
 
+def varied_parameters(robot: Robot, given: Any) -> GivenParameters:
+    """Return what takes the place of the robot's own numbers; refuse what no robot has."""
+    found = robot.evaluator.read_parameters(given)
+    for place in found.places:
+        numbers = found.of(place)
+        if not np.isfinite(numbers).all():
+            raise ShapeError(f"parameter {place} must be finite")
+        if place.key.rpartition(".")[2] in ("mass", "M") and np.any(numbers < 0.0):
+            raise ModelError(f"a mass of {numbers.min()} in the parameters: masses must not be negative")
+    return found
+
+
 def check_integrator(robot: Robot, integrator: str) -> None:
     """Refuse what an integrator cannot do."""
     model = robot.model
@@ -139,8 +152,15 @@ def is_too_long(robot: Robot, law: Any) -> bool:
     return count > LONGEST_LAW
 
 
-def initial_state(robot: Robot, q0: Any, v0: Any, called: tuple[str, str] = ("q0", "v0")) -> tuple[Array, Array]:
-    """Check where the motion starts; ``called`` are its names in messages."""
+def initial_state(
+    robot: Robot, q0: Any, v0: Any, called: tuple[str, str] = ("q0", "v0"), tolerance: float | None = None
+) -> tuple[Array, Array]:
+    """Check where the motion starts; ``called`` are its names in messages.
+
+    ``tolerance`` is how far from closed loops may be; they are closed then.
+    """
+    if tolerance is not None and not tolerance > 0.0:
+        raise OptionError(f"tolerance must be positive, not {tolerance!r}")
     first, second = called
     q = robot.neutral() if q0 is None else robot.evaluator.states.configuration(q0, first)
     v = np.zeros(robot.nv) if v0 is None else as_array(v0, (robot.nv,), second, f"{robot.nv} = nv")
@@ -152,11 +172,12 @@ def initial_state(robot: Robot, q0: Any, v0: Any, called: tuple[str, str] = ("q0
         if array.ndim == 1 and bad.any():
             name = names[int(np.argmax(bad))]
             raise StateError(f"{what} is {array[np.argmax(bad)]} at joint {name!r}: a motion cannot start there")
-    if robot.model.loops and q0 is None:
+    if not robot.model.loops:
+        return q, v
+    if q0 is None and tolerance is None:
         _check_closed_as_drawn(robot, q, first)
-    if robot.model.loops:
-        _check_closed(robot, q, v, called)
-    return q, v
+    _check_closed(robot, q, v, called, tolerance)
+    return (q, v) if tolerance is None else robot.project(q, v)
 
 
 def _check_closed_as_drawn(robot: Any, q: Array, called: str) -> None:
@@ -170,11 +191,14 @@ def _check_closed_as_drawn(robot: Any, q: Array, called: str) -> None:
         )
 
 
-def _check_closed(robot: Any, q: Array, v: Array, called: tuple[str, str]) -> None:
+def _check_closed(robot: Any, q: Array, v: Array, called: tuple[str, str], tolerance: float | None) -> None:
     """Refuse states in which loops are open or being torn open; lanes that are no numbers say nothing."""
     gaps = np.nan_to_num(np.abs(robot.loop_gaps(q)), nan=0.0)
     gap = float(np.max(gaps, initial=0.0))
-    if gap > CLOSED:
+    allowed = CLOSED if tolerance is None else tolerance
+    if tolerance is None and gap > CLOSED:  # what the robot's file leaves open by rounding is no reason to refuse it
+        allowed = max(CLOSED, robot.coordinates_at(q).slack)
+    if gap > allowed:
         lane, worst = _largest(gaps)
         name = robot.constraint_names[worst]
         raise StateError(
@@ -188,7 +212,7 @@ def _check_closed(robot: Any, q: Array, v: Array, called: tuple[str, str]) -> No
     if known.any():
         off[known] = np.abs(robot.project(states[known], rates[known])[1] - rates[known])
     size = np.max(np.where(known[..., None], np.abs(rates), 0.0), axis=-1, initial=0.0)
-    if np.any(off.max(axis=-1, initial=0.0) > CLOSED * (1.0 + size)):
+    if np.any(off.max(axis=-1, initial=0.0) > allowed * (1.0 + size)):
         lane, worst = _largest(off / (1.0 + size)[..., None])
         raise StateError(
             f"{called[1]} tears loops open, at joint {robot.v_names[worst]!r} by {off.max():.3g}{lane}: start from "

@@ -16,9 +16,10 @@ from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
 from ..run.law_kernels import LawProgram, can_compile, has_machine_code, unrolls
 from ..spatial import Scalar, sqrt
-from ..spatial.arrays import split
-from .integrators.fixed import Steps
+from ..spatial.arrays import pack, split
+from .integrators.steps_on_arrays import Steps
 from .system import WORKS, Acting, DynamicSystem, Scalars, State
+from .yielding import Impedance
 
 Array = np.ndarray
 
@@ -88,6 +89,7 @@ class Equation:
         self.rows: tuple[int, ...] | None = None
         """Independent constraints of a mechanism, where its steps become machine code; see :meth:`prepare`."""
         self._programs: dict[str, LawProgram] = {}
+        self._heavy: dict[float, tuple[Any, Array]] = {}
 
     # ------------------------------------------------------------------ parameters
 
@@ -172,10 +174,45 @@ class Equation:
         nq, nv = self.tree.nq, self.tree.nv
         return out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv :]
 
-    def accelerations(self, t: float, q: Array, v: Array, z: Array) -> tuple[Array, Array]:
-        """Return the rates of v and z."""
-        _, a, z_rate = self.rates(t, q, v, z)
-        return a, z_rate
+    def accelerations(
+        self, t: float, q: Array, v: Array, z: Array, ahead: float | None = None
+    ) -> tuple[Array, Array]:  # fmt: skip
+        """Return the rates of v and z; those for a step of ``ahead``, implicit in springs and dampers."""
+        if ahead is None:
+            _, a, z_rate = self.rates(t, q, v, z)
+            return a, z_rate
+        self.n_calls += 1
+        unit = self.robot.normalize(q)
+        if not self.large and (self.rows or not self.tree.loops):
+            return self._as_written(t, unit, v, z, ahead)
+        tau, loads, z_rate = self.forces(self.named(t, unit, v, z))
+        heavy, stiffness = self._heavier(ahead)
+        return self._accelerate(unit, v, tau - ahead * stiffness * v, loads, heavy), z_rate
+
+    def _as_written(self, t: float, q: Array, v: Array, z: Array, ahead: float) -> tuple[Array, Array]:
+        """Return accelerations for a step, and rates of z, by the text of the laws on arrays."""
+        system, asked = self.with_numbers(split(self.numbers)), self.asked(t, q, v)
+        tau = split(asked["tau"]) if asked else None
+        batch = np.broadcast_shapes(*(x.shape[:-1] for x in (q, v, z, self.numbers)))
+        state = split(q), split(v), split(z)
+        with np.errstate(all="ignore"):
+            if self.rows:
+                a, z_rate, _ = system.closed_rate(t, *state, self.rows, tau, ahead)
+            else:
+                a, z_rate = system.rate(t, *state, tau, ahead)
+        return pack(a, batch), pack(z_rate, batch)
+
+    def _heavier(self, h: float) -> tuple[Any, Array]:
+        """Return the robot with rotors heavier by what gives way within a step, and the stiffness of its freedoms.
+
+        Of what is the same at all states: springs and viscous damping of the joints.
+        """
+        if h not in self._heavy:
+            gives = Impedance(self.tree)
+            gives.add_joints(None, self.system.friction, self.system.friction_speed)
+            robot = type(self.robot)(gives.heavier(h), backend=self.robot.backend)
+            self._heavy = {h: (robot, np.array(gives.stiffness, dtype=float))}
+        return self._heavy[h]
 
     def _rates_by_robot(self, t: float, q: Array, v: Array, z: Array) -> State:
         unit = self.robot.normalize(q)
@@ -334,10 +371,11 @@ class Equation:
             return a, self.robot.multipliers(q, v, tau, loads)
         return a, np.zeros((*q.shape[:-1], 0))
 
-    def _accelerate(self, q: Array, v: Array, tau: Array, loads: Array | None) -> Array:
-        if isinstance(self.robot, Mechanism):  # stages of an integrator are off closure by their error
-            return self.robot.forward_dynamics(q, v, tau, loads, tolerance=np.inf, threads=self.threads)
-        return self.robot.forward_dynamics(q, v, tau, loads, threads=self.threads)
+    def _accelerate(self, q: Array, v: Array, tau: Array, loads: Array | None, robot: Any = None) -> Array:
+        robot = robot or self.robot
+        if isinstance(robot, Mechanism):  # stages of an integrator are off closure by their error
+            return robot.forward_dynamics(q, v, tau, loads, tolerance=np.inf, threads=self.threads)
+        return robot.forward_dynamics(q, v, tau, loads, threads=self.threads)
 
     @property
     def n_works(self) -> int:

@@ -29,7 +29,7 @@ from .equation import Array, Equation, Observed
 from .events import Event, Occurrence
 from .integrators.adaptive import ScipyStepper
 from .integrators.adaptive_of_loops import LoopStepper
-from .integrators.methods import ADAPTIVE
+from .integrators.fixed_step_methods import ADAPTIVE
 from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
@@ -353,7 +353,10 @@ def make_record(
 def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
     """Return works that were not integrated: zero of what does not act, otherwise not known."""
     system = equation.system
-    rubs = system.friction and any(np.any(x) for x in system.tree.effective_friction)
+    model = system.tree
+    rubs = system.friction and (
+        any(np.any(x) for x in (*model.effective_friction, model.effective_offset)) or system.varied.of_friction
+    )
     acts = (system.controller is not None or equation.function is not None, rubs, bool(system.elements))
     return [np.full(shape, np.nan if acting else 0.0) for acting in acts]
 

@@ -13,8 +13,8 @@ from ..errors import KinetreeError, UnknownNameError, message_of
 from ..io.progress import TimeBar
 from ..run.failure import Fault
 from .equation import Array, Equation
-from .integrators.fixed import ManySteps
 from .integrators.stepper import projection
+from .integrators.steps_on_arrays import ManySteps
 from .records.record import COMPLETE
 from .run import INTERRUPTED, interrupted
 from .system import State

@@ -26,11 +26,11 @@ from .arguments import (
     output_times,
     refuse_endless,
     time_span,
+    varied_parameters,
 )
-from .batch_parameters import varied_numbers
 from .equation import Equation
 from .events import as_events
-from .integrators.methods import ADAPTIVE, FIXED, INTEGRATORS
+from .integrators.fixed_step_methods import ADAPTIVE, FIXED, INTEGRATORS
 from .records.record import FAILED, Record
 from .run import Run, hang_on, known_until, make_record
 from .run_batch import run_batch
@@ -61,6 +61,7 @@ def simulate(
     parameters: Mapping[str, Any] | None = None,
     progress: bool = True,
     threads: int = 1,
+    tolerance: float | None = None,
     steps_at_most: int = STEPS_AT_MOST,
 ) -> Record:
     """Let a robot move.
@@ -83,8 +84,9 @@ def simulate(
     integrator : str
         ``"dop853"`` or ``"rk45"`` (adaptive); ``"radau"``, ``"bdf"`` or ``"sundials"`` (adaptive,
         for stiff problems); ``"euler"``, ``"semi_implicit_euler"``, ``"rk4"``, ``"dopri5"`` (fixed
-        step of first, first, fourth and fifth order); ``"variational"`` (fixed step, second
-        order, keeps the energy bounded however long it runs).
+        step of first, first, fourth and fifth order); ``"implicit_euler"`` (fixed step, first order, implicit in
+        springs, dampers and servos); ``"variational"`` (fixed step, second order, keeps the energy bounded however
+        long it runs).
     rtol, atol : float
         Relative and absolute tolerance of adaptive integrators.
     step : float
@@ -106,13 +108,18 @@ def simulate(
         Whether the works of actuators, friction and ground are integrated too, so that the energy
         balance can be checked; by default for single simulations but not for batches.
     parameters : mapping, optional
-        Numbers of the robot itself that replace those of the model, with a batch in front if they vary:
+        Numbers of the robot itself that replace those of the model, with a batch in front if they vary: by the names
+        of :meth:`kinetree.Robot.parameters`, ``{"upper.MX": moments}``, or
         ``{"bodies": {"upper": {"mass": masses}}, "joints": {"elbow": {"position": places}}, "gravity": ...}``,
         as in :func:`kinetree.symbolic.with_parameters`.
     progress : bool
         Show a bar on the terminal once it has taken longer than a second.
     threads : int
         For batches.
+    tolerance : float, optional
+        How far from closed the loops of a start may be, in metres and radians, and their rates relative to the speed;
+        with it, they are closed before the motion begins.  By default 1e-6, or what rounding of the file's numbers
+        leaves.
     steps_at_most : int
         A run that would take more steps is refused before it begins, or stopped on its way with an error that has
         the record; as many samples are kept at most.
@@ -142,7 +149,7 @@ def simulate(
     simulator = Simulator(
         robot, controller=controller, ground=ground, integrator=integrator, rtol=rtol, atol=atol, step=step,
         largest_step=largest_step, friction=friction, friction_speed=friction_speed, works=works,
-        parameters=parameters, threads=threads, steps_at_most=steps_at_most,
+        parameters=parameters, threads=threads, tolerance=tolerance, steps_at_most=steps_at_most,
     )  # fmt: skip
     return simulator.run(q0, v0, time=time, output=output, events=events, progress=progress)
 
@@ -178,6 +185,7 @@ class Simulator:
         works: bool | None = None,
         parameters: Mapping[str, Any] | None = None,
         threads: int = 1,
+        tolerance: float | None = None,
         steps_at_most: int = STEPS_AT_MOST,
     ) -> None:
         require_robot(robot)
@@ -187,14 +195,15 @@ class Simulator:
         check_threads(threads)
         check_integrator(robot, integrator)
         self.robot, self.integrator, self.works, self.threads = robot, integrator, works, threads
+        self.tolerance = tolerance
         self.law, self.function = law_and_function(controller, robot)
         self.span = getattr(controller, "span", (-np.inf, np.inf))
         if self.law is not None and is_too_long(robot, self.law):
             self.law, self.function = None, partial(self.law, robot)
         self.elements = force_elements(ground)
         self.friction, self.friction_speed = friction, self.numbers.friction_speed
-        self.varied = varied_numbers(robot, parameters)
-        if self.varied and (robot.model.loops or not unrolls(robot)):
+        self.varied = varied_parameters(robot, parameters)
+        if self.varied.places and (robot.model.loops or not unrolls(robot)):
             raise UnsupportedError("parameters of mechanisms with loops, and of very large trees, cannot be varied")
         self._equations: dict[bool, Equation] = {}
 
@@ -228,7 +237,7 @@ class Simulator:
         begin, end = time_span(time)
         refuse_endless(self.numbers, begin, end)
         watched = as_events(events)
-        q, v = initial_state(self.robot, q0, v0)
+        q, v = initial_state(self.robot, q0, v0, tolerance=self.tolerance)
         batch = common_batch(self.equation(bool(self.works)).system, q, v)
         equation = self.equation(not batch if self.works is None else self.works)
         warn_sunken(self.robot, self.elements, q)

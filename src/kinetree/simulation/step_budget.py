@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..errors import Message, Setting
 from ..run.failure import Fault
 from .equation import Equation
-from .integrators.methods import ADAPTIVE
+from .integrators.fixed_step_methods import ADAPTIVE
 
 LOOKS = ((200, 1000.0), (2000, 1.0))
 """After how many steps of an adaptive integrator it is asked how many more they would be to the end, and by how many

@@ -13,14 +13,14 @@ can be checked as sharply as the integrator computes.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms import energy
+from ..algorithms import constrained, energy
 from ..algorithms.friction import friction_force
 from ..algorithms.table import find
 from ..control.driven_joints import motorless, refuse_motorless
@@ -28,8 +28,9 @@ from ..errors import ShapeError
 from ..model.tree import Model
 from ..robot.robot import Robot
 from ..run.failure import blaming
+from ..run.parameters import NO_PARAMETERS, GivenParameters, put_in
 from ..spatial import Force, Scalar
-from .batch_parameters import varied_tree
+from .yielding import Impedance
 
 Scalars = Sequence[Scalar]
 State = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -39,6 +40,10 @@ Loads = list[Force | None]
 
 WORKS = ("actuators", "friction", "ground")
 """What does work on the robot, in the order of the last entries of z."""
+
+
+OF_ROBOT = "robot"
+"""The name of the robot's own parameters among those of all parts."""
 
 
 class Acting(NamedTuple):
@@ -82,8 +87,8 @@ class DynamicSystem:
         Where smooth Coulomb friction reaches 71 % of its size.
     works : bool
         Whether the works are integrated beside the motion.
-    varied : mapping of str to ndarray
-        Numbers of the robot that vary over a batch, see :mod:`kinetree.simulation.batch_parameters`.
+    varied : GivenParameters
+        Numbers of the robot that take the place of the model's, see :mod:`kinetree.run.parameters`.
     model : Model, optional
         The mechanism with other scalars put in.
     origin : DynamicSystem, optional
@@ -96,7 +101,7 @@ class DynamicSystem:
     friction: bool = True
     friction_speed: float = 1e-2
     works: bool = True
-    varied: Mapping[str, np.ndarray] = field(default_factory=dict)
+    varied: GivenParameters = NO_PARAMETERS
     model: Model | None = None
     origin: DynamicSystem | None = None
 
@@ -140,7 +145,7 @@ class DynamicSystem:
     @cached_property
     def parameters(self) -> dict[str, np.ndarray]:
         """Numbers of all parts, each (..., n): gains, stiffnesses, ..."""
-        found: dict[str, np.ndarray] = dict(self.varied)
+        found: dict[str, np.ndarray] = {} if self.varied.numbers is None else {OF_ROBOT: self.varied.numbers}
         for k, part in enumerate(self.parts):
             named = part.parameters(self.tree) if hasattr(part, "parameters") else {}
             found |= {f"{k}.{name}": np.atleast_1d(np.asarray(value, float)) for name, value in named.items()}
@@ -155,12 +160,12 @@ class DynamicSystem:
             own = {n.partition(".")[2]: x for n, x in numbers.items() if n.partition(".")[0] == str(k)}
             parts.append(part.with_parameters(own) if own else part)
         first = 0 if self.controller is None else 1
-        own = {name: numbers[name] for name in self.varied}
+        of_robot = numbers.get(OF_ROBOT)
         return replace(
             self,
             controller=parts[0] if first else None,
             elements=tuple(parts[first:]),
-            model=varied_tree(self.robot, own) if own else None,
+            model=None if of_robot is None else put_in(self.robot.model, self.varied.places, of_robot),
             origin=self,
         )
 
@@ -194,7 +199,7 @@ class DynamicSystem:
                 loads = [_sum(a, b) for a, b in zip(loads, on_bodies, strict=True)]
             if on_joints is not None:
                 pushed = [a + b for a, b in zip(pushed, on_joints, strict=True)]
-        friction = friction_force(tree, v, self.friction_speed) if self.friction else [0.0] * tree.nv
+        friction = friction_force(tree, v, self.friction_speed, q) if self.friction else [0.0] * tree.nv
         return Acting(list(forces), friction, pushed, loads, z_rate)
 
     def powers(self, q: Scalars, v: Scalars, acting: Acting) -> list[Scalar]:
@@ -203,13 +208,42 @@ class DynamicSystem:
         pairs = ((acting.tau, none), (acting.friction, none), (acting.pushed, acting.loads))
         return [energy.power(self.tree, q, v, tau, loads) for tau, loads in pairs]
 
+    def impedance(self, t: Scalar, q: Scalars, v: Scalars) -> Impedance:
+        """Return how stiff and how damping everything is that a step can be implicit in."""
+        found = Impedance(self.tree)
+        found.add_joints(v, self.friction, self.friction_speed)
+        found.add_tendons(q, self.friction)
+        if hasattr(self.controller, "impedance"):
+            found.add(*self.controller.impedance(self.tree, t, q, v))
+        return found
+
     def rate(
-        self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None
+        self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None, ahead: Scalar | None = None
     ) -> tuple[list[Scalar], list[Scalar]]:
-        """Return the accelerations and the rate of z."""
+        """Return the accelerations, for a step of ``ahead`` implicit in springs and dampers, and the rate of z."""
         acting = self.acting(t, q, v, z, tau)
-        a = find("forward_dynamics").function(self.tree, q, v, acting.total, acting.loads, method=self.method)
+        tree, total = self.yielding(acting, t, q, v, ahead)
+        a = find("forward_dynamics").function(tree, q, v, total, acting.loads, method=self.method)
         return a, acting.z_rate + (self.powers(q, v, acting) if self.works else [])
+
+    def closed_rate(
+        self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, rows: Sequence[int], tau: Scalars | None = None,
+        ahead: Scalar | None = None,
+    ) -> tuple[list[Scalar], list[Scalar], Scalar]:  # fmt: skip
+        """Return the same of a mechanism, with independent constraints, and how well the choice of these serves."""
+        acting = self.acting(t, q, v, z, tau)
+        tree, total = self.yielding(acting, t, q, v, ahead)
+        a, _, quality, _ = constrained.forward_dynamics(tree, q, v, total, tree.gravity, acting.loads, rows)
+        return a, acting.z_rate + (self.powers(q, v, acting) if self.works else []), quality
+
+    def yielding(
+        self, acting: Acting, t: Scalar, q: Scalars, v: Scalars, ahead: Scalar | None
+    ) -> tuple[Model, list[Scalar]]:
+        """Return tree and joint forces that accelerations are found with, for a step of ``ahead`` or for none."""
+        if ahead is None:
+            return self.tree, acting.total
+        gives = self.impedance(t, q, v)
+        return gives.heavier(ahead), [a + b for a, b in zip(acting.total, gives.push(ahead, v), strict=True)]
 
     @cached_property
     def method(self) -> str:

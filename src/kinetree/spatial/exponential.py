@@ -73,6 +73,11 @@ def displacement_exp(w: Vec3, v: Vec3) -> tuple[Quaternion, Vec3]:
 def displacement_log(q: Quaternion, p: Vec3) -> tuple[Vec3, Vec3]:
     """Return the constant body velocity that reaches rotation ``q`` and translation ``p`` in unit time."""
     w = quaternion_log(q)
+    return w, log_slope_transposed(w, p)
+
+
+def log_slope_transposed(w: Vec3, p: Vec3) -> Vec3:
+    """Return J^T p, where J is how the rotation vector ``w`` changes with angular velocity in body axes."""
     t2 = w.dot(w)
     small = t2 < _SMALL
     safe = where(small, 1.0, t2)
@@ -81,4 +86,4 @@ def displacement_log(q: Quaternion, p: Vec3) -> tuple[Vec3, Vec3]:
     series = 1.0 / 12.0 + t2 / 720.0 + t2 * t2 / 30240.0
     d = where(small, series, (1.0 - half * cos(half) / sin(half)) / safe)
     wp = w.cross(p)
-    return w, p - wp * 0.5 + w.cross(wp) * d
+    return p - wp * 0.5 + w.cross(wp) * d

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import gallery
 from ..errors import OptionError, UnknownNameError
+from ..io.paths import as_path
 from ..robot.load import load
 from ..robot.robot import Robot
 from ..simulation.records.record import Record
@@ -79,7 +80,7 @@ def view(
     elif name is not None and options.get("q") is None:
         track = _gallery_motion(name, shown)
     if geometry is not None:
-        file = Path(geometry)
+        file = as_path(geometry, "geometry")
         if not format_of(file):
             raise OptionError(f"geometry must be a URDF or MJCF file, which {str(file)!r} is not")
     return Viewer(shown, track, file=file if meshes else None, **options)
@@ -169,7 +170,7 @@ def _robot(robot: Any, load_options: dict[str, Any]) -> tuple[Robot, Path | None
         raise OptionError(f"view shows a robot, a name in the gallery or a robot file, not {robot!r}")
     if isinstance(robot, str) and robot in gallery.names():
         return gallery.load(robot, **load_options), None, robot
-    path = Path(robot)
+    path = as_path(robot, "a robot file")
     if isinstance(robot, str) and path.suffix.lower() not in ROBOT_FILES and not path.exists():
         raise UnknownNameError("system in the gallery, and no robot file,", robot, gallery.names())
     return load(path, **load_options), path, None

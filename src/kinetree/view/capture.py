@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import OptionError, OutputError
 from ..io.atomic_files import beside
+from ..io.paths import as_path, is_folder
 from . import browser as chromium
 from .panel import LAST_FOLDER
 
@@ -122,10 +123,10 @@ def check_size(size: Any, even: bool = False) -> tuple[int, int]:
 
 def check_path(path: str | os.PathLike[str], endings: tuple[str, ...], what: str) -> Path:
     """Check, before anything is drawn, that a path has one of the endings and is in a folder that exists."""
-    chosen = Path(path)
+    chosen = as_path(path, "a picture or film")
     if chosen.suffix.lower() not in endings:
         raise OptionError(f"{what} are written as {', '.join(endings)}, not as {chosen.name!r}")
-    if not chosen.parent.is_dir():
+    if not is_folder(chosen.parent):
         raise OutputError(f"{chosen} cannot be written: there is no folder {str(chosen.parent)!r}")
     return chosen
 

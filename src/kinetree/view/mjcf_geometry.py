@@ -8,6 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..model.formats.mjcf_compile import import_mujoco
+from ..model.formats.mjcf_process import compiled
+from ..model.formats.source import Source
 from ..model.pose import Pose
 from ..model.tree import Model
 from .geometry import Box, Capsule, Color, Cylinder, Ellipsoid, Facets, Look, Shape, Sphere
@@ -25,11 +28,10 @@ def read_geoms(path: Path, model: Model) -> tuple[list[Look], list[str]]:
     model : Model
         Read from this file; it says where on which body each of MuJoCo's bodies is.
     """
-    import mujoco
-
-    compiled = mujoco.MjModel.from_xml_path(str(path))
-    problems: list[str] = []
-    return list(_looks(mujoco, compiled, model, problems)), problems
+    mujoco = import_mujoco(str(path))
+    seen, missing = compiled(mujoco, Source(path, path.read_bytes()))
+    problems = [f"there is no file {name}" for name in missing]
+    return list(_looks(mujoco, seen, model, problems)), problems
 
 
 def _looks(mujoco: Any, m: Any, model: Model, problems: list[str]) -> Iterator[Look]:

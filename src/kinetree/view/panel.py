@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..errors import printable
 from .sliders import JointSliders
 
 if TYPE_CHECKING:
@@ -22,6 +23,11 @@ LAST_FOLDER = "Joints"
 """Once a page shows this, it shows everything."""
 
 CURVE_COLORS = ("#d1495b", "#3070b3", "#222222", "#2e8b57", "#b07aa1", "#e6953b")
+
+
+def without_markup(text: str) -> str:
+    """Write text for a page that renders Markdown and HTML: names in it are data, not links, images or scripts."""
+    return "".join(c if c.isalnum() or c in " .,'" else f"&#{ord(c)};" for c in printable(text, keep="\n"))
 
 
 class ControlPanel:
@@ -100,9 +106,10 @@ class ControlPanel:
         self.joints.follow(q)
 
     def say(self, text: str) -> None:
-        """Show the user a line; nothing takes it away."""
-        if self.message.content != text:
-            self.message.content = text
+        """Show the user a line; "" takes it away."""
+        content = without_markup(text)
+        if self.message.content != content:
+            self.message.content = content
             self.message.visible = bool(text)
 
     # ------------------------------------------------------------------ what is shown

@@ -18,6 +18,9 @@ Array = np.ndarray
 ROUND = 24
 """Facets around a cylinder."""
 
+MESHES = (".stl", ".obj", ".dae", ".ply", ".off", ".glb", ".gltf", ".3mf")
+"""Endings of files that hold triangles: a robot file may name any file, and other kinds are not opened."""
+
 CREASE = 0.6
 """Edges sharper than this angle are seen as edges, others are shaded away."""
 
@@ -87,6 +90,8 @@ def _outward(faces: Array, scale: tuple[float, float, float]) -> Array:
 def _file(path: Path) -> tuple[ColoredMesh, ...]:
     import trimesh
 
+    if path.suffix.lower() not in MESHES:
+        raise FileFormatError(f"meshes are read from files ending in {', '.join(MESHES)}", str(path))
     try:
         loaded: Any = trimesh.load(path, process=False)
         parts = tuple(_merged(list(_parts(loaded))))

@@ -62,10 +62,10 @@ print("done")
 
 NARROW = """
 import threading
-from kinetree.engine.llvm import dividing, emit
+from kinetree.engine.llvm import emit, split_kernels
 from kinetree.engine.kernels.direct_call import DirectCall
 
-emit.LONGEST_BODY, dividing.PIECE = 1000, 500
+emit.LONGEST_BODY, split_kernels.LONGEST_PIECE = 1000, 500
 
 def remembers(x):
     \"\"\"What is computed first is needed last.\"\"\"

@@ -276,7 +276,7 @@ def test_the_form_of_code_for_avx512_gives_the_same_numbers():
     command = [sys.executable, "-m", "pytest", "-q", "-p", "as_on_avx512", "-p", "no:xdist", "-k", chosen]
     environment = {k: v for k, v in os.environ.items() if k != "KINETREE_CPU"} | {"PYTHONPATH": path}
     done = subprocess.run(
-        [*command, str(root / "tests/engine/test_parcels.py")],
+        [*command, str(root / "tests/engine/llvm/test_streaming.py")],
         env=environment,
         cwd=root,
         capture_output=True,

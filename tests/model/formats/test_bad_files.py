@@ -559,3 +559,45 @@ def test_damaged_files_load_or_fail_with_file_and_line(tmp_path, text):
     for problem in problems:
         assert problem is None or str(problem).startswith(f"{path}, line "), problem
     assert 5 <= problems.count(None) <= 200
+
+
+# ------------------------------------------------------------------ large files
+
+
+def chain_of_followers(count: int, backwards: bool) -> str:
+    """Joints of which each follows the one before it in the file, or the one behind it."""
+    links = "".join(f"<link name='l{k}'/>\n" for k in range(count))
+    inside = {k: f"<mimic joint='j{k + (1 if backwards else -1)}' multiplier='-1' offset='1'/>" for k in range(count)}
+    inside.pop(count - 1 if backwards else 0)
+    links += f"<link name='world'/><link name='tip'>{TIP}</link>"
+    joints = [joint(f"j{k}", "world", f"l{k}", inside.get(k, "")) for k in range(count)]
+    return urdf(*joints, joint("tip", "l0", "tip", kind="fixed"), links=links)
+
+
+TIP = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+def test_chains_of_followers_are_read_in_one_go(no_hang, tmp_path, backwards):
+    (tmp_path / "chain.urdf").write_text(chain_of_followers(3000, backwards))
+    robot = kt.load(tmp_path / "chain.urdf")
+    last = 0 if backwards else 2999
+    # q -> 1 - q, an odd number of times
+    assert robot.model.joints[last].mimic == kt.Mimic("j2999" if backwards else "j0", -1.0, 1.0)
+
+
+def test_ratios_that_multiply_beyond_all_numbers_are_refused(tmp_path):
+    (tmp_path / "chain.urdf").write_text(chain_of_followers(400, False).replace("'-1'", "'1e3'"))
+    with pytest.raises(kt.FileFormatError, match="joint 'j103' follows 'j0' with ratio inf"):
+        kt.load(tmp_path / "chain.urdf")
+
+
+def test_only_the_first_unknown_names_get_suggestions(no_hang, tmp_path):
+    count = 2000
+    text = chain_of_followers(count, False).replace("<mimic joint='j", "<mimic joint='k")
+    (tmp_path / "chain.urdf").write_text(text)
+    with pytest.warns(kt.ModelWarning, match="1999 things are odd") as caught:
+        kt.load(tmp_path / "chain.urdf")
+    told = str(caught[0].message)
+    assert told.count("; known: ") == 10
+    assert "mimics no joint named 'k1998'. Taken as a joint of its own" in told

@@ -128,8 +128,6 @@ def test_reversed_joints_and_rods_in_yaml(tmp_path):
 BAD_YAML = {
     "unknown body": (TREE.replace("successor: pin", "successor: pim"), 13, "of loop 'j3'.*did you mean 'pin'"),
     "no predecessor": (TREE.replace("predecessor: coupler, ", ""), 13, "a revolute loop needs the key 'predecessor'"),
-    "a motor": (TREE.replace("successor: pin", "successor: pin, actuated: true"), 13, "no key named 'actuated'"),
-    "damping": (TREE.replace("successor: pin", "successor: pin, damping: 1"), 13, "no key named 'damping'"),
     "no kind": (TREE.replace("name: j3, kind: revolute, axis: z", "name: j3"), 13, "a loop needs a kind"),
     "custom": (TREE.replace("name: j3, kind: revolute, axis: z", "name: j3, kind: custom"), 13, "no kind of joint"),
     "reversed": (TREE.replace("name: j3, kind: revolute", "name: j3, kind: reversed"), 13, "no kind of joint"),
@@ -138,14 +136,12 @@ BAD_YAML = {
     "bad pose": (TREE.replace("position: [1, 0, 0]}}", "position: [1, 0]}}"), 13, "list of 3 numbers"),
     "loops a word": (TREE[: TREE.index("loops:")] + "loops: yes\n", 12, "loops must be a list"),
     "rod without length": (TREE.replace("kind: revolute, axis: z, pre", "kind: distance, pre"), 13, "length of a rod"),
-    "cut of a motor": (TREE + "cuts: [j1]\n", 5, "'j1' cannot be cut: it is actuated"),
     "cut of nothing": (TREE + "cuts: [j7]\n", 14, "no joint to cut named 'j7'; known: j1, j2"),
     "hanging": (TREE + "cuts: [j2, j3]\n", 6, "cutting 'j2', 'j3' leaves body 'coupler' hanging"),
     "joint without child": (BARS.replace("child: rocker, ", ""), 11, "a revolute joint needs the key 'child'"),
     "joint to nowhere": (BARS.replace("child: rocker", "child: roker"), 11, "of joint 'j3': no link named 'roker'"),
     "to itself": (BARS.replace("child: rocker", "child: coupler"), 11, "joint 'j3' joins link 'coupler' to itself"),
     "lost body": (BARS.replace("bodies:", "bodies:\n  - {name: lost, mass: 1}"), 5, "body 'lost' cannot be reached"),
-    "only motors": (re.sub(r",\s*actuated: false", "", BARS), 12, "no joint of the loop"),
     "half a joint": (BARS.replace("{name: rocker, mass", "{name: rocker, parent: base, mass"), 7, "key 'joint'"),
     "two places": (BARS.replace("seat: {position: [0.8, 0, 0]}", "child_pose: 3"), 12, "no key named 'child_pose'"),
 }  # fmt: skip
@@ -278,7 +274,7 @@ def test_a_missing_side_file(tmp_path):
         (PIN.replace('"revolute"', '"helical"'), 9, "has no attribute 'pitch'"),
         (PIN.replace('"revolute"', '"universal" sequence="XX"'), 9, "sequence is one of"),
         (PIN.replace('link="rocker"', ""), 11, "the <successor> of loop 'j3' has no attribute 'link'"),
-        (PIN.replace('link="rocker"', 'link="rckr"'), 9, "successor of loop 'j3': no link named 'rckr'"),
+        (PIN.replace('link="rocker"', 'link="rckr"'), 9, "of loop 'j3': no link, frame or joint named 'rckr'"),
         (re.sub("  <successor.*\n", "", PIN), 9, "loop 'j3' has no <successor>"),
         (PIN.replace('"0 0 1"', '"0 0 0"'), 12, "the axis has zero length"),
         (PIN.replace('xyz="1 0 0"', 'xyz="1 0"'), 10, "3 numbers expected"),
@@ -370,9 +366,8 @@ def test_equality_constraints_are_mujocos(tmp_path, case, ref):
         mujoco.mj_forward(m, data)
         found, theirs = np.array(gaps(robot.model, list(data.qpos))), data.efc_pos
         assert_close(np.linalg.norm(found[-3:]), np.linalg.norm(theirs[:3]), 1e-12)
-        if is_weld:  # their sine of half the angle, our twice the tangent
-            half = np.arctan(np.linalg.norm(found[:3]) / 2)
-            assert_close(np.sin(half), np.linalg.norm(theirs[3:]), 1e-12)
+        if is_weld:  # their sine of half the angle, our angle
+            assert_close(np.sin(0.5 * np.linalg.norm(found[:3])), np.linalg.norm(theirs[3:]), 1e-12)
     if "relpose" not in case and "sites" not in case:
         data.qpos[:] = m.qpos0
         mujoco.mj_forward(m, data)
@@ -502,3 +497,141 @@ def test_a_weld_that_came_into_the_tree_is_written(tmp_path, suffix):
             assert_close(again.pose(q, name), one.pose(q, name), 1e-15, scale=1.0)
         assert_close(np.array(gaps(again.model, list(q))), np.array(gaps(one.model, list(q))), 1e-14, scale=1.0)
         assert again.mass == one.mass
+
+
+# ---------------------------------------------------------------- lists of loops, and elements of other tools
+
+
+def bars(extra="", joint_attributes='type="continuous"'):
+    """A four-bar drawn closed: crank, coupler on it, rocker; the coupler's end is a link of its own."""
+
+    def link(name):
+        return f"""<link name="{name}"><inertial><mass value="1"/>
+          <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>"""
+
+    def joint(name, parent, child, xyz, attributes=joint_attributes):
+        return f"""<joint name="{name}" {attributes}><parent link="{parent}"/><child link="{child}"/>
+          <origin xyz="{xyz}"/><axis xyz="0 0 1"/></joint>"""
+
+    return "\n".join([
+        '<robot name="bars"><link name="tip"/><link name="end"/>', *map(link, ("base", "crank", "coupler", "rocker")),
+        joint("j1", "base", "crank", "0 0 0"), joint("j2", "crank", "coupler", "0 1 0"),
+        joint("j3", "base", "rocker", "2 0 0"), joint("tip_weld", "coupler", "tip", "2 0 0", 'type="fixed"'),
+        joint("end_weld", "rocker", "end", "0 1 0"), extra, "</robot>",
+    ])  # fmt: skip
+
+
+LISTS = {
+    "links": "closed_loop: [[tip, end]]\ntype: ['6d']\nname_mot: [j1]",
+    "a joint": "closed_loop: [[tip_weld, end_weld]]\ntype: ['6d']\nname_mot: [j1]",
+    "no type": "closed_loop: [[tip, end]]\nname_mot: [j1]",
+}
+
+
+@pytest.mark.parametrize("text", LISTS.values(), ids=LISTS)
+def test_lists_of_loops(tmp_path, text):
+    """As the collection of parallel robots has them; a joint stands for the frame that it moves."""
+    robot = kt.load(write(tmp_path / "robot.urdf", bars()), loops=write(tmp_path / "robot.yaml", text))
+    assert [loop.kind for loop in robot.model.loops] == [Fixed()]
+    assert robot.closure_error(robot.neutral()) < 1e-15
+    assert robot.mobility(robot.neutral()).freedoms == 1
+    assert [j.name for j in robot.model.joints if j.actuated] == ["j1"]
+
+
+def test_lists_of_loops_change_types_of_joints(tmp_path):
+    text = "closed_loop: [[tip, rocker]]\ntype: [3D]\nname_mot: [j1]\njoint_name: [j2, j3]\n"
+    text += "joint_type: [SPHERICAL, UJOINT_ZX]"
+    robot = kt.load(write(tmp_path / "r.urdf", bars()), loops=write(tmp_path / "r.yaml", text))
+    kinds = {j.name: j.kind for j in robot.model.joints}
+    assert kinds["j2"] == kt.Spherical()
+    assert kinds["j3"] == kt.Universal("ZX")
+    assert robot.model.loops[0].kind == kt.Spherical()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("closed_loop: [[tip, nd]]", r"line 1: .*'nd'; did you mean 'end'"),
+        ("closed_loop: [[tip]]", "no pair"),
+        ("closed_loop: [[tip, end]]\ntype: [4d]", "no type of loop named '4d'"),
+        ("closed_loop: [[tip, end]]\ntype: [6d, 6d]", "type has 2 entries, but closed_loop has 1"),
+        ("closed_loop: [[tip, end]]\nname_mot: [j7]", "no joint named 'j7'"),
+        ("closed_loop: [[tip, end]]\njoint_name: [j2]\njoint_type: [BALL]", "no type of joint named 'BALL'"),
+        ("closed_loop: [[tip, end]]\njoint_name: [j2]", "joint_type has 0 entries, but joint_name has 1"),
+    ],
+)
+def test_bad_lists_of_loops(tmp_path, text, message):
+    with pytest.raises(kt.FileFormatError, match=message):
+        kt.load(write(tmp_path / "robot.urdf", bars()), loops=write(tmp_path / "robot.yaml", text))
+
+
+ELEMENTS = {
+    "loop": """<loop name="pin" type="revolute"><predecessor link="coupler"><origin xyz="2 0 0"/></predecessor>
+      <successor link="rocker"><origin xyz="0 1 0"/></successor><axis xyz="0 0 1"/></loop>""",
+    "constraint": """<constraint name="pin" type="revolute"><parent link="coupler"/><parent_origin xyz="2 0 0"/>
+      <parent_axis xyz="0 0 1"/><child link="rocker"/><child_origin xyz="0 1 0" rpy="0 1.5707963267948966 0"/>
+      <child_axis xyz="-1 0 0"/></constraint>""",
+}
+
+
+@pytest.mark.parametrize("element", ELEMENTS.values(), ids=ELEMENTS)
+def test_elements_of_other_tools_close_loops(tmp_path, element):
+    """URDF+ and the proposal for URDF; both were ignored in silence."""
+    robot = kt.load(write(tmp_path / "robot.urdf", bars(element)))
+    assert cut_names(robot) == ["pin"]
+    assert robot.closure_error(robot.neutral()) < 1e-12
+    ours = element.replace("<loop", "<kinetree:loop").replace("</loop", "</kinetree:loop")
+    if "<kinetree" in ours:
+        assert kt.load(write(tmp_path / "ours.urdf", bars(ours))).model == robot.model
+    q = robot.close([0.3, -0.2, 0.3, 0.0])
+    assert robot.mobility(q).freedoms == 2  # the loop, and the link at the rocker's end
+
+
+def test_a_universal_constraint_holds_its_pins_square(tmp_path):
+    element = """<constraint name="cross" type="universal"><parent link="coupler"/><parent_origin xyz="2 0 0"/>
+      <parent_axis xyz="0 1 0"/><child link="rocker"/><child_origin xyz="0 1 0"/>
+      <child_axis xyz="0 0 1"/></constraint>"""
+    robot = kt.load(write(tmp_path / "robot.urdf", bars(element)))
+    assert robot.closure_error(robot.neutral()) < 1e-12
+    turned = bars(element.replace('child_axis xyz="0 0 1"', 'child_axis xyz="0 1 0"'))
+    assert kt.load(write(tmp_path / "b.urdf", turned)).closure_error(robot.neutral()) == pytest.approx(1.0)
+
+
+def test_couplings_of_urdf_plus(tmp_path):
+    coupling = """<coupling name="belt"><predecessor link="crank"/><successor link="rocker"/>
+      <ratio value="-1"/></coupling>"""
+    robot = kt.load(write(tmp_path / "a.urdf", bars(coupling)))
+    assert robot.model.joint("j3").mimic == kt.model.tree.Mimic("j1", -1.0, 0.0)
+    with pytest.warns(kt.ModelWarning, match=r"line \d+: <coupling> 'belt' is not read, for the ratio is 2"):
+        kt.load(write(tmp_path / "b.urdf", bars(coupling.replace('"-1"', '"2"'))))
+    with pytest.raises(kt.FileFormatError, match="is not read"):
+        kt.load(write(tmp_path / "c.urdf", bars(coupling.replace('"-1"', '"2"'))), strict=True)
+    driven = kt.load(write(tmp_path / "d.urdf", bars("", 'type="continuous" independent="False"')))
+    assert not driven.model.joint("j1").actuated
+
+
+def test_side_files_may_name_frames_and_joints(tmp_path):
+    text = "kinetree: 1\nloops: [{name: pin, kind: fixed, predecessor: tip, successor: end_weld}]"
+    robot = kt.load(write(tmp_path / "robot.urdf", bars()), loops=write(tmp_path / "robot.loops.yaml", text))
+    assert robot.closure_error(robot.neutral()) < 1e-15
+
+
+def test_unnamed_joints_of_a_body_are_numbered(tmp_path):
+    text = """<mujoco><worldbody><body name="hip"><joint axis="1 0 0"/><joint axis="0 1 0"/><joint axis="0 0 1"/>
+      <geom size="0.1"/></body></worldbody></mujoco>"""
+    assert kt.load(write(tmp_path / "hip.xml", text)).joint_names == ["hip_joint", "hip_joint_2", "hip_joint_3"]
+
+
+def test_keyframes_are_configurations_to_start_from(tmp_path):
+    text = """<mujoco><worldbody><body name="a" pos="0 0 1"><freejoint name="f"/><geom size="0.1"/>
+      <body name="b" pos="1 0 0"><joint name="h" axis="0 1 0" ref="30"/><geom size="0.1"/>
+      <body name="c" pos="1 0 0"><joint name="s" type="ball"/><geom size="0.1"/></body></body></body></worldbody>
+      <keyframe><key name="home" qpos="1 2 3 2 0 0 0  0.5  0 1 0 0"/><key ctrl=""/></keyframe></mujoco>"""
+    robot = kt.load(write(tmp_path / "key.xml", text))
+    assert robot.configuration_names == ["home", "as_drawn"]
+    np.testing.assert_allclose(robot.configuration("home"), [0, 0, 0, 1, 1, 2, 3, 0.5, 1, 0, 0, 0])
+    np.testing.assert_allclose(robot.configuration("as_drawn"), [0, 0, 0, 1, 0, 0, 1, np.pi / 6, 0, 0, 0, 1])
+    robot.save(tmp_path / "key.yaml")
+    assert kt.load(tmp_path / "key.yaml") == robot
+    with pytest.raises(kt.UnknownNameError, match="no configuration named 'hom'; did you mean 'home'"):
+        robot.configuration("hom")

@@ -157,7 +157,7 @@ def test_names_are_found_for_what_has_none():
       <body name="body_2"><freejoint/><geom size="0.1"/></body></body></worldbody></mujoco>"""
     robot = kt.load(write(text.replace("<freejoint/>", '<joint type="ball"/>')))
     assert robot.name == "robot"
-    assert robot.joint_names == ["body_1_joint", "body_1_joint_", "body_2_joint"]
+    assert robot.joint_names == ["body_1_joint", "body_1_joint_2", "body_2_joint"]
     assert robot.body_names == ["body_1_body_1_joint", "body_1", "body_2"]
 
 
@@ -212,19 +212,26 @@ def test_inertia_and_damping_of_a_motor_reach_the_joint_through_its_gear():
 @pytest.mark.parametrize(
     ("text", "named"),
     [
-        (one_body('<joint name="j" axis="0 1 0" stiffness="3"/>'), "springs of joints 'j'"),
         (one_body('<joint name="j" type="ball" range="0 40"/>'), "range of spherical joint 'j'"),
         (one_body(rest='<option density="1.2"/>'), "fluid"),
         (one_body(rest='<equality><joint joint1="j"/></equality>'), "equality constraint 'equality_0' (not a linear"),
-        (one_body(rest='<tendon><fixed name="t"><joint joint="j" coef="1"/></fixed></tendon>'), "1 tendon"),
-        (one_body(rest='<actuator><position name="servo" joint="j" kp="9"/></actuator>'), "actuators 'servo'"),
-        (one_body(rest='<actuator><motor name="m" joint="j" ctrlrange="0 2"/></actuator>'), "ctrlrange of actuator m"),
-        (one_body(rest='<actuator><motor joint="j" forcerange="-1 2"/></actuator>'), "forcerange of actuator 0"),
+        (
+            one_body(rest='<tendon><fixed name="t" range="0 1"><joint joint="j" coef="1"/></fixed></tendon>'),
+            "range of tendon 't'",
+        ),
+        (
+            one_body(rest='<actuator><general name="slow" joint="j" dyntype="filter" dynprm="1"/></actuator>'),
+            "actuator 'slow' (it has a state of its own)",
+        ),
+        (
+            one_body(rest='<actuator><muscle name="m" joint="j" lengthrange="0 1"/></actuator>'),
+            "actuator 'm' (it has a state of its own)",
+        ),
         (one_body(inside='<site name="bob"/>'), "site 'bob'"),
         (one_body('<joint name="j"/>').replace('<body name="bob"', '<body name="bob" gravcomp="1"'), "gravity comp"),
         (
             one_body(rest='<actuator><motor site="s" gear="1 0 0 0 0 0"/></actuator>', inside='<site name="s"/>'),
-            "1 actuator(s) that do not drive a joint",
+            "actuator 'actuator_0' (it drives neither a joint nor a tendon)",
         ),
         (
             one_body().replace("<worldbody>", '<worldbody><body name="hand" mocap="true"/>'),
@@ -282,7 +289,11 @@ def test_xml_is_read_as_what_its_root_says():
     [
         ("<mujoco><worldbody>\n<body><joint type='hing'/></body></worldbody></mujoco>", r"line 2: .*hing"),
         ("<mujoco><worldbody>\n<body name='x'><joint/></body></worldbody></mujoco>", r"mass and inertia"),
-        ("<mujoco><asset><mesh name='m' file='gone.stl'/></asset></mujoco>", r"gone\.stl"),
+        (
+            "<mujoco><asset><mesh name='m' file='gone.stl'/></asset><worldbody><body name='x'><joint/>"
+            "<geom type='mesh' mesh='m'/></body></worldbody></mujoco>",
+            r"inertia of bodies 'x' \(gone\.stl\)",
+        ),
         ("<mujoco>", r"line 1: malformed XML"),
         ("<mujoco/>", r"empty"),
         ("<!DOCTYPE m [<!ENTITY a 'b'>]><mujoco/>", r"line 1: .*DOCTYPE"),
@@ -291,6 +302,23 @@ def test_xml_is_read_as_what_its_root_says():
 def test_broken_files(text, message):
     with pytest.raises(kt.FileFormatError, match=r"robot\.xml.*" + message):
         kt.load(write(text))
+
+
+def test_meshes_may_be_missing_where_inertias_are_given():
+    inertial = '<inertial pos="0 0 0.1" mass="2" diaginertia="0.1 0.1 0.05"/>'
+    plain = f"""<mujoco model="m"><asset/><worldbody><body name="x"><joint name="j" axis="0 1 0"/>{inertial}
+      <geom size="0.1"/></body></worldbody></mujoco>"""
+    asset = '<asset><mesh name="m" file="gone.stl"/><texture name="t" type="2d" file="gone.png"/>'
+    asset += '<material name="c" texture="t"/></asset>'
+    shaped = plain.replace("<asset/>", asset).replace(
+        "<geom", '<geom name="g" type="mesh" mesh="m" material="c"/><geom name="h" material="c"'
+    )
+    shaped = shaped.replace("</mujoco>", '<contact><pair geom1="g" geom2="h"/></contact></mujoco>')
+    with pytest.warns(kt.ModelWarning, match=r"files are missing.*'gone\.stl', 'gone\.png'"):
+        robot = kt.load(write(shaped))
+    assert robot.model == kt.load(write(plain)).model
+    with pytest.raises(kt.FileFormatError, match="files are missing"):
+        kt.load(write(shaped), strict=True)
 
 
 def test_without_mujoco_the_error_says_what_to_install(monkeypatch):

@@ -9,11 +9,18 @@ from scipy.special import ellipj, ellipk
 
 import kinetree as kt
 from helpers.robots import random_state
-from kinetree.simulation.integrators.methods import INTEGRATORS
+from kinetree.simulation.integrators.fixed_step_methods import INTEGRATORS
 
-ORDERS = {"euler": 1, "semi_implicit_euler": 1, "rk4": 4, "dopri5": 5, "variational": 2}
+ORDERS = {"euler": 1, "semi_implicit_euler": 1, "implicit_euler": 1, "rk4": 4, "dopri5": 5, "variational": 2}
 
-LARGEST = {"euler": 0.002, "semi_implicit_euler": 0.002, "rk4": 0.02, "dopri5": 0.04, "variational": 0.01}
+LARGEST = {
+    "euler": 0.002,
+    "semi_implicit_euler": 0.002,
+    "implicit_euler": 0.002,
+    "rk4": 0.02,
+    "dopri5": 0.04,
+    "variational": 0.01,
+}
 """First of three steps, each half of the one before."""
 
 ROUNDED = 1e-13

@@ -131,3 +131,11 @@ def test_rest_has_no_error_of_energy():
     assert Energies(zero, 1.0 + 2 * noise, zero, zero, zero).relative_error == 0.0
     assert Energies(zero + 1e-3, 1.0 + 1e11 * noise, zero, zero, zero).relative_error > 1e-3  # more than rounding
     assert np.isnan(Energies(zero, zero + 1.0, zero * np.nan, zero, zero).relative_error)
+
+
+@pytest.mark.filterwarnings("error")
+def test_infinite_energies_are_not_known_and_cost_no_warning():
+    kinetic = np.array([0.0, np.inf, 1e308])
+    energy = Energies(kinetic, -kinetic, kinetic, kinetic, 0 * np.arange(3.0))
+    assert np.isnan(energy.total[1])
+    assert np.isnan(energy.relative_error) or energy.relative_error == np.inf

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import kinetree as kt
 from helpers.robots import arm, balls, floating_pair, rods
 from kinetree import control as laws
 from kinetree.contact.ground import Ground, HuntCrossley
+from kinetree.io.tables.reading import open_table
 from kinetree.motion import trajectories
 from kinetree.simulation.records.energy import NAMES
 from kinetree.simulation.records.record import FIELDS
@@ -281,3 +284,128 @@ def test_a_sample_that_is_not_there_is_refused():
     for k in (3, -4):
         with pytest.raises(IndexError, match="3 samples"):
             record[k]
+
+
+# ------------------------------------------------------------------ files whose parts do not fit together
+
+
+def with_array(path, changed):
+    """The same file of arrays with some of them, or its description, replaced."""
+    with np.load(path) as file:
+        arrays = dict(file)
+    about = json.loads(str(arrays["about"]))
+    changed(arrays, about)
+    np.savez(path, **(arrays | {"about": np.array(json.dumps(about))}))
+
+
+def shorten(name):
+    return lambda arrays, about: arrays.update({name: arrays[name][:-1]})
+
+
+def named(key, value):
+    return lambda arrays, about: about["info"].update({key: value})
+
+
+MISFITS = {
+    "fewer times": (shorten("time"), "'q' has shape"),
+    "fewer velocities": (shorten("v"), "'v' has shape"),
+    "fewer energies": (shorten("energy:ground"), "'energy:ground' has shape"),
+    "forces in the plane": (lambda a, _: a.update(contact_forces=a["contact_forces"][..., :2]), "'contact_forces'"),
+    "one number": (lambda a, _: a.update(q=np.array(1.0)), "'q' has shape"),
+    "velocities without freedoms": (lambda a, _: a.update(v=a["time"]), "'v' has shape"),
+    "text": (lambda a, _: a.update(q=a["q"].astype(str)), "not real numbers"),
+    "complex": (lambda a, _: a.update(tau=a["tau"] + 1j), "not real numbers"),
+    "no time at all": (lambda a, _: a.pop("time"), "has no 'time'"),
+    "lost times": (lambda a, _: a.update(time=a["time"] * np.nan), "finite"),
+    "a name too few": (named("q_names", ["hinge"]), "'q_names' has 1 entries"),
+    "names that are numbers": (named("v_names", [1, 2]), "must be a list of names"),
+    "units that are a text": (named("q_units", "rad"), "must be a list of names"),
+    "a robot that is a number": (named("robot", 3), "must be text"),
+    "spots that are none": (named("contact_spots", [["a", 1]]), "contact_spots"),
+    "info that is a list": (lambda _, about: about.update(info=[]), "a mapping"),
+    "status that is a number": (lambda _, about: about.update(status=1), "a text"),
+    "an event without a state": (
+        lambda _, about: about.update(events=[{"time": 0, "name": "e", "index": 0, "q": [], "v": []}]),
+        "no state of the robot",
+    ),
+    "an event that is a word": (lambda _, about: about.update(events=["bounce"]), "no record"),
+}
+
+
+@pytest.mark.parametrize("misfit", MISFITS)
+def test_files_whose_parts_do_not_fit_are_refused(record, tmp_path, misfit):
+    change, told = MISFITS[misfit]
+    record.save(tmp_path / "r.npz")
+    with_array(tmp_path / "r.npz", lambda arrays, about: None)
+    assert_equal(record, kt.Record.load(tmp_path / "r.npz", record.robot))
+    with_array(tmp_path / "r.npz", change)
+    for robot in (None, record.robot):
+        with pytest.raises(kt.FileFormatError, match=told):
+            kt.Record.load(tmp_path / "r.npz", robot)
+
+
+def test_columns_that_are_lost_from_tables_are_told(record, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    record.save(tmp_path / "r.parquet")
+    whole = parquet.read_table(tmp_path / "r.parquet")
+    parquet.write_table(whole.drop_columns(["v:hinge"]), tmp_path / "r.parquet")
+    with pytest.raises(kt.FileFormatError, match="no record"):
+        kt.Record.load(tmp_path / "r.parquet")
+
+
+@pytest.mark.parametrize("ending", [".npz", ".csv", ".parquet"])
+@pytest.mark.parametrize("name", ["two\nlines", "a\rb", 'a,"b"', "\x1b[31mred", "\ud800", "Δ", "_hidden", "$x$", "\0"])
+def test_any_name_of_a_joint_survives(tmp_path, ending, name):
+    b = kt.Builder("odd").body("bob", "base", kt.Revolute("y"), joint_name=name, mass=1, com=(0, 0, -1))
+    robot = b.build()
+    record = kt.simulate(robot, [0.1], time=0.1, output=5)
+    record.save(tmp_path / f"r{ending}")
+    again = kt.Record.load(tmp_path / f"r{ending}", robot)
+    assert_equal(record, again)
+    assert again.q_names == [name]
+    wanted = {"q": robot.q_names, "v": robot.v_names}
+    (part,) = open_table(tmp_path / f"r{ending}", wanted).parts()
+    assert np.array_equal(part.read().arrays[0], record.q)
+    figure = again.plot("motion", tmp_path / "picture.svg")
+    assert len(figure.axes[0].get_legend().get_texts()) == 1
+
+
+BAD_PATHS = [None, 3, 1.5, b"record.npz", "a\0b.npz", "\ud800.npz", "", ["a.npz"], object()]
+
+
+@pytest.mark.parametrize("path", BAD_PATHS, ids=lambda path: type(path).__name__)
+def test_paths_that_are_none(record, path):
+    with pytest.raises(kt.OptionError, match="the file of a record"):
+        record.save(path)
+    with pytest.raises(kt.OptionError, match="the file of a record"):
+        kt.Record.load(path)
+    if path is not None:
+        with pytest.raises(kt.OptionError, match="a picture"):
+            record.plot("motion", path)
+
+
+def test_places_where_nothing_can_be_written(record, tmp_path):
+    (tmp_path / "folder.npz").mkdir()
+    for place in (tmp_path / "folder.npz", tmp_path / f"{'x' * 300}.npz", tmp_path / "no" / "r.csv"):
+        with pytest.raises(kt.OutputError, match="cannot be written"):
+            record.save(place)
+        with pytest.raises(kt.KinetreeError):
+            kt.Record.load(place)
+    with pytest.raises(kt.OptionError, match="without ending"):
+        record.plot("motion", tmp_path / "picture")
+    with pytest.raises(kt.OutputError, match="cannot be written"):
+        record.plot("motion", tmp_path / "no" / "picture.png")
+    assert [p.name for p in tmp_path.iterdir()] == ["folder.npz"]
+
+
+def test_what_a_file_cannot_hold_is_refused(record, tmp_path):
+    with pytest.raises(kt.UnsupportedError, match="'info' holds what a file cannot"):
+        replace(record, info=record.info | {"mine": {1, 2}}).save(tmp_path / "r.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_between_samples_that_are_not_in_order(record):
+    with pytest.raises(kt.OptionError, match="not in the order of their times"):
+        record[np.array([0, 5, 3, 9])].at(record.time[3])
+    with pytest.raises(kt.OptionError, match=r"robot must be a kinetree\.Robot, not str"):
+        kt.Record.load("r.npz", robot="pendulum")

@@ -211,8 +211,7 @@ class Equations:
     @cached_property
     def coriolis(self) -> Any:
         """c(q, v): forces at zero acceleration without gravity, a column."""
-        s = self.subject
-        return self._derive("bias_force", Parametric(s.robot, s.bodies, s.joints, s.frames, (0.0, 0.0, 0.0)))
+        return self._derive("bias_force", self.subject.weightless())
 
     @cached_property
     def coriolis_matrix(self) -> Any:

@@ -13,7 +13,7 @@ from ...engine.graph import CONST, DIV, INPUT
 from ...engine.trace import Traced, trace
 from ...errors import ModelError, SingularError, UnsupportedError
 from ...model.tree import Model
-from ...run.options import complete_options
+from ...run.complete_options import complete_options
 from ...spatial import Force, Scalar
 from ...spatial.arrays import flatten
 from .parameters import Computing, Parametric

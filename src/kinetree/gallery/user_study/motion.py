@@ -10,7 +10,7 @@ import numpy as np
 
 from ...control.driven_joints import driven_joints
 from ...errors import FileFormatError, KinetreeError, OptionError, UnknownNameError
-from ...model.formats.yaml import Items, Node, NodeReader, Scalar, Table
+from ...model.formats.yaml_nodes import Items, Node, NodeReader, Scalar, Table
 from ...motion import trajectories
 from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot

@@ -17,14 +17,15 @@ import numpy as np
 
 from ...contact.stops import JointStops
 from ...contact.surfaces import Spot
-from ...errors import FileFormatError, MissingFileError, UnknownNameError
-from ...model.formats import yaml
+from ...errors import FileFormatError, UnknownNameError
+from ...io.paths import as_path, whole_content
+from ...model.formats import yaml, yaml_nodes
 from ...model.formats.source import Source
-from ...model.formats.yaml import Node, Scalar, Table
+from ...model.formats.yaml_nodes import Node, Scalar, Table
 from ...motion import trajectories
 from ...robot.load import load
 from ...robot.robot import Robot
-from ...simulation.integrators.methods import INTEGRATORS
+from ...simulation.integrators.fixed_step_methods import INTEGRATORS
 from ...simulation.records.plot import PANELS
 from .. import simulation_setup, systems
 from ..study import Study
@@ -77,13 +78,8 @@ def read(path: str | os.PathLike[str]) -> UserStudy:
     FileFormatError
         With file and line.
     """
-    place = Path(path)
-    try:
-        data = place.read_bytes()
-    except FileNotFoundError:
-        raise MissingFileError(f"there is no study file {str(place)!r}; 'kinetree new' writes one") from None
-    except IsADirectoryError:
-        raise FileFormatError("this is a directory, not a study file", str(place)) from None
+    place = as_path(path, "a study file")
+    data = whole_content(place, "study file", hint=lambda: "; 'kinetree new' writes one")
     return _StudyReader(Source(place, data)).study()
 
 
@@ -104,7 +100,7 @@ class _StudyReader(MotionReader):
     def __init__(self, source: Source) -> None:
         super().__init__(source.file)
         self.path = source.path
-        root = yaml.nodes(source)
+        root = yaml_nodes.nodes(source)
         if not isinstance(root, Table) or MARK not in root.entries:
             hint = " (it is a robot file: see 'kinetree info')" if _is_robot(root) else ""
             raise self.error(f"this is no study: the file must begin with '{MARK}: {VERSION}'{hint}", root)

@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
-from ...errors import FileFormatError
+from ...errors import FileFormatError, nearest, printable
+from .units import factor
 
 Wanted = Mapping[str, Sequence[str]]
 """Quantities that are needed, such as ``q``, with the names of their entries."""
 
-TIME = re.compile(r"(t|time)(\s*[\[(]s[\])])?", re.IGNORECASE)
-UNIT = re.compile(r"\s+\[[^\[\]]*\]$")
-"""A unit at the end of a name, as studies write it: ``q elbow [rad]``."""
+Units = Mapping[str, Mapping[str, str]]
+"""Units of quantities in SI, by the names of their entries."""
+
+TIME = re.compile(r"t|time", re.IGNORECASE)
+SUGGESTIONS = 4
+"""Missing columns for which one with almost the same name is looked for."""
 
 WORD = re.compile(r"\.([qwv]?[xyz]|qw)$")
 """What distinguishes the entries of joints with quaternions: ``base.qw``, ``base.z``, ``base.wx``."""
 
 WORDS = {"q": "position", "v": "velocity", "a": "acceleration", "tau": "actuator"}
 """What studies call the quantities in their tables."""
+
+
+def column_name(name: str) -> str:
+    """Write a name so that it stands on one line: what does not print, such as line ends, as Python writes it."""
+    return printable(name)
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,8 @@ class Layout:
         What the user should know: columns that are not used, names that were not understood.
     fewer : bool
         Whether these are the fewer columns that do as well.
+    factors : mapping from int to float
+        By what the numbers of columns with a unit are multiplied.
     """
 
     names: tuple[str, ...]
@@ -45,6 +57,7 @@ class Layout:
     quantities: Mapping[str, tuple[int, ...]]
     remark: str = ""
     fewer: bool = False
+    factors: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def used(self) -> list[int]:
@@ -53,7 +66,53 @@ class Layout:
         return sorted(own if self.time is None else own | {self.time})
 
 
-def layout(file: str, header: Sequence[str] | None, count: int, wanted: Wanted, fewer: Wanted | None = None) -> Layout:
+def with_optional(file: str, header: Sequence[str] | None, count: int, wanted: Wanted, optional: Wanted) -> Wanted:
+    """Return the quantities that are needed and those of the optional ones that a table has.
+
+    With names it has those of which it has a column; without, as many of the first ones as there are columns for.
+
+    Parameters
+    ----------
+    file, header, count
+        As of :func:`layout`.
+    wanted : mapping from str to sequence of str
+        What is needed.
+    optional : mapping from str to sequence of str
+        What is read where it is there; without names they stand before the last of what is needed, in this order.
+    """
+    if header is not None:
+        head = _Header(file, header)
+        there = {key for key, labels in (*wanted.items(), *optional.items()) if any(
+            k is not None for k in head.find(key, labels)
+        )}  # fmt: skip
+        return {**wanted, **{key: labels for key, labels in optional.items() if key in there}}
+    every = list(optional.items())
+    *first, last = wanted.items()
+    choices: list[Wanted] = [dict([*first, *every[:some], last]) for some in range(len(every) + 1)]
+    for choice in choices:
+        needed = sum(len(labels) for labels in choice.values())
+        if count in (needed, needed + 1):
+            return choice
+    sizes = ", or ".join(
+        " ".join(f"{len(labels)} of {key}," for key, labels in choice.items()).rstrip(",") for choice in choices
+    )
+    example = next(f"{key}_{labels[0]}" for key, labels in wanted.items() if labels)
+    raise FileFormatError(
+        f"{count} columns that cannot be told: there must be time and {sizes}; or name the columns in the first line, "
+        f"such as {example!r}",
+        file,
+        1,
+    )
+
+
+def layout(
+    file: str,
+    header: Sequence[str] | None,
+    count: int,
+    wanted: Wanted,
+    fewer: Wanted | None = None,
+    units: Units | None = None,
+) -> Layout:
     """Find the columns of quantities.
 
     Parameters
@@ -68,22 +127,104 @@ def layout(file: str, header: Sequence[str] | None, count: int, wanted: Wanted, 
         Quantities in their plain order, with the name of each of their entries.
     fewer : mapping from str to sequence of str, optional
         Some of these, from which the others follow.
+    units : mapping from str to mapping from str to str, optional
+        What the entries are measured in; any unit that a header names is converted to this.
     """
     if header is None:
-        return _in_order(file, tuple(f"column {k + 1}" for k in range(count)), None, wanted, fewer)
-    names = tuple(name.strip() for name in header)
-    _refuse_twins(file, names)
-    found = {key: _named(names, key, labels) for key, labels in wanted.items()}
-    if not any(any(k is not None for k in own) for own in found.values()):
-        return _in_order(file, names, _time(names), wanted, fewer)
+        return _in_order(file, tuple(f"column {k + 1}" for k in range(count)), wanted, fewer)
+    head = _Header(file, header)
+    found = {key: head.find(key, labels) for key, labels in wanted.items()}
     if fewer is not None and _are_just(found, wanted, fewer):
-        return replace(layout(file, header, count, fewer), fewer=True)
-    _refuse_missing(file, names, found, wanted, fewer)
+        return replace(layout(file, header, count, fewer, units=units), fewer=True)
+    head.refuse_missing(found, wanted, fewer)
     quantities = {key: tuple(k for k in own if k is not None) for key, own in found.items()}
-    unnamed = Layout(names, _time(names), quantities)
-    left = [names[k] for k in range(count) if k not in unnamed.used]
+    time = head.time()
+    factors = {} if time is None else head.factor(time, "s")
+    for key, own in quantities.items():
+        for label, k in zip(wanted[key], own, strict=True):
+            factors |= head.factor(k, units[key][label] if units else None)
+    unnamed = Layout(head.names, time, quantities)
+    left = [head.names[k] for k in range(count) if k not in unnamed.used]
     remark = f"columns not used: {_some(left)}" if left else ""
-    return Layout(names, unnamed.time, quantities, remark)
+    return Layout(head.names, time, quantities, remark, factors=factors)
+
+
+class _Header:
+    """The names of columns, with and without the units behind them."""
+
+    def __init__(self, file: str, header: Sequence[str]) -> None:
+        self.file = file
+        self.names = tuple(name.strip() for name in header)
+        for name, times in Counter(self.names).items():
+            if times > 1:
+                raise FileFormatError(f"two columns are named {name!r}", file, 1)
+        self.bare, self.units = zip(*map(_without_unit, self.names), strict=True)
+        self.whole: set[int] = set()  # columns that are called as an entry is: brackets in their names are no units
+
+    def find(self, key: str, labels: Sequence[str]) -> list[int | None]:
+        """Find the column of every entry: by the joint's name, or else numbered from zero or from one."""
+        best: list[int | None] = [None] * len(labels)
+        for spelling in _spellings(key, labels):
+            forms_of_all = {form for forms in spelling for form in forms}
+            whole = {k for k, name in enumerate(self.names) if name in forms_of_all}
+            places: dict[str, list[int]] = {}
+            for k, (name, bare) in enumerate(zip(self.names, self.bare, strict=True)):
+                places.setdefault(name if k in whole else bare, []).append(k)
+            own = [self._only([k for form in forms for k in places.get(form, ())]) for forms in spelling]
+            if sum(k is not None for k in own) > sum(k is not None for k in best):
+                best, self.whole = own, self.whole | whole
+        return best
+
+    def _only(self, found: Sequence[int]) -> int | None:
+        if len(found) > 1:
+            twins = " and ".join(repr(self.names[k]) for k in found)
+            raise FileFormatError(f"columns {twins} are of the same thing: leave one", self.file, 1)
+        return found[0] if found else None
+
+    def time(self) -> int | None:
+        """Find the column of times."""
+        return self._only([k for k, bare in enumerate(self.bare) if TIME.fullmatch(bare)])
+
+    def factor(self, k: int, wanted: str | None) -> dict[int, float]:
+        """Return by what a column is to be multiplied, if it has a unit; refuse one that it cannot have."""
+        unit = self.units[k]
+        if unit is None or k in self.whole:
+            return {}
+        found = factor(unit, wanted)
+        if isinstance(found, str):
+            raise FileFormatError(f"column {self.names[k]!r}: {found}", self.file, 1)
+        return {} if found == 1.0 else {k: found}
+
+    def refuse_missing(self, found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted | None) -> None:
+        """Refuse a table without some of the columns; say which were perhaps meant."""
+        missing = [
+            f"{key}_{label}"
+            for key, own in found.items()
+            for k, label in zip(own, wanted[key], strict=True)
+            if k is None
+        ]  # fmt: skip
+        if not missing:
+            return
+        used = {k for own in found.values() for k in own}
+        left = [name for k, name in enumerate(self.names) if k not in used]
+        meant = {name: nearest(name, left, 1) for name in missing[:SUGGESTIONS]}
+        hints = [f"{near[0]!r} may be {name!r}" for name, near in meant.items() if near]
+        what = "1 column is" if len(missing) == 1 else f"{len(missing)} columns are"
+        there = f"there are {_some(self.names)}"
+        if hints:
+            there += f"; {', '.join(hints)}: rename what is misspelt"
+        if all(k is None for own in found.values() for k in own):
+            there += "; without a line of names columns are taken in their order"
+        raise FileFormatError(f"{what} missing: {_some(missing)}; {there}{_or_fewer(fewer)}", self.file, 1)
+
+
+def _without_unit(name: str) -> tuple[str, str | None]:
+    """Split off the unit at the end of a name, as studies write it: ``q elbow [rad]``; ``q_hip[0]`` has none."""
+    at = max(name.rfind("["), name.rfind("("))
+    unit = name[at + 1 : -1].strip()
+    if at < 1 or name[-1] not in "])" or not unit or (unit.isdigit() and not name[at - 1].isspace()):
+        return name, None
+    return name[:at].rstrip(), unit
 
 
 def _are_just(found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted) -> bool:
@@ -95,22 +236,8 @@ def _are_just(found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: 
     )  # fmt: skip
 
 
-def _time(names: Sequence[str]) -> int | None:
-    return next((k for k, name in enumerate(names) if TIME.fullmatch(name)), None)
-
-
-def _named(names: Sequence[str], key: str, labels: Sequence[str]) -> list[int | None]:
-    """Find the column of every entry: by the joint's name, or else numbered from zero or from one."""
-    places = {UNIT.sub("", name): k for k, name in enumerate(names)}
-    best: list[int | None] = [None] * len(labels)
-    for spelling in _spellings(key, labels):
-        own = [next((places[s] for s in forms if s in places), None) for forms in spelling]
-        if sum(k is not None for k in own) > sum(k is not None for k in best):
-            best = own
-    return best
-
-
 def _spellings(key: str, labels: Sequence[str]) -> Iterator[list[tuple[str, ...]]]:
+    labels = [column_name(label) for label in labels]
     for own in (labels, _counted(labels)):
         yield [(f"{key}_{x}", f"{key}:{x}", f"{key} {x}", f"{WORDS.get(key, key)} {x}") for x in own]
     for first in (0, 1):
@@ -129,19 +256,16 @@ def _counted(labels: Sequence[str]) -> list[str]:
     return found
 
 
-def _in_order(
-    file: str, names: tuple[str, ...], time: int | None, wanted: Wanted, fewer: Wanted | None = None
-) -> Layout:
+def _in_order(file: str, names: tuple[str, ...], wanted: Wanted, fewer: Wanted | None = None) -> Layout:
     """Take the columns in their order: perhaps time, then one quantity after the other."""
     needed = sum(len(labels) for labels in wanted.values())
     if fewer is not None and len(names) < needed:
         try:
-            return replace(_in_order(file, names, time, fewer), fewer=True)
+            return replace(_in_order(file, names, fewer), fewer=True)
         except FileFormatError:
             pass  # the error about all columns mentions the fewer ones, too
     order = ", ".join(f"{len(labels)} of {key}" for key, labels in wanted.items())
-    if time is None and len(names) == needed + 1:
-        time = 0
+    time = 0 if len(names) == needed + 1 else None
     rest = [k for k in range(len(names)) if k != time]
     if len(rest) != needed:
         example = next(f"{key}_{labels[0]}" for key, labels in wanted.items() if labels)
@@ -157,26 +281,6 @@ def _in_order(
         first += len(labels)
     known = "time, " if time is not None else ""
     return Layout(names, time, quantities, f"columns are taken in their order: {known}{order}")
-
-
-def _refuse_twins(file: str, names: Sequence[str]) -> None:
-    for name in names:
-        if names.count(name) > 1:
-            raise FileFormatError(f"two columns are named {name!r}", file, 1)
-
-
-def _refuse_missing(
-    file: str, names: Sequence[str], found: Mapping[str, Sequence[int | None]], wanted: Wanted, fewer: Wanted | None
-) -> None:
-    missing = [
-        f"{key}_{label}"
-        for key, own in found.items()
-        for k, label in zip(own, wanted[key], strict=True)
-        if k is None
-    ]  # fmt: skip
-    if missing:
-        what = "1 column is" if len(missing) == 1 else f"{len(missing)} columns are"
-        raise FileFormatError(f"{what} missing: {_some(missing)}; there are {_some(names)}{_or_fewer(fewer)}", file, 1)
 
 
 def _or_fewer(fewer: Wanted | None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +12,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ...errors import FileFormatError, MissingFileError
-from .columns import Layout, Wanted, layout
+from ...errors import FileFormatError, KinetreeError, MissingFileError
+from ..paths import is_file, is_folder
+from .columns import Layout, Units, Wanted, layout, with_optional
 from .formats import RECORD_MARK, format_of, need_pyarrow, pyarrow
 
 Array = np.ndarray
 BLOCK = 4_000_000
 """Bytes of a part of a CSV file."""
+LONE_RETURN = re.compile(rb"\r(?!\n)")
 ROWS = 65_536
 """Rows of a part of the other files."""
 
@@ -53,9 +56,17 @@ class OpenTable:
     remark: str = ""
     fewer: bool = False
     """Whether it holds the fewer columns that do as well."""
+    quantities: tuple[str, ...] = ()
+    """What the arrays of its rows are, in order."""
 
 
-def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None) -> OpenTable:
+def open_table(
+    path: Path,
+    wanted: Wanted,
+    fewer: Wanted | None = None,
+    units: Units | None = None,
+    optional: Wanted | None = None,
+) -> OpenTable:
     """Look at the head of a file; its rows are read when its parts are.
 
     Parameters
@@ -65,15 +76,24 @@ def open_table(path: Path, wanted: Wanted, fewer: Wanted | None = None) -> OpenT
         Quantities with the names of their entries.
     fewer : mapping, optional
         Some of these entries, with which alone a table does as well.
+    units : mapping, optional
+        What the entries are measured in: columns whose names end in another unit, ``q_elbow [deg]``, are converted.
+    optional : mapping, optional
+        Further quantities, read where the table has them.
     """
     kind = format_of(path)
-    if not path.exists():
-        raise MissingFileError(f"there is no file {str(path)!r}")
-    if not path.is_file():
+    if is_folder(path):
         raise FileFormatError("this is no file", str(path))
+    if not is_file(path):
+        raise MissingFileError(f"there is no file {str(path)!r}")
     table: type[CsvTable | ParquetTable | NpzTable]
     table = {".csv": CsvTable, ".parquet": ParquetTable, ".npz": NpzTable}[kind]  # type: ignore[assignment]
-    return table(path, wanted, fewer).source()
+    try:
+        return table(path, wanted, fewer, units, optional).source()
+    except KinetreeError:
+        raise
+    except OSError as problem:
+        raise FileFormatError(f"this file cannot be read ({problem.strerror or problem})", str(path)) from None
 
 
 # ------------------------------------------------------------------ CSV
@@ -85,7 +105,14 @@ class CsvTable:
     Every line is a row.  An empty one is a fault (a lost sample, perhaps) but for those at the end of the file.
     """
 
-    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        wanted: Wanted,
+        fewer: Wanted | None = None,
+        units: Units | None = None,
+        optional: Wanted | None = None,
+    ) -> None:
         self.path, self.file = path, str(path)
         with path.open("rb") as stream:
             first = stream.readline()
@@ -95,8 +122,9 @@ class CsvTable:
         text = self._decode(first, 1 + self.skipped).lstrip("\ufeff")
         if not text.strip():
             raise FileFormatError("the file is empty, or its first line is", self.file, 1 + self.skipped)
+        self._refuse_lone_returns(first, 1 + self.skipped)
         self.delimiter = max(",;\t", key=text.count)
-        cells = next(csv.reader([text], delimiter=self.delimiter))
+        cells = self._cells(text, 1 + self.skipped)
         numbers = [_is_number(cell) for cell in cells]
         if any(numbers) and not all(numbers):
             odd = cells[numbers.index(False)]
@@ -106,12 +134,20 @@ class CsvTable:
                 1 + self.skipped,
             )
         self.has_header = not any(numbers)
-        self.layout = layout(self.file, cells if self.has_header else None, len(cells), wanted, fewer)
+        if optional:
+            wanted = with_optional(self.file, cells if self.has_header else None, len(cells), wanted, optional)
+        self.layout = layout(self.file, cells if self.has_header else None, len(cells), wanted, fewer, units)
         self.count = len(cells)
 
     def source(self) -> OpenTable:
         """Return the table, ready to be read."""
-        return OpenTable(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
+        return OpenTable(
+            self.parts,
+            self.layout.time is not None,
+            self.layout.remark,
+            self.layout.fewer,
+            tuple(self.layout.quantities),
+        )
 
     def parts(self) -> Iterator[Part]:
         """Yield blocks of whole lines."""
@@ -137,15 +173,36 @@ class CsvTable:
 
         return Part(lambda: self._read(block, line, empty), fault, share)
 
+    def _cells(self, text: str, line: int) -> list[str]:
+        """Split the first line."""
+        try:
+            return next(csv.reader([text], delimiter=self.delimiter, strict=True))
+        except csv.Error as problem:
+            raise FileFormatError(f"the line cannot be split into columns ({problem})", self.file, line) from None
+
+    def _refuse_lone_returns(self, block: bytes, line: int) -> None:
+        """Refuse carriage returns that end no line: some readers take them for line ends, and some do not."""
+        if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):
+            before = LONE_RETURN.search(block)
+            here = line + (block.count(b"\n", 0, before.start()) if before else 0)
+            raise FileFormatError(
+                "a carriage return stands alone, and may or may not end a line: end lines with \\n or \\r\\n",
+                self.file,
+                here,
+            )
+
     def _refuse_empty(self, line: int) -> NoReturn:
         raise FileFormatError("the line is empty; only at the end of the file may lines be so", self.file, line)
 
     def _read(self, block: bytes, line: int, empty: int) -> Rows:
         if empty:
             self._refuse_empty(empty)
+        self._refuse_lone_returns(block, line)
         columns = csv_numbers(block, self.count, self.layout.used, self.delimiter)
         if columns is None:  # not installed, or something is wrong: the slow reader says what and where
             columns = self._carefully(block, line)
+        for k, times in self.layout.factors.items():
+            columns[k] = columns[k] * times
         own = {key: np.stack([columns[k] for k in ks], axis=1) for key, ks in self.layout.quantities.items()}
         time = None if self.layout.time is None else columns[self.layout.time]
         return Rows(time, tuple(own.values()))
@@ -154,7 +211,14 @@ class CsvTable:
         reader = csv.reader(io.StringIO(self._decode(block, line)), delimiter=self.delimiter)
         used = self.layout.used
         rows = []
-        while (cells := next(reader, None)) is not None:
+        while True:
+            try:
+                cells = next(reader, None)
+            except csv.Error as problem:
+                here = line + reader.line_num - 1
+                raise FileFormatError(f"the line cannot be read ({problem})", self.file, here) from None
+            if cells is None:
+                break
             here = line + reader.line_num - 1
             if not any(cell.strip() for cell in cells) and len(cells) < 2:
                 self._refuse_empty(here)
@@ -229,15 +293,25 @@ def _is_number(cell: str) -> bool:
 class ParquetTable:
     """Columns by name."""
 
-    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        wanted: Wanted,
+        fewer: Wanted | None = None,
+        units: Units | None = None,
+        optional: Wanted | None = None,
+    ) -> None:
         arrow = need_pyarrow()
         self.path, self.file = path, str(path)
         try:
             self.schema = arrow.parquet.read_schema(path)
-        except (arrow.ArrowInvalid, OSError) as problem:
+            names = list(self.schema.names)
+        except (arrow.ArrowException, OSError, UnicodeDecodeError) as problem:
             raise FileFormatError(f"this is no Parquet file ({problem})", self.file) from None
-        names = list(self.schema.names)
-        self.layout: Layout = layout(self.file, names, len(names), wanted, fewer)
+        says_nothing = names == [str(k) for k in range(len(names))]
+        if optional:
+            wanted = with_optional(self.file, None if says_nothing else names, len(names), wanted, optional)
+        self.layout: Layout = layout(self.file, None if says_nothing else names, len(names), wanted, fewer, units)
         for k in self.layout.used:
             kind = self.schema.types[k]
             if not (arrow.types.is_floating(kind) or arrow.types.is_integer(kind)):
@@ -245,16 +319,26 @@ class ParquetTable:
 
     def source(self) -> OpenTable:
         """Return the table, ready to be read."""
-        return OpenTable(self.parts, self.layout.time is not None, self.layout.remark, self.layout.fewer)
+        return OpenTable(
+            self.parts,
+            self.layout.time is not None,
+            self.layout.remark,
+            self.layout.fewer,
+            tuple(self.layout.quantities),
+        )
 
     def parts(self) -> Iterator[Part]:
         """Yield batches of rows."""
         names = [self.schema.names[k] for k in self.layout.used]
-        with need_pyarrow().parquet.ParquetFile(self.path) as file:
-            total, first = max(1, file.metadata.num_rows), 0
-            for batch in file.iter_batches(ROWS, columns=names):
-                yield self._part(batch, first, batch.num_rows / total)
-                first += batch.num_rows
+        arrow, first = need_pyarrow(), 0
+        try:
+            with arrow.parquet.ParquetFile(self.path) as file:
+                total = max(1, file.metadata.num_rows)
+                for batch in file.iter_batches(ROWS, columns=names):
+                    yield self._part(batch, first, batch.num_rows / total)
+                    first += batch.num_rows
+        except (arrow.ArrowException, OSError) as problem:  # damage behind the head
+            raise FileFormatError(f"the file cannot be read beyond row {first} ({problem})", self.file) from None
 
     def _part(self, batch: Any, first: int, share: float) -> Part:
         def fault(row: int, message: str) -> FileFormatError:
@@ -265,7 +349,7 @@ class ParquetTable:
             if values.null_count:
                 empty = int(np.argmax(np.asarray(values.is_null())))
                 raise fault(empty, f"the value of {self.schema.names[k]!r} is missing")
-            return np.asarray(values, dtype=float)
+            return np.asarray(values, dtype=float) * self.layout.factors.get(k, 1.0)
 
         def read() -> Rows:
             own = [np.stack([column(k) for k in ks], axis=1) for ks in self.layout.quantities.values()]
@@ -280,13 +364,22 @@ class ParquetTable:
 class NpzTable:
     """Arrays by name, rows first; a record saved as ``.npz`` is one."""
 
-    def __init__(self, path: Path, wanted: Wanted, fewer: Wanted | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        wanted: Wanted,
+        fewer: Wanted | None = None,
+        units: Units | None = None,
+        optional: Wanted | None = None,
+    ) -> None:
         self.path, self.file = path, str(path)
         try:
             with np.load(path, allow_pickle=False) as file:
-                self.arrays = {name: file[name] for name in file.files if name in (*wanted, "time")}
+                known = (*wanted, *(optional or ()), "time")
+                self.arrays = {name: np.asarray(file[name]) for name in file.files if name in known}
         except Exception as problem:
             raise FileFormatError(f"this is no file of NumPy arrays ({problem})", self.file) from None
+        wanted = {**wanted, **{key: labels for key, labels in (optional or {}).items() if key in self.arrays}}
         self.fewer = fewer is not None and self._fit(fewer) and not self._fit(wanted)
         self.wanted = fewer if self.fewer and fewer is not None else wanted
         rows = None
@@ -295,8 +388,9 @@ class NpzTable:
             rows = len(self.arrays[key]) if rows is None else rows
             if len(self.arrays[key]) != rows:
                 self._fail(f"array {key!r} has {len(self.arrays[key])} rows and the first one {rows}")
-        if "time" in self.arrays and self.arrays["time"].shape != (rows,):
-            self._fail(f"array 'time' has shape {self.arrays['time'].shape}, not ({rows},)")
+        time = self.arrays.get("time")
+        if time is not None and (time.shape != (rows,) or time.dtype.kind not in "fiu"):
+            self._fail(f"array 'time' must be numbers of shape ({rows},), not {time.dtype} {time.shape}")
         self.rows = rows or 0
 
     def _fit(self, wanted: Wanted) -> bool:
@@ -314,7 +408,7 @@ class NpzTable:
 
     def source(self) -> OpenTable:
         """Return the table, ready to be read."""
-        return OpenTable(self.parts, "time" in self.arrays, fewer=self.fewer)
+        return OpenTable(self.parts, "time" in self.arrays, fewer=self.fewer, quantities=tuple(self.wanted))
 
     def parts(self) -> Iterator[Part]:
         """Yield slices of the arrays."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..atomic_files import beside
+from .columns import column_name
 from .formats import format_of, need_pyarrow, pyarrow
 
 Array = np.ndarray
@@ -69,7 +70,7 @@ class Sink:
 
     def __init__(self, beside: Path, key: str, labels: Sequence[str], has_time: bool) -> None:
         self.beside, self.key = beside, key
-        self.names = [*(["time"] if has_time else []), *(f"{key}_{label}" for label in labels)]
+        self.names = [*(["time"] if has_time else []), *(column_name(f"{key}_{label}") for label in labels)]
         self.open()
 
     def open(self) -> None:

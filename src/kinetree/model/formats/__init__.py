@@ -1,17 +1,17 @@
-"""Readers and writers of robot files: URDF, MJCF, and kinetree's own YAML."""
+"""Readers and writers of robot files: URDF, MJCF, kinetree's own YAML; a reader of ReDySim's inputs."""
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError
+from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError, nearest
 from ...io.atomic_files import beside
+from ...io.paths import as_path, is_folder, whole_content
 from ..tree import Model
-from . import mjcf, urdf, xml, yaml
+from . import loop_list, mjcf, redysim, urdf, xml, yaml, yaml_nodes
 from .source import Options, Source
 
 __all__ = ["Options", "read", "save"]
@@ -25,15 +25,17 @@ def read(
     Parameters
     ----------
     path : path-like
-        ``.urdf``, ``.xml`` or ``.mjcf`` (URDF or MJCF), ``.yaml`` or ``.yml``.
+        ``.urdf``, ``.xml`` or ``.mjcf`` (URDF or MJCF), ``.yaml`` or ``.yml``, ``.m`` (ReDySim's ``inputs.m``).
     options : Options, optional
         See :func:`kinetree.load`.
     loops : path-like, optional
         A YAML file with joints that close loops.
     """
-    source, chosen = _open(Path(path)), options or Options()
+    source, chosen = _open(as_path(path, "a robot file")), options or Options()
     if loops is not None:
-        chosen = replace(chosen, side_file=yaml.SideFile(_open(Path(loops))))
+        side = _open(as_path(loops, "a file with loops"))
+        is_list = loop_list.is_loop_list(yaml_nodes.nodes(side))
+        chosen = replace(chosen, side_file=loop_list.LoopList(side) if is_list else yaml.SideFile(side))
     return _reader(source)(source, chosen)
 
 
@@ -46,7 +48,7 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     path : path-like
         ``.yaml`` or ``.yml`` (everything), or ``.urdf`` (what URDF can express).
     """
-    path = Path(path)
+    path = as_path(path, "a robot file")
     writers: dict[str, Callable[[Model], str]] = {".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf.write}
     writer = writers.get(path.suffix.lower())
     if writer is None:
@@ -56,29 +58,25 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     except UnicodeEncodeError as problem:
         raise UnsupportedError(f"cannot write {path}: a name has a character that is no text ({problem})") from None
     folder = Path(os.path.realpath(path)).parent
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise RobotFileNotFoundError(f"cannot write {str(path)!r}: there is no directory {str(folder)!r}")
     with beside(path) as place:
         place.write_bytes(data)
 
 
 def _open(path: Path) -> Source:
-    try:
-        return Source(path, path.read_bytes())
-    except (FileNotFoundError, NotADirectoryError):
-        raise RobotFileNotFoundError(f"no robot file {str(path)!r}{_nearest(path)}") from None
-    except IsADirectoryError:
-        raise FileFormatError("this is a directory, not a robot file", str(path)) from None
-    except OSError as problem:
-        raise FileFormatError(f"this file cannot be read ({problem.strerror})", str(path)) from None
+    return Source(path, whole_content(path, "robot file", RobotFileNotFoundError, lambda: _nearest(path)))
 
 
 def _nearest(path: Path) -> str:
     """Return which file may have been meant."""
     folder = path.parent
-    if not folder.is_dir():
+    if not is_folder(folder):
         return f": there is no directory {str(folder)!r}"
-    near = difflib.get_close_matches(path.name, [p.name for p in folder.iterdir() if p.is_file()], n=3)
+    try:
+        near = nearest(path.name, [p.name for p in folder.iterdir() if p.is_file()])
+    except OSError:  # a folder that may not be looked into
+        return ""
     return f"; did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
 
 
@@ -88,6 +86,8 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
         return yaml.read
     if suffix == ".urdf":
         return urdf.read
+    if suffix == ".m":
+        return redysim.read
     if suffix in (".xml", ".mjcf"):
         root = xml.parse(source.data, source.file)
         if root.tag == "robot":
@@ -102,6 +102,7 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
     if suffix == ".xacro":
         raise FileFormatError(f"xacro must be expanded first: {urdf.XACRO_HINT}", source.file)
     raise FileFormatError(
-        f"files ending in {suffix or 'nothing'!r} are not understood; use .urdf, .xml (MJCF or URDF) or .yaml",
+        f"files ending in {suffix or 'nothing'!r} are not understood; use .urdf, .xml (MJCF or URDF), .yaml, "
+        "or .m (ReDySim)",
         source.file,
     )

@@ -12,19 +12,24 @@ fixed joint that close loops, a linear relation between two joints a mimic.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from ...errors import FileFormatError, Message, Setting, UnsupportedError
+from ...errors import Message, Setting
 from ..joints import Fixed, Free, JointKind, Prismatic, Revolute, Spherical
 from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import Mimic, Model
 from . import xml
+from .mjcf_compile import import_mujoco
+from .mjcf_drives import Drives
+from .mjcf_process import compiled, start
 from .source import FileBuilder, Options, Source
+
+ZERO = {4: (0.0, 0.0, 0.0, 1.0), 7: (0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)}
+"""Ball and free joints that do not turn or shift anything, by the number of their coordinates."""
 
 
 def read(source: Source, options: Options) -> Model:
@@ -32,43 +37,31 @@ def read(source: Source, options: Options) -> Model:
     return _MjcfReader(source, options).model()
 
 
-def _import_mujoco(file: str) -> Any:
-    try:
-        import mujoco
-    except ImportError:
-        raise UnsupportedError(f"{file}: reading MJCF needs the package 'mujoco': pip install kinetree[mjcf]") from None
-    return mujoco
-
-
-def _compile(mujoco: Any, source: Source) -> Any:
-    try:
-        return mujoco.MjModel.from_xml_path(str(source.path))
-    except ValueError as problem:
-        message = " ".join(str(problem).split())
-        line = re.search(r"line (\d+)", message)
-        raise FileFormatError(
-            f"MuJoCo cannot compile it: {message}", source.file, int(line[1]) if line else None
-        ) from None
-
-
 class _MjcfReader:
     """Goes through a compiled model, body by body."""
 
     def __init__(self, source: Source, options: Options) -> None:
-        self.mujoco = _import_mujoco(source.file)
-        self.compiled = m = _compile(self.mujoco, source)
-        self.skipped: list[str] = []
+        start()
+        self.mujoco = import_mujoco(source.file)
+        self.compiled, missing = compiled(self.mujoco, source)
+        m = self.compiled
+        self.skipped: list[tuple[str, int | None]] = []
         off = m.opt.disableflags & int(self.mujoco.mjtDisableBit.mjDSBL_GRAVITY)
         gravity = (0.0, 0.0, 0.0) if off else tuple(float(x) for x in m.opt.gravity)
         document = xml.parse(source.data, source.file)
         name = document.attributes.get("model") or source.path.stem
         self.builder = FileBuilder(source, name, options, gravity=gravity)
+        if missing:
+            self.builder.oddity(
+                "files are missing that, as inertias are given, only pictures and contact need: " + _listed(missing)
+            )
         self.equality_lines = self._equality_lines(document)
         self.taken_bodies: set[str] = set()
         self.taken_joints: set[str] = set()
         self.body_names = self._body_names()
         self.joint_names = self._joint_names()
-        self.actuator_count = int(getattr(m, "nactuator", m.nu))
+        self.drives = Drives(self.mujoco, m, document, self.joint_names, self.body_names)
+        self.actuator_count = self.drives.actuator_count
         self.motors = self._motors()
         self.followers = self._followers()
 
@@ -103,6 +96,9 @@ class _MjcfReader:
                 self._read_body(i, free=i == floating)
         self._read_sites()
         self._read_equalities()
+        self.drives.read_tendons(self.builder, not self._is_off("SPRING"), not self._is_off("DAMPER"), self._skip)
+        self.drives.read_actuators(self.builder, self._skip)
+        self._read_keyframes()
         self._note_what_is_not_understood()
         return self.builder.finish(floating_base=False)
 
@@ -196,25 +192,40 @@ class _MjcfReader:
             "actuated": driven,
             "mimic": self.followers.get(j),
         }
+        if m.jnt_stiffness[j] and not self._is_off("SPRING"):
+            data["stiffness"], data["spring_rest"] = float(m.jnt_stiffness[j]), self._spring_rest(j, kind)
         if m.jnt_limited[j]:
             if kind.nv == 1:
                 data["lower"], data["upper"] = m.jnt_range[j]
             else:
-                self.skipped.append(f"range of {kind.name} joint {self.joint_names[j]!r}")
+                self._skip(f"range of {kind.name} joint {self.joint_names[j]!r}")
         if kind.nv == 1:
             data["effort_limit"] = self._effort_limit(j, motors)
         return data
 
+    def _spring_rest(self, j: int, kind: JointKind) -> np.ndarray:
+        """Return where a spring rests, in kinetree's order: quaternion x, y, z, w first, then position."""
+        first = self.compiled.jnt_qposadr[j]
+        resting = np.array(self.compiled.qpos_spring[first : first + kind.nq])
+        if kind.quaternion is None:
+            return resting
+        turn = resting[-4:] / np.linalg.norm(resting[-4:])
+        return np.array([*_xyzw(turn), *resting[:-4]])
+
+    def _is_off(self, what: str) -> bool:
+        """Return whether the file switches something off; MuJoCo before 3.4 had one switch for all that is passive."""
+        flags = self.mujoco.mjtDisableBit
+        bit: Any = getattr(flags, f"mjDSBL_{what}", None) or getattr(flags, "mjDSBL_PASSIVE", 0)
+        return bool(self.compiled.opt.disableflags & int(bit))
+
     # Actuators
 
     def _motors(self) -> dict[int, list[int]]:
-        """Return actuators by the joint they drive."""
-        m = self.compiled
+        """Return actuators by the joints they drive, directly or by a tendon."""
         found: dict[int, list[int]] = {}
-        on_joint = (int(self.mujoco.mjtTrn.mjTRN_JOINT), int(self.mujoco.mjtTrn.mjTRN_JOINTINPARENT))
         for a in range(self.actuator_count):
-            if int(m.actuator_trntype[a]) in on_joint:
-                found.setdefault(int(m.actuator_trnid[a, 0]), []).append(a)
+            for j in self.drives.joints_of_actuator(a):
+                found.setdefault(j, []).append(a)
         return found
 
     def _gear(self, a: int) -> float:
@@ -223,26 +234,28 @@ class _MjcfReader:
     def _reflected(self, motors: list[int], attribute: str) -> float:
         """Return what an inertia or damping on the motor's side is on the joint's."""
         values = getattr(self.compiled, attribute, None)
-        return 0.0 if values is None else sum(float(values[a]) * self._gear(a) ** 2 for a in motors)
+        direct = [a for a in motors if self.drives.is_direct(a)]
+        return 0.0 if values is None else sum(float(values[a]) * self._gear(a) ** 2 for a in direct)
 
     def _effort_limit(self, j: int, motors: list[int]) -> float | None:
         m = self.compiled
-        limits = [self._motor_limit(a) for a in motors]
-        total = sum(limits) if limits else np.inf
+        direct = all(self.drives.is_direct(a) for a in motors)  # what comes by a tendon is limited along the tendon
+        total = sum(self._motor_limit(a) for a in motors) if motors and direct else np.inf
         if m.jnt_actfrclimited[j]:
-            total = min(total, self._symmetric(m.jnt_actfrcrange[j], f"actuatorfrcrange of {self.joint_names[j]!r}"))
+            if not _is_symmetric(m.jnt_actfrcrange[j]):
+                self._skip(f"actuatorfrcrange of {self.joint_names[j]!r} (not symmetric)")
+            else:
+                total = min(total, float(m.jnt_actfrcrange[j, 1]))
         return float(total)
 
     def _motor_limit(self, a: int) -> float:
-        """Return the largest force of an actuator at its joint, where that is simply said."""
+        """Return the largest force of an actuator at its joint, the same both ways; others only the actuator has."""
         m = self.compiled
-        what = f"actuator {self._given_name('ACTUATOR', a) or a}"
         limit = np.inf
-        if m.actuator_forcelimited[a]:
-            limit = self._symmetric(m.actuator_forcerange[a], f"forcerange of {what}")
-        if self._is_plain_motor(a) and m.actuator_ctrllimited[a]:
-            control = self._symmetric(m.actuator_ctrlrange[a], f"ctrlrange of {what}")
-            limit = min(limit, control * abs(float(m.actuator_gainprm[a, 0])))
+        if m.actuator_forcelimited[a] and _is_symmetric(m.actuator_forcerange[a]):
+            limit = float(m.actuator_forcerange[a, 1])
+        if self._is_plain_motor(a) and m.actuator_ctrllimited[a] and _is_symmetric(m.actuator_ctrlrange[a]):
+            limit = min(limit, float(m.actuator_ctrlrange[a, 1]) * abs(float(m.actuator_gainprm[a, 0])))
         return limit * abs(self._gear(a)) if np.isfinite(limit) else np.inf
 
     def _is_plain_motor(self, a: int) -> bool:
@@ -252,13 +265,6 @@ class _MjcfReader:
             and m.actuator_gaintype[a] == mujoco.mjtGain.mjGAIN_FIXED
             and m.actuator_biastype[a] == mujoco.mjtBias.mjBIAS_NONE
         )
-
-    def _symmetric(self, bounds: np.ndarray, what: str) -> float:
-        low, high = (float(x) for x in bounds)
-        if low != -high:
-            self.skipped.append(f"{what} (not symmetric)")
-            return np.inf
-        return high
 
     # Equality constraints
 
@@ -284,14 +290,12 @@ class _MjcfReader:
             a0, a1, *higher = (float(c) for c in m.eq_data[e, :5])
             if x < 0 or any(higher) or y in found:
                 reason = "second relation of a follower" if y in found else "not a linear relation of two joints"
-                self.skipped.append(f"equality constraint {self._equality_name(e)!r} ({reason})")
+                self._skip(f"equality constraint {self._equality_name(e)!r} ({reason})", self.equality_lines[e])
                 continue
             offset = a0 + self._reference(y) - a1 * self._reference(x)
             if y in self.motors and x not in self.motors and x not in found and a1:  # the driven joint leads
                 y, x, a1, offset = x, y, 1.0 / a1, -offset / a1
             found[y] = Mimic(self.joint_names[x], a1, offset)
-            if y in self.motors and self.builder.options.mimic == "follow":
-                self.skipped.append(f"actuators of joint {self.joint_names[y]!r}, which follows another")
         return found
 
     def _reference(self, j: int) -> float:
@@ -307,7 +311,7 @@ class _MjcfReader:
                     self._read_loop(e)
             else:
                 word = kinds(m.eq_type[e]).name.removeprefix("mjEQ_").lower()
-                self.skipped.append(f"equality constraint {self._equality_name(e)!r} ({word})")
+                self._skip(f"equality constraint {self._equality_name(e)!r} ({word})", self.equality_lines[e])
 
     def _read_loop(self, e: int) -> None:
         """Anchors on both bodies, which coincide; for a weld also orientations, the relative one included."""
@@ -327,6 +331,32 @@ class _MjcfReader:
         bodies = self.body_names[first], self.body_names[second]
         self.builder.loop(name, *bodies, kind, placement=placement, seat=seat)
 
+    # Configurations
+
+    def _read_keyframes(self) -> None:
+        """Keyframes, and the configuration in which everything sits as drawn, which may not be the neutral one."""
+        m = self.compiled
+        drawn = self._positions(m.qpos0)
+        names = [self._given_name("KEY", k) or f"key_{k}" for k in range(m.nkey)]
+        for name, qpos in zip(names, m.key_qpos, strict=True):
+            if not np.array_equal(qpos, m.qpos0):  # keyframes may be about controls only
+                self.builder.configuration(name, self._positions(qpos))
+        if any(np.any(np.not_equal(x, ZERO.get(np.size(x), 0.0))) for x in drawn.values()):
+            self.builder.configuration(_claim("as_drawn", set(names)), drawn)
+
+    def _positions(self, qpos: np.ndarray) -> dict[str, Any]:
+        """Return MuJoCo's coordinates as ours, by joints."""
+        m, types, found = self.compiled, self.mujoco.mjtJoint, dict[str, Any]()
+        for j in range(m.njnt):
+            own = qpos[m.jnt_qposadr[j] :]
+            if m.jnt_type[j] == types.mjJNT_FREE:
+                found[self.joint_names[j]] = [*_unit(_xyzw(own[3:7])), *own[:3]]
+            elif m.jnt_type[j] == types.mjJNT_BALL:
+                found[self.joint_names[j]] = _unit(_xyzw(own[:4]))
+            else:
+                found[self.joint_names[j]] = float(own[0])
+        return found
+
     # Sites, and the rest
 
     def _read_sites(self) -> None:
@@ -337,46 +367,46 @@ class _MjcfReader:
                 continue
             pose = Pose.of(m.site_pos[s], quaternion=_xyzw(m.site_quat[s]))
             if name in self.body_names:
-                self.skipped.append(f"site {name!r} (a body has that name)")
+                self._skip(f"site {name!r} (a body has that name)")
                 continue
             self.builder.frame(name, self.body_names[m.site_bodyid[s]], pose=pose)
 
     def _note_what_is_not_understood(self) -> None:
         m = self.compiled
         joints = self.joint_names
-        springs = [joints[j] for j in range(m.njnt) if m.jnt_stiffness[j] or _any_row(m, "jnt_stiffnesspoly", j)]
+        springs = [joints[j] for j in range(m.njnt) if _any_row(m, "jnt_stiffnesspoly", j)]
         nonlinear = [joints[m.dof_jntid[k]] for k in range(m.nv) if _any_row(m, "dof_dampingpoly", k)]
         floaters = [self.body_names[i] for i in range(m.nbody) if m.body_gravcomp[i]]
         mocap = [self.body_names[i] for i in range(m.nbody) if m.body_mocapid[i] >= 0]
-        unusual = [a for a in range(self.actuator_count) if not self._is_plain_motor(a)]
-        actuators = [self._given_name("ACTUATOR", a) or str(a) for a in unusual]
-        elsewhere = self.actuator_count - sum(map(len, self.motors.values()))
         found = [
-            (m.ntendon, f"{m.ntendon} tendon(s)"),
-            (springs, f"springs of joints {_listed(springs)}"),
+            (springs, f"nonlinear springs of joints {_listed(springs)}"),
             (nonlinear, f"nonlinear damping of joints {_listed(dict.fromkeys(nonlinear))}"),
             (floaters, f"gravity compensation of bodies {_listed(floaters)}"),
             (mocap, f"motion capture of bodies {_listed(mocap)}, held fixed"),
-            (
-                actuators,
-                f"control laws and dynamics of actuators {_listed(actuators)}, which are taken as plain motors",
-            ),
-            (elsewhere, f"{elsewhere} actuator(s) that do not drive a joint"),
             (m.opt.density or m.opt.viscosity, "forces of the surrounding fluid"),
             (getattr(m, "nflex", 0), "flexible bodies"),
             (m.nplugin, "plugins"),
         ]
-        self.skipped += [text for present, text in found if present]
-        if self.skipped:
-            self.builder.oddity("not understood and left out: " + "; ".join(self.skipped))
+        self.skipped += [(text, None) for present, text in found if present]
+        for text, line in self.skipped:
+            self.builder.oddity(f"not understood and left out: {text}", line)
+
+    def _skip(self, text: str, line: int | None = None) -> None:
+        self.skipped.append((text, line))
 
 
 def _claim(name: str, taken: set[str]) -> str:
-    """Return the name, with underscores until it is free; taken from then on."""
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
+    """Return the name, with a number behind it if it is taken; taken from then on."""
+    free, count = name, 1
+    while free in taken:
+        count += 1
+        free = f"{name}_{count}"
+    taken.add(free)
+    return free
+
+
+def _is_symmetric(bounds: np.ndarray) -> bool:
+    return float(bounds[0]) == -float(bounds[1])
 
 
 def _any_row(compiled: Any, attribute: str, row: int) -> bool:
@@ -388,6 +418,12 @@ def _any_row(compiled: Any, attribute: str, row: int) -> bool:
 def _listed(names: Iterable[str]) -> str:
     shown = list(names)
     return ", ".join(repr(n) for n in shown[:6]) + (", ..." if len(shown) > 6 else "")
+
+
+def _unit(quaternion: tuple[float, ...]) -> tuple[float, ...]:
+    """Return a keyframe's quaternion, which is written with some digits only, at unit length."""
+    length = float(np.linalg.norm(quaternion))
+    return tuple(x / length for x in quaternion) if length else (0.0, 0.0, 0.0, 1.0)
 
 
 def _xyzw(quaternion: np.ndarray) -> tuple[float, float, float, float]:

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
 from ...errors import FileFormatError, Message, ModelError, ModelWarning, Setting, UnknownNameError, callers_level
-from ..builder import ModelBuilder
-from ..graph import Draft, GraphError
+from ..builder import ModelBuilder, circle
+from ..graph import Draft, GraphError, passive_data
 from ..joints import Fixed, JointKind
 from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import Mimic, Model
 
 MIMIC_CHOICES = ("follow", "independent")
+
+MOST_SUGGESTIONS = 10
+"""Unknown names of one file for which the nearest known one is looked for."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,12 @@ class FileBuilder(ModelBuilder):
         self, source: Source, name: str, options: Options, *, gravity: Sequence[float] = (0.0, 0.0, -9.81)
     ) -> None:
         chosen = gravity if options.gravity is None else options.gravity
-        super().__init__(name, gravity=chosen, strict=options.strict)
+        try:
+            super().__init__(name, gravity=chosen, strict=options.strict)
+        except ModelError as problem:
+            if options.gravity is not None:
+                raise  # it is not the file's
+            raise FileFormatError(str(problem), source.file) from None
         self.file = source.file
         self.options = options
         self.cuts = options.cuts
@@ -71,6 +79,8 @@ class FileBuilder(ModelBuilder):
         self._body_lines: dict[str, int | None] = {}
         self._joint_lines: dict[str, int | None] = {}
         self._joint_files: dict[str, str] = {}
+        self._carriers: dict[str, Draft] = {}  # by the body each carries, of several the first
+        self._unknown = 0
 
     # Describing
 
@@ -91,6 +101,13 @@ class FileBuilder(ModelBuilder):
             yield
         finally:
             self.file = outer
+
+    def unknown(self, what: str, name: str, known: Iterable[str]) -> str:
+        """Say that there is no such name; the first few get a suggestion, for which all names are looked through."""
+        self._unknown += 1
+        if self._unknown > MOST_SUGGESTIONS:
+            return f"no {what} named {name!r}."
+        return str(UnknownNameError(what, name, known))
 
     def oddity(self, message: str, line: int | None = None) -> None:
         """Note something odd, or refuse it if reading strictly."""
@@ -133,16 +150,25 @@ class FileBuilder(ModelBuilder):
             data.pop("mimic", None)
         super().add_joint(name, parent, child, kind, placement, **data)
         self._joint_lines[name] = self._line
+        self._carriers.setdefault(child, self._joints[name])
 
     def loop(self, name: str, predecessor: str, successor: str, joint: JointKind, **data: Any) -> Self:
-        """Close a loop, see :meth:`ModelBuilder.loop`; bodies and frames must be known by now."""
+        """Close a loop, see :meth:`ModelBuilder.loop`; bodies, frames and joints must be known by now."""
         if name in self._joint_lines:
             raise self.error(f"two joints are named {name!r}{_first(self._joint_lines[name])}", self._line)
-        known = [*self._bodies, *self._frames]
-        for role, end in (("predecessor", predecessor), ("successor", successor)):
-            if end not in known:
-                raise self.error(f"the {role} of loop {name!r}: {UnknownNameError('link', end, known)}", self._line)
-        super().loop(name, predecessor, successor, joint, **data)
+        ends = {"predecessor": (predecessor, "placement"), "successor": (successor, "seat")}
+        bodies = []
+        for role, (end, place) in ends.items():
+            if end not in self._bodies and end not in self._frames:
+                known = [*self._bodies, *self._frames, *self._joints]
+                if end not in self._joints:
+                    unknown = UnknownNameError("link, frame or joint", end, known)
+                    raise self.error(f"the {role} of loop {name!r}: {unknown}", self._line)
+                # the frame that the joint moves
+                draft = self._joints[end]
+                end, data[place] = draft.child, draft.seat @ (data.get(place) or Pose())
+            bodies.append(end)
+        super().loop(name, bodies[0], bodies[1], joint, **data)
         self._joint_lines[name] = self._line
         self._joint_files[name] = self.file
         return self
@@ -153,7 +179,7 @@ class FileBuilder(ModelBuilder):
             raise self.error(f"frame {name!r}: {UnknownNameError('body', body, self._bodies)}", self._line)
         if name in self._bodies and name != body:
             raise self.error(f"frame {name!r} has the name of a body that it is not on", self._line)
-        for draft in (self._joints.get(name), self._carrier(name) if name == body else None):
+        for draft in (self._joints.get(name), self._carriers.get(name) if name == body else None):
             if draft is not None and isinstance(draft.kind, Fixed):
                 raise self.error(
                     f"frame {name!r} is there already: the weld {draft.name!r} leaves frames of that name", self._line
@@ -165,6 +191,20 @@ class FileBuilder(ModelBuilder):
         if name not in self._joints:
             raise UnknownNameError("joint", name, self._joints)
         self._joints[name].data["actuated"] = False
+
+    def drive_only(self, names: Sequence[str]) -> None:
+        """Say that these joints have motors, and no others."""
+        for name in names:
+            if name not in self._joints:
+                raise UnknownNameError("joint", name, self._joints)
+        for draft in self._joints.values():
+            draft.data["actuated"] = draft.name in names
+
+    def change_kind(self, name: str, kind: JointKind) -> None:
+        """Make a joint another kind of joint in the same place, without limits, friction and motor."""
+        if name not in self._joints:
+            raise UnknownNameError("joint", name, self._joints)
+        self._joints[name] = replace(self._joints[name], kind=kind, data=passive_data(kind))
 
     def hold(self, base: str) -> None:
         """Say which body is the ground, whatever the joints look like."""
@@ -179,9 +219,6 @@ class FileBuilder(ModelBuilder):
     def is_massless(self) -> bool:
         """Whether no body so far has mass."""
         return all(properties.is_massless for properties in self._bodies.values())
-
-    def _carrier(self, body: str) -> Draft | None:
-        return next((draft for draft in self._joints.values() if draft.child == body), None)
 
     # Building
 
@@ -277,18 +314,21 @@ class FileBuilder(ModelBuilder):
 
     def _check_mimics(self) -> None:
         mimics: dict[str, Mimic] = {d.name: d.data["mimic"] for d in self._joints.values() if d.data["mimic"]}
-        for name, mimic in mimics.items():
-            line, seen = self._joint_lines[name], [name]
-            while mimic is not None:
-                leader = mimic.leader
+        settled: set[str] = set()
+        for name in mimics:
+            seen: dict[str, None] = {}
+            while name in mimics and name not in settled:
+                line, leader = self._joint_lines[name], mimics[name].leader
                 if leader not in self._joints:
                     raise self.error(f"joint {name!r} mimics: {UnknownNameError('joint', leader, self._joints)}", line)
                 if isinstance(self._joints[leader].kind, Fixed):
                     raise self.error(f"joint {name!r} mimics {leader!r}, which is fixed: make {name!r} fixed too", line)
+                seen[name] = None
                 if leader in seen:
-                    raise self.error(f"joints mimic one another in a circle: {' -> '.join([*seen, leader])}", line)
-                seen.append(leader)
-                mimic = mimics.get(leader)  # type: ignore[assignment]
+                    at = self._joint_lines[leader]
+                    raise self.error(f"joints mimic one another in a circle: {circle(seen, leader)}", at)
+                name = leader
+            settled.update(seen)
 
     def _check_not_floating(self, root: str) -> None:
         first = [draft for draft in self._joints.values() if draft.parent == root]

@@ -47,6 +47,7 @@ from ..pose import Pose, rpy_matrix
 from ..tree import BASE, Body, Frame, Joint, Loop, Mimic, Model
 from . import xml
 from .source import FileBuilder, Options, Source
+from .urdf_constraints import read_constraint, read_coupling
 from .xml import Element
 
 Angles = tuple[float, float, float]
@@ -71,14 +72,19 @@ LOOP = "kinetree:loop"
 ACTUATED = "kinetree:actuated"
 """An attribute of our own on <joint>: "false" for a joint without a motor."""
 
+OF_OTHER_TOOLS = ("constraint", "coupling")
+OTHERS_LOOP, INDEPENDENT = "loop", "independent"
+"""URDF+ writes loops as we do; those of its joints that are not independent have no motor."""
+
 NAMESPACE = "urn:kinetree"
 
 LOOP_TYPES = {name: kind for name, kind in KINDS.items() if kind not in (Custom, Reversed)} | JOINT_TYPES
 
 # Elements the reader looks for; an unknown one that is spelt almost like these is reported.
 KNOWN_CHILDREN = {
-    "robot": ("link", "joint", LOOP, "material", "transmission", "gazebo", "sensor"),
+    "robot": ("link", "joint", LOOP, OTHERS_LOOP, *OF_OTHER_TOOLS, "material", "transmission", "gazebo", "sensor"),
     LOOP: ("predecessor", "successor", "axis", "limit"),
+    OTHERS_LOOP: ("predecessor", "successor", "axis", "limit"),
     "link": ("inertial", "visual", "collision"),
     "inertial": ("origin", "mass", "inertia"),
     "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller"),
@@ -104,6 +110,7 @@ class _UrdfReader:
         if self.root.tag != "robot":
             raise self.error(f"the root element is <{self.root.tag}>, but a URDF file has <robot>", self.root)
         self.builder = FileBuilder(source, self.root.attributes.get("name") or source.path.stem, options)
+        self.coupled: dict[str, Mimic] = {}
 
     def model(self) -> Model:
         """Read every link and joint, then build."""
@@ -114,10 +121,14 @@ class _UrdfReader:
         for link in links:
             self.read_link(link)
         names = {joint.attributes.get("name", ""): joint.line for joint in joints}
+        self.read_couplings(joints)
         for joint in joints:
             self.read_joint(joint, names)
-        for loop in self.root.all(LOOP):
-            self.read_loop(loop)
+        for element in self.root.children:
+            if element.tag in (LOOP, OTHERS_LOOP):
+                self.read_loop(element)
+            elif element.tag == "constraint":
+                read_constraint(self, element)
         return self.builder.finish(floating_base=self.builder.options.floating_base)
 
     # Elements
@@ -152,12 +163,25 @@ class _UrdfReader:
         kind = self.kind(element, name, JOINT_TYPES[kind_name])
         data: dict[str, Any] = {}
         if not isinstance(kind, Fixed):  # some files give fixed joints limits, or let them mimic: it means nothing
-            data = {"actuated": self.actuated(element, kind), "mimic": self.mimic(element, name, all_joints)}
+            mimic = self.mimic(element, name, all_joints) or self.coupled.get(name)
+            data = {"actuated": self.actuated(element, kind), "mimic": mimic}
             self.read_limits(element, name, kind, data)
             self.read_friction(element, data)
         placement = self.origin(element)
         with self.builder.at(element.line):
             self.builder.add_joint(name, parent, child, kind, placement, **data)
+
+    def read_couplings(self, joints: list[Element]) -> None:
+        """Gears of other tools, as joints that follow others."""
+        couplings = list(self.root.all("coupling"))
+        carriers = {}
+        for joint in joints if couplings else ():
+            name = self.text(joint, "name")
+            carriers[self.end(joint, "child", name)] = name, self.end(joint, "parent", name)
+        for element in couplings:
+            found = read_coupling(self, element, carriers)
+            if found is not None:
+                self.coupled[found[0]] = Mimic(found[1], found[2], 0.0)
 
     def read_loop(self, element: Element) -> None:
         """A joint that closes a loop."""
@@ -221,16 +245,14 @@ class _UrdfReader:
             return None
         leader = self.text(element, "joint", f"the <mimic> of joint {name!r}")
         if leader not in all_joints:
-            self.builder.oddity(
-                f"joint {name!r} mimics {UnknownNameError('joint', leader, all_joints)} Taken as a joint of its own",
-                element.line,
-            )
+            unknown = self.builder.unknown("joint", leader, all_joints)
+            self.builder.oddity(f"joint {name!r} mimics {unknown} Taken as a joint of its own", element.line)
             return None
         return Mimic(leader, self.number(element, "multiplier", 1.0), self.number(element, "offset", 0.0))
 
     def actuated(self, joint: Element, kind: JointKind) -> bool:
         """Return whether a motor drives the joint; all but floating ones are taken to have one."""
-        word = joint.attributes.get(ACTUATED)
+        word = joint.attributes.get(ACTUATED, joint.attributes.get(INDEPENDENT, "").lower() or None)
         if word not in (None, "true", "false"):
             raise self.error(f'{ACTUATED} must be "true" or "false", not {word!r}', joint)
         return kind.usually_driven if word is None else word == "true"
@@ -267,7 +289,9 @@ class _UrdfReader:
                 )
 
     def origin(self, element: Element) -> Pose:
-        origin = self.only(element, "origin")
+        return self.pose_of(self.only(element, "origin"))
+
+    def pose_of(self, origin: Element | None) -> Pose:
         if origin is None:
             return Pose()
         position = self.vector(origin, "xyz", 3, (0.0, 0.0, 0.0))
@@ -426,6 +450,7 @@ class _Writer:
 
     def _link(self, name: str, body: Body) -> None:
         properties = body.mass_properties
+        properties.require_writable(body.name)
         if properties.is_massless:
             self.lines.append(f"  <link name={_quote(name)}/>")
             return
@@ -463,8 +488,14 @@ class _Writer:
     def _check_rotor(self, joint: Joint) -> None:
         if any(joint.armature):
             raise UnsupportedError(f"URDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
+        if joint.stiffness:
+            raise UnsupportedError(f"URDF cannot express the spring of joint {joint.name!r}: write .yaml")
+        if any(joint.friction_offset):
+            self.lost.append(f"offset of the friction of joint {joint.name!r}")
         if any(ratio != 1.0 for ratio in joint.gear_ratio):
             self.lost.append(f"gear ratio of joint {joint.name!r}")
+        if joint.friction_offset:
+            self.lost.append(f"friction offset of joint {joint.name!r}")
 
     def _limit(self, joint: Joint, kind_name: str) -> None:
         bounds = any(math.isfinite(x) for x in (*joint.lower, *joint.upper))

@@ -10,36 +10,47 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any, NoReturn
+from typing import Any
 
-import yaml
-
-from ...errors import FileFormatError, UnknownNameError, UnsupportedError
-from ..builder import PerFreedom
+from ...errors import UnknownNameError, UnsupportedError
 from ..joints import KINDS, JointKind, Reversed, reverse
 from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import BASE, Body, Frame, Joint, Loop, Mimic, Model
+from . import yaml_drives
 from .source import FileBuilder, Options, Source
 from .urdf import roll_pitch_yaw
+from .yaml_nodes import Items, Node, NodeReader, Scalar, Table, nodes
 
 VERSION = 1
-DEEPEST = 32
-"""Levels of nesting; the format itself needs six."""
-
-TOP_KEYS = ("kinetree", "name", "gravity", "base", "bodies", "joints", "frames", "loops", "cuts")
+TOP_KEYS = (
+    "kinetree",
+    "name",
+    "gravity",
+    "base",
+    "bodies",
+    "joints",
+    "frames",
+    "loops",
+    "cuts",
+    "tendons",
+    "actuators",
+    "configurations",
+)
 SIDE_KEYS = ("kinetree", "loops", "cuts", "passive")
 MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
 BODY_KEYS = ("name", "parent", "joint", "placement", *MASS_KEYS)
 POSE_KEYS = ("position", "rpy", "quaternion", "rotation")
 LIMIT_KEYS = ("lower", "upper", "velocity_limit", "effort_limit")
-PER_FREEDOM_KEYS = (*LIMIT_KEYS, "damping", "friction", "rotor_inertia", "gear_ratio")
+PER_FREEDOM_KEYS = (
+    *LIMIT_KEYS, "damping", "friction", "rotor_inertia", "gear_ratio", "friction_offset", "stiffness", "spring_rest",
+)  # fmt: skip
 JOINT_KEYS = ("name", "kind", "reversed", *PER_FREEDOM_KEYS, "actuated", "mimic")
 ENDS_KEYS = ("name", "parent", "child", "placement", "seat")
-LOOP_KEYS = ("name", "kind", "reversed", "predecessor", "successor", "placement", "seat", *LIMIT_KEYS)
+LOOP_KEYS = ("name", "kind", "reversed", "predecessor", "successor", "placement", "seat", *PER_FREEDOM_KEYS, "actuated")
 WITHOUT_WORD = ("custom", "reversed")
 """Kinds that a file does not name: functions of the user's own, and kinds seen from the other side."""
 MIMIC_KEYS = ("leader", "ratio", "offset")
@@ -65,209 +76,6 @@ class SideFile:
     def __call__(self, builder: FileBuilder) -> None:
         """Add the loops to the robot."""
         _YamlReader(self.source).loops(builder)
-
-
-# From text to nodes
-
-
-@dataclass(slots=True)
-class Scalar:
-    """A single word; ``plain`` if it was not quoted."""
-
-    line: int
-    text: str
-    plain: bool
-
-
-@dataclass(slots=True)
-class Items:
-    """A list."""
-
-    line: int
-    items: list[Node]
-
-
-@dataclass(slots=True)
-class Table:
-    """A mapping, with the line of every key."""
-
-    line: int
-    entries: dict[str, Node]
-    lines: dict[str, int]
-
-
-Node = Scalar | Items | Table
-
-_NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_INFINITY = re.compile(r"[-+]?\.(inf|Inf|INF)")
-_OTHER_THAN_TEXT = re.compile(r"|~|null|Null|NULL|true|True|TRUE|false|False|FALSE|\.(nan|NaN|NAN)")
-
-
-class _Composer:
-    """Nodes from the events of a YAML parser: with lines, without tags, duplicate keys or deep nesting."""
-
-    def __init__(self, source: Source) -> None:
-        self.file = source.file
-        self.anchors: dict[str, Node] = {}
-        self.text = self._decode(source.data)
-
-    def document(self) -> Node:
-        """Return the only document of the file."""
-        loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-        documents = []
-        try:
-            events = yaml.parse(self.text, Loader=loader)
-            for event in events:
-                if isinstance(event, yaml.DocumentStartEvent):
-                    documents.append(self._node(next(events), events, 0))
-                    if len(documents) > 1:
-                        self._fail("the file has more than one document; a robot file has one", event)
-        except yaml.YAMLError as problem:
-            raise self._malformed(problem) from None
-        if not documents:
-            raise FileFormatError("the file is empty", self.file)
-        return documents[0]
-
-    def _malformed(self, problem: yaml.YAMLError) -> FileFormatError:
-        if isinstance(problem, yaml.reader.ReaderError):  # a character that YAML does not allow: position, no line
-            line = self.text.count("\n", 0, problem.position) + 1
-            return FileFormatError(f"malformed YAML: {problem.reason}", self.file, line)
-        mark = getattr(problem, "problem_mark", None)
-        reason = getattr(problem, "problem", None) or problem
-        return FileFormatError(f"malformed YAML: {reason}", self.file, mark.line + 1 if mark else None)
-
-    def _decode(self, data: bytes) -> str:
-        try:
-            return data.decode("utf-8-sig")
-        except UnicodeDecodeError as problem:
-            line = data[: problem.start].count(b"\n") + 1
-            raise FileFormatError("the file is not text in UTF-8", self.file, line) from None
-
-    def _fail(self, message: str, event: Any) -> NoReturn:
-        raise FileFormatError(message, self.file, event.start_mark.line + 1)
-
-    def _node(self, event: Any, events: Iterator[Any], depth: int) -> Node:
-        line = event.start_mark.line + 1
-        if depth > DEEPEST:
-            self._fail(f"nested more than {DEEPEST} levels deep", event)
-        if isinstance(event, yaml.AliasEvent):
-            if event.anchor not in self.anchors:
-                self._fail(f"alias *{event.anchor} stands before its anchor is complete", event)
-            return self.anchors[event.anchor]
-        if event.tag not in (None, "!"):
-            self._fail(f"tags such as {event.tag!r} are not used in robot files", event)
-        node: Node
-        if isinstance(event, yaml.ScalarEvent):
-            node = Scalar(line, event.value, not event.style)
-        elif isinstance(event, yaml.SequenceStartEvent):
-            node = Items(line, [])
-            while not isinstance(inner := next(events), yaml.SequenceEndEvent):
-                node.items.append(self._node(inner, events, depth + 1))
-        else:
-            node = Table(line, {}, {})
-            while not isinstance(inner := next(events), yaml.MappingEndEvent):
-                self._entry(node, inner, events, depth + 1)
-        if event.anchor:
-            self.anchors[event.anchor] = node
-        return node
-
-    def _entry(self, table: Table, event: Any, events: Iterator[Any], depth: int) -> None:
-        key = self._node(event, events, depth)
-        if not isinstance(key, Scalar):
-            self._fail("a key must be a word", event)
-        if key.text in table.entries:
-            self._fail(f"key {key.text!r} is given twice (the first on line {table.lines[key.text]})", event)
-        table.lines[key.text] = event.start_mark.line + 1
-        table.entries[key.text] = self._node(next(events), events, depth)
-
-
-# From nodes to words and numbers
-
-
-def nodes(source: Source) -> Node:
-    """Return the only document of a YAML file, with lines, without tags and repeated keys."""
-    return _Composer(source).document()
-
-
-class NodeReader:
-    """Words and numbers out of nodes; complaints name the file and the line."""
-
-    def __init__(self, file: str) -> None:
-        self.file = file
-
-    def error(self, message: str, node: Node) -> FileFormatError:
-        """Return an error that names the file and the line of a node."""
-        return FileFormatError(message, self.file, node.line)
-
-    def fields(self, node: Node, what: str, known: Sequence[str], required: Sequence[str] = ()) -> dict[str, Node]:
-        """Return the entries of a mapping, which may have these keys only."""
-        if not isinstance(node, Table):
-            raise self.error(f"{what} must be a mapping with the keys {', '.join(known)}", node)
-        for key in node.entries:
-            if key not in known:
-                unknown = UnknownNameError("key", key, known)
-                raise FileFormatError(f"{what}: {unknown}", self.file, node.lines[key])
-        for key in required:
-            if key not in node.entries:
-                raise self.error(f"{what} needs the key {key!r}", node)
-        return node.entries
-
-    def items(self, node: Node, what: str) -> list[Node]:
-        """Return the entries of a list."""
-        if not isinstance(node, Items):
-            raise self.error(f"{what} must be a list", node)
-        return node.items
-
-    def scalar(self, node: Node, what: str) -> Scalar:
-        """Return a single word."""
-        if not isinstance(node, Scalar):
-            raise self.error(f"{what} must be a single value", node)
-        return node
-
-    def text(self, node: Node, what: str) -> str:
-        """Return a word that is no number."""
-        scalar = self.scalar(node, what)
-        if scalar.plain and _is_not_text(scalar.text):
-            raise self.error(f"{what} must be text, not {scalar.text or 'nothing'}; put it in quotes if it is", node)
-        return scalar.text
-
-    def number(self, node: Node, what: str, *, infinite: bool = False) -> float:
-        """Return a finite number; or an infinite one where that has a meaning."""
-        scalar = self.scalar(node, what)
-        if scalar.plain:
-            if _NUMBER.fullmatch(scalar.text):
-                value = float(scalar.text)
-                if math.isfinite(value):
-                    return value
-            if infinite and _INFINITY.fullmatch(scalar.text):
-                return -math.inf if scalar.text.startswith("-") else math.inf
-        raise self.error(f"{what} must be a number, not {scalar.text!r}", node)
-
-    def numbers(self, node: Node, what: str, count: int) -> list[float]:
-        """Return a list of so many numbers."""
-        if not isinstance(node, Items) or len(node.items) != count:
-            raise self.error(f"{what} must be a list of {count} numbers", node)
-        return [self.number(item, what) for item in node.items]
-
-    def matrix(self, node: Node, what: str) -> list[list[float]]:
-        """Return a 3x3 matrix, row by row."""
-        rows = self.items(node, what)
-        if len(rows) != 3:
-            raise self.error(f"{what} must be a 3x3 matrix, row by row", node)
-        return [self.numbers(row, f"a row of {what}", 3) for row in rows]
-
-    def per_freedom(self, node: Node, what: str, *, infinite: bool) -> PerFreedom:
-        """Return one number, or a list."""
-        if isinstance(node, Items):
-            return [self.number(item, what, infinite=infinite) for item in node.items]
-        return self.number(node, what, infinite=infinite)
-
-    def boolean(self, node: Node, what: str) -> bool:
-        """True or false."""
-        scalar = self.scalar(node, what)
-        if scalar.plain and scalar.text.lower() in ("true", "false"):
-            return scalar.text.lower() == "true"
-        raise self.error(f"{what} must be true or false, not {scalar.text!r}", node)
 
 
 # From nodes to a model
@@ -308,6 +116,11 @@ class _YamlReader(NodeReader):
         for node in self.listed("frames"):
             self.read_frame(node)
         self.read_loops()
+        for node in self.listed("tendons"):
+            yaml_drives.read_tendon(self, node)
+        for node in self.listed("actuators"):
+            yaml_drives.read_actuator(self, node)
+        self.read_configurations()
         return self.builder.finish(floating_base=options.floating_base, graph="joints" in self.top)
 
     def loops(self, builder: FileBuilder) -> None:
@@ -319,6 +132,16 @@ class _YamlReader(NodeReader):
                 with builder.at(item.line):
                     builder.make_passive(self.text(item, "name of a passive joint"))
             self.read_loops()
+
+    def read_configurations(self) -> None:
+        node = self.top.get("configurations", Table(0, {}, {}))
+        if not isinstance(node, Table):
+            raise self.error("configurations must be a mapping from names to positions of joints", node)
+        for name, positions in node.entries.items():
+            with self.builder.at(node.lines[name]):
+                known = self.fields(positions, f"configuration {name!r}", self.builder.joints_and_loops)
+                found = {j: self.per_freedom(x, f"position of {j!r}", infinite=False) for j, x in known.items()}
+                self.builder.configuration(name, {j: x for j, x in found.items() if x is not None})
 
     def listed(self, key: str) -> list[Node]:
         return self.items(self.top[key], key) if key in self.top else []
@@ -380,9 +203,9 @@ class _YamlReader(NodeReader):
         name = self.text(fields["name"], "name of a loop")
         first, second = (self.text(fields[key], f"{key} of loop {name!r}") for key in ("predecessor", "successor"))
         seat = self.pose(fields["seat"], POSE_KEYS) if "seat" in fields else None
-        placement, limits = self.placement(fields), self.per_freedoms(fields, name, LIMIT_KEYS)
+        placement, data = self.placement(fields), self.joint_data(fields, name)
         with self.builder.at(node.line):
-            self.builder.loop(name, first, second, kind, placement=placement, seat=seat, **limits)
+            self.builder.loop(name, first, second, kind, placement=placement, seat=seat, **data)
 
     def read_frame(self, node: Node) -> None:
         fields = self.fields(node, "a frame", FRAME_KEYS, required=("name", "body"))
@@ -483,11 +306,6 @@ class _YamlReader(NodeReader):
         return q
 
 
-def _is_not_text(word: str) -> bool:
-    """Return whether YAML 1.2 takes an unquoted word for something other than text."""
-    return any(pattern.fullmatch(word) for pattern in (_OTHER_THAN_TEXT, _NUMBER, _INFINITY))
-
-
 # Writing
 
 
@@ -509,7 +327,7 @@ def write(model: Model) -> str:
     ]
     names = {BASE: model.base.name} | {i: body.name for i, body in enumerate(model.bodies)}
     for joint, body in zip(model.joints, model.bodies, strict=True):
-        lines += _item([f"name: {_word(body.name)}", *_carried(joint, names), *_mass(body.mass_properties)])
+        lines += _item([f"name: {_word(body.name)}", *_carried(joint, names), *_mass(body)])
     if model.frames:
         lines.append("frames:")
     for frame in model.frames:
@@ -518,11 +336,17 @@ def write(model: Model) -> str:
         lines.append("loops:")
     for loop in model.loops:
         lines += _item(_loop(loop, names))
+    lines += yaml_drives.written(model.tendons, model.actuators, names)
+    if model.configurations:
+        lines.append("configurations:")
+    for found in model.configurations:
+        lines += [f"  {_word(found.name)}:" if found.positions else f"  {_word(found.name)}: {{}}"]
+        lines += [f"    {_word(joint)}: {_list(position)}" for joint, position in found.positions]
     return "\n".join(lines) + "\n"
 
 
 def _base(base: Body) -> list[str]:
-    mass = _mass(base.mass_properties)
+    mass = _mass(base)
     if not mass:
         return [f"base: {_word(base.name)}"]
     return ["base:", *_indented([f"name: {_word(base.name)}", *mass])]
@@ -563,12 +387,15 @@ def _per_freedoms(joint: Joint | Loop, keys: Sequence[str]) -> list[str]:
     defaults = {
         "lower": -math.inf, "upper": math.inf, "velocity_limit": math.inf, "effort_limit": math.inf,
         "damping": 0.0, "friction": 0.0, "rotor_inertia": 0.0, "gear_ratio": 1.0,
+        "friction_offset": 0.0,
+        "stiffness": 0.0,
     }  # fmt: skip
     found = {key: getattr(joint, key) for key in keys}
     return [
         f"{key}: {_number(values[0]) if len(set(values)) == 1 else _list(values)}"
         for key, values in found.items()
-        if any(value != defaults[key] for value in values)
+        if (values != joint.kind.neutral() if key == "spring_rest" else any(x != defaults[key] for x in values))
+        and values
     ]
 
 
@@ -617,7 +444,9 @@ def _rotation(pose: Pose) -> str:
     return f"rotation: [{rows}]"
 
 
-def _mass(properties: MassProperties) -> list[str]:
+def _mass(body: Body) -> list[str]:
+    properties = body.mass_properties
+    properties.require_writable(body.name)
     lines = []
     if properties.mass:
         lines.append(f"mass: {_number(properties.mass)}")

@@ -5,15 +5,21 @@ in A is ``x``; the velocity of B relative to A, in B's coordinates, is the joint
 Each :class:`Constraint` is a force (in B's coordinates, from the first body on the
 second) that does no work along the joint's freedom, with a gap that is zero when the
 joint fits and whose rate, there, is the power of that force along the twist (002 eq. 9.2).
+Gaps of directions are angles: finite everywhere, and growing up to half a turn.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...spatial import BASIS, ZERO3, Force, Scalar, Transform, Vec3
+from ...spatial import BASIS, ZERO3, Force, Scalar, Transform, Vec3, arctan2, sqrt, where
+from ...spatial.exponential import Quaternion, quaternion_log
+
+PARALLEL = 1e-16
+"""The square of a sine below which the directions of two axes count as the same, or as opposite."""
 
 
 class Constraint(NamedTuple):
@@ -50,10 +56,19 @@ def hold_point(x: Transform) -> list[Constraint]:
 def hold_axis(axis: Vec3, x: Transform) -> list[Constraint]:
     """Return an axis fixed in A parallel to the same axis fixed in B, and pointing the same way."""
     seen = x.unrotate(axis)
-    # the tangent of half the angle: unlike the sine it is not zero again when the axis is turned over
-    scale = 2.0 / (1.0 + axis.dot(seen))
-    tilt = seen.cross(axis)
-    return [Constraint(t.dot(tilt) * scale, Force(t, ZERO3), f"moment about {_name(t)}", "rad") for t in across(axis)]
+    first, second = across(axis)
+    # the angle between both, along the direction to turn about: it grows up to half a turn, where any direction will do
+    tilt, cosine = seen.cross(axis), axis.dot(seen)
+    square = tilt.dot(tilt)
+    straight = square < PARALLEL
+    sine = sqrt(where(straight, 1.0, square))
+    scale = where(straight, 1.0, arctan2(sine, cosine) / sine)
+    over = where(straight, where(cosine < 0.0, math.pi, 0.0), 0.0)
+    gaps = first.dot(tilt) * scale + over, second.dot(tilt) * scale
+    return [
+        Constraint(gap, Force(t, ZERO3), f"moment about {_name(t)}", "rad")
+        for gap, t in zip(gaps, (first, second), strict=True)
+    ]
 
 
 def hold_line(axis: Vec3, x: Transform) -> list[Constraint]:
@@ -68,14 +83,35 @@ def hold_plane(normal: Vec3, x: Transform) -> list[Constraint]:
 
 
 def hold_rotation(x: Transform) -> list[Constraint]:
-    """Return equal orientation: twice the Gibbs vector (the tangent of half the angle along the axis)."""
-    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = x.matrix().to_rows()
-    scale = 2.0 / (1.0 + xx + yy + zz)
-    turn = Vec3(zy - yz, xz - zx, yx - xy) * scale
+    """Return equal orientation: the vector to turn about, as long as the angle."""
     return [
         Constraint(gap, Force(e, ZERO3), f"moment about {name}", "rad")
-        for gap, e, name in zip(turn, BASIS, "xyz", strict=True)
+        for gap, e, name in zip(rotation_vector(x), BASIS, "xyz", strict=True)
     ]
+
+
+def rotation_vector(x: Transform) -> Vec3:
+    """Return the axis of a rotation times its angle, which is at most half a turn."""
+    (xx, xy, xz), (yx, yy, yz), (zx, zy, zz) = x.matrix().to_rows()
+    skew = (zy - yz, xz - zx, yx - xy)
+    trace = xx + yy + zz
+    # a quaternion by the largest of its squares (Shepperd 1978), so that no divisor is small
+    near = trace > 0.0
+    s = 2.0 * sqrt(where(near, 1.0 + trace, 1.0))
+    found = [(skew[0] / s, skew[1] / s, skew[2] / s, 0.25 * s)]
+    for k, square in enumerate((1.0 + xx - yy - zz, 1.0 + yy - zz - xx, 1.0 + zz - xx - yy)):
+        s = 2.0 * sqrt(where(square > 0.5, square, 1.0))
+        sums = {(0, 1): xy + yx, (1, 2): yz + zy, (0, 2): xz + zx}
+        part = [0.25 * s if i == k else sums[min(i, k), max(i, k)] / s for i in range(3)]
+        found.append((part[0], part[1], part[2], skew[k] / s))
+    by_y_or_z = _chosen(yy > zz, found[2], found[3])
+    by_any = _chosen(xx > where(yy > zz, yy, zz), found[1], by_y_or_z)
+    return quaternion_log(_chosen(near, found[0], by_any))
+
+
+def _chosen(condition: Any, yes: Quaternion, no: Quaternion) -> Quaternion:
+    x, y, z, w = (where(condition, a, b) for a, b in zip(yes, no, strict=True))
+    return x, y, z, w
 
 
 def _name(direction: Vec3) -> str:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...spatial import BASIS, ZERO3, MatrixRotation, Motion, Scalar, Transform, Vec3
-from ...spatial.exponential import displacement_exp, displacement_log, quaternion_product
+from ...spatial.exponential import displacement_exp, displacement_log, quaternion_log, quaternion_product
 from .constraints import Constraint
 from .kind import Coordinates, JointKind, random_bounds
-from .spherical import conjugate, quaternion_rate, random_quaternions
+from .spherical import conjugate, quaternion_rate, random_quaternions, spring_moment
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,18 @@ class Free(JointKind):
         shift = MatrixRotation.from_quaternion(*q0[:4]).unapply(Vec3(*q1[4:]) - Vec3(*q0[4:]))
         angular, linear = displacement_log(turn, shift)
         return [*angular, *linear]
+
+    def spring_force(self, rest: Coordinates, q: Coordinates, stiffness: Coordinates) -> list[Scalar]:
+        """Return moment and force that hold a spring, in body coordinates."""
+        stretch = self.spring_stretch(rest, q)
+        pull = Vec3(*(k * d for k, d in zip(stiffness[3:], stretch[3:], strict=True)))
+        moment = spring_moment(Vec3(*stretch[:3]), stiffness[:3])
+        return [*moment, *MatrixRotation.from_quaternion(*q[:4]).unapply(pull)]
+
+    def spring_stretch(self, rest: Coordinates, q: Coordinates) -> list[Scalar]:
+        """Return the rotation vector from ``rest``, and the distances along the axes of the fixed frame."""
+        turn = quaternion_log(quaternion_product(conjugate(rest), (q[0], q[1], q[2], q[3])))
+        return [*turn, *(b - a for a, b in zip(rest[4:], q[4:], strict=True))]
 
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]

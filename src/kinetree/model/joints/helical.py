@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...errors import ModelError
-from ...spatial import Force, Motion, Scalar, Transform, Vec3, axis_turn, cos, sin
+from ...spatial import Force, Motion, Scalar, Transform, Vec3, arctan2, axis_turn, cos, sin
 from ...spatial.numbers import real_number
 from .constraints import Constraint, hold_axis, hold_line
 from .kind import Coordinates, JointKind, unit_axis, vec
@@ -58,4 +58,4 @@ class Helical(JointKind):
         # the turn is known up to whole turns only: compare with the turn that belongs to the advance
         turn = advance * (1.0 / self.pitch)
         ahead_s, ahead_c = s * cos(turn) - c * sin(turn), c * cos(turn) + s * sin(turn)
-        return ahead_s * (-2.0 * self.pitch) / (1.0 + ahead_c)
+        return arctan2(ahead_s, ahead_c) * -self.pitch

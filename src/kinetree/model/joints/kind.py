@@ -151,6 +151,14 @@ class JointKind:
         """Return the ``v`` that takes ``q0`` to ``q1`` in unit time."""
         return [b - a for a, b in zip(q0, q1, strict=True)]
 
+    def spring_force(self, rest: Coordinates, q: Coordinates, stiffness: Coordinates) -> list[Scalar]:
+        """Return what it takes to hold a spring that rests at ``rest``: the slope of its energy along each ``v_k``."""
+        return [k * d for k, d in zip(stiffness, self.spring_stretch(rest, q), strict=True)]
+
+    def spring_stretch(self, rest: Coordinates, q: Coordinates) -> list[Scalar]:
+        """Return how far a spring is from ``rest``, per freedom: its energy is half of stiffness times square."""
+        return self.difference(rest, q)
+
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
     ) -> np.ndarray:

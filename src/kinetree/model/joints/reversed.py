@@ -131,6 +131,14 @@ class Reversed(JointKind):
         """Return the ``v`` that takes ``q0`` to ``q1`` in unit time."""
         return self.kind.difference(q0, q1)
 
+    def spring_force(self, rest: Coordinates, q: Coordinates, stiffness: Coordinates) -> list[Scalar]:
+        """Return what it takes to hold a spring."""
+        return self.kind.spring_force(rest, q, stiffness)
+
+    def spring_stretch(self, rest: Coordinates, q: Coordinates) -> list[Scalar]:
+        """Return how far a spring is from ``rest``."""
+        return self.kind.spring_stretch(rest, q)
+
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]
     ) -> np.ndarray:

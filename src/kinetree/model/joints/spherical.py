@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...spatial import BASIS, ZERO3, MatrixRotation, Motion, Scalar, Transform, Vec3
-from ...spatial.exponential import Quaternion, quaternion_exp, quaternion_log, quaternion_product
+from ...spatial.exponential import (
+    Quaternion,
+    log_slope_transposed,
+    quaternion_exp,
+    quaternion_log,
+    quaternion_product,
+)
 from .constraints import Constraint, hold_point
 from .kind import Coordinates, JointKind
 
@@ -34,6 +40,18 @@ def random_quaternions(rng: np.random.Generator, shape: tuple[int, ...]) -> np.n
     """Uniformly distributed rotations."""
     q = rng.standard_normal((*shape, 4))
     return q / np.linalg.norm(q, axis=-1, keepdims=True)
+
+
+def spring_moment(turn: Vec3, stiffness: Coordinates) -> Vec3:
+    """Return the slope, along body angular velocity, of half the sum of ``stiffness`` times the squares of ``turn``.
+
+    With equal stiffnesses, as MuJoCo's springs have them, it is along the rotation vector itself.
+    """
+    pull = Vec3(*(k * d for k, d in zip(stiffness, turn, strict=True)))
+    first, *others = stiffness
+    if all(k is first or (isinstance(k, float) and k == first) for k in others):
+        return pull
+    return log_slope_transposed(turn, pull)
 
 
 @dataclass(frozen=True)
@@ -76,6 +94,10 @@ class Spherical(JointKind):
     def difference(self, q0: Coordinates, q1: Coordinates) -> list[Scalar]:
         """Return the shortest rotation vector from ``q0`` to ``q1``."""
         return list(quaternion_log(quaternion_product(conjugate(q0), (q1[0], q1[1], q1[2], q1[3]))))
+
+    def spring_force(self, rest: Coordinates, q: Coordinates, stiffness: Coordinates) -> list[Scalar]:
+        """Return the moment that holds a spring whose energy grows with the square of the angle from ``rest``."""
+        return list(spring_moment(Vec3(*self.difference(rest, q)), stiffness))
 
     def random(
         self, rng: np.random.Generator, lower: Sequence[float], upper: Sequence[float], shape: tuple[int, ...]

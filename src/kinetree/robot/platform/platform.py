@@ -23,10 +23,11 @@ from ...errors import (
     UnsupportedError,
 )
 from ...loops import closing, rank
+from ...loops.clusters import single
 from ...model.joints import Revolute
 from ...model.tree import BASE
 from ...spatial.arrays import as_array
-from ..closed_kinematics import CLOSED
+from ..closed_kinematics import CLOSED, closed_from
 from ..mechanism import Mechanism
 from .parallel_denoc import ParallelDeNOC
 from .singularities import Counts, Maps, Singularity, analyse, classify, common, margins
@@ -176,11 +177,11 @@ class Platform:
             A closed configuration; :meth:`positions` gives those of the actuators.
         """
         goal, q, batch = self._start(target, self._guess(q_guess, guess))
-        result = self._reach(goal, q, np.ones(self.mechanism.nv, dtype=bool))
-        bad = ~result.done & np.isfinite(q).all(axis=-1) & np.isfinite(goal).reshape(len(goal), -1).all(axis=-1)
+        found, gaps, done = self._reach(goal, q, np.ones(self.mechanism.nv, dtype=bool))
+        bad = ~done & np.isfinite(q).all(axis=-1) & np.isfinite(goal).reshape(len(goal), -1).all(axis=-1)
         if bad.any():
-            raise ClosureError(self._unreached(result.gaps, bad, batch))
-        return np.where(result.done[:, None], result.q, np.nan).reshape(*batch, self.mechanism.nq)
+            raise ClosureError(self._unreached(gaps, bad, batch))
+        return np.where(done[:, None], found, np.nan).reshape(*batch, self.mechanism.nq)
 
     def follow(self, targets: ArrayLike, q_guess: ArrayLike | None = None, *, guess: ArrayLike | None = None) -> Array:
         """Return inverse kinematics along a path (T, 4, 4) or (T, 3): each configuration starts from the one before.
@@ -252,11 +253,11 @@ class Platform:
             q[:, self._coordinates] = given
             free[self._dofs] = False
         if target is None:
-            result = closing.close(q, free, m.loop_gaps, m.loop_jacobian, m.moved, CLOSED)
+            found, _, done = closed_from(m, q, free)
         else:
             goal, q, _ = self._start(target, q)
-            result = self._reach(goal, q, free)
-        return _distinct(self._wrapped(result.q[result.done], free), marks)
+            found, _, done = self._reach(goal, q, free)
+        return _distinct(self._wrapped(found[done], free), marks)
 
     def _given(self, positions: ArrayLike) -> Array:
         return as_array(
@@ -287,7 +288,7 @@ class Platform:
         goal = np.broadcast_to(goal, (*batch, *goal.shape[-last:])).reshape(-1, *goal.shape[-last:])
         return goal, np.array(np.broadcast_to(q, (*batch, nq)).reshape(-1, nq)), batch
 
-    def _reach(self, goal: Array, q: Array, free: Array) -> closing.Closed:
+    def _reach(self, goal: Array, q: Array, free: Array) -> tuple[Array, Array, Array]:
         """Close the loops with the platform at its goal, as if one more joint welded it there."""
         m, nq = self.mechanism, self.mechanism.nq
         shape, rows = goal.shape[1:], slice(0, 6) if goal.ndim == 3 else slice(3, 6)
@@ -305,8 +306,11 @@ class Platform:
 
         # each lane carries its goal along
         state = np.concatenate([q, goal.reshape(len(goal), -1)], axis=-1)
-        found, left, done = closing.close(state, free, gaps, matrix, moved, CLOSED)
-        return closing.Closed(found[:, :nq], left, done)
+        count = m.n_constraints + rows.stop - rows.start
+        problem = closing.ClosingProblem(gaps, matrix, moved, single(count, m.nv), free)
+        counting = closing.Counting((min(count, m.nv),), rank.RELATIVE_TOLERANCE)
+        found = closing.close(problem, state, CLOSED, counting)
+        return found.q[:, :nq], found.gaps, found.done
 
     def _unreached(self, gaps: Array, bad: Array, batch: tuple[int, ...]) -> str:
         lane = int(np.flatnonzero(bad)[0])
@@ -429,8 +433,9 @@ class Platform:
     def _allowed(self, q: Array) -> Array:
         """Return motions that the loops allow, (..., nv, freedoms)."""
         k = self.mechanism.loop_jacobian(q)
-        usual = self.mechanism.coordinates_at(q).rank
-        short = (rank.numerical_rank(k, self.mechanism._size) < usual) & np.isfinite(k).all(axis=(-1, -2))
+        known = self.mechanism.coordinates_at(q)
+        usual = known.rank
+        short = (rank.numerical_rank(k, self.mechanism._size, known.least) < usual) & np.isfinite(k).all(axis=(-1, -2))
         self._refuse_singular(q, short, "its loops allow more motions than usual")
         return rank.null_space(k, usual)
 

@@ -70,11 +70,11 @@ class Group:
 
 @lru_cache(maxsize=1 << 14)
 def _constants(
-    placement: Transform, inertia: RigidInertia, armature: tuple[float, ...], kind: JointKind
+    placement: Transform, inertia: RigidInertia, per_freedom: tuple[tuple[float, ...], ...], kind: JointKind
 ) -> tuple[float, ...]:
     """Return a link's numbers in a fixed order; remembered, because every kernel of a tree asks for them."""
     axis = [getattr(kind, name) for name in _axis_fields(kind)]
-    return tuple(float(x) for x in scalars((placement.rotations, placement.translation, inertia, armature, axis)))
+    return tuple(float(x) for x in scalars((placement.rotations, placement.translation, inertia, per_freedom, axis)))
 
 
 @lru_cache(maxsize=1 << 14)
@@ -124,6 +124,7 @@ class GroupedTree:
         self._plainly = True
         self.gravity, self.frame = tree.gravity, tree.frame
         self.nq, self.nv, self.bodies = tree.nq, tree.nv, tree.bodies
+        self.tendons = getattr(tree, "tendons", ())  # of a path, nothing depends on them
         self.record_size: defaultdict[int, int] = defaultdict(int)
         """How many numbers are kept of a body of each group between passes."""
 
@@ -138,8 +139,11 @@ class GroupedTree:
 
     @cached_property
     def constants(self) -> list[tuple[float, ...]]:
-        """Numbers of all links in a fixed order: placement, inertia, rotor, axis."""
-        return [_constants(link.placement, link.inertia, link.armature, link.kind) for link in self.links]
+        """Numbers of all links in a fixed order: placement, inertia, rotor, spring, axis."""
+        return [
+            _constants(link.placement, link.inertia, (link.armature, link.stiffness, link.spring_rest), link.kind)
+            for link in self.links
+        ]
 
     @property
     def groups(self) -> list[Group]:
@@ -187,4 +191,5 @@ class GroupedTree:
             tuple(_structure(r) for r in link.placement.rotations),
             link.placement.translation is ZERO3,
             tuple(x == 0.0 for x in link.armature) if self._plainly else None,
+            tuple(x == 0.0 for x in link.stiffness),
         )

@@ -108,6 +108,8 @@ class Trace:
             placement=Transform(rotations, ZERO3 if link.placement.translation is ZERO3 else Vec3(*translation)),
             inertia=RigidInertia(mass, Vec3.of(first), Symmetric3(*second)),
             armature=tuple(take(len(link.armature))),
+            stiffness=tuple(take(len(link.stiffness))),
+            spring_rest=tuple(take(len(link.spring_rest))),
             kind=kind_with(link.kind, list(numbers)),
         )
 

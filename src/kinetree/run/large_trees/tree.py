@@ -55,7 +55,7 @@ class LoopedTree(GroupedTree, TreeWalk):
         """What is made of sums over all bodies."""
         self.n_totals = 0
 
-    # what the algorithms call, see algorithms/walk.py
+    # what the algorithms call, see algorithms/tree_walk.py
 
     def positions(self, q: InputVector) -> InputColumn:
         """Return joint coordinates."""

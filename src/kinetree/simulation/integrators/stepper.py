@@ -16,7 +16,7 @@ from ...run.failure import Fault
 from ..equation import Equation
 from ..projection import nearest_state, projector
 from ..system import State
-from .fixed import NoConvergence
+from .steps_on_arrays import NoConvergence
 
 LONGEST_LEAP = 10_000
 """Steps in machine code between two looks at the keyboard."""

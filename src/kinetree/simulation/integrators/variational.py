@@ -29,7 +29,7 @@ from ...model.tree import Model
 from ...spatial import ZERO3, Force, MatrixRotation, Motion, Scalar, Transform, Vec3, ldl, ldl_solve
 from ...spatial.exponential import displacement_exp
 from ..system import DynamicSystem
-from .methods import plus, scaled
+from .fixed_step_methods import plus, scaled
 
 Scalars = Sequence[Scalar]
 
@@ -110,7 +110,7 @@ class Written:
 
 def freed(tree: Model, q: Scalars, m: Scalars) -> list[Scalar]:
     """Return ``M^-1 m``."""
-    return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, m, NO_GRAVITY)
+    return articulated_body.forward_dynamics(tree, q, [0.0] * tree.nv, m, NO_GRAVITY, springs=False)
 
 
 class Pushed(NamedTuple):

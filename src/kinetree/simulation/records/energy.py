@@ -19,7 +19,7 @@ class Energies:
     Attributes
     ----------
     kinetic, potential : ndarray
-        Of the robot; potential energy is gravity's.
+        Of the robot; potential energy is that of gravity and of springs in joints.
     actuators, friction, ground : ndarray
         Work done on the robot since the beginning: by the actuators, by joint friction
         (negative), by ground, stops and other force elements.  NaN where something acted but its work
@@ -38,7 +38,8 @@ class Energies:
 
         The sources write a sum (000 L4339), since they integrate what the robot gives away.
         """
-        return self.kinetic + self.potential - self.actuators - self.friction - self.ground
+        with np.errstate(all="ignore"):  # infinite less infinite is not known, and said so by NaN
+            return self.kinetic + self.potential - self.actuators - self.friction - self.ground
 
     @property
     def mechanical(self) -> Array:
@@ -49,7 +50,8 @@ class Energies:
     def error(self) -> Array:
         """How far the balance is off: the total minus what it was at the beginning."""
         total = self.total
-        return total - total[:1]
+        with np.errstate(all="ignore"):
+            return total - total[:1]
 
     @property
     def relative_error(self) -> float:
@@ -61,7 +63,8 @@ class Energies:
         error, parts = _largest(self.error), list(self.as_dict().values())
         if error <= ROUNDING * max(_largest(x) for x in parts):
             return 0.0
-        changes = max(_largest(x - x[:1]) for x in parts)
+        with np.errstate(all="ignore"):
+            changes = max(_largest(x - x[:1]) for x in parts)
         return error / max(changes, _largest(self.kinetic)) if np.isfinite(error) else error
 
     def __getitem__(self, where: object) -> Energies:

@@ -12,10 +12,13 @@ import numpy as np
 
 from ...errors import FileFormatError, MissingFileError, OptionError, UnsupportedError
 from ...io.atomic_files import beside
+from ...io.paths import is_file
+from ...io.tables.columns import column_name
 from ...io.tables.formats import FORMATS, RECORD_MARK, format_of, need_pyarrow
 from ...io.tables.reading import csv_numbers
 from ...io.tables.writing import csv_text, write_parquet
 from ..events import Occurrence
+from . import checks
 from .energy import NAMES, Energies
 
 if TYPE_CHECKING:
@@ -49,13 +52,15 @@ def record_format(path: Path) -> str:
 def load(path: Path, make: Callable[[Mapping[str, Any]], Record]) -> Record:
     """Read what :func:`save` wrote; ``make`` gets the fields of a record by name, and what it refuses is no record."""
     kind = format_of(path, f"records are {', '.join(FORMATS)} files")
-    if not path.is_file():
+    if not is_file(path):
         raise MissingFileError(f"there is no record {path}")
     try:
         read = {".npz": _from_npz, ".csv": _from_csv, ".parquet": _from_parquet}[kind]
         return make(_fields(*read(path)))
     except (OptionError, FileFormatError):
         raise
+    except KeyError as problem:
+        raise FileFormatError(f"this is no record of a simulation (it has no {problem})", str(path)) from None
     except Exception as problem:
         raise FileFormatError(f"this is no record of a simulation ({problem})", str(path)) from None
 
@@ -68,9 +73,11 @@ def _about(record: Record) -> str:
         {"time": e.time, "name": e.name, "index": e.index, "q": e.q.tolist(), "v": e.v.tolist()} for e in record.events
     ]
     shapes = {name: list(getattr(record, name).shape[1:]) for name in FIELDS}
-    return json.dumps(
-        {"version": VERSION, "status": record.status, "info": record.info, "events": events, "shapes": shapes}
-    )
+    about = {"version": VERSION, "status": record.status, "info": record.info, "events": events, "shapes": shapes}
+    try:
+        return json.dumps(about)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise UnsupportedError(f"'info' holds what a file cannot ({problem}): leave text, numbers and lists") from None
 
 
 def _energies(record: Record) -> dict[str, Array]:
@@ -81,12 +88,18 @@ def _fields(text: str, arrays: dict[str, Array]) -> dict[str, Any]:
     about = json.loads(text)
     if about["version"] != VERSION:
         raise ValueError(f"version {about['version']} is not known")
-    events = tuple(
-        Occurrence(e["time"], e["name"], e["index"], np.array(e["q"]), np.array(e["v"])) for e in about["events"]
-    )
-    energy = Energies(**{name: arrays[f"energy:{name}"] for name in NAMES})
-    found = {"energy": energy, "events": events, "status": about["status"], "info": about["info"]}
-    return {name: arrays[name] for name in ("time", *FIELDS)} | found
+    own = {name: checks.numbers(name, arrays[name]) for name in ("time", *FIELDS)}
+    works = {name: checks.numbers(f"energy:{name}", arrays[f"energy:{name}"]) for name in NAMES}
+    checks.require_shapes(own, works)
+    checks.require_info(about["info"], about["status"], own)
+    events = tuple(_event(e, own) for e in about["events"])
+    return own | {"energy": Energies(**works), "events": events, "status": about["status"], "info": about["info"]}
+
+
+def _event(about: Any, arrays: dict[str, Array]) -> Occurrence:
+    q, v = (checks.numbers(f"{key} of an event", about[key]) for key in ("q", "v"))
+    checks.require_event(about["time"], about["name"], about["index"], q, v, arrays)
+    return Occurrence(float(about["time"]), about["name"], about["index"], q, v)
 
 
 # ------------------------------------------------------------------ npz
@@ -113,7 +126,7 @@ def _columns(record: Record) -> dict[str, Array]:
         array = getattr(record, name)
         flat = array.reshape(len(record), int(np.prod(array.shape[1:])))
         for label, column in zip(_labels(record, name, flat.shape[1]), flat.T, strict=True):
-            columns[f"{name}:{label}"] = column
+            columns[column_name(f"{name}:{label}")] = column
     return columns | _energies(record)
 
 
@@ -144,7 +157,7 @@ def _from_csv(path: Path) -> tuple[str, dict[str, Array]]:
         first = file.readline().decode("utf-8")
         if not first.startswith(RECORD_MARK):
             raise ValueError("the first line does not say that it is one")
-        names = next(csv.reader([file.readline().decode("utf-8")]))
+        names = next(csv.reader([file.readline().decode("utf-8")], strict=True))
         lines = file.read()
     columns = csv_numbers(lines, len(names), range(len(names)))
     if columns is None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import OptionError, UnknownNameError, UnsupportedError
+from ...errors import OptionError, UnknownNameError, UnsupportedError, printable
+from ...io.atomic_files import beside
+from ...io.paths import as_path
 from ...model.units import FORCE_OF
 
 if TYPE_CHECKING:
@@ -40,7 +43,7 @@ def plot(record: Record, what: str | tuple[str, ...], path: str | os.PathLike[st
     axes: Any = figure.subplots(max(len(drawn), 1), 1, sharex=True, squeeze=False)[:, 0]
     for axis, (label, curves) in zip(axes, drawn, strict=False):
         for k, (name, values) in enumerate(curves):  # ten colours; dashed and dotted ones follow
-            axis.plot(record.time, values, label=name, linewidth=1.2, linestyle=("-", "--", ":")[k // 10 % 3])
+            axis.plot(record.time, values, label=_label(name), linewidth=1.2, linestyle=("-", "--", ":")[k // 10 % 3])
         for event in record.events:
             axis.axvline(event.time, color="0.7", linewidth=0.8, linestyle=":")
         axis.set_ylabel(label)
@@ -49,10 +52,26 @@ def plot(record: Record, what: str | tuple[str, ...], path: str | os.PathLike[st
             axis.legend(fontsize="x-small", loc="center left", bbox_to_anchor=(1.0, 0.5),
                         ncols=1 + (2 * len(curves) > MOST_IN_LEGEND))  # fmt: skip
     axes[-1].set_xlabel("time [s]")
-    figure.suptitle(str(record.info.get("robot", "")))
+    figure.suptitle(_label(str(record.info.get("robot", ""))))
     if path is not None:
-        figure.savefig(path)
+        _write(figure, as_path(path, "a picture"))
     return figure
+
+
+def _write(figure: Figure, path: Path) -> None:
+    """Write a picture, wholly or not at all."""
+    known = figure.canvas.get_supported_filetypes()
+    if path.suffix.lower().lstrip(".") not in known:
+        endings = ", ".join(f".{ending}" for ending in known)
+        raise OptionError(f"pictures are written as {endings}, not {path.suffix or 'without ending'!r}: {path}")
+    with beside(path) as place:
+        figure.savefig(place)
+
+
+def _label(name: str) -> str:
+    """Write a name as it is: dollars would begin formulas, and an underscore in front would hide the curve."""
+    text = printable(name).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
 
 
 PANELS = ("motion", "velocities", "torques", "energy", "reactions")

@@ -6,7 +6,6 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,11 +13,12 @@ from numpy.typing import ArrayLike
 
 from ...algorithms import kinematics
 from ...errors import Message, OptionError, Setting
+from ...io.paths import as_path
 from ...model.describe import counted
 from ...robot.robot import Robot
 from ...spatial.arrays import pack, split
 from ..events import Occurrence
-from ..integrators.methods import dexp_inverse
+from ..integrators.fixed_step_methods import dexp_inverse
 from . import files
 from .energy import Energies
 from .files import FIELDS
@@ -151,6 +151,8 @@ class Record:
         if not len(self) or np.any(~((times >= self.time[0]) & (times <= self.time[-1]))):
             span = f"{self.time[0]:g} to {self.time[-1]:g} s" if len(self) else "nothing"
             raise OptionError(f"the record covers {span}: t = {t!r} is outside of it")
+        if np.any(np.diff(self.time) < 0.0):
+            raise OptionError("the samples of this record are not in the order of their times: sort them first")
         if len(self) == 1:
             return self[np.zeros(len(times), dtype=int)]
         k = np.clip(np.searchsorted(self.time, times, side="right") - 1, 0, len(self) - 2)
@@ -161,9 +163,10 @@ class Record:
             weight = s.reshape(-1, *(1,) * (x.ndim - 1))
             return (1 - weight) * x[k] + weight * x[k + 1]
 
-        arrays: dict[str, Any] = {name: linear(getattr(self, name)) for name in FIELDS}
-        arrays["q"], arrays["v"] = self._between(k, h, s)
-        energy = Energies(**{name: linear(x) for name, x in self.energy.as_dict().items()})
+        with np.errstate(all="ignore"):  # what was lost, or beyond all numbers, stays so
+            arrays: dict[str, Any] = {name: linear(getattr(self, name)) for name in FIELDS}
+            arrays["q"], arrays["v"] = self._between(k, h, s)
+            energy = Energies(**{name: linear(x) for name, x in self.energy.as_dict().items()})
         return replace(self, time=times, energy=energy, events=(), **arrays)
 
     def _between(self, k: Array, h: Array, s: Array) -> tuple[Array, Array]:
@@ -212,7 +215,7 @@ class Record:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to ``.npz``, ``.csv`` or ``.parquet``, wholly or not at all."""
-        files.save(self, Path(path))
+        files.save(self, as_path(path, "the file of a record"))
 
     @staticmethod
     def load(path: str | os.PathLike[str], robot: Robot | None = None) -> Record:
@@ -225,6 +228,8 @@ class Record:
         robot : Robot, optional
             What was simulated; :meth:`at` needs it.  One with other joints is refused.
         """
+        if robot is not None and not isinstance(robot, Robot):
+            raise OptionError(f"robot must be a kinetree.Robot, not {type(robot).__name__}")
 
         def make(content: Mapping[str, Any]) -> Record:
             record = Record(**content, robot=robot)
@@ -232,7 +237,7 @@ class Record:
                 require_joints_of(robot, record)
             return record
 
-        return files.load(Path(path), make)
+        return files.load(as_path(path, "the file of a record"), make)
 
 
 def _cubic(s: Array, x0: Array, x1: Array, r0: Array, r1: Array) -> Array:
@@ -257,6 +262,11 @@ def require_joints_of(robot: Robot, record: Record, by_name: bool = True) -> Non
     count = record.q.shape[-1]
     own = [j.name for j in robot.model.joints if not j.mimic for _ in range(j.nq)]
     given = [ENTRY.sub("", name) if name not in own else name for name in record.info.get("q_names") or ()]
+    if count == robot.nq and record.v.shape[-1] != robot.nv:
+        has, needs = record.v.shape[-1], robot.nv
+        raise OptionError(
+            f"the record has {has} velocities and robot {robot.name!r} has {needs}: it is of another robot"
+        )
     if count == robot.nq and (not by_name or not given or given == own):
         return
     sizes = f"the record has {count} coordinates and robot {robot.name!r} has {robot.nq}"

@@ -115,7 +115,8 @@ def matrices(quick: bool) -> Outcome:
     for degrees, entries, row, pivot in MATRICES:
         q = np.array(degrees) * DEGREE
         m = robot.mass_matrix(q)
-        u, d = _modular_factors(m)
+        denoc = robot.denoc(q, modules=parts)
+        u, d = denoc.U.array, denoc.D.array
         where = f"at {degrees} degrees"
         facts += [
             Fact(f"entries 11, 12, 13, 14, 22, 23 of the mass matrix {where}", entries,
@@ -128,18 +129,6 @@ def matrices(quick: bool) -> Outcome:
     remark = "Modules {palm}, {finger, finger tip}, {thumb}: I = U D U^T with U unit upper block triangular (000 5.32)."
     table = {f"column {k + 1} [kg m^2]": robot.mass_matrix(middle)[:, k] for k in range(4)}
     return Outcome(facts, {"mass-matrix": table}, {}, {}, [remark])
-
-
-def _modular_factors(m: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return U and D of I = U D U^T over the modules, by block elimination from the last (000 eq. 5.22-5.32)."""
-    blocks = (slice(0, 1), slice(1, 3), slice(3, 4))
-    u, d, rest = np.eye(4), np.zeros((4, 4)), m.copy()
-    for here in reversed(blocks):
-        d[here, here] = rest[here, here]
-        above = slice(0, here.start)
-        u[above, here] = rest[above, here] @ np.linalg.inv(rest[here, here])
-        rest[above, above] -= u[above, here] @ rest[here, above]
-    return u, d
 
 
 STUDY = Study.of(

@@ -9,8 +9,9 @@ import numpy as np
 from ....export import published
 from ....export.cost import cost
 from ....model.mass import MassProperties
+from ....model.pose import Pose
+from ....parameters.base_parameters import BaseParameters
 from ....robot.mechanism import Mechanism
-from ....robot.robot import Robot
 from ...analyses.free_fall import free_fall
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.loops import sizes
@@ -19,7 +20,8 @@ from ...analyses.replay import replay
 from ...plots import Bars, Curve, Curves, PlotPanel
 from ...study import Fact, Outcome, Study
 from .. import load
-from .system import close
+from . import table_10_2
+from .system import START, close
 
 Array = np.ndarray
 
@@ -27,17 +29,22 @@ ACTIVE = tuple(f"joint_{k}" for k in (1, 2, 4, 5, 6, 7))
 
 PARAMETERS = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
 
-WITHOUT_EFFECT = (
-    "XX1", "XY1", "XZ1", "YY1", "YZ1", "MX1", "MY1", "MZ1", "M1", "MZ2", "MZ7",
-)  # fmt: skip
+LENGTHS = (0.15, 0.8, 0.1, 0.4, 1.0)
+"""d2, d3, d4, d8 and RL4 of the model."""
 
 GENERAL = MassProperties.of(
     2.0, (0.0625, 0.15625, 0.21875), (0.8125, 0.9375, 0.6875, 0.03125, 0.046875, 0.078125), about="origin"
 )
 """All ten numbers different from zero."""
 
-SYMMETRIC = MassProperties.of(2.0, (0.0625, 0.0, 0.0), (0.8125, 0.9375, 0.6875, 0.0, 0.0, 0.0))
-"""Axes of symmetry along the link's: no products of inertia, mass center on the x axis."""
+SYMMETRIC = MassProperties.of(2.0, (0.0, 0.0, 0.0), (0.8125, 0.9375, 0.6875, 0.0, 0.0, 0.0))
+"""Three planes of symmetry through the joint: no products of inertia, mass center on the joint's axis."""
+
+ON_X = MassProperties.of(2.0, (0.0625, 0.0, 0.0), (0.8125, 0.9375, 0.6875, 0.0, 0.0, 0.0))
+"""A weaker symmetry: no products of inertia, mass center on the x axis."""
+
+LONGER = (0.1, 1.1, 0.0)
+"""Where joint 4 sits when operations are counted: RL4 is one metre in the model, and nobody multiplies by one."""
 
 
 def _stated(along: PrescribedMechanism) -> list[Fact]:
@@ -104,43 +111,104 @@ def _random_states(count: int) -> tuple[Array, Array]:
     return q, v
 
 
+METHODS = {"rules": "by the rules of 004", "null_space": "by null spaces and QR", "qr": "by QR"}
+
+
+def letters(mechanism: Mechanism) -> dict[str, str]:
+    """Return what 004 calls the parameters: XX1, ..., M8, IA1, ..."""
+    found = {
+        f"{body}.{symbol}": f"{symbol}{k}" for k, body in enumerate(mechanism.body_names, 1) for symbol in PARAMETERS
+    }
+    return found | {f"joint_{k}.rotor_inertia": f"IA{k}" for k in range(1, 9)}
+
+
+def groups(mechanism: Mechanism, base: BaseParameters) -> dict[str, dict[str, float]]:
+    """Return what is grouped into which base parameter, in 004's letters."""
+    name = letters(mechanism)
+    return {
+        name[kept]: {name[other]: x for other, x in base.group(kept).items() if other != kept} for kept in base.names
+    }
+
+
+def _difference(stated: table_10_2.Equations, found: dict[str, dict[str, float]]) -> float:
+    """Return the largest difference of two sets of coefficients; what is not stated is not grouped."""
+    return max(
+        abs(stated.get(kept, {}).get(other, 0.0) - found.get(kept, {}).get(other, 0.0))
+        for kept in {*stated, *found}
+        for other in {*stated.get(kept, {}), *found.get(kept, {})} or {"M1"}
+    )
+
+
 def _parameters(quick: bool) -> Outcome:
     mechanism = load("sr400")
     assert isinstance(mechanism, Mechanism)
+    name, near = letters(mechanism), close(*START)
+    facts, shown = [], {}
+    for method, how in METHODS.items():
+        base = mechanism.base_parameters(method, near=near)
+        counts = (len(base.considered), len(base), len(base.without_effect), len(base.grouped))
+        found = groups(mechanism, base)
+        facts += [
+            Fact(f"parameters, base parameters, without effect, grouped, {how}", (86, 42, 11, 33), counts,
+                 source="004 example 10.2"),
+            Fact(f"these are those of Table 10.2, {how}", " ".join(table_10_2.KEPT),
+                 " ".join(name[x] for x in base.names), source="004 Table 10.2"),
+            Fact(f"without effect, {how}", " ".join(table_10_2.WITHOUT_EFFECT),
+                 " ".join(name[x] for x in base.without_effect), source="004 L548"),
+            Fact(f"grouped, {how}", " ".join(table_10_2.GROUPED), " ".join(name[x] for x in base.grouped),
+                 source="004 L549"),
+            Fact(f"every grouping equation, as derived link by link, {how}; largest difference of coefficients", 1e-9,
+                 _difference(table_10_2.equations(*LENGTHS), found), relation="<", source="004 L456-L540"),
+        ]  # fmt: skip
+        shown[method] = base
+    printed = table_10_2.misprints(*LENGTHS)
+    exact = groups(mechanism, shown["rules"])
+    for kept, reason in (
+        ("ZZ1", "a misprint: d2 and d3 are exchanged before the masses of links 2 to 6; the derivation has them right"),
+        ("MY3", "a misprint: the derivation of link 4, eleven lines above, has - d8/d3 MX8, and numbers confirm it"),
+    ):
+        facts.append(
+            Fact(f"{kept} as the summary prints it; largest difference of coefficients", 1e-9,
+                 _difference({kept: printed[kept]}, {kept: exact[kept]}), relation="<", reason=reason,
+                 source="004 L553-L580")
+        )  # fmt: skip
     names, table = energy_columns(mechanism, *_random_states(200 if quick else 600))
     length = np.linalg.norm(table, axis=0)
-    without = [name for name, size in zip(names, length, strict=True) if size < 1e-9]
     values = np.linalg.svd(table / np.where(length < 1e-9, 1.0, length), compute_uv=False)
-    base = int((values > 1e-9 * values[0]).sum())
-    grouped = len(names) - base - len(without)
-    facts = [
-        Fact("inertial parameters: ten per link and six rotors", 86, len(names), source="004 example 10.2"),
-        Fact("base parameters", 42, base, source="004 example 10.2, Table 10.2"),
-        Fact("parameters without effect", 11, len(without), source="004 example 10.2"),
-        Fact("namely", ", ".join(WITHOUT_EFFECT), ", ".join(without), source="004 L548"),
-        Fact("parameters that can be grouped with others", 33, grouped, source="004 example 10.2"),
+    rank = int((values > 1e-9 * values[0]).sum())
+    facts += [
+        Fact("independent columns of the energy", 42, rank, source="004 eq. 10.13"),
         Fact("gap between the last singular value that counts and the first that does not", 1e9,
-             float(values[base - 1] / values[base]), relation=">"),
+             float(values[rank - 1] / values[rank]), relation=">"),
+        Fact("the most that eq. 10.57 allows, rotors left out", 39, shown["rules"].upper_bound or 0,
+             source="004 eq. 10.57"),
     ]  # fmt: skip
     remark = (
-        "The energy is linear in the inertial parameters. The rank of its columns, sampled over random closed states, "
-        "is the number of parameters that the motion can tell apart: found by numbers here, by grouping rules in the "
-        "source."
+        "Four ways: the grouping rules of the source; null spaces handed on from joint to joint, with numbers for what "
+        "the loop adds; numbers alone, from torques of random closed states; and the rank of the energy's columns, "
+        "since energy is linear in the inertial parameters. All this is for the parallelogram: crossed, the same links "
+        "have 50 base parameters."
     )
-    shown = {"parameter": names, "length of column": length, "singular value": values}
+    columns = {"parameter": names, "length of column": length, "singular value": values}
+    base = shown["rules"]
+    grouped = {
+        "base parameter": [name[x] for x in base.names],
+        "value": base.values,
+        "grouped into it": [" ".join(f"{x:+.4g} {other}" for other, x in exact[name[k]].items()) for k in base.names],
+    }
     figure = Curves(
         np.arange(1, len(values) + 1), [PlotPanel("singular value", [Curve("", np.maximum(values, 1e-17))], log=True)],
-        f"Singular values of the energy's columns: {base} count, the others are rounding.", "number",
+        f"Singular values of the energy's columns: {rank} count, the others are rounding.", "number",
     )  # fmt: skip
-    return Outcome(facts, {"columns": shown}, {}, {"rank": figure}, [remark])
+    return Outcome(facts, {"columns": columns, "groups": grouped}, {}, {"rank": figure}, [remark])
 
 
 def _counts(quick: bool) -> Outcome:
-    tree = load("sr400")
-    assert isinstance(tree, Mechanism)
     measured = {
-        "standard parameters": _count(tree, GENERAL),
-        "standard parameters, symmetric links": _count(tree, SYMMETRIC),
+        "standard parameters": _count(GENERAL, grouped=False),
+        "base parameters": _count(GENERAL, grouped=True),
+        "standard parameters, symmetric links": _count(SYMMETRIC, grouped=False),
+        "base parameters, symmetric links": _count(SYMMETRIC, grouped=True),
     }
     facts = []
     for name, (m, a) in measured.items():
@@ -149,19 +217,22 @@ def _counts(quick: bool) -> Outcome:
             Fact(f"{name}: our multiplications and additions, not more than", tuple(float(x) for x in stated), (m, a),
                  holds=m <= stated.multiplications and a <= stated.additions, source="004 Table 10.3")
         )  # fmt: skip
+    weaker = [_count(ON_X, grouped=grouped) for grouped in (False, True)]
     remark = (
         "Counted is the code that runs: constants folded, zeros skipped, what occurs twice computed once, with the "
-        "three additions that turn the tree's torques into the mechanism's. The source's two rows with base parameters "
-        "(304M 326A and 243M 118A) have no counterpart, since a model here has masses and mass centers, not grouped "
-        "parameters. Which symmetry the source assumes is not said; ours is a link whose mass center lies on x and "
-        "whose products of inertia vanish."
+        "three additions that turn the tree's torques into the mechanism's, and without rotors, of which each that "
+        "stays adds 1M 1A. Grouped links have no extent along their hinge (ZZ = XX + YY) where the source sets YY to "
+        "zero, and have mass in place of a first moment where that costs less. Which symmetry the source assumes is "
+        "not said; ours has three planes of symmetry through the joint. With the mass center anywhere on x it is "
+        f"{weaker[0][0]}M {weaker[0][1]}A with standard and {weaker[1][0]}M {weaker[1][1]}A with base parameters. The "
+        "118A of the source are odd: grouping takes 52M and 127A off there, but 126M and 94A off the general case."
     )
     rows = {
         "case": list(published.TABLE_10_3),
         "published M": [float(x.multiplications) for x in published.TABLE_10_3.values()],
         "published A": [float(x.additions) for x in published.TABLE_10_3.values()],
-        "kinetree M": [float(measured[name][0]) if name in measured else np.nan for name in published.TABLE_10_3],
-        "kinetree A": [float(measured[name][1]) if name in measured else np.nan for name in published.TABLE_10_3],
+        "kinetree M": [float(measured[name][0]) for name in published.TABLE_10_3],
+        "kinetree A": [float(measured[name][1]) for name in published.TABLE_10_3],
     }
     cases = [name.replace(", ", ",\n").replace(" parameters", "\nparameters") for name in published.TABLE_10_3]
     series = {name: column for name, column in rows.items() if name != "case"}
@@ -169,12 +240,21 @@ def _counts(quick: bool) -> Outcome:
     return Outcome(facts, {"operations": rows}, {}, {"operations": bars}, [remark])
 
 
-def _count(mechanism: Mechanism, mass: MassProperties) -> tuple[int, int]:
+def _count(mass: MassProperties, *, grouped: bool) -> tuple[int, int]:
     """Count inverse dynamics of the tree with other masses, and what closing the loop adds."""
-    model = mechanism.tree.model
-    bodies = tuple(replace(body, mass_properties=mass) for body in model.bodies)
-    counted = cost(Robot(replace(model, bodies=bodies)), "inverse_dynamics")
+    model = load("sr400").model
+    bodies = tuple(replace(body, mass_properties=_scaled(mass, 1 + k / 16)) for k, body in enumerate(model.bodies))
+    joint = model.joints[3]
+    moved = replace(joint, placement=Pose.of(LONGER, rotation=joint.placement.rotation))
+    joints = (*model.joints[:3], moved, *model.joints[4:])
+    mechanism = Mechanism(replace(model, bodies=bodies, joints=joints), near=close(*START))
+    counted = cost((mechanism.grouped() if grouped else mechanism).tree, "inverse_dynamics")
     return counted.multiplications + counted.divisions, counted.additions + 3
+
+
+def _scaled(mass: MassProperties, factor: float) -> MassProperties:
+    """Return other numbers for every link: what is the same in two links would be computed once."""
+    return MassProperties.from_parameters(mass.parameters * factor)
 
 
 DEAD = (

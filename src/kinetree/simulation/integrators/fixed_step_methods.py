@@ -145,13 +145,20 @@ def semi_implicit_euler(tree: Model, rate: Rate, t: Scalar, q: Scalars, v: Scala
     return kinematics.integrate(tree, q, scaled(h, faster)), faster, plus(z, h, (1.0,), [z_rate])
 
 
+IMPLICIT = "implicit_euler"
+"""Symplectic Euler with accelerations that know where springs, dampers and servos will be after the step.
+
+See :mod:`kinetree.simulation.yielding`.
+"""
+
 FIXED: dict[str, Step] = {
     "euler": euler,
     "semi_implicit_euler": semi_implicit_euler,
+    IMPLICIT: semi_implicit_euler,
     "rk4": runge_kutta(RK4),
     "dopri5": runge_kutta(DORMAND_PRINCE),
 }
-"""Explicit integrators with a fixed step, by name."""
+"""Integrators with a fixed step that ask for accelerations, by name."""
 
 ADAPTIVE = ("rk45", "dop853", "radau", "bdf", "sundials")
 """Integrators that choose their step: two explicit ones, and three implicit ones for stiff problems."""

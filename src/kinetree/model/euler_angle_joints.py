@@ -16,12 +16,25 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from kinetree.errors import ModelError, ShapeError
-from kinetree.model.builder import ModelBuilder
-from kinetree.model.joints import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES, Revolute
-from kinetree.model.joints.euler import is_symmetric
-from kinetree.model.mass import MassProperties
-from kinetree.model.pose import Pose
+from ..errors import ModelError, ShapeError
+from .builder import ModelBuilder
+from .dh import DHRow
+from .joints import THREE_AXIS_SEQUENCES, TWO_AXIS_SEQUENCES, Revolute
+from .joints.euler import is_symmetric
+from .mass import MassProperties
+from .pose import Pose
+
+__all__ = [
+    "SEQUENCES",
+    "EulerRow",
+    "add_chain",
+    "constant_rows",
+    "moving_rows",
+    "rotation",
+    "rows",
+    "singular_angles",
+    "table",
+]
 
 SEQUENCES = THREE_AXIS_SEQUENCES + TWO_AXIS_SEQUENCES
 """The twelve sequences of ball joints and the six of universal joints."""
@@ -88,7 +101,7 @@ class EulerRow(NamedTuple):
         return Pose(tuple(float(x) for x in turn.ravel()))
 
     def rotation(self, angle: float = 0.0) -> np.ndarray:
-        """3x3 matrix of the whole row at a joint angle."""
+        """Return the 3x3 matrix of the whole row at a joint angle."""
         c, s = math.cos(angle), math.sin(angle)
         turn: np.ndarray = self.pose.rotation @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
         return turn
@@ -100,7 +113,7 @@ class EulerRow(NamedTuple):
 
 
 def check_sequence(sequence: str) -> str:
-    """Upper case, or an error that lists the eighteen."""
+    """Return a sequence in upper case, or raise an error that lists the eighteen."""
     name = str(sequence).upper()
     if name not in SEQUENCES:
         raise ModelError(f"an Euler-angle-joint's sequence is one of {', '.join(SEQUENCES)}, not {sequence!r}")
@@ -127,11 +140,12 @@ def moving_rows(sequence: str) -> tuple[EulerRow, ...]:
 
 
 def rows(sequence: str) -> tuple[EulerRow, ...]:
-    """All rows of a sequence, constant ones included, from the fixed frame to the moving one.
+    """Return all rows of a sequence, constant ones included, from the fixed frame to the moving one.
 
     Examples
     --------
-    >>> for row in rows("XYZ"):
+    >>> import kinetree as kt
+    >>> for row in kt.euler_angle_joints.rows("XYZ"):
     ...     print(row)
     alpha 0, theta 90 (degrees)
     alpha 90, theta theta1-90 (degrees)
@@ -142,8 +156,59 @@ def rows(sequence: str) -> tuple[EulerRow, ...]:
     return tuple(row for row in (before, *moving_rows(sequence), after) if row is not None)
 
 
+def table(
+    sequence: str,
+    name: str = "ball",
+    parent: int | str = 0,
+    mass_properties: MassProperties | None = None,
+    **joint_data: Any,
+) -> list[DHRow]:
+    """Return a ball or universal joint as rows of a modified Denavit-Hartenberg table in degrees.
+
+    Parameters
+    ----------
+    sequence : str
+        One of :data:`SEQUENCES`.
+    name : str
+        Of the body on the joint; massless links between the rows get ``_1``, ``_2``, ... behind it, constant rows
+        ``_before`` and ``_after``.
+    parent : int or str
+        Row, or its name, that carries the joint; 0 is the base.
+    mass_properties : MassProperties, optional
+        Of the body, in the frame that it has on :class:`kinetree.EulerSpherical` or :class:`kinetree.Universal`.
+    **joint_data
+        Limits, friction, ... of :class:`kinetree.DHRow`: one number for all parts, or one each.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> ball = kt.MassProperties.box(2.0, (0.1, 0.2, 0.3))
+    >>> arm = kt.from_dh(kt.euler_angle_joints.table("ZYZ", mass_properties=ball), degrees=True)
+    >>> arm.nv
+    3
+    """
+    before, after = constant_rows(sequence)
+    moving = moving_rows(sequence)
+    found: list[DHRow] = []
+
+    def add(row: EulerRow, own: str, **more: Any) -> None:
+        carrier = found[-1].name if found else parent
+        alpha, theta = 90.0 * row.alpha_quarters, 90.0 * row.offset_quarters
+        found.append(DHRow(name=own, parent=carrier, alpha=alpha, theta=theta, **more))
+
+    if before is not None:
+        add(before, f"{name}_before", joint="fixed")
+    for k, row in enumerate(moving):
+        bare = after is not None or k < len(moving) - 1
+        own = {key: _part(value, k, len(moving), f"{name!r}: {key}") for key, value in joint_data.items()}
+        add(row, f"{name}_{k + 1}" if bare else name, mass_properties=None if bare else mass_properties, **own)
+    if after is not None:
+        add(after, name, joint="fixed", mass_properties=mass_properties)
+    return found
+
+
 def rotation(sequence: str, angles: Sequence[float]) -> np.ndarray:
-    """3x3 product of a sequence's rows at given angles: R_1(angle 1) R_2(angle 2) ..."""
+    """Return the 3x3 product of a sequence's rows at given angles: R_1(angle 1) R_2(angle 2) ..."""
     name = check_sequence(sequence)
     if len(angles) != len(name):
         raise ShapeError(f"sequence {name} takes {len(name)} angles, got {len(angles)}")
@@ -161,7 +226,8 @@ def singular_angles(sequence: str) -> tuple[float, ...]:
 
     Examples
     --------
-    >>> singular_angles("ZYZ")
+    >>> import kinetree as kt
+    >>> kt.euler_angle_joints.singular_angles("ZYZ")
     (0.0, 3.141592653589793)
     """
     name = check_sequence(sequence)
@@ -237,7 +303,7 @@ def _part(value: Any, k: int, count: int, what: str) -> Any:
 
 
 def _quarter_turn(axis: int, quarters: int) -> np.ndarray:
-    """Exact rotation matrix by whole quarter turns about x (0) or z (2)."""
+    """Return the exact rotation matrix by whole quarter turns about x (0) or z (2)."""
     c, s = _COSINE[quarters % 4], _SINE[quarters % 4]
     i, j = (axis + 1) % 3, (axis + 2) % 3
     turn = np.zeros((3, 3))

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...algorithms import constrained
 from ...algorithms.constrained import LEAST_QUALITY
 from ...algorithms.constraints import UNCLOSED
-from ...algorithms.projection import close
+from ...algorithms.projection import ROUNDS, close
 from ...robot.mechanism import Mechanism
 from ...run.law_kernels import Ask, Sizes, StepProgram, has_machine_code
 from ...spatial import Scalar, where
 from ...spatial.arrays import pack, split
 from ..system import Scalars, State
 from . import variational
+from .fixed_step_methods import FIXED, IMPLICIT, VARIATIONAL, Step
 from .joints_by_kind import ByKind
 from .large_trees import LargeTreeDynamics
-from .methods import FIXED, VARIATIONAL, Step
 from .variational import UNSOLVED, Guess, Pushed, StepDynamics, Written, acting, refine
 
 if TYPE_CHECKING:
@@ -129,62 +128,63 @@ class Steps:
         if integrator == VARIATIONAL:
             laws = self._variational_laws()
         elif self.equation.rows:
-            laws = self._closed_laws(FIXED[integrator], self.equation.rows)
+            laws = self._closed_laws(FIXED[integrator], self.equation.rows, integrator == IMPLICIT)
         else:
-            laws = self._laws(FIXED[integrator])
+            laws = self._laws(FIXED[integrator], integrator == IMPLICIT)
         return StepProgram(f"{integrator} steps of {self.equation.robot.name!r}", *laws, self.equation.robot.cpu)
 
-    def _laws(self, formula: Step) -> StepLaws:
-        """Return a step of an explicit formula, which asks for accelerations."""
+    def _laws(self, formula: Step, implicit: bool) -> StepLaws:
+        """Return a step of a formula which asks for accelerations; ``implicit`` ones look ahead by the step."""
         tree, nv = self.equation.tree, self.equation.tree.nv
         n = tree.nq + nv + self.equation.system.nz
+        ahead = 1 if implicit else 0
 
         def advance(ask: Ask, t: Scalar, state: Scalars, h: Scalar, p: Scalars) -> list[Scalar]:
             def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
-                answer = ask([t, *q, *v, *z])
+                answer = ask([t, *q, *v, *z, *[h] * ahead])
                 return answer[:nv], answer[nv:]
 
             new = formula(tree, rate, t, *self.equation.parts(state), h)
             return [x for part in new for x in part]
 
         def rate(question: Scalars, p: Scalars) -> list[Scalar]:
-            a, z_rate = self.equation.with_numbers(p).rate(question[0], *self.equation.parts(question[1:]))
+            h = question[-1] if implicit else None
+            a, z_rate = self.equation.with_numbers(p).rate(question[0], *self.equation.parts(question[1:]), ahead=h)
             return a + z_rate
 
-        return advance, rate, Sizes(n, 1 + n, self.equation.numbers.shape[-1], nv + self.equation.system.nz)
+        return advance, rate, Sizes(n, 1 + n + ahead, self.equation.numbers.shape[-1], nv + self.equation.system.nz)
 
-    def _closed_laws(self, formula: Step, rows: tuple[int, ...]) -> StepLaws:
+    def _closed_laws(self, formula: Step, rows: tuple[int, ...], implicit: bool) -> StepLaws:
         """Return the same for a mechanism, closed again after the step.
 
         Its last state is the least quality of the choice of constraints that was met, zero where that did not close it.
         """
         tree, nv, nz = self.equation.tree, self.equation.tree.nv, self.equation.system.nz
         n = tree.nq + nv + nz + 1
+        ahead = 1 if implicit else 0
 
         def advance(ask: Ask, t: Scalar, state: Scalars, h: Scalar, p: Scalars) -> list[Scalar]:
             least = state[-1]
 
             def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
                 nonlocal least
-                answer = ask([t, *q, *v, *z])
+                answer = ask([t, *q, *v, *z, *[h] * ahead])
                 least = where(answer[-1] < least, answer[-1], least)
                 return answer[:nv], answer[nv:-1]
 
             q, v, z = formula(tree, rate, t, *self.equation.parts(state), h)
-            q, v, left = close(tree, q, v, rows)
+            q, v, left = close(tree, q, v, rows, ROUNDS + 2 * ahead)
             least = where(left > UNCLOSED * UNCLOSED, 0.0, least)
             return [*q, *v, *z, least]
 
         def rate(question: Scalars, p: Scalars) -> list[Scalar]:
             system = self.equation.with_numbers(p)
             q, v, z = self.equation.parts(question[1:])
-            acting = system.acting(question[0], q, v, z)
-            a, _, quality, _ = constrained.forward_dynamics(
-                tree, q, v, acting.total, tree.gravity, acting.loads, rows
-            )  # fmt: skip
-            return [*a, *acting.z_rate, *(system.powers(q, v, acting) if system.works else []), quality]
+            h = question[-1] if implicit else None
+            a, z_rate, quality = system.closed_rate(question[0], q, v, z, rows, ahead=h)
+            return [*a, *z_rate, quality]
 
-        return advance, rate, Sizes(n, n, self.equation.numbers.shape[-1], nv + nz + 1)
+        return advance, rate, Sizes(n, n + ahead, self.equation.numbers.shape[-1], nv + nz + 1)
 
     def _variational_laws(self) -> StepLaws:
         """Return a variational step, which asks for better guesses.
@@ -265,7 +265,7 @@ class Steps:
 
             def rate(t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> tuple[list[Scalar], list[Scalar]]:
                 asked = kinds.join_q(q, batch), kinds.join_v(v, batch), pack(list(z), batch)
-                a, z_rate = self.equation.accelerations(t, *asked)
+                a, z_rate = self.equation.accelerations(t, *asked, ahead=h if integrator == IMPLICIT else None)
                 return kinds.split_v(a), split(z_rate)
 
             with np.errstate(all="ignore"):

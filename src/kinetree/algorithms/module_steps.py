@@ -1,0 +1,208 @@
+"""The recursions over modules shown: what each finds on the way, and the order of its steps (000 tables 6.3, 6.4).
+
+Numbers are those of :mod:`.module_recursion` for one state, as arrays; the order of execution is text, made for any
+robot as the book writes it out for its gripper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import UnknownNameError
+from ..model.denoc_modules import Modules
+from ..model.tree import BASE, Model
+from ..spatial.arrays import pack, split
+from .module_recursion import ForwardStep, InverseStep, forward_dynamics, forward_steps, inverse_steps, move_modules
+
+Array = np.ndarray
+
+DYNAMICS = ("inverse_dynamics", "forward_dynamics")
+
+
+@dataclass(frozen=True)
+class ModuleQuantities:
+    """What the recursions find for one module; wrenches are moment and force in the links' own axes.
+
+    Attributes
+    ----------
+    name : str
+        ``M1``, ``M2``, ...
+    links : tuple of str
+        From the first to the last.
+    own, total : ndarray, shape (links, 6)
+        w* and w~: what each link's motion requires by itself, and with all that it carries (000 eq. 6.3, 6.5).
+    tau : ndarray
+        Joint forces of the module (eq. 6.6).
+    pivot, u, d : ndarray
+        I^, and its factors U D U^T; empty in inverse dynamics.
+    phi_hat, phi_tilde : ndarray
+        Forces left for the module's freedoms, and the inverse pivot times them (eq. 6.10).
+    eta_tilde : ndarray, shape (6,)
+        What carried modules hand to the last link; zero if there are none (eq. 6.11).
+    a : ndarray
+        Joint accelerations (eq. 6.12).
+    """
+
+    name: str
+    links: tuple[str, ...]
+    own: Array
+    total: Array
+    tau: Array
+    pivot: Array
+    u: Array
+    d: Array
+    phi_hat: Array
+    phi_tilde: Array
+    eta_tilde: Array
+    a: Array
+
+
+def inverse(model: Model, parts: Modules, q: Array, v: Array, a: Array) -> list[ModuleQuantities]:
+    """Return what inverse dynamics finds for each module."""
+    x, y, z = split(q), split(v), split(a)
+    moving = move_modules(model, parts, x, y, z, model.gravity)
+    steps = inverse_steps(model, parts, moving, z)
+    return [_shown(model, parts, i, step, None, a) for i, step in enumerate(steps)]
+
+
+def forward(model: Model, parts: Modules, q: Array, v: Array, tau: Array) -> list[ModuleQuantities]:
+    """Return what forward dynamics finds for each module; wrenches and forces are those without accelerations."""
+    x, y, forces = split(q), split(v), split(tau)
+    moving = move_modules(model, parts, x, y, None, model.gravity)
+    bias = inverse_steps(model, parts, moving, None)
+    h = {k: t for chain, step in zip(parts.bodies, bias, strict=True) for k, t in _by_link(model, chain, step.tau)}
+    phi = [float(t) for t in tau]
+    for k, own in h.items():
+        for place, value in zip(_places(model, k), own, strict=True):
+            phi[place] -= float(value)
+    steps = forward_steps(model, parts, moving, phi)
+    a = pack(forward_dynamics(model, x, y, forces, model.gravity, parts=parts), ())
+    return [_shown(model, parts, i, bias[i], step, a) for i, step in enumerate(steps)]
+
+
+def _by_link(model: Model, chain: Sequence[int], numbers: Sequence[Any]) -> Iterator[tuple[int, Sequence[Any]]]:
+    first = 0
+    for k in chain:
+        n = model.links[k].kind.nv
+        yield k, numbers[first : first + n]
+        first += n
+
+
+def _places(model: Model, k: int) -> range:
+    where = model.links[k].v_slice
+    return range(where.start, where.stop)
+
+
+def _shown(
+    model: Model, parts: Modules, i: int, required: InverseStep, solved: ForwardStep | None, a: Array
+) -> ModuleQuantities:
+    chain = parts.bodies[i]
+    freedoms = [place for k in chain for place in _places(model, k)]
+    nothing: list[Any] = []
+    none = ForwardStep(nothing, nothing, nothing, nothing, None, nothing, nothing)
+    step = none if solved is None else solved
+    eta = np.zeros(6) if step.eta_tilde is None else pack(step.eta_tilde, ())
+    pivot, u, d, phi_hat, phi_tilde = (
+        np.array(x, dtype=float) for x in (step.pivot, step.u, step.d, step.phi_hat, step.phi_tilde)
+    )
+    return ModuleQuantities(
+        f"M{i + 1}",
+        parts.names[i],
+        np.array([pack(w, ()) for w in required.own]),
+        np.array([pack(w, ()) for w in required.total]),
+        np.array(required.tau, dtype=float),
+        pivot, u, d, phi_hat, phi_tilde, eta, a[freedoms],
+    )  # fmt: skip
+
+
+# ------------------------------------------------------------------ the order of execution
+
+
+def execution_order(model: Model, parts: Modules, dynamics: str) -> str:
+    """Return the steps of an algorithm in the order in which they are taken, between modules and within each.
+
+    ``N_1`` is N with a bar of module 1, ``p[x]`` the axes of link x, ``'`` a rate, ``^T`` a transpose, ``rho`` gravity.
+    """
+    if dynamics not in DYNAMICS:
+        raise UnknownNameError("dynamics", dynamics, DYNAMICS)
+    table = _inverse_order(model, parts) if dynamics == "inverse_dynamics" else _forward_order(model, parts)
+    return "\n".join(table)
+
+
+def _inverse_order(model: Model, parts: Modules) -> Iterator[str]:
+    yield "Step 1. Forward recursion (eq. 6.2, 6.3)"
+    for i in range(1, len(parts) + 1):
+        p = parts.parents[i - 1] + 1
+        yield f"M{i}: t_{i} = {_carried(f'A_{i},{p} t_{p}', p)}N_{i} q'_{i}"
+        given = f"A_{i},{p} t'_{p} + A'_{i},{p} t_{p}"
+        yield f"    t'_{i} = {_carried(given, p)}N'_{i} q'_{i} + N_{i} q''_{i}" + ("" if p else " + rho")
+        yield f"    w*_{i} = M_{i} t'_{i} + Omega_{i} M_{i} E_{i} t_{i}"
+        for k in parts.bodies[i - 1]:
+            name, carrier = _link(model, k), model.parents[k]
+            c = "" if carrier == BASE else _link(model, carrier)
+            yield f"  {name}: t[{name}] = " + (f"A[{name},{c}] t[{c}] + " if c else "") + f"p[{name}] q'[{name}]"
+            yield (
+                f"    t'[{name}] = "
+                + (f"A[{name},{c}] t'[{c}] + A'[{name},{c}] t[{c}] + " if c else "")
+                + f"p'[{name}] q'[{name}] + p[{name}] q''[{name}]"
+                + ("" if c else " + rho")
+            )
+            yield f"    w*[{name}] = M[{name}] t'[{name}] + Omega[{name}] M[{name}] E[{name}] t[{name}]"
+    yield "Step 2. Backward recursion (eq. 6.5, 6.6)"
+    for i in reversed(range(1, len(parts) + 1)):
+        carried = [j + 1 for j, p in enumerate(parts.parents) if p == i - 1]
+        yield (
+            f"M{i}: w~_{i} = w*_{i}"
+            + "".join(f" + A_{j},{i}^T w~_{j}" for j in carried)
+            + f"; tau_{i} = N_{i}^T w~_{i}"
+        )
+        for k in reversed(parts.bodies[i - 1]):
+            name = _link(model, k)
+            from_children = "".join(
+                f" + A[{_link(model, c)},{name}]^T w~[{_link(model, c)}]" for c in model.children[k]
+            )
+            yield f"  {name}: w~[{name}] = w*[{name}]{from_children}; tau[{name}] = p[{name}]^T w~[{name}]"
+
+
+def _forward_order(model: Model, parts: Modules) -> Iterator[str]:
+    yield "Step 1. Backward recursion (eq. 6.10, 6.11), phi = tau - h"
+    for i in reversed(range(1, len(parts) + 1)):
+        carried = [j + 1 for j, p in enumerate(parts.parents) if p == i - 1]
+        less = f" - N_{i}^T eta~_{i}" if carried else ""
+        yield f"M{i}: phi^_{i} = phi_{i}{less}; phi~_{i} = I^_{i}^-1 phi^_{i}"
+        if carried:
+            yield f"    eta~_{i} = " + " + ".join(f"A_{j},{i}^T eta_{j}" for j in carried)
+        if parts.parents[i - 1] != BASE:
+            yield f"    eta_{i} = Psi_{i} phi^_{i}" + (f" + eta~_{i}" if carried else "")
+        for k in reversed(parts.bodies[i - 1]):
+            name, children = _link(model, k), [_link(model, c) for c in model.children[k]]
+            less = f" - p[{name}]^T eta~[{name}]" if children else ""
+            yield f"  {name}: phi^[{name}] = phi[{name}]{less}; phi~[{name}] = m^[{name}]^-1 phi^[{name}]"
+            if children:
+                yield f"    eta~[{name}] = " + " + ".join(f"A[{c},{name}]^T eta[{c}]" for c in children)
+            if model.parents[k] != BASE:
+                yield f"    eta[{name}] = Psi[{name}] phi^[{name}]" + (f" + eta~[{name}]" if children else "")
+    yield "Step 2. Forward recursion (eq. 6.12, 6.13)"
+    for i in range(1, len(parts) + 1):
+        p = parts.parents[i - 1] + 1
+        yield f"M{i}: q''_{i} = phi~_{i}" + (f" - Psi_{i}^T mu~_{i}; mu~_{i} = A_{i},{p} mu_{p}" if p else "")
+        yield f"    mu_{i} = N_{i} q''_{i}" + (f" + mu~_{i}" if p else "")
+        for k in parts.bodies[i - 1]:
+            name, carrier = _link(model, k), model.parents[k]
+            c = "" if carrier == BASE else _link(model, carrier)
+            yield f"  {name}: q''[{name}] = phi~[{name}]" + (
+                f" - Psi[{name}]^T mu~[{name}]; mu~[{name}] = A[{name},{c}] mu[{c}]" if c else ""
+            )
+            yield f"    mu[{name}] = p[{name}] q''[{name}]" + (f" + mu~[{name}]" if c else "")
+
+
+def _carried(term: str, parent: int) -> str:
+    return f"{term} + " if parent else ""
+
+
+def _link(model: Model, k: int) -> str:
+    return model.bodies[k].name

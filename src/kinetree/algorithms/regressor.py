@@ -1,0 +1,250 @@
+"""Forces, momenta and energies as linear functions of the parameters: tau = Y(q, v, a) p (004 eq. 10.4, 10.12).
+
+What a body's motion requires is linear in its ten parameters.  For forces that is a 6 x 10 matrix; a joint feels it
+along its axis, seen from that body.  So the axes are taken along from body to body: one motion each instead of ten
+forces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from ..errors import UnsupportedError
+from ..model.parameters import OF_BODIES, OF_SPRINGS, Parameter, rows
+from ..model.tree import Link, Model
+from ..spatial import BASIS, ZERO3, Force, Motion, Scalar, Transform, Vec3, dot, where
+from . import springs, tendons
+from .algorithm import ALL
+from .kinematics import MovingBody, poses, velocities
+from .newton_euler import Moving, base_at_rest, move
+from .passes import Scalars, add, each, outward, positions, rates
+
+Columns = Sequence[str] | str
+OfFreedom = Callable[[int, int], Scalar]
+"""What belongs to a unit of a parameter of freedom ``k`` of joint ``i``."""
+
+
+def selected(tree: Model, names: Columns) -> list[Parameter]:
+    """Return the rows of the table of parameters that are asked for, in the order asked."""
+    every = rows(tree)
+    if isinstance(names, str):
+        return list(every)
+    by_name = {p.name: p for p in every}
+    return [by_name[name] for name in names]
+
+
+# ------------------------------------------------------------------ of a body, per unit of its ten parameters
+
+
+def required_forces(m: Moving) -> dict[str, Force]:
+    """Return the forces that a body's motion requires (004 eq. 10.8)."""
+    w, r, o = m.w, m.w_dot, m.o_ddot
+    xx, yy, zz = w.x * w.x, w.y * w.y, w.z * w.z
+    xy, xz, yz = w.x * w.y, w.x * w.z, w.y * w.z
+    moments = (  # I w' + w x I w
+        Vec3(r.x, xz, -xy), Vec3(r.y - xz, r.x + yz, xx - yy), Vec3(r.z + xy, zz - xx, r.x - yz),
+        Vec3(-yz, r.y, xy), Vec3(yy - zz, r.z - xy, r.y + xz), Vec3(yz, -xz, r.z),
+    )  # fmt: skip
+    forces = [Force(moment, ZERO3) for moment in moments]
+    forces += [Force(e.cross(o), m.turning @ e) for e in BASIS]
+    return _by_symbol([*forces, Force(ZERO3, o)])
+
+
+def momenta(velocity: Motion) -> dict[str, Force]:
+    """Return the momenta, about the body's origin: I w + h x u and m u + w x h."""
+    w, u = velocity.angular, velocity.linear
+    moments = (
+        Vec3(w.x, 0.0, 0.0), Vec3(w.y, w.x, 0.0), Vec3(w.z, 0.0, w.x),
+        Vec3(0.0, w.y, 0.0), Vec3(0.0, w.z, w.y), Vec3(0.0, 0.0, w.z),
+    )  # fmt: skip
+    found = [Force(moment, ZERO3) for moment in moments]
+    return _by_symbol([*found, *(Force(e.cross(u), w.cross(e)) for e in BASIS), Force(ZERO3, u)])
+
+
+def kinetic_energies(velocity: Motion) -> dict[str, Scalar]:
+    """Return the kinetic energies: w.I w / 2 + u.(w x h) + m u.u / 2 (004 eq. 10.28)."""
+    w, u = velocity.angular, velocity.linear
+    turning = [0.5 * w.x * w.x, w.x * w.y, w.x * w.z, 0.5 * w.y * w.y, w.y * w.z, 0.5 * w.z * w.z]
+    swinging = u.cross(w)
+    return _by_symbol([*turning, swinging.x, swinging.y, swinging.z, 0.5 * u.dot(u)])
+
+
+def _by_symbol(ten: Sequence[object]) -> dict:
+    return dict(zip(OF_BODIES, ten, strict=True))
+
+
+# ------------------------------------------------------------------ of the joints: a row per degree of freedom
+
+
+class FreedomSeen(NamedTuple):
+    """A motion that one freedom gives to a body, in the body's coordinates."""
+
+    row: int
+    motion: Motion
+
+
+def axes_of_carriers(
+    tree: Model, transforms: Sequence[Transform], subspaces: Sequence[Sequence[Motion]]
+) -> list[tuple[FreedomSeen, ...]]:
+    """Return, for every body, how each freedom that carries it moves it: its Jacobian, in its own coordinates."""
+
+    def step(
+        link: Link, parent: tuple[FreedomSeen, ...], x: Transform, subspace: Sequence[Motion]
+    ) -> tuple[FreedomSeen, ...]:
+        seen = tuple(FreedomSeen(axis.row, x.motion_to_child(axis.motion)) for axis in parent)
+        own = [s * link.ratio if link.follows else s for s in subspace]
+        return seen + tuple(FreedomSeen(link.v_slice.start + k, s) for k, s in enumerate(own))
+
+    return outward(tree, step, (), transforms, subspaces)
+
+
+def felt_by_joints(
+    tree: Model, columns: Sequence[Parameter], axes: Sequence[Sequence[FreedomSeen]],
+    of_body: Callable[[int], Mapping[str, Force]], of_freedom: Mapping[str, OfFreedom],
+) -> list[list[Scalar]]:  # fmt: skip
+    """Return a matrix with a row per degree of freedom and a column per parameter; what is nowhere given is zero."""
+    forces = {i: of_body(i) for i in sorted({p.body for p in columns if p.symbol in OF_BODIES})}
+    matrix: list[list[Scalar]] = [[0.0] * len(columns) for _ in range(tree.nv)]
+    for c, p in enumerate(columns):
+        if p.symbol in OF_BODIES:
+            felt: dict[int, Scalar] = {}  # a leader and its follower may both carry a body, along one row
+            for axis in axes[p.body]:
+                felt[axis.row] = add(felt.get(axis.row), axis.motion.dot(forces[p.body][p.symbol]))
+            for row, value in felt.items():
+                matrix[row][c] = value
+        elif p.symbol in of_freedom:
+            link, value = tree.links[p.body], of_freedom[p.symbol](p.body, p.freedom)
+            matrix[link.v_slice.start + p.freedom][c] = value * link.ratio if link.follows else value
+    return matrix
+
+
+def torque_regressor(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Scalars, parameters: Columns = ALL, friction: bool = False
+) -> list[list[Scalar]]:
+    """Return Y with tau = Y p; without ``friction`` its columns are zero."""
+    speeds, accelerations, coordinates = rates(tree, v), rates(tree, a), positions(tree, q)
+    moving = outward(tree, move, base_at_rest(gravity), coordinates, speeds, accelerations)
+    axes = axes_of_carriers(tree, [m.transform for m in moving], [m.subspace for m in moving])
+    of_freedom: dict[str, OfFreedom] = {"rotor_inertia": lambda i, k: accelerations[i][k]}
+    if friction:
+        of_freedom["damping"] = lambda i, k: speeds[i][k]
+        of_freedom["friction"] = lambda i, k: sign(speeds[i][k])
+        of_freedom["offset"] = lambda i, k: 1.0
+    columns = selected(tree, parameters)
+    matrix = felt_by_joints(tree, columns, axes, lambda i: required_forces(moving[i]), of_freedom)
+    refuse_sprung_tendons(tree)
+    for c, p in enumerate(columns):
+        if p.symbol in OF_SPRINGS:  # the spring of a ball joint is felt about all its axes
+            link = tree.links[p.body]
+            for k, value in enumerate(springs.pull_per_stiffness(link, coordinates[p.body], p.freedom)):
+                matrix[link.v_slice.start + k][c] = value * link.ratio if link.follows else value
+    return matrix
+
+
+def refuse_sprung_tendons(tree: Model) -> None:
+    """Refuse robots whose forces depend on more than the parameters of the table."""
+    if tendons.sprung(tree):
+        raise UnsupportedError("springs along tendons have no parameters, so that there is no regressor")
+
+
+def joint_momentum_regressor(tree: Model, q: Scalars, v: Scalars, *, parameters: Columns = ALL) -> list[list[Scalar]]:
+    """Return the matrix that maps the parameters to the momenta of the joints, M v."""
+    coordinates, speeds, moving = positions(tree, q), rates(tree, v), velocities(tree, q, v)
+    subspaces = each(tree, lambda link, x: link.subspace(x), coordinates)
+    axes = axes_of_carriers(tree, [m.transform for m in moving], subspaces)
+    columns = selected(tree, parameters)
+    return felt_by_joints(
+        tree, columns, axes, lambda i: momenta(moving[i].velocity), {"rotor_inertia": lambda i, k: speeds[i][k]}
+    )
+
+
+# ------------------------------------------------------------------ of the whole robot: one row, or six
+
+
+def momentum_regressor(tree: Model, q: Scalars, v: Scalars, *, parameters: Columns = ALL) -> list[list[Scalar]]:
+    """Return the matrix that maps the parameters to the momentum about the world's origin, in world axes."""
+    posed, moving, columns = poses(tree, q), velocities(tree, q, v), selected(tree, parameters)
+    of_body = {i: momenta(moving[i].velocity) for i in sorted({p.body for p in columns if p.symbol in OF_BODIES})}
+    found = [
+        list(posed[p.body].pose.force_to_parent(of_body[p.body][p.symbol])) if p.symbol in OF_BODIES else [0.0] * 6
+        for p in columns
+    ]
+    return [[column[row] for column in found] for row in range(6)]
+
+
+def kinetic_energy_regressor(tree: Model, q: Scalars, v: Scalars, *, parameters: Columns = ALL) -> list[Scalar]:
+    """Return the row that maps the parameters to the kinetic energy."""
+    speeds, moving = rates(tree, v), velocities(tree, q, v)
+    return _row(
+        tree, parameters, lambda i: kinetic_energies(moving[i].velocity),
+        {"rotor_inertia": lambda i, k: 0.5 * speeds[i][k] * speeds[i][k]},
+    )  # fmt: skip
+
+
+def potential_energy_regressor(tree: Model, q: Scalars, gravity: Scalars, parameters: Columns = ALL) -> list[Scalar]:
+    """Return the row that maps the parameters to the potential energy: -g.(m o + R h) (004 eq. 10.29)."""
+
+    def step(link: Link, parent: tuple[Vec3, Scalar], q: Scalars) -> tuple[Vec3, Scalar]:
+        x = link.transform(q)
+        down, height = parent
+        return x.unrotate(down), height - down.dot(x.translation)
+
+    coordinates = positions(tree, q)
+    seen = outward(tree, step, (Vec3.of(gravity), 0.0), coordinates)
+
+    def of_body(i: int) -> dict[str, Scalar]:
+        down, height = seen[i]
+        return _by_symbol([0.0] * 6 + [-down.x, -down.y, -down.z, height])
+
+    refuse_sprung_tendons(tree)
+    return _row(tree, parameters, of_body, {"stiffness": lambda i, k: 0.5 * _stretch(tree, i, coordinates[i])[k] ** 2})
+
+
+def _stretch(tree: Model, i: int, q: Scalars) -> list[Scalar]:
+    link = tree.links[i]
+    return link.kind.spring_stretch(link.spring_rest, q)
+
+
+def power_regressor(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Scalars, parameters: Columns = ALL, friction: bool = False
+) -> list[Scalar]:
+    """Return v.Y, the row that maps the parameters to the power of the joint forces: each body's along its velocity."""
+    speeds, accelerations = rates(tree, v), rates(tree, a)
+    coordinates = positions(tree, q)
+    moving = outward(tree, move, base_at_rest(gravity), coordinates, speeds, accelerations)
+    turning: list[MovingBody] = velocities(tree, q, v)
+    of_freedom: dict[str, OfFreedom] = {"rotor_inertia": lambda i, k: speeds[i][k] * accelerations[i][k]}
+    refuse_sprung_tendons(tree)
+    of_freedom["stiffness"] = lambda i, k: dot(springs.pull_per_stiffness(tree.links[i], coordinates[i], k), speeds[i])
+    if friction:
+        of_freedom["damping"] = lambda i, k: speeds[i][k] * speeds[i][k]
+        of_freedom["friction"] = lambda i, k: abs(speeds[i][k])
+        of_freedom["offset"] = lambda i, k: speeds[i][k]
+
+    def of_body(i: int) -> dict[str, Scalar]:
+        forces = required_forces(moving[i])
+        return {symbol: turning[i].velocity.dot(force) for symbol, force in forces.items()}
+
+    return _row(tree, parameters, of_body, of_freedom)
+
+
+def _row(
+    tree: Model, parameters: Columns, of_body: Callable[[int], Mapping[str, Scalar]],
+    of_freedom: Mapping[str, OfFreedom],
+) -> list[Scalar]:  # fmt: skip
+    """Return one number per parameter; what is nowhere given is zero."""
+    columns = selected(tree, parameters)
+    bodies = {i: of_body(i) for i in sorted({p.body for p in columns if p.symbol in OF_BODIES})}
+    row: list[Scalar] = []
+    for p in columns:
+        if p.symbol in OF_BODIES:
+            row.append(bodies[p.body][p.symbol])
+        else:
+            row.append(of_freedom[p.symbol](p.body, p.freedom) if p.symbol in of_freedom else 0.0)
+    return row
+
+
+def sign(x: Scalar) -> Scalar:
+    """Return 1, -1, or 0 at rest; NaN stays NaN."""
+    return where(x > 0.0, 1.0, where(x < 0.0, -1.0, x))

@@ -1,0 +1,206 @@
+"""Tendons: their lengths, what they pull with, and the forces of actuators along them, over any scalar.
+
+A length L(q) changes at the rate s v, s being its slope; a force f along it does the work f L', so the joints feel s f.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from ..errors import UnsupportedError
+from ..model.actuators import Actuator, Tendon, Waypoint
+from ..model.tree import BASE, Link, Model
+from ..spatial import Scalar, Transform, Vec3, sqrt, where
+from ..spatial.dual import Dual
+from .jacobian import columns_at
+from .kinematics import Posed, poses
+from .passes import Scalars, add, present
+
+
+class Taut(NamedTuple):
+    """A length, and how it changes with each freedom; only freedoms that move it are named."""
+
+    length: Scalar
+    slope: dict[int, Scalar]
+
+    def rate(self, v: Scalars) -> Scalar:
+        """Return how fast it grows."""
+        total: Scalar = 0.0
+        for k, s in self.slope.items():
+            total = total + s * v[k]
+        return total
+
+    def times(self, gear: float) -> Taut:
+        """Return the same behind a gear."""
+        return self if gear == 1.0 else Taut(self.length * gear, {k: s * gear for k, s in self.slope.items()})
+
+
+def along_joints(tree: Model, names: Sequence[str], coefficients: Sequence[float], q: Scalars) -> Taut:
+    """Return a sum of joint coordinates, followers' included."""
+    length: Scalar = 0.0
+    slope: dict[int, Scalar] = {}
+    for name, coefficient in zip(names, coefficients, strict=True):
+        link: Link = tree.links[tree.joint_index[name]]
+        length = length + coefficient * link.position(q)[0]
+        place = link.v_slice.start
+        slope[place] = slope.get(place, 0.0) + coefficient * link.ratio
+    return Taut(length, slope)
+
+
+def through_points(tree: Model, points: Sequence[Waypoint], posed: Sequence[Posed]) -> Taut:
+    """Return the length of a line through points of bodies."""
+    length: Scalar = 0.0
+    slope: dict[int, Scalar] = {}
+    for a, b in pairwise(points):
+        if a.body == b.body:
+            away = Vec3(*b.position) - Vec3(*a.position)
+            length = length + sqrt(away.dot(away))
+            continue
+        away = _world(posed, b) - _world(posed, a)
+        distance = sqrt(away.dot(away))
+        length = length + distance
+        direction = away * (1.0 / distance)
+        for point, sense in ((a, -1.0), (b, 1.0)):
+            if point.body == BASE:
+                continue
+            local = posed[point.body].pose.unrotate(direction)
+            for k, column in enumerate(columns_at(tree, posed, point.body, Transform((), Vec3(*point.position)))):
+                if column is not None:
+                    slope[k] = add(slope.get(k), column.linear.dot(local) * sense)
+    return Taut(length, slope)
+
+
+def _world(posed: Sequence[Posed], point: Waypoint) -> Vec3:
+    place = Vec3(*point.position)
+    return place if point.body == BASE else posed[point.body].pose.point(place)
+
+
+def measure(tree: Model, tendon: Tendon, q: Scalars, posed: Sequence[Posed] | None = None) -> Taut:
+    """Return a tendon's length and slope."""
+    if tendon.joints:
+        return along_joints(tree, tendon.joints, tendon.coefficients, q)
+    return through_points(tree, tendon.points, posed or poses(tree, q))
+
+
+# ------------------------------------------------------------------ springs and dampers along tendons
+
+
+def sprung(tree: Model) -> list[Tendon]:
+    """Return the tendons with springs."""
+    found = [t for t in getattr(tree, "tendons", ()) if present(t.stiffness)]
+    if found and not isinstance(tree, Model):
+        raise UnsupportedError("springs along tendons cannot be rolled into a loop")
+    return found
+
+
+def stretch(tendon: Tendon, length: Scalar) -> Scalar:
+    """Return how far a tendon is beyond where its spring rests, or short of it."""
+    short, long = tendon.rest
+    if short == long:
+        return length - long
+    return where(length > long, length - long, where(length < short, length - short, 0.0 * length))
+
+
+def pulls(tree: Model, q: Scalars) -> list[Scalar] | None:
+    """Return the joint forces that hold the springs of all tendons, laid out like ``v``; None without springs."""
+    tendons = sprung(tree)
+    if not tendons:
+        return None
+    total: list[Scalar] = [0.0] * tree.nv
+    posed = poses(tree, q) if any(t.points for t in tendons) else None
+    for tendon in tendons:
+        taut = measure(tree, tendon, q, posed)
+        force = tendon.stiffness * stretch(tendon, taut.length)
+        for k, s in taut.slope.items():
+            total[k] = total[k] + s * force
+    return total
+
+
+def slopes(tree: Model, q: Scalars) -> list[list[Scalar]] | None:
+    """Return how these forces change along each freedom, a row per force; None without springs."""
+    if not sprung(tree):
+        return None
+    columns = []
+    for j in range(tree.nv):
+        unit = [1.0 if k == j else 0.0 for k in range(tree.nv)]
+        moving = list(q)
+        for joint in tree.joints:
+            if not joint.mimic and j in range(joint.v_slice.start, joint.v_slice.stop):
+                own = q[joint.q_slice]
+                rate = joint.kind.rate(own, unit[joint.v_slice])
+                moving[joint.q_slice] = [Dual(x, r) for x, r in zip(own, rate, strict=True)]
+        changed = pulls(tree, moving)
+        assert changed is not None
+        columns.append([f.rate if isinstance(f, Dual) else 0.0 for f in changed])
+    return [[column[i] for column in columns] for i in range(tree.nv)]
+
+
+def energy(tree: Model, q: Scalars) -> Scalar:
+    """Return the energy of the springs of all tendons."""
+    total: Scalar = 0.0
+    for tendon in sprung(tree):
+        d = stretch(tendon, measure(tree, tendon, q).length)
+        total = total + 0.5 * tendon.stiffness * d * d
+    return total
+
+
+def damping_force(tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:
+    """Return the joint forces of dampers along tendons as they act on the robot."""
+    total: list[Scalar] = [0.0] * tree.nv
+    for tendon in tree.tendons:
+        if tendon.damping:
+            taut = measure(tree, tendon, q)
+            force = tendon.damping * taut.rate(v)
+            for k, s in taut.slope.items():
+                total[k] = total[k] - s * force
+    return total
+
+
+# ------------------------------------------------------------------ actuators
+
+
+class Driven(NamedTuple):
+    """An actuator at a state: the force along its length, and how that gives way."""
+
+    taut: Taut
+    force: Scalar
+    stiffness: Scalar
+    """How much less force there is per metre that the length grows; 0 at a limit."""
+    damping: Scalar
+    """The same per metre and second."""
+
+
+def transmission(tree: Model, actuator: Actuator, q: Scalars) -> Taut:
+    """Return the length that an actuator acts along."""
+    if actuator.joint:
+        return along_joints(tree, [actuator.joint], [1.0], q).times(actuator.gear)
+    tendon = next(t for t in tree.tendons if t.name == actuator.tendon)
+    return measure(tree, tendon, q).times(actuator.gear)
+
+
+def drive(tree: Model, actuator: Actuator, signal: Scalar, q: Scalars, v: Scalars) -> Driven:
+    """Return what an actuator does with a control signal."""
+    taut = transmission(tree, actuator, q)
+    u = clamped(signal, actuator.control_range)
+    force: Scalar = actuator.gain[0] * u + actuator.bias[0]
+    slopes: list[Scalar] = []
+    for gain, bias, x in zip(actuator.gain[1:], actuator.bias[1:], (taut.length, taut.rate(v)), strict=True):
+        factor: Scalar = gain * u + bias if gain else bias
+        slopes.append(-factor)
+        if gain or bias:
+            force = force + factor * x
+    held = clamped(force, actuator.force_range)
+    if held is not force:
+        low, high = actuator.force_range
+        slopes = [where(force > high, 0.0, where(force < low, 0.0, s)) if present(s) else 0.0 for s in slopes]
+    return Driven(taut, held, *slopes)
+
+
+def clamped(x: Scalar, bounds: tuple[float, float]) -> Scalar:
+    """Return the nearest number within bounds; NaN stays NaN."""
+    low, high = bounds
+    if low > -float("inf"):
+        x = where(x < low, low, x)
+    return where(x > high, high, x) if high < float("inf") else x

@@ -1,0 +1,126 @@
+"""``kinetree identify``: from a robot file and measured motions to a better robot file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+
+from ..errors import OptionError
+from .shared import FloatingBase, Json, Mimic, RobotName, Strict, load_robot, make_console, note, print_json
+
+Motions = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="MOTION...",
+        help="Tables (.csv, .parquet, .npz) with time, q and tau, perhaps v and a, with columns named for joints.",
+        show_default=False,
+    ),
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Where to write the robot: .urdf, .yaml or .xml (MJCF).")
+]
+Report = Annotated[Path | None, typer.Option("--report", help="Folder for a report with plots.")]
+Format = Annotated[str, typer.Option("--format", help="Of the report: 'html' or 'markdown'.")]
+Estimator = Annotated[str, typer.Option(help="'weighted', 'ordinary' or 'reweighted' least squares.")]
+Friction = Annotated[
+    str, typer.Option(help="'auto', 'coulomb', 'viscous', 'offset', 'stribeck', 'presliding' or 'none'.")
+]
+Consistent = Annotated[
+    str, typer.Option(help="'barrier', 'sdp' or 'log_cholesky' for bodies that can be; 'none' for the best fit.")
+]
+Pull = Annotated[str, typer.Option(help="What the motion does not tell stays near the file's: 'log_det', 'euclidean'.")]
+PullWeight = Annotated[float, typer.Option(help="How strongly.")]
+Fixed = Annotated[
+    list[str] | None, typer.Option("--fixed", help="Parameters that are known, such as 'link_1.*'; can be repeated.")
+]
+HeldOut = Annotated[
+    float, typer.Option("--held-out", help="Share of the rows, from the end, kept out of the fit to judge it.")
+]
+Cutoff = Annotated[float | None, typer.Option(help="Of the filter of the motion in Hz; chosen from the spectrum.")]
+BothSides = Annotated[float | None, typer.Option(help="Of the filter of both sides in Hz; chosen from the spectrum.")]
+
+
+def identify(
+    robot_name: RobotName,
+    motions: Motions,
+    output: Output = None,
+    report: Report = None,
+    format: Format = "html",
+    held_out: HeldOut = 0.0,
+    estimator: Estimator = "weighted",
+    friction: Friction = "auto",
+    consistent: Consistent = "barrier",
+    pull: Pull = "log_det",
+    pull_weight: PullWeight = 1.0,
+    fixed: Fixed = None,
+    cutoff: Cutoff = None,
+    both_sides: BothSides = None,
+    floating_base: FloatingBase = False,
+    mimic: Mimic = "follow",
+    strict: Strict = False,
+    as_json: Json = False,
+) -> None:
+    """Identify masses, inertias and friction from measured motions.
+
+    Columns are named for joints, as in `q_elbow`, `v_elbow`, `tau_elbow`, or numbered, as in `q1`; velocities and
+    accelerations may be missing. The robot that was found has bodies that can be, unless `--consistent none` is given.
+
+    For example:
+
+        kinetree identify robot.urdf motion.csv -o found.urdf --report out/ --held-out 0.4
+    """
+    from ..identification import Measured
+    from ..identification import identify as run
+
+    robot = load_robot(robot_name, floating_base, mimic, strict)
+    if not 0.0 <= held_out < 1.0:
+        raise OptionError(f"--held-out must be a share from 0 up to 1, not {held_out:g}")
+    data = [Measured.read(path, robot) for path in motions]
+    training: list[Any] = data
+    rest: list[Any] = []
+    if held_out:
+        split = [one.split(1.0 - held_out) for one in data]
+        training, rest = [first for first, _ in split], [second for _, second in split]
+    rotors: bool | str = "auto"
+    if output is not None and output.suffix.lower() == ".urdf":
+        note("URDF cannot hold rotor inertias, so none are identified; write .yaml to have them")
+        rotors = False
+    found = run(
+        robot, training, estimator=estimator, friction=friction, rotor_inertia=rotors, pull=pull,
+        pull_weight=pull_weight, consistent=None if consistent == "none" else consistent, fixed=fixed or (),
+        cutoff=cutoff, both_sides=both_sides,
+    )  # fmt: skip
+    errors = found.errors(rest) if rest else None
+    if output is not None:
+        found.save(output)
+        note(f"the robot is in {output}")
+    if report is not None:
+        note(f"the report is {found.report(report, rest or None, format)}")
+    if as_json:
+        print_json(
+            {
+                "robot": robot.name,
+                "parameters": {
+                    name: {"value": float(value), "deviation": float(deviation), "unit": unit}
+                    for name, value, deviation, unit in zip(
+                        found.names, found.values, found.deviations, found.units, strict=True
+                    )
+                },
+                "condition": found.condition,
+                "physical": found.physical,
+                "training_errors": dict(zip(found.row_names, map(float, found.training_errors), strict=True)),
+                "held_out_errors": None
+                if errors is None
+                else dict(zip(found.row_names, map(float, errors), strict=True)),
+                "not_told": list(found.untold),
+            }
+        )
+        return
+    console = make_console()
+    console.print(escape(str(found)), soft_wrap=True)
+    if errors is not None:
+        listed = ", ".join(f"{name} {100 * e:.3g} %" for name, e in zip(found.row_names, errors, strict=True))
+        console.print(escape(f"\nerrors on what was held out: {listed}"), soft_wrap=True)

@@ -1,0 +1,441 @@
+"""The equation ``Y p = tau`` of very many samples, without the tall matrix: tile by tile, file by file.
+
+Every degree of freedom keeps the triangular factor of its own rows ``[Y | tau]``, of those columns that it feels: what
+a joint does not carry it does not feel, so most of them are short.  Of columns that are always combinations of others
+nothing need be computed: the others and the combinations say all about them.  That is all that least squares needs,
+whatever the weights of the joints turn out to be, and factors of different parts of the data are put together as those
+of tiles are.  Householder's transformations keep all digits; ``method="gram"`` adds up ``Y^T Y`` and ``Y^T tau``,
+faster, which squares the condition number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import blas, lapack, solve_triangular
+from scipy.linalg import qr as scipy_qr
+
+from ..algorithms.algorithm import ALL, check_parameters
+from ..errors import KinetreeError, OptionError, ShapeError, StateError, UnknownNameError
+from ..io.tables.reading import open_table
+from ..robot.mechanism import Mechanism
+from ..robot.robot import Robot
+from ..spatial.arrays import as_array
+
+Array = np.ndarray
+
+METHODS = ("qr", "gram")
+
+TILE_BYTES = 3 << 19
+"""Of a regressor that is computed at once: it stays in the processor's cache."""
+
+LEAST_TILE = 128
+"""Samples of a tile at least: the fewer, the more time goes into calls."""
+
+NARROW = 8
+"""Columns that are reflected together: few, so that a tile's products are too small for BLAS to wake its threads."""
+
+RANK_TOLERANCE = 1e-10
+"""Directions whose singular value is smaller than this, compared with the largest, are not told by the samples."""
+
+CANCELLED = 1e-12
+"""Columns this much shorter than what they are combined of are rounding errors."""
+
+FAN_IN = 8
+"""Factors that are put together at once, on a cluster."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """Least squares of all samples.
+
+    Attributes
+    ----------
+    names : tuple of str
+    values : ndarray (p,)
+        What the samples do not tell is as before.
+    rank : int
+        How many combinations of parameters they tell.
+    singular_values : ndarray
+    noise : ndarray (rows,)
+        Root mean square of what is left over, per joint force.
+    samples : int
+    """
+
+    names: tuple[str, ...]
+    values: Array
+    rank: int
+    singular_values: Array
+    noise: Array
+    samples: int
+
+
+class Accumulator:
+    """Samples of a motion with its forces, of which only the sum is kept.
+
+    Parameters
+    ----------
+    robot : Robot
+        With closed loops the rows are those of the independent freedoms, G^T Y and G^T tau.
+    parameters : sequence of str, optional
+        The columns, by their names in ``robot.parameters()``; all by default.
+    friction : bool
+        Whether the columns of friction count; without it they are left out of "all".
+    method : {"qr", "gram"}
+
+    Examples
+    --------
+    >>> import numpy as np, kinetree as kt
+    >>> from kinetree.identification import Accumulator
+    >>> robot, rng = kt.gallery.load("kuka-kr5"), np.random.default_rng(0)
+    >>> q, v, a = rng.standard_normal((3, 500, robot.nv))
+    >>> sums = Accumulator(robot, friction=False).add(q, v, a, robot.inverse_dynamics(q, v, a))
+    >>> bool(sums.solve().noise.max() < 1e-9)
+    True
+    """
+
+    def __init__(
+        self, robot: Robot, parameters: Sequence[str] | str = ALL, *, friction: bool = True, method: str = "qr"
+    ) -> None:
+        if method not in METHODS:
+            raise UnknownNameError("method of accumulation", method, METHODS)
+        self.robot, self.friction, self.method = robot, friction, method
+        chosen = check_parameters(robot.model, parameters)
+        if chosen == ALL:
+            unneeded = () if friction else (".damping", ".friction", ".offset")
+            chosen = tuple(name for name in robot.parameters().names if not name.endswith(unneeded or ("\0",)))
+        self.names: tuple[str, ...] = chosen
+        self.samples = 0
+        self._kept, self._combinations = _independent_columns(self)
+        self._felt = _felt_columns(self)
+        self.factors: list[Array] = [np.zeros((n + 1, n + 1), order="F") for n in map(len, self._felt)]
+        """Of each row the triangle R with R^T R = [Y tau]^T [Y tau], or that product."""
+
+    @property
+    def rows(self) -> int:
+        """How many joint forces each sample has."""
+        return self.robot.coordinates.freedoms if isinstance(self.robot, Mechanism) else self.robot.nv
+
+    # ---------------------------------------------------------------- adding
+
+    def add(self, q: ArrayLike, v: ArrayLike, a: ArrayLike, tau: ArrayLike, *, threads: int = 1) -> Accumulator:
+        """Add samples, each array (n, nq) or (n, nv); return this accumulator."""
+        robot = self.robot
+        state = robot.evaluator.states.configuration(q)
+        others = [as_array(x, (robot.nv,), name, f"{robot.nv} = nv") for name, x in (("v", v), ("a", a), ("tau", tau))]
+        arrays = [np.atleast_2d(x) for x in (state, *others)]
+        if any(x.ndim != 2 for x in arrays) or len({len(x) for x in arrays}) > 1:
+            shown = ", ".join(f"{n} {x.shape}" for n, x in zip(("q", "v", "a", "tau"), arrays, strict=True))
+            raise ShapeError(f"samples are arrays (n, ...) with the same n for all; got {shown}")
+        bad = ~np.all([np.isfinite(x).all(axis=-1) for x in arrays], axis=0)
+        if bad.any():
+            raise StateError(
+                f"sample {int(np.argmax(bad))} (of {int(bad.sum())} such) has NaN or infinity: leave such rows out"
+            )
+        count = self._tile
+        room = np.empty((min(count, len(state)), self.rows, len(self._kept)))
+        for first in range(0, len(state), count):
+            part = [x[first : first + count] for x in arrays]
+            self._add_tile(*self._equations(part, room[: len(part[0])], threads))
+        self.samples += len(state)
+        return self
+
+    @property
+    def _tile(self) -> int:
+        """How many samples are computed at once."""
+        most = max(map(len, self._felt), default=0) + 1
+        return max(LEAST_TILE, most, TILE_BYTES // (8 * max(1, self.rows * len(self._kept))))
+
+    def _equations(self, part: Sequence[Array], room: Array, threads: int) -> tuple[Array, Array]:
+        """Return regressor and forces of some samples."""
+        robot, (q, v, a, tau) = self.robot, part
+        if isinstance(robot, Mechanism):
+            y = robot.reduced_regressor(q, v, a, parameters=self._kept, friction=self.friction, threads=threads)
+            return y, (np.swapaxes(robot.basis(q), -1, -2) @ tau[..., None])[..., 0]
+        options: dict[str, Any] = {"parameters": self._kept, "friction": self.friction}
+        return robot.evaluator.run("regressor", options, out=room, threads=threads, q=q, v=v, a=a), tau
+
+    def _add_tile(self, y: Array, tau: Array) -> None:
+        for row, columns in enumerate(self._felt):
+            own = np.empty((len(columns) + 1, len(y)))
+            own[:-1] = y[:, row].T[columns]
+            own[-1] = tau[:, row]
+            self._put_together(row, own.T)
+
+    def _put_together(self, row: int, own: Array) -> None:
+        """Add rows ``[Y | tau]``, which are overwritten, to what there is."""
+        factor = self.factors[row]
+        if self.method == "gram":
+            self.factors[row] = blas.dsyrk(1.0, own, 1.0, factor, trans=1, overwrite_c=1)  # the upper triangle
+            return
+        self.factors[row], *_, info = lapack.dtpqrt(
+            0, min(NARROW, len(factor)), factor, own, overwrite_a=1, overwrite_b=1
+        )
+        assert info == 0
+
+    def merge(self, other: Accumulator) -> Accumulator:
+        """Add what another accumulator of the same robot and columns has; return this one."""
+        if other.names != self.names or other.method != self.method or other.rows != self.rows:
+            raise OptionError("only accumulators of the same robot, columns and method can be put together")
+        for row, factor in enumerate(other.factors):
+            if self.method == "gram":
+                self.factors[row] += factor
+            else:
+                self._put_together(row, factor.copy(order="F"))
+        self.samples += other.samples
+        return self
+
+    # ---------------------------------------------------------------- what there is
+
+    def gram(self, weights: ArrayLike | None = None) -> tuple[Array, Array, float]:
+        """Return Y^T W Y, Y^T W tau and tau^T W tau, with a weight per joint force (1 by default)."""
+        p, t = len(self._kept), self._combinations
+        total = np.zeros((p + 1, p + 1))
+        for weight, columns, factor in zip(self._weights(weights), self._felt, self.factors, strict=True):
+            places = np.append(columns, p)
+            total[np.ix_(places, places)] += weight * self._product(factor)
+        return t.T @ total[:p, :p] @ t, t.T @ total[:p, p], float(total[p, p])
+
+    def _product(self, factor: Array) -> Array:
+        """Return [Y tau]^T [Y tau] of one row."""
+        if self.method == "qr":
+            return np.asarray(factor.T @ factor)
+        upper = np.triu(factor)
+        return np.asarray(upper + np.triu(upper, 1).T)
+
+    def triangle(self, weights: ArrayLike | None = None) -> tuple[Array, Array]:
+        """Return R and Q^T tau of a QR of all rows.
+
+        Each joint force has a weight (1 by default), of which its rows get the root.
+        """
+        p, n = len(self._kept), len(self.names)
+        if self.method == "gram":
+            raise OptionError("products were added up, of which there is no triangle: accumulate with method='qr'")
+        rows = []
+        for weight, columns, factor in zip(self._weights(weights), self._felt, self.factors, strict=True):
+            own = np.zeros((len(factor), p + 1))
+            own[:, np.append(columns, p)] = np.sqrt(weight) * factor
+            rows.append(own)
+        stacked = np.vstack([*rows, np.zeros((n + 1, p + 1))])
+        whole = np.hstack([stacked[:, :p] @ self._combinations, stacked[:, p:]])
+        triangle = np.triu(_triangle(np.asfortranarray(whole))[: n + 1])
+        return triangle[:n, :n], triangle[:n, n]
+
+    def _weights(self, weights: ArrayLike | None) -> Array:
+        given = np.ones(self.rows) if weights is None else as_array(weights, (self.rows,), "weights")
+        if given.shape != (self.rows,) or not (np.isfinite(given) & (given >= 0.0)).all():
+            raise ShapeError(f"weights must be {self.rows} numbers that are not negative, one per joint force")
+        return given
+
+    def solve(
+        self, weights: ArrayLike | None = None, *, start: ArrayLike | None = None, tolerance: float | None = None
+    ) -> Solution:
+        """Return the parameters that fit best; among those that fit alike the nearest to ``start``.
+
+        Parameters
+        ----------
+        weights : array_like, optional
+            Of each joint force: one over the square of its noise.
+        start : array_like, optional
+            What parameters are where the samples do not tell; the robot's own by default.
+        tolerance : float, optional
+            Below which fraction of the largest a singular value counts as zero; columns are scaled to unit length
+            first.
+        """
+        if not self.samples:
+            raise StateError("there are no samples yet: add some")
+        table = self.robot.parameters()
+        own = np.array([table[name] for name in self.names])
+        begin = own if start is None else as_array(start, (len(self.names),), "start")
+        gram = self.method == "gram"
+        if gram:
+            matrix, rhs, _ = self.gram(weights)
+            size = np.sqrt(np.diagonal(matrix))
+        else:
+            matrix, rhs = self.triangle(weights)
+            size = np.linalg.norm(matrix, axis=0)
+        # a combination of columns that cancels in these samples is nothing but rounding
+        told = size > (CANCELLED**0.5 if gram else CANCELLED) * self._reach(weights)
+        scale = np.where(told, size, 1.0)
+        matrix = np.where(told, matrix, 0.0)
+        if gram:
+            matrix, rhs = np.where(told[:, None], matrix, 0.0), np.where(told, rhs, 0.0)
+        scaled = matrix / scale / scale[:, None] if gram else matrix / scale
+        left = (rhs - matrix @ begin) / (scale if gram else 1.0)
+        u, s, vt = np.linalg.svd(scaled)
+        least = tolerance if tolerance is not None else RANK_TOLERANCE**0.5 if gram else RANK_TOLERANCE
+        rank = int(np.sum(s > (least**2 if gram else least) * s[0])) if s.size else 0
+        step = vt[:rank].T @ ((u[:, :rank].T @ left) / s[:rank])
+        values = begin + step / scale
+        return Solution(self.names, values, rank, np.sqrt(s) if gram else s, self.noise(values), self.samples)
+
+    def _reach(self, weights: ArrayLike | None) -> Array:
+        """Return how long each column would be if nothing in its combination cancelled."""
+        squares = np.zeros(len(self._kept))
+        for weight, columns, factor in zip(self._weights(weights), self._felt, self.factors, strict=True):
+            squares[columns] += weight * np.diagonal(self._product(factor))[:-1]
+        return np.asarray(np.sqrt(squares) @ np.abs(self._combinations))
+
+    def noise(self, values: ArrayLike) -> Array:
+        """Return the root mean square of ``tau - Y p`` of each joint force."""
+        given, found = self._combinations @ as_array(values, (len(self.names),), "values"), []
+        for columns, factor in zip(self._felt, self.factors, strict=True):
+            x = np.append(-given[columns], 1.0)
+            gram = self.method == "gram"
+            square = float(x @ self._product(factor) @ x) if gram else float(np.sum((factor @ x) ** 2))
+            found.append(np.sqrt(max(square, 0.0) / max(1, self.samples)))
+        return np.array(found)
+
+
+def _triangle(tall: Array) -> Array:
+    """Return R of a QR, with reflections below it; the argument is overwritten."""
+    factored, _, _, info = lapack.dgeqrf(tall, overwrite_a=1)
+    assert info == 0
+    return np.asarray(factored)
+
+
+def _felt_columns(sums: Accumulator) -> list[Array]:
+    """Return which columns are not always zero in each row: of random motions, where a zero is one by structure."""
+    if isinstance(sums.robot, Mechanism):
+        return [np.arange(len(sums._kept))] * sums.rows
+    seen = _at_random(sums.robot, sums._kept, sums.friction, 3)
+    return [np.flatnonzero(felt) for felt in (seen != 0.0).any(axis=0)]
+
+
+def _independent_columns(sums: Accumulator) -> tuple[tuple[str, ...], Array]:
+    """Return columns that are independent, and the combinations of them that all columns are: Y = Y_kept T.
+
+    By pivoting on random motions, where what is a combination by structure is one to rounding.
+    """
+    names, robot = sums.names, sums.robot
+    if isinstance(robot, Mechanism):
+        return names, np.eye(len(names))
+    tall = _at_random(robot, names, sums.friction, 8 + 2 * len(names) // max(1, robot.nv)).reshape(-1, len(names))
+    size = np.linalg.norm(tall, axis=0)
+    scale = np.where(size > 0.0, size, 1.0)
+    r, order = scipy_qr(tall / scale, mode="r", pivoting=True)
+    diagonal = np.abs(np.diagonal(r))
+    rank = int(np.sum(diagonal > RANK_TOLERANCE * max(diagonal.max(initial=0.0), 1e-300)))
+    kept = np.sort(order[:rank])
+    combinations = np.zeros((rank, len(names)))
+    combinations[:, order] = np.hstack([np.eye(rank), solve_triangular(r[:rank, :rank], r[:rank, rank:])])
+    combinations[np.abs(combinations) < RANK_TOLERANCE] = 0.0  # rounding, where a column takes no part
+    combinations *= scale / scale[order[:rank], None]
+    combinations = combinations[np.argsort(order[:rank])]
+    combinations[:, kept] = np.eye(rank)
+    return tuple(names[k] for k in kept), combinations
+
+
+def _at_random(robot: Robot, names: tuple[str, ...], friction: bool, count: int) -> Array:
+    """Return the regressor of random motions, (count, nv, columns)."""
+    rng = np.random.default_rng(0)
+    q = robot.random_configuration(rng, count)
+    v, a = rng.standard_normal((2, count, robot.nv))
+    return robot.evaluator.run("regressor", {"parameters": names, "friction": friction}, q=q, v=v, a=a)
+
+
+# ------------------------------------------------------------------ files, and many machines
+
+
+def accumulate_files(
+    robot: Robot,
+    files: Iterable[str | Path] | str | Path,
+    parameters: Sequence[str] | str = ALL,
+    *,
+    friction: bool = True,
+    method: str = "qr",
+    client: Any = None,
+    workers: int | None = None,
+) -> Accumulator:
+    """Accumulate samples that lie in files, one task per file, put together as a tree; with Dask if there are several.
+
+    Parameters
+    ----------
+    robot : Robot
+    files : path or iterable of paths
+        Tables with the columns of q, v, a and tau: Parquet, CSV or npz, named for joints as everywhere.
+    parameters, friction, method
+        As in :class:`Accumulator`.
+    client : dask.distributed.Client, optional
+        Of a cluster of yours, whose workers can read the files; by default an embedded cluster of local processes.
+    workers : int, optional
+        Processes of the embedded cluster; 1 does without Dask.
+
+    Returns
+    -------
+    Accumulator
+    """
+    paths = [Path(files)] if isinstance(files, str | Path) else [Path(x) for x in files]
+    if not paths:
+        raise OptionError("there is no file to accumulate")
+    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
+        raise OptionError(f"workers must be a whole number from 1, not {workers!r}")
+    empty = Accumulator(robot, parameters, friction=friction, method=method)
+    if client is None and (workers == 1 or len(paths) == 1):
+        for path in paths:
+            _add_file(empty, path)
+        return empty
+    distributed = _need_dask()
+    if client is not None:
+        return _on_cluster(client, robot, empty, paths)
+    with (
+        distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster) as own,
+    ):
+        return _on_cluster(own, robot, empty, paths)
+
+
+def _on_cluster(client: Any, robot: Robot, empty: Accumulator, paths: Sequence[Path]) -> Accumulator:
+    """Let a cluster add the files up, a few factors at a time until one is left."""
+    settings = (robot, empty.names, empty.friction, empty.method)
+    waiting = [client.submit(_of_file, *settings, path, pure=False) for path in paths]
+    while len(waiting) > 1:
+        groups = [waiting[k : k + FAN_IN] for k in range(0, len(waiting), FAN_IN)]
+        waiting = [group[0] if len(group) == 1 else client.submit(_together, group, pure=False) for group in groups]
+    found: Accumulator = waiting[0].result()
+    return found
+
+
+def _of_file(robot: Robot, names: tuple[str, ...], friction: bool, method: str, path: Path) -> Accumulator:
+    return _add_file(Accumulator(robot, names, friction=friction, method=method), path)
+
+
+def _together(several: Sequence[Accumulator]) -> Accumulator:
+    first, *others = several
+    robot = first.robot
+    total = Accumulator(robot, first.names, friction=first.friction, method=first.method)
+    for other in (first, *others):
+        total.merge(other)
+    return total
+
+
+def _add_file(sums: Accumulator, path: Path) -> Accumulator:
+    """Add a table, part by part."""
+    robot = sums.robot
+    wanted = {"q": robot.q_names, "v": robot.v_names, "a": robot.v_names, "tau": robot.v_names}
+    for part in open_table(path, wanted).parts():
+        rows = part.read()
+        try:
+            sums.add(*rows.arrays)
+        except StateError as problem:
+            arrays = np.concatenate(rows.arrays, axis=-1)
+            bad = ~np.isfinite(arrays).all(axis=-1)
+            raise part.fault(int(np.argmax(bad)) if bad.any() else 0, str(problem)) from None
+    return sums
+
+
+def _need_dask() -> Any:
+    try:
+        import distributed
+    except ImportError as problem:  # pragma: no cover
+        raise KinetreeError(
+            "several files are accumulated with Dask: pip install 'kinetree[cluster]', or give workers=1"
+        ) from problem
+    return distributed

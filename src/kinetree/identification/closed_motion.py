@@ -1,0 +1,162 @@
+"""From data to motions that a robot can make: filtered, and with closed loops closed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import ClosureError, IdentificationError
+from .filtering import Band, FilteredMotion, choose_band, filtered
+from .measured import Data, as_measured
+from .sampling import Piece, sampled
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
+
+Array = np.ndarray
+
+CHUNK = 0.05
+"""How far, in radians or metres, an independent joint moves before the others are guessed anew."""
+
+
+def motions_of(
+    robot: Robot,
+    data: Data,
+    band: Band | None = None,
+    gains: Array | None = None,
+    cutoff: float | None = None,
+    both_sides: float | None = None,
+    initial: Array | None = None,
+) -> tuple[list[FilteredMotion], Band, list[str]]:
+    """Return motions, the frequencies of their filters, and what was done to the data.
+
+    Parameters
+    ----------
+    robot : Robot
+    data : Measured, path, or several of them
+    band : Band, optional
+        Frequencies of the filters; chosen from the data when left out.
+    gains : ndarray (nv,), optional
+        What measured forces are multiplied with.
+    cutoff, both_sides : float, optional
+        Frequencies that are not to be chosen.
+    initial : ndarray (nq,), optional
+        Of a mechanism: a closed configuration on the branch of the motion.
+    """
+    pieces: list[Piece] = []
+    notes: list[str] = []
+    for one in as_measured(data, robot):
+        found = sampled(one)
+        pieces += found.pieces
+        notes += [f"{one.name}: {note}" for note in found.notes]
+    steps = {round(piece.step, 9) for piece in pieces}
+    if band is None and max(steps) > 1.05 * min(steps):
+        raise IdentificationError(
+            f"the data have different sampling periods ({min(steps):g} to {max(steps):g} s): resample them alike"
+        )
+    if gains is not None:
+        pieces = [replace(piece, tau=piece.tau * gains) for piece in pieces]
+    if robot.closes_loops:
+        return _closed_motions(robot, pieces, band, cutoff, both_sides, initial, notes)
+    if band is None:
+        band = choose_band(pieces, robot, cutoff, both_sides)
+    return [filtered(piece, _at(band, piece), robot) for piece in pieces], band, notes
+
+
+def _at(band: Band, piece: Piece) -> Band:
+    """Return the same frequencies at the sampling of a piece."""
+    return replace(band, sampling=1.0 / piece.step)
+
+
+def _closed_motions(
+    robot: Robot,
+    pieces: Sequence[Piece],
+    band: Band | None,
+    cutoff: float | None,
+    both_sides: float | None,
+    initial: Array | None,
+    notes: list[str],
+) -> tuple[list[FilteredMotion], Band, list[str]]:
+    """Filter the independent joints as if they were a robot of their own; the others follow."""
+    independent = list(robot.coordinates.independent)
+    reduced = [replace(p, **_picked(robot, p, independent)) for p in pieces]
+    single = _Independent(len(independent))
+    if band is None:
+        band = choose_band(reduced, single, cutoff, both_sides)  # type: ignore[arg-type]
+    found = []
+    for whole, piece in zip(pieces, reduced, strict=True):
+        m = filtered(piece, _at(band, piece), single)  # type: ignore[arg-type]
+        q = follow(robot, m.q, whole.q if whole.q.shape[1] == robot.nq else None, initial)
+        v = robot.velocities(q, m.v)
+        a = robot.accelerations(q, v, m.a)
+        noise = np.zeros(robot.nv)
+        noise[independent] = m.speed_noise
+        found.append(FilteredMotion(m.t, q, v, a, whole.tau, whole.wrenches, noise))
+    return found, band, notes
+
+
+def _picked(robot: Robot, piece: Piece, independent: Sequence[int]) -> dict[str, Any]:
+    """Return the columns of the independent joints."""
+    names = robot.v_names
+    places = [robot.q_names.index(names[k]) for k in independent]
+
+    def some(x: Array | None, columns: Sequence[int], width: int) -> Array | None:
+        return x if x is None or x.shape[1] != width else x[:, columns]
+
+    return {
+        "q": some(piece.q, places, robot.nq),
+        "v": some(piece.v, independent, robot.nv),
+        "a": some(piece.a, independent, robot.nv),
+    }
+
+
+class _Independent:
+    """Joints with a coordinate each, of which the filters need no more than the number."""
+
+    def __init__(self, count: int) -> None:
+        self.nq = self.nv = count
+        self.model = self
+        self.joints: tuple[object, ...] = ()
+
+
+def follow(robot: Robot, q_independent: Array, guess: Array | None, initial: Array | None = None) -> Array:
+    """Return closed configurations for positions of the independent joints.
+
+    Parameters
+    ----------
+    robot : Robot
+    q_independent : ndarray (n, freedoms)
+    guess : ndarray (n, nq), optional
+        What all joints are nearly at, where that was measured.
+    initial : ndarray (nq,), optional
+        A closed configuration near the first one.
+    """
+    names = [robot.v_names[k] for k in robot.coordinates.independent]
+
+    def close(near: Array, at: Array) -> Array:
+        return robot.close(near, fixed={name: at[..., k] for k, name in enumerate(names)})
+
+    if guess is not None:
+        return np.asarray(close(guess, q_independent))
+    try:
+        start = np.asarray(robot.assembled() if initial is None else initial, dtype=float)
+        here = start[[robot.q_names.index(name) for name in names]]
+        away = q_independent[0] - here
+        for share in np.linspace(0.0, 1.0, int(np.ceil(np.abs(away).max() / CHUNK)) + 1)[1:]:
+            start = close(start, here + share * away)
+    except ClosureError as problem:
+        raise IdentificationError(
+            f"the motion cannot be reached from the assembled mechanism ({problem}): give initial=, a closed "
+            "configuration on its branch, or measure all joints"
+        ) from None
+    found = np.empty((len(q_independent), robot.nq))
+    first, near = 0, start
+    while first < len(q_independent):
+        far = np.abs(q_independent[first:] - q_independent[first]).max(axis=1) > CHUNK
+        last = first + (int(np.argmax(far)) if far.any() else len(far))
+        found[first:last] = close(np.broadcast_to(near, (last - first, robot.nq)), q_independent[first:last])
+        first, near = last, found[last - 1]
+    return found

@@ -1,0 +1,289 @@
+"""Parameters that real bodies can have: fits whose every pseudo-inertia is positive definite.
+
+The fit is ``|A x - b|^2 / 2`` in units of the noise, plus a pull towards the robot's own values, which decides what the
+motion does not: by the log-det divergence of pseudo-inertias, which knows what is far for a body whatever the units
+(Lee, Wensing and Park, 2020), or by Euclid's distance.  Three ways find it: Newton steps with a barrier, written here;
+a semidefinite program given to CVXPY; and Gauss-Newton steps in log-Cholesky coordinates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..errors import IdentificationError, OptionError, UnknownNameError
+from .pseudo_inertia import BASIS, from_log_cholesky, log_cholesky_slope, matrix_of, to_log_cholesky
+
+Array = np.ndarray
+
+WAYS = ("barrier", "sdp", "log_cholesky")
+PULLS = ("log_det", "euclidean")
+STEPS = 120
+NEGLIGIBLE = 1e-4
+"""Share of what a fit leaves that further steps may still gain when they are given up."""
+
+LAST_BARRIER = 1e-6
+LONGEST, SMALLEST = 1.0, -1e3
+"""Bounds on a step in log-Cholesky coordinates, and on the coordinates: logarithms must not run away."""
+
+
+@dataclass(frozen=True)
+class ConsistentFit:
+    """What is to be fitted, and what it must keep to.
+
+    Attributes
+    ----------
+    a, b : ndarray (m, p), (m,)
+        The equations, in units of the noise.
+    bodies : sequence of ten indices each
+        Where the parameters of each body are in x.
+    positive : sequence of int
+        Which of the others must not be negative: rotor inertias, friction.
+    reference : ndarray (p,)
+        The values to stay near: those of bodies must be possible.
+    pull : {"log_det", "euclidean"}
+    weight : float
+        Of the pull: 1 lets a body's change by a factor e count as one standard deviation would.
+    """
+
+    a: Array
+    b: Array
+    bodies: Sequence[Array]
+    positive: Array
+    reference: Array
+    pull: str = "log_det"
+    weight: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.pull not in PULLS:
+            raise UnknownNameError("pull", self.pull, PULLS)
+        if not 0.0 < self.weight < np.inf:
+            raise OptionError(f"pull_weight must be a positive number, not {self.weight!r}")
+
+    @property
+    def scale(self) -> Array:
+        """What a parameter is measured by in Euclid's pull: the largest of its body, or of its kind."""
+        found = np.maximum(np.abs(self.reference), 1e-3)
+        for own in self.bodies:
+            ten = np.abs(self.reference[own])
+            found[own[:6]], found[own[6:9]], found[own[9]] = max(ten[:6].max(), 1e-4), max(ten[6:9].max(), 1e-3), ten[9]
+        return found
+
+    def of_bodies(self) -> Array:
+        """Return all indices of bodies' parameters."""
+        return np.concatenate([np.asarray(own) for own in self.bodies]) if len(self.bodies) else np.zeros(0, dtype=int)
+
+
+def consistent(problem: ConsistentFit, way: str = "barrier") -> Array:
+    """Return the fit whose bodies are all possible.
+
+    Parameters
+    ----------
+    problem : ConsistentFit
+    way : {"barrier", "sdp", "log_cholesky"}
+    """
+    if way not in WAYS:
+        raise UnknownNameError("way to consistent parameters", way, WAYS)
+    try:
+        return {"barrier": by_barrier, "sdp": by_semidefinite_program, "log_cholesky": by_log_cholesky}[way](problem)
+    except np.linalg.LinAlgError:  # bodies have shrunk to nothing
+        raise IdentificationError(_NOT_FOUND) from None
+
+
+# ------------------------------------------------------------------ a barrier and Newton's steps
+
+
+def by_barrier(problem: ConsistentFit) -> Array:
+    """Minimize by damped Newton steps; what must stay positive is kept so by logarithms that become ever weaker."""
+    x = problem.reference.copy()
+    x[problem.positive] = np.maximum(x[problem.positive], 1e-3)
+    normal, right = problem.a.T @ problem.a, problem.a.T @ problem.b
+    for weight, barrier in _ever_weaker(problem):
+        x, left = _newton(replace(problem, weight=weight), normal, right, x, barrier)
+    if left > NEGLIGIBLE * 0.5 * float(np.sum((problem.a @ x - problem.b) ** 2)):
+        raise IdentificationError(_NOT_FOUND)
+    return x
+
+
+def _ever_weaker(problem: ConsistentFit) -> Iterator[tuple[float, float]]:
+    """Yield weights of pull and barrier, from strong ones to those that are wanted, or steps lose their way."""
+    strong = max(1e4, 0.01 * float(problem.b @ problem.b))
+    barrier, weight = 1.0, max(strong, problem.weight) if problem.pull == "log_det" else problem.weight
+    yield weight, barrier
+    while barrier > LAST_BARRIER or weight > problem.weight:
+        barrier, weight = max(0.05 * barrier, LAST_BARRIER), max(0.1 * weight, problem.weight)
+        yield weight, barrier
+
+
+def _newton(problem: ConsistentFit, normal: Array, right: Array, x: Array, barrier: float) -> tuple[Array, float]:
+    """Return where Newton's steps lead, and what another one would gain: nothing, unless there is no end to them.
+
+    Where data ask for what is far from possible, bodies shrink towards nothing, step after step.
+    """
+    decrease = 0.0
+    for _ in range(STEPS):
+        gradient, hessian = _slopes(problem, normal, right, x, barrier)
+        scale = 1.0 / np.sqrt(np.diagonal(hessian))
+        step = -scale * np.linalg.solve(hessian * np.outer(scale, scale), scale * gradient)
+        decrease = -float(gradient @ step)
+        now, length = _value(problem, normal, right, x, barrier), 1.0
+        if decrease < 1e-9 + 1e-12 * abs(now):
+            return x, 0.0
+        while not _value(problem, normal, right, x + length * step, barrier) <= now - 1e-4 * length * decrease:
+            length *= 0.5
+            if length < 1e-12:
+                return x, 0.0  # rounding: there is nothing left to gain
+        x = x + length * step
+    return x, decrease
+
+
+def _value(problem: ConsistentFit, normal: Array, right: Array, x: Array, barrier: float) -> float:
+    total = 0.5 * x @ normal @ x - right @ x
+    weight = problem.weight if problem.pull == "log_det" else barrier
+    for own in problem.bodies:
+        matrix = matrix_of(x[own])
+        if np.any(np.linalg.eigvalsh(matrix) <= 0.0):
+            return np.inf
+        total -= weight * np.linalg.slogdet(matrix)[1]
+        if problem.pull == "log_det":
+            total += weight * np.trace(np.linalg.solve(matrix_of(problem.reference[own]), matrix))
+    if problem.pull == "euclidean":
+        total += 0.5 * problem.weight * np.sum(((x - problem.reference) / problem.scale)[problem.of_bodies()] ** 2)
+    kept = x[problem.positive]
+    if np.any(kept <= 0.0):
+        return np.inf
+    return float(total - barrier * np.sum(np.log(kept)))
+
+
+def _slopes(problem: ConsistentFit, normal: Array, right: Array, x: Array, barrier: float) -> tuple[Array, Array]:
+    gradient, hessian = normal @ x - right, normal.copy()
+    weight = problem.weight if problem.pull == "log_det" else barrier
+    for own in problem.bodies:
+        inverse = np.linalg.inv(matrix_of(x[own]))
+        slopes = inverse @ BASIS
+        gradient[own] -= weight * np.einsum("kii->k", slopes)
+        hessian[np.ix_(own, own)] += weight * np.einsum("kij,lji->kl", slopes, slopes)
+        if problem.pull == "log_det":
+            gradient[own] += weight * np.einsum("ij,kji->k", np.linalg.inv(matrix_of(problem.reference[own])), BASIS)
+    if problem.pull == "euclidean":
+        own = problem.of_bodies()
+        gradient[own] += problem.weight * (x - problem.reference)[own] / problem.scale[own] ** 2
+        hessian[own, own] += problem.weight / problem.scale[own] ** 2
+    kept = problem.positive
+    gradient[kept] -= barrier / x[kept]
+    hessian[kept, kept] += barrier / x[kept] ** 2
+    idle = np.diagonal(hessian) <= 0.0  # columns of zeros without a pull
+    hessian[idle, idle] = 1.0
+    return gradient, hessian
+
+
+# ------------------------------------------------------------------ a semidefinite program
+
+
+def by_semidefinite_program(problem: ConsistentFit) -> Array:
+    """Give the problem to CVXPY with the solver Clarabel."""
+    cvxpy = _cvxpy()
+    size = np.ones(len(problem.reference))
+    for own in problem.bodies:
+        size[own] = problem.scale[own]
+    z = cvxpy.Variable(len(size))
+    factor = np.asarray(np.linalg.qr(np.column_stack([problem.a * size, problem.b]), mode="r"))
+    goal = 0.5 * cvxpy.sum_squares(factor[:, :-1] @ z - factor[:, -1])
+    limits = [z[int(k)] >= 0.0 for k in problem.positive]
+    for own in problem.bodies:
+        matrix = sum(z[int(k)] * size[k] * BASIS[i] for i, k in enumerate(own))
+        if problem.pull == "log_det":
+            root = np.linalg.inv(np.linalg.cholesky(matrix_of(problem.reference[own])))
+            relative = root @ matrix @ root.T
+            goal += problem.weight * (cvxpy.trace(relative) - cvxpy.log_det(relative))
+        else:
+            scale = np.diag(1.0 / np.sqrt(np.diagonal(matrix_of(problem.reference[own]))))
+            limits.append(scale @ matrix @ scale >> 0)
+    if problem.pull == "euclidean":
+        own = problem.of_bodies()
+        away = z[own] - problem.reference[own] / size[own]
+        goal += 0.5 * problem.weight * cvxpy.sum_squares(cvxpy.multiply(size[own] / problem.scale[own], away))
+    program = cvxpy.Problem(cvxpy.Minimize(goal), limits)
+    try:
+        program.solve(solver="CLARABEL")
+    except cvxpy.error.SolverError as trouble:
+        raise IdentificationError(f"{_FAILED}: {str(trouble).splitlines()[0]}; {_INSTEAD}") from None
+    if program.status not in ("optimal", "optimal_inaccurate") or z.value is None:
+        raise IdentificationError(f"{_FAILED}: it is {program.status}; {_INSTEAD}")
+    return np.asarray(z.value) * size
+
+
+_NOT_FOUND = (
+    "no physically consistent parameters were found: what the data ask for is far from possible. The forces may have "
+    "the wrong sign or unit, see what consistent=None says; else give another pull_weight"
+)
+_FAILED = "the semidefinite program has no solution that Clarabel can find"
+_INSTEAD = "try consistent='barrier' or 'log_cholesky', or another pull_weight"
+
+
+def _cvxpy() -> Any:
+    try:
+        import cvxpy
+    except ImportError:
+        raise OptionError(
+            "consistent='sdp' needs the packages cvxpy and clarabel: pip install 'kinetree[identification]'; "
+            "consistent='barrier' does without"
+        ) from None
+    return cvxpy
+
+
+# ------------------------------------------------------------------ log-Cholesky coordinates
+
+
+def by_log_cholesky(problem: ConsistentFit) -> Array:
+    """Minimize over coordinates in which every body is possible; numbers that must be positive are exponentials."""
+    x = problem.reference.copy()
+    x[problem.positive] = np.maximum(x[problem.positive], 1e-3)
+    theta = x.copy()
+    for own in problem.bodies:
+        theta[own] = to_log_cholesky(x[own])
+    theta[problem.positive] = np.log(x[problem.positive])
+    for weight, barrier in _ever_weaker(problem):
+        theta = _levenberg_marquardt(replace(problem, weight=weight), theta, barrier)
+    return _from_coordinates(problem, theta)
+
+
+def _from_coordinates(problem: ConsistentFit, theta: Array) -> Array:
+    found = theta.copy()
+    for own in problem.bodies:
+        found[own] = from_log_cholesky(theta[own])
+    found[problem.positive] = np.exp(theta[problem.positive])
+    return found
+
+
+def _levenberg_marquardt(problem: ConsistentFit, theta: Array, barrier: float) -> Array:
+    """Return coordinates of the lowest point, by damped Gauss-Newton steps."""
+    normal, right = problem.a.T @ problem.a, problem.a.T @ problem.b
+    x = _from_coordinates(problem, theta)
+    damping, now = 1e-3, _value(problem, normal, right, x, barrier)
+    for _ in range(STEPS):
+        gradient, hessian = _slopes(problem, normal, right, x, barrier)
+        slope = np.eye(len(x))
+        for own in problem.bodies:
+            slope[np.ix_(own, own)] = log_cholesky_slope(theta[own])
+        slope[problem.positive, problem.positive] = x[problem.positive]
+        curvature, downhill = slope.T @ hessian @ slope, -slope.T @ gradient
+        diagonal = np.maximum(np.diagonal(curvature), 1e-12 * np.max(np.diagonal(curvature)))
+        while True:
+            step = np.linalg.solve(curvature + damping * np.diag(diagonal), downhill)
+            step = np.clip(step, -LONGEST, LONGEST)
+            tried = _from_coordinates(problem, np.maximum(theta + step, SMALLEST))
+            value = _value(problem, normal, right, tried, barrier)
+            if value <= now:
+                break
+            damping *= 4.0
+            if damping > 1e12:
+                return theta
+        gained, now = now - value, value
+        theta, x, damping = np.maximum(theta + step, SMALLEST), tried, max(damping * 0.2, 1e-12)
+        if gained < 1e-10 * max(1.0, abs(now)):
+            return theta
+    return theta

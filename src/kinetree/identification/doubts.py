@@ -1,0 +1,104 @@
+"""Reasons not to trust a result, found in the fit itself: signs, units, joints that rest, bodies that cannot be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from .equations import MeasuredEquations
+from .identified import Identified
+from .least_squares import Estimate
+
+Array = np.ndarray
+
+NOT_EXPLAINED = 0.5
+"""Relative error beyond which a joint's force is not explained."""
+
+SURE = 5.0
+"""Standard deviations beyond which a sign is not chance."""
+
+PLAUSIBLE = 20.0
+"""Factor between measured forces and the file's that other masses may explain."""
+
+
+def doubts(found: Identified, before: Array, still: Sequence[str]) -> list[str]:
+    """Return warnings, most serious first.
+
+    Parameters
+    ----------
+    found : Identified
+    before : ndarray
+        The combinations of inertial parameters of the robot as it was; zeros if it had no masses.
+    still : sequence of str
+        Joints that hardly move.
+    """
+    words = _units(found, before)
+    lost = [f"{name} ({100 * e:.0f} %)" for name, e in zip(found.row_names, found.training_errors, strict=True)
+            if e > NOT_EXPLAINED]  # fmt: skip
+    if lost and not words:
+        words.append(
+            f"the model does not explain the forces of {', '.join(lost)}: check the columns, the signs, the axes of "
+            "these joints, and whether something else acts on the robot"
+        )
+    if still:
+        words.append(f"{', '.join(still)} hardly moves: its friction cannot be told and stays as it was")
+    if found.untold:
+        words.append(f"this motion does not tell {_some(found.untold)}; they stay as they were")
+    if not found.physical:
+        words.append(
+            "the parameters are those of no real robot (masses, inertias or friction are negative, or inertias break "
+            "the triangle inequality): give consistent='barrier' for ones that are"
+        )
+    return words
+
+
+def signs(joints: Sequence[str], fit: Estimate, equations: MeasuredEquations) -> list[str]:
+    """Return a warning if the friction of some of the joints drives them."""
+    place = {name: k for k, name in enumerate(equations.names)}
+    wrong = []
+    for joint in joints:
+        k = place.get(f"{joint}.friction")
+        if k is not None and fit.values[k] < -SURE * fit.deviations[k] and _gives_energy(equations, fit, joint, place):
+            wrong.append(joint)
+    if not wrong:
+        return []
+    return [
+        f"friction drives {', '.join(wrong)} instead of braking: the sign of its force, or that of its position, is "
+        "probably wrong (gains={joint: -1} turns a force around)"
+    ]
+
+
+def _gives_energy(equations: MeasuredEquations, fit: Estimate, joint: str, place: Mapping[str, int]) -> bool:
+    """Tell whether viscous and Coulomb friction together do positive work."""
+    speed, sign = place.get(f"{joint}.damping"), place[f"{joint}.friction"]
+    force = fit.values[sign] * equations.y[..., sign]
+    if speed is None:
+        return True
+    force = force + fit.values[speed] * equations.y[..., speed]
+    return bool(np.sum(force * equations.y[..., speed]) < 0.0)
+
+
+def _units(found: Identified, before: Array) -> list[str]:
+    """Compare what was found with what the file has, if it has anything, and look for forces that run backwards."""
+    old, new = np.linalg.norm(before), np.linalg.norm(found.values[: len(before)])
+    if old > 0.0 and new > 0.0 and not 1.0 / PLAUSIBLE < new / old < PLAUSIBLE:
+        return [
+            f"the first moments and inertias found are {new / old:.3g} times those of the file: are the forces in N m "
+            "and N at the joints, not in another unit, currents, or at the motor's side of the gear? gains= multiplies "
+            "them"
+        ]
+    slope = np.sum(found.equations.tau * found.equations.y[..., 0], axis=0)
+    backwards = [
+        n for n, s, e in zip(found.row_names, slope, found.training_errors, strict=True) if s < 0.0 and e > 0.9
+    ]
+    if not backwards:
+        return []
+    return [
+        f"the forces of {', '.join(backwards)} run against what bodies need: their sign is probably wrong "
+        "(gains={joint: -1} turns a force around)"
+    ]
+
+
+def _some(names: Sequence[str], most: int = 6) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

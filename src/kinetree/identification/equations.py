@@ -1,0 +1,202 @@
+"""The equation that identification solves: rows of joint forces that are linear in parameters, filtered on both sides.
+
+For a tree there is a row per degree of freedom.  For closed loops the rows are those of the independent freedoms
+(``G^T Y``, 004 section 10.3), and for feet whose forces were not measured those motions that leave them where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import IdentificationError
+from ..model.parameters import OF_BODIES
+from .filtering import Band, Decimation, FilteredMotion
+from .friction_models import FrictionModel, resting
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
+
+Array = np.ndarray
+
+BLOCK = 4096
+"""Samples of which the regressor is computed at once."""
+
+
+@dataclass(frozen=True)
+class MeasuredEquations:
+    """Rows ``Y x = tau``.
+
+    Attributes
+    ----------
+    y : ndarray (n, r, p)
+    tau : ndarray (n, r)
+    counted : ndarray (n, r)
+        Which rows count: not those of joints at rest, whose friction is anybody's guess.
+    names : tuple of str
+        Of the columns.
+    rows : tuple of str
+        Of the joint forces.
+    t : ndarray (n,)
+    """
+
+    y: Array
+    tau: Array
+    counted: Array
+    names: tuple[str, ...]
+    rows: tuple[str, ...]
+    t: Array
+
+    def with_columns(self, names: Sequence[str], columns: Array) -> MeasuredEquations:
+        """Return the same rows with more columns."""
+        return replace(self, y=np.concatenate([self.y, columns], axis=-1), names=(*self.names, *names))
+
+    def only(self, names: Sequence[str]) -> MeasuredEquations:
+        """Return the same rows with some of the columns."""
+        place = {name: k for k, name in enumerate(self.names)}
+        return replace(self, y=self.y[..., [place[name] for name in names]], names=tuple(names))
+
+    def part(self, chosen: Array | slice) -> MeasuredEquations:
+        """Return some of the samples."""
+        return replace(
+            self, y=self.y[chosen], tau=self.tau[chosen], counted=self.counted[chosen], t=self.t[chosen]
+        )  # fmt: skip
+
+
+class Prepared:
+    """Motions ready to be turned into equations; what does not depend on the model of friction is computed once.
+
+    Parameters
+    ----------
+    robot : Robot
+    motions : sequence of FilteredMotion
+    band : Band
+    contacts : sequence of str
+        Frames that stand still on the ground and whose forces were not measured.
+    """
+
+    def __init__(
+        self, robot: Robot, motions: Sequence[FilteredMotion], band: Band, contacts: Sequence[str] = ()
+    ) -> None:
+        self.robot, self.band, self.contacts = robot, band, tuple(contacts)
+        self.motions = [m for m in motions if len(Decimation.of(band, len(m.t)).centers)]
+        if not self.motions:
+            raise IdentificationError(
+                f"the data are too short for a filter at {band.both_sides:.3g} Hz, which needs "
+                f"{len(Decimation.of(band, 0).weights) / band.sampling:.3g} s: measure longer, or give both_sides="
+            )
+        self.decimations = [Decimation.of(band, len(m.t)) for m in self.motions]
+        self.reductions = [_reduction(robot, m, self.contacts) for m in self.motions]
+        names = robot.parameters().names
+        self.inertial = tuple(n for n in names if n.rpartition(".")[2] in (*OF_BODIES, "rotor_inertia"))
+        self.equations = self._inertial()
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Names of the rows."""
+        return row_names(self.robot)
+
+    def _inertial(self) -> MeasuredEquations:
+        """Return the equations without friction."""
+        parts = [
+            self._filtered_regressor(m, d, r)
+            for m, d, r in zip(self.motions, self.decimations, self.reductions, strict=True)
+        ]
+        forces, times, counted = [], [], []
+        for m, d, r in zip(self.motions, self.decimations, self.reductions, strict=True):
+            forces.append(d(_reduced(r, external_forces(self.robot, m)[..., None])[..., 0]))
+            times.append(m.t[d.centers])
+            still = resting(m.v, m.speed_noise, len(d.weights) // 2)[d.centers]
+            counted.append(~still if r is None else np.ones((len(still), forces[-1].shape[1]), dtype=bool))
+        return MeasuredEquations(
+            np.concatenate(parts), np.concatenate(forces), np.concatenate(counted), self.inertial, self.rows,
+            np.concatenate(times),
+        )  # fmt: skip
+
+    def _filtered_regressor(self, m: FilteredMotion, d: Decimation, r: Array | None) -> Array:
+        centers = len(d.centers)
+        tree = self.robot.tree if self.robot.closes_loops else self.robot
+        found = []
+        per_block = max(1, BLOCK // d.factor)
+        for first in range(0, centers, per_block):
+            last = min(first + per_block, centers)
+            part = d.block(first, last)
+            y = tree.regressor(m.q[part], m.v[part], m.a[part], parameters=self.inertial)
+            found.append(d(_reduced(None if r is None else r[part], y), first, last))
+        return np.concatenate(found)
+
+    def friction(self, joint: int, model: FrictionModel, shape: float) -> tuple[list[str], Array]:
+        """Return the columns of a joint's friction, (n, r, terms), with their names.
+
+        Parameters
+        ----------
+        joint : int
+            Degree of freedom.
+        model : FrictionModel
+        shape : float
+        """
+        owner = self.robot.v_names[joint]
+        names = [f"{owner}.{symbol}" for symbol in model.terms]
+        parts = []
+        place = _coordinate_of(self.robot, joint)
+        for m, d, r in zip(self.motions, self.decimations, self.reductions, strict=True):
+            values = [f(m.q[:, place], m.v[:, joint], float(m.speed_noise[joint]), shape) for f in model.terms.values()]
+            stacked = np.stack(values, axis=-1) if values else np.zeros((len(m.t), 0))
+            if r is None:
+                columns = np.zeros((len(d.centers), self.robot.nv, len(values)))
+                columns[:, joint] = d(stacked)
+            else:
+                columns = d(r[:, :, joint, None] * stacked[:, None, :])
+            parts.append(columns)
+        return names, np.concatenate(parts)
+
+    def known(self, values: Mapping[str, float]) -> Array:
+        """Return the filtered forces of parameters that are known, (n, r), friction included."""
+        given = {name: value for name, value in values.items() if value}
+        if not given:
+            return np.zeros_like(self.equations.tau)
+        tree = self.robot.tree if self.robot.closes_loops else self.robot
+        parts = []
+        for m, d, r in zip(self.motions, self.decimations, self.reductions, strict=True):
+            y = tree.regressor(m.q, m.v, m.a, parameters=tuple(given), friction=True)
+            parts.append(d(_reduced(r, (y @ np.array(list(given.values())))[..., None])[..., 0]))
+        return np.concatenate(parts)
+
+
+def row_names(robot: Robot) -> tuple[str, ...]:
+    """Return the names of the rows: the independent freedoms'."""
+    if robot.closes_loops:
+        return tuple(robot.v_names[k] for k in robot.coordinates.independent)
+    return tuple(robot.v_names)
+
+
+def external_forces(robot: Robot, motion: FilteredMotion) -> Array:
+    """Return joint forces and what measured wrenches add to them."""
+    total = motion.tau
+    for frame, wrench in motion.wrenches.items():
+        jacobian = robot.jacobian(motion.q, frame, "aligned")
+        total = total + np.einsum("nij,ni->nj", jacobian, wrench)
+    return total
+
+
+def _coordinate_of(robot: Robot, freedom: int) -> int:
+    """Return the place in q of a joint with one coordinate."""
+    joint = next(j for j in robot.model.joints if not j.mimic and j.v_slice.start <= freedom < j.v_slice.stop)
+    return joint.q_slice.start + min(freedom - joint.v_slice.start, joint.nq - 1)
+
+
+def _reduction(robot: Robot, motion: FilteredMotion, contacts: Sequence[str]) -> Array | None:
+    """Return the matrix that leaves no unknown forces in the rows, (n, r, nv); None where there are none."""
+    if robot.closes_loops:
+        return np.swapaxes(robot.basis(motion.q), -1, -2)
+    if not contacts:
+        return None
+    rows = np.concatenate([robot.jacobian(motion.q, frame, "aligned")[:, 3:] for frame in contacts], axis=1)
+    return np.eye(robot.nv) - np.linalg.pinv(rows, rcond=1e-9) @ rows
+
+
+def _reduced(reduction: Array | None, columns: Array) -> Array:
+    return columns if reduction is None else reduction @ columns

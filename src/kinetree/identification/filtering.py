@@ -1,0 +1,292 @@
+"""From samples to motions without noise: frequencies chosen from the spectrum, zero-phase filters, derivatives.
+
+Two filters do the work (Gautier's scheme).  The first takes the noise off the positions and velocities, well above the
+frequencies of the motion, so that their derivatives are usable.  The second is applied to both sides of the equation,
+the columns of the regressor and the joint forces alike, and so changes nothing in what fits what; behind it only as
+many samples are kept as it lets through, whose noise is independent again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import signal
+from scipy.interpolate import make_interp_spline
+
+from ..errors import IdentificationError, OptionError
+from .sampling import Piece
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
+
+Array = np.ndarray
+
+RISES_AGAIN = 3.0
+"""By how much the spectrum of the accelerations must rise behind its valley for what follows to be noise."""
+
+OF_POWER = 1e-5
+"""Share of the power of the velocities that is given up at most."""
+
+LEAST_MOTION = 0.02
+"""Joints that move less than this, compared with the one that moves most, have no say."""
+
+PER_OCTAVE = 6
+"""Into how many parts an octave of the spectrum is divided."""
+
+MOTION_FILTER, BOTH_SIDES = 6.0, 3.0
+"""Cutoffs of the two filters, as multiples of the highest frequency of the motion."""
+
+ORDER = 4
+
+LEAST_KEPT = 100
+"""How many samples the filter of both sides should leave of short motions."""
+
+WHITE = 1.1
+"""Cutoff of the second filter, over half the rate of what is kept, at which kept samples of noise are uncorrelated."""
+
+
+@dataclass(frozen=True)
+class Band:
+    """Frequencies in Hz: what was found in the spectrum, and what is used.
+
+    Attributes
+    ----------
+    motion : float
+        The highest frequency of the motion that stands out of the noise.
+    cutoff : float
+        Of the filter of positions, velocities and measured accelerations.
+    both_sides : float
+        Of the filter of both sides of the equation.
+    sampling : float
+        Of the data.
+    """
+
+    motion: float
+    cutoff: float
+    both_sides: float
+    sampling: float
+
+    @property
+    def factor(self) -> int:
+        """One of how many samples is kept behind the second filter."""
+        return max(1, int(self.sampling / (2.0 * self.both_sides)))
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """Power of the joints' velocities over frequency, (frequencies, nv)."""
+
+    frequency: Array
+    power: Array
+
+    def highest_of_motion(self) -> float:
+        """Return the highest frequency at which joints move, 0 where none does.
+
+        Upwards from where they move most, the spectrum of the accelerations falls until the noise takes over, whose
+        derivative makes it rise: the valley between is the end of the motion.
+        """
+        totals = np.sum(self.power, axis=0)
+        moving = totals > LEAST_MOTION**2 * np.max(totals)
+        if not moving.any() or np.max(totals) <= 0.0:
+            return 0.0
+        return self._valley(np.mean(self.power[:, moving] / totals[moving], axis=1))  # joints differ by chance alone
+
+    def _valley(self, power: Array) -> float:
+        cumulated = np.cumsum(power)
+        most = self.frequency[np.argmax(cumulated >= (1.0 - OF_POWER) * cumulated[-1])]
+        peak = max(1, int(np.argmax(power)))
+        octaves = np.rint(PER_OCTAVE * np.log2(self.frequency[peak:] / self.frequency[peak])).astype(int)
+        accelerations = power[peak:] * self.frequency[peak:] ** 2
+        counts = np.bincount(octaves)
+        level = np.bincount(octaves, accelerations)[counts > 0] / counts[counts > 0]
+        middle = np.bincount(octaves, self.frequency[peak:])[counts > 0] / counts[counts > 0]
+        lowest = np.minimum.accumulate(level)
+        risen = np.flatnonzero(level > RISES_AGAIN * lowest)
+        valley = middle[int(np.argmin(level[: risen[0]])) if len(risen) else -1]
+        return float(min(valley, most))
+
+
+def spectrum(pieces: Sequence[Piece], robot: Robot) -> Spectrum:
+    """Return the mean spectrum of the velocities of all pieces."""
+    rate = 1.0 / pieces[0].step
+    length = min(max(len(piece) for piece in pieces), max(256, int(8.0 * rate)))
+    long_enough = [piece for piece in pieces if len(piece) >= length]
+    total, frequency = np.zeros(()), np.zeros(0)
+    for piece in long_enough:
+        v = piece.v if piece.v is not None else _rates(piece.q, piece.step, robot)
+        frequency, power = signal.welch(v, rate, nperseg=length, axis=0)
+        total = total + len(piece) * power
+    return Spectrum(frequency, total / sum(len(piece) for piece in long_enough))
+
+
+def choose_band(
+    pieces: Sequence[Piece], robot: Robot, cutoff: float | None = None, both_sides: float | None = None
+) -> Band:
+    """Choose the frequencies of the filters.
+
+    Parameters
+    ----------
+    pieces : sequence of Piece
+    robot : Robot
+    cutoff, both_sides : float, optional
+        In Hz; chosen from the spectrum when left out.
+    """
+    rate = 1.0 / pieces[0].step
+    highest, nyquist = spectrum(pieces, robot).highest_of_motion(), 0.5 * rate
+    if highest == 0.0:
+        raise IdentificationError("no joint moves: a motion is needed to identify anything")
+    for value, what in ((cutoff, "cutoff"), (both_sides, "both_sides")):
+        if value is not None and not 0.0 < value < nyquist:
+            raise OptionError(
+                f"{what} must be between 0 and {nyquist:g} Hz, half the sampling frequency, not {value!r}"
+            )
+    few = LEAST_KEPT / (2.0 * sum(len(piece) for piece in pieces) / rate)  # below this, too few samples are kept
+    first = cutoff or min(max(MOTION_FILTER * highest, few), 0.8 * nyquist)
+    second = both_sides or min(max(BOTH_SIDES * highest, few), first, 0.5 * nyquist)
+    return Band(highest, first, second, rate)
+
+
+@dataclass(frozen=True)
+class FilteredMotion:
+    """Positions, velocities and accelerations at even times, with the forces that were measured."""
+
+    t: Array
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    wrenches: dict[str, Array]
+    speed_noise: Array
+    """Standard deviation of what is left of the noise of the velocities."""
+
+
+def filtered(piece: Piece, band: Band, robot: Robot) -> FilteredMotion:
+    """Take the noise off a motion and differentiate it; forces stay as they were measured.
+
+    Parameters
+    ----------
+    piece : Piece
+    band : Band
+    robot : Robot
+    """
+    sos = signal.butter(ORDER, band.cutoff, fs=band.sampling, output="sos")
+    padding = min(len(piece) - 1, int(3.0 * band.sampling / band.cutoff))
+
+    def smooth(x: Array) -> Array:
+        return np.asarray(signal.sosfiltfilt(sos, x, axis=0, padlen=padding))
+
+    q = _on_manifold(smooth(_continuous(piece.q, robot)), robot)
+    raw = _rates(piece.q, piece.step, robot) if piece.v is None else piece.v
+    v = _rates(q, piece.step, robot) if piece.v is None else smooth(piece.v)
+    a = _derivative(v, piece.step) if piece.a is None else smooth(piece.a)
+    passed = band.cutoff / (0.5 * band.sampling)
+    noise = np.sqrt(passed) * np.std(np.diff(raw - v, axis=0), axis=0) / np.sqrt(2.0)
+    return FilteredMotion(piece.t, q, v, a, piece.tau, piece.wrenches, noise)
+
+
+def _derivative(x: Array, step: float) -> Array:
+    """Differentiate samples by a spline of the fifth degree."""
+    times = step * np.arange(len(x))
+    return np.asarray(make_interp_spline(times, x, k=5).derivative()(times))
+
+
+def _rates(q: Array, step: float, robot: Robot) -> Array:
+    """Return velocities of positions, by the robot's own differences where coordinates are no velocities' integrals."""
+    if robot.nq == robot.nv and all(j.kind.q_units == j.kind.v_units for j in robot.model.joints):
+        return _derivative(q, step)
+    ahead, behind = np.concatenate([q[1:], q[-1:]]), np.concatenate([q[:1], q[:-1]])
+    spans = np.full(len(q), 2.0 * step)
+    spans[[0, -1]] = step
+    return np.asarray(robot.difference(behind, ahead)) / spans[:, None]
+
+
+def _continuous(q: Array, robot: Robot) -> Array:
+    """Return quaternions of which no two neighbors have opposite signs, so that they can be filtered."""
+    found = q.copy()
+    for part in _quaternions(robot):
+        flips = np.sum(found[1:, part] * found[:-1, part], axis=1) < 0.0
+        found[1:, part] *= np.where(np.cumsum(flips) % 2 == 1, -1.0, 1.0)[:, None]
+    return found
+
+
+def _on_manifold(q: Array, robot: Robot) -> Array:
+    """Return quaternions of unit length."""
+    for part in _quaternions(robot):
+        q[:, part] /= np.linalg.norm(q[:, part], axis=1, keepdims=True)
+    return q
+
+
+def _quaternions(robot: Robot) -> list[slice]:
+    """List where quaternions are: four entries without a unit."""
+    found = []
+    for joint in robot.model.joints:
+        if not joint.mimic and joint.kind.q_units[:4] == ("1",) * 4:
+            found.append(slice(joint.q_slice.start, joint.q_slice.start + 4))
+    return found
+
+
+# ------------------------------------------------------------------ the filter of both sides
+
+
+@dataclass(frozen=True)
+class Decimation:
+    """A symmetric window over samples, moved along by some samples each time: a filter that keeps one of several.
+
+    Attributes
+    ----------
+    weights : ndarray (2 half + 1,)
+        Of the samples around the one that is kept; their sum is one.
+    factor : int
+        How far it is moved.
+    count : int
+        Samples that go in.
+    """
+
+    weights: Array
+    factor: int
+    count: int
+
+    @classmethod
+    def of(cls, band: Band, count: int) -> Decimation:
+        """Return the window for a piece of so many samples."""
+        factor = band.factor
+        if factor == 1:
+            return cls(np.ones(1), 1, count)
+        half = 4 * factor
+        weights = signal.firwin(2 * half + 1, WHITE / factor, window=("kaiser", 5.0))
+        return cls(weights / weights.sum(), factor, count)
+
+    @property
+    def centers(self) -> Array:
+        """The samples that are kept: those with a whole window around them."""
+        half = len(self.weights) // 2
+        return np.arange(half, self.count - half, self.factor)
+
+    def __call__(self, x: Array, first: int = 0, last: int | None = None) -> Array:
+        """Filter an array along its first axis.
+
+        Parameters
+        ----------
+        x : ndarray (n, ...)
+            Samples from the first one on that the window around center ``first`` needs.
+        first, last : int
+            Which of the centers are wanted.
+        """
+        centers = self.centers[first:last]
+        if not len(centers):
+            return np.zeros((0, *x.shape[1:]))
+        start = self.centers[first] - len(self.weights) // 2
+        if len(self.weights) == 1:
+            return x[centers - start]
+        flat = x.reshape(len(x), -1)
+        rows = [self.weights @ flat[c - start - len(self.weights) // 2 : c - start + len(self.weights) // 2 + 1]
+                for c in centers]  # fmt: skip
+        return np.stack(rows).reshape(len(centers), *x.shape[1:])
+
+    def block(self, first: int, last: int) -> slice:
+        """Return which samples the windows around some centers need."""
+        centers, half = self.centers, len(self.weights) // 2
+        return slice(int(centers[first]) - half, int(centers[min(last, len(centers)) - 1]) + half + 1)

@@ -1,0 +1,138 @@
+"""What friction depends on: functions of a joint's motion that the joint force is linear in.
+
+Velocities are noisy around zero, where the sign of Coulomb friction would be a lie.  So within the noise it goes
+through zero in a straight line; and samples at which a joint rests, so that its friction can be anything up to what
+breaks it loose, do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from ..errors import UnknownNameError
+
+Array = np.ndarray
+Function = Callable[[Array, Array, float, float], Array]
+"""Of travel or position (n,), velocity (n,), the noise of velocities, and the shape."""
+
+NOISE = 3.0
+"""Velocities below so many standard deviations of their noise have no sign."""
+
+
+@dataclass(frozen=True)
+class FrictionModel:
+    """A kind of friction.
+
+    Attributes
+    ----------
+    name : str
+    terms : mapping from str to function
+        What each of its parameters is multiplied with.
+    shape : str
+        What the number is that its functions depend on; empty if they depend on none.
+    shapes : tuple of float
+        Values of that number to begin the search from.
+    """
+
+    name: str
+    terms: dict[str, Function]
+    shape: str = ""
+    shapes: tuple[float, ...] = ()
+
+
+def viscous(q: Array, v: Array, noise: float, shape: float) -> Array:
+    """Return the velocity."""
+    return v
+
+
+def offset(q: Array, v: Array, noise: float, shape: float) -> Array:
+    """Return one: what a sensor shows when nothing happens."""
+    return np.ones_like(v)
+
+
+def coulomb(q: Array, v: Array, noise: float, shape: float) -> Array:
+    """Return the sign of the velocity, a straight line within its noise."""
+    width = NOISE * noise
+    return np.clip(v / width, -1.0, 1.0) if width > 0.0 else np.sign(v)
+
+
+def presliding(q: Array, v: Array, noise: float, shape: float) -> Array:
+    """Return Coulomb friction that needs some way to build up behind a reversal (Dahl's model).
+
+    Over the travel s since the reversal it goes as ``sign - (sign - start) exp(-s / shape)``.  Elastic gears, bearings
+    and the bristles between two surfaces do so.
+    """
+    steps = np.diff(q)
+    travel = np.concatenate([[0.0], np.cumsum(np.abs(steps))])
+    direction = np.sign(steps)
+    reversals = np.flatnonzero(np.diff(direction) != 0.0) + 1
+    bounds = [0, *reversals, len(q) - 1]
+    found = np.zeros_like(q)
+    state = coulomb(q[:1], v[:1], noise, shape)[0]
+    for first, last in pairwise(bounds):
+        sign = direction[first] if last > first else 0.0
+        part = slice(first, last + 1)
+        if sign:
+            found[part] = sign + (state - sign) * np.exp(-(travel[part] - travel[first]) / shape)
+        else:
+            found[part] = state
+        state = found[last]
+    return found
+
+
+def stribeck(q: Array, v: Array, noise: float, shape: float) -> Array:
+    """Return what Coulomb friction has more at low speed: it fades with the square of the speed over ``shape``."""
+    return coulomb(q, v, noise, shape) * np.exp(-((v / shape) ** 2))
+
+
+MODELS = {
+    model.name: model
+    for model in (
+        FrictionModel("none", {}),
+        FrictionModel("offset", {"offset": offset}),
+        FrictionModel("viscous", {"damping": viscous, "offset": offset}),
+        FrictionModel("coulomb", {"damping": viscous, "friction": coulomb, "offset": offset}),
+        FrictionModel(
+            "stribeck",
+            {"damping": viscous, "friction": coulomb, "offset": offset, "stribeck": stribeck},
+            "speed at which it fades",
+            (0.02, 0.1, 0.4),
+        ),
+        FrictionModel(
+            "presliding",
+            {"damping": viscous, "friction": presliding, "offset": offset},
+            "travel in which it builds up",
+            (3e-4, 1e-3, 4e-3),
+        ),
+    )
+}
+
+
+def friction_model(name: str) -> FrictionModel:
+    """Look a model up; an unknown name suggests the nearest."""
+    try:
+        return MODELS[name]
+    except (KeyError, TypeError):
+        raise UnknownNameError("friction model", name, [*MODELS, "auto"]) from None
+
+
+def resting(v: Array, noise: Array, window: int) -> Array:
+    """Tell at which samples a joint rests all through a window around them.
+
+    Parameters
+    ----------
+    v : ndarray (n, nv)
+    noise : ndarray (nv,)
+        Standard deviation of the noise of the velocities.
+    window : int
+        Samples on each side.
+    """
+    slow = np.abs(v) <= NOISE * noise
+    counts = np.concatenate([np.zeros((1, v.shape[1]), dtype=int), np.cumsum(slow, axis=0)])
+    n = len(v)
+    first, last = np.maximum(np.arange(n) - window, 0), np.minimum(np.arange(n) + window + 1, n)
+    return counts[last] - counts[first] == (last - first)[:, None]

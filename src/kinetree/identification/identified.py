@@ -1,0 +1,156 @@
+"""What identification found: a robot, how sure its parameters are, and how well it predicts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from . import report
+from .closed_motion import motions_of
+from .equations import MeasuredEquations, Prepared
+from .filtering import Band
+from .measured import Data
+from .model_choice import Columns, Friction
+from .residuals import relative_errors
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
+
+Array = np.ndarray
+
+POOR = 0.3
+"""Relative standard deviation beyond which a parameter is poorly told."""
+
+
+@dataclass(frozen=True, eq=False)
+class Identified:
+    """The result of :func:`kinetree.identify`.
+
+    Attributes
+    ----------
+    robot : Robot
+        With the parameters that were found.
+    names : tuple of str
+        The combinations of parameters that joint forces depend on, written as sums, then friction.
+    values, deviations : ndarray
+        Of these, with standard deviations.
+    units : tuple of str
+    row_names : tuple of str
+        The joints whose forces are predicted.
+    training_errors : ndarray
+        Relative errors, per joint, on the data of the fit.
+    condition : float
+        Condition number of the equations, in units of the noise and with columns of equal size.
+    untold : tuple of str
+        Parameters that this motion does not tell at all, which therefore are as they were.
+    physical : bool
+        Whether all bodies are possible and no friction is negative.
+    noise : ndarray
+        Standard deviation of the residuals, per joint.
+    band : Band
+        Frequencies of the filters.
+    friction : mapping from str to Friction
+        The model of each joint's friction.
+    notes : tuple of str
+        What was done to the data and decided on the way.
+    """
+
+    robot: Robot
+    names: tuple[str, ...]
+    values: Array
+    deviations: Array
+    units: tuple[str, ...]
+    row_names: tuple[str, ...]
+    training_errors: Array
+    condition: float
+    untold: tuple[str, ...]
+    physical: bool
+    noise: Array
+    band: Band
+    friction: Mapping[str, Friction]
+    notes: tuple[str, ...]
+    given: Robot
+    """The robot as it was."""
+    equations: MeasuredEquations
+    """The equations of the fit."""
+    known: Mapping[str, float]
+    """Parameters that were held."""
+    solution: Mapping[str, float]
+    """Every parameter that was fitted, of bodies and of joints."""
+    contacts: tuple[str, ...] = ()
+    gains: Array | None = None
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __repr__(self) -> str:
+        errors = ", ".join(f"{100 * e:.3g}" for e in self.training_errors)
+        return f"<Identified {self.given.name!r}: {len(self)} parameters, errors {errors} %>"
+
+    def __str__(self) -> str:
+        return report.text(self)
+
+    @property
+    def relative_deviations(self) -> Array:
+        """Standard deviations over the size of the values; infinite where a value is zero."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.deviations > 0.0, self.deviations / np.abs(self.values), 0.0)
+
+    @property
+    def poor(self) -> tuple[str, ...]:
+        """Combinations with a relative standard deviation of more than 30 %."""
+        return tuple(n for n, d in zip(self.names, self.relative_deviations, strict=True) if d > POOR)
+
+    def predicted(self, data: Data) -> MeasuredEquations:
+        """Return measured forces, filtered as in the fit (``tau``), beside what the model says (``y[..., 0]``).
+
+        Parameters
+        ----------
+        data : Measured, path, or several of them
+        """
+        motions, _, _ = motions_of(self.given, data, self.band, self.gains)
+        prepared = Prepared(self.given, motions, self.band, self.contacts)
+        joints = {self.given.v_names.index(name): own for name, own in self.friction.items()}
+        columns = Columns(prepared, prepared.inertial, joints, set(self.known), prepared.equations.tau)
+        whole = columns.equations()
+        values = np.array([self.solution.get(name, 0.0) for name in whole.names])
+        said = whole.y @ values + prepared.known(self.known)
+        return MeasuredEquations(said[..., None], whole.tau, whole.counted, ("prediction",), whole.rows, whole.t)
+
+    def errors(self, data: Data) -> Array:
+        """Return relative errors of predicted joint forces, per joint: the size of the error over that of the force.
+
+        Both are filtered as in the fit; 0.05 is 5 %.
+
+        Parameters
+        ----------
+        data : Measured, path, or several of them
+            That were held out of the fit.
+        """
+        seen = self.predicted(data)
+        return relative_errors(seen.tau, seen.y[..., 0])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the robot, as ``.urdf``, ``.yaml`` or ``.xml`` (MJCF).
+
+        See :meth:`kinetree.Robot.save` for what each format can hold.
+        """
+        self.robot.save(path)
+
+    def report(self, folder: str | os.PathLike[str], held_out: Data | None = None, format: str = "html") -> Path:
+        """Write a report with plots into a folder; return the file to open.
+
+        Parameters
+        ----------
+        folder : path-like
+            Made if missing.
+        held_out : Measured, path, or several of them, optional
+            Data that were not used in the fit, to show the errors on.
+        format : {"html", "markdown"}
+        """
+        return report.write(self, Path(folder), held_out, format)

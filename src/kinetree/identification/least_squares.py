@@ -1,0 +1,184 @@
+"""Ordinary, weighted and iteratively re-weighted least squares, for one set of forces or a batch of them.
+
+The equation is ``Y x = tau`` with rows per sample and joint: ``Y`` (n, r, p), ``tau`` (..., n, r).  It is solved in
+coordinates in which the columns of Y are orthonormal, so that normal equations lose nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import IdentificationError, UnknownNameError
+
+Array = np.ndarray
+
+FIRST_ROUNDS, ROUNDS = 5, 30
+SETTLED = 1e-7
+UNTOLD = 1e-9
+"""Directions whose singular value is smaller than this, compared with the largest, are not told by the rows."""
+
+HUBER = 1.345
+"""Residuals beyond so many standard deviations count less: 95 % as good as least squares where nothing is wrong."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """What a fit found.
+
+    Attributes
+    ----------
+    values : ndarray (..., p)
+    covariance : ndarray (..., p, p)
+    noise : ndarray (..., r)
+        Standard deviation of the residuals of each joint.
+    weights : ndarray (..., n, r)
+        How much each row counts, beside the noise of its joint: 0 for those that do not.
+    """
+
+    values: Array
+    covariance: Array
+    noise: Array
+    weights: Array
+
+    @property
+    def deviations(self) -> Array:
+        """Standard deviations of the values."""
+        return np.sqrt(np.maximum(np.diagonal(self.covariance, axis1=-2, axis2=-1), 0.0))
+
+
+def estimate(
+    y: Array, tau: Array, method: str = "weighted", counted: Array | None = None, prior: Array | None = None
+) -> Estimate:
+    """Solve ``Y x = tau`` for x.
+
+    Parameters
+    ----------
+    y : ndarray (n, r, p)
+        With independent columns.
+    tau : ndarray (..., n, r)
+    method : {"ordinary", "weighted", "reweighted"}
+        All rows alike; each joint by the noise of its residuals; and with outliers that count less, too (Huber).
+    counted : ndarray (n, r), optional
+        Which rows count at all.
+    prior : ndarray (p,), optional
+        What directions that the rows do not tell keep; zero when left out.
+    """
+    if method not in METHODS:
+        raise UnknownNameError("estimator", method, METHODS)
+    n, r, p = y.shape
+    alive = np.ones((n, r)) if counted is None else counted.astype(float)
+    rows = int(alive.sum())
+    if rows <= p:
+        raise IdentificationError(f"{rows} rows cannot tell {p} parameters: measure longer, or filter less")
+    force = tau if prior is None else tau - y @ prior
+    size = np.sqrt(np.mean(force.reshape(-1, n, r) ** 2, axis=(0, 1)))
+    size = np.where(size > 0.0, size, 1.0)
+    found = _settled(y, force, alive, size, method, FIRST_ROUNDS)
+    if method != "ordinary":  # once more in units of the noise, in which joints differ by the most
+        size = np.exp(np.mean(np.log(found.noise.reshape(-1, r)), axis=0))
+        found = _settled(y, force, alive, size, method, ROUNDS)
+    return found if prior is None else replace(found, values=found.values + prior)
+
+
+def _settled(y: Array, force: Array, alive: Array, size: Array, method: str, rounds: int) -> Estimate:
+    """Solve until the noise of the joints does not change any more, with rows in units of a size per joint."""
+    r, p = y.shape[1:]
+    basis, back = _orthonormal(y * (alive / size)[..., None])
+    force = force / size
+    noise = np.ones((*force.shape[:-2], r)) / (size if method == "ordinary" else 1.0)
+    weights = np.broadcast_to(alive, force.shape)
+    z, inverse = _solve(basis, force, noise, weights)
+    for _ in range(rounds):
+        residual = force - _apply(basis, z)
+        if method == "ordinary":
+            new = _noise(residual * size, alive, alive, p, common=True) / size
+        else:
+            new = _noise(residual, weights if method == "reweighted" else alive, alive, p, common=False)
+        if method == "reweighted":
+            ratio = np.abs(residual) / new[..., None, :]
+            weights = alive * np.where(ratio > HUBER, HUBER / np.maximum(ratio, HUBER), 1.0)
+        settled = np.all(np.abs(new - noise) <= SETTLED * new)
+        noise = new
+        z, inverse = _solve(basis, force, noise, weights)
+        if settled:
+            break
+    residual = force - _apply(basis, z)
+    if method == "ordinary":  # joints have noise of their own, though their rows count alike
+        own = _noise(residual, alive, alive, p, common=False)
+        spread = np.tensordot((own / noise**2) ** 2, np.swapaxes(basis, -1, -2) @ basis, axes=(-1, 0))
+        inverse, noise = inverse @ spread @ inverse, own
+    covariance = back @ inverse @ back.T
+    if method == "reweighted":  # asymptotic variance of Huber's estimator
+        covariance = covariance * _huber_variance(residual, noise, weights, alive)[..., None, None]
+    return Estimate(z @ back.T, covariance, noise * size, weights)
+
+
+METHODS = ("ordinary", "weighted", "reweighted")
+
+
+def residual_noise(residual: Array, counted: Array, parameters: int) -> Array:
+    """Return the standard deviation of each joint's residuals, (..., r)."""
+    return _noise(residual, counted, counted, parameters, common=False)
+
+
+def _apply(basis: Array, z: Array) -> Array:
+    """Return Y x for every entry of a batch, (..., n, r)."""
+    r, n, p = basis.shape
+    return np.swapaxes((z @ basis.reshape(r * n, p).T).reshape(*z.shape[:-1], r, n), -1, -2)
+
+
+def _orthonormal(y: Array) -> tuple[Array, Array]:
+    """Return Y in orthonormal columns, (r, n, k), and the way back to x, (p, k), without what the rows do not tell."""
+    n, r, p = y.shape
+    tall = np.swapaxes(y, 0, 1).reshape(-1, p)
+    size = np.linalg.norm(tall, axis=0)
+    scale = np.where(size > 0.0, size, 1.0)
+    q, triangle = np.linalg.qr(tall / scale)
+    u, s, vt = np.linalg.svd(triangle)
+    known = s > UNTOLD * s[0]
+    back = (vt[known].T / s[known]) / scale[:, None]
+    return (q @ u[:, known]).reshape(r, n, -1), back
+
+
+def _solve(basis: Array, force: Array, noise: Array, weights: Array) -> tuple[Array, Array]:
+    """Return the solution and the inverse of the normal matrix; the basis is (r, n, p), joint after joint."""
+    scale = noise[..., :, None] ** -2.0 * np.swapaxes(weights, -1, -2)
+    if weights.ndim == 2 or weights.strides[0] == 0:  # every entry of the batch counts its rows alike
+        one = weights.reshape(-1, *weights.shape[-2:])[0].T
+        per_joint = np.swapaxes(basis, -1, -2) @ (one[..., None] * basis)
+        normal = np.tensordot(noise**-2.0, per_joint, axes=(-1, 0))
+    else:
+        p = basis.shape[-1]
+        flat = basis.reshape(-1, p)
+        heavy = scale.reshape(*scale.shape[:-2], -1)
+        normal = np.stack([flat.T @ (w[:, None] * flat) for w in heavy.reshape(-1, heavy.shape[-1])])
+        normal = normal.reshape(*heavy.shape[:-1], p, p)
+    loaded = (scale * np.swapaxes(force, -1, -2)).reshape(*force.shape[:-2], -1)
+    right = loaded @ basis.reshape(-1, basis.shape[-1])
+    inverse = np.linalg.inv(normal)
+    return (inverse @ right[..., None])[..., 0], inverse
+
+
+def _noise(residual: Array, weights: Array, alive: Array, parameters: int, common: bool) -> Array:
+    """Return the standard deviation of the residuals, per joint or of all; all joints share the parameters alike."""
+    rows = alive.sum(axis=0)
+    lost = parameters * rows / max(rows.sum(), 1.0)
+    if weights is alive:
+        square = np.sum(alive * residual**2, axis=-2)
+        if common:
+            total = np.sum(square, axis=-1, keepdims=True) / (rows.sum() - parameters)
+            return np.sqrt(np.broadcast_to(total, square.shape)) + 1e-300
+        found = np.sqrt(square / np.maximum(rows - lost, 1.0))
+        return np.where(rows > 0, np.maximum(found, 1e-300), 1.0)
+    spread = np.where(alive > 0.0, np.abs(residual), np.nan)
+    return np.maximum(np.nan_to_num(np.nanmedian(spread, axis=-2) / 0.6745, nan=1.0), 1e-300)
+
+
+def _huber_variance(residual: Array, noise: Array, weights: Array, alive: Array) -> Array:
+    ratio = residual / noise[..., None, :]
+    pulled = np.sum(alive * (weights * ratio) ** 2, axis=(-1, -2)) / alive.sum()
+    inside = np.sum(alive * (np.abs(ratio) <= HUBER), axis=(-1, -2)) / alive.sum()
+    weight = np.sum(weights, axis=(-1, -2)) / alive.sum()
+    return pulled * weight / np.maximum(inside, 1e-3) ** 2

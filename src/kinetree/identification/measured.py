@@ -1,0 +1,267 @@
+"""What was measured: times, positions and joint forces, perhaps velocities, accelerations and external wrenches."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import FileFormatError, IdentificationError, OptionError, ShapeError
+from ..io.tables.reading import OpenTable, open_table
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
+
+Array = np.ndarray
+
+LEAST_SAMPLES = 50
+"""Fewer rows tell nothing about frequencies."""
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Samples of a motion and of the joint forces that went with it.
+
+    Parameters
+    ----------
+    t : array_like, shape (n,)
+        Times in seconds, each later than the one before; they need not be evenly spaced.
+    q : array_like, shape (n, nq)
+        Positions.  Of a mechanism with closed loops those of the independent joints may do: the others follow.
+    tau : array_like, shape (n, nv) or (n, motors)
+        Joint forces; for a floating base, or where joints have no motor, those of the motors may do.
+    v, a : array_like, shape (n, nv), optional
+        Velocities and accelerations, where they were measured; else they come from the positions.
+    wrenches : mapping from frame to array_like, shape (n, 6) or (n, 3), optional
+        What acts on the robot from outside, such as at the feet: moment and force, or force alone, at the frame's
+        origin in world axes.
+    name : str
+        What to call the data in messages and reports.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> t = np.linspace(0.0, 1.0, 101)
+    >>> Measured(t=t, q=np.sin(t)[:, None], tau=np.cos(t)[:, None])
+    <Measured: 101 rows in 1 s, q and tau>
+    """
+
+    t: Array
+    q: Array
+    tau: Array
+    v: Array | None = None
+    a: Array | None = None
+    wrenches: Mapping[str, Array] = field(default_factory=dict)
+    name: str = "the data"
+
+    def __init__(
+        self,
+        t: ArrayLike,
+        q: ArrayLike,
+        tau: ArrayLike,
+        v: ArrayLike | None = None,
+        a: ArrayLike | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+        name: str = "the data",
+    ) -> None:
+        times = _numbers(t, "t", 1)
+        if len(times) < LEAST_SAMPLES:
+            raise IdentificationError(
+                f"{name}: {len(times)} rows are too few to identify anything: at least {LEAST_SAMPLES} are needed"
+            )
+        _refuse_odd_times(times, name)
+        own: dict[str, Any] = {"t": times, "name": name}
+        own |= {key: _rows(x, key, len(times)) for key, x in (("q", q), ("tau", tau))}
+        own |= {key: None if x is None else _rows(x, key, len(times)) for key, x in (("v", v), ("a", a))}
+        given = {} if wrenches is None else wrenches
+        own["wrenches"] = {frame: _wrench(x, frame, len(times)) for frame, x in given.items()}
+        for key, value in own.items():
+            object.__setattr__(self, key, value)
+
+    def __repr__(self) -> str:
+        present = [key for key in ("q", "v", "a", "tau") if getattr(self, key) is not None]
+        present += [f"wrenches on {frame}" for frame in self.wrenches]
+        listed = ", ".join(present[:-1]) + f" and {present[-1]}"
+        return f"<Measured: {len(self)} rows in {self.t[-1] - self.t[0]:.4g} s, {listed}>"
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], robot: Robot) -> Measured:
+        """Read a table: ``.csv``, ``.parquet`` or ``.npz``.
+
+        Columns are named for joints (``q_elbow``, ``v_elbow``, ``a_elbow``, ``tau_elbow``) or numbered (``q1``,
+        ``q2``, ...), with a column ``t`` or ``time``; velocities and accelerations may be missing.  An ``.npz`` file
+        has arrays ``time``, ``q``, ``tau``, ...
+
+        Parameters
+        ----------
+        path : path-like
+        robot : Robot
+            Whose joints the columns are named for.
+        """
+        path = Path(path)
+        source = _open(path, robot)
+        if not source.has_time:
+            raise IdentificationError(f"{path}: there is no column of times; name it 't' or 'time'")
+        rows = [part.read() for part in source.parts()]
+        if not rows:
+            raise IdentificationError(f"{path}: there are no rows")
+        arrays: dict[str, Any] = {
+            key: np.concatenate([part.arrays[k] for part in rows]) for k, key in enumerate(source.quantities)
+        }
+        times = np.concatenate([part.time for part in rows if part.time is not None])
+        return cls(t=times, **arrays, name=path.name)
+
+    def rows(self, chosen: slice | Array) -> Measured:
+        """Return some of the rows."""
+        return replace_arrays(self, lambda x: x[chosen])
+
+    def split(self, share: float) -> tuple[Measured, Measured]:
+        """Return the first part of the data, for training, and the rest, held out.
+
+        Parameters
+        ----------
+        share : float
+            Of the first part, between 0 and 1.
+        """
+        if not 0.0 < share < 1.0:
+            raise OptionError(f"share must be between 0 and 1, not {share!r}")
+        at = round(share * len(self))
+        first, rest = self.rows(slice(0, at)), self.rows(slice(at, None))
+        return first, rest
+
+
+def replace_arrays(data: Measured, change: Any) -> Measured:
+    """Return the data with a function applied to each of its arrays."""
+    return Measured(
+        t=change(data.t),
+        q=change(data.q),
+        tau=change(data.tau),
+        v=None if data.v is None else change(data.v),
+        a=None if data.a is None else change(data.a),
+        wrenches={frame: change(x) for frame, x in data.wrenches.items()},
+        name=data.name,
+    )
+
+
+Data = Measured | str | os.PathLike | Sequence[Any]
+"""What can be identified from: measurements, a file of them, or several of either."""
+
+
+def as_measured(data: Data, robot: Robot) -> list[Measured]:
+    """Read what is a file, and check that everything fits the robot."""
+    if isinstance(data, Measured):
+        found = [data]
+    elif isinstance(data, str | os.PathLike):
+        found = [Measured.read(data, robot)]
+    elif isinstance(data, Sequence) and data:
+        return [one for part in data for one in as_measured(part, robot)]
+    else:
+        raise OptionError(f"data must be kinetree.Measured, a file, or several of them, not {type(data).__name__}")
+    return [_fitted(one, robot) for one in found]
+
+
+def motors(robot: Robot) -> list[int]:
+    """List the degrees of freedom that have a motor."""
+    driven = [j for j in robot.model.joints if j.actuated and not j.mimic]
+    return [k for j in driven for k in range(j.v_slice.start, j.v_slice.stop)]
+
+
+def _open(path: Path, robot: Robot) -> OpenTable:
+    """Look at a table: of all joints, with forces of the motors, or with positions of the independent joints."""
+    driven = [robot.v_names[k] for k in motors(robot)]
+    every = list(robot.v_names)
+    choices = [(list(robot.q_names), every, every), (list(robot.q_names), every, driven)]
+    if robot.closes_loops and set(robot.independent()) <= set(robot.q_names):
+        choices.append((robot.independent(), robot.independent(), driven))
+    units = {
+        "q": dict(zip(robot.q_names, robot.q_units, strict=True)),
+        "v": dict(zip(every, (f"{unit}/s" for unit in robot.v_units), strict=True)),
+        "a": dict(zip(every, (f"{unit}/s^2" for unit in robot.v_units), strict=True)),
+        "tau": dict(zip(every, robot.tau_units, strict=True)),
+    }
+    problem: FileFormatError | None = None
+    for q, v, tau in choices:
+        try:
+            return open_table(path, {"q": q, "tau": tau}, None, units, {"v": v, "a": v})
+        except FileFormatError as found:
+            problem = problem or found
+    assert problem is not None
+    raise problem
+
+
+def _fitted(data: Measured, robot: Robot) -> Measured:
+    """Check the widths, and spread the forces of motors over all degrees of freedom."""
+    driven = motors(robot)
+    widths = {"q": {robot.nq: ""}, "tau": {robot.nv: ""}, "v": {robot.nv: ""}, "a": {robot.nv: ""}}
+    if len(driven) != robot.nv:
+        widths["tau"][len(driven)] = " (those with a motor)"
+    if robot.closes_loops:
+        count = len(robot.independent())
+        for key in ("q", "v", "a"):
+            widths[key][count] = " (the independent ones)"
+    for key, known in widths.items():
+        own = getattr(data, key)
+        if own is not None and own.shape[1] not in known:
+            names = list(robot.q_names if key == "q" else robot.v_names)
+            raise ShapeError(
+                f"{data.name}: {key} has {own.shape[1]} columns, and {robot.name!r} needs "
+                + " or ".join(f"{n}{what}" for n, what in known.items())
+                + f": {', '.join(names)}"
+            )
+    for frame in data.wrenches:
+        robot.frame(frame)
+    if data.tau.shape[1] == robot.nv:
+        return data
+    tau = np.zeros((len(data), robot.nv))
+    tau[:, driven] = data.tau
+    return Measured(data.t, data.q, tau, data.v, data.a, data.wrenches, data.name)
+
+
+def _numbers(given: ArrayLike, what: str, axes: int) -> Array:
+    try:
+        found = np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        raise ShapeError(f"{what} must be an array of numbers") from None
+    if found.ndim != axes:
+        raise ShapeError(f"{what} must have {axes} {'axis' if axes == 1 else 'axes'}, not shape {found.shape}")
+    return found
+
+
+def _rows(given: ArrayLike, what: str, count: int) -> Array:
+    found = np.asarray(given)
+    found = _numbers(found[:, None] if found.ndim == 1 else found, what, 2)
+    if len(found) != count:
+        raise ShapeError(f"{what} has {len(found)} rows, and t has {count}")
+    return found
+
+
+def _wrench(given: ArrayLike, frame: str, count: int) -> Array:
+    found = _rows(given, f"the wrench on {frame!r}", count)
+    if found.shape[1] == 3:
+        return np.concatenate([np.zeros_like(found), found], axis=1)
+    if found.shape[1] != 6:
+        raise ShapeError(
+            f"the wrench on {frame!r} must be six numbers (moment, then force) or three (force), not {found.shape[1]}"
+        )
+    return found
+
+
+def _refuse_odd_times(t: Array, name: str) -> None:
+    if not np.isfinite(t).all():
+        raise IdentificationError(f"{name}: the time of row {int(np.argmin(np.isfinite(t))) + 1} is no finite number")
+    steps = np.diff(t)
+    if (steps <= 0.0).any():
+        row = int(np.argmax(steps <= 0.0))
+        word = "runs backwards" if steps[row] < 0.0 else "stands still"
+        raise IdentificationError(
+            f"{name}: time {word} between rows {row + 1} ({t[row]:.9g} s) and {row + 2} ({t[row + 1]:.9g} s); sort the "
+            "rows, or give each motion as data of its own: identify(robot, [first, second])"
+        )

@@ -1,0 +1,215 @@
+"""Which friction each joint has, and whether rotors are felt: what predicts best those data that it did not see.
+
+The data are cut into a few parts; each is predicted by a fit to the others.  A model with more to it must do better
+there by a clear margin, or the simpler one stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from ..errors import IdentificationError
+from .equations import MeasuredEquations, Prepared
+from .friction_models import MODELS, FrictionModel
+from .least_squares import estimate
+
+Array = np.ndarray
+
+FOLDS = 5
+CLEAR = 0.02
+"""Share by which a joint's error must fall for a model with more to it."""
+
+SWEEPS, ROUNDS = 2, 5
+RIDGE = 1e-11
+"""Added to the diagonal of products of columns of unit size, against rounding."""
+
+FINER = 4
+"""Steps per decade of the search for a shape."""
+
+
+@dataclass(frozen=True)
+class Friction:
+    """The model of a joint's friction and the number that its functions depend on."""
+
+    model: FrictionModel
+    shape: float = 0.0
+
+
+@dataclass
+class Columns:
+    """The columns that are fitted: groups of inertial parameters, then friction.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    groups : sequence of str
+        Independent columns of bodies and rotors.
+    friction : mapping from int to Friction
+        Of the degrees of freedom that have any.
+    fixed : set of str
+        Parameters of friction that are known.
+    force : ndarray (n, r)
+        What is to be explained: forces without those of known parameters.
+    """
+
+    prepared: Prepared
+    groups: Sequence[str]
+    friction: dict[int, Friction]
+    fixed: set[str]
+    force: Array
+    _made: dict[tuple[int, str, float], tuple[list[str], Array]] = field(default_factory=dict)
+
+    def of_joint(self, joint: int, friction: Friction) -> tuple[list[str], Array]:
+        """Return the columns of a joint's friction, without those that are known."""
+        key = (joint, friction.model.name, friction.shape)
+        if key not in self._made:
+            names, columns = self.prepared.friction(joint, friction.model, friction.shape)
+            kept = [k for k, name in enumerate(names) if name not in self.fixed]
+            self._made[key] = [names[k] for k in kept], columns[..., kept]
+        return self._made[key]
+
+    def friction_names(self) -> list[str]:
+        """Return the joints whose friction is fitted."""
+        return [self.prepared.robot.v_names[k] for k in self.friction]
+
+    def equations(
+        self, friction: Mapping[int, Friction] | None = None, names: Sequence[str] | None = None
+    ) -> MeasuredEquations:
+        """Return the equations with all columns."""
+        found = self.prepared.equations.only(self.groups if names is None else names)
+        for joint, own in (self.friction if friction is None else friction).items():
+            found = found.with_columns(*self.of_joint(joint, own))
+        return MeasuredEquations(found.y, self.force, found.counted, found.names, found.rows, found.t)
+
+
+def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping[int, int]) -> list[str]:
+    """Choose models and shapes of friction, in place; return what was decided, in words.
+
+    Parameters
+    ----------
+    columns : Columns
+        With a model for every joint to begin with.
+    wanted : mapping from int to str
+        Name of the model of each degree of freedom, or ``"auto"``.
+    row_of : mapping from int to int
+        In which row each degree of freedom is.
+    """
+    simple = dict(columns.friction)
+    fancy = {
+        k: Friction(MODELS["presliding" if name == "auto" else name], _middle("presliding" if name == "auto" else name))
+        for k, name in wanted.items()
+    }
+    for _ in range(SWEEPS):
+        for joint, own in list(fancy.items()):
+            if own.model.shape:
+                fancy[joint] = _best_shape(columns, fancy, joint)
+    open_choice = [k for k, name in wanted.items() if name == "auto"]
+    if open_choice:
+        before, after = cross_validated(columns.equations(simple)), cross_validated(columns.equations(fancy))
+        for joint in open_choice:
+            row = row_of[joint]
+            if not after[row] < (1.0 - CLEAR) * before[row]:
+                fancy[joint] = simple[joint]
+    columns.friction = fancy
+    robot = columns.prepared.robot
+    return [
+        f"friction of {robot.v_names[k]}: {own.model.name}"
+        + (f", {own.model.shape} {own.shape:.2g}" if own.model.shape else "")
+        for k, own in fancy.items()
+    ]
+
+
+def _middle(name: str) -> float:
+    shapes = MODELS[name].shapes
+    return shapes[len(shapes) // 2] if shapes else 0.0
+
+
+def _best_shape(columns: Columns, friction: Mapping[int, Friction], joint: int) -> Friction:
+    """Return a joint's friction with the shape that leaves the least, all others as they are."""
+    own = friction[joint]
+    others = {k: f for k, f in friction.items() if k != joint}
+    fixed = columns.equations(others)
+    noise = fitted(grams(columns.equations(friction)), fixed.counted.sum(axis=0))[1]
+    weight = fixed.counted / noise
+    tall = _weighted(fixed.y, weight)
+    size = np.maximum(np.linalg.norm(tall, axis=0), 1e-300)
+    tall, left = tall / size, (weight * fixed.tau).reshape(-1)
+    inverse = np.linalg.inv(tall.T @ tall + RIDGE * np.eye(len(size)))
+    lowest, highest = own.model.shapes[0] / 10.0, own.model.shapes[-1] * 10.0
+    shapes = np.geomspace(lowest, highest, int(np.ceil(FINER * np.log10(highest / lowest))) + 1)
+
+    def unexplained(shape: float) -> float:
+        _, part = columns.of_joint(joint, Friction(own.model, float(shape)))
+        part = _weighted(part, weight)
+        mixed = tall.T @ np.column_stack([part, left])
+        small = np.column_stack([part, left]).T @ np.column_stack([part, left]) - mixed.T @ inverse @ mixed
+        return float(small[-1, -1] - small[-1, :-1] @ np.linalg.lstsq(small[:-1, :-1], small[:-1, -1], rcond=1e-9)[0])
+
+    values = np.array([unexplained(shape) for shape in shapes])
+    k = int(np.argmin(values))
+    best = float(shapes[k])
+    if 0 < k < len(shapes) - 1:  # the lowest point of a parabola through three
+        a, b, c = values[k - 1 : k + 2]
+        away = 0.5 * (a - c) / (a - 2.0 * b + c) if a - 2.0 * b + c > 0.0 else 0.0
+        best *= float((shapes[1] / shapes[0]) ** away)
+    return Friction(own.model, best)
+
+
+def _weighted(y: Array, weight: Array) -> Array:
+    return (y * weight[..., None]).reshape(-1, y.shape[-1])
+
+
+def grams(equations: MeasuredEquations, part: slice = slice(None)) -> Array:
+    """Return the products of all columns, forces last, with one another, per row: (r, p + 1, p + 1)."""
+    counted = equations.counted[part]
+    both = np.concatenate([equations.y[part], equations.tau[part][..., None]], axis=-1) * counted[..., None]
+    tall = np.ascontiguousarray(np.swapaxes(both, 0, 1))
+    return np.swapaxes(tall, -1, -2) @ tall
+
+
+def fitted(products: Array, counts: Array) -> tuple[Array, Array]:
+    """Return the weighted fit and the noise of each row, from products of columns."""
+    noise = np.sqrt(np.maximum(products[:, -1, -1], 1e-300) / np.maximum(counts, 1.0))
+    for _ in range(ROUNDS):
+        x = _solved(np.tensordot(noise**-2.0, products, axes=1))
+        noise = np.sqrt(_left(products, x) / np.maximum(counts * (1.0 - len(x) / counts.sum()), 1.0))
+    return x, noise
+
+
+def _solved(products: Array) -> Array:
+    size = np.sqrt(np.maximum(np.diagonal(products)[:-1], 1e-300))
+    scaled = products[:-1, :-1] / np.outer(size, size) + RIDGE * np.eye(len(size))
+    return np.linalg.solve(scaled, products[:-1, -1] / size) / size
+
+
+def _left(products: Array, x: Array) -> Array:
+    """Return the sum of squares that a solution leaves, per row."""
+    both = np.append(x, -1.0)
+    return np.maximum(both @ products @ both, 1e-300)
+
+
+def cross_validated(equations: MeasuredEquations, folds: int = FOLDS) -> Array:
+    """Return the error of each row, predicted for every part of the data by a fit to all others."""
+    bounds = np.linspace(0, len(equations.t), folds + 1).astype(int)
+    parts = [grams(equations, slice(first, last)) for first, last in pairwise(bounds)]
+    whole, counts = np.sum(parts, axis=0), equations.counted.sum(axis=0)
+    noise = fitted(whole, counts)[1]
+    left = [_left(part, _solved(np.tensordot(noise**-2.0, whole - part, axes=1))) for part in parts]
+    return np.sqrt(np.sum(left, axis=0) / np.maximum(counts, 1))
+
+
+def rotors_are_felt(without: MeasuredEquations, with_rotors: MeasuredEquations) -> bool:
+    """Tell whether rotors explain forces that bodies do not, with inertias that rotors can have."""
+    try:
+        found = estimate(with_rotors.y, with_rotors.tau, "weighted", with_rotors.counted)
+    except IdentificationError:  # too few rows
+        return False
+    rotors = [k for k, name in enumerate(with_rotors.names) if name.endswith(".rotor_inertia")]
+    if np.any(found.values[rotors] < -2.0 * found.deviations[rotors]):
+        return False
+    before, after = cross_validated(without), cross_validated(with_rotors)
+    return bool(np.sum(np.log(after)) < np.sum(np.log(before)) + len(before) * np.log(1.0 - CLEAR))

@@ -1,0 +1,173 @@
+"""Put samples on an even grid of times: bad rows out, stale rows out, the sender's clock instead of the receiver's.
+
+A row that repeats the one before is no new measurement but a message that came twice; and times that the receiver wrote
+down wander by as much as the messages did on their way.  Where velocities were measured, the steps of the positions
+tell when the samples were really taken.
+"""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.interpolate import make_interp_spline
+
+from ..errors import IdentificationError, IdentificationWarning, callers_level
+from .measured import LEAST_SAMPLES, Measured
+
+Array = np.ndarray
+
+GAP = 20.0
+"""Pauses of more than this many steps part the data into pieces: nobody knows what happened in between."""
+
+STALE = 0.5
+"""Share of repeated rows beyond which it is the robot that stands still, or a slower sensor, and not the network."""
+
+ON_CLOCK = 0.98
+"""Share of steps that must be whole periods for the sender's clock to be believed."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Samples at evenly spaced times, without gaps.
+
+    Attributes
+    ----------
+    t : ndarray (n,)
+    step : float
+        From one sample to the next.
+    q, tau : ndarray
+    v, a : ndarray or None
+    wrenches : mapping from frame to ndarray (n, 6)
+    """
+
+    t: Array
+    step: float
+    q: Array
+    tau: Array
+    v: Array | None
+    a: Array | None
+    wrenches: dict[str, Array]
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """The pieces of some data, and what was done to get them."""
+
+    pieces: tuple[Piece, ...]
+    notes: tuple[str, ...]
+
+
+def sampled(data: Measured) -> Sampled:
+    """Return data as pieces with evenly spaced samples.
+
+    Parameters
+    ----------
+    data : Measured
+    """
+    notes: list[str] = []
+    t, columns = _finite_rows(data, notes)
+    t, columns = _fresh_rows(t, columns, notes)
+    t = _senders_times(t, columns, notes)
+    step = float(np.median(np.diff(t)))
+    ends = [0, *(np.flatnonzero(np.diff(t) > GAP * step) + 1), len(t)]
+    pieces = [
+        _even(t[i:k], {key: x[i:k] for key, x in columns.items()}, step)
+        for i, k in pairwise(ends)
+        if k - i >= LEAST_SAMPLES
+    ]
+    if len(ends) > 2:
+        notes.append(f"{len(ends) - 2} gaps of more than {GAP * step:.3g} s: the data are {len(pieces)} pieces")
+    if not pieces:
+        raise IdentificationError(
+            f"{data.name}: between its gaps there are never {LEAST_SAMPLES} rows in a row; nothing can be identified"
+        )
+    return Sampled(tuple(pieces), tuple(notes))
+
+
+def _columns(data: Measured) -> dict[str, Array]:
+    own = {"q": data.q, "tau": data.tau, "v": data.v, "a": data.a}
+    found = {key: x for key, x in own.items() if x is not None}
+    return found | {f"wrench {frame}": x for frame, x in data.wrenches.items()}
+
+
+def _finite_rows(data: Measured, notes: list[str]) -> tuple[Array, dict[str, Array]]:
+    columns = _columns(data)
+    good = np.all([np.isfinite(x).all(axis=1) for x in columns.values()], axis=0)
+    if good.all():
+        return data.t, columns
+    bad = np.flatnonzero(~good)
+    if good.sum() < LEAST_SAMPLES:
+        raise IdentificationError(f"{data.name}: {len(bad)} of {len(good)} rows have NaN in them; too few are left")
+    message = f"{len(bad)} of {len(good)} rows have NaN in them, the first is row {bad[0] + 1}; they are left out"
+    notes.append(message)
+    warnings.warn(f"{data.name}: {message}", IdentificationWarning, stacklevel=callers_level())
+    return data.t[good], {key: x[good] for key, x in columns.items()}
+
+
+def _fresh_rows(t: Array, columns: dict[str, Array], notes: list[str]) -> tuple[Array, dict[str, Array]]:
+    """Leave out rows that repeat the one before, but where they are so many that the robot rests."""
+    same = np.all([np.all(np.diff(x, axis=0) == 0.0, axis=1) for x in columns.values()], axis=0)
+    stale = np.concatenate([[False], same])
+    if not stale.any() or stale.mean() > STALE:
+        return t, columns
+    notes.append(f"{int(stale.sum())} of {len(t)} rows repeat the one before and are left out")
+    return t[~stale], {key: x[~stale] for key, x in columns.items()}
+
+
+def _senders_times(t: Array, columns: dict[str, Array], notes: list[str]) -> Array:
+    """Return when samples were taken, counted in periods of the sender, or the times as they are.
+
+    The step in time that fits the step of the positions best is that of the velocities in the middle.
+    """
+    q, v = columns["q"], columns.get("v")
+    if v is None or q.shape != v.shape:
+        return t
+    middle = 0.5 * (v[1:] + v[:-1])
+    speed = np.sum(middle**2, axis=1)
+    moving = speed > 0.01 * np.max(speed)
+    steps = np.diff(t)
+    if moving.mean() < 0.5 or np.std(steps) < 0.02 * np.median(steps):
+        return t
+    implied = np.sum(np.diff(q, axis=0) * middle, axis=1)[moving] / speed[moving]
+    period = float(np.median(implied))
+    if not 0.9 < period / float(np.median(steps)) < 1.1:
+        return t
+    period = float(np.median(implied / np.maximum(np.rint(implied / period), 1.0)))
+    rest = implied / period - np.rint(implied / period)
+    jitter = np.std(steps[moving] / period - np.rint(implied / period))
+    if np.mean(np.abs(rest) < 0.1) < ON_CLOCK or jitter < 0.05:
+        return t
+    counts = np.maximum(np.rint(steps / period), 1.0)
+    counts[moving] = np.maximum(np.rint(implied / period), 1.0)
+    period = _rounded(period)
+    found = t[0] + period * np.concatenate([[0.0], np.cumsum(counts)])
+    if abs((found[-1] - found[0]) / (t[-1] - t[0]) - 1.0) > 0.02:
+        return t
+    notes.append(
+        f"times wander by {1e3 * jitter * period:.2g} ms, while positions and velocities agree with steps of "
+        f"{1e3 * period:.4g} ms: times are counted in these"
+    )
+    return found
+
+
+def _rounded(period: float) -> float:
+    """Return a whole frequency where one is near: clocks have such."""
+    frequency = 1.0 / period
+    return 1.0 / round(frequency) if frequency > 10.0 and abs(frequency / round(frequency) - 1.0) < 5e-3 else period
+
+
+def _even(t: Array, columns: dict[str, Array], step: float) -> Piece:
+    """Interpolate between samples, unless they are evenly spaced already."""
+    steps = np.diff(t)
+    if np.ptp(steps) > 1e-6 * step:
+        grid = t[0] + step * np.arange(int((t[-1] - t[0]) / step + 1e-9) + 1)
+        columns = {key: make_interp_spline(t, x, k=1 if key == "tau" else 3)(grid) for key, x in columns.items()}
+        t = grid
+    wrenches = {key.partition(" ")[2]: x for key, x in columns.items() if key.startswith("wrench ")}
+    return Piece(t, step, columns["q"], columns["tau"], columns.get("v"), columns.get("a"), wrenches)

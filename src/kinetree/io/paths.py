@@ -1,0 +1,77 @@
+"""Paths that users give: checked once, so that nothing but an error of ours comes out of a bad one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ..errors import FileFormatError, KinetreeError, MissingFileError, OptionError
+
+
+def as_path(given: Any, what: str) -> Path:
+    """Return a path; refuse what cannot be one.
+
+    Parameters
+    ----------
+    given : str or path-like
+    what : str
+        For messages: ``the file of a record``.
+    """
+    try:
+        text = os.fspath(given)
+    except TypeError:
+        text = None
+    if not isinstance(text, str):
+        raise OptionError(f"{what} is given as text or a pathlib.Path, not as {type(given).__name__}")
+    if not text:
+        raise OptionError(f"{what} has no name: the text is empty")
+    if "\0" in text:
+        raise OptionError(f"{what} cannot be {text!r}: a file's name has no NUL in it")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise OptionError(f"{what} cannot be {text!r}: it has a character that is no text") from None
+    return Path(text)
+
+
+def is_folder(path: Path) -> bool:
+    """Return whether there is such a folder; no for names that cannot be, where the system raises errors."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def is_file(path: Path) -> bool:
+    """Return whether there is such a file; no for names that cannot be."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def whole_content(
+    path: Path, what: str, missing: type[KinetreeError] = MissingFileError, hint: Callable[[], str] = str
+) -> bytes:
+    """Read a file at once; say what it is that is not there or cannot be read.
+
+    Parameters
+    ----------
+    path : Path
+    what : str
+        What it should be: ``robot file``.
+    missing : type
+        The error where there is none.
+    hint : callable
+        Finds what else to say then.
+    """
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise missing(f"there is no {what} {str(path)!r}{hint()}") from None
+    except IsADirectoryError:
+        raise FileFormatError(f"this is a directory, not a {what}", str(path)) from None
+    except OSError as problem:
+        raise FileFormatError(f"this {what} cannot be read ({problem.strerror or problem})", str(path)) from None

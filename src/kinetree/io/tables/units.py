@@ -1,0 +1,63 @@
+"""Units in the headers of tables: ``q_elbow [deg]`` is converted; what is not understood or does not fit is refused."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+
+from ...errors import nearest
+
+ANGLES = {"rad": 1.0, "mrad": 1e-3, "deg": math.radians(1.0), "degree": math.radians(1.0),
+          "degrees": math.radians(1.0), "rev": math.tau, "turn": math.tau}  # fmt: skip
+LENGTHS = {"m": 1.0, "dm": 0.1, "cm": 1e-2, "mm": 1e-3, "um": 1e-6, "in": 0.0254, "ft": 0.3048}
+TIMES = {"s": 1.0, "sec": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0}
+FORCES = {"N": 1.0, "mN": 1e-3, "kN": 1e3}
+
+
+def _spelled() -> Iterator[tuple[str, tuple[str, float]]]:
+    """Yield every spelling with its unit in SI, and what it is of that."""
+    yield from (("1", ("1", 1.0)), ("-", ("1", 1.0)), ("rpm", ("rad/s", math.tau / 60.0)))
+    for unit, factor in TIMES.items():
+        yield unit, ("s", factor)
+    for own, parts in (("rad", ANGLES), ("m", LENGTHS)):
+        for unit, factor in parts.items():
+            yield unit, (own, factor)
+            for time in ("s", "sec"):
+                yield f"{unit}/{time}", (f"{own}/s", factor)
+                for square in ("^2", "2"):
+                    yield f"{unit}/{time}{square}", (f"{own}/s^2", factor)
+    for force, factor in FORCES.items():
+        yield force, ("N", factor)
+        for length in ("m", "cm", "mm"):
+            yield f"{force}{length}", ("Nm", factor * LENGTHS[length])
+
+
+UNITS = dict(_spelled())
+
+
+def factor(written: str, wanted: str | None) -> float | str:
+    """Return by what numbers in a unit are multiplied to have them in SI; in words why they cannot be taken.
+
+    Parameters
+    ----------
+    written : str
+        As in the header: ``deg``, ``N·m``, ``mm/s²``.
+    wanted : str or None
+        The unit in SI that the numbers must be of, such as ``rad/s``; None for any.
+    """
+    found = UNITS.get(_plain(written))
+    if found is None:
+        near = nearest(_plain(written), UNITS, 1)
+        hint = f"did you mean {near[0]!r}?" if near else "such as rad, deg, m, mm, N m, N, s, ms, with /s or /s^2"
+        return f"the unit {written!r} is not understood; {hint}"
+    unit, times = found
+    if wanted is not None and unit != _plain(wanted):
+        return f"the unit {written!r} does not fit, it must be one of {wanted!r}"
+    return times
+
+
+def _plain(written: str) -> str:
+    """Return one spelling of many: ``N·m`` and ``N m`` are ``Nm``, ``°/s²`` is ``deg/s^2``."""
+    text = written.replace("**", "^").replace("²", "^2").replace("°", "deg").replace("µ", "u").replace("μ", "u")
+    return re.sub(r"[\s·⋅*]", "", text)

@@ -1,0 +1,80 @@
+"""Searching for a closed configuration: from those that a file names, and then from random ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import closing
+
+Array = np.ndarray
+
+FEW_STEPS = 40
+"""Steps for a start that the model names to close in, before others are tried."""
+
+AT_ONCE = 20
+"""Random guesses that are closed together."""
+
+WIDEST = 1e-3
+"""Gaps wider than this, in metres and radians, are never rounding of a file's numbers."""
+
+
+def is_closed(found: closing.Closed) -> Array:
+    """Return which configurations are closed, or would be if redundant constraints did not contradict one another."""
+    return np.asarray(found.done | (found.held & (np.abs(found.gaps).max(axis=-1, initial=0.0) <= WIDEST)))
+
+
+@dataclass
+class AssemblySearch:
+    """Yields closed configurations, some at a time, and remembers what was tried.
+
+    Parameters
+    ----------
+    problem : closing.ClosingProblem
+    tolerance : float
+    widest : callable
+        Of the gaps of one configuration: the constraint that is off most, by how much, in which unit.
+    starts : dict
+        Configurations to begin with, by what they are called.
+    guesses : ndarray, shape (N, nq)
+        Random ones.
+    """
+
+    problem: closing.ClosingProblem
+    tolerance: float
+    widest: Callable[[Array], tuple[str, float, str]]
+    starts: dict[str, Array]
+    guesses: Array
+    tried: list[str] = field(default_factory=list)
+    nearest: Array | None = None
+
+    def __iter__(self) -> Iterator[Array]:
+        for name, q in self.starts.items():
+            self.tried.append(name)
+            yield self._closed(q[None], FEW_STEPS)
+        for first in range(0, len(self.guesses), AT_ONCE):
+            part = self.guesses[first : first + AT_ONCE]
+            yield self._closed(part, closing.MOST_STEPS)
+        if len(self.guesses):
+            self.tried.append(f"{len(self.guesses)} random configurations")
+
+    def _closed(self, guesses: Array, most_steps: int) -> Array:
+        # a guess may creep for long to where it cannot be closed: the next one is not kept waiting
+        found = closing.close_wherever_it_can_be(self.problem, guesses, self.tolerance, True, most_steps)
+        done = is_closed(found)
+        if not done.any():
+            sizes = self.problem.size(found.gaps)
+            best = found.gaps[int(np.argmin(np.where(np.isfinite(sizes), sizes, np.inf)))]
+            if self.nearest is None or self.problem.size(best[None])[0] < self.problem.size(self.nearest[None])[0]:
+                self.nearest = best
+        return found.q[done]
+
+    def how_far(self) -> str:
+        """Say what was tried, and how far off the best of it stayed."""
+        tried = ", ".join(self.tried[:-1]) + (" and " if len(self.tried) > 1 else "") + self.tried[-1]
+        if self.nearest is None:
+            return f"tried were {tried}"
+        name, left, unit = self.widest(self.nearest)
+        return f"from {tried}, the nearest stays off by {left:.3g} {unit} at joint {name!r}"

@@ -1,0 +1,80 @@
+"""Tendons and actuators as plain data: what pulls at joints or between points, and what drives them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+
+class Waypoint(NamedTuple):
+    """A point of a body that a tendon goes through; body -1 is the base."""
+
+    body: int
+    position: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Tendon:
+    """A length that depends on the configuration, with or without a spring and a damper along it.
+
+    It is either a sum of joint coordinates, each times a coefficient, or the length of a line through points of
+    bodies, straight from each to the next.
+
+    Attributes
+    ----------
+    name : str
+    joints : tuple of str
+        Whose coordinates are summed; each has one degree of freedom.
+    coefficients : tuple of floats
+        One per joint: metres (or radians) of the tendon per radian or metre of the joint.
+    points : tuple of Waypoint
+        Two or more, where there are no joints.
+    stiffness : float
+        Newtons per metre beyond ``rest``.
+    rest : pair of floats
+        Lengths between which the spring is slack; two equal ones for a spring that pushes and pulls.
+    damping : float
+        Newton seconds per metre.
+    """
+
+    name: str
+    joints: tuple[str, ...] = ()
+    coefficients: tuple[float, ...] = ()
+    points: tuple[Waypoint, ...] = ()
+    stiffness: float = 0.0
+    rest: tuple[float, float] = (0.0, 0.0)
+    damping: float = 0.0
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """A drive with a control signal u: force = gain u + bias, of a length L and its rate, within limits.
+
+    L is ``gear`` times a joint's coordinate or a tendon's length; the force acts along L, so that the joint feels
+    ``gear`` times it.  With the gain (g0, g1, g2) and the bias (b0, b1, b2)
+
+        force = (g0 + g1 L + g2 L') u + b0 + b1 L + b2 L'
+
+    A motor has the gain (1, 0, 0) and no bias; a position servo the gain (kp, 0, 0) and the bias (0, -kp, -kv); a
+    velocity servo the gain (kv, 0, 0) and the bias (0, 0, -kv).
+
+    Attributes
+    ----------
+    name : str
+    joint, tendon : str
+        What it drives: one of the two, the other is empty.
+    gear : float
+    gain, bias : tuple of 3 floats
+    control_range, force_range : pair of floats
+        Signals are taken at the nearest end of the first, the force is held within the second.
+    """
+
+    name: str
+    joint: str = ""
+    tendon: str = ""
+    gear: float = 1.0
+    gain: tuple[float, float, float] = (1.0, 0.0, 0.0)
+    bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    control_range: tuple[float, float] = field(default=(-math.inf, math.inf))
+    force_range: tuple[float, float] = field(default=(-math.inf, math.inf))

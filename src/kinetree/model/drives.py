@@ -1,0 +1,185 @@
+"""The part of a builder that adds tendons and actuators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from ..errors import ModelError, UnknownNameError
+from .actuators import Actuator, Tendon, Waypoint
+from .joint_data import per_freedom
+from .pose import Pose, floats
+from .tree import Joint
+
+
+class TendonDraft(NamedTuple):
+    """A tendon as it was described, before it is known where bodies end up."""
+
+    name: str
+    joints: dict[str, float]
+    points: list[tuple[str, tuple[float, float, float]]]
+    stiffness: float
+    rest: tuple[float, float]
+    damping: float
+
+
+class DriveBuilder:
+    """Collects tendons and actuators, which refer to joints, bodies and frames by name."""
+
+    def __init__(self) -> None:
+        self._tendons: dict[str, TendonDraft] = {}
+        self._actuators: dict[str, Actuator] = {}
+
+    def tendon(
+        self,
+        name: str,
+        joints: Mapping[str, float] | None = None,
+        *,
+        points: Sequence[Any] = (),
+        stiffness: float = 0.0,
+        rest: float | Sequence[float] | None = None,
+        damping: float = 0.0,
+    ) -> Self:
+        """Add a tendon: a length that a spring, a damper or an actuator acts along. Returns the builder.
+
+        Parameters
+        ----------
+        name : str
+        joints : mapping of joint name to coefficient
+            The length is the sum of coordinates times coefficients; joints of one degree of freedom.
+        points : sequence of names of bodies or frames, or pairs of such a name and a (3,) position
+            Instead: the length of a line through these points, straight from each to the next.
+        stiffness, damping : float
+            Along the length, in N/m and N s/m.
+        rest : float or pair of floats
+            The length at which the spring rests; between two lengths it is slack.
+        """
+        if not isinstance(name, str) or not name or name in self._tendons:
+            raise ModelError(f"two tendons are named {name!r}" if name in self._tendons else "a tendon needs a name")
+        where = f"tendon {name!r}: "
+        if bool(joints) == bool(len(points)):
+            raise ModelError(f"{where}give either joints, or points that it goes through")
+        (stiff,), (drag,) = (
+            per_freedom(x, 1, 0.0, where + w, True) for x, w in ((stiffness, "stiffness"), (damping, "damping"))
+        )
+        if not (math.isfinite(stiff) and math.isfinite(drag)):
+            raise ModelError(f"{where}stiffness and damping must be finite")
+        if stiff and rest is None:
+            raise ModelError(f"{where}a spring needs a length at which it rests: rest=...")
+        low, high = per_freedom(0.0 if rest is None else rest, 2, 0.0, where + "rest")
+        if low > high:
+            raise ModelError(f"{where}rest goes from the shorter length to the longer, not {(low, high)}")
+        through = [(p, (0.0, 0.0, 0.0)) if isinstance(p, str) else (p[0], _point(p[1], where)) for p in points]
+        if points and len(through) < 2:
+            raise ModelError(f"{where}a line needs two points at least")
+        coefficients = {
+            key: per_freedom(x, 1, 0.0, f"{where}coefficient of {key!r}")[0] for key, x in (joints or {}).items()
+        }
+        self._tendons[name] = TendonDraft(name, coefficients, through, stiff, (low, high), drag)
+        return self
+
+    def actuator(
+        self,
+        name: str,
+        joint: str = "",
+        *,
+        tendon: str = "",
+        gear: float = 1.0,
+        gain: float | Sequence[float] = 1.0,
+        bias: Sequence[float] = (0.0, 0.0, 0.0),
+        control_range: Sequence[float] | None = None,
+        force_range: Sequence[float] | None = None,
+    ) -> Self:
+        """Add an actuator, which turns a control signal into a force at a joint or along a tendon. Returns the builder.
+
+        Parameters
+        ----------
+        name : str
+        joint, tendon : str
+            What it drives: a joint of one degree of freedom, or a tendon.
+        gear : float
+            Lengths of the actuator per coordinate of the joint.
+        gain : float or three of them
+            Force per control signal; or that, and how it grows with length and speed.
+        bias : three floats
+            Force without a signal, per length and per speed: ``(0, -kp, -kd)`` of a position servo.
+        control_range, force_range : pairs of floats
+            See :class:`kinetree.model.actuators.Actuator`.
+        """
+        if not isinstance(name, str) or not name or name in self._actuators:
+            raise ModelError(
+                f"two actuators are named {name!r}" if name in self._actuators else "an actuator needs a name"
+            )
+        where = f"actuator {name!r}: "
+        if bool(joint) == bool(tendon):
+            raise ModelError(f"{where}give either a joint or a tendon that it drives")
+        (geared,) = per_freedom(gear, 1, 1.0, where + "gear")
+        gains = floats(gain, where + "gain")
+        three = (float(gains), 0.0, 0.0) if gains.shape == () else per_freedom(gain, 3, 0.0, where + "gain")  # type: ignore[arg-type]
+        biases = per_freedom(bias, 3, 0.0, where + "bias")
+        if not all(map(math.isfinite, (geared, *three, *biases))):
+            raise ModelError(f"{where}gear, gain and bias must be finite")
+        ranges = [_range(x, where + w) for x, w in ((control_range, "control_range"), (force_range, "force_range"))]
+        self._actuators[name] = Actuator(name, joint, tendon, geared, three, biases, *ranges)  # type: ignore[arg-type]
+        return self
+
+    def _drives(
+        self, joints: Sequence[Joint], places: dict[str, tuple[int, Pose]]
+    ) -> tuple[tuple[Tendon, ...], tuple[Actuator, ...]]:
+        """Return all of them, now that it is known where bodies ended up."""
+        tendons = tuple(self._spanned(tendon, joints, places) for tendon in self._tendons.values())
+        return tendons, tuple(self._attached(actuator, joints) for actuator in self._actuators.values())
+
+    def _spanned(self, draft: TendonDraft, joints: Sequence[Joint], places: dict[str, tuple[int, Pose]]) -> Tendon:
+        """Return a tendon between bodies whose places are known now."""
+        for name in draft.joints:
+            _one_freedom(name, joints, f"tendon {draft.name!r}")
+        points = []
+        for end, position in draft.points:
+            if end not in places:
+                raise UnknownNameError(f"body or frame (of tendon {draft.name!r})", end, places)
+            body, pose = places[end]
+            x, y, z = (pose @ Pose.of(position)).translation
+            points.append(Waypoint(body, (x, y, z)))
+        if points and len({p.body for p in points}) == 1:
+            raise ModelError(
+                f"tendon {draft.name!r} goes through points of one rigid body only: its length never changes"
+            )
+        return Tendon(
+            draft.name, tuple(draft.joints), tuple(draft.joints.values()), tuple(points), draft.stiffness, draft.rest,
+            draft.damping,
+        )  # fmt: skip
+
+    def _attached(self, actuator: Actuator, joints: Sequence[Joint]) -> Actuator:
+        if actuator.joint:
+            _one_freedom(actuator.joint, joints, f"actuator {actuator.name!r}")
+        elif actuator.tendon not in self._tendons:
+            raise UnknownNameError(f"tendon (of actuator {actuator.name!r})", actuator.tendon, self._tendons)
+        return actuator
+
+
+def _one_freedom(name: str, joints: Sequence[Joint], whose: str) -> None:
+    known = {j.name: j for j in joints}
+    if name not in known:
+        raise UnknownNameError(f"moving joint (of {whose})", name, known)
+    if known[name].kind.nv != 1:
+        raise ModelError(f"{whose}: joint {name!r} has {known[name].kind.nv} degrees of freedom, where one is needed")
+
+
+def _point(position: Any, where: str) -> tuple[float, float, float]:
+    numbers = floats(position, where + "position of a point")
+    if numbers.shape != (3,) or not np.all(np.isfinite(numbers)):
+        raise ModelError(f"{where}a point needs three finite numbers, not {position!r}")
+    return (float(numbers[0]), float(numbers[1]), float(numbers[2]))
+
+
+def _range(bounds: Sequence[float] | None, what: str) -> tuple[float, float]:
+    if bounds is None:
+        return (-math.inf, math.inf)
+    low, high = per_freedom(bounds, 2, 0.0, what)
+    if low > high:
+        raise ModelError(f"{what} goes from the smaller number to the larger, not {(low, high)}")
+    return (low, high)

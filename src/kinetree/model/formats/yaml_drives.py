@@ -1,0 +1,108 @@
+"""Tendons and actuators in kinetree's YAML format."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from ..actuators import Actuator, Tendon
+
+TENDON_KEYS = ("name", "joints", "points", "stiffness", "rest", "damping")
+POINT_KEYS = ("body", "position")
+ACTUATOR_KEYS = ("name", "joint", "tendon", "gear", "gain", "bias", "control_range", "force_range")
+
+
+def read_tendon(reader: Any, node: Any) -> None:
+    """Add a tendon to the reader's builder."""
+    fields = reader.fields(node, "a tendon", TENDON_KEYS, required=("name",))
+    name = reader.text(fields["name"], "name of a tendon")
+    data = {
+        key: reader.number(fields[key], f"{key} of tendon {name!r}")
+        for key in ("stiffness", "damping")
+        if key in fields
+    }
+    if "rest" in fields:
+        data["rest"] = reader.per_freedom(fields["rest"], f"rest of tendon {name!r}", infinite=False)
+    joints = None
+    if "joints" in fields:
+        known = getattr(fields["joints"], "entries", {})
+        own = reader.fields(fields["joints"], f"joints of tendon {name!r}", tuple(known))
+        joints = {joint: reader.number(x, f"coefficient of joint {joint!r}") for joint, x in own.items()}
+    points = (
+        [_point(reader, item, name) for item in reader.items(fields["points"], "points")] if "points" in fields else []
+    )
+    with reader.builder.at(node.line):
+        reader.builder.tendon(name, joints, points=points, **data)
+
+
+def _point(reader: Any, node: Any, tendon: str) -> Any:
+    if not hasattr(node, "entries"):
+        return reader.text(node, f"a point of tendon {tendon!r}")
+    fields = reader.fields(node, f"a point of tendon {tendon!r}", POINT_KEYS, required=("body",))
+    place = reader.numbers(fields["position"], "position of a point", 3) if "position" in fields else [0.0, 0.0, 0.0]
+    return reader.text(fields["body"], "body of a point"), place
+
+
+def read_actuator(reader: Any, node: Any) -> None:
+    """Add an actuator to the reader's builder."""
+    fields = reader.fields(node, "an actuator", ACTUATOR_KEYS, required=("name",))
+    data: dict[str, Any] = {
+        key: reader.text(fields[key], f"{key} of an actuator") for key in fields if key in ACTUATOR_KEYS[:3]
+    }
+    for key in ACTUATOR_KEYS[3:]:
+        if key in fields:
+            what = f"{key} of actuator {data['name']!r}"
+            data[key] = reader.per_freedom(fields[key], what, infinite=key.endswith("_range"))
+    with reader.builder.at(node.line):
+        reader.builder.actuator(data.pop("name"), **data)
+
+
+# Writing: each on a line of its own, in the form that YAML shares with JSON
+
+
+def written(tendons: tuple[Tendon, ...], actuators: tuple[Actuator, ...], names: Mapping[int, str]) -> list[str]:
+    """Return the lines of both sections; none where there is nothing."""
+    lines = ["tendons:"] if tendons else []
+    lines += [f"  - {_flow(_tendon(t, names))}" for t in tendons]
+    lines += ["actuators:"] if actuators else []
+    return lines + [f"  - {_flow(_actuator(a))}" for a in actuators]
+
+
+def _tendon(tendon: Tendon, names: Mapping[int, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": tendon.name}
+    if tendon.joints:
+        found["joints"] = dict(zip(tendon.joints, tendon.coefficients, strict=True))
+    else:
+        found["points"] = [{"body": names[p.body], "position": list(p.position)} for p in tendon.points]
+    if tendon.stiffness:
+        low, high = tendon.rest
+        found |= {"stiffness": tendon.stiffness, "rest": low if low == high else [low, high]}
+    return found | ({"damping": tendon.damping} if tendon.damping else {})
+
+
+def _actuator(actuator: Actuator) -> dict[str, Any]:
+    found: dict[str, Any] = {"name": actuator.name}
+    found |= {"joint": actuator.joint} if actuator.joint else {"tendon": actuator.tendon}
+    found |= {"gear": actuator.gear, "gain": list(actuator.gain), "bias": list(actuator.bias)}
+    for key in ("control_range", "force_range"):
+        bounds = getattr(actuator, key)
+        if any(map(math.isfinite, bounds)):
+            found[key] = list(bounds)
+    return found
+
+
+def _flow(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_key(k)}: {_flow(x)}" for k, x in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_flow, value)) + "]"
+    if isinstance(value, float):
+        return repr(value) if math.isfinite(value) else ".inf" if value > 0 else "-.inf"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _key(word: str) -> str:
+    known = (*TENDON_KEYS, *POINT_KEYS, *ACTUATOR_KEYS)
+    return word if word in known else json.dumps(word, ensure_ascii=False)

@@ -1,0 +1,113 @@
+"""What a joint has beside its geometry, checked: limits, friction, motor, spring."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError
+from ..spatial.numbers import real_number
+from .joints import JointKind
+from .pose import floats
+from .tree import Mimic
+
+PerFreedom = float | Sequence[float] | None
+
+LARGEST = 1e100
+"""Numbers of a robot beyond this are slips, and products of three of them no numbers at all."""
+
+
+def per_freedom(
+    value: PerFreedom, count: int, default: float, what: str, nonnegative: bool = False, finite: bool = False
+) -> tuple[float, ...]:
+    """Return one number per freedom, from one number or a sequence."""
+    if value is None:
+        return (default,) * count
+    if isinstance(value, float):
+        numbers = (value,) * count
+    else:
+        array = floats(value, what)
+        if array.shape not in ((), (count,)):
+            raise ModelError(f"{what} needs one number or {count}, got shape {array.shape}")
+        numbers = tuple(float(x) for x in np.broadcast_to(array, (count,)))
+    if any(map(math.isnan, numbers)):
+        raise ModelError(f"{what} is not a number")
+    if nonnegative and any(x < 0 for x in numbers):
+        raise ModelError(f"{what} must not be negative, got {list(numbers)}")
+    if finite and any(abs(x) > LARGEST for x in numbers):
+        raise ModelError(f"{what} must be finite, and no more than {LARGEST:g}; got {list(numbers)}")
+    return numbers
+
+
+def _spring(kind: JointKind, stiffness: PerFreedom, rest: PerFreedom, where: str) -> dict[str, Any]:
+    """Return stiffness and rest position of a joint's spring, both empty where there is none."""
+    stiff = per_freedom(stiffness, kind.nv, 0.0, where + "stiffness", True)
+    if not all(map(math.isfinite, stiff)):
+        raise ModelError(f"{where}stiffness must be finite; a joint that cannot move is kinetree.Fixed()")
+    if not any(stiff):
+        if rest is not None and stiffness is None:
+            raise ModelError(f"{where}spring_rest says where a spring rests, but there is none: give its stiffness")
+        return {"stiffness": (), "spring_rest": ()}
+    resting = kind.neutral() if rest is None else per_freedom(rest, kind.nq, 0.0, where + "spring_rest")
+    if not all(map(math.isfinite, resting)):
+        raise ModelError(f"{where}spring_rest must be finite, got {list(resting)}")
+    turn = kind.quaternion
+    if turn is not None and abs(math.hypot(*resting[turn]) - 1.0) > 1e-9:
+        raise ModelError(f"{where}spring_rest has a quaternion whose length is not one: {list(resting[turn])}")
+    return {"stiffness": stiff, "spring_rest": resting}
+
+
+def _if_any(numbers: tuple[float, ...]) -> tuple[float, ...]:
+    """Return nothing where all are zero."""
+    return numbers if any(numbers) else ()
+
+
+def joint_data(
+    kind: JointKind,
+    where: str,
+    *,
+    lower: PerFreedom = None,
+    upper: PerFreedom = None,
+    velocity_limit: PerFreedom = None,
+    effort_limit: PerFreedom = None,
+    damping: PerFreedom = None,
+    friction: PerFreedom = None,
+    rotor_inertia: PerFreedom = None,
+    gear_ratio: PerFreedom = None,
+    friction_offset: PerFreedom = None,
+    actuated: bool | None = None,
+    mimic: Mimic | None = None,
+    stiffness: PerFreedom = None,
+    spring_rest: PerFreedom = None,
+) -> dict[str, Any]:
+    """Return everything a joint has beside its geometry, checked; see :meth:`kinetree.Builder.add_joint`."""
+    nq, nv = kind.nq, kind.nv
+    inf = math.inf
+    data: dict[str, Any] = {
+        "lower": per_freedom(lower, nq, -inf, where + "lower limit"),
+        "upper": per_freedom(upper, nq, inf, where + "upper limit"),
+        "velocity_limit": per_freedom(velocity_limit, nv, inf, where + "velocity limit", True),
+        "effort_limit": per_freedom(effort_limit, nv, inf, where + "effort limit", True),
+        "damping": per_freedom(damping, nv, 0.0, where + "damping", True, True),
+        "friction": per_freedom(friction, nv, 0.0, where + "friction", True, True),
+        "rotor_inertia": per_freedom(rotor_inertia, nv, 0.0, where + "rotor inertia", True, True),
+        "gear_ratio": per_freedom(gear_ratio, nv, 1.0, where + "gear ratio", finite=True),
+        "friction_offset": _if_any(per_freedom(friction_offset, nv, 0.0, where + "offset of friction", finite=True)),
+        "actuated": kind.usually_driven if actuated is None else bool(actuated),
+        "mimic": mimic,
+    } | _spring(kind, stiffness, spring_rest, where)
+    if inf in data["lower"] or -inf in data["upper"]:
+        raise ModelError(f"{where}no position is within limits {data['lower']} and {data['upper']}")
+    if any(lo > up for lo, up in zip(data["lower"], data["upper"], strict=True)):
+        raise ModelError(f"{where}lower limit {data['lower']} exceeds upper limit {data['upper']}")
+    if mimic is not None and not isinstance(mimic, Mimic):
+        raise ModelError(f"{where}mimic must be kinetree.Mimic(leader, ratio, offset), not {mimic!r}")
+    if mimic:
+        for what, number in (("ratio", mimic.ratio), ("offset", mimic.offset)):
+            real_number(number, f"{where}the {what} of mimic", error=ModelError)
+    if mimic and nv != 1:
+        raise ModelError(f"{where}only joints with one degree of freedom can mimic another")
+    return data

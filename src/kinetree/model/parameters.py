@@ -1,0 +1,305 @@
+"""The parameters of a robot as one table: ten per body, four per degree of freedom, and stiffnesses of springs.
+
+Of every moving body the entries of the inertia tensor about the origin of its frame (``XX XY XZ YY YZ ZZ``, the
+products with the sign they have in the tensor), the first moments of mass ``MX MY MZ`` and the mass ``M``, the symbols
+of 004; then, for all degrees of freedom, the inertia of the rotor as it is felt at the joint, viscous friction, Coulomb
+friction and the constant offset of the torque; then the stiffnesses of joints that have springs.  Joint forces are
+linear in all of them.
+
+A joint that mimics another has parameters like any other joint: they are felt at its leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ModelError, ShapeError, UnknownNameError
+from .mass import GroupedMass, MassProperties
+from .tree import Body, Joint, Model
+from .units import FORCE_OF
+
+OF_BODIES = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
+"""The ten of a body, in the order of the table."""
+
+OF_FREEDOMS = ("rotor_inertia", "damping", "friction", "offset")
+"""Those of a degree of freedom, in the order of the table."""
+
+OF_SPRINGS = ("stiffness",)
+"""Those of a degree of freedom of a joint that has a spring, after all others."""
+
+FRICTION = OF_FREEDOMS[1:]
+"""Those that matter only where friction does."""
+
+_PINOCCHIO_ORDER = ("M", "MX", "MY", "MZ", "XX", "XY", "YY", "XZ", "YZ", "ZZ")
+_TO_TABLE = [_PINOCCHIO_ORDER.index(symbol) for symbol in OF_BODIES]
+_FROM_TABLE = [OF_BODIES.index(symbol) for symbol in _PINOCCHIO_ORDER]
+
+_UNITS_OF_BODIES = ("kg m^2",) * 6 + ("kg m",) * 3 + ("kg",)
+
+
+class Parameter(NamedTuple):
+    """One row of the table: what it is a number of."""
+
+    name: str
+    symbol: str
+    """One of :data:`OF_BODIES`, :data:`OF_FREEDOMS` or :data:`OF_SPRINGS`."""
+    body: int
+    """Index of the body, which is that of the joint that carries it."""
+    freedom: int
+    """Of the joint's; 0 for parameters of bodies."""
+    unit: str
+
+
+def rows(model: Model) -> tuple[Parameter, ...]:
+    """Return what the rows of the table are, in order."""
+    found = [
+        Parameter(f"{body.name}.{symbol}", symbol, i, 0, unit)
+        for i, body in enumerate(model.bodies)
+        for symbol, unit in zip(OF_BODIES, _UNITS_OF_BODIES, strict=True)
+    ]
+    for symbol in (*OF_FREEDOMS, *OF_SPRINGS):
+        found += [
+            Parameter(f"{joint.name}{label}.{symbol}", symbol, i, k, _unit(symbol, unit))
+            for i, joint in enumerate(model.joints)
+            if symbol not in OF_SPRINGS or joint.stiffness
+            for k, (label, unit) in enumerate(zip(joint.kind.v_labels, joint.kind.v_units, strict=True))
+        ]
+    return tuple(found)
+
+
+def _unit(symbol: str, of_motion: str) -> str:
+    """Return the unit of a parameter of a freedom, which turns (``rad``) or slides (``m``)."""
+    if symbol == "rotor_inertia":
+        return "kg m^2" if of_motion == "rad" else "kg"
+    force = FORCE_OF[of_motion]
+    if symbol == "stiffness":
+        return f"{force}/{of_motion}"
+    return f"{force} s/{of_motion}" if symbol == "damping" else force
+
+
+@dataclass(frozen=True, eq=False)
+class ParameterTable:
+    """Names, values and units of a robot's parameters, in the order of the columns of its regressor.
+
+    Read a value by its name, ``table["link_3.M"]``; ``len``, ``in`` and iteration go over the names.
+
+    Attributes
+    ----------
+    names, units : tuple of str
+    values : ndarray, shape (p,)
+        A copy of the robot's: change it and give the table, or the values, to :meth:`kinetree.Robot.with_parameters`.
+    """
+
+    names: tuple[str, ...]
+    values: np.ndarray
+    units: tuple[str, ...]
+
+    def __getitem__(self, name: str) -> float:
+        return float(self.values[self.index(name)])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def index(self, name: str) -> int:
+        """Return the place of a parameter; an unknown name suggests the nearest."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise UnknownNameError("parameter", name, self.names) from None
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} parameters, {self.names[0]} to {self.names[-1]}>" if self.names else "<no parameters>"
+
+    def __str__(self) -> str:
+        """Return the table: a line per body, then a line per degree of freedom."""
+        owners: dict[str, dict[str, float]] = {}
+        for name, value in zip(self.names, self.values, strict=True):
+            owner, _, symbol = name.rpartition(".")
+            owners.setdefault(f"{owner}\t{symbol in OF_BODIES}", {})[symbol] = value
+        of_bodies = {k.partition("\t")[0]: v for k, v in owners.items() if k.endswith("\tTrue")}
+        of_joints = {k.partition("\t")[0]: v for k, v in owners.items() if k.endswith("\tFalse")}
+        blocks = [_block("body", OF_BODIES, of_bodies), _block("joint", _columns(of_joints), of_joints)]
+        return "\n\n".join(block for block in blocks if block)
+
+
+def _columns(of_joints: Mapping[str, Mapping[str, float]]) -> tuple[str, ...]:
+    """Return what is shown of joints: springs only where there are some."""
+    return OF_FREEDOMS + (OF_SPRINGS if any("stiffness" in own for own in of_joints.values()) else ())
+
+
+def _block(what: str, symbols: Sequence[str], owners: Mapping[str, Mapping[str, float]]) -> str:
+    if not owners:
+        return ""
+    lines = [[what, *symbols]]
+    lines += [[name, *(f"{own[s]:.6g}" if s in own else "" for s in symbols)] for name, own in owners.items()]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    first = widths[0]
+    return "\n".join(
+        "  ".join([line[0].ljust(first), *(x.rjust(w) for x, w in zip(line[1:], widths[1:], strict=True))]).rstrip()
+        for line in lines
+    )
+
+
+# ------------------------------------------------------------------ out of a model and into one
+
+
+def parameters(model: Model) -> ParameterTable:
+    """Return the parameters of a model."""
+    known = rows(model)
+    values = [mass_properties_to_table(body.mass_properties) for body in model.bodies]
+    values += [np.array([x for j in model.joints for x in _of_joint(j, symbol)]) for symbol in OF_FREEDOMS]
+    values.append(np.array([x for j in model.joints for x in j.stiffness]))
+    return ParameterTable(
+        tuple(p.name for p in known), np.concatenate([np.zeros(0), *values]), tuple(p.unit for p in known)
+    )
+
+
+def mass_properties_to_table(given: MassProperties) -> np.ndarray:
+    """Return the ten numbers of a body, in the order of the table."""
+    return given.parameters[_TO_TABLE]
+
+
+def mass_properties_from_table(ten: ArrayLike) -> MassProperties:
+    """Return mass properties from ten numbers in the order of the table, which need not be those of a real body."""
+    return GroupedMass.from_parameters(np.asarray(ten, dtype=float)[_FROM_TABLE])
+
+
+def _of_joint(joint: Joint, symbol: str) -> Sequence[float]:
+    """Return one parameter of a joint, per degree of freedom."""
+    if symbol == "rotor_inertia":
+        return joint.armature
+    given: tuple[float, ...] = joint.friction_offset if symbol == "offset" else getattr(joint, symbol)
+    return given or (0.0,) * joint.kind.nv
+
+
+def with_parameters(model: Model, given: Any, *, physical: bool = True) -> Model:
+    """Return a model with other parameters.
+
+    Parameters
+    ----------
+    model : Model
+    given : ParameterTable, array_like of p numbers, or mapping of names to numbers
+        What a mapping leaves out stays.
+    physical : bool
+        Refuse parameters that no body and no joint can have.  Without it, a body may have a first moment but no mass,
+        or an inertia that nothing has: grouped parameters.
+
+    Raises
+    ------
+    UnknownNameError
+        For a parameter that the model has not.
+    ShapeError
+        If there are too many numbers, or too few.
+    ModelError
+        For numbers that are not finite or, with ``physical``, belong to no real robot.
+    """
+    old = parameters(model)
+    new = _all_values(old, given)
+    bad = np.nonzero(~np.isfinite(new))[0]
+    if bad.size:
+        raise ModelError(f"parameter {old.names[bad[0]]!r} is {new[bad[0]]}: parameters must be finite numbers")
+    count = 10 * len(model.bodies)
+    tens = zip(model.bodies, old.values[:count].reshape(-1, 10), new[:count].reshape(-1, 10), strict=True)
+    bodies = tuple(
+        body if np.array_equal(before, after) else Body(body.name, _mass(body.name, after, physical))
+        for body, before, after in tens
+    )
+    springs = len(new) - sum(len(j.stiffness) for j in model.joints)
+    freedoms = new[count:springs].reshape(len(OF_FREEDOMS), -1)
+    before = old.values[count:springs].reshape(len(OF_FREEDOMS), -1)
+    joints, first = [], 0
+    for joint in model.joints:
+        own = slice(first, first + joint.kind.nv)
+        same = np.array_equal(before[:, own], freedoms[:, own])
+        other = joint if same else _with_freedoms(joint, freedoms[:, own], physical)
+        joints.append(_with_stiffness(other, new[springs : springs + len(joint.stiffness)], physical))
+        first, springs = own.stop, springs + len(joint.stiffness)
+    return replace(model, bodies=bodies, joints=tuple(joints))
+
+
+def _all_values(old: ParameterTable, given: Any) -> np.ndarray:
+    """Return all values, those that are not given as they were."""
+    if isinstance(given, ParameterTable):  # those of another robot are matched by their names
+        given = given.values if given.names == old.names else dict(zip(given.names, given.values, strict=True))
+    if isinstance(given, Mapping):
+        new = old.values.copy()
+        for name, value in given.items():
+            place = old.index(name)
+            try:
+                new[place] = float(value)
+            except (TypeError, ValueError):
+                raise ShapeError(f"parameter {name!r} must be one number, got {value!r}") from None
+        return new
+    try:
+        new = np.array(given, dtype=float)
+    except (TypeError, ValueError):
+        raise ShapeError(
+            "parameters are given as a table (robot.parameters()), as an array of all values, or as a mapping of names "
+            f"to numbers, not as {given!r}"
+        ) from None
+    if new.shape != old.values.shape:
+        raise ShapeError(f"this robot has {len(old)} parameters; got an array of shape {new.shape}")
+    return new
+
+
+def _mass(name: str, ten: np.ndarray, physical: bool) -> MassProperties:
+    made = mass_properties_from_table(ten)
+    problems = made.problems()
+    if physical and problems:
+        raise ModelError(
+            f"the parameters of body {name!r} are those of no body: {problems[0]}. Grouped parameters are allowed with "
+            "physical=False"
+        )
+    return made
+
+
+def _with_stiffness(joint: Joint, values: np.ndarray, physical: bool) -> Joint:
+    if not joint.stiffness or np.array_equal(values, joint.stiffness):
+        return joint
+    if physical and np.any(values < 0.0):
+        raise ModelError(
+            f"stiffness of joint {joint.name!r} is {values.min():g}: it must not be negative, unless parameters that "
+            "are not physical are allowed with physical=False"
+        )
+    return replace(joint, stiffness=_floats(values))
+
+
+def _with_freedoms(joint: Joint, values: np.ndarray, physical: bool) -> Joint:
+    felt, damping, friction, offset = values
+    for symbol, several in (("rotor_inertia", felt), ("damping", damping), ("friction", friction)):
+        if physical and np.any(several < 0.0):
+            raise ModelError(
+                f"{symbol} of joint {joint.name!r} is {several.min():g}: it must not be negative, unless parameters "
+                "that are not physical are allowed with physical=False"
+            )
+    gears = np.array(joint.gear_ratio or (1.0,) * joint.kind.nv)
+    stuck = np.nonzero((gears == 0.0) & (felt != 0.0))[0]
+    if stuck.size:
+        raise ModelError(
+            f"joint {joint.name!r} has a gear ratio of zero, so that its rotor is not felt; its rotor_inertia cannot "
+            f"be {felt[stuck[0]]:g}"
+        )
+    motors = np.where(gears == 0.0, joint.rotor_inertia or 0.0, felt / np.where(gears == 0.0, 1.0, gears**2))
+    return replace(
+        joint,
+        rotor_inertia=_floats(motors),
+        gear_ratio=_floats(gears),
+        damping=_floats(damping),
+        friction=_floats(friction),
+        friction_offset=_floats(offset) if np.any(offset) else (),
+    )
+
+
+def _floats(values: np.ndarray) -> tuple[float, ...]:
+    return tuple(float(x) for x in values)

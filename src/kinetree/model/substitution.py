@@ -1,0 +1,347 @@
+"""A model with other scalars in the place of some of its numbers: symbols, arrays over a batch, inputs of machine code.
+
+A model turns its masses and placements into spatial objects at one border, the methods ``spatial()`` of
+:class:`MassProperties` and :class:`Pose`.  Here are stand-ins for these two that hold any scalar; a model with them in
+it is walked like any other.  Everything that lets parameters vary goes through here: inputs of compiled algorithms,
+batches of simulations, symbols of other libraries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import ModelError, UnknownNameError
+from ..spatial import (
+    AxisRotation,
+    Matrix3,
+    MatrixRotation,
+    RigidInertia,
+    RotationLike,
+    Scalar,
+    Symmetric3,
+    Transform,
+    Vec3,
+)
+from .mass import GroupedMass, MassProperties
+from .parameters import OF_BODIES as TEN
+from .parameters import Parameter, mass_properties_to_table, rows
+from .tree import Body, Frame, Joint, Loop, Model
+
+Convert = Callable[[Any], Scalar]
+Given = Mapping[str, Any]
+
+SIZES: dict[str, tuple[int, ...]] = {"com": (3,), "inertia": (3, 6), "position": (3,), "rpy": (3,), "seat": (3,)}
+"""How many numbers a property consists of; those not named here are one number, or one per degree of freedom."""
+
+PER_FREEDOM = ("rotor_inertia", "gear_ratio", "damping", "friction", "friction_offset", "stiffness")
+
+OF_BODIES = ("mass", "com", "inertia")
+OF_JOINTS = ("position", "rpy", *PER_FREEDOM)
+OF_FRAMES = ("position", "rpy")
+OF_LOOPS = ("position", "rpy", "seat")
+
+
+@dataclass(frozen=True)
+class ScalarMass:
+    """Mass, center of mass and inertia about it (xx, yy, zz, xy, xz, yz), over any scalar."""
+
+    mass: Scalar
+    com: tuple[Scalar, ...]
+    inertia: tuple[Scalar, ...]
+
+    def spatial(self) -> RigidInertia:
+        """Return the inertia as the algorithms use it: about the body's origin (000 L1310)."""
+        c = Vec3.of(self.com)
+        xx, yy, zz, xy, xz, yz = self.inertia
+        lever = Symmetric3.diagonal(c.dot(c)) - Symmetric3.outer(c)
+        return RigidInertia(self.mass, c * self.mass, Symmetric3(xx, xy, xz, yy, yz, zz) + lever * self.mass)
+
+
+@dataclass(frozen=True)
+class ScalarTen:
+    """The ten parameters of a body in the order of the table, over any scalar."""
+
+    ten: tuple[Scalar, ...]
+
+    @property
+    def mass(self) -> Scalar:
+        """The last of them."""
+        return self.ten[-1]
+
+    def spatial(self) -> RigidInertia:
+        """Return the inertia as the algorithms use it, which these numbers are."""
+        return RigidInertia(self.ten[9], Vec3.of(self.ten[6:9]), Symmetric3(*self.ten[:6]))
+
+
+@dataclass(frozen=True)
+class ScalarPose:
+    """A pose over any scalar."""
+
+    transform: Transform
+
+    def spatial(self) -> Transform:
+        """Return the pose as the algorithms use it."""
+        return self.transform
+
+
+@dataclass(frozen=True)
+class Substitution:
+    """Scalars that take the place of some numbers of a model; see :func:`substitution`.
+
+    Attributes
+    ----------
+    bodies, joints, frames : dict of name to dict of property to scalars
+        As a robot's file has them.
+    gravity : tuple of 3, optional
+    parameters : dict of name to scalar
+        Rows of the table of parameters.
+    loops : dict of name to dict of property to scalars
+        As bodies, joints and frames.
+    """
+
+    bodies: dict[str, dict[str, Any]] = field(default_factory=dict)
+    joints: dict[str, dict[str, Any]] = field(default_factory=dict)
+    frames: dict[str, dict[str, Any]] = field(default_factory=dict)
+    gravity: tuple[Any, ...] | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    loops: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @cached_property
+    def scalars(self) -> list[Any]:
+        """Everything put in that is no plain number, once, in the order given."""
+        found: dict[int, Any] = {}
+        whole = {"": {"gravity": self.gravity or ()}}
+        for table in (self.bodies, self.joints, self.frames, self.loops, whole, {"": self.parameters}):
+            for given in table.values():
+                for value in given.values():
+                    for x in value if isinstance(value, tuple) else (value,):
+                        if not isinstance(x, float):
+                            found[id(x)] = x
+        return list(found.values())
+
+    def stand_in(self, model: Model) -> Model:
+        """Return a model of numbers to check options against: parameters of inertia count as some inertia."""
+        some = MassProperties(1.0, (0.0, 0.0, 0.0), (1.0, 1.0, 1.0, 0.0, 0.0, 0.0))
+        chosen = self._chosen(model)
+        heavy = {p.body for p in chosen if p.symbol in TEN}
+        felt = {p.body for p in chosen if p.symbol == "rotor_inertia"}
+        bodies = (
+            replace(b, mass_properties=some) if b.name in self.bodies or i in heavy else b
+            for i, b in enumerate(model.bodies)
+        )
+        joints = (
+            replace(j, rotor_inertia=(1.0,) * j.kind.nv, gear_ratio=(1.0,) * j.kind.nv)
+            if "rotor_inertia" in self.joints.get(j.name, ()) or i in felt
+            else j
+            for i, j in enumerate(model.joints)
+        )
+        return replace(model, bodies=tuple(bodies), joints=tuple(joints))
+
+    def tree(self, model: Model, convert: Convert, *, everything: bool = False) -> Model:
+        """Return a model with the scalars in it, each given to ``convert``; with ``everything`` all numbers, too.
+
+        Exact zeros stay what they are, so that they are skipped as in any model.
+        """
+
+        def converted(x: Any) -> Scalar:
+            return x if _is_zero(x) else convert(x)
+
+        gravity: Sequence[Any] = model.gravity
+        if self.gravity is not None or everything:
+            gravity = [converted(x) for x in self.gravity or model.gravity]
+        own: dict[int, list[Parameter]] = {}
+        for p in self._chosen(model):
+            own.setdefault(p.body, []).append(p)
+        return replace(
+            model,
+            bodies=tuple(self._body(b, own.get(i, ()), converted, everything) for i, b in enumerate(model.bodies)),
+            joints=tuple(self._joint(j, own.get(i, ()), converted, everything) for i, j in enumerate(model.joints)),
+            frames=tuple(self._frame(f, converted, everything) for f in model.frames),
+            gravity=tuple(gravity),  # type: ignore[arg-type]
+            loops=tuple(self._loop(x, converted, everything) for x in model.loops),
+        )
+
+    def _chosen(self, model: Model) -> list[Parameter]:
+        """Return the rows of the table that are given."""
+        return [p for p in rows(model) if p.name in self.parameters] if self.parameters else []
+
+    def _body(self, body: Body, table: Sequence[Parameter], convert: Convert, everything: bool) -> Body:
+        own, of_table = body.mass_properties, {p.symbol: self.parameters[p.name] for p in table if p.symbol in TEN}
+        stand_in: Any
+        if of_table:
+            if body.name in self.bodies:
+                raise ModelError(
+                    f"body {body.name!r} is given both by parameters of the table ({next(iter(of_table))}) and by "
+                    f"{next(iter(self.bodies[body.name]))}: choose one way"
+                )
+            ten = dict(zip(TEN, (float(x) for x in mass_properties_to_table(own)), strict=True)) | of_table
+            stand_in = ScalarTen(tuple(convert(x) if s in of_table or everything else x for s, x in ten.items()))
+        elif isinstance(own, GroupedMass) and (body.name in self.bodies or everything):
+            if body.name in self.bodies:
+                raise ModelError(
+                    f"body {body.name!r} has grouped parameters, which are those of no mass, center and inertia: "
+                    f"change them by the names of the table, such as {body.name + '.MX'!r}"
+                )
+            stand_in = ScalarTen(tuple(convert(float(x)) for x in mass_properties_to_table(own)))
+        elif body.name in self.bodies or everything:
+            chosen = {"mass": own.mass, "com": own.com, "inertia": own.inertia, **self.bodies.get(body.name, {})}
+            com, inertia = (tuple(convert(x) for x in chosen[k]) for k in ("com", "inertia"))
+            stand_in = ScalarMass(convert(chosen["mass"]), com, inertia)
+        else:
+            return body
+        return replace(body, mass_properties=stand_in)
+
+    def _joint(self, joint: Joint, table: Sequence[Parameter], convert: Convert, everything: bool) -> Joint:
+        given, n = self.joints.get(joint.name, {}), joint.kind.nv
+        own: dict[str, list[Any]] = {
+            key: list(given.get(key, getattr(joint, key)) or [0.0] * n)
+            for key in PER_FREEDOM
+            if (everything and (key != "stiffness" or joint.stiffness)) or key in given
+            or (key == "gear_ratio" and "rotor_inertia" in given)
+            or (key == "rotor_inertia" and "gear_ratio" in given)
+        }  # fmt: skip
+        for p in table:
+            if p.symbol in TEN:
+                continue
+            key = "friction_offset" if p.symbol == "offset" else p.symbol
+            if key in given or (key == "rotor_inertia" and "gear_ratio" in given):
+                raise ModelError(f"parameter {p.name!r} is given twice: in the table, and as {key} of the joint")
+            own.setdefault(key, list(getattr(joint, key) or [0.0] * n))[p.freedom] = self.parameters[p.name]
+            if key == "rotor_inertia":  # of the table: as it is felt at the joint
+                own.setdefault("gear_ratio", list(joint.gear_ratio or [1.0] * n))[p.freedom] = 1.0
+        numbers: dict[str, Any] = {key: tuple(convert(x) for x in values) for key, values in own.items()}
+        if "gear_ratio" in numbers:
+            # the gear of a rotor without inertia stays a number, so that their product is an exact zero
+            pairs = zip(numbers.get("rotor_inertia", joint.rotor_inertia), numbers["gear_ratio"], strict=True)
+            numbers["gear_ratio"] = tuple(1.0 if _is_zero(x) else gear for x, gear in pairs)
+        if everything:
+            numbers["spring_rest"] = tuple(convert(x) for x in joint.spring_rest)
+        return replace(joint, placement=_pose(joint.placement, given, convert, everything), **numbers)
+
+    def _frame(self, frame: Frame, convert: Convert, everything: bool) -> Frame:
+        return replace(frame, pose=_pose(frame.pose, self.frames.get(frame.name, {}), convert, everything))
+
+    def _loop(self, loop: Loop, convert: Convert, everything: bool) -> Loop:
+        given = self.loops.get(loop.name, {})
+        seat = {"position": given["seat"]} if "seat" in given else {}
+        return replace(
+            loop,
+            placement=_pose(loop.placement, given, convert, everything),
+            seat=_pose(loop.seat, seat, convert, everything),
+        )
+
+
+def _pose(own: Any, given: Given, convert: Convert, everything: bool) -> Any:
+    """Return a pose with its position or its angles replaced."""
+    if not everything and "position" not in given and "rpy" not in given:
+        return own
+    placed = own.spatial()
+    rotations = [_mapped(r, convert) for r in placed.rotations] if everything else placed.rotations
+    if "rpy" in given:  # Rz(yaw) Ry(pitch) Rx(roll), as in files
+        angles = [(axis, convert(given["rpy"][axis])) for axis in (2, 1, 0)]
+        rotations = [AxisRotation.by_angle(k, x) for k, x in angles if not _is_zero(x)]
+    position = given.get("position", tuple(placed.translation))
+    return ScalarPose(Transform(rotations, Vec3.of([convert(x) for x in position])))
+
+
+def _mapped(rotation: RotationLike, convert: Convert) -> RotationLike:
+    """Return the same rotation with each of its numbers converted."""
+    if isinstance(rotation, AxisRotation):
+        return AxisRotation(rotation.axis, convert(rotation.c), convert(rotation.s))
+    numbers = [[convert(x) for x in row] for row in rotation.matrix().to_rows()]
+    return MatrixRotation(Matrix3(*(Vec3(*row) for row in numbers)))
+
+
+def substitution(
+    model: Model,
+    *,
+    bodies: Mapping[str, Given] | None = None,
+    joints: Mapping[str, Given] | None = None,
+    frames: Mapping[str, Given] | None = None,
+    gravity: Any = None,
+    parameters: Given | None = None,
+    loops: Mapping[str, Given] | None = None,
+) -> Substitution:
+    """Check what is to be put into a model: that names are known, and that sizes are right.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such body, joint, frame, property or parameter.
+    ModelError
+        If a property has the wrong number of numbers.
+    """
+    own = [f.name for f in model.frames]
+    tables = {
+        "body": _checked("body", bodies, [b.name for b in model.bodies], OF_BODIES),
+        "joint": _checked("joint", joints, [j.name for j in model.joints], OF_JOINTS),
+        "frame": _checked("frame", frames, own, OF_FRAMES),
+        "loop": _checked("loop", loops, [x.name for x in model.loops], OF_LOOPS),
+    }
+    for name, given in tables["joint"].items():
+        if "stiffness" in given and not model.joint(name).stiffness:
+            raise ModelError(f"joint {name!r} has no spring whose stiffness could be a parameter: give it one first")
+        for key in PER_FREEDOM:
+            if key in given:
+                count = model.joint(name).kind.nv
+                given[key] = _numbers(given[key], (count,), f"{key} of joint {name!r}")
+    for given in tables["body"].values():
+        if len(given.get("inertia", ())) == 3:
+            given["inertia"] += (0.0, 0.0, 0.0)
+    free_fall = None if gravity is None else _numbers(gravity, (3,), "gravity")
+    known = {p.name for p in rows(model)} if parameters else set()
+    for name in parameters or ():
+        if name not in known:
+            raise UnknownNameError("parameter", name, known)
+    flat = {name: _number(x) for name, x in (parameters or {}).items()}
+    made = Substitution(tables["body"], tables["joint"], tables["frame"], free_fall, flat, tables["loop"])
+    made.tree(model, lambda x: x)  # refuses what is given twice
+    return made
+
+
+def _checked(
+    what: str, given: Mapping[str, Given] | None, names: Sequence[str], properties: Sequence[str]
+) -> dict[str, dict[str, Any]]:
+    """Check that names and properties are known and sizes are right."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, values in (given or {}).items():
+        if name not in names:
+            raise UnknownNameError(what, name, names)
+        if not isinstance(values, Mapping):
+            raise ModelError(f"parameters of {what} {name!r} must be a mapping such as {{{properties[0]!r}: ...}}")
+        found[name] = {}
+        for key, value in values.items():
+            if key not in properties:
+                raise UnknownNameError(f"parameter of {what} {name!r}", key, properties)
+            sizes, place = SIZES.get(key), f"{key} of {what} {name!r}"
+            found[name][key] = _numbers(value, sizes, place) if sizes else _number(value)
+    return found
+
+
+def _numbers(value: Any, sizes: Sequence[int], what: str) -> tuple[Any, ...]:
+    """Return scalars from any sequence: list, array, column of symbols; one scalar will do where one is wanted."""
+    shape = getattr(value, "shape", None)
+    if shape is not None:
+        count = math.prod(shape)
+        alone = count == 1 and len(shape) != 1  # CasADi's scalars have shape (1, 1)
+    else:
+        alone = not isinstance(value, Sequence)
+        count = 1 if alone else len(value)
+    if count not in sizes:
+        raise ModelError(f"{what} needs {' or '.join(map(str, sizes))} numbers, got {value!r}")
+    return (_number(value),) if alone else tuple(_number(value[k]) for k in range(count))
+
+
+def _number(x: Any) -> Any:
+    """Return plain numbers as floats; everything else as it is."""
+    return float(x) if isinstance(x, (int, float, np.integer, np.floating)) else x
+
+
+def _is_zero(x: Any) -> bool:
+    return isinstance(x, float) and x == 0.0

@@ -1,0 +1,183 @@
+"""The base parameters of a robot: as few numbers as its torques can tell apart, and what is grouped into each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..errors import UnknownNameError
+from ..export.symbolic.programs import library
+from ..model.parameters import ParameterTable
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class BaseParameters:
+    """As few parameters as the torques of a robot can tell apart.
+
+    Every base parameter stands for a group: it is named for the one parameter that stays, and into it go others, each
+    with a coefficient.  ``matrix`` maps all parameters to the base ones, and the regressor's columns of those that stay
+    are the regressor of the base ones:
+
+        base.values == base.matrix @ robot.parameters().values
+        robot.regressor(q, v, a)[..., base.columns] @ base.values == robot.inverse_dynamics(q, v, a)
+
+    ``len``, iteration and ``base["link_3.XX"]`` go over the names.
+
+    Attributes
+    ----------
+    robot : str
+        Name of the robot.
+    table : ParameterTable
+        All parameters of the robot.
+    columns : tuple of int
+        Where in that table, and among the regressor's columns, those that stay are.
+    matrix : ndarray, shape (len(base), p)
+    considered : tuple of int
+        Where in the table the parameters are that were to be grouped; not among them are friction, unless it was asked
+        for, and rotors of joints without a motor.
+    method : str
+        How they were found, in words.
+    notes : tuple of str
+        What there is to know about this result: geometry that was rounded, how the mechanism is assembled, ...
+    upper_bound : int or None
+        The most base parameters, rotors left out, that a robot with such joints can have (004 eq. 10.24, 10.57).
+    coefficients : mapping, optional
+        ``{grouped: {kept: expression}}`` over symbols, for a robot with symbols among its dimensions.
+    """
+
+    robot: str
+    table: ParameterTable
+    columns: tuple[int, ...]
+    matrix: Array
+    considered: tuple[int, ...]
+    method: str
+    notes: tuple[str, ...] = ()
+    upper_bound: int | None = None
+    coefficients: Mapping[str, Mapping[str, Any]] | None = None
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """One name per group: that of the parameter that stays."""
+        return tuple(self.table.names[c] for c in self.columns)
+
+    @cached_property
+    def units(self) -> tuple[str, ...]:
+        """Unit of each group."""
+        return tuple(self.table.units[c] for c in self.columns)
+
+    @cached_property
+    def values(self) -> Array:
+        """The groups' values for this robot."""
+        return np.asarray(self.matrix @ self.table.values)
+
+    @cached_property
+    def without_effect(self) -> tuple[str, ...]:
+        """Parameters that no torque depends on."""
+        silent = ~np.any(self.matrix, axis=0)
+        return tuple(self.table.names[c] for c in self.considered if silent[c])
+
+    @cached_property
+    def grouped(self) -> tuple[str, ...]:
+        """Parameters that act only together with others, and are counted there."""
+        gone = {*self.columns, *(self.table.index(name) for name in self.without_effect)}
+        return tuple(self.table.names[c] for c in self.considered if c not in gone)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __getitem__(self, name: str) -> float:
+        return float(self.values[self.index(name)])
+
+    def index(self, name: str) -> int:
+        """Return the place of a base parameter; an unknown name suggests the nearest."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise UnknownNameError("base parameter", name, self.names) from None
+
+    def group(self, name: str) -> dict[str, float]:
+        """Return what is in a group: every parameter with its coefficient, the one that stays first.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> base = kt.gallery.load("gripper").base_parameters()
+        >>> base.group(base.names[0])[base.names[0]]
+        1.0
+        """
+        k = self.index(name)
+        own = self.columns[k]
+        others = [int(c) for c in np.flatnonzero(self.matrix[k]) if c != own]
+        return {self.table.names[c]: float(self.matrix[k, c]) for c in (own, *others)}
+
+    def expressions(self) -> dict[str, Any]:
+        """Return every group as a SymPy expression in symbols named like the parameters.
+
+        Coefficients are expressions in the robot's symbols where it has some, and otherwise fractions of what their
+        decimals say, as in :func:`kinetree.symbolic.expression`.
+        """
+        library("sympy")
+        from .symbolic_groups import group_expressions
+
+        return group_expressions(self.names, [self.group(name) for name in self.names], self.coefficients)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} base parameters of robot {self.robot!r}, by {self.method}>"
+
+    def __str__(self) -> str:
+        """Return a table: each base parameter with its value and everything grouped into it."""
+        head = (
+            f"{len(self)} base parameters of {self.robot!r} out of {len(self.considered)}: {len(self.grouped)} are "
+            f"grouped with others, {len(self.without_effect)} have no effect"
+        )
+        lines = [head, f"found by {self.method}"]
+        if self.upper_bound is not None:
+            lines.append(f"at most {self.upper_bound} of links by 004 eq. 10.24 and 10.57")
+        lines += [f"note: {note}" for note in self.notes]
+        width = max((len(name) for name in self.names), default=0)
+        numbers = [f"{x:.6g}" for x in self.values]
+        digits = max((len(x) for x in numbers), default=0)
+        lines.append("")
+        for k, (name, number) in enumerate(zip(self.names, numbers, strict=True)):
+            terms = self._terms(k)
+            lines.append(f"{name:<{width}}  {number:>{digits}} {self.units[k]:<6}  = {terms}")
+        if self.without_effect:
+            lines += ["", f"without effect: {', '.join(self.without_effect)}"]
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _terms(self, k: int) -> str:
+        name = self.names[k]
+        if self.coefficients is not None:
+            others: dict[str, Any] = {o: into[name] for o, into in self.coefficients.items() if name in into}
+        else:
+            others = {o: x for o, x in self.group(name).items() if o != name}
+        return name + "".join(_term(x, other) for other, x in others.items())
+
+
+def _term(x: Any, name: str) -> str:
+    """Return ``+ 2 link.M``, ``- link.M`` or ``+ (a**2 + b**2) link.M``."""
+    if isinstance(x, float):
+        negative, size = x < 0.0, f"{abs(x):.6g}"
+    else:
+        negative = bool(x.could_extract_minus_sign())
+        size = str(-x if negative else x)
+        size = f"({size})" if " " in size else size
+    return f" {'-' if negative else '+'} {'' if size == '1' else size + ' '}{name}"
+
+
+def table_matrix(kept: Sequence[int], given_up: Sequence[int], coefficients: Array, count: int) -> Array:
+    """Return the map from all parameters to the base ones."""
+    matrix = np.zeros((len(kept), count))
+    matrix[np.arange(len(kept)), list(kept)] = 1.0
+    if given_up:
+        matrix[:, list(given_up)] = coefficients
+    return matrix

@@ -1,0 +1,127 @@
+"""Random motions of a mechanism with closed loops, all in one way of assembling it.
+
+A parallelogram can also be put together crossed, and then it has other base parameters.  So samples are reached from
+one closed configuration in small steps, and those near singular ones, where the ways meet, are left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import ClosureError
+from ..model.tree import Model
+from .base_by_qr import Draw, Motions
+from .considered import Considered
+from .find_base import Assembled
+from .parallelograms import Parallelogram, parallelograms
+
+Array = np.ndarray
+
+STEPS = 20
+FARTHEST = 2.5
+"""How far samples lie off, in radians or lengths of the mechanism."""
+
+LEAST_QUALITY = 0.2
+"""Where the least singular value of K that counts is below this part of what it is at the start, no sample goes.
+
+That is wide enough for no step to get across.
+"""
+
+
+class Closable(Protocol):
+    """A mechanism, as far as its closed motions are asked for."""
+
+    model: Model
+
+    def loop_jacobian(self, q: Any) -> Array:
+        """Compute the matrix K of ``K v = 0``."""
+
+    def loop_drift(self, q: Any, v: Any) -> Array:
+        """Compute ``dK/dt v``."""
+
+    def moved(self, q: Array, v: Array) -> Array:
+        """Move configurations along velocities."""
+
+    def close(self, q_guess: Any, *, must_close: bool = True) -> Array:
+        """Find the nearest closed configuration."""
+
+    def pose(self, q: Any, frame: str) -> Array:
+        """Compute the pose of a body."""
+
+
+def assembled(mechanism: Closable, candidates: Array, rank: int) -> Assembled:
+    """Return one way of assembling a mechanism.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    candidates : ndarray, shape (n, nq)
+        Closed configurations; of several the one with most parallelograms, then the least singular, is taken.
+    rank : int
+        Of K, in general.
+    """
+    considered = Considered(mechanism.model)
+    shapes = [_parallelograms(mechanism, q, considered.length) for q in candidates]
+    quality = _quality(mechanism.loop_jacobian(candidates), rank)
+    best = max(range(len(candidates)), key=lambda k: (len(shapes[k]), quality[k]))
+    start = candidates[best]
+    shown = np.array2string(start, precision=3, separator=", ", max_line_width=10000)
+    return Assembled(closed_motions(mechanism, start, rank, considered), shapes[best], shown)
+
+
+def _parallelograms(mechanism: Closable, q: Array, length: float) -> list[Parallelogram]:
+    poses = np.array([mechanism.pose(q, body.name) for body in mechanism.model.bodies])
+    return parallelograms(mechanism.model, poses, length)
+
+
+def closed_motions(mechanism: Closable, start: Array, rank: int, considered: Considered) -> Draw:
+    """Return what draws closed states around a closed configuration."""
+    model, length, time = considered.model, considered.length, considered.time
+    unit = np.array([length if u == "m" else 1.0 for u in model.v_units])
+
+    def draw(count: int, rng: np.random.Generator) -> Motions:
+        q = np.broadcast_to(start, (count, model.nq)).copy()
+        heading = rng.standard_normal((count, model.nv)) * unit
+        reach = rng.uniform(0.1, FARTHEST, (count, 1))
+        k = mechanism.loop_jacobian(q)
+        least = LEAST_QUALITY * _quality(k[0], rank)
+        for _ in range(STEPS):
+            along = _along(_basis(k, rank), heading)
+            size = np.abs(along / unit).max(axis=-1, keepdims=True)
+            step = along * reach / np.maximum(size, 1e-9) / STEPS
+            moved = mechanism.close(mechanism.moved(q, step), must_close=False)
+            there = mechanism.loop_jacobian(moved)
+            with np.errstate(invalid="ignore"):
+                good = np.isfinite(moved).all(axis=-1) & (_quality(there, rank) > least)
+            # where the next step is singular, or cannot be closed, the sample stays where it is
+            q, k = np.where(good[:, None], moved, q), np.where(good[:, None, None], there, k)
+        if not np.isfinite(q).all() or np.abs(q - start).max() < 1e-3:
+            raise ClosureError(
+                f"{model.name!r} cannot be moved off q = {np.round(start, 3).tolist()} with its loops closed: give "
+                "near=, a configuration from which it can"
+            )
+        basis = _basis(k, rank)
+        v, a = (_along(basis, rng.standard_normal((len(q), model.nv)) * unit) for _ in range(2))
+        v, a = v / time, a / time**2
+        held = np.linalg.pinv(k, rcond=1e-9) @ mechanism.loop_drift(q, v)[..., None]
+        return Motions(q, v, a - held[..., 0], basis)
+
+    return draw
+
+
+def _basis(k: Array, rank: int) -> Array:
+    """Return a basis of the velocities that the loops allow, (..., nv, nv - rank)."""
+    _, _, vt = np.linalg.svd(k, full_matrices=True)
+    return np.asarray(np.swapaxes(vt[..., rank:, :], -1, -2))
+
+
+def _along(basis: Array, v: Array) -> Array:
+    """Return the nearest velocities that the loops allow."""
+    return np.asarray((basis @ (np.swapaxes(basis, -1, -2) @ v[..., None]))[..., 0])
+
+
+def _quality(k: Array, rank: int) -> Array:
+    s = np.linalg.svd(k, compute_uv=False)
+    return np.asarray(s[..., rank - 1] / np.maximum(s[..., 0], 1e-300)) if rank else np.ones(k.shape[:-2])

@@ -1,0 +1,173 @@
+"""Base parameters of a model by one of three methods, or by those that agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import OptionError, UnknownNameError
+from ..export.symbolic.parameters import Parametric
+from ..model.parameters import parameters
+from ..model.tree import Model
+from . import base_by_null_space, base_by_qr, base_by_rules
+from .base_by_qr import Draw
+from .base_by_rules import upper_bound
+from .base_parameters import BaseParameters, table_matrix
+from .considered import Considered
+from .grouping import dense, group, span
+from .parallelograms import Parallelogram
+from .round_geometry import rounded
+
+Array = np.ndarray
+
+EXACT = 1e-10
+"""Coefficients below this are rounding: those of rules, and of small decompositions."""
+
+SAMPLED = 1e-7
+"""The same for coefficients out of sampled torques."""
+
+SAME = 1e-6
+"""Two methods agree if no change of one is further than this from those of the other, in the robot's own units."""
+
+
+class Assembled(NamedTuple):
+    """A mechanism as it is put together: random closed motions, and its parallelograms."""
+
+    draw: Draw
+    parallelograms: Sequence[Parallelogram]
+    way: str
+    """Of assembling, in words."""
+
+
+class Unnoticed(NamedTuple):
+    """Unnoticed changes as columns, what counts as rounding in them, and how they were found."""
+
+    unnoticed: Array
+    noise: float
+    method: str
+    notes: tuple[str, ...] = ()
+
+
+def tidied(model: Model, tolerance: float) -> tuple[Model, tuple[str, ...]]:
+    """Return the model with its geometry rounded, and a note if that changed anything."""
+    if not (isinstance(tolerance, (int, float)) and 0.0 <= tolerance < 0.1):
+        raise OptionError(
+            f"tolerance must be a number between 0 and 0.1 (radians, or parts of a length), not {tolerance!r}"
+        )
+    result = rounded(model, tolerance, Considered(model).length)
+    if result.largest < 1e-12:
+        return result.model, ()
+    return result.model, (
+        f"angles and positions were rounded by up to {result.largest:.1g} (tolerance={tolerance:g}); the groups "
+        "reproduce torques to about that",
+    )
+
+
+def base_parameters(
+    model: Model,
+    method: str,
+    *,
+    friction: bool = False,
+    assembled: Assembled | None = None,
+    symbols: Parametric | None = None,
+    notes: tuple[str, ...] = (),
+) -> BaseParameters:
+    """Return the base parameters of a model.
+
+    Parameters
+    ----------
+    model : Model
+        With its geometry rounded already, see :func:`tidied`.
+    method : {"auto", "rules", "null_space", "qr"}
+    friction : bool
+        Group damping, Coulomb friction and offsets, too.
+    assembled : Assembled, optional
+        Of a model with closed loops.
+    symbols : Parametric, optional
+        The same robot with symbols for some of its dimensions: coefficients are expressions in them.
+    notes : tuple of str
+        What else to say about the result.
+    """
+    if method not in METHODS:
+        raise UnknownNameError("method of finding base parameters", method, METHODS)
+    if symbols is not None and method not in ("auto", "rules"):
+        raise OptionError(f"symbols among dimensions need method='rules'; {method!r} computes with numbers")
+    considered = Considered(model, friction)
+    search = _ThreeMethods(considered, assembled)
+    result = search.by_rules() if symbols is not None else getattr(search, METHODS[method])()
+    found = group(result.unnoticed, considered, result.noise)
+    coefficients = None
+    if symbols is not None:
+        from .symbolic_groups import coefficient_expressions
+
+        shapes = () if assembled is None else assembled.parallelograms
+        coefficients = coefficient_expressions(considered, shapes, found, symbols)
+    table, count = parameters(model), 0 if assembled is None else len(assembled.parallelograms)
+    way = () if assembled is None else (f"for the mechanism as it is assembled at q = {assembled.way}",)
+    return BaseParameters(
+        model.name, table, found.kept,
+        table_matrix(found.kept, found.given_up, found.coefficients, len(table)), considered.columns,
+        result.method, (*notes, *way, *result.notes), upper_bound(model, count),
+        coefficients,
+    )  # fmt: skip
+
+
+class _ThreeMethods:
+    """One model, and the ways to find out what acts together in it."""
+
+    def __init__(self, considered: Considered, assembled: Assembled | None) -> None:
+        self.considered, self.assembled = considered, assembled
+        self.coupled = considered.model.has_followers or assembled is not None
+
+    @property
+    def draw(self) -> Draw:
+        """What draws the states that torques are sampled at."""
+        return base_by_qr.random_motions(self.considered) if self.assembled is None else self.assembled.draw
+
+    def by_rules(self) -> Unnoticed:
+        """Apply the rules of 004."""
+        shapes = () if self.assembled is None else self.assembled.parallelograms
+        vectors = base_by_rules.unnoticed(self.considered, shapes)
+        return Unnoticed(dense(vectors, self.considered), EXACT, "the rules of 004")
+
+    def by_null_space(self) -> Unnoticed:
+        """Propagate null spaces along the tree; what followers and loops add is found by numbers."""
+        own = span(dense(base_by_null_space.unnoticed(self.considered), self.considered))
+        if not self.coupled:
+            return Unnoticed(own, EXACT, "null-space propagation")
+        kept = group(own, self.considered, EXACT).kept
+        more = base_by_qr.unnoticed(self.considered, self.draw, kept)
+        why = "followers" if self.assembled is None else "loops"
+        return Unnoticed(
+            np.concatenate([own, more.unnoticed], axis=1), SAMPLED,
+            f"null-space propagation, and QR for what {why} add ({more.unnoticed.shape[1]} more)",
+        )  # fmt: skip
+
+    def by_qr(self) -> Unnoticed:
+        """Decompose sampled torques."""
+        found = base_by_qr.unnoticed(self.considered, self.draw)
+        gap = "" if found.gap == np.inf else f", with a gap of {found.gap:.0e}"
+        return Unnoticed(found.unnoticed, SAMPLED, f"QR with pivoting of sampled torques{gap}")
+
+    def by_agreement(self) -> Unnoticed:
+        """Propagate null spaces, and take the rules' word where they say the same: theirs is without rounding."""
+        whole = self.by_null_space()
+        reason = base_by_rules.reached(self.considered.model)
+        if reason:
+            return whole
+        ruled = self.by_rules()
+        missed = span(whole.unnoticed).shape[1] - span(ruled.unnoticed).shape[1]
+        if not missed and _within(ruled.unnoticed, whole.unnoticed):
+            return ruled._replace(method=f"{ruled.method}; {whole.method} finds the same")
+        return whole._replace(notes=(f"the rules of 004 miss {missed} of these groupings",))
+
+
+METHODS = {"auto": "by_agreement", "rules": "by_rules", "null_space": "by_null_space", "qr": "by_qr"}
+
+
+def _within(changes: Array, others: Array) -> bool:
+    """Return whether changes are among those that others span."""
+    basis, own = span(others), span(changes)
+    return bool(np.abs(own - basis @ (basis.T @ own)).max(initial=0.0) < SAME)

@@ -1,0 +1,154 @@
+"""From changes that no torque notices to groups of parameters: which stay, and what is grouped into them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy.linalg import qr
+
+from ..spatial import Scalar
+from .considered import Considered, Vector
+
+Array = np.ndarray
+
+LEAST_ANGLE = 1e-6
+"""A parameter can give way if some unnoticed change moves it by at least this part of all that the change moves."""
+
+
+class Grouping(NamedTuple):
+    """Which columns of the table give way, and how much of each goes into which of those that stay."""
+
+    kept: tuple[int, ...]
+    given_up: tuple[int, ...]
+    coefficients: Array
+    """One row per column kept, one column per column given up."""
+
+
+def dense(vectors: Sequence[Vector], considered: Considered) -> Array:
+    """Return changes as columns, in the units of :attr:`Considered.sizes`, each of length one."""
+    matrix = np.zeros((len(considered.rows), len(vectors)))
+    for k, vector in enumerate(vectors):
+        for c, x in vector.items():
+            matrix[c, k] = float(x) / considered.sizes[c]
+    lengths = np.linalg.norm(matrix, axis=0)
+    return np.asarray(matrix[:, lengths > 0.0] / lengths[lengths > 0.0])
+
+
+def triangular(matrix: Array) -> Array:
+    """Return R of the QR decomposition."""
+    r: Array = qr(matrix, mode="r")[0][: matrix.shape[1]]
+    return r
+
+
+def span(matrix: Array, least: float = 1e-9) -> Array:
+    """Return an orthonormal basis of what the columns span; directions below ``least`` of the largest do not count."""
+    if not matrix.size:
+        return np.zeros((len(matrix), 0))
+    if matrix.shape[1] > 2 * len(matrix):
+        matrix = triangular(matrix.T).T  # the same span, in as many columns as it can need
+    u, s, _ = np.linalg.svd(matrix, full_matrices=False)
+    return np.asarray(u[:, s > least * s[0]] if s[0] > 0.0 else u[:, :0])
+
+
+def give_way(unnoticed: Array, order: Sequence[int]) -> tuple[int, ...]:
+    """Return the columns that give way, as early in ``order`` as can be, as many as there are unnoticed changes.
+
+    A column gives way if one of the changes that leave alone all those that have given way already moves it.
+
+    Parameters
+    ----------
+    unnoticed : ndarray, shape (p, d)
+        A basis of the changes that no torque notices.
+    order : sequence of int
+        Columns of the table.
+    """
+    left = span(unnoticed)
+    found = []
+    for c in order:
+        if not left.shape[1]:
+            break
+        row = left[c]
+        length = float(np.linalg.norm(row))
+        if length < LEAST_ANGLE:
+            continue
+        found.append(c)
+        left = left @ _turned_to_first(row / length)[:, 1:]  # what is left moves this column no longer
+    return tuple(found)
+
+
+def _turned_to_first(unit: Array) -> Array:
+    """Return an orthogonal matrix whose first column is, up to its sign, the given unit vector."""
+    reflected = unit.copy()
+    reflected[0] += np.copysign(1.0, unit[0])
+    return np.asarray(np.eye(len(unit)) - 2.0 * np.outer(reflected, reflected) / (reflected @ reflected))
+
+
+def group(unnoticed: Array, considered: Considered, noise: float) -> Grouping:
+    """Return the groups that follow from the changes that no torque notices.
+
+    With the parameters divided into kept (B) and given up (D), a change n leaves the groups ``x_B + K x_D`` alone if
+    ``n_B + K n_D = 0``; so K is ``-N_B N_D^-1``.
+
+    Parameters
+    ----------
+    unnoticed : ndarray, shape (p, d)
+        A basis, as :func:`dense` makes it.
+    considered : Considered
+    noise : float
+        Coefficients smaller than this, in the robot's own units, are rounding, and zero.
+    """
+    basis = span(unnoticed)
+    given_up = give_way(basis, considered.order)
+    gone = set(given_up)
+    kept = tuple(c for c in considered.columns if c not in gone)
+    given_up = tuple(sorted(given_up))
+    k = -np.linalg.solve(basis[list(given_up)].T, basis[list(kept)].T).T if given_up else np.zeros((len(kept), 0))
+    k[np.abs(k) < noise] = 0.0
+    sizes = considered.sizes
+    return Grouping(kept, given_up, k * sizes[list(kept)][:, None] / sizes[list(given_up)])
+
+
+def group_exactly(vectors: Sequence[Vector], given_up: Sequence[int], simplify: object) -> dict[int, Vector]:
+    """Return, over symbols, how much of each column given up goes into which column kept.
+
+    Parameters
+    ----------
+    vectors : sequence of Vector
+        As many as there are columns given up, or more.
+    given_up : sequence of int
+        The columns that give way, in that order.
+    simplify : callable
+        Brings a scalar into a form in which zero is ``0``.
+
+    Returns
+    -------
+    dict of int to Vector
+        For each column given up, its coefficients in the groups of the columns kept.
+    """
+    assert callable(simplify)
+    left = [dict(v) for v in vectors]
+    solved: dict[int, Vector] = {}
+    for c in given_up:
+        # the shortest change that moves this column: it fills in least
+        pivot = min((v for v in left if c in v), key=len)
+        left.remove(pivot)
+        factor = pivot[c]
+        unit = {k: simplify(x / factor) for k, x in pivot.items()}
+        left = [_without(v, c, unit, simplify) for v in left]
+        solved = {k: _without(v, c, unit, simplify) for k, v in solved.items()}
+        solved[c] = unit
+    return {c: {k: simplify(-x) for k, x in v.items() if k != c} for c, v in solved.items()}
+
+
+def _without(vector: Vector, column: int, unit: Vector, simplify: object) -> Vector:
+    """Return a change less as much of another as takes its part of one column away."""
+    assert callable(simplify)
+    if column not in vector:
+        return vector
+    factor: Scalar = vector[column]
+    result = dict(vector)
+    for k, x in unit.items():
+        result[k] = simplify(result[k] - factor * x) if k in result else simplify(-(factor * x))
+    return {k: x for k, x in result.items() if x != 0}

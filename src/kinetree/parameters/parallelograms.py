@@ -1,0 +1,98 @@
+"""Parallelograms among the closed loops of a mechanism: which of their bodies turn alike (004 section 10.3.5)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..model.joints import Revolute
+from ..model.tree import BASE, Loop, Model
+from ..spatial import Matrix3, MatrixRotation
+
+Array = np.ndarray
+
+FLAT = 1e-9
+"""How far sides may be off, in lengths of the mechanism, and axes in radians."""
+
+
+class Alike(NamedTuple):
+    """Two bodies that always turn in the same way."""
+
+    first: int
+    """Takes the other's inertia: the earlier body, or the base."""
+    second: int
+    rotation: MatrixRotation
+    """Of the second in the first."""
+
+
+class Parallelogram(NamedTuple):
+    """A loop whose opposite sides are equal and parallel."""
+
+    loop: str
+    alike: tuple[Alike, Alike]
+
+
+class Side(NamedTuple):
+    """A body of a loop, and the way from one of its two joints to the other, in the plane of the loop."""
+
+    body: int
+    way: Array
+
+
+def parallelograms(model: Model, poses: Array, length: float) -> list[Parallelogram]:
+    """Return the loops that are parallelograms.
+
+    Parameters
+    ----------
+    model : Model
+    poses : ndarray, shape (bodies, 4, 4)
+        Of all bodies in the base, at a closed configuration in the way of assembling that is meant.
+    length : float
+        A length of the mechanism's size.
+    """
+    found = []
+    for loop in model.loops:
+        sides = _sides(model, loop, poses)
+        if sides is None:
+            continue
+        real = [s for s in sides if np.linalg.norm(s.way) > FLAT * length]
+        if len(real) != 4:
+            continue
+        a, b, c, d = real
+        if np.linalg.norm(a.way + c.way) < FLAT * length and np.linalg.norm(b.way + d.way) < FLAT * length:
+            found.append(Parallelogram(loop.name, (_alike(a, c, poses), _alike(b, d, poses))))
+    return found
+
+
+def _sides(model: Model, loop: Loop, poses: Array) -> list[Side] | None:
+    """Return the sides of a loop of parallel hinges, one after the other around it; None for other loops."""
+    there, back = model.support(loop.predecessor), model.support(loop.successor)
+    while there and back and there[0] == back[0]:
+        root, there, back = there[0], there[1:], back[1:]
+    root = model.joints[(there or back)[0]].parent if there or back else BASE
+    joints = [model.joints[i] for i in (*there, *back)]
+    kinds = [*(j.kind for j in joints), loop.kind]
+    if not all(isinstance(kind, Revolute) for kind in kinds):
+        return None
+    end = _pose(loop.predecessor, poses) @ loop.placement.matrix
+    places = [poses[i] for i in there] + [end] + [poses[i] for i in reversed(back)]
+    order = [*(model.joints[i].kind for i in there), loop.kind, *(model.joints[i].kind for i in reversed(back))]
+    axes = [pose[:3, :3] @ np.array(kind.axis) for pose, kind in zip(places, order, strict=True)]  # type: ignore[attr-defined]
+    if any(np.linalg.norm(np.cross(axis, axes[0])) > FLAT for axis in axes[1:]):
+        return None
+    flat = np.eye(3) - np.outer(axes[0], axes[0])
+    points = [flat @ pose[:3, 3] for pose in places]
+    bodies = [*there, *reversed(back), root]  # between point k and k + 1 lies body k
+    return [Side(body, points[(k + 1) % len(points)] - points[k]) for k, body in enumerate(bodies)]
+
+
+def _alike(a: Side, b: Side, poses: Array) -> Alike:
+    first, second = sorted((a.body, b.body))
+    turn = _pose(first, poses)[:3, :3].T @ _pose(second, poses)[:3, :3]
+    turn = np.where(np.abs(turn - np.round(turn)) < FLAT, np.round(turn), turn)
+    return Alike(first, second, MatrixRotation(Matrix3.of(turn.tolist())))
+
+
+def _pose(body: int, poses: Array) -> Array:
+    return np.eye(4) if body == BASE else np.asarray(poses[body])

@@ -1,0 +1,139 @@
+"""Parameters with the same torques and as many zeros as can be: zeros are skipped, so regrouped robots cost less.
+
+Base parameters say how few numbers there need to be, but not which: what a hinge cannot tell may sit on either side of
+it.  Three choices save operations, beside the zeros of 004: a body that has no extent along its hinge (ZZ = XX + YY in
+place of YY = 0) has one second moment of mass less; mass at the next joint in place of a first moment towards it needs
+3 products in place of 5; and along principal axes Euler's equations do without the accelerations of other points.
+Whether they do depends on what else is zero, so operations are counted.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import UnknownNameError
+from ..export.cost import count_algorithm
+from ..model.joints import Revolute
+from ..model.parameters import ParameterTable, parameters, with_parameters
+from ..model.tree import BASE, Joint, Model
+from ..spatial import ZERO3, RigidInertia, Symmetric3, Vec3
+from .base_parameters import BaseParameters
+from .considered import ten_of
+
+Array = np.ndarray
+
+FORMS = ("fewest", "table")
+
+DIAGONAL = (0, 3, 5)
+"""Where XX, YY and ZZ are among the ten."""
+
+NOTHING = Symmetric3(*[0.0] * 6)
+
+
+def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
+    """Return parameters with the same torques.
+
+    Parameters
+    ----------
+    model : Model
+    base : BaseParameters
+        Of this model.
+    form : {"fewest", "table"}
+        ``"table"``: everything but the base parameters is zero, as in 004 (Table 10.2).  ``"fewest"``: of this and two
+        other choices the one whose inverse dynamics takes the fewest operations.
+    """
+    if form not in FORMS:
+        raise UnknownNameError("form of grouped parameters", form, FORMS)
+    table = parameters(model)
+    values = table.values.copy()
+    values[list(base.considered)] = 0.0
+    values[list(base.columns)] = base.values
+    if form == "fewest":
+        flat, heavy = (_spare_operations(model, values.copy(), base, masses=masses) for masses in (False, True))
+        values = min((values, flat, heavy), key=lambda x: _operations(model, x))
+    return replace(table, values=values)
+
+
+def _operations(model: Model, values: Array) -> int:
+    """Count what inverse dynamics of the tree takes with these parameters."""
+    tree = replace(with_parameters(model, values, physical=False), loops=())
+    return count_algorithm(tree, "inverse_dynamics", {}).total
+
+
+def _spare_operations(model: Model, values: Array, base: BaseParameters, *, masses: bool) -> Array:
+    """Move parameters across hinges, from the last body to the first; with ``masses`` some first moments, too."""
+    tens = values[: 10 * len(model.bodies)].reshape(-1, 10)
+    kept = np.isin(np.arange(tens.size), base.columns).reshape(tens.shape)
+    silent = ~np.any(base.matrix[:, : tens.size], axis=0).reshape(tens.shape)
+    for i in reversed(range(len(model.bodies))):
+        tens[i][silent[i]] = 0.0
+        joint = model.joints[i]
+        if not isinstance(joint.kind, Revolute):
+            continue
+        if masses and kept[i][:6].any():  # else a loop lets others have its inertia, and this would bring it back
+            _put_mass_at_the_next_joint(model, i, tens)
+        along = Vec3(*joint.kind.axis) * float(tens[i][6:9] @ joint.kind.axis)
+        _hand_on(joint, tens, i, RigidInertia(float(tens[i][9]), along, NOTHING))
+        tens[i][9] = 0.0
+        tens[i][silent[i]] = 0.0
+        if sorted(map(abs, joint.kind.axis)) == [0.0, 0.0, 1.0]:
+            z = int(np.argmax(np.abs(joint.kind.axis)))
+            tens[i][6 + z] = 0.0
+            if _other_points_matter(model, i, tens[i]):
+                _flatten(joint, tens, i, z)
+    return values
+
+
+def _hand_on(joint: Joint, tens: Array, i: int, part: RigidInertia) -> None:
+    """Take something off a body and give it to its parent; the base has no use for it."""
+    tens[i] -= ten_of(part)
+    if joint.parent != BASE:
+        tens[joint.parent] += ten_of(joint.placement.spatial().rigid_to_parent(part))
+
+
+def _put_mass_at_the_next_joint(model: Model, i: int, tens: Array) -> None:
+    """Replace one component of the first moment by mass of a body that hangs on a hinge in that direction.
+
+    That body must need the acceleration of its origin anyway.
+    """
+    for k in model.children[i]:
+        if not any(tens[b][6:].any() for b in _carried(model, k)):
+            continue
+        place = np.array(model.joints[k].placement.translation)
+        useful = np.abs(np.where(place != 0.0, tens[i][6:9], 0.0))
+        if isinstance(model.joints[k].kind, Revolute) and useful.any():
+            c = int(np.argmax(np.abs(np.where(useful > 0.0, place, 0.0))))
+            mass = float(tens[i][6 + c] / place[c])
+            _hand_on(model.joints[k], tens, k, RigidInertia(-mass, ZERO3, NOTHING))
+            tens[i][6 + c] = 0.0
+            return
+
+
+def _carried(model: Model, i: int) -> list[int]:
+    """Return a body and all that it carries."""
+    return [i, *(b for k in model.children[i] for b in _carried(model, k))]
+
+
+def _other_points_matter(model: Model, i: int, ten: Array) -> bool:
+    """Return whether accelerations of other points than the origin are needed: if not, Euler's equations cost less."""
+    return bool(np.any(ten[[1, 2, 4, 6, 7, 8]])) or any(
+        any(model.joints[k].placement.translation) for k in model.children[i]
+    )
+
+
+def _flatten(joint: Joint, tens: Array, i: int, z: int) -> None:
+    """Hand on the second moment of mass along a hinge (004 eq. 10.14), which lies along the coordinate axis z."""
+    own, diagonal = tens[i], np.array(DIAGONAL)
+    x, y = diagonal[(z + 1) % 3], diagonal[(z + 2) % 3]
+    if not own[diagonal].any():
+        return
+    depth = float(0.5 * (own[x] + own[y] - own[diagonal[z]]))
+    across = Symmetric3.diagonal(1.0) - Symmetric3.outer(Vec3(*map(abs, joint.kind.axis)))  # type: ignore[attr-defined]
+    _hand_on(joint, tens, i, RigidInertia(0.0, ZERO3, across * depth))
+    # sums must be exact, as zeros are: a few bits are kept free
+    unit = 2.0 ** (math.frexp(np.abs(own[diagonal]).max())[1] - 50)
+    own[x], own[y] = (unit * round(own[k] / unit) for k in (x, y))
+    own[diagonal[z]] = own[x] + own[y]

@@ -1,0 +1,90 @@
+"""The groups of base parameters over symbols: coefficients as SymPy expressions in a robot's dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sympy as sp
+
+from ..export.symbolic.exact import Exact, as_written
+from ..export.symbolic.parameters import Parametric
+from ..model.tree import Model
+from . import base_by_rules
+from .considered import Considered
+from .grouping import Grouping, group_exactly
+from .parallelograms import Parallelogram
+
+
+@dataclass(frozen=True)
+class Tidied:
+    """A robot with its geometry rounded, as far as symbols take the place of its numbers."""
+
+    model: Model
+    precision: str = "double"
+
+
+def coefficient_expressions(
+    considered: Considered, shapes: Sequence[Parallelogram], found: Grouping, symbols: Parametric
+) -> dict[str, dict[str, Any]]:
+    """Return how much of each parameter given up goes into which that is kept, as expressions.
+
+    Parameters
+    ----------
+    considered : Considered
+    shapes : sequence of Parallelogram
+        Those among the loops.
+    found : Grouping
+        The same in numbers: it says which parameters are given up.
+    symbols : Parametric
+        The robot with symbols in the place of some of its dimensions.
+    """
+    meant = replace(symbols, robot=Tidied(considered.model))
+    scalars = meant.tree(lambda x: Exact(as_written(x) if isinstance(x, float) else sp.sympify(x)), everything=True)
+    vectors = [
+        {c: y for c, x in vector.items() if (y := _plain(x)) != 0}
+        for vector in base_by_rules.unnoticed(considered, shapes, scalars)
+    ]
+    gone = set(found.given_up)
+    into = group_exactly(vectors, [c for c in considered.order if c in gone], simplified)
+    name = [row.name for row in considered.rows]
+    return {name[c]: {name[k]: x for k, x in sorted(into[c].items())} for c in found.given_up}
+
+
+def simplified(x: Any) -> Any:
+    """Return an expression in a short form in which zero is 0."""
+    turned = sp.trigsimp(sp.cancel(x)) if x.has(sp.sin, sp.cos) else sp.cancel(x)
+    return sp.factor_terms(sp.expand(turned))
+
+
+def _plain(x: Any) -> Any:
+    return simplified(x.expression if isinstance(x, Exact) else as_written(float(x)))
+
+
+def group_expressions(
+    names: Sequence[str], groups: Sequence[Mapping[str, float]], coefficients: Mapping[str, Mapping[str, Any]] | None
+) -> dict[str, Any]:
+    """Return every group as a sum of symbols named like the parameters.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the groups.
+    groups : sequence of mapping
+        What is in each, with numbers for coefficients.
+    coefficients : mapping, optional
+        Expressions in the place of these numbers: ``{grouped: {kept: expression}}``.
+    """
+    result: dict[str, Any] = {}
+    for name, group in zip(names, groups, strict=True):
+        terms: dict[str, Any] = {other: _number(x) for other, x in group.items()}
+        if coefficients is not None:
+            terms = {name: sp.S.One} | {other: into[name] for other, into in coefficients.items() if name in into}
+        result[name] = sp.Add(*(x * sp.Symbol(other, real=True) for other, x in terms.items()))
+    return result
+
+
+def _number(x: float) -> Any:
+    """Return a coefficient as the fraction that is meant: rounding in its last digits does not count."""
+    return as_written(float(f"{x:.12g}"))

@@ -1,0 +1,92 @@
+"""Which of a robot's parameters act together: base parameters, and the regrouped robot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from ..errors import OptionError
+from ..model.parameters import ParameterTable
+from ..model.tree import Model
+from .parameters import Parametrized
+
+if TYPE_CHECKING:
+    from ..export.symbolic.parameters import Parametric
+    from ..parameters.base_parameters import BaseParameters
+    from ..parameters.find_base import Assembled
+
+GEOMETRY_AS_IT_IS = 1e-12
+"""Rounding that only takes away what cos(pi/2) leaves."""
+
+
+class BaseParameterMethods(Parametrized):
+    """The part of :class:`kinetree.Robot` that groups parameters."""
+
+    def base_parameters(
+        self,
+        method: str = "auto",
+        *,
+        friction: bool = False,
+        tolerance: float = 1e-5,
+        near: ArrayLike | None = None,
+        symbols: Parametric | None = None,
+    ) -> BaseParameters:
+        """Return as few parameters as the robot's torques can tell apart, and what is grouped into each.
+
+        Parameters
+        ----------
+        method : {"auto", "rules", "null_space", "qr"}
+            ``"rules"``: those of 004, for hinges, slides and parallelograms.  ``"null_space"``: joint by joint, for
+            every kind of joint, with numbers for what followers and loops add.  ``"qr"``: by numbers alone, from
+            torques of random states.  ``"auto"`` (default) propagates null spaces and says whether the rules agree.
+        friction : bool
+            Group damping, Coulomb friction and offsets, too; for a tree each is usually a base parameter of its own.
+        tolerance : float
+            Angles (rad) and distances (in lengths of the robot) below this are taken for zero, since files say 1.5708
+            for a right angle.  The result says when that changed something.
+        near : array_like, shape (nq,), optional
+            Of a mechanism with closed loops, a configuration near a closed one in the way of assembling that is meant.
+        symbols : Parametric, optional
+            From :func:`kinetree.symbolic.with_parameters`: the robot with symbols for some of its dimensions.
+            Coefficients are then expressions in these, found by the rules.
+
+        Returns
+        -------
+        BaseParameters
+            Print it; ``len``, ``names``, ``values``, ``columns``, ``matrix``, ``group(name)``, ``expressions()``.
+
+        Raises
+        ------
+        UnsupportedError
+            If the rules are asked for and do not reach this robot.
+        SingularError
+            If numbers are asked for and do not tell clearly which parameters count.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+        >>> robot.base_parameters().names
+        ('bob.YY', 'bob.MX', 'bob.MZ')
+        """
+        from ..parameters import find_base
+
+        model, notes = find_base.tidied(self.model, tolerance)
+        return find_base.base_parameters(
+            model, method, friction=friction, assembled=self._assembly(model, near), symbols=symbols, notes=notes
+        )
+
+    def _assembly(self, model: Model, near: ArrayLike | None) -> Assembled | None:
+        """Return how a mechanism is put together; a tree needs no telling."""
+        if near is not None:
+            raise OptionError(f"robot {self.model.name!r} has no closed loops: near says how a mechanism is assembled")
+        return None
+
+    def _grouped_parameters(self, form: str = "fewest", near: ArrayLike | None = None) -> ParameterTable:
+        """Return a table of parameters with the same torques and as many zeros as can be; see :meth:`Robot.grouped`."""
+        from ..parameters import find_base, regrouped
+
+        model, _ = find_base.tidied(self.model, GEOMETRY_AS_IT_IS)
+        base = find_base.base_parameters(model, "auto", assembled=self._assembly(model, near))
+        return regrouped.regrouped(self.model, base, form)

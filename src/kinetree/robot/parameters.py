@@ -1,0 +1,286 @@
+"""What a robot's parameters are, and what they do: the table, regressors.
+
+Each method is one call into an algorithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from ..algorithms.algorithm import ALL, check_parameters
+from ..errors import OptionError, UnsupportedError
+from ..model import parameters as parameter_tables
+from ..model.parameters import ParameterTable
+from ..run.direct import direct
+from ..run.wrenches import Wrenches, gather
+from .description import Array
+from .dynamics import Dynamics
+
+MOST_SELECTIONS = 64
+"""Choices of columns that are remembered to be right."""
+
+
+class Parametrized(Dynamics):
+    """The part of :class:`kinetree.Robot` that knows its parameters."""
+
+    def parameters(self) -> ParameterTable:
+        """Return the robot's parameters: names, values and units, in the order of the columns of :meth:`regressor`.
+
+        First, for every body in the order of :attr:`body_names`, its inertia about the origin of its frame and along
+        its axes (``link.XX``, ``XY``, ``XZ``, ``YY``, ``YZ``, ``ZZ``), first moments (``MX``, ``MY``, ``MZ``) and
+        mass (``M``); then for all degrees of freedom ``joint.rotor_inertia`` as it is felt at the joint, then
+        ``damping`` (viscous friction), ``friction`` (Coulomb) and ``offset`` (a constant force).  A joint that mimics
+        another has its own.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+        >>> robot.parameters()["bob.MZ"]
+        -1.0
+        """
+        return parameter_tables.parameters(self.model)
+
+    @direct
+    def regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = ALL,
+        friction: bool = False,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the matrix Y that maps the parameters to the joint forces of a motion.
+
+        ``Y @ robot.parameters().values`` is ``robot.inverse_dynamics(q, v, a)``, with ``friction`` or without.
+
+        Parameters
+        ----------
+        q, v, a : array_like, shapes (..., nq), (..., nv), (..., nv)
+        parameters : sequence of str, optional
+            Names of the columns that are wanted, in the order wanted; all by default.
+        friction : bool
+            Fill the columns of damping, Coulomb friction and offset, which are zero otherwise.
+        out, threads
+            As in :meth:`inverse_dynamics`.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, p)
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+        >>> robot.regressor([0.0], [0.0], [1.0], parameters=["bob.YY", "bob.MX"])
+        array([[1.  , 9.81]])
+        """
+        self._need_tree("regressor")
+        return self._linear("regressor", parameters, {"friction": bool(friction)}, out, threads, q=q, v=v, a=a)
+
+    @direct
+    def joint_momentum_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = ALL,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the matrix that maps the parameters to the momenta of the joints, M v.
+
+        Their rate is the joint forces less the slope of the energies, so that forces can be fitted over an interval
+        without accelerations.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, p)
+        """
+        self._need_tree("joint_momentum_regressor")
+        return self._linear("joint_momentum_regressor", parameters, {}, out, threads, q=q, v=v)
+
+    @direct
+    def momentum_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = ALL,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the matrix that maps the parameters to the momentum about the world's origin, in world axes.
+
+        About the center of mass, which depends on the parameters itself, the momentum is no linear function of them.
+
+        Returns
+        -------
+        ndarray, shape (..., 6, p)
+            Angular rows first, as in ``momentum(q, v, about="origin")``.
+        """
+        return self._linear("momentum_regressor", parameters, {}, out, threads, q=q, v=v)
+
+    @direct
+    def kinetic_energy_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = ALL,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the row that maps the parameters to the kinetic energy.
+
+        Returns
+        -------
+        ndarray, shape (..., p)
+        """
+        return self._linear("kinetic_energy_regressor", parameters, {}, out, threads, q=q, v=v)
+
+    @direct
+    def potential_energy_regressor(
+        self, q: ArrayLike, *, parameters: Sequence[str] | str = ALL, out: Array | None = None, threads: int = 1
+    ) -> Array:
+        """Return the row that maps the parameters to the potential energy.
+
+        Returns
+        -------
+        ndarray, shape (..., p)
+        """
+        return self._linear("potential_energy_regressor", parameters, {}, out, threads, q=q)
+
+    @direct
+    def power_regressor(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        *,
+        parameters: Sequence[str] | str = ALL,
+        friction: bool = False,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return the row that maps the parameters to the power of the joint forces of a motion.
+
+        Without friction that is the rate of kinetic plus potential energy.
+
+        Returns
+        -------
+        ndarray, shape (..., p)
+            ``v @ robot.regressor(q, v, a)``, found without that matrix.
+        """
+        return self._linear("power_regressor", parameters, {"friction": bool(friction)}, out, threads, q=q, v=v, a=a)
+
+    # ---------------------------------------------------------------- derivatives by parameters
+
+    def inverse_dynamics_by_parameters(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        parameters: Any = ALL,
+        *,
+        wrenches: Wrenches = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return how the joint forces of a motion change with parameters, friction left out.
+
+        Of names of the table these are columns of :meth:`regressor`; a mapping may have anything that
+        :meth:`inverse_dynamics` takes as ``parameters``: places of joints, gear ratios, gravity.
+
+        Parameters
+        ----------
+        q, v, a, wrenches, threads
+            As in :meth:`inverse_dynamics`.
+        parameters : sequence of str, or mapping
+            Names of the table, at the robot's own values; or parameters with the values to differentiate at.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, n)
+            A column per number of the parameters, in the order given.
+        """
+        self._need_tree("inverse_dynamics_by_parameters")
+        if isinstance(parameters, Mapping):
+            return self._by_parameters("inverse_dynamics", {}, parameters, wrenches, threads, q=q, v=v, a=a)
+        return self.regressor(q, v, a, parameters=parameters, threads=threads)
+
+    def forward_dynamics_by_parameters(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        parameters: Any = ALL,
+        *,
+        wrenches: Wrenches = None,
+        friction: bool = False,
+        threads: int = 1,
+    ) -> Array:
+        """Return how the accelerations that joint forces cause change with parameters.
+
+        By parameters of the table that is -M^-1 Y, Y the regressor at these accelerations.
+
+        Parameters
+        ----------
+        q, v, tau, wrenches, friction, threads
+            As in :meth:`forward_dynamics`.
+        parameters : sequence of str, or mapping
+            As in :meth:`inverse_dynamics_by_parameters`; a mapping leaves friction out.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, n)
+        """
+        self._need_tree("forward_dynamics_by_parameters")
+        if isinstance(parameters, Mapping):
+            if friction:
+                raise UnsupportedError(
+                    "accelerations with friction are differentiated by parameters of the table only: give their names"
+                )
+            self.evaluator.check_pivots(parameters=parameters)
+            options = {"method": self.evaluator.forward_method("articulated_body")}
+            return self._by_parameters("forward_dynamics", options, parameters, wrenches, threads, q=q, v=v, tau=tau)
+        a = self.forward_dynamics(q, v, tau, wrenches, friction=friction, threads=threads)
+        columns = self.regressor(q, v, a, parameters=parameters, friction=friction, threads=threads)
+        return -(self.inverse_mass_matrix(q, threads=threads) @ columns)
+
+    def _by_parameters(
+        self, name: str, options: dict[str, Any], parameters: Any, wrenches: Wrenches, threads: int, **state: Any
+    ) -> Array:
+        """Differentiate an algorithm by numbers of the robot."""
+        given = self.evaluator.read_parameters(parameters)
+        if not given.places:
+            raise OptionError("no parameter is given to differentiate by")
+        loads = gather(self.model, wrenches)
+        return self.evaluator.derivatives_by_parameters(name, options, loads, given, threads, **state)
+
+    def _linear(
+        self, name: str, parameters: Any, options: dict[str, Any], out: Array | None, threads: int, **state: Any
+    ) -> Array:
+        """Evaluate a regressor."""
+        chosen = {"parameters": self._columns(parameters), **options}
+        return self.evaluator.run(name, chosen, out=out, threads=threads, **state)
+
+    def _columns(self, parameters: Any) -> Any:
+        """Return names of columns as the algorithms take them; those that were right before are not checked again."""
+        names = parameters if isinstance(parameters, str) else tuple(parameters)
+        if names not in self._known_columns:
+            checked = check_parameters(self.model, parameters)
+            if len(self._known_columns) >= MOST_SELECTIONS:
+                self._known_columns.clear()
+            self._known_columns[names] = checked
+        return self._known_columns[names]
+
+    @cached_property
+    def _known_columns(self) -> dict[Any, Any]:
+        return {}

@@ -1,0 +1,210 @@
+"""Parameters of the robot itself as inputs: as users give them, and as one vector of numbers.
+
+As with wrenches, what is given is told apart from its numbers: a kernel is made once for the parameters that it takes,
+and then gets their numbers as one more vector, with a batch in front if they vary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import OptionError, ShapeError, UnknownNameError
+from ..model.parameters import FRICTION, ParameterTable, rows
+from ..model.substitution import PER_FREEDOM, SIZES, Substitution, substitution
+from ..model.tree import Model
+from ..spatial import Scalar
+from ..spatial.arrays import batch_shape
+
+Array = np.ndarray
+
+TABLES = ("bodies", "joints", "frames")
+"""Mappings of names to mappings of properties, as a robot's file has them."""
+
+GRAVITY = "gravity"
+OF_FRICTION = (*FRICTION, "friction_offset")
+FLAT = "parameters"
+"""Rows of the table of parameters, by their names."""
+
+
+class Place(NamedTuple):
+    """Where some numbers go in a model."""
+
+    table: str
+    """One of :data:`TABLES`, :data:`GRAVITY` or :data:`FLAT`."""
+    owner: str = ""
+    """A body, joint or frame; empty for gravity and parameters of the table."""
+    key: str = ""
+    """A property; of the table the name of the parameter."""
+    size: int = 1
+    """How many numbers it has."""
+    alone: bool = True
+    """Whether it is one number rather than a vector of one."""
+
+    def __str__(self) -> str:
+        if self.table == GRAVITY:
+            return GRAVITY
+        return repr(self.key) if self.table == FLAT else f"{self.key} of {self.owner!r}"
+
+
+@dataclass(frozen=True)
+class GivenParameters:
+    """Parameters as one array of numbers, (..., sum of the places' sizes)."""
+
+    places: tuple[Place, ...] = ()
+    numbers: Array | None = None
+
+    @property
+    def of_friction(self) -> bool:
+        """Whether friction is among them."""
+        return any(place.key.rpartition(".")[2] in OF_FRICTION for place in self.places)
+
+    def of(self, place: Place) -> Array:
+        """Return the numbers of one place, (..., its size)."""
+        assert self.numbers is not None
+        first = sum(p.size for p in self.places[: self.places.index(place)])
+        return self.numbers[..., first : first + place.size]
+
+
+NO_PARAMETERS = GivenParameters()
+
+
+class ParameterReader:
+    """Reads parameters as users give them; what was found right once is not checked again.
+
+    Parameters
+    ----------
+    model : Model
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._right: set[tuple[Place, ...]] = set()
+
+    @cached_property
+    def table(self) -> dict[str, Place]:
+        """Places of the table of parameters, by their names."""
+        return {p.name: Place(FLAT, key=p.name) for p in rows(self.model)}
+
+    @cached_property
+    def _whole(self) -> tuple[Place, ...]:
+        return tuple(self.table.values())
+
+    def __call__(self, given: Any) -> GivenParameters:
+        """Check parameters and put their numbers into one array.
+
+        Parameters
+        ----------
+        given : mapping, ParameterTable, array or None
+            ``{"link_3.M": masses, ...}`` by the names of the table; under ``"bodies"``, ``"joints"``, ``"frames"`` and
+            ``"gravity"`` properties as in :func:`kinetree.symbolic.with_parameters`; a whole table; or an array
+            (..., p) of all its values.
+        """
+        if given is None:
+            return NO_PARAMETERS
+        if isinstance(given, ParameterTable):
+            given = dict(zip(given.names, given.values, strict=True))
+        if not isinstance(given, Mapping):
+            return self._of_array(given)
+        arrays: dict[Place, Array] = {}
+        for place, value in self._each(given):
+            array = _array(value, place)
+            if not place.alone:
+                if array.ndim == 0 or array.shape[-1] == 0:
+                    raise ShapeError(f"parameter {place} must be an array (..., n), got shape {array.shape}")
+                place = place._replace(size=array.shape[-1])
+            arrays[place] = array[..., None] if place.alone else array
+        if not arrays:
+            return NO_PARAMETERS
+        parts = list(arrays.values())
+        if any(part.ndim > 1 for part in parts):
+            batch = batch_shape(**{f"parameter {place}": (part, 1) for place, part in arrays.items()})
+            parts = [np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts]
+        places = tuple(arrays)
+        self._check(places)
+        return GivenParameters(places, np.concatenate(parts, axis=-1))
+
+    def _check(self, places: tuple[Place, ...]) -> None:
+        """Refuse names and counts that are not right."""
+        if places not in self._right:
+            put_in(self.model, places, [0.5] * sum(p.size for p in places))
+            self._right.add(places)
+
+    def _each(self, given: Mapping[str, Any]) -> Iterator[tuple[Place, Any]]:
+        """Yield what is given, one by one."""
+        for name, content in given.items():
+            if name == GRAVITY:
+                yield Place(GRAVITY, size=3, alone=False), content
+            elif name in TABLES:
+                yield from self._properties(name, content)
+            elif name in self.table:
+                yield self.table[name], content
+            elif "." in str(name):
+                raise UnknownNameError("parameter", name, self.table)
+            else:
+                raise OptionError(
+                    f"parameters are of {', '.join(TABLES)} and gravity, or named as in robot.parameters(), such as "
+                    f"{next(iter(self.table), 'link.M')!r}; not {name!r}"
+                )
+
+    def _properties(self, table: str, content: Any) -> Iterator[tuple[Place, Any]]:
+        if not isinstance(content, Mapping):
+            raise OptionError(f"{table} of the parameters must map names to properties, not {content!r}")
+        for owner, properties in content.items():
+            if not isinstance(properties, Mapping):
+                raise OptionError(f"{table} of the parameters must map {owner!r} to properties, not {properties!r}")
+            for key, value in properties.items():
+                several = key in SIZES
+                if table == "joints" and key in PER_FREEDOM and owner in self.model.joint_index:
+                    several = self.model.joint(owner).kind.nv > 1
+                yield Place(table, owner, key, alone=not several), value
+
+    def _of_array(self, given: Any) -> GivenParameters:
+        places = self._whole
+        values = _array(given, Place(FLAT, key="all"))
+        if values.ndim == 0 or values.shape[-1] != len(places):
+            raise ShapeError(
+                f"parameters must be a mapping, or an array (..., {len(places)}) of all values of robot.parameters(); "
+                f"got shape {values.shape}"
+            )
+        return GivenParameters(places, values) if places else NO_PARAMETERS
+
+
+def _array(value: Any, place: Place) -> Array:
+    try:
+        array = np.asarray(value)
+        return array if np.iscomplexobj(array) else array.astype(float, copy=False)
+    except (TypeError, ValueError):
+        raise ShapeError(f"parameter {place} must be an array of numbers, got {value!r}") from None
+
+
+def put_in(model: Model, places: Sequence[Place], numbers: Sequence[Scalar]) -> Model:
+    """Return the model with scalars of any kind in these places."""
+    return _substituted(model, places, numbers).tree(model, lambda x: x)
+
+
+def stand_in(model: Model, places: Sequence[Place]) -> Model:
+    """Return a model of numbers to ask whether there is an answer: given inertias count as some inertia."""
+    if not places:
+        return model
+    return _substituted(model, places, [0.5] * sum(p.size for p in places)).stand_in(model)
+
+
+def _substituted(model: Model, places: Sequence[Place], numbers: Sequence[Scalar]) -> Substitution:
+    tables: dict[str, Any] = {}
+    first = 0
+    for place in places:
+        values = list(numbers[first : first + place.size])
+        first += place.size
+        one = values if place.key in PER_FREEDOM or not place.alone else values[0]
+        if place.table == GRAVITY:
+            tables[GRAVITY] = values
+        elif place.table == FLAT:
+            tables.setdefault(FLAT, {})[place.key] = one
+        else:
+            tables.setdefault(place.table, {}).setdefault(place.owner, {})[place.key] = one
+    return substitution(model, **tables)

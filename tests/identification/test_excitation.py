@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+import kinetree as kt
+from helpers.measured_motions import two_links
+from kinetree.identification import random_motion
+
+LIMITS = {"velocity": 2.0, "acceleration": 8.0, "lower": -1.5, "upper": 1.5}
+
+
+@pytest.mark.parametrize("form", ["fourier", "spline"])
+@pytest.mark.parametrize("criterion", ["condition", "determinant"])
+def test_motions_keep_to_their_limits_and_tell_more_than_random_ones(form, criterion):
+    robot = two_links()
+    effort = 1.2 * np.abs(robot.gravity_force([0.0, 0.0])) + 2.0
+    options = {**LIMITS, "form": form, "effort": effort, "clearance": {"lower": -0.5}}
+    found = kt.exciting_motion(robot, 6.0, criterion=criterion, starts=2, steps=30, samples=40, **options)
+    plain = np.median([random_motion(robot, 6.0, seed=k, samples=40, **options).condition for k in range(5)])
+    assert found.condition < plain
+    assert np.abs(found.q).max() <= 1.5
+    assert np.abs(found.v).max() <= 2.0
+    assert np.abs(found.a).max() <= 8.0
+    assert np.all(np.abs(found.tau).max(axis=0) <= effort)
+    assert robot.pose(found.q, "lower")[:, 2, 3].min() >= -0.5
+    assert np.abs(found.v[0]).max() < 1e-12
+    assert np.abs(found.a[0]).max() < 1e-10
+    assert np.allclose(np.gradient(found.q, found.t, axis=0)[1:-1], found.v[1:-1], atol=1e-2)
+    assert np.allclose(np.gradient(found.v, found.t, axis=0)[1:-1], found.a[1:-1], atol=5e-2)
+
+
+@pytest.mark.slow
+def test_the_kuka_is_excited_five_times_better_than_at_random():
+    robot = kt.gallery.load("kuka-kr5").with_backend("compiled")
+    limits = {**LIMITS, "lower": -2.0, "upper": 2.0, "acceleration": 10.0, "friction": False}
+    plain = [random_motion(robot, 10.0, seed=k, **limits).condition for k in range(10)]
+    found = kt.exciting_motion(robot, 10.0, starts=2, **limits)
+    assert found.condition < np.median(plain) / 5.0
+
+
+def test_tables_are_replayed(tmp_path):
+    found = kt.exciting_motion(two_links(), 4.0, starts=1, steps=5, samples=30, **LIMITS)
+    for name in ("e.csv", "e.npz", "e.parquet"):
+        if name.endswith("parquet"):
+            pytest.importorskip("pyarrow")
+        found.save(tmp_path / name)
+    header = (tmp_path / "e.csv").read_text().splitlines()[0]
+    assert header.split(",") == ["time", *(f"{k}_{n}" for k in "qva" for n in found.names)]
+    q, _, a = found.trajectory(found.t)
+    assert np.allclose(q, found.q)
+    assert np.allclose(a, found.a, atol=1e-9)
+
+
+def test_what_cannot_be_is_refused():
+    robot = two_links()
+    with pytest.raises(kt.UnknownNameError, match="fourier"):
+        kt.exciting_motion(robot, form="furier")
+    with pytest.raises(kt.OptionError, match="high at the center"):
+        kt.exciting_motion(robot, clearance={"lower": 0.5})
+    with pytest.raises(kt.OptionError, match="cannot hold"):
+        kt.exciting_motion(robot, effort=0.1)
+    with pytest.raises(kt.OptionError, match="no room"):
+        kt.exciting_motion(robot, lower=1.0, upper=-1.0)
+    with pytest.raises(kt.UnsupportedError, match="one coordinate"):
+        kt.exciting_motion(kt.gallery.load("four-bar"))

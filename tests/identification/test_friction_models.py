@@ -1,0 +1,44 @@
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.identification.friction_models import MODELS, coulomb, friction_model, presliding, resting
+
+
+def test_presliding_solves_dahls_equation():
+    """dz = (v - |v| z) dt / shape, by small steps."""
+    t = np.linspace(0.0, 6.0, 60_001)
+    q, v = np.sin(2 * t) * np.exp(-0.1 * t), np.gradient(np.sin(2 * t) * np.exp(-0.1 * t), t)
+    shape, z = 0.02, np.zeros_like(t)
+    z[0] = 1.0
+    for k in range(1, len(t)):
+        step = q[k] - q[k - 1]
+        middle = z[k - 1] + 0.5 * (step - abs(step) * z[k - 1]) / shape
+        z[k] = z[k - 1] + (step - abs(step) * middle) / shape
+    assert np.abs(presliding(q, v, 0.0, shape) - z).max() < 1e-4
+
+
+def test_presliding_becomes_coulomb_friction():
+    t = np.linspace(0.0, 6.0, 2001)
+    q, v = np.sin(t), np.cos(t)
+    away = np.abs(v) > 0.1
+    assert np.allclose(presliding(q, v, 0.0, 1e-5)[away], coulomb(q, v, 0.0, 0.0)[away])
+
+
+def test_coulomb_friction_has_no_sign_within_noise():
+    v = np.array([-1.0, -0.015, 0.0, 0.015, 1.0])
+    assert np.allclose(coulomb(v, v, 0.01, 0.0), [-1.0, -0.5, 0.0, 0.5, 1.0])
+    assert np.array_equal(coulomb(v, v, 0.0, 0.0), np.sign(v))
+
+
+def test_rest_is_a_whole_window_of_slow_samples():
+    v = np.ones((100, 1))
+    v[40:60] = 0.0
+    still = resting(v, np.array([0.01]), 5)[:, 0]
+    assert np.array_equal(np.flatnonzero(still), np.arange(45, 55))
+
+
+def test_unknown_models_are_named():
+    with pytest.raises(kt.UnknownNameError, match="coulomb"):
+        friction_model("coulom")
+    assert set(MODELS) >= {"none", "viscous", "coulomb", "stribeck", "presliding"}

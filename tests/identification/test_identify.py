@@ -1,0 +1,214 @@
+from contextlib import suppress
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from helpers.measured_motions import fourier, two_links
+from kinetree.identification.pseudo_inertia import is_possible
+
+TRUTH = two_links().with_parameters(
+    {"upper_joint.damping": 0.4, "upper_joint.friction": 0.3, "lower_joint.damping": 0.1, "lower_joint.friction": 0.2,
+     "lower_joint.offset": 0.15}
+)  # fmt: skip
+GUESS = kt.Builder("two links")
+GUESS.body("upper", "base", kt.Revolute("y"), mass=2.0, com=(0.1, 0, 0), inertia=(0.03, 0.03, 0.03))
+GUESS.body("lower", "upper", kt.Revolute("y"), position=(0.5, 0, 0), mass=2.0, com=(0.1, 0, 0), inertia=(0.02,) * 3)
+GUESS = GUESS.build()
+MOMENTS = ("upper.MX", "upper.MZ", "lower.MX", "lower.MZ")
+
+
+def data(noise=0.0, seed=0, robot=TRUTH, parts="qv", duration=20.0, **motion):
+    rng = np.random.default_rng(seed)
+    t, q, v, a = fourier(robot.nv, rng, duration, rate=200.0, **motion)
+    tau = robot.inverse_dynamics(q, v, a, friction=True)
+    tau = tau + noise * rng.standard_normal(tau.shape)
+    return kt.Measured(t, q, tau, v if "v" in parts else None, a if "a" in parts else None)
+
+
+def same_forces(found, truth=TRUTH, tolerance=1e-3):
+    rng = np.random.default_rng(9)
+    q, v, a = rng.standard_normal((3, 50, truth.nv))
+    expected = truth.inverse_dynamics(q, v, a, friction=True)
+    assert np.abs(found.inverse_dynamics(q, v, a, friction=True) - expected).max() < tolerance * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("parts", ["q", "qv", "qva"])
+def test_a_robot_is_found_again(parts):
+    found = kt.identify(GUESS, data(parts=parts))
+    same_forces(found.robot, tolerance=5e-3)
+    assert found.physical
+    assert found.training_errors.max() < 5e-3
+    assert found.errors(data(seed=4)).max() < 1e-2
+    assert len(found) == len(found.values) == len(found.deviations) == len(found.units) == 6 + 6
+    assert found.robot.parameters()["lower_joint.offset"] == pytest.approx(0.15, abs=0.01)
+
+
+IMPOSSIBLE = pytest.mark.filterwarnings("ignore:the parameters are those of no real robot")
+
+
+@IMPOSSIBLE
+@pytest.mark.parametrize("estimator", ["ordinary", "weighted", "reweighted"])
+def test_estimates_lie_within_three_standard_deviations(estimator):
+    found = kt.identify(GUESS, data(0.05), estimator=estimator, friction="coulomb", consistent=None)
+    exact = kt.identify(GUESS, data(), friction="coulomb", consistent=None)
+    assert np.all(np.abs(found.values - exact.values) < 3.5 * found.deviations)
+    assert np.all(found.deviations > 0.0)
+
+
+@pytest.mark.parametrize("way", ["barrier", "sdp", "log_cholesky"])
+@pytest.mark.parametrize("pull", ["log_det", "euclidean"])
+def test_bodies_that_can_be(way, pull):
+    if way == "sdp":
+        pytest.importorskip("cvxpy")
+    found = kt.identify(GUESS, data(0.3, seed=2), consistent=way, pull=pull, pull_weight=0.1, friction="coulomb")
+    tens = np.array([found.robot.parameters().values[10 * k : 10 * k + 10] for k in range(2)])
+    assert found.physical
+    assert is_possible(tens).all()
+    same_forces(found.robot, tolerance=0.05)
+
+
+def test_what_fits_best_may_be_impossible_and_says_so():
+    with pytest.warns(kt.IdentificationWarning, match="no real robot"):
+        found = kt.identify(GUESS, data(3.0, seed=3, duration=5.0), consistent=None, friction="coulomb")
+    assert not found.physical
+
+
+def test_friction_models():
+    found = kt.identify(GUESS, data(), friction={"upper_joint": "viscous", "lower_joint": "stribeck"})
+    assert found.friction["upper_joint"].model.name == "viscous"
+    assert "lower_joint.stribeck" in found.names
+    assert "upper_joint.friction" not in found.names
+    bare = two_links()
+    found = kt.identify(GUESS, data(robot=bare), friction="none")
+    assert len(found) == 6
+    same_forces(found.robot, bare, 5e-3)
+
+
+def test_friction_that_builds_up_is_recognized():
+    from kinetree.identification.friction_models import presliding
+
+    rng = np.random.default_rng(0)
+    bare = two_links()
+    t, q, v, a = fourier(2, rng, 30.0, rate=200.0)
+    tau = bare.inverse_dynamics(q, v, a) + np.stack(
+        [0.5 * presliding(x, y, 0.0, 0.03) for x, y in zip(q.T, v.T, strict=True)], 1
+    )
+    tau += 0.01 * rng.standard_normal(tau.shape)
+    found = kt.identify(GUESS, kt.Measured(t, q, tau, v))
+    for joint in ("upper_joint", "lower_joint"):
+        assert found.friction[joint].model.name == "presliding"
+        assert found.friction[joint].shape == pytest.approx(0.03, rel=0.15)
+        assert found.robot.parameters()[f"{joint}.friction"] == pytest.approx(0.5, rel=0.05)
+
+
+def test_rotors_that_are_felt_are_found():
+    robot = kt.gallery.load("kuka-kr5")
+    names = [f"{joint}.rotor_inertia" for joint in robot.v_names]
+    truth = robot.with_parameters(dict.fromkeys(names, 0.3))
+    noise = np.array([0.1, 0.1, 0.1, 1e-3, 1e-3, 1e-8])  # the last link weighs next to nothing
+    found = kt.identify(robot, data(noise, robot=truth, duration=30.0), friction="none")
+    assert "rotor inertias are identified" in found.notes
+    for name in names[2:]:
+        assert found.robot.parameters()[name] == pytest.approx(0.3, rel=0.05)
+    still = kt.identify(robot, data(noise, robot=robot, duration=30.0), friction="none")
+    assert "rotor inertias are as they were" in still.notes
+
+
+@IMPOSSIBLE
+def test_known_parameters_are_held():
+    found = kt.identify(GUESS, data(), fixed=["upper.*", "lower_joint.friction"], consistent=None, friction="coulomb")
+    before, after = GUESS.parameters(), found.robot.parameters()
+    for name in before.names:
+        if name.startswith("upper.") or name == "lower_joint.friction":
+            assert after[name] == before[name]
+    with pytest.raises(kt.UnknownNameError, match="upper"):
+        kt.identify(GUESS, data(), fixed=["uper.*"])
+    with pytest.raises(kt.OptionError, match="list of names"):
+        kt.identify(GUESS, data(), fixed="upper.*")
+    with pytest.raises(kt.OptionError, match="fix all ten"):
+        kt.identify(GUESS, data(), fixed=["upper.M"])
+
+
+def test_gains_turn_currents_into_forces():
+    d = data()
+    currents = kt.Measured(d.t, d.q, d.tau / [20.0, 10.0], d.v)
+    for gains in ([20.0, 10.0], {"upper_joint": 20.0, "lower_joint": 10.0}):
+        found = kt.identify(GUESS, currents, gains=gains)
+        same_forces(found.robot, tolerance=5e-3)
+        assert found.errors(currents).max() < 0.01
+    with pytest.raises(kt.OptionError, match="gains"):
+        kt.identify(GUESS, currents, gains=[1.0, 0.0])
+
+
+@pytest.mark.filterwarnings("ignore::kinetree.IdentificationWarning")
+def test_forces_of_the_wrong_sign_or_unit_are_noticed():
+    d = data(0.01)
+    for turned in (-1.0, [1.0, -1.0]):
+        wrong = kt.Measured(d.t, d.q, d.tau * np.array(turned), d.v)
+        with pytest.warns(kt.IdentificationWarning, match="sign"), suppress(kt.IdentificationError):
+            kt.identify(GUESS, wrong)
+        with pytest.warns(kt.IdentificationWarning, match="sign"):
+            kt.identify(GUESS, wrong, consistent=None)
+    with pytest.warns(kt.IdentificationWarning, match="times those of the file"):
+        kt.identify(GUESS, kt.Measured(d.t, d.q, 1000.0 * d.tau, d.v))
+    with pytest.warns(kt.IdentificationWarning, match="times those of the file"):
+        kt.identify(GUESS, kt.Measured(d.t, d.q, 1e-3 * d.tau, d.v))
+
+
+def test_a_joint_that_rests_is_named():
+    d = data(0.01)
+    q, v = d.q.copy(), d.v.copy()
+    q[:, 1], v[:, 1] = 0.3, 0.0
+    tau = TRUTH.inverse_dynamics(q, v, np.gradient(v, d.t, axis=0), friction=True)
+    with pytest.warns(kt.IdentificationWarning) as seen:
+        found = kt.identify(GUESS, kt.Measured(d.t, q, tau, v))
+    words = " ".join(str(w.message) for w in seen)
+    assert "lower_joint hardly moves" in words
+    assert "does not tell" in words
+    assert any("lower" in name for name in found.untold)
+    with pytest.raises(kt.IdentificationError, match="no joint moves"):
+        kt.identify(GUESS, kt.Measured(d.t, np.zeros_like(q), tau, np.zeros_like(v)))
+
+
+def test_several_motions_count_together():
+    first, second = data(0.02, seed=0), data(0.02, seed=1)
+    both = kt.identify(GUESS, [first, second], friction="coulomb")
+    alone = kt.identify(GUESS, first, friction="coulomb")
+    assert len(both.equations.t) > 1.5 * len(alone.equations.t)
+    assert np.mean(both.deviations / alone.deviations) < 0.95
+    slow = kt.Measured(2.0 * first.t, first.q, first.tau)
+    with pytest.raises(kt.IdentificationError, match="sampling periods"):
+        kt.identify(GUESS, [first, slow])
+
+
+def test_joints_that_mimic_others_are_identified_with_their_leader():
+    b = kt.Builder("coupled")
+    b.body("upper", "base", kt.Revolute("y"), mass=3.0, com=(0.2, 0, 0), inertia=(0.02, 0.05, 0.05), joint_name="lead")
+    b.body("lower", "upper", kt.Revolute("y"), position=(0.5, 0, 0), mass=1.5, com=(0.2, 0, 0), inertia=(0.01,) * 3,
+           mimic=kt.Mimic("lead", 0.5))  # fmt: skip
+    truth = b.build()
+    guess = truth.with_parameters({"upper.M": 4.0, "lower.M": 2.0, "upper.MX": 0.7})
+    d = data(robot=truth)
+    found = kt.identify(guess, d, friction="none")
+    same_forces(found.robot, truth, 5e-3)
+
+
+def test_words_that_are_not_known_are_refused():
+    for options in ({"estimator": "weihgted"}, {"consistent": "barier"}, {"friction": "colomb"}, {"pull": "logdet"}):
+        with pytest.raises(kt.UnknownNameError):
+            kt.identify(GUESS, data(), **options)
+
+
+@pytest.mark.filterwarnings("ignore:not written, because URDF")
+def test_the_found_robot_is_saved_loaded_and_simulated(tmp_path):
+    found = kt.identify(GUESS, data(0.01), friction="coulomb")
+    for name in ("found.urdf", "found.yaml"):
+        found.save(tmp_path / name)
+        again = kt.load(tmp_path / name)
+        table, kept = found.robot.parameters(), again.parameters()
+        for parameter in table.names:
+            if name.endswith(".yaml") or not parameter.endswith(".offset"):
+                assert kept[parameter] == pytest.approx(table[parameter], rel=1e-6, abs=1e-9)
+        record = kt.simulate(again, [0.1, 0.2], time=0.2)
+        assert np.isfinite(record.q).all()

@@ -1,0 +1,54 @@
+"""The measured Panda of ../shared: data that are not ours to keep, so that these tests run only where they lie."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "panda-measured" / "motion.csv"
+FIRST_LOOK = np.array([15.0, 1.3, 3.5, 1.1, 6.4, 3.9, 18.2]) / 100.0
+
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not DATA.exists(), reason="the measurements are not here")]
+
+
+@pytest.fixture(scope="module")
+def panda():
+    rows = zip(
+        (0.333, 0, 0.316, 0, 0.384, 0, 0),
+        (0, 0, 0, 0.0825, -0.0825, 0, 0.088),
+        (0, -90, 90, 90, -90, 90, 90),
+        strict=True,
+    )
+    return kt.from_dh(
+        [{"d": d, "a": a, "alpha": alpha} for d, a, alpha in rows], "modified", name="panda", degrees=True
+    )
+
+
+@pytest.fixture(scope="module")
+def parts(panda):
+    return kt.Measured.read(DATA, panda).split(0.6)
+
+
+@pytest.mark.parametrize("consistent", ["barrier", None])
+@pytest.mark.filterwarnings("ignore::kinetree.IdentificationWarning")
+def test_held_out_errors_are_below_the_first_look(panda, parts, consistent):
+    found = kt.identify(panda, parts[0], consistent=consistent)
+    errors = found.errors(parts[1])
+    assert np.all(errors < FIRST_LOOK)
+    assert errors.mean() < 0.04
+    assert len(found) == 43 + 21
+
+
+@pytest.mark.filterwarnings("ignore:not written, because URDF")
+def test_the_found_robot_is_possible_saved_loaded_and_simulated(panda, parts, tmp_path):
+    found = kt.identify(panda, parts[0])
+    assert found.physical
+    found.save(tmp_path / "found.urdf")
+    robot = kt.load(tmp_path / "found.urdf", strict=True)
+    q, v = parts[1].q[::500], parts[1].v[::500]
+    a = np.zeros_like(v)
+    assert np.allclose(robot.inverse_dynamics(q, v, a), found.robot.inverse_dynamics(q, v, a), atol=1e-4)
+    record = kt.simulate(robot, parts[1].q[0], time=0.3)
+    assert np.isfinite(record.q).all()

@@ -1,0 +1,221 @@
+"""Parameters of the robot itself as inputs of algorithms, and derivatives by them."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from helpers.robots import random_state, random_tree
+
+COUNT = 4
+
+
+def arm(mass=2.0, length=0.5, gear=10.0, damping=0.3, gravity=(0, 0, -9.81)):
+    """A robot whose builder takes what is varied."""
+    builder = kt.Builder("arm", gravity=gravity)
+    builder.body("upper", "base", kt.Revolute("y"), mass=1.0, com=(0.1, 0, -0.3), inertia=(0.1, 0.1, 0.01))
+    builder.body(
+        "lower", "upper", kt.Revolute("x"), position=(0, 0.1, -length), rpy=(0.1, 0.2, 0.3), mass=mass,
+        com=(0.1, 0.2, -0.3), inertia=(0.05, 0.06, 0.04, 0.01, 0.0, 0.002), joint_name="elbow", rotor_inertia=1e-3,
+        gear_ratio=gear, damping=damping, friction=0.2,
+    )  # fmt: skip
+    builder.frame("tool", "lower", position=(0, 0, -0.2))
+    return builder.build()
+
+
+@pytest.fixture(params=["compiled", "reference"])
+def robot(request):
+    return arm().with_backend(request.param)
+
+
+@pytest.fixture
+def state():
+    return random_state(arm(), np.random.default_rng(2), COUNT)
+
+
+VARIED = {
+    "mass": lambda x: {"bodies": {"lower": {"mass": x}}},
+    "length": lambda x: {"joints": {"elbow": {"position": np.stack([0 * x, 0 * x + 0.1, -x], -1)}}},
+    "gear": lambda x: {"joints": {"elbow": {"gear_ratio": x}}},
+    "damping": lambda x: {"joints": {"elbow": {"damping": x}}},
+    "gravity": lambda x: {"gravity": np.stack([0 * x, 0 * x, -x], -1)},
+}
+COMPUTED = {
+    "inverse_dynamics": lambda r, q, v, a, **k: r.inverse_dynamics(q, v, a, friction=True, **k),
+    "with wrenches": lambda r, q, v, a, **k: r.inverse_dynamics(
+        q, v, a, {"tool": kt.Wrench((1, 2, 3), (0.1, 0, 0), axes="world")}, **k
+    ),
+    "forward_dynamics": lambda r, q, v, a, **k: r.forward_dynamics(q, v, a, friction=True, **k),
+    "composite_body": lambda r, q, v, a, **k: r.forward_dynamics(q, v, a, method="composite_body", **k),
+    "mass_matrix": lambda r, q, v, a, **k: r.mass_matrix(q, **k),
+    "inverse_mass_matrix": lambda r, q, v, a, **k: r.inverse_mass_matrix(q, **k),
+    "bias_force": lambda r, q, v, a, **k: r.bias_force(q, v, **k),
+    "gravity_force": lambda r, q, v, a, **k: r.gravity_force(q, **k),
+    "coriolis_matrix": lambda r, q, v, a, **k: r.coriolis_matrix(q, v, **k),
+    "kinetic_energy": lambda r, q, v, a, **k: r.kinetic_energy(q, v, **k),
+    "potential_energy": lambda r, q, v, a, **k: r.potential_energy(q, **k),
+    "pose": lambda r, q, v, a, **k: r.pose(q, "tool", **k),
+    "jacobian": lambda r, q, v, a, **k: r.jacobian(q, "tool", "world", **k),
+    "center_of_mass": lambda r, q, v, a, **k: r.center_of_mass(q, **k),
+    "momentum": lambda r, q, v, a, **k: r.momentum(q, v, **k),
+}
+
+
+@pytest.mark.parametrize("what", VARIED)
+def test_each_state_has_its_own_robot(robot, state, what):
+    """Against robots that were built with the numbers."""
+    values = np.array([0.3, 0.7, 1.3, 2.2])
+    built = [arm(**{what: (0, 0, -x) if what == "gravity" else x}) for x in values]
+    changed = 0
+    for name, compute in COMPUTED.items():
+        found = compute(robot, *state, parameters=VARIED[what](values))
+        wanted = np.stack([compute(own, *(x[k] for x in state)) for k, own in enumerate(built)])
+        assert np.allclose(found, wanted, rtol=1e-12, atol=1e-12), name
+        changed += not np.allclose(found, compute(robot, *state), rtol=1e-3)
+    assert changed >= 2
+
+
+@pytest.mark.parametrize("kinds", [["revolute", "prismatic"], ["universal", "spherical"]])
+def test_the_whole_table_as_an_array(kinds):
+    rng = np.random.default_rng(5)
+    robot = random_tree(rng, 5, kinds, followers=kinds[0] == "revolute", floating=True)
+    q, v, a = random_state(robot, rng, COUNT)
+    values = robot.parameters().values * rng.uniform(0.9, 1.1, (COUNT, len(robot.parameters())))
+    for way in (robot.with_backend("compiled"), robot.with_backend("reference")):
+        found = way.inverse_dynamics(q, v, a, parameters=values, friction=True)
+        linear = (robot.regressor(q, v, a, friction=True) @ values[..., None])[..., 0]
+        assert np.allclose(found, linear, rtol=1e-11, atol=1e-10)
+        back = way.forward_dynamics(q, v, found, parameters=values, friction=True)
+        assert np.allclose(back, a, rtol=1e-7, atol=1e-7)
+    one = robot.with_parameters(values[1], physical=False)
+    assert np.allclose(one.inverse_dynamics(q[1], v[1], a[1], friction=True), found[1], rtol=1e-11, atol=1e-10)
+
+
+def test_one_value_serves_all_states_and_many_values_one_state(robot, state):
+    q, v, a = state
+    one = robot.inverse_dynamics(q, v, a, parameters={"lower.MX": 0.7})
+    other = robot.with_parameters({"lower.MX": 0.7}, physical=False)
+    assert np.allclose(one, other.inverse_dynamics(q, v, a), rtol=1e-12)
+    many = robot.inverse_dynamics(q[0], v[0], a[0], parameters={"lower.MX": [0.7, 0.1, -3.0]})
+    assert many.shape == (3, 2)
+    assert np.allclose(many[0], one[0], rtol=1e-12)
+    out = np.empty((COUNT, 2))
+    assert robot.inverse_dynamics(q, v, a, parameters={"lower.MX": 0.7}, out=out, threads=2) is out
+    assert np.allclose(out, one, rtol=1e-12)
+
+
+def test_nan_stays_in_its_state(robot, state):
+    q, v, a = state
+    masses = np.array([1.0, np.nan, 2.0, 3.0])
+    found = robot.inverse_dynamics(q, v, a, parameters={"lower.M": masses})
+    assert np.isnan(found[1]).any()
+    assert np.isfinite(np.delete(found, 1, 0)).all()
+
+
+def test_massless_bodies_may_get_their_mass_as_a_parameter(state):
+    q, v, a = state
+    builder = kt.Builder("arm").body("upper", "base", kt.Revolute("y"), mass=1.0, com=(0, 0, -1))
+    robot = builder.body("lower", "upper", kt.Revolute("x"), position=(0, 0, -1)).build()
+    with pytest.raises(kt.SingularError):
+        robot.forward_dynamics(q, v, a)
+    given = {"bodies": {"lower": {"mass": 2.0, "inertia": (0.1, 0.2, 0.3)}}}
+    found = robot.forward_dynamics(q, v, a, parameters=given)
+    assert np.allclose(robot.inverse_dynamics(q, v, found, parameters=given), a, rtol=1e-10, atol=1e-10)
+
+
+def test_large_trees_do_not_leave_parameters_out(state, monkeypatch):
+    """Loops over bodies know no other parameters, so the text itself runs."""
+    monkeypatch.setattr("kinetree.run.compiler.LARGEST_UNROLLED", 0)
+    q, v, a = state
+    robot, given = arm(), {"lower.M": np.array([1.0, 2.0, 3.0, 4.0])}
+    found = robot.inverse_dynamics(q, v, a, parameters=given)
+    assert np.allclose(found, robot.with_backend("reference").inverse_dynamics(q, v, a, parameters=given), rtol=1e-13)
+    assert np.abs(found - robot.inverse_dynamics(q, v, a)).max() > 1e-3
+    by = robot.inverse_dynamics_by_parameters(q, v, a, {"lower.M": 2.0})
+    assert np.allclose(by, robot.regressor(q, v, a, parameters=["lower.M"]), rtol=1e-10, atol=1e-12)
+
+
+# ------------------------------------------------------------------ derivatives
+
+
+def test_derivatives_by_the_table(robot, state):
+    q, v, a = state
+    names = ["lower.M", "lower.XY", "upper.MX", "elbow.rotor_inertia", "elbow.damping"]
+    torque = robot.inverse_dynamics_by_parameters(q, v, a, names)
+    assert np.array_equal(torque, robot.regressor(q, v, a, parameters=names))
+    table, step = robot.parameters(), 1e-6
+    found = robot.forward_dynamics_by_parameters(q, v, a, names, friction=True)
+    for k, name in enumerate(names):
+        both = [
+            robot.forward_dynamics(q, v, a, friction=True, parameters={name: table[name] + h}) for h in (-step, step)
+        ]
+        assert np.allclose(found[..., k], (both[1] - both[0]) / (2 * step), rtol=1e-5, atol=1e-5), name
+
+
+def test_derivatives_by_geometry_and_gravity(robot, state):
+    q, v, a = state
+    place = np.array([0.0, 0.1, -0.5]) + 0.01 * np.arange(COUNT)[:, None]
+    given = {"joints": {"elbow": {"position": place, "rpy": (0.1, 0.2, 0.3), "gear_ratio": 9.0}}, "gravity": (0, 1, -9)}
+    numbers = [(*x, 0.1, 0.2, 0.3, 9.0, 0.0, 1.0, -9.0) for x in place]
+
+    def at(x):
+        joints = {"elbow": {"position": x[:, :3], "rpy": x[:, 3:6], "gear_ratio": x[:, 6]}}
+        return {"joints": joints, "gravity": x[:, 7:]}
+
+    for by, plain in (
+        (robot.inverse_dynamics_by_parameters, robot.inverse_dynamics),
+        (robot.forward_dynamics_by_parameters, robot.forward_dynamics),
+    ):
+        found, step, center = by(q, v, a, given), 1e-6, np.array(numbers)
+        assert found.shape == (COUNT, 2, 10)
+        for k in range(10):
+            moved = step * np.eye(10)[k]
+            change = plain(q, v, a, parameters=at(center + moved)) - plain(q, v, a, parameters=at(center - moved))
+            assert np.allclose(found[..., k], change / (2 * step), rtol=1e-5, atol=2e-5), k
+
+
+# ------------------------------------------------------------------ closed loops
+
+
+def test_closed_loops_take_inertias_and_friction():
+    mechanism = kt.gallery.load("four-bar")
+    rng = np.random.default_rng(4)
+    q = mechanism.assembled()
+    v = mechanism.velocities(q, rng.standard_normal(1))
+    a = mechanism.accelerations(q, v, rng.standard_normal(1))
+    name = mechanism.body_names[1]
+    masses = np.array([1.0, 2.0, 5.0])
+    given = {f"{name}.M": masses, f"{mechanism.v_names[0]}.damping": 0.3}
+    forces = mechanism.inverse_dynamics(q, v, a, friction=True, parameters=given)
+    plain = mechanism.inverse_dynamics(q, v, a, parameters=given)
+    back = mechanism.forward_dynamics(q, v, plain, parameters=given)
+    for k, mass in enumerate(masses):
+        own = mechanism.with_parameters({f"{name}.M": mass, f"{mechanism.v_names[0]}.damping": 0.3}, physical=False)
+        assert np.allclose(forces[k], own.inverse_dynamics(q, v, a, friction=True), rtol=1e-9, atol=1e-10)
+        assert np.allclose(back[k], a, rtol=1e-8, atol=1e-8)
+    with pytest.raises(kt.UnsupportedError, match="loops close"):
+        mechanism.inverse_dynamics(q, v, a, parameters={"joints": {mechanism.joint_names[0]: {"position": (0, 0, 1)}}})
+
+
+# ------------------------------------------------------------------ what cannot be
+
+
+@pytest.mark.parametrize(
+    ("given", "problem", "words"),
+    [
+        ({"lower.Mass": 1.0}, kt.UnknownNameError, "did you mean"),
+        ({"links": {}}, kt.OptionError, "gravity"),
+        ({"bodies": 3}, kt.OptionError, "bodies"),
+        ({"bodies": {"lower": 3.0}}, kt.OptionError, "lower"),
+        ({"lower.M": "heavy"}, kt.ShapeError, "numbers"),
+        ({"lower.M": 1.0, "bodies": {"lower": {"mass": 2.0}}}, kt.ModelError, "choose one"),
+        ({"elbow.damping": 1.0, "joints": {"elbow": {"damping": 2.0}}}, kt.ModelError, "twice"),
+        ({"gravity": 9.81}, kt.ShapeError, "gravity"),
+        ({"gravity": (0, 9.81)}, kt.ModelError, "gravity"),
+        ({"joints": {"elbow": {"position": (1.0, 2.0)}}}, kt.ModelError, "position"),
+        ({"lower.M": np.ones(3)}, kt.ShapeError, "parameters"),
+        (np.ones(3), kt.ShapeError, "28"),
+    ],
+)
+def test_parameters_that_cannot_be(state, given, problem, words):
+    with pytest.raises(problem, match=words):
+        arm().inverse_dynamics(*state, parameters=given)
