@@ -142,7 +142,9 @@ def simulate_rigid(
 class RigidRun:
     """One simulation under way."""
 
-    tolerances: dict[str, float]
+    tolerances: dict[str, Any]
+    rounding: Array
+    """What rounding does to the state anyway; see :meth:`RigidPhase.rounding`."""
     wanted: Array | None = None
     budget: StepBudget
     integrator = "dop853"
@@ -243,7 +245,7 @@ class RigidRun:
             bar.show_time(solver.t)
             self.phase.remember_directions(solver.y)
             held = self.phase.set_right(solver.y)
-            if float(np.max(np.abs(held - solver.y))) > DRIFT or self._changes_pace(solver):
+            if np.any(np.abs(held - solver.y) > DRIFT + self.rounding) or self._changes_pace(solver):
                 return None, held, min(solver.h_abs, self.end - solver.t) or None
         return None, self.phase.set_right(solver.y), None
 
@@ -254,7 +256,9 @@ class RigidRun:
             slopes = {"jac": self.phase.slopes}
         elif self.pace.implicit:
             kind, slopes = "radau", {"jac": self.phase.friction_slopes}
-        return SOLVERS[kind](self.phase.rates, t, y, self.end, first_step=first, **self.tolerances, **slopes)
+        self.rounding = self.phase.rounding(t, y)
+        tolerances = self.tolerances | {"atol": self.tolerances["atol"] + self.rounding}
+        return SOLVERS[kind](self.phase.rates, t, y, self.end, first_step=first, **tolerances, **slopes)
 
     def _changes_pace(self, solver: Any) -> bool:
         """Ask whether another integrator should go on: slow sliding makes equations stiff, or no longer does."""
