@@ -27,7 +27,7 @@ def test_sensitivities_are_those_of_the_simulation():
         moved = TRUTH.with_parameters({name: table[name] + step}, physical=False)
         difference = (rest - _simulated(moved, cuts, names)[0]) / step
         assert np.allclose(slope[..., k], difference, atol=1e-4 * np.abs(difference).max())
-    assert np.abs(rest[2:-2]).max() < 1e-4  # the truth goes where it went, but at the ends of the filter
+    assert np.abs(rest).max() < 1e-3  # the truth goes where it went
 
 
 def test_wrong_parameters_are_put_right():

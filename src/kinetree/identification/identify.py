@@ -14,17 +14,17 @@ from numpy.typing import ArrayLike
 from ..errors import IdentificationError, IdentificationWarning, OptionError, UnknownNameError, callers_level
 from ..model.parameters import OF_BODIES, OF_FREEDOMS
 from .closed_motion import motions_of
-from .consistency import WAYS, ConsistentFit, consistent
 from .doubts import doubts, signs
 from .equations import MeasuredEquations, Prepared, row_names
+from .estimators.consistency import WAYS, ConsistentFit, consistent
+from .estimators.instrumental_variables import explained
+from .estimators.least_squares import METHODS, UNTOLD, Estimate, estimate
+from .estimators.pseudo_inertia import is_possible
 from .friction_models import MODELS, friction_model
 from .identifiable import ParameterGroups, grouped, structural_columns
 from .identified import Identified
-from .instrumental_variables import explained
-from .least_squares import METHODS, UNTOLD, Estimate, estimate
 from .measured import Data, motors
 from .model_choice import Columns, Friction, choose_friction, rotors_are_felt
-from .pseudo_inertia import is_possible
 from .residuals import relative_errors
 
 if TYPE_CHECKING:

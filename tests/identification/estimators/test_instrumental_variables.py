@@ -3,8 +3,8 @@ import pytest
 
 import kinetree as kt
 from helpers.measured_motions import fourier, two_links
-from kinetree.identification.instrumental_variables import explained
-from kinetree.identification.least_squares import estimate
+from kinetree.identification.estimators.instrumental_variables import explained
+from kinetree.identification.estimators.least_squares import estimate
 
 
 def test_noise_of_the_columns_does_no_harm():

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import IdentificationError
+from ...errors import IdentificationError
 
 Array = np.ndarray
 
