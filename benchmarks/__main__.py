@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from . import chain, derivatives, inverse_kinematics, loops, others, parts, simulation
+from . import chain, derivatives, inverse_kinematics, loops, others, parts, regressors, simulation
 from .asked import made_for
 
 
@@ -13,7 +13,17 @@ def main() -> None:
     parser.add_argument(
         "part",
         nargs="*",
-        choices=[*parts.PARTS, "derivatives", "chain", "loops", "simulation", "inverse_kinematics", "others", []],
+        choices=[
+            *parts.PARTS,
+            "derivatives",
+            "chain",
+            "loops",
+            "simulation",
+            "inverse_kinematics",
+            "regressors",
+            "others",
+            [],
+        ],
         help="what to measure; all by default",
     )
     parser.add_argument("--rounds", type=int, default=9, help="best of this many, contenders taken in turn")
@@ -24,6 +34,7 @@ def main() -> None:
         "loops": loops.loops,
         "simulation": simulation.simulation,
         "inverse_kinematics": inverse_kinematics.inverse_kinematics,
+        "regressors": regressors.regressors,
         "others": others.others,
     }
     print(made_for(), flush=True)

@@ -13,13 +13,16 @@ TREES = {
 }
 
 
+# machine code of every kind of joint is tested with all algorithms, in tests/run/test_forms.py
+WAYS = [(tree, "reference") for tree in TREES] + [(tree, "compiled") for tree in ("floating", "followers")]
+
+
 def grouped(robot, rng):
     """The robot with parameters that no body has, and friction."""
     return robot.with_parameters(rng.standard_normal(len(robot.parameters())), physical=False)
 
 
-@pytest.mark.parametrize("backend", ["reference", "compiled"])
-@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize(("tree", "backend"), WAYS)
 @pytest.mark.parametrize("friction", [False, True])
 def test_times_the_parameters_it_is_inverse_dynamics(tree, backend, friction):
     rng = np.random.default_rng(8)
@@ -67,8 +70,7 @@ def test_unknown_or_repeated_columns_are_refused():
         robot.regressor(q, q, q, parameters=[])
 
 
-@pytest.mark.parametrize("backend", ["reference", "compiled"])
-@pytest.mark.parametrize("tree", TREES)
+@pytest.mark.parametrize(("tree", "backend"), WAYS)
 def test_energies_and_momenta(tree, backend):
     rng = np.random.default_rng(11)
     robot = grouped(TREES[tree](rng), rng).with_backend(backend)

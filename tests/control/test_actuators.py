@@ -121,6 +121,13 @@ def test_files_keep_tendons_and_actuators(arm, tmp_path):
     assert again.model.tendons == robot.model.tendons
 
 
+def test_a_description_names_them(arm):
+    text = arm[0].describe()
+    assert "sum = 0.5 shoulder + -0.3 elbow  stiffness 7  damping 0.6" in text
+    assert "line through world, " in text
+    assert "servo on elbow  gain (20, 0, 0)  bias (0, -20, -1.5)" in text
+
+
 def lever(**data):
     b = kt.Builder("lever", gravity=(0, 0, 0))
     b.body("arm", "base", kt.Revolute("y"), mass=1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1), **data)
@@ -149,6 +156,22 @@ def test_signals_by_name_batch_and_trajectory():
     batch = kt.control.Actuators([[1.0, 0.0], [0.0, 1.0]])
     record = kt.simulate(robot, [0.0], time=0.2, controller=batch, integrator="rk4", step=1e-2)
     assert np.allclose(record.v[-1, :, 0], 0.2 * np.array([1.0, 3.0]) / 0.35, rtol=1e-6)
+
+
+def test_large_trees_feel_springs_along_tendons():
+    b = kt.Builder("chain")
+    for k in range(115):
+        b.body(f"b{k}", "base" if k == 0 else f"b{k - 1}", kt.Revolute("y"), position=(0, 0, -0.1), mass=0.1)
+    b.tendon("rope", points=["base", "b114"], stiffness=10.0, rest=5.0)
+    large = b.build().with_backend("compiled")
+    q = np.full(115, 0.01)
+    written = large.with_backend("reference")
+    assert np.allclose(large.gravity_force(q), written.gravity_force(q), rtol=1e-9)
+    assert np.isclose(large.potential_energy(q), written.potential_energy(q))
+    length = np.linalg.norm(written.pose(q, "b114")[:3, 3])
+    rope = 0.5 * 10.0 * (length - 5.0) ** 2
+    weight = 9.81 * large.mass * written.center_of_mass(q)[2]
+    assert np.isclose(large.potential_energy(q), rope + weight)
 
 
 def test_a_robot_without_actuators_says_so():
@@ -187,3 +210,66 @@ def test_bad_tendons_and_actuators(make, says):
     b = lever().body("bob", "arm", kt.Spherical(), joint_name="ball", mass=1.0)
     with pytest.raises(kt.KinetreeError, match=says):
         make(b)
+
+
+GRIPPER = """
+<mujoco>
+  <option gravity="0 0 -9.81"><flag contact="disable"/></option>
+  <default><joint axis="0 1 0" armature="0.001"/></default>
+  <worldbody>
+    <body name="left" pos="-0.03 0 0">
+      <joint name="left_driver" damping="0.1"/>
+      <inertial pos="0 0 0.03" mass="0.05" diaginertia="1e-4 1e-4 1e-4"/>
+      <body name="left_tip" pos="0 0 0.06">
+        <joint name="left_coupler"/>
+        <inertial pos="0.01 0 0.02" mass="0.03" diaginertia="1e-4 1e-4 1e-4"/>
+      </body>
+    </body>
+    <body name="left_bar" pos="-0.01 0 0">
+      <joint name="left_follower" stiffness="0.05" springref="30" damping="0.01"/>
+      <inertial pos="0 0 0.03" mass="0.02" diaginertia="1e-4 1e-4 1e-4"/>
+    </body>
+    <body name="right" pos="0.03 0 0">
+      <joint name="right_driver" axis="0 -1 0" damping="0.1"/>
+      <inertial pos="0 0 0.03" mass="0.05" diaginertia="1e-4 1e-4 1e-4"/>
+    </body>
+  </worldbody>
+  <tendon>
+    <fixed name="both"><joint joint="left_driver" coef="0.5"/><joint joint="right_driver" coef="0.5"/></fixed>
+  </tendon>
+  <equality>
+    <connect body1="left_bar" body2="left_tip" anchor="0 0 0.06"/>
+    <joint joint1="right_driver" joint2="left_driver" polycoef="0 1 0 0 0"/>
+  </equality>
+  <actuator>
+    <general name="fingers" tendon="both" biastype="affine" gainprm="0.3" biasprm="0 -100 -10" ctrlrange="0 255"
+             forcerange="-5 5"/>
+  </actuator>
+</mujoco>
+"""
+
+
+def test_a_gripper_moves_as_in_mujoco_as_its_constraints_are_stiffened(tmp_path):
+    mujoco = pytest.importorskip("mujoco")
+    path = tmp_path / "gripper.xml"
+    path.write_text(GRIPPER)
+    robot = kt.load(path).with_backend("compiled")
+    q = robot.close(np.zeros(robot.nq))
+    record = kt.simulate(
+        robot, q, time=0.05, controller=kt.control.Actuators({"fingers": 150.0}), integrator="rk4", step=2e-5, output=2
+    )
+    assert robot.closure_error(record.q[-1]) < 1e-9
+    errors = []
+    for h in (2e-4, 2e-5):
+        m = mujoco.MjModel.from_xml_path(str(path))
+        m.opt.timestep = h
+        m.eq_solref[:], m.eq_solimp[:, :3] = (2 * h, 1.0), (0.9999, 0.9999, 0.001)
+        d = mujoco.MjData(m)
+        d.ctrl[:] = 150.0
+        while d.time < 0.05 - 1e-9:
+            mujoco.mj_step(m, d)
+        places = [m.jnt_qposadr[mujoco.mj_name2id(m, mujoco.mjtObj.mjOBJ_JOINT, name)] for name in robot.q_names]
+        errors.append(np.abs(d.qpos[places] - record.q[-1]).max())
+    assert np.abs(record.q[-1] - q).max() > 0.05
+    assert errors[1] < 2e-4
+    assert errors[1] < 0.25 * errors[0]

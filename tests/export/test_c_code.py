@@ -108,6 +108,18 @@ def test_random_trees_with_every_joint(tmp_path, seed):
         assert_close(compiled("tree_forward_dynamics", robot.nv, q, v, tau, six), a, 1e-9)
 
 
+def test_springs(tmp_path):
+    rng = np.random.default_rng(7)
+    robot = random_tree(rng, 3, ["revolute", "spherical", "prismatic"], in_turn=True, springs=True)
+    exported = codegen(robot, tmp_path, ["inverse_dynamics", "forward_dynamics", "potential_energy"], prefix="bot")
+    compiled = library(exported)
+    q, v, a = random_state(robot, rng)
+    tau = robot.inverse_dynamics(q, v, a)
+    assert_close(compiled("bot_inverse_dynamics", robot.nv, q, v, a), tau, 1e-12)
+    assert_close(compiled("bot_forward_dynamics", robot.nv, q, v, tau), a, 1e-9)
+    assert_close(compiled("bot_potential_energy", 1, q)[0], robot.potential_energy(q), 1e-12)
+
+
 def test_real_arm_against_pinocchio(tmp_path):
     path = robot_file(FIXED["ur5"])
     exported = codegen(

@@ -77,6 +77,7 @@ def run(target: Target, cases: Iterable[int], seed: int, keep: Path | None = Non
     summary = Summary(target.name, seed)
     begin = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="kinetree-fuzz-") as folder:
+        _outcome(target.case(np.random.default_rng(seed), Path(folder))[1])  # imports are no case's fault
         for number in cases:
             rng = np.random.default_rng([seed, zlib.crc32(target.name.encode()), number])
             started = time.perf_counter()

@@ -122,6 +122,29 @@ MJCF_LOOP = b"""<mujoco><worldbody>
 </worldbody><equality><connect body1="b" body2="c" anchor="0.4 0 0"/><weld body1="a" body2="c" active="false"/></equality></mujoco>
 """
 
+REDYSIM = b"""function [type dof n bt alp a b dx dy dz m g Icxx Icyy Iczz Icxy Icyz Iczx aj] = inputs()
+% two links and a slide
+type = 0; n = 3; dof = n;
+bt = [0, 1, 2]; n_j = ones(1, n); r = [1 1 0];
+al = [0.10, 0.05, 0.2]; alp = [0, pi/2, 0]; a = [0, 0.10, 0.05]; b = [0; 0; 0.1];
+dx = al/2; dy = zeros(1, n); dz = zeros(1, n);
+m = [0.4, 0.2, 2*0.1];
+Icxx = zeros(n, 1); Icyy = (1/12)*m.*al.^2; Iczz = zeros(n, 1);
+Icxy = zeros(n, 1); Icyz = zeros(n, 1); Iczx = zeros(n, 1);
+Iczz(1) = (1/12)*m(1)*al(1)*al(1); Iczz(2) = 1e-4; Iczz(3) = 1e-4;
+for i = 1:n
+    th(i) = sin(i);
+end
+g = [0 ; -9.81; 0]; aj = [1, 1, 0]';
+"""
+
+LOOP_LIST = b"""closed_loop: [[coupler, rocker]]
+type: [3d]
+name_mot: [a]
+joint_name: [b]
+joint_type: [SPHERICAL]
+"""
+
 STUDY = b"""kinetree-study: 1
 name: fuzzed
 title: A study of a small arm
@@ -168,13 +191,25 @@ def motions(robot: kt.Robot) -> dict[str, bytes]:
     packed, stream = io.BytesIO(), io.BytesIO()
     np.savez(packed, time=columns["time"], **arrays)
     pyarrow.parquet.write_table(pyarrow.table(columns), stream)
+    motion = "\n".join([*lines, ""])
     return {
-        "motion.csv": "\n".join([*lines, ""]).encode(),
+        "measured.csv": _measured(robot, columns).encode(),
+        "motion.csv": motion.encode(),
         "plain.csv": "\n".join([*lines[1:], ""]).encode(),
         "degrees.csv": "\n".join([";".join(degrees), *(line.replace(",", ";") for line in lines[1:]), ""]).encode(),
         "motion.npz": packed.getvalue(),
         "motion.parquet": stream.getvalue(),
     }
+
+
+def _measured(robot: kt.Robot, columns: dict[str, np.ndarray]) -> str:
+    """Return what a robot may have been measured at: more rows, forces, no accelerations."""
+    time = np.linspace(0.0, 1.0, 60)
+    swings = {n: np.sin((k + 1) * time) for k, n in enumerate(columns) if n.startswith(("q_", "v_"))}
+    forces = {f"tau_{name}": np.cos(time) for name in robot.v_names}
+    table = {"time": time} | swings | forces
+    rows = np.column_stack(list(table.values())).tolist()
+    return "\n".join([",".join(table), *(",".join(f"{x:.6g}" for x in row) for row in rows), ""])
 
 
 def records(robot: kt.Robot, folder: Path) -> dict[str, bytes]:

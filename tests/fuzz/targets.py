@@ -99,7 +99,7 @@ def robot_files(goods: tuple[bytes, ...], change: Mutation, ending: str) -> Call
 def side_files(rng: np.random.Generator, folder: Path) -> Case:
     good = b"kinetree: 1\nloops:\n  - {name: pin, kind: revolute, predecessor: coupler, successor: rocker,\n"
     good += b"     placement: {position: [0.4, 0, 0]}, seat: {position: [0.3, 0, 0]}}\npassive: [b, c]\ncuts: [pin]\n"
-    data = damaged(good, changed_yaml, rng)
+    data = damaged(pick(rng, (good, seeds.LOOP_LIST)), changed_yaml, rng)
     text = seeds.URDF_LOOP.decode()
     begin, end = text.index("<kinetree:loop"), text.index("</robot>")
     (folder / "robot.urdf").write_text(text[:begin] + text[end:])
@@ -288,7 +288,7 @@ class Tables:
     def motions(self, ending: str) -> Callable[[np.random.Generator, Path], Case]:
         def case(rng: np.random.Generator, folder: Path) -> Case:
             robot = self.prepare(folder)
-            name = pick(rng, [n for n in self.files if n.endswith(ending)])
+            name = pick(rng, [n for n in self.files if n.endswith(ending) and not n.startswith("measured")])
             data = _changed(name, self.files[name], rng)
             path = folder / f"motion{ending}"
             path.write_bytes(data)
@@ -303,6 +303,12 @@ class Tables:
             return data, done
 
         return case
+
+    def measured(self, rng: np.random.Generator, folder: Path) -> Case:
+        robot = self.prepare(folder)
+        data = mutated(self.files["measured.csv"], rng)
+        (folder / "measured.csv").write_bytes(data)
+        return data, lambda: repr(kt.Measured.read(folder / "measured.csv", robot)) and None
 
     def records(self, rng: np.random.Generator, folder: Path) -> Case:
         robot = self.prepare(folder)
@@ -328,6 +334,12 @@ class Tables:
         return data, done
 
 
+def redysim_files(rng: np.random.Generator, folder: Path) -> Case:
+    data = mutated(seeds.REDYSIM, rng)
+    (folder / "inputs.m").write_bytes(data)
+    return data, lambda: use(kt.load(folder / "inputs.m"), rng)
+
+
 def studies(rng: np.random.Generator, folder: Path) -> Case:
     (folder / "arm.urdf").write_bytes(seeds.URDF_ARM)
     data = damaged(seeds.STUDY, changed_yaml, rng)
@@ -340,16 +352,18 @@ TABLES = Tables()
 TARGETS = {
     target.name: target
     for target in (
-        Target("urdf", robot_files((seeds.URDF_ARM, seeds.URDF_LOOP), changed_xml, ".urdf"), 700),
-        Target("yaml", robot_files((seeds.YAML_TREE, seeds.YAML_LOOP), changed_yaml, ".yaml"), 700),
-        Target("mjcf", robot_files((seeds.MJCF_ARM, seeds.MJCF_LOOP), changed_xml, ".xml"), 600),
-        Target("loops", side_files, 200),
-        Target("dh", dh_tables, 1000),
-        Target("csv", TABLES.motions(".csv"), 500),
-        Target("npz", TABLES.motions(".npz"), 300),
-        Target("parquet", TABLES.motions(".parquet"), 300),
-        Target("records", TABLES.records, 700),
-        Target("studies", studies, 500),
+        Target("urdf", robot_files((seeds.URDF_ARM, seeds.URDF_LOOP), changed_xml, ".urdf"), 1500),
+        Target("yaml", robot_files((seeds.YAML_TREE, seeds.YAML_LOOP), changed_yaml, ".yaml"), 1000),
+        Target("mjcf", robot_files((seeds.MJCF_ARM, seeds.MJCF_LOOP), changed_xml, ".xml"), 1000),
+        Target("loops", side_files, 500),
+        Target("redysim", redysim_files, 700),
+        Target("dh", dh_tables, 3000),
+        Target("csv", TABLES.motions(".csv"), 800),
+        Target("npz", TABLES.motions(".npz"), 600),
+        Target("parquet", TABLES.motions(".parquet"), 600),
+        Target("measured", TABLES.measured, 300),
+        Target("records", TABLES.records, 1000),
+        Target("studies", studies, 600),
     )
 }
 

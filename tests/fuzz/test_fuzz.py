@@ -21,7 +21,10 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("mujoco")
 TESTS = Path(__file__).parents[1]
 
-GROUPS = (["mjcf", "urdf", "loops", "studies"], ["yaml", "dh", "csv", "npz", "parquet", "records"])
+GROUPS = (
+    ["mjcf", "urdf", "loops", "redysim", "studies"],
+    ["yaml", "dh", "csv", "npz", "parquet", "measured", "records"],
+)
 """Each about as long as the other, for two processors."""
 
 

@@ -31,12 +31,17 @@ ROUNDS_TO_PROJECT = 3
 """Newton steps with the same factors: each leaves only as large a part of the gap as the first one was large."""
 
 
-def close(tree: Model, q: Scalars, v: Scalars, rows: Sequence[int]) -> tuple[list[Scalar], list[Scalar], Scalar]:
-    """Bring a state back to where the loops are closed; also return the square of the gap before the last step back."""
+def close(
+    tree: Model, q: Scalars, v: Scalars, rows: Sequence[int], rounds: int = ROUNDS
+) -> tuple[list[Scalar], list[Scalar], Scalar]:
+    """Bring a state back to where the loops are closed; also return the square of the gap before the last step back.
+
+    Long steps of low order leave larger gaps, and take more ``rounds``.
+    """
     coupling = _coupling(tree, q, rows)
     nearer, slower, off = list(q), list(v), list[Scalar]()
     k = coupling.k
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         k = _rows(constraints.constraint_matrix(tree, nearer), rows)
         off = _rows(constraints.gaps(tree, nearer), rows)
         nearer = kinematics.integrate(tree, nearer, coupling.back(off))

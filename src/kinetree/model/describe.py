@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ..errors import printable
+from .actuators import Actuator, Tendon
 from .joints import JointKind, Reversed
 from .tree import BASE, Joint, Model
 
@@ -32,6 +33,10 @@ def describe(tree: Model) -> str:
     for loop in tree.loops:
         here, there = (_body(tree, i) for i in (loop.predecessor, loop.successor))
         lines.append(f"  {here} -- {there}  [{printable(loop.name)}: {_kind(loop.kind)}]  {loop.count} constraints")
+    lines += [f"tendons ({len(tree.tendons)}):"] if tree.tendons else []
+    lines += [f"  {_tendon(tree, tendon)}" for tendon in tree.tendons]
+    lines += [f"actuators ({len(tree.actuators)}):"] if tree.actuators else []
+    lines += [f"  {_actuator(actuator)}" for actuator in tree.actuators]
     extra = [f for f in tree.frames if f.name not in tree.body_index]
     if extra:
         lines.append(f"frames ({len(extra)}):")
@@ -41,6 +46,28 @@ def describe(tree: Model) -> str:
         for body, names in carriers.items():
             lines.append(f"  on {_body(tree, body)}: {printable(', '.join(names))}")
     return "\n".join(lines)
+
+
+def _tendon(tree: Model, tendon: Tendon) -> str:
+    terms = zip(tendon.coefficients, tendon.joints, strict=True)
+    path = " + ".join(f"{_number(c)} {printable(name)}" for c, name in terms)
+    path = path or "through " + ", ".join(_body(tree, p.body) for p in tendon.points)
+    text = f"{printable(tendon.name)} = {path}" if tendon.joints else f"{printable(tendon.name)} {path}"
+    for label, value in (("stiffness", tendon.stiffness), ("damping", tendon.damping)):
+        text += f"  {label} {_number(value)}" if value else ""
+    return text
+
+
+def _actuator(actuator: Actuator) -> str:
+    text = f"{printable(actuator.name)} on {printable(actuator.joint or actuator.tendon)}"
+    shown = (
+        ("gear", (actuator.gear,), (1.0,)),
+        ("gain", actuator.gain, (1.0, 0.0, 0.0)),
+        ("bias", actuator.bias, (0.0, 0.0, 0.0)),
+    )
+    for label, values, usual in shown:
+        text += f"  {label} {_values(values)}" if tuple(values) != usual else ""
+    return text
 
 
 def counted(number: int, one: str, many: str) -> str:

@@ -40,6 +40,7 @@ def respan(model: Model, cuts: Sequence[str] | None = None, rule: str | None = N
     builder._bodies = {body.name: body.mass_properties for body in (model.base, *model.bodies)}
     for i, joint in enumerate(model.joints):
         data = {key: getattr(joint, key) for key in JOINT_DATA if key != "child_pose"}
+        data["friction_offset"] = joint.friction_offset
         builder._joints[joint.name] = Draft(
             joint.name, names[joint.parent], names[i], joint.kind, joint.placement, Pose(), data
         )

@@ -25,14 +25,11 @@ Array = np.ndarray
 CHUNK = 64
 """States at a time: the matrix itself is never stored."""
 
-NO_EFFECT = 1e-10
-"""A column shorter than this part of the longest, in the robot's own units, has no effect."""
+ROUNDING, CLEAR = 1e-12, 1e-6
+"""Pivots below the first part of the largest are rounding, above the second they count; between them nobody can tell.
 
-ROUNDING = 1e-9
-"""Pivots above this part of the largest are not taken for rounding."""
-
-CLEAR_GAP = 1e3
-"""The last pivot that counts must exceed the first that does not by this factor."""
+The same holds for lengths of columns in the robot's own units.
+"""
 
 
 class Motions(NamedTuple):
@@ -130,11 +127,15 @@ def unnoticed(considered: Considered, draw: Draw, columns: tuple[int, ...] | Non
         return Found(np.zeros((len(considered.rows), 0)), np.inf)
     r = triangle(considered, draw, chosen)
     lengths = np.linalg.norm(r, axis=0)
-    felt = np.flatnonzero(lengths > NO_EFFECT * lengths.max(initial=0.0))
-    silent = np.flatnonzero(lengths <= NO_EFFECT * lengths.max(initial=0.0))
+    relative = lengths / max(lengths.max(initial=0.0), 1e-300)
+    _refuse_in_between(relative, considered, "effects of single parameters")
+    felt, silent = np.flatnonzero(relative > ROUNDING), np.flatnonzero(relative <= ROUNDING)
     scaled = r[:, felt] / lengths[felt]  # columns of length one: no unit of a parameter matters
     _, pivoted, places = qr(scaled, mode="economic", pivoting=True)
-    rank, gap = _rank(np.abs(np.diag(pivoted)), considered)
+    pivots = np.abs(np.diag(pivoted))
+    _refuse_in_between(pivots / max(pivots.max(initial=0.0), 1e-300), considered, "pivots")
+    rank = int((pivots > ROUNDING * pivots.max(initial=0.0)).sum())
+    gap = float(pivots[rank - 1] / max(pivots[rank], 1e-300)) if 0 < rank < len(pivots) else np.inf
     basis = np.zeros((len(considered.rows), len(silent) + len(felt) - rank))
     picked = np.array(chosen)
     basis[picked[silent], np.arange(len(silent))] = 1.0
@@ -145,20 +146,13 @@ def unnoticed(considered: Considered, draw: Draw, columns: tuple[int, ...] | Non
     return Found(basis / np.maximum(np.linalg.norm(basis, axis=0), 1e-300), gap)
 
 
-def _rank(pivots: Array, considered: Considered) -> tuple[int, float]:
-    """Return how many pivots count, and by what factor the last of them exceeds the next."""
-    if not pivots.size:
-        return 0, np.inf
-    relative = np.append(pivots / pivots[0], 1e-17)
-    gaps = relative[:-1] / np.maximum(relative[1:], 1e-17)
-    gaps[relative[1:] > ROUNDING] = 0.0  # a jump between pivots that are both far from rounding is none
-    rank = int(np.argmax(gaps)) + 1
-    gap = float(gaps[rank - 1])
-    if gap < CLEAR_GAP:
+def _refuse_in_between(relative: Array, considered: Considered, what: str) -> None:
+    """Refuse numbers that are too large for rounding and too small to count."""
+    unclear = relative[(relative > ROUNDING) & (relative < CLEAR)]
+    if unclear.size:
         raise SingularError(
-            f"no clear gap between parameters of {considered.model.name!r} that count and those that do not: pivots "
-            f"fall from {relative[rank - 1]:.1e} to {relative[rank]:.1e} of the largest. Axes that are almost parallel "
-            "or almost meet (1.5708 for pi/2 in a file) do that: round the geometry, tolerance=1e-5 or larger, or use "
-            "method='null_space'"
+            f"no clear gap between parameters of {considered.model.name!r} that count and those that do not: there are "
+            f"{what} of {unclear.max():.0e} and {unclear.min():.0e} of the largest. Axes that are almost parallel or "
+            "almost meet (1.5708 for pi/2 in a file) do that: round the geometry with a larger tolerance, or use "
+            "method='rules' or 'null_space'. Of a mechanism, start from a less singular configuration, near="
         )
-    return rank, gap

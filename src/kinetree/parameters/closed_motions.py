@@ -19,12 +19,15 @@ from .parallelograms import Parallelogram, parallelograms
 
 Array = np.ndarray
 
-STEPS = 8
-FARTHEST = 0.9
+STEPS = 20
+FARTHEST = 2.5
 """How far samples lie off, in radians or lengths of the mechanism."""
 
-ORDINARY = 1e-2
-"""Configurations whose least singular value of K that counts is below this part of the largest are left out."""
+LEAST_QUALITY = 0.2
+"""Where the least singular value of K that counts is below this part of what it is at the start, no sample goes.
+
+That is wide enough for no step to get across.
+"""
 
 
 class Closable(Protocol):
@@ -82,19 +85,23 @@ def closed_motions(mechanism: Closable, start: Array, rank: int, considered: Con
         q = np.broadcast_to(start, (count, model.nq)).copy()
         heading = rng.standard_normal((count, model.nv)) * unit
         reach = rng.uniform(0.1, FARTHEST, (count, 1))
-        for _ in range(STEPS):
-            along = _along(_basis(mechanism.loop_jacobian(q), rank), heading)
-            size = np.abs(along / unit).max(axis=-1, keepdims=True)
-            q = mechanism.close(mechanism.moved(q, along * reach / np.maximum(size, 1e-9) / STEPS), must_close=False)
-            q = q[np.isfinite(q).all(axis=-1)]
-            if len(q) < count // 2:
-                raise ClosureError(
-                    f"{model.name!r} cannot be moved off q = {np.round(start, 3).tolist()} with its loops closed: give "
-                    "near=, a configuration from which it can"
-                )
-            heading, reach = heading[: len(q)], reach[: len(q)]
         k = mechanism.loop_jacobian(q)
-        q, k = q[(good := _quality(k, rank) > ORDINARY)], k[good]
+        least = LEAST_QUALITY * _quality(k[0], rank)
+        for _ in range(STEPS):
+            along = _along(_basis(k, rank), heading)
+            size = np.abs(along / unit).max(axis=-1, keepdims=True)
+            step = along * reach / np.maximum(size, 1e-9) / STEPS
+            moved = mechanism.close(mechanism.moved(q, step), must_close=False)
+            there = mechanism.loop_jacobian(moved)
+            with np.errstate(invalid="ignore"):
+                good = np.isfinite(moved).all(axis=-1) & (_quality(there, rank) > least)
+            # where the next step is singular, or cannot be closed, the sample stays where it is
+            q, k = np.where(good[:, None], moved, q), np.where(good[:, None, None], there, k)
+        if not np.isfinite(q).all() or np.abs(q - start).max() < 1e-3:
+            raise ClosureError(
+                f"{model.name!r} cannot be moved off q = {np.round(start, 3).tolist()} with its loops closed: give "
+                "near=, a configuration from which it can"
+            )
         basis = _basis(k, rank)
         v, a = (_along(basis, rng.standard_normal((len(q), model.nv)) * unit) for _ in range(2))
         v, a = v / time, a / time**2

@@ -107,12 +107,13 @@ class Considered:
         As 004 has it: rotors first, then body by body from the last to the first (section 10.3.6).
         """
         rotors = [c for c in self.columns if self.rows[c].symbol == "rotor_inertia"]
+        others = [c for c in self.columns if self.rows[c].symbol in (*FRICTION, *OF_SPRINGS)]
         bodies = [
             10 * i + OF_BODIES.index(symbol)
             for i in reversed(range(len(self.model.bodies)))
             for symbol in _symbols_in_order(self.model, i)
         ]
-        return (*rotors[::-1], *bodies, *(c for c in self.columns if self.rows[c].symbol in (*FRICTION, *OF_SPRINGS)))
+        return (*rotors[::-1], *bodies, *others[::-1])
 
 
 def _symbols_in_order(model: Model, body: int) -> list[str]:

@@ -4,6 +4,7 @@ Base parameters say how few numbers there need to be, but not which: what a hing
 it.  Three choices save operations, beside the zeros of 004: a body that has no extent along its hinge (ZZ = XX + YY in
 place of YY = 0) has one second moment of mass less; mass at the next joint in place of a first moment towards it needs
 3 products in place of 5; and along principal axes Euler's equations do without the accelerations of other points.
+Whether they do depends on what else is zero, so operations are counted.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ from dataclasses import replace
 import numpy as np
 
 from ..errors import UnknownNameError
+from ..export.cost import count_algorithm
 from ..model.joints import Revolute
-from ..model.parameters import ParameterTable, parameters
+from ..model.parameters import ParameterTable, parameters, with_parameters
 from ..model.tree import BASE, Joint, Model
 from ..spatial import ZERO3, RigidInertia, Symmetric3, Vec3
 from .base_parameters import BaseParameters
@@ -40,8 +42,8 @@ def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
     base : BaseParameters
         Of this model.
     form : {"fewest", "table"}
-        ``"table"``: everything but the base parameters is zero, as in 004 (Table 10.2).  ``"fewest"``: chosen so that
-        inverse dynamics takes fewer operations still.
+        ``"table"``: everything but the base parameters is zero, as in 004 (Table 10.2).  ``"fewest"``: of this and two
+        other choices the one whose inverse dynamics takes the fewest operations.
     """
     if form not in FORMS:
         raise UnknownNameError("form of grouped parameters", form, FORMS)
@@ -50,34 +52,39 @@ def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
     values[list(base.considered)] = 0.0
     values[list(base.columns)] = base.values
     if form == "fewest":
-        _spare_operations(model, values, base)
+        flat, heavy = (_spare_operations(model, values.copy(), base, masses=masses) for masses in (False, True))
+        values = min((values, flat, heavy), key=lambda x: _operations(model, x))
     return replace(table, values=values)
 
 
-def _spare_operations(model: Model, values: Array, base: BaseParameters) -> None:
-    """Move parameters across hinges, from the last body to the first."""
+def _operations(model: Model, values: Array) -> int:
+    """Count what inverse dynamics of the tree takes with these parameters."""
+    tree = replace(with_parameters(model, values, physical=False), loops=())
+    return count_algorithm(tree, "inverse_dynamics", {}).total
+
+
+def _spare_operations(model: Model, values: Array, base: BaseParameters, *, masses: bool) -> Array:
+    """Move parameters across hinges, from the last body to the first; with ``masses`` some first moments, too."""
     tens = values[: 10 * len(model.bodies)].reshape(-1, 10)
     kept = np.isin(np.arange(tens.size), base.columns).reshape(tens.shape)
     silent = ~np.any(base.matrix[:, : tens.size], axis=0).reshape(tens.shape)
     for i in reversed(range(len(model.bodies))):
         tens[i][silent[i]] = 0.0
-        kind = model.joints[i].kind
-        if not isinstance(kind, Revolute):
+        joint = model.joints[i]
+        if not isinstance(joint.kind, Revolute):
             continue
-        if kept[i][
-            :6
-        ].any():  # else a loop lets others have its inertia, and mass at the next joint would bring it back
+        if masses and kept[i][:6].any():  # else a loop lets others have its inertia, and this would bring it back
             _put_mass_at_the_next_joint(model, i, tens)
-        axis = Vec3(*kind.axis)
-        _hand_on(model.joints[i], tens, i, RigidInertia(float(tens[i][9]), ZERO3, NOTHING))
-        _hand_on(model.joints[i], tens, i, RigidInertia(0.0, axis * float(tens[i][6:9] @ kind.axis), NOTHING))
+        along = Vec3(*joint.kind.axis) * float(tens[i][6:9] @ joint.kind.axis)
+        _hand_on(joint, tens, i, RigidInertia(float(tens[i][9]), along, NOTHING))
         tens[i][9] = 0.0
         tens[i][silent[i]] = 0.0
-        if sorted(map(abs, kind.axis)) == [0.0, 0.0, 1.0]:
-            z = int(np.argmax(np.abs(kind.axis)))
+        if sorted(map(abs, joint.kind.axis)) == [0.0, 0.0, 1.0]:
+            z = int(np.argmax(np.abs(joint.kind.axis)))
             tens[i][6 + z] = 0.0
             if _other_points_matter(model, i, tens[i]):
-                _flatten(model.joints[i], tens, i, z)
+                _flatten(joint, tens, i, z)
+    return values
 
 
 def _hand_on(joint: Joint, tens: Array, i: int, part: RigidInertia) -> None:

@@ -5,6 +5,8 @@ Each method is one call into an algorithm.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -72,7 +74,9 @@ class Kinematics(Description):
 
     # ---------------------------------------------------------------- kinematics
 
-    def pose(self, q: ArrayLike, frame: str, *, out: Array | None = None, threads: int = 1) -> Array:
+    def pose(
+        self, q: ArrayLike, frame: str, *, parameters: Any = None, out: Array | None = None, threads: int = 1
+    ) -> Array:
         """Return the pose of a body or frame in the world.
 
         Parameters
@@ -80,7 +84,7 @@ class Kinematics(Description):
         q : array_like, shape (..., nq)
         frame : str
             A body, frame or joint name.
-        out, threads
+        parameters, out, threads
             As in :meth:`inverse_dynamics`.
 
         Returns
@@ -89,7 +93,7 @@ class Kinematics(Description):
             Homogeneous matrices.
         """
         self.model.frame(frame)
-        return self.evaluator.run("pose", {"frame": frame}, out=out, threads=threads, q=q)
+        return self.evaluator.run("pose", {"frame": frame}, parameters=parameters, out=out, threads=threads, q=q)
 
     def velocity(
         self,
@@ -160,7 +164,14 @@ class Kinematics(Description):
         return pose[..., :3, 3] + arm, arm
 
     def jacobian(
-        self, q: ArrayLike, frame: str, axes: str = "body", *, out: Array | None = None, threads: int = 1
+        self,
+        q: ArrayLike,
+        frame: str,
+        axes: str = "body",
+        *,
+        parameters: Any = None,
+        out: Array | None = None,
+        threads: int = 1,
     ) -> Array:
         """Return the matrix that maps ``v`` to the velocity of a frame, angular rows first.
 
@@ -172,7 +183,7 @@ class Kinematics(Description):
         axes : {"body", "world", "aligned"}
             Spatial velocity in the frame's own axes; in world axes at the world's origin;
             or angular velocity and velocity of the frame's origin along world axes.
-        out, threads
+        parameters, out, threads
             As in :meth:`inverse_dynamics`.
 
         Returns
@@ -181,7 +192,8 @@ class Kinematics(Description):
         """
         check_axes(axes)
         self.model.frame(frame)
-        return self.evaluator.run("jacobian", {"frame": frame, "axes": axes}, out=out, threads=threads, q=q)
+        options = {"frame": frame, "axes": axes}
+        return self.evaluator.run("jacobian", options, parameters=parameters, out=out, threads=threads, q=q)
 
     def jacobian_rate(
         self,
@@ -205,10 +217,13 @@ class Kinematics(Description):
         return matrix[..., 3:, :] + np.cross(matrix[..., :3, :], arm[..., :, None], axisa=-2, axisb=-2, axisc=-2)
 
     @direct
-    def center_of_mass(self, q: ArrayLike, *, out: Array | None = None, threads: int = 1) -> Array:
+    def center_of_mass(
+        self, q: ArrayLike, *, parameters: Any = None, out: Array | None = None, threads: int = 1
+    ) -> Array:
         """Return the world coordinates of the center of mass of all moving bodies."""
-        self._need_mass()
-        return self.evaluator.run("center_of_mass", out=out, threads=threads, q=q)
+        if parameters is None:
+            self._need_mass()
+        return self.evaluator.run("center_of_mass", parameters=parameters, out=out, threads=threads, q=q)
 
     def center_of_mass_velocity(self, q: ArrayLike, v: ArrayLike) -> Array:
         """Return the velocity of the center of mass in world axes."""
@@ -216,7 +231,14 @@ class Kinematics(Description):
         return self.evaluator.run("center_of_mass_velocity", q=q, v=v)
 
     def momentum(
-        self, q: ArrayLike, v: ArrayLike, about: str = "com", *, out: Array | None = None, threads: int = 1
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        about: str = "com",
+        *,
+        parameters: Any = None,
+        out: Array | None = None,
+        threads: int = 1,
     ) -> Array:
         """Return the angular and linear momentum in world axes, about the center of mass or the world's origin.
 
@@ -231,9 +253,10 @@ class Kinematics(Description):
         """
         if about not in ("com", "origin"):
             raise OptionError(f"about must be 'com' or 'origin', not {about!r}")
-        if about == "com":
+        if about == "com" and parameters is None:
             self._need_mass("; momentum(q, v, about='origin') needs none")
-        return self.evaluator.run("momentum", {"about": about}, out=out, threads=threads, q=q, v=v)
+        options = {"about": about}
+        return self.evaluator.run("momentum", options, parameters=parameters, out=out, threads=threads, q=q, v=v)
 
     def momentum_rate(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Array:
         """Return the rate of the momentum about the center of mass: the external force and moment, gravity included."""

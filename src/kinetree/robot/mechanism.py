@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms import constrained
-from ..algorithms.algorithm import ALL, check_parameters
+from ..algorithms.algorithm import ALL
 from ..algorithms.table import ALGORITHMS
 from ..errors import (
     OptionError,
@@ -32,7 +32,6 @@ from ..loops.dynamics import ConstraintForces
 from ..model.describe import counted
 from ..model.tree import Model
 from ..run.checks import check_out
-from ..run.parameters import gather_parameters
 from ..run.wrenches import Wrenches, gather
 from ..spatial.arrays import as_array, batch_shape, pack
 from .closed_kinematics import ClosedKinematics
@@ -271,7 +270,7 @@ class Mechanism(ClosedKinematics):
 
     def _keep_geometry(self, parameters: Any) -> None:
         """Refuse parameters that would move the places where loops close."""
-        for place in gather_parameters(self.model, parameters).places:
+        for place in self.evaluator.read_parameters(parameters).places:
             if place.key in ("position", "rpy"):
                 raise UnsupportedError(
                     f"parameter {place} of {self.name!r} decides where its loops close, so it cannot vary from call to "
@@ -641,7 +640,7 @@ class Mechanism(ClosedKinematics):
     def _tree_regressor(
         self, q: Array, v: Array, a: Array, parameters: Any, friction: bool, threads: int
     ) -> Array:  # fmt: skip
-        options = {"parameters": check_parameters(self.model, parameters), "friction": bool(friction)}
+        options = {"parameters": self._columns(parameters), "friction": bool(friction)}
         return self._exact.evaluator.run("regressor", options, threads=threads, q=q, v=v, a=a)
 
     def inverse_mass_matrix(  # type: ignore[override]

@@ -6,6 +6,7 @@ Each method is one call into an algorithm.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from numpy.typing import ArrayLike
@@ -15,10 +16,12 @@ from ..errors import OptionError, UnsupportedError
 from ..model import parameters as parameter_tables
 from ..model.parameters import ParameterTable
 from ..run.direct import direct
-from ..run.parameters import gather_parameters
 from ..run.wrenches import Wrenches, gather
 from .description import Array
 from .dynamics import Dynamics
+
+MOST_SELECTIONS = 64
+"""Choices of columns that are remembered to be right."""
 
 
 class Parametrized(Dynamics):
@@ -255,7 +258,7 @@ class Parametrized(Dynamics):
         self, name: str, options: dict[str, Any], parameters: Any, wrenches: Wrenches, threads: int, **state: Any
     ) -> Array:
         """Differentiate an algorithm by numbers of the robot."""
-        given = gather_parameters(self.model, parameters)
+        given = self.evaluator.read_parameters(parameters)
         if not given.places:
             raise OptionError("no parameter is given to differentiate by")
         loads = gather(self.model, wrenches)
@@ -265,5 +268,19 @@ class Parametrized(Dynamics):
         self, name: str, parameters: Any, options: dict[str, Any], out: Array | None, threads: int, **state: Any
     ) -> Array:
         """Evaluate a regressor."""
-        chosen = {"parameters": check_parameters(self.model, parameters), **options}
+        chosen = {"parameters": self._columns(parameters), **options}
         return self.evaluator.run(name, chosen, out=out, threads=threads, **state)
+
+    def _columns(self, parameters: Any) -> Any:
+        """Return names of columns as the algorithms take them; those that were right before are not checked again."""
+        names = parameters if isinstance(parameters, str) else tuple(parameters)
+        if names not in self._known_columns:
+            checked = check_parameters(self.model, parameters)
+            if len(self._known_columns) >= MOST_SELECTIONS:
+                self._known_columns.clear()
+            self._known_columns[names] = checked
+        return self._known_columns[names]
+
+    @cached_property
+    def _known_columns(self) -> dict[Any, Any]:
+        return {}

@@ -65,7 +65,7 @@ import threading
 from kinetree.engine.llvm import emit, split_kernels
 from kinetree.engine.kernels.direct_call import DirectCall
 
-emit.LONGEST_BODY, split_kernels.PIECE = 1000, 500
+emit.LONGEST_BODY, split_kernels.LONGEST_PIECE = 1000, 500
 
 def remembers(x):
     \"\"\"What is computed first is needed last.\"\"\"

@@ -16,7 +16,7 @@ functions = Node.scalar_functions
 
 @pytest.fixture(params=[16, 32], autouse=True)
 def registers(request, monkeypatch):
-    """Kernels for few vector registers say themselves what is kept in them; both ways work on every processor."""
+    """Kernels for few vector registers are always divided, others where they are long; both work on every processor."""
     usual = host.Machine.vectors
     monkeypatch.setattr(
         host.Machine, "vectors", lambda self, *single: replace(usual(self, *single), registers=request.param)
@@ -25,7 +25,7 @@ def registers(request, monkeypatch):
 
 
 def pieces_of(monkeypatch, size):
-    for name in ("PIECE", "SHORTEST_PIECE", "LONGEST_PIECE"):
+    for name in ("SHORTEST_PIECE", "LONGEST_PIECE"):
         monkeypatch.setattr(split_kernels, name, size)
 
 
@@ -76,7 +76,7 @@ def test_one_state_in_pieces_is_spoiled_by_nan_in_an_unused_input(monkeypatch):
     assert np.isnan(kernel(x, y, np.array([1.0, np.nan]))).all()
 
 
-def test_long_kernels_compile_in_time_that_grows_with_their_length(registers):
+def test_long_kernels_compile_in_time_that_grows_with_their_length():
     """Thousands of numbers among the results took LLVM seconds when they were in one function."""
 
     def sparse(x):
@@ -89,8 +89,7 @@ def test_long_kernels_compile_in_time_that_grows_with_their_length(registers):
     kernel = make(sparse, 3)
     text = kernel._assembly("single")
     operations = 16_901 * (1 if host.host().fused else 2)  # what comes behind the last result is left out
-    in_a_piece = {16: split_kernels.SHORTEST_PIECE, 32: split_kernels.PIECE}[registers]
-    assert text.count("define internal void @piece") == -(-operations // in_a_piece) + 12
+    assert text.count("define internal void @piece") == -(-operations // split_kernels.SHORTEST_PIECE) + 12
     begin = time.process_time()
     host.assemble(text)
     assert time.process_time() - begin < 6.0

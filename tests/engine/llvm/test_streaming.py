@@ -112,10 +112,12 @@ def fenced(count, length, offset, mark):
 def test_results_sent_during_the_next_tile(monkeypatch, length, in_pieces):
     if in_pieces:
         monkeypatch.setattr(emit, "LONGEST_BODY", 10)
-        monkeypatch.setattr(split_kernels, "PIECE", 60)
+        monkeypatch.setattr(split_kernels, "SHORTEST_PIECE", 60)
+        monkeypatch.setattr(split_kernels, "LONGEST_PIECE", 60)
+    monkeypatch.setattr(engine, "FEWEST_SENT", 8)
     kernel, function = long_computation(length)
     if kernel.sends:
-        assert kernel._assembly("lanes").count("void %send(ptr %parcel)") >= length // 8
+        assert kernel._assembly("lanes").count("(ptr %parcel)") >= length // 8
     rng = np.random.default_rng(length)
     x, y = rng.uniform(-1.0, 1.0, (203, 5)), rng.uniform(-1.0, 1.0, (203, 2))
     expected = judged(function, x, y)
@@ -170,7 +172,8 @@ def test_values_that_wait_for_later_pieces(monkeypatch, piece):
         return [a + b * early[k % 97] for k, (a, b) in enumerate(zip(late, reversed(late), strict=True))]
 
     monkeypatch.setattr(emit, "LONGEST_BODY", 10)
-    monkeypatch.setattr(split_kernels, "PIECE", piece)
+    monkeypatch.setattr(split_kernels, "SHORTEST_PIECE", piece)
+    monkeypatch.setattr(split_kernels, "LONGEST_PIECE", piece)
     kernel = Kernel("waiting", lambda: trace(function, (5,), list), (5,), (400,))
     text = kernel._assembly("lanes")
     assert max(int(n) for n in re.findall(r"@work = constant i64 (\d+)", text)) > emitter.WINDOW

@@ -170,11 +170,23 @@ def test_expressions(text, value):
 
 @pytest.mark.parametrize(
     "text",
-    ["x = " + "(" * 500 + "1" + ")" * 500, "x = zeros(1e9)", "x = 1:1e12", "x(1e9) = 1", "x = [", "=", "x = 1e999"],
-)
+    ["x = " + "(" * 500 + "1" + ")" * 500, "x = zeros(1e9)", "x = 1:1e12", "x(1e9) = 1", "x = [", "=", "x = 1e999",
+     "x = " + "-" * 5000 + "1",
+     "a = zeros(1, 1e5); x = [" + "a " * 9000 + "]", "x = zeros(1, inf)", "x = zeros(1, 1.5)", "x(inf) = 1",
+     "a = 1:3; x = a(nan)"],
+)  # fmt: skip
 def test_nothing_runs_away(text):
     try:
         found = matlab_assignments.read(text, "file.m")
     except kt.FileFormatError:
         return
     assert found.values.get("x", np.zeros(1)).size <= 1
+
+
+@pytest.mark.parametrize("entry", ["inf", "0/0", "1/0", "1e999"])
+@pytest.mark.parametrize("name", ["bt", "alp", "m", "g"])
+def test_numbers_that_are_not_finite_are_refused(tmp_path, name, entry):
+    text = GRIPPER + f"{name}(1) = {entry};\n"
+    (tmp_path / "inputs.m").write_text(text)
+    with pytest.raises(kt.FileFormatError, match=f"'{name}' has an entry that is no finite number"):
+        kt.load(tmp_path / "inputs.m")

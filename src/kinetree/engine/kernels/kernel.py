@@ -29,6 +29,10 @@ from ..trace import Shape, Traced
 _POINTER = ctypes.c_void_p
 _DRIVE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p)
 
+FEWEST_SENT = 64
+"""Numbers per state from which on results are sent while the next are computed, which costs registers: fewer stay in
+the caches but for very long batches."""
+
 
 class BatchLoop(NamedTuple):
     """The loop over the states of a batch: one for all kernels of a precision."""
@@ -271,7 +275,7 @@ class Kernel:
     @property
     def sends(self) -> bool:
         """Whether the machine code sends the results of one tile on while it computes the next."""
-        return self._in_lines and self.vectors.sends
+        return self.size >= FEWEST_SENT and self.vectors.sends
 
     @made_once
     def second_area(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ..graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
 from .emitter import Emitter
@@ -42,36 +42,41 @@ class Sending:
         self, graph: Graph | None = None, results: Sequence[int] = (), count: int = 0, vectors: Vectors = SCALARS
     ) -> None:
         operations = [i for i, args in enumerate(graph.args) if args] if graph else []
-        times = -(-count // vectors.per_line)
-        self.every = max(len(operations) // times, FEWEST_OPERATIONS) if times else 0
+        self.times = -(-count // vectors.per_line)
+        self.every = max(len(operations) // max(self.times, 1), FEWEST_OPERATIONS)
         self.convention = vectors.sender
-        self.soon: dict[int, list[tuple[str, int]]] = {}
         self.done = 0
-        self.fetch("out", ((i, r) for r, i in enumerate(results)), operations)
-
-    def fetch(self, area: str, places: Iterable[tuple[int, int]], operations: Sequence[int]) -> None:
-        """Let places, given for nodes, be fetched before the nodes are computed in this order."""
         when = {i: k for k, i in enumerate(operations)}
-        for i, place in places:
+        self.soon: dict[int, list[int]] = {}
+        for place, i in enumerate(results):
             if i in when:
-                self.soon.setdefault(when[i] - FETCHED_BEFORE, []).append((area, place))
+                self.soon.setdefault(when[i] - FETCHED_BEFORE, []).append(place)
 
     def __bool__(self) -> bool:
-        return bool(self.every)
+        return bool(self.times)
+
+    def _send(self, e: Emitter) -> None:
+        """Call the function that sends a parcel on, its first word.
+
+        It is read anew each time: where the call itself would read it from the stack, LLVM (22) forgets that it has
+        just pushed the frame pointer there, which the function does not keep.
+        """
+        e.line(f"call {self.convention} void {e.op('load ptr, ptr %parcel')}(ptr %parcel)")
 
     def after_operation(self, e: Emitter) -> None:
         """Emit what it is time for."""
         self.done += 1
         if not self:
             return
-        for area, place in self.soon.get(self.done, ()):
-            e.line(f"call void @llvm.prefetch.p0(ptr {e.place(area, place)}, i32 1, i32 3, i32 1)")
+        for place in self.soon.get(self.done, ()):
+            e.line(f"call void @llvm.prefetch.p0(ptr {e.place('out', place)}, i32 1, i32 3, i32 1)")
         if self.done % self.every == 0:
-            e.line(f"call {self.convention} void %send(ptr %parcel)")
+            self._send(e)
 
-    def parameters(self, *before: str) -> str:
-        """Write the parameters of a function that sends."""
-        return ", ".join([*before, "ptr %send", "ptr %parcel"] if self else before)
+    def part(self, e: Emitter, k: int, count: int) -> None:
+        """Emit the k-th of several parts at once."""
+        for _ in range(self.times * (k + 1) // count - self.times * k // count):
+            self._send(e)
 
 
 NOTHING_TO_SEND = Sending()
@@ -105,11 +110,12 @@ def emit_body(
             store(k, name(i))
 
 
-def places_of(outputs: Sequence[int]) -> dict[int, list[int]]:
-    """Return which outputs each node is."""
+def places_of(outputs: Sequence[int], but: Collection[int] = ()) -> dict[int, list[int]]:
+    """Return which outputs each node is, but for some."""
     wanted: dict[int, list[int]] = {}
     for k, o in enumerate(outputs):
-        wanted.setdefault(o, []).append(k)
+        if k not in but:
+            wanted.setdefault(o, []).append(k)
     return wanted
 
 

@@ -14,6 +14,7 @@ from ..fuse import fuse
 from ..graph import Graph
 from .body import emit_body
 from .emitter import Emitter
+from .modules import aligned_stack
 from .vectors import Vectors
 
 BASES = ("in", "out", "work", "params")
@@ -65,7 +66,8 @@ def rolled_module(steps: Sequence[BodyStep], vectors: Vectors) -> str:
             text += e.declarations()
         graph, outputs = fuse(step.graph, step.outputs) if vectors.fused else (step.graph, step.outputs)
         _emit_step(e, step, graph, outputs)
-        text += [f"define void @step{k}(ptr %in, ptr %out, ptr %work, ptr %params, ptr %entry) {{"]
+        areas = "ptr %in, ptr %out, ptr %work, ptr %params, ptr %entry"
+        text += [f"define void @step{k}({areas}){aligned_stack(e)} {{"]
         text += [*e.lines, "  ret void", "}"]
     text += [
         "define void @kernel(ptr %in, ptr %out, ptr %context) {",

@@ -148,7 +148,8 @@ def driver_module(vectors: Vectors) -> str:
         # outputs
         "  %out_start = mul i64 %base, %out_length",
         f"  %final = getelementptr {v.real}, ptr %out, i64 %out_start",
-        *(_send_lines() if v.sends else _write_lines()),
+        *_write_lines(v),
+        "by_chunks:",
         f"  %chunk = select i1 %streaming, i64 {CHUNK}, i64 %out_length",
         "  br label %out_chunk",
         "out_chunk:",
@@ -422,8 +423,8 @@ def _write_whole(v: Vectors) -> list[str]:
 def _rounds(v: Vectors) -> list[str]:
     """Find where rounds end; they need rows of a line at least, of whole numbers.
 
-    What stays in the caches need not go there in whole lines unless masks make them cheap: states then
-    come in order.
+    What stays in the caches need not go there in whole lines unless a kernel sends them: states then come in
+    order.
     """
     return [
         *(streaming.empty_parcel("%parcel") if v.sends else []),
@@ -445,7 +446,7 @@ def _rounds(v: Vectors) -> list[str]:
         f"  %out_part = and i64 %out_bits, {v.item - 1}",
         "  %whole_numbers = icmp eq i64 %out_part, 0",
         "  %lines_fit = and i1 %long, %whole_numbers",
-        f"  %lines_pay = or i1 {str(v.masks).lower()}, %streaming",
+        "  %lines_pay = or i1 %sends, %streaming",
         "  %by_rounds = and i1 %lines_fit, %lines_pay",
         "  %in_rounds = select i1 %by_rounds, i64 %in_whole_rounds, i64 0",
         "  %rounds_stop = add i64 %start, %in_rounds",
@@ -487,31 +488,28 @@ def _state_of(k: int) -> list[str]:
     ]
 
 
-def _write_lines() -> list[str]:
-    """Write a tile of a round in whole lines, past the caches."""
-    return [
+def _write_lines(v: Vectors) -> list[str]:
+    """Write a tile of a round in whole lines: past the caches at once, or, if the kernel sends them, with the next."""
+    write = [
         "  br i1 %by_lines, label %lines, label %by_chunks",
         "lines:",
         f"  call void @{streaming.WRITE}(ptr %result, ptr %places, ptr %final, i64 %out_length, i64 %apart)",
         "  br label %tile_end",
-        "by_chunks:",
     ]
-
-
-def _send_lines() -> list[str]:
-    """Send a tile of a round in whole lines, past the caches or not, at once or with the next tile."""
+    if not v.sends:
+        return write
     arguments = "ptr %parcel, ptr %sender, ptr %result, ptr %places, ptr %final, i64 %out_length, i64 %apart"
     return [
-        f"  call void @{streaming.DELIVER}(ptr %parcel)",
-        "  br i1 %by_lines, label %lines, label %by_chunks",
-        "lines:",
-        f"  %sender = select i1 %streaming, ptr @{streaming.SEND}, ptr @{streaming.SEND_CACHED}",
-        f"  call void @{streaming.PACK}({arguments})",
-        "  br i1 %sends, label %tile_end, label %deliver",
+        "  br i1 %sends, label %deliver, label %at_once",
         "deliver:",
         f"  call void @{streaming.DELIVER}(ptr %parcel)",
+        "  br i1 %by_lines, label %pack, label %by_chunks",
+        "pack:",
+        f"  %sender = select i1 %streaming, ptr @{streaming.SEND}, ptr @{streaming.SEND_CACHED}",
+        f"  call void @{streaming.PACK}({arguments})",
         "  br label %tile_end",
-        "by_chunks:",
+        "at_once:",
+        *write,
     ]
 
 

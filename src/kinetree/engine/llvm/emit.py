@@ -12,18 +12,28 @@ from ..graph import Graph
 from .body import NOTHING_TO_SEND, Sending, consecutive_inputs, emit_body, inputs_by_table
 from .emitter import Emitter
 from .modules import (
-    begin_sending,
+    aligned_stack,
     kernel_module,
     kernel_parameters,
     spoil_for_unused,
     table_of_places,
     work_vectors,
 )
-from .split_kernels import module_by_plan, module_in_pieces
+from .split_kernels import module_in_pieces
 from .vectors import SCALARS, Vectors
 
 LONGEST_BODY = 16000
-"""Operations up to which a kernel is one function; beyond, LLVM takes ever longer over each."""
+"""Operations up to which a kernel is one function where there are many vector registers (32), and LLVM chooses what is
+kept in them; beyond, it takes ever longer over each, and chooses worse."""
+
+
+def _in_pieces(graph: Graph, vectors: Vectors) -> bool:
+    """Return whether a kernel is divided into pieces by a plan: long ones, and all where registers are few."""
+    return vectors.few_registers or sum(map(bool, graph.args)) > LONGEST_BODY
+
+
+MOST_RESULTS = 1500
+"""Results up to which the kernel of one state is one function: LLVM compares every store with every other."""
 
 
 def lanes_module(
@@ -41,27 +51,18 @@ def lanes_module(
     results = list(dict.fromkeys(outputs))
     place = {node: k * e.size for k, node in enumerate(results)}
     places = table_of_places([place[o] for o in outputs], vectors)
-    no_work = work_vectors(0)
-    operations = sum(map(bool, graph.args))
     sending = Sending(graph, results, len(outputs), vectors) if sends else NOTHING_TO_SEND
-    if vectors.few_registers:
-        return places + module_by_plan(graph, results, vectors, input_count, work_at=work_at)
-    if operations > LONGEST_BODY:
-        own = no_work if work_at is None else ""
-        return (places + own) + module_in_pieces(graph, results, vectors, input_count, sending=sending, work_at=work_at)
+    if _in_pieces(graph, vectors):
+        return places + module_in_pieces(graph, results, vectors, input_count, sending=sending, work_at=work_at)
     load = consecutive_inputs(e)
-    begin_sending(e, sending)
 
     def store(k: int, value: str) -> None:
         e.store(value, "out", k)
 
     emit_body(e, graph, results, load, store, sending)
     unused = spoil_for_unused(e, graph, input_count, load, len(results))
-    return (
-        places
-        + no_work
-        + kernel_module(e, kernel_parameters("ptr noalias readonly %in, ptr noalias %out", sending), unused)
-    )
+    whole = kernel_module(e, kernel_parameters("ptr noalias readonly %in, ptr noalias %out", sending), unused)
+    return places + work_vectors(0) + whole
 
 
 def single_module(
@@ -73,9 +74,7 @@ def single_module(
 ) -> str:
     """Make a module with ``@kernel(in, out)``: a table of pointers to the input arrays, one state."""
     watched, inputs_of = sum(lengths) if spread_nan else 0, inputs_by_table(lengths)
-    if vectors.few_registers:
-        return module_by_plan(graph, outputs, vectors.one, watched, inputs_of)
-    if sum(map(bool, graph.args)) > LONGEST_BODY:
+    if _in_pieces(graph, vectors) or len(outputs) > MOST_RESULTS:
         return module_in_pieces(graph, outputs, vectors.one, watched, inputs_of)
     e = Emitter(vectors.one)
     load = inputs_of(e)
@@ -90,14 +89,14 @@ def single_module(
 
 def inner_function(name: str, graph: Graph, results: Sequence[int], vectors: Vectors) -> str:
     """Make a function of a larger module that reads consecutive vectors and writes consecutive vectors."""
-    few = vectors.few_registers
-    if not few and sum(map(bool, graph.args)) <= LONGEST_BODY:
+    if not _in_pieces(graph, vectors):
         e = Emitter(vectors)
         emit_body(e, graph, results, consecutive_inputs(e), lambda k, value: e.store(value, "out", k))
-        head = f"define internal void @{name}(ptr noalias readonly %in, ptr noalias %out) noinline {{"
+        areas = "ptr noalias readonly %in, ptr noalias %out"
+        head = f"define internal void @{name}({areas}) noinline{aligned_stack(e)} {{"
         return "\n".join([head, *e.lines, "  ret void", "}"])
-    whole = (module_by_plan if few else module_in_pieces)(graph, results, vectors, 0)
+    whole = module_in_pieces(graph, results, vectors, 0)
     own = "\n".join(line for line in whole.splitlines() if not line.startswith(("declare", "@work")))
-    for symbol in ("piece", "numbers"):
+    for symbol in ("piece", "numbers", "clear"):
         own = own.replace(f"@{symbol}", f"@{name}_{symbol}")
     return own.replace("define void @kernel(", f"define internal void @{name}(")

@@ -9,6 +9,9 @@ from .body import Sending
 from .emitter import Emitter
 from .vectors import Vectors
 
+STACK_ALIGNMENT = 16
+"""Bytes that the stack is aligned to in every function."""
+
 
 def table_of_places(places: Sequence[int], vectors: Vectors) -> str:
     """Return where each output is among the results, in bytes; padded for those who read a whole line of the table."""
@@ -24,12 +27,6 @@ def work_vectors(count: int) -> str:
 def kernel_parameters(areas: str, sending: Sending) -> str:
     """Write the parameters of a kernel."""
     return areas + (", ptr %context, ptr %parcel" if sending else "")
-
-
-def begin_sending(e: Emitter, sending: Sending) -> None:
-    """Load the function that sends a parcel on, its first word."""
-    if sending:
-        e.line("%send = load ptr, ptr %parcel")
 
 
 def spoil_for_unused(e: Emitter, graph: Graph, input_count: int, load: Callable[[int], str], count: int) -> bool:
@@ -73,4 +70,12 @@ def kernel_module(e: Emitter, parameters: str, branches: bool) -> str:
     """Make a module of the body of ``@kernel``, which begins with a label if there are ``branches``."""
     head = ["begin:"] if branches else []
     body = [*head, *e.lines, "  ret void", "}", ""]
-    return "\n".join([*e.declarations(), f"define void @kernel({parameters}) {{", *body])
+    return "\n".join([*e.declarations(), f"define void @kernel({parameters}){aligned_stack(e)} {{", *body])
+
+
+def aligned_stack(e: Emitter) -> str:
+    """Return the attribute of a function that lets values that go to the stack lie on as few cache lines as possible.
+
+    By itself LLVM finds out too late that there are such values: vectors would be as far from a line as the caller is.
+    """
+    return f" alignstack({e.size})" if e.size > STACK_ALIGNMENT else ""

@@ -1,8 +1,6 @@
 """Long kernels divided into several functions, between which values pass through memory.
 
-Where there are many vector registers (32), code is cut into pieces of equal length once it is so long that LLVM would
-take ever longer over it, and LLVM chooses what is kept in registers.  Where there are few (16), it is always cut, and
-a plan says what is kept in them; see :mod:`.registers`.
+A plan says what is kept in registers within each; see :mod:`.registers`.
 """
 
 from __future__ import annotations
@@ -12,18 +10,18 @@ from collections.abc import Callable, Sequence
 from ..graph import CONST, INPUT, LESS, Graph
 from .body import NOTHING_TO_SEND, Sending, consecutive_inputs, node_emitter, places_of
 from .emitter import Emitter
-from .modules import begin_sending, kernel_module, kernel_parameters, spoil_for_unused, work_vectors
+from .modules import kernel_module, kernel_parameters, spoil_for_unused, work_vectors
 from .registers import operand_of, plan
-from .vectors import LINE, Vectors
-
-PIECE = 1000
-"""Operations per function of a longer kernel."""
+from .vectors import Vectors
 
 MOST_STORES = 500
 """Results that are numbers or inputs per function of a longer kernel: LLVM compares every store with every other."""
 
+FEWEST_CLEARED = 200
+"""Results of one state that are zero from which a loop stores them, all results first, instead of one line for each."""
+
 MOST_WINDOWS = 10
-"""Into the work area of code for few vector registers: as many as there are other registers to spare."""
+"""Into the work area: as many as there are other registers to spare."""
 
 SPARE_REGISTERS = 3
 """Vector registers that are left to LLVM when it is said which values are to be kept in them."""
@@ -32,15 +30,36 @@ USED_SOON = 8
 """Operations within which a value in memory is used again if it is worth a register."""
 
 SHORTEST_PIECE, LONGEST_PIECE = 300, 1200
-"""Operations per function of code for few vector registers: each begins with empty ones."""
+"""Operations per function: each begins with empty registers."""
 
 MOST_COMPARED = 3_000_000
 """Operations of a kernel times those of a piece: LLVM compares each load with the stores before it."""
 
 
-def _reads(graph: Graph, i: int) -> list[int]:
-    """Return what an operation needs from memory if its arguments were made elsewhere: comparisons are made again."""
-    return [b for a in graph.args[i] for b in (graph.args[a] if graph.kinds[a] == LESS else (a,))]
+def zeros_of(graph: Graph, results: Sequence[int], vectors: Vectors) -> frozenset[int]:
+    """Return the places of results that are zero and better cleared by a loop: most of a wide robot's matrices."""
+    zero = {i for i in set(results) if graph.kinds[i] == CONST and str(graph.values[i]) in ("0.0", "0")}
+    places = frozenset(r for r, i in enumerate(results) if i in zero)
+    return places if vectors.lanes == 1 and len(places) >= FEWEST_CLEARED else frozenset()
+
+
+def clearing(e: Emitter, count: int) -> list[str]:
+    """Make the function ``@clear``, which sets so many results to zero."""
+    return [
+        "define internal void @clear(ptr %out) noinline {",
+        "begin:",
+        "  br label %each",
+        "each:",
+        "  %k = phi i64 [ 0, %begin ], [ %next, %each ]",
+        f"  %at = getelementptr {e.type}, ptr %out, i64 %k",
+        f"  store {e.type} {e.number(0.0)}, ptr %at, align {e.size}",
+        "  %next = add i64 %k, 1",
+        f"  %more = icmp ult i64 %next, {count}",
+        "  br i1 %more, label %each, label %end",
+        "end:",
+        "  ret void",
+        "}",
+    ]
 
 
 def module_in_pieces(
@@ -50,94 +69,17 @@ def module_in_pieces(
 ) -> str:  # fmt: skip
     """Make a kernel that calls functions of moderate length; values pass between them through memory.
 
-    A function reads what earlier ones left (``from``) and leaves values for later ones (``to``): both
-    are the same area, but no function reads a place that it writes.  ``inputs_of`` makes what loads
-    the inputs in one function.
+    ``inputs_of`` makes what loads the inputs in one function.  What is to be sent is sent between two functions,
+    where no registers are lost by that.
     """
-    operations = [i for i, args in enumerate(graph.args) if args]
-    pieces = [operations[k : k + PIECE] for k in range(0, len(operations), PIECE)]
-    home = {i: k for k, piece in enumerate(pieces) for i in piece}
-    last = {a: home[i] for i in operations for a in _reads(graph, i) if home.get(a, home[i]) != home[i]}
-    wanted = places_of(results)
-    slots, size = _slots(pieces, last)
-    sending.fetch("to", slots.items(), operations)
-    text: list[str] = []
-    for k, piece in enumerate(pieces):
-        e = Emitter(vectors)
-        if vectors.masks and e.size == LINE:
-            e.windows = dict.fromkeys(("in", "out", "from", "to"), 1 << 30)
-        names: dict[int, str] = {}
-        load = inputs_of(e)
-
-        def name(i: int, e: Emitter = e, names: dict[int, str] = names, load: Callable[[int], str] = load) -> str:
-            if graph.kinds[i] == CONST:
-                return e.number(graph.values[i])
-            if i in names:
-                return names[i]
-            if graph.kinds[i] == LESS:
-                return emit(i)  # noqa: B023 (called only while its own piece is emitted)
-            return load(int(graph.values[i])) if graph.kinds[i] == INPUT else e.load("from", slots[i])
-
-        emit = node_emitter(e, graph, piece, name, names)
-        for i in piece:
-            names[i] = emit(i)
-            sending.after_operation(e)
-            if i in slots:
-                e.store(names[i], "to", slots[i])
-            for r in wanted.pop(i, ()):
-                e.store(names[i], "out", r)
-        text += _piece(k, e, sending)
-    given = [(i, r) for i, places in wanted.items() for r in places]  # results that are numbers or inputs
-    bodies = _given(graph, vectors, given, inputs_of)
-    for k, e in enumerate(bodies, len(pieces)):
-        text += _piece(k, e, sending)
-    main = Emitter(vectors)
-    begin_sending(main, sending)
-    if work_at is None:
-        main.line(f"%area = alloca [{max(size, 1)} x {main.type}], align {main.size}")
-    else:
-        main.line(f"%area = getelementptr {main.type}, ptr %in, i64 {work_at}")
-        text.insert(0, work_vectors(size))
-    for k in range(len(pieces) + len(bodies)):
-        main.line(f"call void @piece{k}({sending.parameters('ptr %in', 'ptr %out', 'ptr %area', 'ptr %area')})")
-    unused = spoil_for_unused(main, graph, input_count, inputs_of(main), len(results))
-    return "\n".join([*text, kernel_module(main, kernel_parameters("ptr %in, ptr %out", sending), unused)])
-
-
-def _slots(pieces: Sequence[Sequence[int]], last: dict[int, int]) -> tuple[dict[int, int], int]:
-    """Find places for the values that later pieces read, up to piece ``last``, and how many places there are."""
-    slots: dict[int, int] = {}
-    free: list[int] = []
-    size = 0
-    over: dict[int, list[int]] = {}
-    for i, end in last.items():
-        over.setdefault(end, []).append(i)
-    for k, piece in enumerate(pieces):
-        free += [slots[i] for i in over.get(k - 1, ())]
-        for i in piece:
-            if i in last:
-                if not free:
-                    free, size = [size], size + 1
-                slots[i] = free.pop()
-    return slots, size
-
-
-def _piece(k: int, e: Emitter, sending: Sending) -> list[str]:
-    areas = "ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %from, ptr noalias %to"
-    return [f"define internal void @piece{k}({sending.parameters(areas)}) noinline {{", *e.lines, "  ret void", "}"]
-
-
-def module_by_plan(
-    graph: Graph, results: Sequence[int], vectors: Vectors, input_count: int,
-    inputs_of: Callable[[Emitter], Callable[[int], str]] = consecutive_inputs, work_at: int | None = None,
-) -> str:  # fmt: skip
-    """Make a kernel in pieces for few registers, which says itself what is kept in them; see :mod:`.registers`."""
-    wanted = places_of(results)
-    outputs = set(wanted)
+    cleared = zeros_of(graph, results, vectors)
+    wanted = places_of(results, cleared)
+    outputs = set(results)
     operations = sum(map(bool, graph.args))
     piece = min(max(MOST_COMPARED // max(operations, 1), SHORTEST_PIECE), LONGEST_PIECE)
     found = plan(graph, results, vectors.registers - SPARE_REGISTERS, piece, USED_SOON)
-    numbers: dict[str, int] | None = {} if vectors.lanes > 1 else None
+    # AVX-512 spreads a number over all lanes while it reads it
+    numbers: dict[str, int] | None = {} if vectors.lanes > 1 and not vectors.masks else None
     text: list[str] = []
     bodies: list[Emitter] = []
     for steps in found.pieces:
@@ -177,16 +119,20 @@ def module_by_plan(
         main.line(f"%area = alloca [{max(found.size, 1)} x {main.type}], align {main.size}")
     else:
         main.line(f"%area = getelementptr {main.type}, ptr %in, i64 {work_at}")
+    if cleared:
+        text += clearing(main, len(results))
+        main.line("call void @clear(ptr %out)")
     areas = "ptr noalias readonly %in, ptr noalias %out, ptr noalias %work"
     for k, e in enumerate(bodies):
         text += [f"define internal void @piece{k}({areas}) noinline {{", *e.lines, "  ret void", "}"]
         main.line(f"call void @piece{k}(ptr %in, ptr %out, ptr %area)")
+        sending.part(main, k, len(bodies))
     unused = spoil_for_unused(main, graph, input_count, inputs_of(main), len(results))
     head = [work_vectors(0 if work_at is None else found.size)] if vectors.lanes > 1 else []
     if numbers:  # not declared as constants: LLVM would read each once and keep it, in memory again
         table = ", ".join(f"{main.type} {number}" for number in numbers)
         head += [f"@numbers = internal global [{len(numbers)} x {main.type}] [{table}], align {main.size}"]
-    return "\n".join([*head, *text, kernel_module(main, "ptr %in, ptr %out", unused)])
+    return "\n".join([*head, *text, kernel_module(main, kernel_parameters("ptr %in, ptr %out", sending), unused)])
 
 
 def _given(

@@ -94,6 +94,8 @@ class Assignments:
         value = self.values[name].ravel(order="F")
         if count is not None and value.size != count:
             raise FileFormatError(f"{name!r} needs {count} numbers, it has {value.size}", self.file, self.lines[name])
+        if not np.isfinite(value).all():
+            raise FileFormatError(f"{name!r} has an entry that is no finite number", self.file, self.lines[name])
         return value
 
     def number(self, name: str) -> float:
@@ -185,7 +187,7 @@ def _assign(found: Assignments, line: int, statement: str) -> None:
 
 def _placed(found: Assignments, name: str, index: list[Array], value: Array) -> Array:
     """Return a matrix with one entry set, grown where it must be."""
-    places = [int(i.ravel()[0]) - 1 for i in index if i.size == 1]
+    places = [_whole_numbers(i)[0] - 1 for i in index if i.size == 1]
     if len(places) != len(index) or not 1 <= len(places) <= 2 or min(places) < 0 or value.size != 1:
         raise _NoNumber
     old = found.values.get(name, np.zeros((0, 0)))
@@ -217,8 +219,16 @@ def _matrix(x: object) -> Array:
     return np.atleast_2d(np.asarray(x, dtype=float))
 
 
+def _whole_numbers(x: Array) -> list[int]:
+    """Return counts or places; fractions, infinite ones and those that no memory holds are none."""
+    numbers = np.ravel(x)
+    if not all(abs(n) <= MOST_ENTRIES and n == int(n) for n in numbers.tolist()):
+        raise _NoNumber
+    return [int(n) for n in numbers]
+
+
 def _sizes(*given: Array) -> tuple[int, int]:
-    counts = [int(n) for x in given for n in np.ravel(x)]
+    counts = [n for x in given for n in _whole_numbers(x)]
     if not 1 <= len(counts) <= 2 or any(n < 0 for n in counts):
         raise _NoNumber
     sizes = (counts[0], counts[-1])
@@ -312,11 +322,11 @@ class _ExpressionReader:
         return value
 
     def _signed(self, inside: bool) -> Array:
-        if self._take("-"):
-            return -self._signed(inside)
-        if self._take("+"):
-            return self._signed(inside)
-        return self._power(inside)
+        negative = False
+        while sign := self._take("-", "+"):
+            negative ^= sign.text == "-"
+        value = self._power(inside)
+        return -value if negative else value
 
     def _power(self, inside: bool) -> Array:
         value = self._atom()
@@ -382,7 +392,7 @@ class _ExpressionReader:
             raise _NoNumber from None
 
     def _entry(self, token: Token, known: Array, index: list[Array]) -> Array:
-        places = [np.asarray(i.ravel(), dtype=int) - 1 for i in index]
+        places = [np.array(_whole_numbers(i), dtype=int) - 1 for i in index]
         try:
             if any(p.min(initial=0) < 0 for p in places):
                 raise IndexError
@@ -396,6 +406,7 @@ class _ExpressionReader:
 
     def _literal(self) -> Array:
         rows: list[list[Array]] = [[]]
+        entries = 0
         while not self._take("]"):
             if self._take(";", "\n"):
                 rows.append([])
@@ -403,6 +414,9 @@ class _ExpressionReader:
                 if self._peek().kind == "end":
                     raise _NoNumber
                 rows[-1].append(self._range(True))
+                entries += rows[-1][-1].size
+                if entries > MOST_ENTRIES:
+                    raise self._wrong(f"a matrix of more than {MOST_ENTRIES} entries")
         try:
             filled = [np.hstack(row) for row in rows if row]
             return np.vstack(filled) if filled else np.zeros((0, 0))

@@ -31,7 +31,16 @@ MOST_SECONDS = 120
 LONGEST_LINE = 1 << 20
 """Bytes of an answer, without the model."""
 
-SERVER = "import sys; sys.path[:] = {path!r}; from {module} import serve; serve()"
+SERVER = """
+import sys, types
+sys.path[:] = {path!r}
+for name, places in {packages!r}.items():  # whose own text would import all of kinetree
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = places
+from {module} import serve
+serve()
+"""
+"""What the process beside runs; it starts in half the time without what compiling does not need."""
 
 
 def start() -> None:
@@ -78,7 +87,10 @@ class _Helper:
         if self.process is not None and self.process.poll() is None:
             return
         self.stop()
-        command = [sys.executable, "-c", SERVER.format(path=sys.path, module=__name__)]
+        parts = __name__.split(".")[:-1]
+        names = [".".join(parts[: k + 1]) for k in range(len(parts))]
+        packages = {name: list(sys.modules[name].__path__) for name in names}
+        command = [sys.executable, "-c", SERVER.format(path=sys.path, packages=packages, module=__name__)]
         with suppress(OSError, TypeError, ValueError):
             self.process = subprocess.Popen(
                 command,
