@@ -110,7 +110,6 @@ class Coordinates:
         dropped = max((d.dropped for d in self.decisions if d.by_rounding), default=0.0)
         return max(rank.RELATIVE_TOLERANCE, ABOVE_ROUNDING * dropped)
 
-
     @cached_property
     def pivots(self) -> tuple[tuple[int, int], ...]:
         """Constraints that count, each with the dependent freedom that it determines, in an order that keeps zeros."""
