@@ -136,9 +136,9 @@ class Identified:
         return relative_errors(seen.tau, seen.y[..., 0])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the robot, as ``.urdf``, ``.yaml`` or ``.xml`` (MJCF).
+        """Write the robot, as ``.yaml`` (everything) or ``.urdf`` (without offsets; rotor inertias are refused).
 
-        See :meth:`kinetree.Robot.save` for what each format can hold.
+        MJCF is read but not written.
         """
         self.robot.save(path)
 
