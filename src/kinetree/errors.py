@@ -285,7 +285,7 @@ class ModelWarning(KinetreeWarning):
 
 
 class SingularityWarning(KinetreeWarning):
-    """A state close to a coordinate singularity; says which joint."""
+    """A state close to a coordinate singularity, or a robot whose accelerations rounding spoils; says which joint."""
 
 
 class RoundingWarning(KinetreeWarning):

@@ -556,7 +556,7 @@ def test_arrays_of_the_wrong_shape(tmp_path):
         ({"q": np.zeros((3, 5))}, "'q' must be numbers of shape (rows, 6)"),
         ({"v": np.zeros((2, 6))}, "'v' has 2 rows"),
         ({"a": np.array([["x"] * 6] * 3)}, "'a' must be numbers"),
-        ({"time": np.zeros(4)}, "'time' has shape (4,)"),
+        ({"time": np.zeros(4)}, "'time' must be numbers of shape (3,), not float64 (4,)"),
     ):
         np.savez(tmp_path / "m.npz", **(zeros | change))
         refused(tmp_path, tmp_path / "m.npz", words)

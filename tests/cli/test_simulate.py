@@ -313,8 +313,8 @@ def test_cost_of_a_mechanism_is_with_its_loops_closed():
         ("simulate", ["kuka-kr5", "--integrator", "euler", "--step", 0.5, "--time", 20], ", --integrator radau"),
         ("simulate", ["four-bar", "--integrator", "variational", "--step", 0.01], "use --integrator rk4"),
         ("simulate", ["four-bar", "--integrator", "bdf"], "use --integrator radau"),
-        ("simulate", ["kuka-kr5", "--rtol", -1], "--rtol must be positive"),
-        ("simulate", ["kuka-kr5", "--largest-step", 0], "--largest-step must be positive"),
+        ("simulate", ["kuka-kr5", "--rtol", -1], "--rtol must be a positive number"),
+        ("simulate", ["kuka-kr5", "--largest-step", 0], "--largest-step must be a positive number"),
         ("simulate", ["kuka-kr5", "--samples", 1], "--samples must be at least 2"),
         ("simulate", ["kuka-kr5", "--time", -1], "--time must be seconds"),
         (
@@ -399,3 +399,33 @@ def test_view_says_that_the_base_differs(two_arms):
     said = invoke("view", folder / "arm.urdf", folder / "floating.npz", "--screenshot", "x.png", code=1)
     assert "joint 'floating_base'; load the robot with --floating-base" in said.stderr
     assert "another robot" not in said.stderr
+
+
+def test_a_joint_given_twice_is_refused(pendulum):
+    text = invoke("simulate", pendulum, "--initial", "hinge=1,hinge=2", code=1).stderr
+    assert "--initial: 'hinge' is given more than once in 'hinge=1,hinge=2'" in text
+
+
+def test_steps_that_would_take_for_ever_are_refused_in_the_words_of_the_command_line(pendulum):
+    text = invoke("simulate", pendulum, "--integrator", "rk4", "--step", "1e-320", code=1).stderr
+    assert "take a larger --step" in text
+    assert "--steps-at-most" in text
+    text = invoke("simulate", pendulum, "--samples", "999999999999", code=1).stderr
+    assert "samples are more than a run keeps" in text
+
+
+def test_an_interrupted_run_is_written_and_does_not_end_as_if_all_were_well(pendulum, tmp_path, monkeypatch):
+    from kinetree.simulation.equation import Equation
+
+    usual, calls = Equation.rates, iter(range(300))
+
+    def rates(self, *state):
+        if next(calls, None) is None:
+            raise KeyboardInterrupt
+        return usual(self, *state)
+
+    monkeypatch.setattr(Equation, "rates", rates)
+    out = tmp_path / "r.npz"
+    told = simulated(pendulum, "--initial", "0.3", "--time", 100, "-o", out, code=130)
+    assert told["status"] == "interrupted"
+    assert kt.Record.load(out).status == "interrupted"

@@ -158,6 +158,22 @@ def test_signals_by_name_batch_and_trajectory():
     assert np.allclose(record.v[-1, :, 0], 0.2 * np.array([1.0, 3.0]) / 0.35, rtol=1e-6)
 
 
+def test_large_trees_feel_springs_along_tendons():
+    b = kt.Builder("chain")
+    for k in range(115):
+        b.body(f"b{k}", "base" if k == 0 else f"b{k - 1}", kt.Revolute("y"), position=(0, 0, -0.1), mass=0.1)
+    b.tendon("rope", points=["base", "b114"], stiffness=10.0, rest=5.0)
+    large = b.build().with_backend("compiled")
+    q = np.full(115, 0.01)
+    written = large.with_backend("reference")
+    assert np.allclose(large.gravity_force(q), written.gravity_force(q), rtol=1e-9)
+    assert np.isclose(large.potential_energy(q), written.potential_energy(q))
+    length = np.linalg.norm(written.pose(q, "b114")[:3, 3])
+    rope = 0.5 * 10.0 * (length - 5.0) ** 2
+    weight = 9.81 * large.mass * written.center_of_mass(q)[2]
+    assert np.isclose(large.potential_energy(q), rope + weight)
+
+
 def test_a_robot_without_actuators_says_so():
     with pytest.raises(kt.KinetreeError, match="has no actuators that signals could drive"):
         kt.control.Actuators(1.0)(lever().build(), 0.0, [0.0], [0.0])

@@ -310,7 +310,18 @@ def test_bad_identifiers(name):
 
 
 def test_comments_cannot_be_left(tmp_path):
-    nasty = ["*/ int broken = ", "/* nested", "??/", "two\nlines", "ünïcödé \u202e", "back\\", "**//*/", '"quoted"']
+    nasty = [
+        "*/ int broken = ",
+        "/* nested",
+        "??/",
+        "???/",
+        "?????",
+        "two\nlines",
+        "ünïcödé \u202e",
+        "back\\",
+        "**//*/",
+        '"quoted"',
+    ]
     path = tmp_path / "comment.c"
     lines = "\n".join(f"/* {c_source.comment(text)} */" for text in nasty)
     path.write_text(

@@ -106,7 +106,7 @@ def test_closed_loops_are_fitted_along_their_freedoms():
 
 def test_memory_does_not_grow_with_samples(robot):
     sums = Accumulator(robot)
-    assert sums._tile * sums.rows * len(sums.names) * 8 <= 2 * TILE_BYTES
+    assert sums._tile * sums.rows * len(sums._kept) * 8 <= 2 * TILE_BYTES
     before = sum(x.nbytes for x in sums.factors)
     for seed in range(3):
         sums.add(*samples(robot, 400, seed))

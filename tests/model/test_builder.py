@@ -515,3 +515,103 @@ def test_rotations_beyond_all_numbers_are_refused_without_a_warning(number):
     turn[1, 2] = number
     with pytest.raises(kt.ModelError, match="rotation must be an orthonormal"):
         kt.Pose.of(rotation=turn)
+
+
+def test_bodies_that_are_welded_to_something_beyond_all_numbers(tmp_path):
+    """Otherwise the robot is saved with an infinite inertia, and cannot be loaded."""
+    b = kt.Builder("heavy").body("arm", "base", kt.Revolute("z"), mass=1.0)
+    b.body("load", "arm", kt.Fixed(), mass=1e90, inertia=(1e90, 1e90, 1e90), position=(1e160, 0, 0))
+    with pytest.raises(kt.ModelError, match=r"beyond all numbers|cannot be computed with"):
+        b.build()
+
+
+# ------------------------------------------------------------------ numbers that nothing can be computed with
+
+
+@pytest.mark.parametrize("name", ["damping", "friction", "rotor_inertia", "gear_ratio"])
+@pytest.mark.parametrize("value", [np.inf, 1e101])
+def test_properties_of_a_joint_are_finite(name, value):
+    with pytest.raises(kt.ModelError, match=f"{name.replace('_', ' ')} must be finite, and no more than 1e\\+100"):
+        kt.Builder("r").body("a", "base", kt.Revolute("z"), mass=1.0, **{name: value})
+
+
+@pytest.mark.parametrize("position", [(1e308, 0, 0), (0, -1e101, 0)])
+@pytest.mark.parametrize("joint", [kt.Revolute("z"), kt.Fixed()])
+def test_places_beyond_all_measure_are_refused(position, joint):
+    b = kt.Builder("r").body("a", "base", kt.Revolute("z"), mass=1.0)
+    b.body("b", "a", joint, position=position, mass=1.0, joint_name="far")
+    with pytest.raises(kt.ModelError, match=r"joint 'far' is placed at .* numbers beyond 1e\+100"):
+        b.build()
+    b = kt.Builder("r").body("a", "base", kt.Revolute("z"), mass=1.0).frame("tip", "a", position)
+    with pytest.raises(kt.ModelError, match="frame 'tip' is placed at"):
+        b.build()
+
+
+def test_places_just_within_all_measure_leave_numbers():
+    b = kt.Builder("r").body("a", "base", kt.Revolute("z"), position=(1e100, 0, 0), mass=1.0)
+    b.body("b", "a", kt.Fixed(), position=(1e100, 0, 0), mass=1.0)
+    assert np.isfinite(
+        b.body("c", "b", kt.Revolute("z"), position=(1e100, 0, 0), mass=1.0).build().mass_matrix([0.1, 0.2])
+    ).all()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mass": 1e308, "com": (1, 0, 0)},
+        {"mass": 1.0, "com": (1e308, 0, 0)},
+        {"mass": 1.0, "inertia": (1e308, 1e308, 1e308)},
+        {"mass_properties": kt.MassProperties(mass="a")},
+        {"mass": 10**400},
+        {"mass": 1.0, "damping": 10**400},
+        {"mass": 1.0, "position": (10**400, 0, 0)},
+    ],
+)
+def test_numbers_that_are_none_are_errors_of_ours(options):
+    with pytest.raises(kt.ModelError, match=r"'a(_joint)?': "):
+        kt.Builder("r").body("a", "base", kt.Revolute("z"), **options)
+
+
+@pytest.mark.parametrize(("lower", "upper"), [(np.inf, np.inf), (-np.inf, -np.inf)])
+def test_limits_that_leave_no_position_are_refused(lower, upper):
+    with pytest.raises(kt.ModelError, match="no position is within limits"):
+        kt.Builder("r").body("a", "base", kt.Revolute("z"), mass=1.0, lower=lower, upper=upper)
+
+
+@pytest.mark.parametrize(
+    "mimic", [kt.Mimic("a_joint", np.inf), kt.Mimic("a_joint", "x"), kt.Mimic("a_joint", 1.0, None)]
+)
+def test_ratios_of_followers_are_numbers(mimic):
+    b = kt.Builder("r").body("a", "base", kt.Revolute("z"), mass=1.0)
+    with pytest.raises(kt.ModelError, match=r"joint 'b_joint': the (ratio|offset) of mimic must be a finite number"):
+        b.body("b", "a", kt.Revolute("z"), mass=1.0, mimic=mimic)
+
+
+def test_a_robot_has_a_name():
+    with pytest.raises(kt.ModelError, match="a robot's name must be text, not None"):
+        kt.Builder(None)
+
+
+@pytest.mark.parametrize("ending", ["yaml", "urdf"])
+@pytest.mark.parametrize("joint", [kt.Revolute("z"), kt.Free()])
+def test_a_single_massless_link_is_read_back(tmp_path, joint, ending):
+    robot = kt.Builder("r").body("a", "base", joint).build()
+    robot.save(tmp_path / f"r.{ending}")
+    assert kt.load(tmp_path / f"r.{ending}").nq == robot.nq
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "low", "high"),
+    [
+        (-1e16, 1e16, -np.pi, np.pi),
+        (-1e16, 2.0, 2.0 - 2 * np.pi, 2.0),
+        (1.0, 1e300, 1.0, 1.0 + 2 * np.pi),
+        (-50.0, 1e5, -50.0, 1e5),
+    ],
+)
+def test_limits_that_are_none_do_not_spread_random_angles(lower, upper, low, high):
+    robot = kt.Builder("r").body("a", "base", kt.Revolute("z"), mass=1.0, lower=lower, upper=upper).build()
+    q = robot.random_configuration(0, 1000)
+    assert low <= q.min() < low + 0.02 * (high - low)
+    assert high - 0.02 * (high - low) < q.max() <= high
+    assert np.isfinite(robot.pose(q, "a")).all()

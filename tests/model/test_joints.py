@@ -510,3 +510,34 @@ def test_robot_methods_reach_the_joint(name):
         1e-10,
         scale=1.0,
     )
+
+
+# ------------------------------------------------------------------ numbers that are none
+
+
+@pytest.mark.parametrize("pitch", ["a", None, [0.1], 1j, float("inf"), float("nan"), True])
+def test_a_pitch_that_is_no_number_is_refused(pitch):
+    with pytest.raises(kt.ModelError, match="pitch of a helical joint must be a finite number of metres per radian"):
+        kt.Helical("z", pitch)
+
+
+@pytest.mark.parametrize("dof", ["x", float("nan"), 1.5, None, 0, 7, True, [1]])
+def test_a_custom_joint_has_a_whole_number_of_coordinates(dof):
+    with pytest.raises(kt.ModelError, match="dof of a custom joint must be a whole number from 1 to 6"):
+        kt.Custom(dof, lambda x: (((1, 0, 0), (0, 1, 0), (0, 0, 1)), (x, 0, 0)))
+
+
+@pytest.mark.parametrize("problem", [ZeroDivisionError("1/0"), KeyError("x"), AttributeError("sin"), RuntimeError("?")])
+def test_a_custom_joint_whose_function_raises_says_so(problem):
+    def broken(x):
+        raise problem
+
+    with pytest.raises(kt.ModelError, match=f"it failed with {type(problem).__name__}") as caught:
+        kt.Custom(1, broken)
+    assert caught.value.__cause__ is problem
+
+
+@pytest.mark.parametrize("kinds", [3, "rad m", ["rad", "m"], [["rad"]]])
+def test_units_of_a_custom_joint_that_are_none_are_refused(kinds):
+    with pytest.raises(kt.ModelError, match="coordinate_kinds needs 'rad' or 'm'"):
+        kt.Custom(1, lambda x: (((1, 0, 0), (0, 1, 0), (0, 0, 1)), (x, 0, 0)), coordinate_kinds=kinds)

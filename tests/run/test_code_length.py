@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import platform
+
 import numpy as np
 import pytest
 
@@ -113,4 +115,41 @@ class TestCodeThatWouldBeTooLong:
 
         monkeypatch.setattr(compiler.Compiler, "kernel", meanwhile)
         np.testing.assert_allclose(robot.inverse_dynamics(q, v, a, push), expected, rtol=1e-10, atol=1e-10)
-        assert {loaded for _, _, loaded in robot.evaluator.compiler._kernels} == {each_body(robot.model)}
+        assert {key[2] for key in robot.evaluator.compiler._kernels} == {each_body(robot.model)}
+
+
+# ------------------------------------------------------------------ wide robots, whose matrices are mostly zero
+
+
+def free_bodies(count):
+    builder = kt.Builder("free bodies")
+    for k in range(count):
+        builder.body(f"b{k}", "base", kt.Free(), mass=1.0 + 0.1 * k, com=(0.1, 0.0, 0.2), inertia=(1, 1.5, 2))
+    return builder.build()
+
+
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+def test_no_function_for_one_state_stores_thousands_of_numbers(cpu):
+    """LLVM compares every store with every other: 40 free bodies took two minutes."""
+    robot = kt.Robot(free_bodies(40).model, backend="compiled", cpu=cpu if platform.machine() == "x86_64" else None)
+    text = robot.evaluator.compiler.kernel("mass_matrix")._assembly("single")
+    functions = text.split("define ")
+    assert max(function.count("  store ") for function in functions) <= 1500
+    assert text.count("  store ") < 40 * 36 + 500  # zeros are cleared in a loop
+
+
+@pytest.mark.parametrize("cpu", ["native", "x86-64-v3"])
+def test_a_wide_robot_in_every_form(cpu, monkeypatch):
+    monkeypatch.setenv("KINETREE_CACHE", "off")
+    reference = free_bodies(8)
+    robot = kt.Robot(reference.model, backend="compiled", cpu=cpu if platform.machine() == "x86_64" else None)
+    q, _, _ = random_state(reference, np.random.default_rng(0), 3)
+    expected = reference.mass_matrix(q)
+    assert_close(robot.mass_matrix(q), expected, 1e-13)
+    for one, wanted in zip(q, expected, strict=True):
+        result = np.full_like(wanted, np.nan)
+        robot.mass_matrix(one, out=result)  # every entry is written
+        assert_close(result, wanted, 1e-13)
+    q[1, 0] = np.nan
+    with np.errstate(all="ignore"):
+        assert np.isnan(robot.mass_matrix(q[1])).any()

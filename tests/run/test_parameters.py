@@ -122,6 +122,18 @@ def test_massless_bodies_may_get_their_mass_as_a_parameter(state):
     assert np.allclose(robot.inverse_dynamics(q, v, found, parameters=given), a, rtol=1e-10, atol=1e-10)
 
 
+def test_large_trees_do_not_leave_parameters_out(state, monkeypatch):
+    """Loops over bodies know no other parameters, so the text itself runs."""
+    monkeypatch.setattr("kinetree.run.compiler.LARGEST_UNROLLED", 0)
+    q, v, a = state
+    robot, given = arm(), {"lower.M": np.array([1.0, 2.0, 3.0, 4.0])}
+    found = robot.inverse_dynamics(q, v, a, parameters=given)
+    assert np.allclose(found, robot.with_backend("reference").inverse_dynamics(q, v, a, parameters=given), rtol=1e-13)
+    assert np.abs(found - robot.inverse_dynamics(q, v, a)).max() > 1e-3
+    by = robot.inverse_dynamics_by_parameters(q, v, a, {"lower.M": 2.0})
+    assert np.allclose(by, robot.regressor(q, v, a, parameters=["lower.M"]), rtol=1e-10, atol=1e-12)
+
+
 # ------------------------------------------------------------------ derivatives
 
 

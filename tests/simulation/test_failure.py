@@ -313,3 +313,66 @@ def test_a_law_that_becomes_nan_is_named_by_adaptive_integrators(no_hang, backen
     assert caught.value.joint == "b1_joint"
     assert caught.value.time == pytest.approx(max(since, 0.0), abs=1e-2 if integrator == "bdf" else 1e-6)
     assert caught.value.record.time[-1] == pytest.approx(max(since, 0.0), abs=1e-2)
+
+
+# ------------------------------------------------------------------ those that are meant to end a program
+
+
+@pytest.mark.parametrize("integrator", ["dop853", "radau", "rk4", "variational", "sundials"])
+def test_an_exit_inside_a_controller_goes_through_with_the_record(integrator):
+    if integrator == "sundials":
+        pytest.importorskip("sksundae")
+    options = {"step": 1e-2} if integrator in ("rk4", "variational") else {"largest_step": 1e-2}
+
+    def controller(t, q, v):
+        if t > 0.5:
+            raise SystemExit(3)
+        return [0.1]
+
+    with pytest.warns(kt.KinetreeWarning, match="ends the run: its record up to"), pytest.raises(SystemExit) as caught:
+        kt.simulate(ball(), [1.0], time=1.0, controller=controller, integrator=integrator, **options)
+    record = caught.value.record
+    assert caught.value.code == 3
+    assert record.status == "interrupted"
+    assert 0.4 < record.time[-1] <= 0.5
+    assert np.allclose(record.tau, 0.1)
+    assert "the exception's 'record'" in caught.value.__notes__[0]
+
+
+def test_an_exit_in_a_batch_goes_through_with_the_record():
+    def controller(t, q, v):
+        if t > 0.5:
+            raise SystemExit(3)
+        return np.zeros_like(v)
+
+    with pytest.warns(kt.KinetreeWarning, match="SystemExit"), pytest.raises(SystemExit) as caught:
+        kt.simulate(ball(), np.ones((4, 1)), time=1.0, controller=controller, integrator="rk4", step=1e-2, output=11)
+    assert caught.value.record.q.shape == (6, 4, 1)
+
+
+def test_an_exit_in_rigid_contact_goes_through_with_the_record():
+    def controller(t, q, v):
+        if t > 0.2:
+            raise SystemExit
+        return [0.0]
+
+    with pytest.warns(kt.KinetreeWarning, match="SystemExit"), pytest.raises(SystemExit) as caught:
+        kt.simulate_rigid(ball(), [Contact("ball")], [1.0], time=1.0, controller=controller, largest_step=0.01)
+    assert 0.1 < caught.value.record.time[-1] <= 0.2
+
+
+def test_a_second_interrupt_while_the_record_is_made_keeps_the_motion():
+    calls = 0
+
+    def controller(t, q, v):
+        nonlocal calls
+        calls += 1
+        if calls > 100:
+            raise KeyboardInterrupt
+        return [0.0]
+
+    with pytest.warns(kt.KinetreeWarning, match="interrupted: the record ends at"):
+        record = kt.simulate(ball(), [1.0], time=10.0, controller=controller, largest_step=0.1)
+    assert record.status == "interrupted"
+    assert np.allclose(record.q[:, 0], 1.0 - 0.5 * 9.81 * record.time**2)
+    assert np.isnan(record.tau).all()

@@ -295,7 +295,7 @@ def failing(**options) -> kt.SimulationError:
         ({"integrator": "rk5"}, "no integrator named"),
         ({"integrator": "rk4"}, "needs a step"),
         ({"step": 0.1}, "chooses its own steps"),
-        ({"rtol": 0.0}, "rtol must be positive"),
+        ({"rtol": 0.0}, "rtol must be a positive number"),
         ({"output": 1}, "at least two samples"),
         ({"output": [0.0, 2.0]}, "between 0 and 1 s"),
         ({"output": [0.5, 0.2]}, "increasing"),

@@ -15,6 +15,7 @@ from kinetree.view import Viewer, play
 from kinetree.view.motion import Poses
 from kinetree.view.scene import ground_height, plane_normal
 from kinetree.view.sliders import coordinates, from_sliders, to_sliders
+from kinetree.view.viewer import start_server
 
 
 @pytest.fixture
@@ -411,3 +412,10 @@ def test_the_server_is_gone_after_closing():
         assert b"<html" in urllib.request.urlopen(url, timeout=10).read().lower()[:2000]
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(url, timeout=2)
+
+
+@pytest.mark.parametrize("host", ["203.0.113.7", "no.such.host.invalid", "a\0b", "x" * 300, None, 5, "\ud800"])
+def test_a_host_that_no_server_can_listen_at_is_refused(host):
+    """The viewer's server would wait for itself for ever."""
+    with pytest.raises(kt.OptionError, match=r"the viewer cannot listen at|host must be"):
+        start_server(host, 0, "label")

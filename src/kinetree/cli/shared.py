@@ -29,8 +29,8 @@ WIDTH_OF_FILES = 200
 
 ROBOT_FILES = (".urdf", ".xml", ".mjcf", ".yaml", ".yml", ".xacro")
 
-ERROR, USAGE, FACT_FAILS = 1, 2, 3
-"""Exit codes: something is not possible; the command line cannot be read; a fact that should hold does not."""
+ERROR, USAGE, FACT_FAILS, INTERRUPTED = 1, 2, 3, 130
+"""Exit codes: something is not possible; the command line cannot be read; a fact that should hold does not; Ctrl-C."""
 
 
 # ------------------------------------------------------------------ printing

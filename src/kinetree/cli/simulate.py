@@ -13,6 +13,7 @@ from rich.table import Table
 from ..errors import OptionError, OutputError, SimulationError
 from ..io.paths import is_folder
 from .shared import (
+    INTERRUPTED,
     FloatingBase,
     Json,
     Mimic,
@@ -103,6 +104,10 @@ def simulate(
     largest_step: Annotated[
         float | None, typer.Option(help="Seconds that adaptive integrators step at most.", show_default="no limit")
     ] = None,
+    steps_at_most: Annotated[
+        int | None,
+        typer.Option(help="Steps after which a run is given up, or refused before it begins.", show_default="5000000"),
+    ] = None,
     samples: Annotated[int | None, typer.Option(help="Samples in the record.", show_default="every step")] = None,
     output: Annotated[
         Path | None,
@@ -119,7 +124,8 @@ def simulate(
     Prints where it ends and how well the energy balance holds: kinetic and potential energy less the works of motors,
     friction and ground must stay what they were. The record can be plotted, seen with `kinetree view ROBOT RECORD`, and
     read back with `kt.Record.load`. A simulation that cannot go on says when and at which joint; the exit code is then
-    1, and the record up to there is written, marked as failed.
+    1, and the record up to there is written, marked as failed. After Ctrl-C it is 130,
+    and the record is written likewise.
 
     For example:
 
@@ -133,6 +139,7 @@ def simulate(
     from ..gallery import simulation_setup
     from ..motion import trajectories
     from ..simulation import simulate as run
+    from ..simulation.arguments import STEPS_AT_MOST
     from ..simulation.integrators.fixed_step_methods import FIXED, VARIATIONAL
     from ..simulation.records.files import record_format
 
@@ -174,7 +181,7 @@ def simulate(
         record = run(
             robot, q, v, time=time, controller=law, ground=elements, integrator=integrator, step=step,
             rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf), output=samples,
-            friction=joint_friction,
+            friction=joint_friction, steps_at_most=STEPS_AT_MOST if steps_at_most is None else steps_at_most,
         )  # fmt: skip
     except SimulationError as problem:
         if output is not None and problem.record is not None and len(problem.record):  # type: ignore[arg-type]
@@ -184,10 +191,12 @@ def simulate(
     written = _write(record, output, plot)
     if as_json:
         print_json(_summary(record) | {"files": [str(path) for path in written]})
-        return
-    _show(robot, record)
-    for path in written:
-        make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
+    else:
+        _show(robot, record)
+        for path in written:
+            make_console().print(f"wrote {escape(str(path))}", soft_wrap=True)
+    if record.status == "interrupted":
+        raise typer.Exit(INTERRUPTED)
 
 
 def _refuse_idle(controller: str, **options: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 from ..errors import OptionError
@@ -18,6 +19,9 @@ def read_values(text: str | None, option: str) -> Any:
         for name, sign, _ in pairs:
             if not (name and sign):
                 raise OptionError(f"{option}: give numbers only, or joints only as in elbow=0.3; not {text!r}")
+        twice = [name for name, count in Counter(name for name, _, _ in pairs).items() if count > 1]
+        if twice:
+            raise OptionError(f"{option}: {twice[0]!r} is given more than once in {text!r}")
         return {name: [_number(x, option) for x in value.split(":")] for name, _, value in pairs}
     if len(parts) == 1 and not _is_number(parts[0]):
         return parts[0]

@@ -13,8 +13,7 @@ by mu times the normal force; one that does not is held by as much as needed, up
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -27,11 +26,12 @@ from ..algorithms.kinematics import configuration_rate, poses, twists
 from ..errors import ModelError, OptionError, ShapeError, StateError, UnknownNameError
 from ..model.tree import BASE, Model
 from ..robot.mechanism import Mechanism
-from ..robot.robot import Robot
+from ..robot.robot import Robot, require_robot
 from ..run.law_kernels import LawProgram, can_compile
 from ..spatial import Motion, Scalar, Vec3
 from ..spatial.arrays import as_array
 from ..spatial.dual import Dual
+from ..spatial.numbers import real_number
 from .complementarity import METHODS, NoSolutionError
 from .friction import direction_of_sliding, polygon_reach
 from .problem import ContactProblem, named
@@ -106,9 +106,9 @@ class Contact:
             )
         if not hasattr(self.surface, "gap"):
             raise OptionError(f"surface must be a Plane, HeightField, Grid or Ball, not {self.surface!r}")
-        if not (math.isfinite(self.friction) and self.friction >= 0.0):
+        if real_number(self.friction, f"the friction of contact {self.name!r}", error=ModelError) < 0.0:
             raise ModelError(f"contact {self.name!r}: friction must be zero or positive, not {self.friction!r}")
-        if not 0.0 <= self.restitution <= 1.0:
+        if not 0.0 <= real_number(self.restitution, f"the restitution of {self.name!r}", error=ModelError) <= 1.0:
             raise ModelError(f"contact {self.name!r}: restitution must be from 0 to 1, not {self.restitution!r}")
 
     @property
@@ -278,7 +278,9 @@ class RigidContacts:
         gap_tolerance: float = 1e-6,
         speed_tolerance: float = 1e-6,
     ) -> None:
-        self.robot, self.contacts = robot, tuple([contacts] if isinstance(contacts, Contact) else contacts)
+        require_robot(robot)
+        listed = [contacts] if isinstance(contacts, Contact) or not isinstance(contacts, Iterable) else contacts
+        self.robot, self.contacts = robot, tuple(listed)
         self.tree: Robot = robot.tree if isinstance(robot, Mechanism) else robot
         if constraints is None and isinstance(robot, Mechanism):
 
@@ -299,7 +301,7 @@ class RigidContacts:
         if method not in METHODS:
             raise UnknownNameError("method of complementarity", method, METHODS)
         for tolerance, size in (("gap_tolerance", gap_tolerance), ("speed_tolerance", speed_tolerance)):
-            if not (math.isfinite(size) and size >= 0.0):
+            if real_number(size, tolerance) < 0.0:
                 raise OptionError(f"{tolerance} must be zero or positive, not {size!r}")
         self.constraints, self.shape, self.sides, self.method = constraints, shape, sides, method
         self.gap_tolerance, self.speed_tolerance = gap_tolerance, speed_tolerance

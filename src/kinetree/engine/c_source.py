@@ -53,7 +53,8 @@ def identifier(text: str, otherwise: str = "x") -> str:
 def comment(text: str) -> str:
     """Return the text that may stand inside a comment, whatever it contains: one line of printable ASCII."""
     plain = text.encode("unicode_escape").decode("ascii")
-    return plain.replace("*/", "* /").replace("/*", "/ *").replace("??", "? ?")
+    plain = plain.replace("*/", "* /").replace("/*", "/ *")
+    return re.sub(r"\?(?=\?)", "? ", plain)  # of "???/" the last two would be a trigraph still
 
 
 class ConstantError(ValueError):

@@ -1,9 +1,10 @@
 """The equation ``Y p = tau`` of very many samples, without the tall matrix: tile by tile, file by file.
 
 Every degree of freedom keeps the triangular factor of its own rows ``[Y | tau]``, of those columns that it feels: what
-a joint does not carry it does not feel, so most of them are short.  That is all that least squares needs, whatever the
-weights of the joints turn out to be, and factors of different parts of the data are put together as those of tiles
-are.  Householder's transformations keep all digits; ``method="gram"`` adds up ``Y^T Y`` and ``Y^T tau``, several times
+a joint does not carry it does not feel, so most of them are short.  Of columns that are always combinations of others
+nothing need be computed: the others and the combinations say all about them.  That is all that least squares needs,
+whatever the weights of the joints turn out to be, and factors of different parts of the data are put together as those
+of tiles are.  Householder's transformations keep all digits; ``method="gram"`` adds up ``Y^T Y`` and ``Y^T tau``,
 faster, which squares the condition number.
 """
 
@@ -16,7 +17,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.linalg import blas, lapack
+from scipy.linalg import blas, lapack, solve_triangular
+from scipy.linalg import qr as scipy_qr
 
 from ..algorithms.algorithm import ALL, check_parameters
 from ..errors import KinetreeError, OptionError, ShapeError, StateError, UnknownNameError
@@ -40,6 +42,9 @@ NARROW = 8
 
 RANK_TOLERANCE = 1e-10
 """Directions whose singular value is smaller than this, compared with the largest, are not told by the samples."""
+
+CANCELLED = 1e-12
+"""Columns this much shorter than what they are combined of are rounding errors."""
 
 FAN_IN = 8
 """Factors that are put together at once, on a cluster."""
@@ -106,6 +111,7 @@ class Accumulator:
             chosen = tuple(name for name in robot.parameters().names if not name.endswith(unneeded or ("\0",)))
         self.names: tuple[str, ...] = chosen
         self.samples = 0
+        self._kept, self._combinations = _independent_columns(self)
         self._felt = _felt_columns(self)
         self.factors: list[Array] = [np.zeros((n + 1, n + 1), order="F") for n in map(len, self._felt)]
         """Of each row the triangle R with R^T R = [Y tau]^T [Y tau], or that product."""
@@ -132,7 +138,7 @@ class Accumulator:
                 f"sample {int(np.argmax(bad))} (of {int(bad.sum())} such) has NaN or infinity: leave such rows out"
             )
         count = self._tile
-        room = np.empty((min(count, len(state)), self.rows, len(self.names)))
+        room = np.empty((min(count, len(state)), self.rows, len(self._kept)))
         for first in range(0, len(state), count):
             part = [x[first : first + count] for x in arrays]
             self._add_tile(*self._equations(part, room[: len(part[0])], threads))
@@ -143,15 +149,15 @@ class Accumulator:
     def _tile(self) -> int:
         """How many samples are computed at once."""
         most = max(map(len, self._felt), default=0) + 1
-        return max(LEAST_TILE, most, TILE_BYTES // (8 * max(1, self.rows * len(self.names))))
+        return max(LEAST_TILE, most, TILE_BYTES // (8 * max(1, self.rows * len(self._kept))))
 
     def _equations(self, part: Sequence[Array], room: Array, threads: int) -> tuple[Array, Array]:
         """Return regressor and forces of some samples."""
         robot, (q, v, a, tau) = self.robot, part
         if isinstance(robot, Mechanism):
-            y = robot.reduced_regressor(q, v, a, parameters=self.names, friction=self.friction, threads=threads)
+            y = robot.reduced_regressor(q, v, a, parameters=self._kept, friction=self.friction, threads=threads)
             return y, (np.swapaxes(robot.basis(q), -1, -2) @ tau[..., None])[..., 0]
-        options: dict[str, Any] = {"parameters": self.names, "friction": self.friction}
+        options: dict[str, Any] = {"parameters": self._kept, "friction": self.friction}
         return robot.evaluator.run("regressor", options, out=room, threads=threads, q=q, v=v, a=a), tau
 
     def _add_tile(self, y: Array, tau: Array) -> None:
@@ -188,12 +194,12 @@ class Accumulator:
 
     def gram(self, weights: ArrayLike | None = None) -> tuple[Array, Array, float]:
         """Return Y^T W Y, Y^T W tau and tau^T W tau, with a weight per joint force (1 by default)."""
-        p = len(self.names)
+        p, t = len(self._kept), self._combinations
         total = np.zeros((p + 1, p + 1))
         for weight, columns, factor in zip(self._weights(weights), self._felt, self.factors, strict=True):
             places = np.append(columns, p)
             total[np.ix_(places, places)] += weight * self._product(factor)
-        return total[:p, :p], total[:p, p], float(total[p, p])
+        return t.T @ total[:p, :p] @ t, t.T @ total[:p, p], float(total[p, p])
 
     def _product(self, factor: Array) -> Array:
         """Return [Y tau]^T [Y tau] of one row."""
@@ -207,7 +213,7 @@ class Accumulator:
 
         Each joint force has a weight (1 by default), of which its rows get the root.
         """
-        p = len(self.names)
+        p, n = len(self._kept), len(self.names)
         if self.method == "gram":
             raise OptionError("products were added up, of which there is no triangle: accumulate with method='qr'")
         rows = []
@@ -215,9 +221,10 @@ class Accumulator:
             own = np.zeros((len(factor), p + 1))
             own[:, np.append(columns, p)] = np.sqrt(weight) * factor
             rows.append(own)
-        stacked = np.asfortranarray(np.vstack([*rows, np.zeros((p + 1, p + 1))]))
-        whole = np.triu(_triangle(stacked)[: p + 1])
-        return whole[:p, :p], whole[:p, p]
+        stacked = np.vstack([*rows, np.zeros((n + 1, p + 1))])
+        whole = np.hstack([stacked[:, :p] @ self._combinations, stacked[:, p:]])
+        triangle = np.triu(_triangle(np.asfortranarray(whole))[: n + 1])
+        return triangle[:n, :n], triangle[:n, n]
 
     def _weights(self, weights: ArrayLike | None) -> Array:
         given = np.ones(self.rows) if weights is None else as_array(weights, (self.rows,), "weights")
@@ -252,7 +259,12 @@ class Accumulator:
         else:
             matrix, rhs = self.triangle(weights)
             size = np.linalg.norm(matrix, axis=0)
-        scale = np.where(size > 0.0, size, 1.0)
+        # a combination of columns that cancels in these samples is nothing but rounding
+        told = size > (CANCELLED**0.5 if gram else CANCELLED) * self._reach(weights)
+        scale = np.where(told, size, 1.0)
+        matrix = np.where(told, matrix, 0.0)
+        if gram:
+            matrix, rhs = np.where(told[:, None], matrix, 0.0), np.where(told, rhs, 0.0)
         scaled = matrix / scale / scale[:, None] if gram else matrix / scale
         left = (rhs - matrix @ begin) / (scale if gram else 1.0)
         u, s, vt = np.linalg.svd(scaled)
@@ -262,9 +274,16 @@ class Accumulator:
         values = begin + step / scale
         return Solution(self.names, values, rank, np.sqrt(s) if gram else s, self.noise(values), self.samples)
 
+    def _reach(self, weights: ArrayLike | None) -> Array:
+        """Return how long each column would be if nothing in its combination cancelled."""
+        squares = np.zeros(len(self._kept))
+        for weight, columns, factor in zip(self._weights(weights), self._felt, self.factors, strict=True):
+            squares[columns] += weight * np.diagonal(self._product(factor))[:-1]
+        return np.asarray(np.sqrt(squares) @ np.abs(self._combinations))
+
     def noise(self, values: ArrayLike) -> Array:
         """Return the root mean square of ``tau - Y p`` of each joint force."""
-        given, found = as_array(values, (len(self.names),), "values"), []
+        given, found = self._combinations @ as_array(values, (len(self.names),), "values"), []
         for columns, factor in zip(self._felt, self.factors, strict=True):
             x = np.append(-given[columns], 1.0)
             gram = self.method == "gram"
@@ -282,15 +301,42 @@ def _triangle(tall: Array) -> Array:
 
 def _felt_columns(sums: Accumulator) -> list[Array]:
     """Return which columns are not always zero in each row: of random motions, where a zero is one by structure."""
-    robot, rng = sums.robot, np.random.default_rng(0)
-    every = np.arange(len(sums.names))
-    if isinstance(robot, Mechanism):
-        return [every] * sums.rows
-    q = robot.random_configuration(rng, 3)
-    v, a = rng.standard_normal((2, 3, robot.nv))
-    options: dict[str, Any] = {"parameters": sums.names, "friction": sums.friction}
-    seen = robot.evaluator.run("regressor", options, q=q, v=v, a=a)
+    if isinstance(sums.robot, Mechanism):
+        return [np.arange(len(sums._kept))] * sums.rows
+    seen = _at_random(sums.robot, sums._kept, sums.friction, 3)
     return [np.flatnonzero(felt) for felt in (seen != 0.0).any(axis=0)]
+
+
+def _independent_columns(sums: Accumulator) -> tuple[tuple[str, ...], Array]:
+    """Return columns that are independent, and the combinations of them that all columns are: Y = Y_kept T.
+
+    By pivoting on random motions, where what is a combination by structure is one to rounding.
+    """
+    names, robot = sums.names, sums.robot
+    if isinstance(robot, Mechanism):
+        return names, np.eye(len(names))
+    tall = _at_random(robot, names, sums.friction, 8 + 2 * len(names) // max(1, robot.nv)).reshape(-1, len(names))
+    size = np.linalg.norm(tall, axis=0)
+    scale = np.where(size > 0.0, size, 1.0)
+    r, order = scipy_qr(tall / scale, mode="r", pivoting=True)
+    diagonal = np.abs(np.diagonal(r))
+    rank = int(np.sum(diagonal > RANK_TOLERANCE * max(diagonal.max(initial=0.0), 1e-300)))
+    kept = np.sort(order[:rank])
+    combinations = np.zeros((rank, len(names)))
+    combinations[:, order] = np.hstack([np.eye(rank), solve_triangular(r[:rank, :rank], r[:rank, rank:])])
+    combinations[np.abs(combinations) < RANK_TOLERANCE] = 0.0  # rounding, where a column takes no part
+    combinations *= scale / scale[order[:rank], None]
+    combinations = combinations[np.argsort(order[:rank])]
+    combinations[:, kept] = np.eye(rank)
+    return tuple(names[k] for k in kept), combinations
+
+
+def _at_random(robot: Robot, names: tuple[str, ...], friction: bool, count: int) -> Array:
+    """Return the regressor of random motions, (count, nv, columns)."""
+    rng = np.random.default_rng(0)
+    q = robot.random_configuration(rng, count)
+    v, a = rng.standard_normal((2, count, robot.nv))
+    return robot.evaluator.run("regressor", {"parameters": names, "friction": friction}, q=q, v=v, a=a)
 
 
 # ------------------------------------------------------------------ files, and many machines
@@ -316,7 +362,8 @@ def accumulate_files(
     parameters, friction, method
         As in :class:`Accumulator`.
     client : dask.distributed.Client, optional
-        Of a cluster of yours, whose workers can read the files; by default an embedded cluster of local processes.
+        Of a cluster of yours, whose workers can read the files; by default an embedded cluster of local processes,
+        which a script starts under ``if __name__ == "__main__":``.
     workers : int, optional
         Processes of the embedded cluster; 1 does without Dask.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ClosureError, IdentificationError
-from .filtering import Band, Motion, choose_band, filtered
+from .filtering import Band, FilteredMotion, choose_band, filtered
 from .measured import Data, as_measured
 from .sampling import Piece, sampled
 
@@ -30,7 +30,7 @@ def motions_of(
     cutoff: float | None = None,
     both_sides: float | None = None,
     initial: Array | None = None,
-) -> tuple[list[Motion], Band, list[str]]:
+) -> tuple[list[FilteredMotion], Band, list[str]]:
     """Return motions, the frequencies of their filters, and what was done to the data.
 
     Parameters
@@ -79,7 +79,7 @@ def _closed_motions(
     both_sides: float | None,
     initial: Array | None,
     notes: list[str],
-) -> tuple[list[Motion], Band, list[str]]:
+) -> tuple[list[FilteredMotion], Band, list[str]]:
     """Filter the independent joints as if they were a robot of their own; the others follow."""
     independent = list(robot.coordinates.independent)
     reduced = [replace(p, **_picked(robot, p, independent)) for p in pieces]
@@ -94,7 +94,7 @@ def _closed_motions(
         a = robot.accelerations(q, v, m.a)
         noise = np.zeros(robot.nv)
         noise[independent] = m.speed_noise
-        found.append(Motion(m.t, q, v, a, whole.tau, whole.wrenches, noise))
+        found.append(FilteredMotion(m.t, q, v, a, whole.tau, whole.wrenches, noise))
     return found, band, notes
 
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from .equations import Equations
+from .equations import MeasuredEquations
+from .estimators.least_squares import Estimate
 from .identified import Identified
-from .least_squares import Estimate
 
 Array = np.ndarray
 
@@ -53,7 +53,7 @@ def doubts(found: Identified, before: Array, still: Sequence[str]) -> list[str]:
     return words
 
 
-def signs(joints: Sequence[str], fit: Estimate, equations: Equations) -> list[str]:
+def signs(joints: Sequence[str], fit: Estimate, equations: MeasuredEquations) -> list[str]:
     """Return a warning if the friction of some of the joints drives them."""
     place = {name: k for k, name in enumerate(equations.names)}
     wrong = []
@@ -69,7 +69,7 @@ def signs(joints: Sequence[str], fit: Estimate, equations: Equations) -> list[st
     ]
 
 
-def _gives_energy(equations: Equations, fit: Estimate, joint: str, place: Mapping[str, int]) -> bool:
+def _gives_energy(equations: MeasuredEquations, fit: Estimate, joint: str, place: Mapping[str, int]) -> bool:
     """Tell whether viscous and Coulomb friction together do positive work."""
     speed, sign = place.get(f"{joint}.damping"), place[f"{joint}.friction"]
     force = fit.values[sign] * equations.y[..., sign]

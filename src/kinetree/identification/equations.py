@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import IdentificationError
-from .filtering import Band, Decimation, Motion
+from ..model.parameters import OF_BODIES
+from .filtering import Band, Decimation, FilteredMotion
 from .friction_models import FrictionModel, resting
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ BLOCK = 4096
 
 
 @dataclass(frozen=True)
-class Equations:
+class MeasuredEquations:
     """Rows ``Y x = tau``.
 
     Attributes
@@ -49,16 +50,16 @@ class Equations:
     rows: tuple[str, ...]
     t: Array
 
-    def with_columns(self, names: Sequence[str], columns: Array) -> Equations:
+    def with_columns(self, names: Sequence[str], columns: Array) -> MeasuredEquations:
         """Return the same rows with more columns."""
         return replace(self, y=np.concatenate([self.y, columns], axis=-1), names=(*self.names, *names))
 
-    def only(self, names: Sequence[str]) -> Equations:
+    def only(self, names: Sequence[str]) -> MeasuredEquations:
         """Return the same rows with some of the columns."""
         place = {name: k for k, name in enumerate(self.names)}
         return replace(self, y=self.y[..., [place[name] for name in names]], names=tuple(names))
 
-    def part(self, chosen: Array | slice) -> Equations:
+    def part(self, chosen: Array | slice) -> MeasuredEquations:
         """Return some of the samples."""
         return replace(
             self, y=self.y[chosen], tau=self.tau[chosen], counted=self.counted[chosen], t=self.t[chosen]
@@ -71,13 +72,15 @@ class Prepared:
     Parameters
     ----------
     robot : Robot
-    motions : sequence of Motion
+    motions : sequence of FilteredMotion
     band : Band
     contacts : sequence of str
         Frames that stand still on the ground and whose forces were not measured.
     """
 
-    def __init__(self, robot: Robot, motions: Sequence[Motion], band: Band, contacts: Sequence[str] = ()) -> None:
+    def __init__(
+        self, robot: Robot, motions: Sequence[FilteredMotion], band: Band, contacts: Sequence[str] = ()
+    ) -> None:
         self.robot, self.band, self.contacts = robot, band, tuple(contacts)
         self.motions = [m for m in motions if len(Decimation.of(band, len(m.t)).centers)]
         if not self.motions:
@@ -88,7 +91,7 @@ class Prepared:
         self.decimations = [Decimation.of(band, len(m.t)) for m in self.motions]
         self.reductions = [_reduction(robot, m, self.contacts) for m in self.motions]
         names = robot.parameters().names
-        self.inertial = tuple(n for n in names if n.rpartition(".")[2] not in ("damping", "friction", "offset"))
+        self.inertial = tuple(n for n in names if n.rpartition(".")[2] in (*OF_BODIES, "rotor_inertia"))
         self.equations = self._inertial()
 
     @property
@@ -96,7 +99,7 @@ class Prepared:
         """Names of the rows."""
         return row_names(self.robot)
 
-    def _inertial(self) -> Equations:
+    def _inertial(self) -> MeasuredEquations:
         """Return the equations without friction."""
         parts = [
             self._filtered_regressor(m, d, r)
@@ -108,12 +111,12 @@ class Prepared:
             times.append(m.t[d.centers])
             still = resting(m.v, m.speed_noise, len(d.weights) // 2)[d.centers]
             counted.append(~still if r is None else np.ones((len(still), forces[-1].shape[1]), dtype=bool))
-        return Equations(
+        return MeasuredEquations(
             np.concatenate(parts), np.concatenate(forces), np.concatenate(counted), self.inertial, self.rows,
             np.concatenate(times),
         )  # fmt: skip
 
-    def _filtered_regressor(self, m: Motion, d: Decimation, r: Array | None) -> Array:
+    def _filtered_regressor(self, m: FilteredMotion, d: Decimation, r: Array | None) -> Array:
         centers = len(d.centers)
         tree = self.robot.tree if self.robot.closes_loops else self.robot
         found = []
@@ -170,7 +173,7 @@ def row_names(robot: Robot) -> tuple[str, ...]:
     return tuple(robot.v_names)
 
 
-def external_forces(robot: Robot, motion: Motion) -> Array:
+def external_forces(robot: Robot, motion: FilteredMotion) -> Array:
     """Return joint forces and what measured wrenches add to them."""
     total = motion.tau
     for frame, wrench in motion.wrenches.items():
@@ -185,7 +188,7 @@ def _coordinate_of(robot: Robot, freedom: int) -> int:
     return joint.q_slice.start + min(freedom - joint.v_slice.start, joint.nq - 1)
 
 
-def _reduction(robot: Robot, motion: Motion, contacts: Sequence[str]) -> Array | None:
+def _reduction(robot: Robot, motion: FilteredMotion, contacts: Sequence[str]) -> Array | None:
     """Return the matrix that leaves no unknown forces in the rows, (n, r, nv); None where there are none."""
     if robot.closes_loops:
         return np.swapaxes(robot.basis(motion.q), -1, -2)

@@ -23,6 +23,7 @@ from ..errors import IdentificationError, OptionError, ShapeError, UnknownNameEr
 from ..io.atomic_files import beside
 from ..io.tables.formats import format_of
 from ..io.tables.writing import csv_text, write_parquet
+from ..model.parameters import OF_BODIES
 from ..motion.splines import Piecewise, sampled
 from .identifiable import grouped, structural_columns
 
@@ -172,9 +173,9 @@ def exciting_motion(
     _check(robot, form, criterion, duration, count, starts)
     limits = _limits(robot, velocity, acceleration, effort, lower, upper, clearance or {})
     middle = _center(robot, limits, center)
-    names = tuple(n for n in robot.parameters().names if n.rpartition(".")[2] in _BODY)
+    names = tuple(n for n in robot.parameters().names if n.rpartition(".")[2] in OF_BODIES)
     independent = grouped(structural_columns(robot, names), names).independent
-    search = _Search(robot, limits, middle, independent, friction, criterion)
+    search = _ExcitationSearch(robot, limits, middle, independent, friction, criterion)
     basis = _basis(form, duration, count, np.linspace(0.0, duration, samples, endpoint=form == "spline"))
     rng = np.random.default_rng(seed)
     best: Array | None = None
@@ -200,9 +201,6 @@ def random_motion(
 ) -> Excitation:
     """Return a random Fourier series within the same limits, to compare with: see :func:`exciting_motion`."""
     return exciting_motion(robot, duration, starts=1, steps=0, seed=seed, rate=rate, **options)
-
-
-_BODY = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
 
 
 # ------------------------------------------------------------------ what was asked for
@@ -300,7 +298,7 @@ def _random_start(
 # ------------------------------------------------------------------ the search
 
 
-class _Search:
+class _ExcitationSearch:
     """What is minimized, for a batch of motions at once."""
 
     def __init__(
@@ -368,7 +366,7 @@ def _dense(form: str, duration: float, count: int, rate: float) -> tuple[Array, 
     return t, _basis(form, duration, count, t)
 
 
-def _within(search: _Search, x: Array, form: str, duration: float, count: int, rate: float) -> Array:
+def _within(search: _ExcitationSearch, x: Array, form: str, duration: float, count: int, rate: float) -> Array:
     """Return the motion, smaller if need be, so that it keeps to all limits at all samples of the result."""
     _, basis = _dense(form, duration, count, rate)
 
@@ -388,9 +386,11 @@ def _within(search: _Search, x: Array, form: str, duration: float, count: int, r
     return low * x
 
 
-def _finished(search: _Search, x: Array, form: str, duration: float, count: int, rate: float) -> Excitation:
+def _finished(search: _ExcitationSearch, x: Array, form: str, duration: float, count: int, rate: float) -> Excitation:
     t, basis = _dense(form, duration, count, rate)
     q, v, a = search.motion(x, basis)
-    measure = _Search(search.robot, search.limits, search.middle, search.independent, search.friction, "condition")
+    measure = _ExcitationSearch(
+        search.robot, search.limits, search.middle, search.independent, search.friction, "condition"
+    )
     tau = search.robot.inverse_dynamics(q, v, a)
     return Excitation(t, q, v, a, tau, float(np.exp(measure.criteria(q, v, a))), tuple(search.robot.v_names))

@@ -150,7 +150,7 @@ def choose_band(
 
 
 @dataclass(frozen=True)
-class Motion:
+class FilteredMotion:
     """Positions, velocities and accelerations at even times, with the forces that were measured."""
 
     t: Array
@@ -163,7 +163,7 @@ class Motion:
     """Standard deviation of what is left of the noise of the velocities."""
 
 
-def filtered(piece: Piece, band: Band, robot: Robot) -> Motion:
+def filtered(piece: Piece, band: Band, robot: Robot) -> FilteredMotion:
     """Take the noise off a motion and differentiate it; forces stay as they were measured.
 
     Parameters
@@ -184,7 +184,7 @@ def filtered(piece: Piece, band: Band, robot: Robot) -> Motion:
     a = _derivative(v, piece.step) if piece.a is None else smooth(piece.a)
     passed = band.cutoff / (0.5 * band.sampling)
     noise = np.sqrt(passed) * np.std(np.diff(raw - v, axis=0), axis=0) / np.sqrt(2.0)
-    return Motion(piece.t, q, v, a, piece.tau, piece.wrenches, noise)
+    return FilteredMotion(piece.t, q, v, a, piece.tau, piece.wrenches, noise)
 
 
 def _derivative(x: Array, step: float) -> Array:

@@ -23,7 +23,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Groups:
+class ParameterGroups:
     """Independent columns, and how the others are grouped into them.
 
     Attributes
@@ -63,7 +63,7 @@ class Groups:
         return " ".join(words)
 
 
-def grouped(columns: Array, names: tuple[str, ...]) -> Groups:
+def grouped(columns: Array, names: tuple[str, ...]) -> ParameterGroups:
     """Find the groups of columns of a tall matrix.
 
     Parameters
@@ -93,7 +93,7 @@ def grouped(columns: Array, names: tuple[str, ...]) -> Groups:
     for row, place in enumerate(chosen):
         matrix[:, order[place]] = 0.0
         matrix[row, order[place]] = 1.0
-    return Groups(tuple(names[order[c]] for c in chosen), matrix, names)
+    return ParameterGroups(tuple(names[order[c]] for c in chosen), matrix, names)
 
 
 def _rank(name: str) -> int:

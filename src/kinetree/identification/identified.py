@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from . import report
 from .closed_motion import motions_of
-from .equations import Equations, Prepared
+from .equations import MeasuredEquations, Prepared
 from .filtering import Band
 from .measured import Data
 from .model_choice import Columns, Friction
+from .residuals import relative_errors
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
@@ -74,7 +76,7 @@ class Identified:
     notes: tuple[str, ...]
     given: Robot
     """The robot as it was."""
-    equations: Equations
+    equations: MeasuredEquations
     """The equations of the fit."""
     known: Mapping[str, float]
     """Parameters that were held."""
@@ -91,9 +93,7 @@ class Identified:
         return f"<Identified {self.given.name!r}: {len(self)} parameters, errors {errors} %>"
 
     def __str__(self) -> str:
-        from .report import text
-
-        return text(self)
+        return report.text(self)
 
     @property
     def relative_deviations(self) -> Array:
@@ -106,7 +106,7 @@ class Identified:
         """Combinations with a relative standard deviation of more than 30 %."""
         return tuple(n for n, d in zip(self.names, self.relative_deviations, strict=True) if d > POOR)
 
-    def predicted(self, data: Data) -> Equations:
+    def predicted(self, data: Data) -> MeasuredEquations:
         """Return measured forces, filtered as in the fit (``tau``), beside what the model says (``y[..., 0]``).
 
         Parameters
@@ -120,7 +120,7 @@ class Identified:
         whole = columns.equations()
         values = np.array([self.solution.get(name, 0.0) for name in whole.names])
         said = whole.y @ values + prepared.known(self.known)
-        return Equations(said[..., None], whole.tau, whole.counted, ("prediction",), whole.rows, whole.t)
+        return MeasuredEquations(said[..., None], whole.tau, whole.counted, ("prediction",), whole.rows, whole.t)
 
     def errors(self, data: Data) -> Array:
         """Return relative errors of predicted joint forces, per joint: the size of the error over that of the force.
@@ -153,12 +153,4 @@ class Identified:
             Data that were not used in the fit, to show the errors on.
         format : {"html", "markdown"}
         """
-        from .report import write
-
-        return write(self, Path(folder), held_out, format)
-
-
-def relative_errors(tau: Array, predicted: Array) -> Array:
-    """Return the size of the error over that of the force, per row; NaN where there is no force at all."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(np.linalg.norm(tau - predicted, axis=0) / np.linalg.norm(tau, axis=0))
+        return report.write(self, Path(folder), held_out, format)

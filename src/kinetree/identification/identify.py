@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -12,24 +12,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import IdentificationError, IdentificationWarning, OptionError, UnknownNameError, callers_level
+from ..model.parameters import OF_BODIES, OF_FREEDOMS
 from .closed_motion import motions_of
-from .consistency import WAYS, Problem, consistent
 from .doubts import doubts, signs
-from .equations import Prepared, row_names
+from .equations import MeasuredEquations, Prepared, row_names
+from .estimators.consistency import WAYS, ConsistentFit, consistent
+from .estimators.instrumental_variables import explained
+from .estimators.least_squares import METHODS, UNTOLD, Estimate, estimate
+from .estimators.pseudo_inertia import is_possible
 from .friction_models import MODELS, friction_model
-from .identifiable import Groups, grouped, structural_columns
-from .identified import Identified, relative_errors
-from .least_squares import METHODS, UNTOLD, Estimate, estimate
+from .identifiable import ParameterGroups, grouped, structural_columns
+from .identified import Identified
 from .measured import Data, motors
 from .model_choice import Columns, Friction, choose_friction, rotors_are_felt
-from .pseudo_inertia import is_possible
+from .residuals import relative_errors
 
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 Array = np.ndarray
 
-OF_JOINTS = ("rotor_inertia", "damping", "friction", "offset")
 SOME_BODY = np.array([0.02, 0.0, 0.0, 0.02, 0.0, 0.02, 0.0, 0.0, 0.0, 2.0])
 """What a body is pulled to of which the file says nothing: two kilograms, some decimeters across."""
 
@@ -50,6 +52,7 @@ def identify(
     both_sides: float | None = None,
     contacts: Sequence[str] = (),
     initial: ArrayLike | None = None,
+    instruments: Data | None = None,
 ) -> Identified:
     """Find the inertial and friction parameters of a robot from measured motions.
 
@@ -85,6 +88,9 @@ def identify(
         Frames that stand on the ground all the time, by forces that were not measured.
     initial : array_like (nq,), optional
         Of a mechanism of which only the independent joints were measured: a closed configuration near the first one.
+    instruments : Measured, path, or several of them, optional
+        The same motion at the same times, without the noise of the measured positions: as it was commanded, or as a
+        simulation has it; its forces do not matter.  Then the fit is one by instrumental variables.
 
     Returns
     -------
@@ -126,7 +132,7 @@ def identify(
 
     branch = np.concatenate([m.q for m in motions]) if robot.closes_loops else None
 
-    def columns_of(names: Sequence[str]) -> tuple[Columns, Groups]:
+    def columns_of(names: Sequence[str]) -> tuple[Columns, ParameterGroups]:
         held = {**known, **{name: file_values[name] for name in (*bodies, *rotors) if name not in names}}
         groups = grouped(structural_columns(robot, tuple(names), branch), tuple(names))
         begin = {k: Friction(MODELS["coulomb" if name in ("auto", "stribeck", "presliding") else name])
@@ -147,6 +153,9 @@ def identify(
         columns.friction[k] = Friction(MODELS[models[k]])
     notes.append("rotor inertias are identified" if with_rotors else "rotor inertias are as they were")
     equations = columns.equations()
+    said_by = None if instruments is None else _instruments(columns, instruments, factors)
+    if said_by is not None:
+        equations = said_by(equations)
     prior = _prior(groups, equations.names, file_values)
     fit = estimate(equations.y, equations.tau, estimator, equations.counted, prior)
     untold, condition = _told(equations.y, equations.counted, fit, groups, equations.names)
@@ -158,7 +167,7 @@ def identify(
         solution = _nearest_to_file(groups, equations.names, fit.values, file_values)
     else:
         solution = _consistent_solution(
-            robot, columns, inertial, fit, file_values, consistent, pull, pull_weight
+            robot, columns, inertial, fit, file_values, consistent, pull, pull_weight, said_by
         )  # fmt: skip
     values = np.array([*(groups.matrix @ np.array([solution[n] for n in groups.parameters])),
                        *(solution[n] for n in equations.names[len(groups.independent) :])])  # fmt: skip
@@ -166,7 +175,7 @@ def identify(
     found = robot.with_parameters(
         {name: value for name, value in solution.items() if name in file_values}, physical=physical
     )
-    predicted = equations.y @ values
+    predicted = columns.equations().y @ values
     total = prepared.equations.tau
     result = Identified(
         robot=found,
@@ -232,9 +241,9 @@ def _held(robot: Robot, names: Sequence[str], fixed: Sequence[str]) -> set[str]:
         found |= matched
     massless = [body.name for body in robot.model.bodies if body.mass_properties.is_massless]
     if len(massless) < len(robot.model.bodies):
-        found |= {name for name in names if name.rpartition(".")[0] in massless and not name.endswith(OF_JOINTS)}
+        found |= {name for name in names if name.rpartition(".")[0] in massless and not name.endswith(OF_FREEDOMS)}
     followers = [j.name for j in robot.model.joints if j.mimic]
-    found |= {name for name in names if name.rpartition(".")[0] in followers and name.endswith(OF_JOINTS)}
+    found |= {name for name in names if name.rpartition(".")[0] in followers and name.endswith(OF_FREEDOMS)}
     return found
 
 
@@ -288,14 +297,14 @@ def _unit(table: Any, name: str) -> str:
 # ------------------------------------------------------------------ from what was fitted to all parameters
 
 
-def _prior(groups: Groups, names: Sequence[str], file_values: Mapping[str, float]) -> Array:
+def _prior(groups: ParameterGroups, names: Sequence[str], file_values: Mapping[str, float]) -> Array:
     """Return the file's values of what is fitted: directions that the motion does not tell keep them."""
     of_groups = groups.matrix @ np.array([file_values[name] for name in groups.parameters])
     return np.array([*of_groups, *(file_values.get(name, 0.0) for name in names[len(groups.independent) :])])
 
 
 def _nearest_to_file(
-    groups: Groups, names: Sequence[str], values: Array, file_values: Mapping[str, float]
+    groups: ParameterGroups, names: Sequence[str], values: Array, file_values: Mapping[str, float]
 ) -> dict[str, float]:
     """Return all parameters: those with the values of the groups that are nearest to the file's."""
     count = len(groups.independent)
@@ -303,6 +312,22 @@ def _nearest_to_file(
     change = np.linalg.lstsq(groups.matrix, values[:count] - groups.matrix @ old, rcond=None)[0]
     found = dict(zip(groups.parameters, (float(x) for x in old + change), strict=True))
     return found | dict(zip(names[count:], (float(x) for x in values[count:]), strict=True))
+
+
+def _instruments(columns: Columns, data: Data, gains: Array | None) -> Callable[[MeasuredEquations], MeasuredEquations]:
+    """Return what leaves of equations that part of their columns which another motion explains."""
+    prepared = columns.prepared
+    motions, _, _ = motions_of(prepared.robot, data, prepared.band, gains)
+    other = Prepared(prepared.robot, motions, prepared.band, prepared.contacts)
+    own = columns.equations()
+    noise = estimate(own.y, own.tau, "weighted", own.counted).noise
+
+    def said(equations: MeasuredEquations) -> MeasuredEquations:
+        names = [name for name in equations.names if name in prepared.inertial]
+        there = Columns(other, names, columns.friction, columns.fixed, other.equations.tau).equations()
+        return replace(equations, y=explained(equations.y, there.y, equations.counted, noise))
+
+    return said
 
 
 def _consistent_solution(
@@ -314,9 +339,12 @@ def _consistent_solution(
     way: str,
     pull: str,
     weight: float,
+    said_by: Callable[[MeasuredEquations], MeasuredEquations] | None = None,
 ) -> dict[str, float]:
     """Return all parameters, of possible bodies and with friction that takes energy away."""
     whole = columns.equations(names=inertial)
+    if said_by is not None:
+        whole = said_by(whole)
     place = {name: k for k, name in enumerate(whole.names)}
     scale = np.sqrt(fit.weights * whole.counted) / fit.noise
     a = (whole.y * scale[..., None]).reshape(-1, len(place))
@@ -324,7 +352,7 @@ def _consistent_solution(
     reference = np.array([file_values.get(name, 0.0) for name in whole.names])
     bodies, broken = [], []
     for body in robot.model.bodies:
-        own = [place.get(f"{body.name}.{symbol}") for symbol in SYMBOLS]
+        own = [place.get(f"{body.name}.{symbol}") for symbol in OF_BODIES]
         if None not in own:
             indices = np.array(own)
             bodies.append(indices)
@@ -340,12 +368,12 @@ def _consistent_solution(
     positive = [k for name, k in place.items() if name.endswith((".rotor_inertia", ".damping", ".friction"))]
     triangle = np.asarray(np.linalg.qr(np.column_stack([a, b]), mode="r"))
     x = consistent(
-        Problem(triangle[:, :-1], triangle[:, -1], bodies, np.array(positive, dtype=int), reference, pull, weight), way
+        ConsistentFit(
+            triangle[:, :-1], triangle[:, -1], bodies, np.array(positive, dtype=int), reference, pull, weight
+        ),
+        way,
     )
     return dict(zip(whole.names, (float(value) for value in x), strict=True))
-
-
-SYMBOLS = ("XX", "XY", "XZ", "YY", "YZ", "ZZ", "MX", "MY", "MZ", "M")
 
 
 def _is_full(ten: Array) -> bool:
@@ -354,13 +382,13 @@ def _is_full(ten: Array) -> bool:
 
 
 def _is_physical(robot: Robot, values: Mapping[str, float]) -> bool:
-    tens = np.array([[values[f"{body.name}.{symbol}"] for symbol in SYMBOLS] for body in robot.model.bodies])
+    tens = np.array([[values[f"{body.name}.{symbol}"] for symbol in OF_BODIES] for body in robot.model.bodies])
     others = [value for name, value in values.items() if name.endswith((".rotor_inertia", ".damping", ".friction"))]
     return bool(is_possible(tens).all()) and min(others, default=0.0) >= 0.0
 
 
 def _told(
-    y: Array, counted: Array, fit: Estimate, groups: Groups, names: Sequence[str]
+    y: Array, counted: Array, fit: Estimate, groups: ParameterGroups, names: Sequence[str]
 ) -> tuple[tuple[str, ...], float]:
     """Return what the rows do not tell at all, and the condition number of the rest."""
     tall = (y * (counted / fit.noise)[..., None]).reshape(-1, y.shape[-1])

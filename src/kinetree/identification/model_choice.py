@@ -13,9 +13,9 @@ from itertools import pairwise
 import numpy as np
 
 from ..errors import IdentificationError
-from .equations import Equations, Prepared
+from .equations import MeasuredEquations, Prepared
+from .estimators.least_squares import estimate
 from .friction_models import MODELS, FrictionModel
-from .least_squares import estimate
 
 Array = np.ndarray
 
@@ -78,12 +78,12 @@ class Columns:
 
     def equations(
         self, friction: Mapping[int, Friction] | None = None, names: Sequence[str] | None = None
-    ) -> Equations:
+    ) -> MeasuredEquations:
         """Return the equations with all columns."""
         found = self.prepared.equations.only(self.groups if names is None else names)
         for joint, own in (self.friction if friction is None else friction).items():
             found = found.with_columns(*self.of_joint(joint, own))
-        return Equations(found.y, self.force, found.counted, found.names, found.rows, found.t)
+        return MeasuredEquations(found.y, self.force, found.counted, found.names, found.rows, found.t)
 
 
 def choose_friction(columns: Columns, wanted: Mapping[int, str], row_of: Mapping[int, int]) -> list[str]:
@@ -163,7 +163,7 @@ def _weighted(y: Array, weight: Array) -> Array:
     return (y * weight[..., None]).reshape(-1, y.shape[-1])
 
 
-def grams(equations: Equations, part: slice = slice(None)) -> Array:
+def grams(equations: MeasuredEquations, part: slice = slice(None)) -> Array:
     """Return the products of all columns, forces last, with one another, per row: (r, p + 1, p + 1)."""
     counted = equations.counted[part]
     both = np.concatenate([equations.y[part], equations.tau[part][..., None]], axis=-1) * counted[..., None]
@@ -192,7 +192,7 @@ def _left(products: Array, x: Array) -> Array:
     return np.maximum(both @ products @ both, 1e-300)
 
 
-def cross_validated(equations: Equations, folds: int = FOLDS) -> Array:
+def cross_validated(equations: MeasuredEquations, folds: int = FOLDS) -> Array:
     """Return the error of each row, predicted for every part of the data by a fit to all others."""
     bounds = np.linspace(0, len(equations.t), folds + 1).astype(int)
     parts = [grams(equations, slice(first, last)) for first, last in pairwise(bounds)]
@@ -202,7 +202,7 @@ def cross_validated(equations: Equations, folds: int = FOLDS) -> Array:
     return np.sqrt(np.sum(left, axis=0) / np.maximum(counts, 1))
 
 
-def rotors_are_felt(without: Equations, with_rotors: Equations) -> bool:
+def rotors_are_felt(without: MeasuredEquations, with_rotors: MeasuredEquations) -> bool:
     """Tell whether rotors explain forces that bodies do not, with inertias that rotors can have."""
     try:
         found = estimate(with_rotors.y, with_rotors.tau, "weighted", with_rotors.counted)

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..errors import OutputError, UnknownNameError
 from ..io.atomic_files import beside
-from .equations import Equations
-from .residuals import Whiteness, whiteness
+from .equations import MeasuredEquations
+from .residuals import Whiteness, relative_errors, whiteness
 
 if TYPE_CHECKING:
     from .identified import Identified
@@ -104,7 +104,7 @@ def write(found: Identified, folder: Path, held_out: Data | None, format: str) -
     return target
 
 
-def _parts(found: Identified, seen: Equations | None) -> list[tuple[str, list[str] | Table]]:
+def _parts(found: Identified, seen: MeasuredEquations | None) -> list[tuple[str, list[str] | Table]]:
     return [
         ("What to know", facts(found)),
         ("Errors", _error_table(found, seen)),
@@ -117,9 +117,7 @@ def _parts(found: Identified, seen: Equations | None) -> list[tuple[str, list[st
 # ------------------------------------------------------------------ tables
 
 
-def _error_table(found: Identified, seen: Equations | None) -> Table:
-    from .identified import relative_errors
-
+def _error_table(found: Identified, seen: MeasuredEquations | None) -> Table:
     head = ["joint", "training error %", "noise", "white"]
     white = whiteness(found.equations).is_white
     held = None if seen is None else relative_errors(seen.tau, seen.y[..., 0])
@@ -214,7 +212,7 @@ def _html(found: Identified, parts: Any, pictures: dict[str, bytes]) -> str:
 # ------------------------------------------------------------------ pictures
 
 
-def _pictures(found: Identified, seen: Equations | None) -> dict[str, bytes]:
+def _pictures(found: Identified, seen: MeasuredEquations | None) -> dict[str, bytes]:
     """Draw forces and residuals; nothing where matplotlib is not installed."""
     try:
         from matplotlib.figure import Figure
@@ -227,7 +225,7 @@ def _pictures(found: Identified, seen: Equations | None) -> dict[str, bytes]:
     return made
 
 
-def _forces(figure: Any, seen: Equations, title: str) -> bytes:
+def _forces(figure: Any, seen: MeasuredEquations, title: str) -> bytes:
     count = len(seen.rows)
     drawing = figure(figsize=(10, 1.7 * count), layout="constrained")
     axes = drawing.subplots(count, 1, sharex=True, squeeze=False)[:, 0]

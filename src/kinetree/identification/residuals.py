@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .equations import Equations
+from .equations import MeasuredEquations
 
 Array = np.ndarray
 
@@ -38,12 +38,12 @@ class Whiteness:
         return np.asarray(outside <= 0.15)
 
 
-def whiteness(equations: Equations, lags: int = LAGS) -> Whiteness:
+def whiteness(equations: MeasuredEquations, lags: int = LAGS) -> Whiteness:
     """Return the autocorrelation of the residuals of a prediction.
 
     Parameters
     ----------
-    equations : Equations
+    equations : MeasuredEquations
         With the prediction as its only column.
     lags : int
     """
@@ -57,3 +57,9 @@ def whiteness(equations: Equations, lags: int = LAGS) -> Whiteness:
     first_small = np.where(np.any(np.abs(correlation) < bound, axis=0), first_small, lags)
     total = np.array([np.sum(correlation[:k, j]) for j, k in enumerate(first_small)])
     return Whiteness(correlation, bound, np.sqrt(np.maximum(1.0, 1.0 + 2.0 * total)))
+
+
+def relative_errors(tau: Array, predicted: Array) -> Array:
+    """Return the size of the error over that of the force, per row; NaN where there is no force at all."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.linalg.norm(tau - predicted, axis=0) / np.linalg.norm(tau, axis=0))

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import Message, ModelError, ModelWarning, Setting, UnknownNameError
+from ..spatial.numbers import shown
 from .drives import DriveBuilder
 from .graph import (
     LIMITS,
@@ -24,7 +25,7 @@ from .graph import (
     split,
     why_uncuttable,
 )
-from .joint_data import PerFreedom, joint_data
+from .joint_data import LARGEST, PerFreedom, joint_data
 from .joints import Fixed, Free, JointKind, Reversed
 from .mass import MassProperties, require_mass_properties
 from .pose import Pose, floats
@@ -75,6 +76,8 @@ class ModelBuilder(DriveBuilder):
         gravity: Sequence[float] = (0.0, 0.0, -9.81),
         strict: bool = True,
     ) -> None:
+        if not isinstance(name, str):
+            raise ModelError(f"a robot's name must be text, not {shown(name)}")
         self.name = name
         self.base = base
         self.gravity = check_gravity(gravity)
@@ -101,6 +104,10 @@ class ModelBuilder(DriveBuilder):
 
     def _check_mass(self, name: str, properties: MassProperties) -> None:
         require_mass_properties(properties, f"body {name!r}: mass_properties", "; a mass alone is mass=...")
+        numbers = floats([properties.mass, *properties.com, *properties.inertia], f"body {name!r}: mass properties")
+        largest = float(np.max(np.abs(numbers)))
+        if LARGEST < largest < math.inf:
+            raise ModelError(f"body {name!r}: mass properties of {largest:g}; none are beyond {LARGEST:g}")
         for problem in properties.problems():
             message = f"body {name!r}: {problem}"
             if properties.mass < 0 or not properties.is_finite:
@@ -420,6 +427,7 @@ class ModelBuilder(DriveBuilder):
         """
         if not self._joints and not self._bodies:
             raise ModelError(f"robot {self.name!r} is empty: it has no bodies")
+        self._check_sizes()
         bodies = dict(self._bodies)
         as_declared = cuts is None and rule is None
         joints = list(self._joints.values()) + (
@@ -458,6 +466,17 @@ class ModelBuilder(DriveBuilder):
             drafts.append(made.joint)
             found.append(made.weld)
         return found
+
+    def _check_sizes(self) -> None:
+        """Refuse places so far out that squares of them are no numbers any more; masses are checked when they come."""
+        drafts = [*self._joints.values(), *self._loops.values()]
+        places = [(f"joint {d.name!r}", pose) for d in drafts for pose in (d.placement, d.child_pose)]
+        places += [(f"frame {name!r}", pose) for name, (_, pose) in self._frames.items()]
+        for what, pose in places:
+            if not all(abs(x) <= LARGEST for x in pose.translation):
+                raise ModelError(
+                    f"{what} is placed at {pose.translation} m: numbers beyond {LARGEST:g} cannot be computed with"
+                )
 
     def _on_bodies(self, loop: Draft) -> Draft:
         """Return a loop joint between frames as one between the bodies these are on."""
@@ -551,6 +570,11 @@ class ModelBuilder(DriveBuilder):
             frames.append(Frame(name, carrier, place @ pose))
             seat.setdefault(name, (carrier, place @ pose))
         _check_unique_frames(frames)
+        for name, properties in zip((base_name, *names), (base_mass, *masses), strict=True):
+            if not properties.is_finite:
+                raise ModelError(
+                    f"body {name!r}, with all that is welded to it, has mass properties beyond all numbers"
+                )
         return Model(
             self.name,
             lay_out(_resolve_mimics(joints)),

@@ -9,21 +9,25 @@ from typing import Any
 import numpy as np
 
 from ..errors import ModelError
+from ..spatial.numbers import real_number
 from .joints import JointKind
 from .pose import floats
 from .tree import Mimic
 
 PerFreedom = float | Sequence[float] | None
 
+LARGEST = 1e100
+"""Numbers of a robot beyond this are slips, and products of three of them no numbers at all."""
+
 
 def per_freedom(
-    value: PerFreedom, count: int, default: float, what: str, nonnegative: bool = False
+    value: PerFreedom, count: int, default: float, what: str, nonnegative: bool = False, finite: bool = False
 ) -> tuple[float, ...]:
     """Return one number per freedom, from one number or a sequence."""
     if value is None:
         return (default,) * count
-    if isinstance(value, (int, float)):
-        numbers = (float(value),) * count
+    if isinstance(value, float):
+        numbers = (value,) * count
     else:
         array = floats(value, what)
         if array.shape not in ((), (count,)):
@@ -33,6 +37,8 @@ def per_freedom(
         raise ModelError(f"{what} is not a number")
     if nonnegative and any(x < 0 for x in numbers):
         raise ModelError(f"{what} must not be negative, got {list(numbers)}")
+    if finite and any(abs(x) > LARGEST for x in numbers):
+        raise ModelError(f"{what} must be finite, and no more than {LARGEST:g}; got {list(numbers)}")
     return numbers
 
 
@@ -85,18 +91,23 @@ def joint_data(
         "upper": per_freedom(upper, nq, inf, where + "upper limit"),
         "velocity_limit": per_freedom(velocity_limit, nv, inf, where + "velocity limit", True),
         "effort_limit": per_freedom(effort_limit, nv, inf, where + "effort limit", True),
-        "damping": per_freedom(damping, nv, 0.0, where + "damping", True),
-        "friction": per_freedom(friction, nv, 0.0, where + "friction", True),
-        "rotor_inertia": per_freedom(rotor_inertia, nv, 0.0, where + "rotor inertia", True),
-        "gear_ratio": per_freedom(gear_ratio, nv, 1.0, where + "gear ratio"),
-        "friction_offset": _if_any(per_freedom(friction_offset, nv, 0.0, where + "offset of friction")),
+        "damping": per_freedom(damping, nv, 0.0, where + "damping", True, True),
+        "friction": per_freedom(friction, nv, 0.0, where + "friction", True, True),
+        "rotor_inertia": per_freedom(rotor_inertia, nv, 0.0, where + "rotor inertia", True, True),
+        "gear_ratio": per_freedom(gear_ratio, nv, 1.0, where + "gear ratio", finite=True),
+        "friction_offset": _if_any(per_freedom(friction_offset, nv, 0.0, where + "offset of friction", finite=True)),
         "actuated": kind.usually_driven if actuated is None else bool(actuated),
         "mimic": mimic,
     } | _spring(kind, stiffness, spring_rest, where)
+    if inf in data["lower"] or -inf in data["upper"]:
+        raise ModelError(f"{where}no position is within limits {data['lower']} and {data['upper']}")
     if any(lo > up for lo, up in zip(data["lower"], data["upper"], strict=True)):
         raise ModelError(f"{where}lower limit {data['lower']} exceeds upper limit {data['upper']}")
     if mimic is not None and not isinstance(mimic, Mimic):
         raise ModelError(f"{where}mimic must be kinetree.Mimic(leader, ratio, offset), not {mimic!r}")
+    if mimic:
+        for what, number in (("ratio", mimic.ratio), ("offset", mimic.offset)):
+            real_number(number, f"{where}the {what} of mimic", error=ModelError)
     if mimic and nv != 1:
         raise ModelError(f"{where}only joints with one degree of freedom can mimic another")
     return data

@@ -41,9 +41,11 @@ def inertia_matrix(inertia: ArrayLike, where: str = "inertia") -> np.ndarray:
         return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     if m.shape == (3, 3):
         rounding = 1e-12 * np.max(np.abs(m))
-        if np.any(np.abs(m - m.T) > rounding):
+        with np.errstate(invalid="ignore"):  # infinite ones are refused for that, later
+            uneven = np.abs(m - m.T) > rounding
+        if np.any(uneven):
             raise ModelError(f"{where} is not symmetric: {m.tolist()}")
-        return 0.5 * (m + m.T)
+        return 0.5 * m + 0.5 * m.T
     raise ModelError(
         f"{where} must be (Ixx, Iyy, Izz), (Ixx, Iyy, Izz, Ixy, Ixz, Iyz) or a 3x3 matrix, not shape {m.shape}"
     )

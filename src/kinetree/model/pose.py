@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ModelError
 from ..spatial import AxisRotation, Matrix3, MatrixRotation, Transform, Vec3
+from ..spatial.numbers import shown
 
 Nine = tuple[float, ...]
 _EYE: Nine = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
@@ -30,7 +31,9 @@ def floats(value: ArrayLike, what: str) -> np.ndarray:
         if np.asarray(value).dtype.kind in NO_NUMBERS:
             raise TypeError
         return np.asarray(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
+        raise ModelError(f"{what} must be numbers that a computer can hold; got {shown(value)}") from None
+    except (TypeError, ValueError):
         raise ModelError(f"{what} must be numbers, got {reprlib.repr(value)}") from None
 
 

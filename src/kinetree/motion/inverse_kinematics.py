@@ -18,10 +18,11 @@ from numpy.typing import ArrayLike
 from ..errors import OptionError, ShapeError, StateError, UnknownNameError, UnreachableError, UnsupportedError
 from ..model.limits import limits_in_words, range_left
 from ..robot.make import make
-from ..robot.robot import Robot
+from ..robot.robot import Robot, require_robot
 from ..run.checks import check_threads
 from ..spatial import Matrix3
 from ..spatial.arrays import as_array, quaternions_of
+from ..spatial.numbers import real_number, whole_number
 from .levenberg_marquardt import MOST_DAMPING, Aim, DampedStepper, Lanes, stepper
 
 Array = np.ndarray
@@ -161,6 +162,7 @@ def inverse_kinematics(
     >>> abs(robot.pose(found.q, "tip")[:3, 3] - [1, 0, -1]).max() < 1e-9
     np.True_
     """
+    require_robot(robot)
     if robot.model.loops:
         raise UnsupportedError(
             f"robot {robot.name!r} has closed loops, which inverse_kinematics does not keep closed: "
@@ -360,11 +362,9 @@ def _check_rotation(rotation: Array, frame: str) -> None:
 
 
 def _check_numbers(tolerance: float, iterations: int, attempts: int) -> None:
-    if not isinstance(tolerance, (int, float, np.integer, np.floating)) or not tolerance > 0:
-        raise OptionError(f"tolerance must be positive, not {tolerance!r}")
+    real_number(tolerance, "tolerance", positive=True)
     for name, value in (("iterations", iterations), ("attempts", attempts)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise OptionError(f"{name} must be a whole number from 1, not {value!r}")
+        whole_number(value, name, 1)
 
 
 def _moving(robot: Robot, joints: Sequence[str] | None) -> frozenset[int]:

@@ -22,9 +22,6 @@ from .round_geometry import rounded
 
 Array = np.ndarray
 
-TOLERANCE = 1e-5
-"""Angles in radians, and distances in the robot's lengths, below this are taken for zero: files say 1.5708 for pi/2."""
-
 EXACT = 1e-10
 """Coefficients below this are rounding: those of rules, and of small decompositions."""
 

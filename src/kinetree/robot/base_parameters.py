@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
 from ..errors import OptionError
+from ..model.parameters import ParameterTable
 from ..model.tree import Model
 from .parameters import Parametrized
 
@@ -82,7 +83,7 @@ class BaseParameterMethods(Parametrized):
             raise OptionError(f"robot {self.model.name!r} has no closed loops: near says how a mechanism is assembled")
         return None
 
-    def grouped_parameters(self, form: str = "fewest", near: ArrayLike | None = None) -> Any:
+    def _grouped_parameters(self, form: str = "fewest", near: ArrayLike | None = None) -> ParameterTable:
         """Return a table of parameters with the same torques and as many zeros as can be; see :meth:`Robot.grouped`."""
         from ..parameters import find_base, regrouped
 

@@ -31,7 +31,6 @@ from ..loops.dynamics import ConstraintForces
 from ..model.describe import counted
 from ..model.tree import Model
 from ..run.checks import check_out
-from ..run.parameters import gather_parameters
 from ..run.wrenches import Wrenches, gather
 from ..spatial.arrays import as_array, batch_shape, pack
 from .closed_dynamics import ClosedDynamics
@@ -230,7 +229,7 @@ class Mechanism(ClosedDynamics):
 
     def _keep_geometry(self, parameters: Any) -> None:
         """Refuse parameters that would move the places where loops close."""
-        for place in gather_parameters(self.model, parameters).places:
+        for place in self.evaluator.read_parameters(parameters).places:
             if place.key in ("position", "rpy"):
                 raise UnsupportedError(
                     f"parameter {place} of {self.name!r} decides where its loops close, so it cannot vary from call to "

@@ -16,7 +16,6 @@ from ..errors import OptionError, UnsupportedError
 from ..model import parameters as parameter_tables
 from ..model.parameters import ParameterTable
 from ..run.direct import direct
-from ..run.parameters import gather_parameters
 from ..run.wrenches import Wrenches, gather
 from .description import Array
 from .dynamics import Dynamics
@@ -259,7 +258,7 @@ class Parametrized(Dynamics):
         self, name: str, options: dict[str, Any], parameters: Any, wrenches: Wrenches, threads: int, **state: Any
     ) -> Array:
         """Differentiate an algorithm by numbers of the robot."""
-        given = gather_parameters(self.model, parameters)
+        given = self.evaluator.read_parameters(parameters)
         if not given.places:
             raise OptionError("no parameter is given to differentiate by")
         loads = gather(self.model, wrenches)

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 from ..algorithms.table import ALGORITHMS
 from ..errors import (
     ModelError,
+    OptionError,
     SingularError,
     UnknownNameError,
 )
@@ -31,6 +32,7 @@ from ..model.tree import BASE, Body, Frame, Model, check_gravity
 from ..run.compiler import check_cpu
 from ..run.complete_options import requests
 from ..run.evaluator import Evaluator
+from ..spatial.numbers import shown
 from .base_parameters import BaseParameterMethods
 from .loop_methods import LoopMethods
 
@@ -193,7 +195,7 @@ class Robot(BaseParameterMethods, LoopMethods):
         >>> robot.grouped().cost("inverse_dynamics").total < robot.cost("inverse_dynamics").total
         True
         """
-        return self.with_parameters(self.grouped_parameters(form, near), physical=False)
+        return self.with_parameters(self._grouped_parameters(form, near), physical=False)
 
     def with_backend(self, backend: str, cpu: str | None = None) -> Robot:
         """Return the same robot run in another way.
@@ -328,3 +330,19 @@ class Robot(BaseParameterMethods, LoopMethods):
 
 def _restore(model: Model, backend: str, precision: str, cpu: str) -> Robot:
     return Robot(model, backend=backend, precision=precision, cpu=cpu)
+
+
+def require_robot(given: Any) -> None:
+    """Refuse what is no robot, and say how to get one."""
+    if isinstance(given, Robot):
+        return
+    advice = "see kinetree.load, Builder and from_dh"
+    if isinstance(given, (str, os.PathLike)):
+        advice = "a file is loaded with kinetree.load(path), a system of the gallery with kinetree.gallery.load(name)"
+    elif hasattr(given, "build"):
+        advice = "call build() of a Builder"
+    elif isinstance(given, Model):
+        advice = "make one of a Model with kinetree.Robot(model)"
+    elif isinstance(given, type):
+        advice = f"this is the class {given.__name__} itself; {advice}"
+    raise OptionError(f"robot must be a kinetree robot, not {shown(given)}: {advice}")

@@ -221,7 +221,8 @@ class Compiler:
         """Return whether there is machine code for an algorithm: for large trees only for those that can be rolled."""
         if not self.loops(name, options):
             return True
-        return find(name).loops_over(options or {}) and not self.tree.has_followers
+        coupled = self.tree.has_followers or any(t.stiffness for t in self.tree.tendons)  # across branches
+        return find(name).loops_over(options or {}) and not coupled
 
     def _make_rolled(
         self, algorithm: Algorithm, options: Mapping[str, Any], lengths: tuple[int, ...], shape: tuple[int, ...],

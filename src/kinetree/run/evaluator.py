@@ -7,6 +7,7 @@ does not understand: lists, other types, batches with several axes, a configurat
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
@@ -15,16 +16,18 @@ from typing import Any
 import numpy as np
 
 from ..algorithms import friction, singular_joints
+from ..algorithms.conditioning import conditioning
 from ..algorithms.table import find
 from ..engine.graph import TooLong
 from ..engine.kernels.direct_call import DirectCall, available
+from ..errors import SingularityWarning, callers_level
 from ..io.progress import in_steps
 from ..model.tree import Model
 from ..spatial import Force
 from ..spatial.arrays import batch_shape, pack, split
 from .checks import StateChecks, check_out, check_threads
 from .compiler import Compiler, prepare, supported
-from .parameters import NO_PARAMETERS, GivenParameters, gather_parameters, put_in, stand_in
+from .parameters import NO_PARAMETERS, GivenParameters, ParameterReader, Place, put_in, stand_in
 from .wrenches import NOTHING, Attachment, Given, Wrenches, gather, on_bodies, poses_at
 
 Array = np.ndarray
@@ -49,6 +52,9 @@ class Evaluator:
         self._methods: dict[str, DirectCall] = {}
         self._singular: dict[frozenset[int], int | None] = {}
         self._chosen_methods: dict[str, str] = {}
+        self._solid: set[tuple[tuple[Place, ...], frozenset[int]]] = set()
+        self.read_parameters = ParameterReader(model)
+        self._looked = False
 
     @cached_property
     def compiler(self) -> Compiler | None:
@@ -92,7 +98,7 @@ class Evaluator:
         given = gather(self.model, wrenches)
         options = dict(options or {})
         if parameters is not None:
-            own = gather_parameters(self.model, parameters)
+            own = self.read_parameters(parameters)
             return self.run_checked(name, options, given, out, threads, state, own)
         found = self._entries.get((name, tuple(options.values()), given.attachments))
         if found is None:
@@ -134,7 +140,7 @@ class Evaluator:
                 assert self.compiler is not None
                 with suppress(TooLong):
                     return self.compiler.with_parameters(name, options, vectors, given, parameters, out, threads)
-            elif real and self.compiler is not None and self.compiler.handles(name, options):
+            elif not parameters.places and real and self.compiler is not None and self.compiler.handles(name, options):
                 with suppress(TooLong):
                     result = self.compiler(name, options, vectors, given, out, threads)
                     self._go_direct(name, options, given.attachments, bool(batch))
@@ -185,7 +191,7 @@ class Evaluator:
 
     def friction_force(self, v: Array, parameters: Any) -> Array:
         """Return joint forces spent on friction at velocities that have been checked, with other parameters."""
-        given = gather_parameters(self.model, parameters)
+        given = self.read_parameters(parameters)
         damping, coulomb, offset = friction.coefficients(self._with(given))
         lost = zip(damping, coulomb, offset, split(v), strict=True)
         with np.errstate(all="ignore"):
@@ -332,8 +338,29 @@ class Evaluator:
         """
         if parameters is None:
             singular_joints.refuse(self.model, self.singular_joint(held))
+            if not held:
+                self.warn_of_rounding()
         else:
-            singular_joints.check(stand_in(self.model, gather_parameters(self.model, parameters).places), held)
+            places, key = self.read_parameters(parameters).places, frozenset(held)
+            if (places, key) not in self._solid:
+                singular_joints.check(stand_in(self.model, places), held)
+                self._solid.add((places, key))
+
+    def warn_of_rounding(self) -> None:
+        """Warn, once, of a robot whose accelerations rounding spoils."""
+        if not self._looked:
+            self._looked = True
+            found = conditioning(self.model)
+            if found is not None:
+                joint = self.model.joints[found.joint].name
+                warnings.warn(
+                    f"robot {self.model.name!r}: light bodies carry heavy ones, so that rounding alone can spoil "
+                    f"accelerations, near joint {joint!r} first: the mass matrix, with rows brought to one size, has a "
+                    f"condition number of {found.number:.2g}, where 1e16 leaves no digit. Give the light bodies their "
+                    "real mass, or their joints rotor inertia (armature)",
+                    SingularityWarning,
+                    stacklevel=callers_level(),
+                )
 
     def singular_joint(self, held: Collection[int] = ()) -> int | None:
         """Return the first joint that moves nothing that has inertia; remembered."""

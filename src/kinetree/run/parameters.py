@@ -6,8 +6,9 @@ and then gets their numbers as one more vector, with a batch in front if they va
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -72,84 +73,105 @@ class GivenParameters:
 NO_PARAMETERS = GivenParameters()
 
 
-def gather_parameters(model: Model, given: Any) -> GivenParameters:
-    """Check parameters and put their numbers into one array.
+class ParameterReader:
+    """Reads parameters as users give them; what was found right once is not checked again.
 
     Parameters
     ----------
     model : Model
-    given : mapping, ParameterTable, array or None
-        ``{"link_3.M": masses, ...}`` by the names of the table; under ``"bodies"``, ``"joints"``, ``"frames"`` and
-        ``"gravity"`` properties as in :func:`kinetree.symbolic.with_parameters`; a whole table; or an array
-        (..., p) of all its values.
     """
-    if given is None:
-        return NO_PARAMETERS
-    arrays: dict[Place, Array] = {}
-    for place, value in _each(model, given):
-        array = _array(value, place)
-        if not place.alone:
-            if array.ndim == 0 or array.shape[-1] == 0:
-                raise ShapeError(f"parameter {place} must be an array (..., n), got shape {array.shape}")
-            place = place._replace(size=array.shape[-1])
-        arrays[place] = array[..., None] if place.alone else array
-    if not arrays:
-        return NO_PARAMETERS
-    parts = list(arrays.values())
-    if any(part.ndim > 1 for part in parts):
-        batch = batch_shape(**{f"parameter {place}": (part, 1) for place, part in arrays.items()})
-        parts = [np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts]
-    places = tuple(arrays)
-    put_in(model, places, [0.5] * sum(p.size for p in places))  # names and counts
-    return GivenParameters(places, np.concatenate(parts, axis=-1))
 
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._right: set[tuple[Place, ...]] = set()
 
-def _each(model: Model, given: Any) -> list[tuple[Place, Any]]:
-    """Return what is given, one by one."""
-    if isinstance(given, ParameterTable):
-        given = dict(zip(given.names, given.values, strict=True))
-    if not isinstance(given, Mapping):
-        return _of_array(model, given)
-    found: list[tuple[Place, Any]] = []
-    names = {p.name for p in rows(model)}
-    for name, content in given.items():
-        if name == GRAVITY:
-            found.append((Place(GRAVITY, size=3, alone=False), content))
-        elif name in TABLES:
-            if not isinstance(content, Mapping):
-                raise OptionError(f"{name} of the parameters must map names to properties, not {content!r}")
-            for owner, properties in content.items():
-                if not isinstance(properties, Mapping):
-                    raise OptionError(f"{name} of the parameters must map {owner!r} to properties, not {properties!r}")
-                found += [(_place(model, name, owner, key), value) for key, value in properties.items()]
-        elif name in names:
-            found.append((Place(FLAT, key=name), content))
-        elif "." in str(name):
-            raise UnknownNameError("parameter", name, names)
-        else:
-            raise OptionError(
-                f"parameters are of {', '.join(TABLES)} and gravity, or named as in robot.parameters(), such as "
-                f"{next(iter(names), 'link.M')!r}; not {name!r}"
+    @cached_property
+    def table(self) -> dict[str, Place]:
+        """Places of the table of parameters, by their names."""
+        return {p.name: Place(FLAT, key=p.name) for p in rows(self.model)}
+
+    @cached_property
+    def _whole(self) -> tuple[Place, ...]:
+        return tuple(self.table.values())
+
+    def __call__(self, given: Any) -> GivenParameters:
+        """Check parameters and put their numbers into one array.
+
+        Parameters
+        ----------
+        given : mapping, ParameterTable, array or None
+            ``{"link_3.M": masses, ...}`` by the names of the table; under ``"bodies"``, ``"joints"``, ``"frames"`` and
+            ``"gravity"`` properties as in :func:`kinetree.symbolic.with_parameters`; a whole table; or an array
+            (..., p) of all its values.
+        """
+        if given is None:
+            return NO_PARAMETERS
+        if isinstance(given, ParameterTable):
+            given = dict(zip(given.names, given.values, strict=True))
+        if not isinstance(given, Mapping):
+            return self._of_array(given)
+        arrays: dict[Place, Array] = {}
+        for place, value in self._each(given):
+            array = _array(value, place)
+            if not place.alone:
+                if array.ndim == 0 or array.shape[-1] == 0:
+                    raise ShapeError(f"parameter {place} must be an array (..., n), got shape {array.shape}")
+                place = place._replace(size=array.shape[-1])
+            arrays[place] = array[..., None] if place.alone else array
+        if not arrays:
+            return NO_PARAMETERS
+        parts = list(arrays.values())
+        if any(part.ndim > 1 for part in parts):
+            batch = batch_shape(**{f"parameter {place}": (part, 1) for place, part in arrays.items()})
+            parts = [np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts]
+        places = tuple(arrays)
+        self._check(places)
+        return GivenParameters(places, np.concatenate(parts, axis=-1))
+
+    def _check(self, places: tuple[Place, ...]) -> None:
+        """Refuse names and counts that are not right."""
+        if places not in self._right:
+            put_in(self.model, places, [0.5] * sum(p.size for p in places))
+            self._right.add(places)
+
+    def _each(self, given: Mapping[str, Any]) -> Iterator[tuple[Place, Any]]:
+        """Yield what is given, one by one."""
+        for name, content in given.items():
+            if name == GRAVITY:
+                yield Place(GRAVITY, size=3, alone=False), content
+            elif name in TABLES:
+                yield from self._properties(name, content)
+            elif name in self.table:
+                yield self.table[name], content
+            elif "." in str(name):
+                raise UnknownNameError("parameter", name, self.table)
+            else:
+                raise OptionError(
+                    f"parameters are of {', '.join(TABLES)} and gravity, or named as in robot.parameters(), such as "
+                    f"{next(iter(self.table), 'link.M')!r}; not {name!r}"
+                )
+
+    def _properties(self, table: str, content: Any) -> Iterator[tuple[Place, Any]]:
+        if not isinstance(content, Mapping):
+            raise OptionError(f"{table} of the parameters must map names to properties, not {content!r}")
+        for owner, properties in content.items():
+            if not isinstance(properties, Mapping):
+                raise OptionError(f"{table} of the parameters must map {owner!r} to properties, not {properties!r}")
+            for key, value in properties.items():
+                several = key in SIZES
+                if table == "joints" and key in PER_FREEDOM and owner in self.model.joint_index:
+                    several = self.model.joint(owner).kind.nv > 1
+                yield Place(table, owner, key, alone=not several), value
+
+    def _of_array(self, given: Any) -> GivenParameters:
+        places = self._whole
+        values = _array(given, Place(FLAT, key="all"))
+        if values.ndim == 0 or values.shape[-1] != len(places):
+            raise ShapeError(
+                f"parameters must be a mapping, or an array (..., {len(places)}) of all values of robot.parameters(); "
+                f"got shape {values.shape}"
             )
-    return found
-
-
-def _place(model: Model, table: str, owner: str, key: str) -> Place:
-    several = key in SIZES
-    if table == "joints" and key in PER_FREEDOM and owner in model.joint_index:
-        several = model.joint(owner).kind.nv > 1
-    return Place(table, owner, key, alone=not several)
-
-
-def _of_array(model: Model, given: Any) -> list[tuple[Place, Any]]:
-    names = [p.name for p in rows(model)]
-    values = _array(given, Place(FLAT, key="all"))
-    if values.ndim == 0 or values.shape[-1] != len(names):
-        raise ShapeError(
-            f"parameters must be a mapping, or an array (..., {len(names)}) of all values of robot.parameters(); got "
-            f"shape {values.shape}"
-        )
-    return [(Place(FLAT, key=name), values[..., k]) for k, name in enumerate(names)]
+        return GivenParameters(places, values) if places else NO_PARAMETERS
 
 
 def _array(value: Any, place: Place) -> Array:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import Message, ModelError, OptionError, Setting, ShapeError, StateError, UnsupportedError
 from ..robot.robot import Robot
 from ..run.law_kernels import can_compile, count_operations
-from ..run.parameters import GivenParameters, gather_parameters
+from ..run.parameters import GivenParameters
 from ..spatial.arrays import as_array, batch_shape
+from ..spatial.numbers import real_number, shown, whole_number
 from .integrators.fixed_step_methods import FIXED, VARIATIONAL
 from .system import DynamicSystem
 
@@ -20,47 +21,79 @@ Array = np.ndarray
 LONGEST_LAW = 20_000
 """Operations of a controller's law beyond which compiling it takes longer than it saves."""
 
+STEPS_AT_MOST = 5_000_000
+"""Steps that a run takes if not said otherwise, and samples that it keeps."""
+
 CLOSED = 1e-6
 """How far loops may be open at the beginning, in metres, radians and their rates."""
 
 
 def time_span(time: Any) -> tuple[float, float]:
     """From when until when."""
-    pair = np.asarray(time, dtype=float).ravel()
-    begin, end = (0.0, float(pair[0])) if pair.size == 1 else tuple(map(float, pair)) if pair.size == 2 else (0.0, -1.0)
-    if not (np.isfinite(begin) and np.isfinite(end) and end >= begin):
-        raise OptionError(
-            Message(Setting("time"), f" must be how long to simulate, or (from, until), in seconds; not {time!r}")
-        )
+    is_pair = isinstance(time, (tuple, list, np.ndarray)) and np.ndim(time) == 1 and len(time) == 2
+    wrong = Message(Setting("time"), f" must be how long to simulate, or (from, until), in seconds; not {shown(time)}")
+    try:
+        begin, end = (real_number(t, "time") for t in (time if is_pair else (0.0, time)))
+    except OptionError:
+        raise OptionError(wrong) from None
+    if end < begin:
+        raise OptionError(wrong)
     return begin, end
 
 
-def check_numbers(
-    integrator: str, rtol: float, atol: float, step: float | None, largest_step: float, friction_speed: float
-) -> None:
+class Numbers(NamedTuple):
+    """Tolerances, steps, and how many of them there may be."""
+
+    rtol: float
+    atol: float
+    step: float | None
+    largest_step: float
+    friction_speed: float
+    steps_at_most: int
+
+
+def checked_numbers(
+    integrator: str, rtol: Any, atol: Any, step: Any, largest_step: Any, friction_speed: Any, steps_at_most: Any
+) -> Numbers:
     """Refuse tolerances and steps that cannot be."""
-    for name, value in (
-        ("rtol", rtol),
-        ("atol", atol),
-        ("largest_step", largest_step),
-        ("friction_speed", friction_speed),
-    ):
-        if not value > 0.0:
-            raise OptionError(Message(Setting(name), f" must be positive, not {value!r}"))
+    given = {"rtol": rtol, "atol": atol, "largest_step": largest_step, "friction_speed": friction_speed}
+    numbers = {
+        name: real_number(value, Setting(name), positive=True, infinite=name == "largest_step")
+        for name, value in given.items()
+    }
     fixed = integrator in FIXED or integrator == VARIATIONAL
-    if fixed and (step is None or not (step > 0.0 and np.isfinite(step))):
-        got = "" if step is None else f"; got {step!r}"
-        needed = f"integrator {integrator!r} needs a step in seconds, such as "
-        raise OptionError(Message(needed, Setting("step", 1e-3), got))
-    if not fixed and step is not None:
+    if fixed:
+        try:
+            step = real_number(step, "step", positive=True)
+        except OptionError:
+            got = "" if step is None else f"; got {shown(step)}"
+            needed = f"integrator {integrator!r} needs a step in seconds, such as "
+            raise OptionError(Message(needed, Setting("step", 1e-3), got)) from None
+    elif step is not None:
         others = Message(Setting("rtol", ...), ", ", Setting("atol", ...), " and ", Setting("largest_step", ...))
         own = f"integrator {integrator!r} chooses its own steps: it takes no "
         raise OptionError(Message(own, Setting("step", ...), ", but ", others))
+    return Numbers(**numbers, step=step, steps_at_most=whole_number(steps_at_most, Setting("steps_at_most"), 1))
+
+
+def refuse_endless(numbers: Numbers, begin: float, end: float) -> None:
+    """Refuse a run that is known beforehand to take more steps than it may."""
+    name, length = ("step", numbers.step) if numbers.step is not None else ("largest_step", numbers.largest_step)
+    with np.errstate(all="ignore"):
+        count = float(np.divide(end - begin, length))
+    if count > numbers.steps_at_most * (1.0 + 1e-9):
+        raise OptionError(
+            Message(
+                f"{end - begin:g} s in steps of {'at most ' if numbers.step is None else ''}{length:g} s are "
+                f"{count:.3g} steps, and a run takes no more than {numbers.steps_at_most}: take a larger ",
+                Setting(name), ", a shorter time, or let it take more with ", Setting("steps_at_most", ...),
+            )
+        )  # fmt: skip
 
 
 def varied_parameters(robot: Robot, given: Any) -> GivenParameters:
     """Return what takes the place of the robot's own numbers; refuse what no robot has."""
-    found = gather_parameters(robot.model, given)
+    found = robot.evaluator.read_parameters(given)
     for place in found.places:
         numbers = found.of(place)
         if not np.isfinite(numbers).all():
@@ -76,6 +109,8 @@ def check_integrator(robot: Robot, integrator: str) -> None:
     if integrator == VARIATIONAL and (model.loops or model.has_followers):
         trees = "the variational integrator is for trees without loops and mimicking joints: use "
         raise UnsupportedError(Message(trees, Setting("integrator", "rk4")))
+    if integrator == VARIATIONAL:
+        robot.evaluator.check_pivots()
 
 
 def law_and_function(given: Any, robot: Robot) -> tuple[Any, Callable[..., Any] | None]:
@@ -209,22 +244,36 @@ def common_batch(system: DynamicSystem, q: Array, v: Array) -> tuple[int, ...]:
 
 
 def _owned(system: DynamicSystem, parameter: str) -> str:
-    """Return the name of a parameter with what it belongs to: ``kp of PD``, ``bodies.upper.mass``."""
+    """Return the name of a parameter with what it belongs to: ``kp of PD``, ``mass of 'upper'``."""
     number, _, name = parameter.partition(".")
     if not number.isdigit():
-        return ".".join(parameter.split("\t")[1:])
+        return " and ".join(map(str, system.varied.places[:3])) + (" ..." if len(system.varied.places) > 3 else "")
     return f"{name.rpartition('.')[2]} of {type(system.parts[int(number)]).__name__}"
 
 
-def output_times(output: Any, begin: float, end: float) -> Array | None:
-    """Return the times of the samples; None for every step."""
+def output_times(output: Any, begin: float, end: float, at_most: int) -> Array | None:
+    """Return the times of the samples, at most so many; None for every step."""
     if output is None:
         return None
     if isinstance(output, (int, np.integer)) and not isinstance(output, bool):
         if output < 2:
-            raise OptionError(f"output must be at least two samples, or times; not {output!r}")
+            raise OptionError(f"output must be at least two samples, or times; not {shown(output)}")
+        if output > at_most:
+            raise OptionError(
+                Message(
+                    f"{shown(output)} samples are more than a run keeps, {at_most}: take fewer, or let it keep more "
+                    "with ",
+                    Setting("steps_at_most", ...),
+                )
+            )
         return np.linspace(begin, end, int(output))
-    times = np.asarray(output, dtype=float)
+    try:
+        times = np.asarray(output)
+        if times.dtype.kind not in "fiu":
+            raise TypeError
+        times = times.astype(float)
+    except (TypeError, ValueError):
+        raise OptionError(f"output must be a number of samples or increasing times, not {shown(output)}") from None
     if times.ndim != 1 or not np.isfinite(times).all() or np.any(np.diff(times) <= 0.0):
         raise OptionError("output must be a number of samples or increasing times")
     if times.size and (times[0] < begin or times[-1] > end):

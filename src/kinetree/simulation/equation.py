@@ -358,7 +358,7 @@ class Equation:
     def _ask_again(self, t: float, q: Array, v: Array, forgiving: bool) -> Array:
         try:
             return np.broadcast_to(self.ask(t, q, v), v.shape)
-        except Fault:
+        except (Fault, SystemExit):
             if not forgiving:
                 raise
             return np.full_like(v, np.nan)

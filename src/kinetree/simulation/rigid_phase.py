@@ -59,6 +59,13 @@ class Mode:
         return "sticking" if k in self.sticking else "sliding" if k in self.sliding else "closed"
 
 
+ROUNDING = 8 * 2.2e-16
+"""What of a sum of forces is lost to rounding, with all that is done to them."""
+
+LULL = 0.05
+"""Seconds that a step takes where nothing happens."""
+
+
 @dataclass(frozen=True)
 class Instant:
     """Everything known about one instant."""
@@ -113,6 +120,19 @@ class RigidPhase:
         z_rate = now.z_rate.copy()
         z_rate[-1] += float(np.sum(local * now.state.velocity))  # work of the contacts
         return np.concatenate([self.robot.configuration_rate(now.q, now.v), a, z_rate])
+
+    def rounding(self, t: float, y: Array) -> Array:
+        """Return what rounding does to a state within :data:`LULL`: forces of great weights act on what is light.
+
+        No step is short enough for an integrator that wants to know better.
+        """
+        now = self.instant(t, y)
+        force = np.linalg.norm(self.acting(now)[0], axis=1)  # what is lost of it has any direction
+        a = ROUNDING * np.abs(now.mobility.inverse) @ np.einsum("k,kij->j", force, np.abs(now.state.jacobian))
+        work = ROUNDING * float(np.sum(force)) * LULL  # at a metre per second
+        moved = np.full(now.q.size, float(np.max(a, initial=0.0)) * LULL**2)
+        found = np.concatenate([moved, a * LULL, np.full(now.z.size, work)])
+        return np.where(np.isfinite(found), found, 0.0)
 
     def slopes(self, t: float, y: Array) -> Array:
         """Return the derivatives of :meth:`rates`, for an implicit integrator that was asked for."""

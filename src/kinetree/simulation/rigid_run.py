@@ -23,22 +23,26 @@ from ..contact.rigid_contacts import Contact, RigidContacts
 from ..errors import KinetreeError, OptionError, UnknownNameError, message_of
 from ..io.progress import TimeBar
 from ..robot.mechanism import Mechanism
-from ..robot.robot import Robot
+from ..robot.robot import Robot, require_robot
 from ..run.failure import Fault
+from ..spatial.numbers import real_number, whole_number
 from .arguments import (
-    check_numbers,
+    STEPS_AT_MOST,
+    checked_numbers,
     common_batch,
     force_elements,
     initial_state,
     law_and_function,
     output_times,
+    refuse_endless,
     time_span,
 )
 from .equation import Equation
 from .events import Occurrence
 from .records.record import COMPLETE, Record
 from .rigid_phase import DRIFT, RigidPhase
-from .run import interrupted, known_until, make_record, warning_once
+from .run import INTERRUPTED, hang_on, interrupted, known_until, make_record, warning_once
+from .step_budget import StepBudget
 from .system import DynamicSystem
 
 Array = np.ndarray
@@ -69,6 +73,7 @@ def simulate_rigid(
     friction_speed: float = 1e-2,
     most_events: int = 10_000,
     progress: bool = True,
+    steps_at_most: int = STEPS_AT_MOST,
 ) -> Record:
     """Let a robot move with rigid contacts, from event to event.
 
@@ -89,6 +94,8 @@ def simulate_rigid(
         often before it rests; this ends the series.
     most_events : int
         After so many the simulation stops with an error.
+    steps_at_most : int
+        Likewise after so many steps, or as soon as it shows that they will not do.
 
     Returns
     -------
@@ -105,25 +112,28 @@ def simulate_rigid(
     >>> record.events[0].name
     'impact ball'
     """
+    require_robot(robot)
     begin, end = time_span(time)
     if integrator not in SOLVERS:
         raise UnknownNameError("integrator for rigid contact", integrator, SOLVERS)
     if rule not in RULES:
         raise UnknownNameError("rule of impact", rule, RULES)
-    check_numbers(integrator, rtol, atol, None, largest_step, friction_speed)
-    if not rest_speed > 0.0:
-        raise OptionError(f"rest_speed must be positive, not {rest_speed!r}")
+    numbers = checked_numbers(integrator, rtol, atol, None, largest_step, friction_speed, steps_at_most)
+    refuse_endless(numbers, begin, end)
+    rest_speed = real_number(rest_speed, "rest_speed", positive=True)
+    whole_number(most_events, "most_events", 1)
     law, function = law_and_function(controller, robot)
     elements = force_elements(ground)
     q, v = initial_state(robot, q0, v0)
-    system = DynamicSystem(robot, law, elements, friction, friction_speed, True)
+    system = DynamicSystem(robot, law, elements, friction, numbers.friction_speed, True)
     if common_batch(system, q, v):
         raise OptionError("rigid contact is simulated one robot at a time; batches need compliant ground")
     reach, ending = known_until(getattr(controller, "span", (-np.inf, np.inf)), begin, end)
     rigid = contacts if isinstance(contacts, RigidContacts) else RigidContacts(robot, contacts)
     run = RigidRun(Equation(system, function), rigid, begin, reach, rule, rest_speed, most_events)
-    run.tolerances = {"rtol": max(rtol, 1e-13), "atol": atol, "max_step": largest_step}
-    run.wanted = output_times(output, begin, end)
+    run.tolerances = {"rtol": max(numbers.rtol, 1e-13), "atol": numbers.atol, "max_step": numbers.largest_step}
+    run.wanted = output_times(output, begin, end, numbers.steps_at_most)
+    run.budget = StepBudget(numbers.steps_at_most, begin, end)
     run.integrator = integrator
     run.ending = ending
     return run(np.concatenate([q, v, system.initial_z()]), progress)
@@ -132,8 +142,11 @@ def simulate_rigid(
 class RigidRun:
     """One simulation under way."""
 
-    tolerances: dict[str, float]
+    tolerances: dict[str, Any]
+    rounding: Array
+    """What rounding does to the state anyway; see :meth:`RigidPhase.rounding`."""
     wanted: Array | None = None
+    budget: StepBudget
     integrator = "dop853"
     ending: Fault | None = None
     """What to say when the end is reached before it was to be, if so."""
@@ -170,6 +183,9 @@ class RigidRun:
             raise fault.error(reached, self._record("failed")) from fault.__cause__
         except KeyboardInterrupt:
             status = interrupted(self.times[-1] if self.times else self.begin)
+        except SystemExit as problem:
+            hang_on(problem, self.times[-1] if self.times else self.begin, self._record(INTERRUPTED))
+            raise
         return self._record(status)
 
     def _go(self, y: Array, progress: bool) -> None:
@@ -220,6 +236,7 @@ class RigidRun:
             if not np.all(np.isfinite(solver.y)):
                 raise Fault("the motion grows without bound", solver.t)
             self.n_steps += 1
+            self.budget.spend(self.n_steps, float(solver.t), self.integrator, self.equation)
             dense = solver.dense_output()
             event = self.phase.first_event(dense, t0, solver.t)
             self._samples_between(dense, solver.t if event is None else event)
@@ -228,7 +245,7 @@ class RigidRun:
             bar.show_time(solver.t)
             self.phase.remember_directions(solver.y)
             held = self.phase.set_right(solver.y)
-            if float(np.max(np.abs(held - solver.y))) > DRIFT or self._changes_pace(solver):
+            if np.any(np.abs(held - solver.y) > DRIFT + self.rounding) or self._changes_pace(solver):
                 return None, held, min(solver.h_abs, self.end - solver.t) or None
         return None, self.phase.set_right(solver.y), None
 
@@ -239,7 +256,9 @@ class RigidRun:
             slopes = {"jac": self.phase.slopes}
         elif self.pace.implicit:
             kind, slopes = "radau", {"jac": self.phase.friction_slopes}
-        return SOLVERS[kind](self.phase.rates, t, y, self.end, first_step=first, **self.tolerances, **slopes)
+        self.rounding = self.phase.rounding(t, y)
+        tolerances = self.tolerances | {"atol": self.tolerances["atol"] + self.rounding}
+        return SOLVERS[kind](self.phase.rates, t, y, self.end, first_step=first, **tolerances, **slopes)
 
     def _changes_pace(self, solver: Any) -> bool:
         """Ask whether another integrator should go on: slow sliding makes equations stiff, or no longer does."""

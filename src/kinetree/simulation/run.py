@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from contextlib import contextmanager, suppress
+from typing import Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from ..errors import (
 from ..io.progress import TimeBar
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
-from .arguments import initial_state
+from .arguments import Numbers, initial_state
 from .equation import Array, Equation, Observed
 from .events import Event, Occurrence
 from .integrators.adaptive import ScipyStepper
@@ -33,20 +33,12 @@ from .integrators.fixed_step_methods import ADAPTIVE
 from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
+from .step_budget import StepBudget
 from .system import State
 from .watched_events import ENDLESS_COUNT, ENDLESS_TIME, WatchedEvents
 
 SAME_INSTANT = 1e-9
 """Part of a step within which an event that was found is not found again."""
-
-
-class Numbers(NamedTuple):
-    """Tolerances and steps."""
-
-    rtol: float
-    atol: float
-    step: float | None
-    largest_step: float
 
 
 def known_until(span: tuple[float, float], begin: float, end: float) -> tuple[float, Fault | None]:
@@ -79,11 +71,24 @@ def warning_once() -> Iterator[None]:
         yield
 
 
+INTERRUPTED = "interrupted"
+"""How a run ended that was stopped from the keyboard."""
+
+
 def interrupted(reached: float) -> str:
     """Warn that a run was stopped from the keyboard; return the status of its record."""
     message = f"interrupted: the record ends at t = {reached:g} s"
     warnings.warn(message, KinetreeWarning, stacklevel=callers_level())
-    return "interrupted"
+    return INTERRUPTED
+
+
+def hang_on(problem: SystemExit, reached: float, record: Record) -> None:
+    """Keep the record of a run with an exception that goes through it to the user, and say where it is."""
+    said = f"{type(problem).__name__} ends the run: its record up to t = {reached:g} s is the exception's 'record'"
+    problem.record = record  # type: ignore[attr-defined]
+    problem.add_note(said)
+    with suppress(KinetreeWarning):  # where warnings are errors it is still the exit that goes through
+        warnings.warn(said, KinetreeWarning, stacklevel=callers_level())
 
 
 class Run:
@@ -117,6 +122,9 @@ class Run:
             raise  # a slip in what was set up, not in how it moves
         except KinetreeError as problem:
             raise Fault(message_of(problem)).error(self._reached, self._record(FAILED)) from problem
+        except SystemExit as problem:
+            hang_on(problem, self._reached, self._record(INTERRUPTED))
+            raise
         return self._record(status)
 
     def _through(self, state: State, reach: float, ending: Fault | None, progress: bool) -> str:
@@ -158,6 +166,7 @@ class Run:
         if self.equation.function is not None:
             self.equation.ask(self.begin, state[0], state[1])
         stepper = self._stepper(state, reach)
+        budget = StepBudget(self.numbers.steps_at_most, self.begin, reach)
         self.watched.start(self.begin, state)
         with TimeBar(self.begin, self.end, progress) as bar:
             while stepper.t < reach:
@@ -171,6 +180,7 @@ class Run:
                 if not self._pass_events(stepper):
                     return self.happened[-1].name if self.resting_from is None else None
                 self._sample(stepper, stepper.t, stepper.state)
+                budget.spend(self.n_steps, stepper.t, self.integrator, self.equation)
                 bar.show_time(stepper.t)
         return None
 
@@ -319,7 +329,7 @@ def make_record(
     """Work out forces and energies at the samples; where that fails NaN, and an error unless there is one."""
     robot = equation.robot
     try:
-        seen = _forgiven(equation, t, q, v, z) if status == FAILED else equation.observe(t, q, v, z)
+        seen = (_forgiven if status in (FAILED, INTERRUPTED) else Equation.observe)(equation, t, q, v, z)
     except (Fault, KinetreeError) as problem:
         fault = problem if isinstance(problem, Fault) else Fault(message_of(problem))
         record = make_record(equation, t, q, v, z, events, FAILED, integrator, info)
@@ -362,13 +372,18 @@ def _forgiven(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Obs
     try:
         return equation.observe(t, q, v, z, forgiving=True)
     except (Fault, KinetreeError):
-        pass
-    if len(t) > 1:
+        halve = len(t) > 1
+    except (KeyboardInterrupt, SystemExit):
+        halve = False  # once more: the motion is kept, whatever else is wanted
+    if halve:
         middle = len(t) // 2
         halves = (_forgiven(equation, *(x[k] for x in (t, q, v, z))) for k in (slice(middle), slice(middle, None)))
         return Observed(*(np.concatenate(both) for both in zip(*halves, strict=True)))
     n_contact = 3 * len(_contact_spots(equation.system.elements))
     n_constraint = equation.robot.n_constraints if isinstance(equation.robot, Mechanism) else 0
-    vector, (contact, constraint) = v * np.nan, (np.full((*v.shape[:-1], n), np.nan) for n in (n_contact, n_constraint))
+    vector, (contact, constraint) = (
+        np.full_like(v, np.nan),
+        (np.full((*v.shape[:-1], n), np.nan) for n in (n_contact, n_constraint)),
+    )
     number = np.full(v.shape[:-1], np.nan)
     return Observed(vector, vector, vector, contact, constraint, number, number)

@@ -16,7 +16,7 @@ from .equation import Array, Equation
 from .integrators.stepper import projection
 from .integrators.steps_on_arrays import ManySteps
 from .records.record import COMPLETE
-from .run import interrupted
+from .run import INTERRUPTED, interrupted
 from .system import State
 
 STEPS_PER_CALL = 2_000_000
@@ -26,12 +26,12 @@ STEPS_PER_CALL = 2_000_000
 def run_batch(
     equation: Equation, integrator: str, state: State, begin: float, end: float, step: float, times: Array,
     progress: bool,
-) -> tuple[tuple[Array, Array, Array, Array], str, Fault | None]:  # fmt: skip
-    """Step a batch through time; samples (t, q, v, z) with time first, how it ended, and what went wrong."""
+) -> tuple[tuple[Array, Array, Array, Array], str, Fault | SystemExit | None]:  # fmt: skip
+    """Step a batch through time; samples (t, q, v, z) with time first, how it ended, and what ended it before."""
     grid = _StepTimes(begin, end, step)
     taken: list[State] = []
     status = COMPLETE
-    fault: Fault | None = None
+    fault: Fault | SystemExit | None = None
     batch = state[0].shape[:-1]
     largest = max(1, STEPS_PER_CALL // max(1, int(np.prod(batch))))
     at = 0
@@ -49,9 +49,11 @@ def run_batch(
                 taken.append(advance(grid.time(at), state, rest, 1) if rest else state)
     except KeyboardInterrupt:
         status = interrupted(grid.time(at))
+    except SystemExit as problem:
+        status, fault = INTERRUPTED, problem
     except Fault as problem:
+        problem.time = grid.time(at) if np.isnan(problem.time) else problem.time
         fault = problem
-        fault.time = grid.time(at) if np.isnan(fault.time) else fault.time
     except KinetreeError as problem:
         if advance is None or isinstance(problem, UnknownNameError):
             raise  # a law or a robot that cannot be stepped at all

@@ -11,18 +11,20 @@ from numpy.typing import ArrayLike
 
 from ..contact.start_check import warn_sunken
 from ..errors import OptionError, UnknownNameError, UnsupportedError
-from ..robot.robot import Robot
+from ..robot.robot import Robot, require_robot
 from ..run.checks import check_threads
 from ..run.law_kernels import unrolls
 from .arguments import (
+    STEPS_AT_MOST,
     check_integrator,
-    check_numbers,
+    checked_numbers,
     common_batch,
     force_elements,
     initial_state,
     is_too_long,
     law_and_function,
     output_times,
+    refuse_endless,
     time_span,
     varied_parameters,
 )
@@ -30,7 +32,7 @@ from .equation import Equation
 from .events import as_events
 from .integrators.fixed_step_methods import ADAPTIVE, FIXED, INTEGRATORS
 from .records.record import FAILED, Record
-from .run import Numbers, Run, known_until, make_record
+from .run import Run, hang_on, known_until, make_record
 from .run_batch import run_batch
 from .system import DynamicSystem, State
 
@@ -60,6 +62,7 @@ def simulate(
     progress: bool = True,
     threads: int = 1,
     tolerance: float | None = None,
+    steps_at_most: int = STEPS_AT_MOST,
 ) -> Record:
     """Let a robot move.
 
@@ -117,6 +120,9 @@ def simulate(
         How far from closed the loops of a start may be, in metres and radians, and their rates relative to the speed;
         with it, they are closed before the motion begins.  By default 1e-6, or what rounding of the file's numbers
         leaves.
+    steps_at_most : int
+        A run that would take more steps is refused before it begins, or stopped on its way with an error that has
+        the record; as many samples are kept at most.
 
     Returns
     -------
@@ -129,7 +135,8 @@ def simulate(
         When the motion cannot be followed any further; ``error.record`` is what there was
         until then, ``error.time`` and ``error.joint`` say when and where.  An exception raised in a
         controller, an event or a force element of your own arrives in the same way: it is the
-        error's ``__cause__``, with its own type and traceback.
+        error's ``__cause__``, with its own type and traceback.  ``SystemExit`` goes through, with the record as its
+        attribute ``record``.
 
     Examples
     --------
@@ -142,7 +149,7 @@ def simulate(
     simulator = Simulator(
         robot, controller=controller, ground=ground, integrator=integrator, rtol=rtol, atol=atol, step=step,
         largest_step=largest_step, friction=friction, friction_speed=friction_speed, works=works,
-        parameters=parameters, threads=threads, tolerance=tolerance,
+        parameters=parameters, threads=threads, tolerance=tolerance, steps_at_most=steps_at_most,
     )  # fmt: skip
     return simulator.run(q0, v0, time=time, output=output, events=events, progress=progress)
 
@@ -179,21 +186,22 @@ class Simulator:
         parameters: Mapping[str, Any] | None = None,
         threads: int = 1,
         tolerance: float | None = None,
+        steps_at_most: int = STEPS_AT_MOST,
     ) -> None:
+        require_robot(robot)
         if integrator not in INTEGRATORS:
             raise UnknownNameError("integrator", integrator, INTEGRATORS)
-        check_numbers(integrator, rtol, atol, step, largest_step, friction_speed)
+        self.numbers = checked_numbers(integrator, rtol, atol, step, largest_step, friction_speed, steps_at_most)
         check_threads(threads)
         check_integrator(robot, integrator)
         self.robot, self.integrator, self.works, self.threads = robot, integrator, works, threads
         self.tolerance = tolerance
-        self.numbers = Numbers(rtol, atol, step, largest_step)
         self.law, self.function = law_and_function(controller, robot)
         self.span = getattr(controller, "span", (-np.inf, np.inf))
         if self.law is not None and is_too_long(robot, self.law):
             self.law, self.function = None, partial(self.law, robot)
         self.elements = force_elements(ground)
-        self.friction, self.friction_speed = friction, friction_speed
+        self.friction, self.friction_speed = friction, self.numbers.friction_speed
         self.varied = varied_parameters(robot, parameters)
         if self.varied.places and (robot.model.loops or not unrolls(robot)):
             raise UnsupportedError("parameters of mechanisms with loops, and of very large trees, cannot be varied")
@@ -227,6 +235,7 @@ class Simulator:
     ) -> Record:
         """Let the robot move; see :func:`simulate`."""
         begin, end = time_span(time)
+        refuse_endless(self.numbers, begin, end)
         watched = as_events(events)
         q, v = initial_state(self.robot, q0, v0, tolerance=self.tolerance)
         batch = common_batch(self.equation(bool(self.works)).system, q, v)
@@ -235,7 +244,7 @@ class Simulator:
         equation.prepare(q)
         z = equation.system.initial_z()
         if not batch:
-            times = output_times(output, begin, end)
+            times = output_times(output, begin, end, self.numbers.steps_at_most)
             run = Run(equation, self.integrator, begin, end, self.numbers, watched, times, self.span)
             return run((np.array(q), np.array(v), z), progress)
         if watched:
@@ -249,7 +258,7 @@ class Simulator:
     def _run_batch(
         self, equation: Equation, state: State, begin: float, end: float, output: Any, progress: bool
     ) -> Record:
-        times = output_times(BATCH_SAMPLES if output is None else output, begin, end)
+        times = output_times(BATCH_SAMPLES if output is None else output, begin, end, self.numbers.steps_at_most)
         reach, ending = known_until(self.span, begin, end)
         assert times is not None
         assert self.numbers.step is not None
@@ -257,6 +266,10 @@ class Simulator:
         samples, status, fault = run_batch(
             equation, self.integrator, state, begin, end, self.numbers.step, wanted, progress
         )  # fmt: skip
+        if isinstance(fault, SystemExit):
+            record = make_record(equation, *samples, (), status, self.integrator, {})
+            hang_on(fault, float(samples[0][-1]) if len(samples[0]) else begin, record)
+            raise fault
         fault = fault or ending
         record = make_record(equation, *samples, (), FAILED if fault else status, self.integrator, {})
         if fault:

@@ -6,6 +6,7 @@ import contextlib
 import io
 import logging
 import os
+import socket
 import threading
 import warnings
 from collections.abc import Sequence
@@ -391,12 +392,28 @@ def start_server(host: str, port: int, label: str) -> viser.ViserServer:
         raise OptionError("the viewer needs the package viser: pip install 'kinetree[view]'") from None
     if not (isinstance(port, int) and 0 <= port < 65536):
         raise OptionError(Message(Setting("port"), f" must be a number from 0 to 65535, not {port!r}"))
+    _refuse_unbindable(host, port)
     # browsers open connections in advance and drop them, which is nothing to report
     logging.getLogger("websockets").addHandler(logging.NullHandler())
     with contextlib.redirect_stdout(io.StringIO()):
         server = viser.ViserServer(host=host, port=port, label=label, verbose=False)
     server.gui.configure_theme(control_width="large", show_share_button=False)
     return server
+
+
+def _refuse_unbindable(host: str, port: int) -> None:
+    """Refuse a host that no server can listen at: viser would wait for itself for ever."""
+    if not isinstance(host, str):
+        raise OptionError(Message(Setting("host"), f" must be the name or address of this machine, not {host!r}"))
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(host or None, 0, type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.bind(address)  # whether the port is free as well is viser's to find out: it takes the next one
+    except (OSError, UnicodeError, ValueError) as problem:
+        reason = getattr(problem, "strerror", None) or problem
+        advice = Message("give an address of this machine, ", Setting("host", "127.0.0.1"), ", or ")
+        every = Message(Setting("host", "0.0.0.0"), " for all of them")
+        raise OptionError(Message(f"the viewer cannot listen at {host!r} ({reason}): ", advice, every)) from None
 
 
 def starting_configuration(robot: Robot) -> Array:

@@ -135,7 +135,7 @@ BAD_YAML = {
     "same body": (TREE.replace("successor: pin", "successor: coupler"), 13, "the same rigid body"),
     "bad pose": (TREE.replace("position: [1, 0, 0]}}", "position: [1, 0]}}"), 13, "list of 3 numbers"),
     "loops a word": (TREE[: TREE.index("loops:")] + "loops: yes\n", 12, "loops must be a list"),
-    "rod without length": (TREE.replace("kind: revolute, axis: z, pre", "kind: distance, pre"), 13, "positive length"),
+    "rod without length": (TREE.replace("kind: revolute, axis: z, pre", "kind: distance, pre"), 13, "length of a rod"),
     "cut of nothing": (TREE + "cuts: [j7]\n", 14, "no joint to cut named 'j7'; known: j1, j2"),
     "hanging": (TREE + "cuts: [j2, j3]\n", 6, "cutting 'j2', 'j3' leaves body 'coupler' hanging"),
     "joint without child": (BARS.replace("child: rocker, ", ""), 11, "a revolute joint needs the key 'child'"),

@@ -226,3 +226,21 @@ def test_a_thousand_seconds_of_a_double_pendulum_keep_the_energy_bounded():
     assert error.max() < 0.02 * np.ptp(record.energy.kinetic)
     first, last = error[:1000].max(), error[-1000:].max()
     assert last < 2.0 * first  # bounded: no drift over a hundred thousand steps
+
+
+@pytest.mark.parametrize(("backend", "speed", "time"), [("reference", -60.0, 0.08), ("compiled", 0.0, 6.0)])
+def test_a_variational_run_goes_on_however_fast_a_spinning_body_falls(backend, speed, time):
+    robot = kt.Builder("f").body("a", "base", kt.Free(), mass=2.0, inertia=(0.1, 0.2, 0.3)).build()
+    robot, v0 = robot.with_backend(backend), [0.3, -0.5, 0.6, 1.0, -2.0, speed]
+    record = kt.simulate(robot, None, v0, time=time, integrator="variational", step=0.02, output=5, works=False)
+    assert record.status == "complete"
+    began = robot.center_of_mass_velocity(record.q[0], record.v[0])
+    fall = record.time[:, None] * began + 0.5 * record.time[:, None] ** 2 * np.array([0.0, 0.0, -9.81])
+    assert np.abs(robot.center_of_mass(record.q) - fall).max() < 0.02  # of 180 m
+
+
+def test_a_massless_tip_is_refused_to_the_variational_integrator():
+    b = kt.Builder("m").body("a", "base", kt.Revolute("x"), mass=1.0, com=(0, 0, -1))
+    robot = b.body("tip", "a", kt.Revolute("x"), position=(0, 0, -1)).build()
+    with pytest.raises(kt.SingularError, match="joint 'tip_joint' moves body 'tip'"):
+        kt.simulate(robot, [0.1, 0.1], time=0.1, integrator="variational", step=0.01)

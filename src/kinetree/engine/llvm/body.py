@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from ..graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
 from .emitter import Emitter
@@ -110,11 +110,12 @@ def emit_body(
             store(k, name(i))
 
 
-def places_of(outputs: Sequence[int]) -> dict[int, list[int]]:
-    """Return which outputs each node is."""
+def places_of(outputs: Sequence[int], but: Collection[int] = ()) -> dict[int, list[int]]:
+    """Return which outputs each node is, but for some."""
     wanted: dict[int, list[int]] = {}
     for k, o in enumerate(outputs):
-        wanted.setdefault(o, []).append(k)
+        if k not in but:
+            wanted.setdefault(o, []).append(k)
     return wanted
 
 

@@ -32,6 +32,10 @@ def _in_pieces(graph: Graph, vectors: Vectors) -> bool:
     return vectors.few_registers or sum(map(bool, graph.args)) > LONGEST_BODY
 
 
+MOST_RESULTS = 1500
+"""Results up to which the kernel of one state is one function: LLVM compares every store with every other."""
+
+
 def lanes_module(
     graph: Graph, outputs: Sequence[int], vectors: Vectors, input_count: int = 0, sends: bool = False,
     work_at: int | None = None,
@@ -70,7 +74,7 @@ def single_module(
 ) -> str:
     """Make a module with ``@kernel(in, out)``: a table of pointers to the input arrays, one state."""
     watched, inputs_of = sum(lengths) if spread_nan else 0, inputs_by_table(lengths)
-    if _in_pieces(graph, vectors):
+    if _in_pieces(graph, vectors) or len(outputs) > MOST_RESULTS:
         return module_in_pieces(graph, outputs, vectors.one, watched, inputs_of)
     e = Emitter(vectors.one)
     load = inputs_of(e)
@@ -93,6 +97,6 @@ def inner_function(name: str, graph: Graph, results: Sequence[int], vectors: Vec
         return "\n".join([head, *e.lines, "  ret void", "}"])
     whole = module_in_pieces(graph, results, vectors, 0)
     own = "\n".join(line for line in whole.splitlines() if not line.startswith(("declare", "@work")))
-    for symbol in ("piece", "numbers"):
+    for symbol in ("piece", "numbers", "clear"):
         own = own.replace(f"@{symbol}", f"@{name}_{symbol}")
     return own.replace("define void @kernel(", f"define internal void @{name}(")

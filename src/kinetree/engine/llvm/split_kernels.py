@@ -17,6 +17,9 @@ from .vectors import Vectors
 MOST_STORES = 500
 """Results that are numbers or inputs per function of a longer kernel: LLVM compares every store with every other."""
 
+FEWEST_CLEARED = 200
+"""Results of one state that are zero from which a loop stores them, all results first, instead of one line for each."""
+
 MOST_WINDOWS = 10
 """Into the work area: as many as there are other registers to spare."""
 
@@ -33,6 +36,32 @@ MOST_COMPARED = 3_000_000
 """Operations of a kernel times those of a piece: LLVM compares each load with the stores before it."""
 
 
+def zeros_of(graph: Graph, results: Sequence[int], vectors: Vectors) -> frozenset[int]:
+    """Return the places of results that are zero and better cleared by a loop: most of a wide robot's matrices."""
+    zero = {i for i in set(results) if graph.kinds[i] == CONST and str(graph.values[i]) in ("0.0", "0")}
+    places = frozenset(r for r, i in enumerate(results) if i in zero)
+    return places if vectors.lanes == 1 and len(places) >= FEWEST_CLEARED else frozenset()
+
+
+def clearing(e: Emitter, count: int) -> list[str]:
+    """Make the function ``@clear``, which sets so many results to zero."""
+    return [
+        "define internal void @clear(ptr %out) noinline {",
+        "begin:",
+        "  br label %each",
+        "each:",
+        "  %k = phi i64 [ 0, %begin ], [ %next, %each ]",
+        f"  %at = getelementptr {e.type}, ptr %out, i64 %k",
+        f"  store {e.type} {e.number(0.0)}, ptr %at, align {e.size}",
+        "  %next = add i64 %k, 1",
+        f"  %more = icmp ult i64 %next, {count}",
+        "  br i1 %more, label %each, label %end",
+        "end:",
+        "  ret void",
+        "}",
+    ]
+
+
 def module_in_pieces(
     graph: Graph, results: Sequence[int], vectors: Vectors, input_count: int,
     inputs_of: Callable[[Emitter], Callable[[int], str]] = consecutive_inputs, sending: Sending = NOTHING_TO_SEND,
@@ -43,8 +72,9 @@ def module_in_pieces(
     ``inputs_of`` makes what loads the inputs in one function.  What is to be sent is sent between two functions,
     where no registers are lost by that.
     """
-    wanted = places_of(results)
-    outputs = set(wanted)
+    cleared = zeros_of(graph, results, vectors)
+    wanted = places_of(results, cleared)
+    outputs = set(results)
     operations = sum(map(bool, graph.args))
     piece = min(max(MOST_COMPARED // max(operations, 1), SHORTEST_PIECE), LONGEST_PIECE)
     found = plan(graph, results, vectors.registers - SPARE_REGISTERS, piece, USED_SOON)
@@ -89,6 +119,9 @@ def module_in_pieces(
         main.line(f"%area = alloca [{max(found.size, 1)} x {main.type}], align {main.size}")
     else:
         main.line(f"%area = getelementptr {main.type}, ptr %in, i64 {work_at}")
+    if cleared:
+        text += clearing(main, len(results))
+        main.line("call void @clear(ptr %out)")
     areas = "ptr noalias readonly %in, ptr noalias %out, ptr noalias %work"
     for k, e in enumerate(bodies):
         text += [f"define internal void @piece{k}({areas}) noinline {{", *e.lines, "  ret void", "}"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import ModelError
 from ...spatial import Matrix3, MatrixRotation, Motion, Scalar, Transform, Vec3
 from ...spatial.dual import Dual
+from ...spatial.numbers import whole_number
 from .kind import Coordinates, JointKind
 
 TransformFunction = Callable[..., object]
@@ -55,12 +56,12 @@ class Custom(JointKind):
     name = "custom"
 
     def __post_init__(self) -> None:
-        if not 1 <= int(self.dof) <= 6:
-            raise ModelError(f"a custom joint has 1 to 6 coordinates, not {self.dof}")
+        object.__setattr__(self, "dof", whole_number(self.dof, "dof of a custom joint", 1, 6, ModelError))
         if not callable(self.function):
             raise ModelError("a custom joint needs a function of its coordinates")
-        kinds = tuple(self.coordinate_kinds) or ("rad",) * self.dof
-        if len(kinds) != self.dof or not set(kinds) <= {"rad", "m"}:
+        given = self.coordinate_kinds
+        kinds = (tuple(given) if isinstance(given, Iterable) else (given,)) or ("rad",) * self.dof
+        if len(kinds) != self.dof or not all(kind in ("rad", "m") for kind in kinds):
             raise ModelError(f"{self._where}coordinate_kinds needs 'rad' or 'm' for each of {self.dof}, not {kinds}")
         object.__setattr__(self, "coordinate_kinds", kinds)
         self._try_out()
@@ -92,10 +93,11 @@ class Custom(JointKind):
         """Return the pose of the child frame in the joint's fixed frame."""
         try:
             return as_transform(self.function(*q))
-        except (TypeError, ValueError) as problem:
+        except Exception as problem:  # whatever a function of the user's raises
             raise ModelError(
                 f"{self._where}the function must take {self.dof} numbers and return (three rows of three, three "
-                f"numbers), made with + - * / and kinetree.sin, cos, sqrt, arctan2; it failed with: {problem}"
+                f"numbers), made with + - * / and kinetree.sin, cos, sqrt, arctan2; it failed with "
+                f"{type(problem).__name__}: {problem}"
             ) from problem
 
     def subspace(self, q: Coordinates) -> tuple[Motion, ...]:

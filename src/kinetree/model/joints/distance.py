@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from ...errors import ModelError, UnsupportedError
 from ...spatial import ZERO3, Force, Motion, Transform, sqrt
+from ...spatial.numbers import real_number
 from .constraints import Constraint
 from .kind import Coordinates, JointKind
 
@@ -19,9 +20,8 @@ class Distance(JointKind):
     name = "distance"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "length", float(self.length))
-        if not (math.isfinite(self.length) and self.length > 0.0):
-            raise ModelError(f"a distance rod needs a positive length in metres, not {self.length!r}")
+        length = real_number(self.length, "the length of a rod", positive=True, unit="metres", error=ModelError)
+        object.__setattr__(self, "length", length)
 
     @property
     def nv(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...errors import ModelError
 from ...spatial import Force, Motion, Scalar, Transform, Vec3, arctan2, axis_turn, cos, sin
+from ...spatial.numbers import real_number
 from .constraints import Constraint, hold_axis, hold_line
 from .kind import Coordinates, JointKind, unit_axis, vec
 
@@ -23,9 +24,8 @@ class Helical(JointKind):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "axis", unit_axis(self.axis))
-        object.__setattr__(self, "pitch", float(self.pitch))
-        if not math.isfinite(self.pitch):
-            raise ModelError("a helical joint needs its pitch, in metres per radian, as a finite number")
+        pitch = real_number(self.pitch, "the pitch of a helical joint", unit="metres per radian", error=ModelError)
+        object.__setattr__(self, "pitch", pitch)
 
     @property
     def nv(self) -> int:

@@ -49,13 +49,21 @@ def unit_axis(axis: Any, what: str = "axis") -> tuple[float, float, float]:
     return (float(v[0]) / norm, float(v[1]) / norm, float(v[2]) / norm)
 
 
+UNLIMITED = 1e5
+"""Limits beyond this (rad, m) are none: sine and cosine are good to the last bit up to there."""
+
+
 def random_bounds(
     units: Sequence[str], lower: Sequence[float], upper: Sequence[float]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return finite bounds to draw from: the limits; where one is missing, a turn or two metres from the other."""
+    """Return finite bounds to draw from: the limits; where one is missing, a turn or two metres from the other.
+
+    One that is so far out that it is no limit counts as missing.
+    """
     default = np.array([np.pi if u == "rad" else 1.0 for u in units])
-    low = np.where(np.isfinite(lower), lower, np.where(np.isfinite(upper), np.array(upper) - 2 * default, -default))
-    high = np.where(np.isfinite(upper), upper, np.where(np.isfinite(lower), low + 2 * default, default))
+    above, below = np.asarray(lower) >= -UNLIMITED, np.asarray(upper) <= UNLIMITED
+    low = np.where(above, lower, np.where(below, np.array(upper) - 2 * default, -default))
+    high = np.where(below, upper, np.where(above, low + 2 * default, default))
     return low, high
 
 

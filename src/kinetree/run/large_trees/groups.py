@@ -124,6 +124,7 @@ class GroupedTree:
         self._plainly = True
         self.gravity, self.frame = tree.gravity, tree.frame
         self.nq, self.nv, self.bodies = tree.nq, tree.nv, tree.bodies
+        self.tendons = getattr(tree, "tendons", ())  # of a path, nothing depends on them
         self.record_size: defaultdict[int, int] = defaultdict(int)
         """How many numbers are kept of a body of each group between passes."""
 

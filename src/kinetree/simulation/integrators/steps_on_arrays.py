@@ -37,13 +37,20 @@ SETTLED = 1e-11
 """A round that changes velocities by less than this part of them, and not by less than the last, only rounds."""
 
 MEMORY = 5
-"""Earlier rounds that those of a large tree remember: its many ways to swing are taken in one by one."""
+"""Earlier rounds that each one remembers where they can end early: the many ways to swing of a large tree, and what a
+fast fall does to a body that spins, are taken in one by one."""
 
 PATIENCE = 50
 """Rounds of solving a variational step where they can end early."""
 
 NEARLY_SOLVED = 1e-2
 """A last change of the mean velocity (rad/s, m/s, of all joints together) from which more rounds get to the end."""
+
+SHORT_MEMORY = 3
+"""The same where rounds are few and cannot end early."""
+
+FORESEEN = 1.0
+"""Part of the change of velocities by which a step that was hard to solve may differ from what begins it."""
 
 PATIENT = "variational, patiently"
 """The step that long chains sometimes need."""
@@ -197,7 +204,9 @@ class Steps:
                 )  # fmt: skip
 
             dynamics = Written(self.equation.with_numbers(p).tree)
-            q, v, z, change = variational.advance(dynamics, question, t, *self.equation.parts(state), h)
+            q, v, z, change = variational.advance(
+                dynamics, question, t, *self.equation.parts(state), h, memory=SHORT_MEMORY
+            )
             return [*q, *v, *z, where(change > state[-1], change, state[-1])]
 
         def rate(question: Scalars, p: Scalars) -> list[Scalar]:
@@ -223,7 +232,7 @@ class Steps:
         if integrator != VARIATIONAL:
             return self._step_as_written(integrator)
         in_loops = self.equation.large and has_machine_code(self.equation.robot)
-        return self._variational_step_of_large() if in_loops else self._variational_step()
+        return self._variational_step_of_large() if in_loops else self._or_patiently(self._variational_step())
 
     def _or_patiently(self, quick: OneStep) -> OneStep:
         """Take a variational step in machine code or, where its few rounds do not do, with as many as it takes."""
@@ -232,13 +241,20 @@ class Steps:
             try:
                 return quick(t, state, h)
             except NoConvergence as problem:
-                if not problem.left < NEARLY_SOLVED:
-                    raise  # with so large a step there may be several solutions
                 if PATIENT not in self._steps:
                     self._steps[PATIENT] = self._variational_step(MEMORY)
-                return self._steps[PATIENT](t, state, h)
+                new = self._steps[PATIENT](t, state, h)
+                if problem.left < NEARLY_SOLVED or self._is_foreseen(t, state, new, h):
+                    return new
+                raise  # with so large a step there may be several solutions
 
         return step
+
+    def _is_foreseen(self, t: float, state: State, new: State, h: float) -> bool:
+        """Return whether a step changes velocities about as the accelerations where it begins would."""
+        change = h * self.equation.accelerations(t, *state)[0]
+        off = new[1] - state[1] - change
+        return bool(np.linalg.norm(off) <= FORESEEN * np.linalg.norm(change))
 
     def _step_as_written(self, integrator: str) -> OneStep:
         """Return the integrator's text on arrays, rates from wherever they come."""

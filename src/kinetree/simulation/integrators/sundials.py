@@ -28,7 +28,7 @@ class CvodeSolver(OdeSolver):  # type: ignore[misc]
             return
         try:
             rates[:] = self.fun(t, np.array(y))
-        except Exception as problem:  # raised again outside of the C code
+        except BaseException as problem:  # raised again outside of the C code
             self._problem = problem
 
     def _step_impl(self) -> tuple[bool, str | None]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import IdentificationError, OptionError, UnknownNameError
+from ...errors import IdentificationError, OptionError, UnknownNameError
 from .pseudo_inertia import BASIS, from_log_cholesky, log_cholesky_slope, matrix_of, to_log_cholesky
 
 Array = np.ndarray
@@ -31,7 +31,7 @@ LONGEST, SMALLEST = 1.0, -1e3
 
 
 @dataclass(frozen=True)
-class Problem:
+class ConsistentFit:
     """What is to be fitted, and what it must keep to.
 
     Attributes
@@ -77,12 +77,12 @@ class Problem:
         return np.concatenate([np.asarray(own) for own in self.bodies]) if len(self.bodies) else np.zeros(0, dtype=int)
 
 
-def consistent(problem: Problem, way: str = "barrier") -> Array:
+def consistent(problem: ConsistentFit, way: str = "barrier") -> Array:
     """Return the fit whose bodies are all possible.
 
     Parameters
     ----------
-    problem : Problem
+    problem : ConsistentFit
     way : {"barrier", "sdp", "log_cholesky"}
     """
     if way not in WAYS:
@@ -96,7 +96,7 @@ def consistent(problem: Problem, way: str = "barrier") -> Array:
 # ------------------------------------------------------------------ a barrier and Newton's steps
 
 
-def by_barrier(problem: Problem) -> Array:
+def by_barrier(problem: ConsistentFit) -> Array:
     """Minimize by damped Newton steps; what must stay positive is kept so by logarithms that become ever weaker."""
     x = problem.reference.copy()
     x[problem.positive] = np.maximum(x[problem.positive], 1e-3)
@@ -108,7 +108,7 @@ def by_barrier(problem: Problem) -> Array:
     return x
 
 
-def _ever_weaker(problem: Problem) -> Iterator[tuple[float, float]]:
+def _ever_weaker(problem: ConsistentFit) -> Iterator[tuple[float, float]]:
     """Yield weights of pull and barrier, from strong ones to those that are wanted, or steps lose their way."""
     strong = max(1e4, 0.01 * float(problem.b @ problem.b))
     barrier, weight = 1.0, max(strong, problem.weight) if problem.pull == "log_det" else problem.weight
@@ -118,7 +118,7 @@ def _ever_weaker(problem: Problem) -> Iterator[tuple[float, float]]:
         yield weight, barrier
 
 
-def _newton(problem: Problem, normal: Array, right: Array, x: Array, barrier: float) -> tuple[Array, float]:
+def _newton(problem: ConsistentFit, normal: Array, right: Array, x: Array, barrier: float) -> tuple[Array, float]:
     """Return where Newton's steps lead, and what another one would gain: nothing, unless there is no end to them.
 
     Where data ask for what is far from possible, bodies shrink towards nothing, step after step.
@@ -140,7 +140,7 @@ def _newton(problem: Problem, normal: Array, right: Array, x: Array, barrier: fl
     return x, decrease
 
 
-def _value(problem: Problem, normal: Array, right: Array, x: Array, barrier: float) -> float:
+def _value(problem: ConsistentFit, normal: Array, right: Array, x: Array, barrier: float) -> float:
     total = 0.5 * x @ normal @ x - right @ x
     weight = problem.weight if problem.pull == "log_det" else barrier
     for own in problem.bodies:
@@ -158,7 +158,7 @@ def _value(problem: Problem, normal: Array, right: Array, x: Array, barrier: flo
     return float(total - barrier * np.sum(np.log(kept)))
 
 
-def _slopes(problem: Problem, normal: Array, right: Array, x: Array, barrier: float) -> tuple[Array, Array]:
+def _slopes(problem: ConsistentFit, normal: Array, right: Array, x: Array, barrier: float) -> tuple[Array, Array]:
     gradient, hessian = normal @ x - right, normal.copy()
     weight = problem.weight if problem.pull == "log_det" else barrier
     for own in problem.bodies:
@@ -183,7 +183,7 @@ def _slopes(problem: Problem, normal: Array, right: Array, x: Array, barrier: fl
 # ------------------------------------------------------------------ a semidefinite program
 
 
-def by_semidefinite_program(problem: Problem) -> Array:
+def by_semidefinite_program(problem: ConsistentFit) -> Array:
     """Give the problem to CVXPY with the solver Clarabel."""
     cvxpy = _cvxpy()
     size = np.ones(len(problem.reference))
@@ -238,7 +238,7 @@ def _cvxpy() -> Any:
 # ------------------------------------------------------------------ log-Cholesky coordinates
 
 
-def by_log_cholesky(problem: Problem) -> Array:
+def by_log_cholesky(problem: ConsistentFit) -> Array:
     """Minimize over coordinates in which every body is possible; numbers that must be positive are exponentials."""
     x = problem.reference.copy()
     x[problem.positive] = np.maximum(x[problem.positive], 1e-3)
@@ -251,7 +251,7 @@ def by_log_cholesky(problem: Problem) -> Array:
     return _from_coordinates(problem, theta)
 
 
-def _from_coordinates(problem: Problem, theta: Array) -> Array:
+def _from_coordinates(problem: ConsistentFit, theta: Array) -> Array:
     found = theta.copy()
     for own in problem.bodies:
         found[own] = from_log_cholesky(theta[own])
@@ -259,7 +259,7 @@ def _from_coordinates(problem: Problem, theta: Array) -> Array:
     return found
 
 
-def _levenberg_marquardt(problem: Problem, theta: Array, barrier: float) -> Array:
+def _levenberg_marquardt(problem: ConsistentFit, theta: Array, barrier: float) -> Array:
     """Return coordinates of the lowest point, by damped Gauss-Newton steps."""
     normal, right = problem.a.T @ problem.a, problem.a.T @ problem.b
     x = _from_coordinates(problem, theta)

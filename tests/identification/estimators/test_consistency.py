@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kinetree as kt
-from kinetree.identification import pseudo_inertia
-from kinetree.identification.consistency import PULLS, Problem, consistent
+from kinetree.identification.estimators import pseudo_inertia
+from kinetree.identification.estimators.consistency import PULLS, ConsistentFit, consistent
 from kinetree.model.mass import MassProperties
 from kinetree.model.parameters import mass_properties_from_table, mass_properties_to_table
 
@@ -62,7 +62,7 @@ def a_problem(pull="log_det", weight=1.0, seed=0):
     wanted = reference + 0.5 * rng.standard_normal(21)
     wanted[20] = -0.3
     a = rng.standard_normal((15, 21)) * 10.0
-    return Problem(a, a @ wanted, [np.arange(10), np.arange(10, 20)], np.array([20]), reference, pull, weight)
+    return ConsistentFit(a, a @ wanted, [np.arange(10), np.arange(10, 20)], np.array([20]), reference, pull, weight)
 
 
 def goal(problem, x):
@@ -103,7 +103,7 @@ def test_what_is_possible_and_told_is_found_exactly():
     reference = np.concatenate([some_body(rng), [0.0]])
     a = 1e6 * rng.standard_normal((40, 11))
     for way in ("barrier", "log_cholesky"):
-        x = consistent(Problem(a, a @ truth, [np.arange(10)], np.array([10]), reference), way)
+        x = consistent(ConsistentFit(a, a @ truth, [np.arange(10)], np.array([10]), reference), way)
         assert np.allclose(x, truth, atol=1e-6)
 
 

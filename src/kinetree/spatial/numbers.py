@@ -1,0 +1,91 @@
+"""Numbers that users give, checked once: nothing but an error of ours comes out of what is none."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..errors import KinetreeError, Message, OptionError, Setting
+
+
+def real_number(
+    given: Any,
+    name: str | Setting,
+    *,
+    positive: bool = False,
+    infinite: bool = False,
+    unit: str = "",
+    error: type[KinetreeError] = OptionError,
+) -> float:
+    """Return one real number; refuse text, lists, None, truth values, complex numbers, NaN.
+
+    Parameters
+    ----------
+    given : object
+    name : str or Setting
+        What it is, for messages: ``the pitch of a helical joint``, or an option.
+    positive : bool
+        Whether it must be more than zero.
+    infinite : bool
+        Whether it may be infinite.
+    unit : str
+        What it is measured in, for messages: ``seconds``.
+    error : type
+        What to raise.
+    """
+    wanted = f"a {'positive' if positive else 'finite'} number{f' of {unit}' if unit else ''}"
+    if infinite and not positive:
+        wanted = wanted.replace("finite ", "")
+    number = _as_real(given)
+    if number is None or math.isnan(number) or (math.isinf(number) and not infinite) or (positive and number <= 0.0):
+        raise error(Message(name, f" must be {wanted}, not {shown(given)}"))
+    return number
+
+
+def whole_number(
+    given: Any, name: str | Setting, least: int, most: int | None = None, error: type[KinetreeError] = OptionError
+) -> int:
+    """Return one whole number within bounds; refuse fractions, text, lists, None, truth values.
+
+    Parameters
+    ----------
+    given : object
+    name : str or Setting
+        What it is, for messages.
+    least, most : int
+        Its bounds; no upper one without ``most``.
+    error : type
+        What to raise.
+    """
+    if isinstance(given, np.ndarray) and given.ndim == 0:
+        given = given[()]
+    whole = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
+    if not whole or given < least or (most is not None and given > most):
+        bounds = f"from {least}" if most is None else f"from {least} to {most}"
+        raise error(Message(name, f" must be a whole number {bounds}, not {shown(given)}"))
+    return int(given)
+
+
+def _as_real(given: Any) -> float | None:
+    """Return a number that is one by its type; an array without axes is the number in it."""
+    if isinstance(given, np.ndarray) and given.ndim == 0:
+        given = given[()]
+    if isinstance(given, (bool, np.bool_, str, bytes, np.ndarray)) or given is None:
+        return None
+    try:
+        return float(given)  # numbers of other libraries know how
+    except OverflowError:
+        return math.inf if given > 0 else -math.inf
+    except (TypeError, ValueError):
+        return None
+
+
+def shown(given: Any) -> str:
+    """Write a value for a message, cut where it is long."""
+    try:
+        text = repr(given)
+    except Exception:  # whatever an object of others does when it is asked for its name
+        text = f"a {type(given).__name__}"
+    return text if len(text) <= 80 else f"{text[:77]}..."
