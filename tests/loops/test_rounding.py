@@ -262,3 +262,17 @@ def test_a_small_humanoid_whose_sites_have_few_digits(tmp_path, digits):
     found = robot.forward_dynamics(moved, v, tau)
     again = robot.forward_dynamics(moved, v, tau, method="reduced")
     np.testing.assert_allclose(again, found, rtol=0, atol=10 ** (2.0 - digits) * (1.0 + np.abs(found).max()))
+
+
+@pytest.mark.parametrize("short", [1e-7, 1e-5, 3e-4])
+def test_bars_that_are_a_little_too_short_are_not_rounded(short):
+    """Stretched out, a loop is nearly closed and its constraint nearly gone; that is no rounding."""
+    b = kt.Builder("short", gravity=(0, -9.81, 0))
+    b.body("a", "base", TURN, **rod(1.0, 1.0))
+    b.body("b", "a", TURN, position=(1, 0, 0), **rod(1.0, 1.0))
+    b.loop("pin", "base", "b", TURN, placement=(2.0 + short, 0, 0), seat=(1, 0, 0))
+    robot = b.build().with_backend("reference")
+    with pytest.raises(kt.ClosureError, match=r"from the neutral configuration and \d+ random .* stays off by .* 'pin"):
+        robot.assembled(tries=20)
+    with pytest.raises(kt.ClosureError):
+        robot.close([0.3, -0.6])

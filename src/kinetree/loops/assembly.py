@@ -40,6 +40,8 @@ class AssemblySearch:
         Configurations to begin with, by what they are called.
     guesses : ndarray, shape (N, nq)
         Random ones.
+    is_stretched : callable
+        Of a configuration with small gaps: whether these are there because loops are stretched out.
     """
 
     problem: closing.ClosingProblem
@@ -47,6 +49,7 @@ class AssemblySearch:
     widest: Callable[[Array], tuple[str, float, str]]
     starts: dict[str, Array]
     guesses: Array
+    is_stretched: Callable[[Array], bool] = lambda q: False
     tried: list[str] = field(default_factory=list)
     nearest: Array | None = None
 
@@ -64,6 +67,8 @@ class AssemblySearch:
         # a guess may creep for long to where it cannot be closed: the next one is not kept waiting
         found = closing.close_wherever_it_can_be(self.problem, guesses, self.tolerance, True, most_steps)
         done = is_closed(found)
+        for lane in np.flatnonzero(done & ~found.done):
+            done[lane] = not self.is_stretched(found.q[lane])
         if not done.any():
             sizes = self.problem.size(found.gaps)
             best = found.gaps[int(np.argmin(np.where(np.isfinite(sizes), sizes, np.inf)))]

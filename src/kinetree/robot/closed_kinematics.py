@@ -38,6 +38,9 @@ ASSEMBLIES = 8
 ORDINARY = 1e-3
 """Coordinates are chosen where the least singular value of K that counts is at least this part of the largest."""
 
+ASIDE, STEPS_ASIDE = 0.03, 8
+"""How far and how often to step aside, in radians or metres, to see whether a weak constraint stays weak."""
+
 BESIDE = 30.0
 """Redundant constraints may be off by so many times what they are off beside the configuration they were found at."""
 
@@ -345,7 +348,7 @@ class ClosedKinematics(Robot):
             finite = self.neutral()[None]
         # constraints that depend on one another where the loops are closed need not do so beside it
         near = closing.close_wherever_it_can_be(self._problem(), finite[:1], CLOSED)
-        if is_closed(near)[0]:
+        if is_closed(near)[0] and (near.done[0] or not self._is_stretched(near.q[0])):
             return self._chosen(*self._samples(near.q[0]))
         return self._chosen(self.loop_jacobian(finite[:1]), np.zeros((1, self.n_constraints)))
 
@@ -389,22 +392,27 @@ class ClosedKinematics(Robot):
     def _neighbours(self, q: Array) -> Array:
         """Return closed configurations a little way off: a singular one must not decide the rank."""
         generator = np.random.default_rng(0)
-        k = self.loop_jacobian(q[None])[0]
+        basis, _ = self._motions(q)
         sizes = np.array([0.02, 0.05, 0.1, 0.2, 0.3])
-        basis = np.zeros((self.nv, 0))
+        moves = sizes[:, None] * generator.standard_normal((len(sizes), basis.shape[1])) @ basis.T
+        near = closing.close_wherever_it_can_be(self._problem(), self.moved(q, moves), CLOSED)
+        return near.q[is_closed(near)]
+
+    def _motions(self, q: Array) -> tuple[Array, list[int]]:
+        """Return what the loops allow at a configuration as columns, and how many constraints of each cluster count."""
+        k = self.loop_jacobian(q[None])[0]
+        basis, ranks = np.zeros((self.nv, 0)), list[int]()
         bound = np.zeros(self.nv, dtype=bool)
         for cluster in self._clusters.all:
             block = k[np.ix_(cluster.rows, cluster.columns)]
             values = np.linalg.svd(cluster.block(k), compute_uv=False)
-            own = rank.null_space(block, rank.by_gap(values, self._rounding).rank)
+            ranks.append(rank.by_gap(values, self._rounding).rank)
+            own = rank.null_space(block, ranks[-1])
             whole = np.zeros((self.nv, own.shape[1]))
             whole[cluster.columns] = own
             basis = np.concatenate([basis, whole], axis=1)
             bound[cluster.columns] = True
-        basis = np.concatenate([basis, np.eye(self.nv)[:, ~bound]], axis=1)
-        moves = sizes[:, None] * generator.standard_normal((len(sizes), basis.shape[1])) @ basis.T
-        near = closing.close_wherever_it_can_be(self._problem(), self.moved(q, moves), CLOSED)
-        return near.q[is_closed(near)]
+        return np.concatenate([basis, np.eye(self.nv)[:, ~bound]], axis=1), ranks
 
     # ---------------------------------------------------------------- putting it together
 
@@ -438,7 +446,23 @@ class ClosedKinematics(Robot):
 
     def _search(self, starts: dict[str, Array], generator: np.random.Generator, tries: int) -> AssemblySearch:
         guesses = self.random_configuration(generator, tries) if tries else np.zeros((0, self.nq))
-        return AssemblySearch(self._problem(), CLOSED, self._checks.widest, starts, guesses)
+        return AssemblySearch(self._problem(), CLOSED, self._checks.widest, starts, guesses, self._is_stretched)
+
+    def _is_stretched(self, q: Array) -> bool:
+        """Return whether gaps are left because loops are stretched out, and not because constraints contradict.
+
+        Of a stretched loop a constraint vanishes, but a small way off it is there again; rounding stays weak.
+        """
+        basis, ranks = self._motions(q)
+        ways = np.random.default_rng(0).standard_normal((STEPS_ASIDE, basis.shape[1])) @ basis.T
+        ways *= ASIDE / np.maximum(np.linalg.norm(ways, axis=-1, keepdims=True), 1e-300)
+        k, gaps = self.loop_jacobian(self.moved(q, ways)), np.abs(self.loop_gaps(q))
+        for cluster, count in zip(self._clusters.all, ranks, strict=True):
+            values = np.linalg.svd(cluster.block(k), compute_uv=False)
+            is_open = gaps[cluster.rows].max(initial=0.0) > CLOSED and count < values.shape[-1]
+            if is_open and values[:, count].max() > 0.1 * ASIDE * max(1.0, float(values[0, 0])):
+                return True
+        return False
 
     def _assembly(self, model: Model, near: ArrayLike | None) -> Assembled:
         """Return how the mechanism is put together: as near a given configuration, or as parallelograms if it can."""
