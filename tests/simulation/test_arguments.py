@@ -123,7 +123,7 @@ def test_what_is_no_robot_is_refused(robot):
 
 @pytest.mark.parametrize("parameters", [3, "mass", {"bodies": 3}, {"bodies": {"b0": 2.0}}, {"masses": {}}])
 def test_parameters_that_are_none_are_refused(parameters):
-    with pytest.raises(kt.OptionError, match="parameters"):
+    with pytest.raises(kt.KinetreeError, match="parameter"):
         kt.simulate(rods(), time=0.1, parameters=parameters)
 
 
