@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import sympy as sp
 
 import kinetree as kt
 from helpers.robots import KINDS, random_state, random_tree
@@ -102,6 +103,16 @@ def test_power_is_the_rate_of_energy():
 
     rate = (energy(step) - energy(-step)) / (2.0 * step)
     assert np.allclose(robot.power_regressor(q, v, a), rate, rtol=1e-6, atol=1e-6)
+
+
+def test_as_symbols():
+    robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+    names = ("bob.YY", "bob.MX", "bob.MZ")
+    row = kt.symbolic.expression(robot, "regressor", parameters=names).value
+    given = kt.symbolic.with_parameters(robot, parameters=dict(zip(names, sp.symbols("J h k"), strict=True)))
+    tau = kt.symbolic.equations(given).tau[0]
+    assert sp.simplify(tau - sum(x * y for x, y in zip(row, sp.symbols("J h k"), strict=True))) == 0
+    assert kt.symbolic.expression(robot, "regressor", friction=True).value.shape == (1, len(robot.parameters()))
 
 
 # ------------------------------------------------------------------ closed loops

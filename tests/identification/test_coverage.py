@@ -7,8 +7,8 @@ import kinetree as kt
 from helpers.measured_motions import fourier
 from kinetree.identification.closed_motion import follow, motions_of
 from kinetree.identification.equations import Prepared
+from kinetree.identification.estimators.least_squares import estimate
 from kinetree.identification.identifiable import grouped, structural_columns
-from kinetree.identification.least_squares import estimate
 
 REPETITIONS = 200
 

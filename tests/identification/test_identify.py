@@ -5,7 +5,7 @@ import pytest
 
 import kinetree as kt
 from helpers.measured_motions import fourier, two_links
-from kinetree.identification.pseudo_inertia import is_possible
+from kinetree.identification.estimators.pseudo_inertia import is_possible
 
 TRUTH = two_links().with_parameters(
     {"upper_joint.damping": 0.4, "upper_joint.friction": 0.3, "lower_joint.damping": 0.1, "lower_joint.friction": 0.2,

@@ -115,7 +115,7 @@ class TestCodeThatWouldBeTooLong:
 
         monkeypatch.setattr(compiler.Compiler, "kernel", meanwhile)
         np.testing.assert_allclose(robot.inverse_dynamics(q, v, a, push), expected, rtol=1e-10, atol=1e-10)
-        assert {loaded for _, _, loaded in robot.evaluator.compiler._kernels} == {each_body(robot.model)}
+        assert {key[2] for key in robot.evaluator.compiler._kernels} == {each_body(robot.model)}
 
 
 # ------------------------------------------------------------------ wide robots, whose matrices are mostly zero

@@ -20,6 +20,7 @@ from helpers.loop_models import five_bar
 from helpers.robots import KINDS, random_state, random_tree
 from kinetree.algorithms.table import ALGORITHMS, LOOP_ALGORITHMS, Algorithm, Option, find
 from kinetree.engine.llvm import host
+from kinetree.loops.coordinates import Coordinates
 from kinetree.run import compiler
 from kinetree.run.evaluator import Evaluator
 
@@ -122,11 +123,9 @@ def chosen_by_loops(robot: str) -> dict[str, Any]:
     rank = np.linalg.matrix_rank(matrix)
     rows = scipy.linalg.qr(matrix.T, pivoting=True)[2][:rank]
     dependent = scipy.linalg.qr(matrix[rows], pivoting=True)[2][:rank]
-    return {
-        "rows": tuple(sorted(map(int, rows))),
-        "dependent": tuple(sorted(map(int, dependent))),
-        "stabilisation": (3.0, 2.0),
-    }
+    chosen, follow = tuple(sorted(map(int, rows))), tuple(sorted(map(int, dependent)))
+    known = Coordinates(int(rank), chosen, (), follow, matrix[list(chosen)])
+    return {"rows": chosen, "dependent": follow, "stabilisation": (3.0, 2.0), "pivots": known.pivots}
 
 
 def variants(algorithm: Algorithm, robot: str) -> dict[str, dict[str, Any]]:

@@ -54,7 +54,7 @@ def test_batches_that_differ_are_named():
     ):
         kt.simulate(robot, time=0.1, controller=law, ground=ground, integrator="rk4", step=1e-3)
     masses = {"bodies": {"foot": {"mass": [0.1, 0.2, 0.3, 0.4]}}}
-    with pytest.raises(kt.OptionError, match=r"differ: q0 \(2,\), bodies\.foot\.mass \(4,\)\."):
+    with pytest.raises(kt.OptionError, match=r"differ: q0 \(2,\), mass of 'foot' \(4,\)\."):
         kt.simulate(robot, np.zeros((2, 2)), time=0.1, parameters=masses, integrator="rk4", step=1e-3)
     both = law + kt.control.PD(kt.trajectories.Constant([-0.5]), 1.0, [[1.0], [2.0], [3.0]])
     with pytest.raises(kt.OptionError, match=r"differ: kp of Sum \(2,\), kd of Sum \(3,\)\."):
@@ -123,7 +123,7 @@ def test_what_is_no_robot_is_refused(robot):
 
 @pytest.mark.parametrize("parameters", [3, "mass", {"bodies": 3}, {"bodies": {"b0": 2.0}}, {"masses": {}}])
 def test_parameters_that_are_none_are_refused(parameters):
-    with pytest.raises(kt.KinetreeError, match="parameter"):
+    with pytest.raises((kt.OptionError, kt.ShapeError), match="parameter"):
         kt.simulate(rods(), time=0.1, parameters=parameters)
 
 

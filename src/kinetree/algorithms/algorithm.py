@@ -120,6 +120,7 @@ KNOWN = Option("known", check=check_known, example=lambda tree: (False,) * len(t
 ROWS = Option("rows", chosen_by_loops=True)
 DEPENDENT = Option("dependent", chosen_by_loops=True)
 STABILISATION = Option("stabilisation", chosen_by_loops=True)
+PIVOTS = Option("pivots", chosen_by_loops=True)
 
 
 @dataclass(frozen=True)

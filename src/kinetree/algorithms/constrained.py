@@ -116,10 +116,11 @@ def inverse_dynamics(
                 force = force - row[j] * multiplier
         forces.append(force)
     bias = constraints.drift(tree, q, v, posed)
-    return forces, multipliers, quality, _residuals(tree, q, v, a, k_all, bias)
+    return forces, multipliers, quality, residuals(tree, q, v, a, k_all, bias)
 
 
-def _residuals(tree: Model, q: Scalars, v: Scalars, a: Scalars | None, k: Matrix, bias: Scalars) -> Residuals:
+def residuals(tree: Model, q: Scalars, v: Scalars, a: Scalars | None, k: Matrix, bias: Scalars) -> Residuals:
+    """Return how far a state, or a motion, is from what the loops allow."""
     gaps = constraints.gaps(tree, q)
     speeds = [inner(row, v) for row in k]
     left = [] if a is None else [inner(row, a) + b for row, b in zip(k, bias, strict=True)]
@@ -207,4 +208,4 @@ def forward_dynamics(
     push = [inner([row[j] for row in k], multipliers) for j in range(tree.nv)]
     total = [t - b + p for t, b, p in zip(tau, bias, push, strict=True)]
     acceleration = factorisation.ltdl_solve(factors, tree.dof_parents, total)
-    return acceleration, multipliers, coupling.quality, _residuals(tree, q, v, None, k_all, drift_all)
+    return acceleration, multipliers, coupling.quality, residuals(tree, q, v, None, k_all, drift_all)

@@ -78,6 +78,23 @@ def pattern(tree: Model) -> list[tuple[int, int]]:
     return found
 
 
+def connected(tree: Model) -> list[tuple[list[int], list[int]]]:
+    """Return the rows and columns of K that have to do with one another: loops that share joints."""
+    by_row: dict[int, set[int]] = {i: set() for i in range(tree.n_constraints)}
+    for i, j in pattern(tree):
+        by_row[i].add(j)
+    groups: list[tuple[list[int], set[int]]] = []
+    for i, columns in by_row.items():
+        rows, joined, apart = [i], set(columns), []
+        for group in groups:
+            if group[1] & joined:
+                rows, joined = group[0] + rows, joined | group[1]
+            else:
+                apart.append(group)
+        groups = [*apart, (rows, joined)]
+    return sorted((sorted(rows), sorted(columns)) for rows, columns in groups)
+
+
 def usual_size(tree: Model) -> float:
     """Return how large entries of K are where nothing is singular.
 

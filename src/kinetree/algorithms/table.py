@@ -31,6 +31,7 @@ from . import (
     inverse_mass_matrix,
     jacobian,
     kinematics,
+    loop_clusters,
     mimic,
     module_recursion,
     newton_euler,
@@ -50,6 +51,7 @@ from .algorithm import (
     PAIRS,
     PARAMETERS,
     PASSES,
+    PIVOTS,
     ROWS,
     STABILISATION,
     Algorithm,
@@ -267,6 +269,13 @@ def _closed_forward_dynamics(
         tree, q, v, tau, tree.gravity, loads, rows, stabilisation
     )
     return [*a, *multipliers, quality, *left]
+
+
+def _clustered_forward_dynamics(
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]]
+) -> list[Scalar]:
+    a, quality, left = loop_clusters.forward_dynamics(tree, q, v, tau, tree.gravity, loads, pivots)
+    return [*a, quality, *left]
 
 
 def _potential_energy(tree: Model, q: Any) -> Scalar:
@@ -591,6 +600,11 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
             "Accelerations under joint forces, with the loops closed.",
             (ROWS, STABILISATION), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
             direct=True,
+        ),
+        Algorithm(
+            "clustered_forward_dynamics", _QVT, _clustered_forward_dynamics, lambda tree, options: (tree.nv + 4,),
+            "Accelerations under joint forces, with the loops closed cluster by cluster.",
+            (PIVOTS,), loads=True, parts=("a", "quality", "residuals"), is_method=False, direct=True,
         ),
     )
 }  # fmt: skip

@@ -5,14 +5,21 @@ from .excitation import Excitation, exciting_motion, random_motion
 from .identified import Identified
 from .identify import identify
 from .measured import Measured
+from .output_error import Refined, refine_by_output_error
+from .payload import Payload, drive_gains, identify_payload
 
 __all__ = [
     "Accumulator",
     "Excitation",
     "Identified",
     "Measured",
+    "Payload",
+    "Refined",
     "accumulate_files",
+    "drive_gains",
     "exciting_motion",
     "identify",
+    "identify_payload",
     "random_motion",
+    "refine_by_output_error",
 ]

@@ -362,7 +362,8 @@ def accumulate_files(
     parameters, friction, method
         As in :class:`Accumulator`.
     client : dask.distributed.Client, optional
-        Of a cluster of yours, whose workers can read the files; by default an embedded cluster of local processes.
+        Of a cluster of yours, whose workers can read the files; by default an embedded cluster of local processes,
+        which a script starts under ``if __name__ == "__main__":``.
     workers : int, optional
         Processes of the embedded cluster; 1 does without Dask.
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .equations import MeasuredEquations
+from .estimators.least_squares import Estimate
 from .identified import Identified
-from .least_squares import Estimate
 
 Array = np.ndarray
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
@@ -14,16 +14,17 @@ from numpy.typing import ArrayLike
 from ..errors import IdentificationError, IdentificationWarning, OptionError, UnknownNameError, callers_level
 from ..model.parameters import OF_BODIES, OF_FREEDOMS
 from .closed_motion import motions_of
-from .consistency import WAYS, ConsistentFit, consistent
 from .doubts import doubts, signs
-from .equations import Prepared, row_names
+from .equations import MeasuredEquations, Prepared, row_names
+from .estimators.consistency import WAYS, ConsistentFit, consistent
+from .estimators.instrumental_variables import explained
+from .estimators.least_squares import METHODS, UNTOLD, Estimate, estimate
+from .estimators.pseudo_inertia import is_possible
 from .friction_models import MODELS, friction_model
 from .identifiable import ParameterGroups, grouped, structural_columns
 from .identified import Identified
-from .least_squares import METHODS, UNTOLD, Estimate, estimate
 from .measured import Data, motors
 from .model_choice import Columns, Friction, choose_friction, rotors_are_felt
-from .pseudo_inertia import is_possible
 from .residuals import relative_errors
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def identify(
     both_sides: float | None = None,
     contacts: Sequence[str] = (),
     initial: ArrayLike | None = None,
+    instruments: Data | None = None,
 ) -> Identified:
     """Find the inertial and friction parameters of a robot from measured motions.
 
@@ -86,6 +88,9 @@ def identify(
         Frames that stand on the ground all the time, by forces that were not measured.
     initial : array_like (nq,), optional
         Of a mechanism of which only the independent joints were measured: a closed configuration near the first one.
+    instruments : Measured, path, or several of them, optional
+        The same motion at the same times, without the noise of the measured positions: as it was commanded, or as a
+        simulation has it; its forces do not matter.  Then the fit is one by instrumental variables.
 
     Returns
     -------
@@ -148,6 +153,9 @@ def identify(
         columns.friction[k] = Friction(MODELS[models[k]])
     notes.append("rotor inertias are identified" if with_rotors else "rotor inertias are as they were")
     equations = columns.equations()
+    said_by = None if instruments is None else _instruments(columns, instruments, factors)
+    if said_by is not None:
+        equations = said_by(equations)
     prior = _prior(groups, equations.names, file_values)
     fit = estimate(equations.y, equations.tau, estimator, equations.counted, prior)
     untold, condition = _told(equations.y, equations.counted, fit, groups, equations.names)
@@ -159,7 +167,7 @@ def identify(
         solution = _nearest_to_file(groups, equations.names, fit.values, file_values)
     else:
         solution = _consistent_solution(
-            robot, columns, inertial, fit, file_values, consistent, pull, pull_weight
+            robot, columns, inertial, fit, file_values, consistent, pull, pull_weight, said_by
         )  # fmt: skip
     values = np.array([*(groups.matrix @ np.array([solution[n] for n in groups.parameters])),
                        *(solution[n] for n in equations.names[len(groups.independent) :])])  # fmt: skip
@@ -167,7 +175,7 @@ def identify(
     found = robot.with_parameters(
         {name: value for name, value in solution.items() if name in file_values}, physical=physical
     )
-    predicted = equations.y @ values
+    predicted = columns.equations().y @ values
     total = prepared.equations.tau
     result = Identified(
         robot=found,
@@ -306,6 +314,22 @@ def _nearest_to_file(
     return found | dict(zip(names[count:], (float(x) for x in values[count:]), strict=True))
 
 
+def _instruments(columns: Columns, data: Data, gains: Array | None) -> Callable[[MeasuredEquations], MeasuredEquations]:
+    """Return what leaves of equations that part of their columns which another motion explains."""
+    prepared = columns.prepared
+    motions, _, _ = motions_of(prepared.robot, data, prepared.band, gains)
+    other = Prepared(prepared.robot, motions, prepared.band, prepared.contacts)
+    own = columns.equations()
+    noise = estimate(own.y, own.tau, "weighted", own.counted).noise
+
+    def said(equations: MeasuredEquations) -> MeasuredEquations:
+        names = [name for name in equations.names if name in prepared.inertial]
+        there = Columns(other, names, columns.friction, columns.fixed, other.equations.tau).equations()
+        return replace(equations, y=explained(equations.y, there.y, equations.counted, noise))
+
+    return said
+
+
 def _consistent_solution(
     robot: Robot,
     columns: Columns,
@@ -315,9 +339,12 @@ def _consistent_solution(
     way: str,
     pull: str,
     weight: float,
+    said_by: Callable[[MeasuredEquations], MeasuredEquations] | None = None,
 ) -> dict[str, float]:
     """Return all parameters, of possible bodies and with friction that takes energy away."""
     whole = columns.equations(names=inertial)
+    if said_by is not None:
+        whole = said_by(whole)
     place = {name: k for k, name in enumerate(whole.names)}
     scale = np.sqrt(fit.weights * whole.counted) / fit.noise
     a = (whole.y * scale[..., None]).reshape(-1, len(place))

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..errors import IdentificationError
 from .equations import MeasuredEquations, Prepared
+from .estimators.least_squares import estimate
 from .friction_models import MODELS, FrictionModel
-from .least_squares import estimate
 
 Array = np.ndarray
 

@@ -6,7 +6,6 @@ by block, in numbers without units: with a characteristic length of the cluster,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -52,7 +51,7 @@ def find(model: Model, k: Array) -> tuple[Cluster, ...]:
     turning_column = np.array([unit == "rad" for unit in model.v_units], dtype=bool)
     of_row = np.repeat(np.arange(len(model.loops)), [loop.count for loop in model.loops])
     found = []
-    for rows, columns in _connected(constraints.pattern(model), model.n_constraints):
+    for rows, columns in (map(_indices, part) for part in constraints.connected(model)):
         levers = np.abs(k[..., rows[:, None], columns])[..., ~turning_row[rows], :][..., turning_column[columns]]
         longest = float(np.max(levers, initial=0.0, where=np.isfinite(levers)))
         length = max(longest, PART_OF_BODIES * size_of_bodies(model, columns))
@@ -61,6 +60,10 @@ def find(model: Model, k: Array) -> tuple[Cluster, ...]:
         names = tuple(model.loops[i].name for i in dict.fromkeys(of_row[rows]))
         found.append(Cluster(rows, columns, names, length, row_scale, column_scale))
     return tuple(found)
+
+
+def _indices(places: list[int]) -> Array:
+    return np.array(places, dtype=int)
 
 
 PART_OF_BODIES = 0.3
@@ -76,25 +79,6 @@ def size_of_bodies(model: Model, columns: Array) -> float:
             spread = float(np.trace(properties.inertia_matrix)) / (2.0 * properties.mass)
             sizes.append(np.sqrt(max(spread, 0.0)) + float(np.linalg.norm(properties.com)))
     return float(np.median(sizes)) if sizes and max(sizes) > 0.0 else 1.0
-
-
-def _connected(pattern: Sequence[tuple[int, int]], count: int) -> list[tuple[Array, Array]]:
-    """Return rows and columns that belong together, rows without any column left alone."""
-    by_row: dict[int, set[int]] = {i: set() for i in range(count)}
-    for i, j in pattern:
-        by_row[i].add(j)
-    groups: list[tuple[list[int], set[int]]] = []
-    for i, columns in by_row.items():
-        rows, joined = [i], set(columns)
-        apart = []
-        for group in groups:
-            if group[1] & joined:
-                rows, joined = group[0] + rows, joined | group[1]
-            else:
-                apart.append(group)
-        groups = [*apart, (rows, joined)]
-    ordered = sorted((sorted(rows), sorted(columns)) for rows, columns in groups)
-    return [(np.array(rows, dtype=int), np.array(columns, dtype=int)) for rows, columns in ordered]
 
 
 @dataclass(frozen=True)

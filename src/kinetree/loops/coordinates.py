@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -109,6 +110,36 @@ class Coordinates:
         dropped = max((d.dropped for d in self.decisions if d.by_rounding), default=0.0)
         return max(rank.RELATIVE_TOLERANCE, ABOVE_ROUNDING * dropped)
 
+    @cached_property
+    def pivots(self) -> tuple[tuple[int, int], ...]:
+        """Constraints that count, each with the dependent freedom that it determines, in an order that keeps zeros."""
+        return _ordered_pivots(self.sample, self.rows, self.dependent)
+
+
+def _ordered_pivots(
+    sample: Array, rows: Sequence[int], dependent: Sequence[int]
+) -> tuple[tuple[int, int], ...]:  # fmt: skip
+    """Eliminate at the sample: of pivots that are large enough the one that makes fewest entries (Markowitz 1957)."""
+    work = np.array(sample[:, list(dependent)], dtype=float)
+    left, open_columns, found = list(range(len(rows))), list(range(len(dependent))), list[tuple[int, int]]()
+    noise = 1e-12 * np.abs(work).max(initial=0.0)
+    while left:
+        part = np.abs(work[np.ix_(left, open_columns)])
+        there = part > noise
+        price = (there.sum(axis=1)[:, None] - 1) * (there.sum(axis=0)[None, :] - 1)
+        large = there & (part >= LARGE_ENOUGH * part.max(axis=0))
+        score = np.where(large, price - 1e-3 * part / (part.max() or 1.0), np.inf)
+        i, j = np.unravel_index(int(np.argmin(score)), score.shape)
+        row, column = left.pop(int(i)), open_columns.pop(int(j))
+        found.append((rows[row], dependent[column]))
+        if left:
+            factors = work[left, column] / work[row, column]
+            work[np.ix_(left, open_columns)] -= np.outer(factors, work[row, open_columns])
+    return tuple(found)
+
+
+LARGE_ENOUGH = 0.3
+"""Pivots are at least this part of the largest entry of their column."""
 
 ABOVE_ROUNDING = 5.0
 """Where a configuration is singular, constraints count that are so many times stronger than rounding."""

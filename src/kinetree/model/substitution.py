@@ -202,7 +202,7 @@ class Substitution:
         own: dict[str, list[Any]] = {
             key: list(given.get(key, getattr(joint, key)) or [0.0] * n)
             for key in PER_FREEDOM
-            if (everything and (key != "stiffness" or joint.stiffness)) or key in given
+            if (everything and getattr(joint, key)) or key in given
             or (key == "gear_ratio" and "rotor_inertia" in given)
             or (key == "rotor_inertia" and "gear_ratio" in given)
         }  # fmt: skip

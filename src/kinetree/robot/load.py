@@ -40,7 +40,8 @@ def load(
         Whether oddities, such as physically impossible inertias, are errors. By default
         one :class:`kinetree.ModelWarning` lists them all.
     loops : path-like, optional
-        A YAML file with joints that close loops, for formats that have no word for them.
+        A YAML file with joints that close loops, for formats that have no word for them; kinetree's own, or a list of
+        frames that coincide as the collection of parallel robots has them.
     cuts : sequence of str, optional
         Joints to cut, instead of those that the file says close loops; the loops these leave
         are cut by the rule.

@@ -7,14 +7,13 @@ A :class:`Mechanism` is a robot whose spanning tree carries loop joints.  ``q``,
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms import constrained
 from ..algorithms.algorithm import ALL
 from ..algorithms.table import ALGORITHMS
 from ..errors import (
@@ -34,7 +33,7 @@ from ..model.tree import Model
 from ..run.checks import check_out
 from ..run.wrenches import Wrenches, gather
 from ..spatial.arrays import as_array, batch_shape, pack
-from .closed_kinematics import ClosedKinematics
+from .closed_dynamics import ClosedDynamics
 from .robot import Array, Robot
 
 if TYPE_CHECKING:
@@ -43,51 +42,11 @@ if TYPE_CHECKING:
     from ..loops.subsystems.order import SolutionOrder
     from .platform.platform import Platform
 
-LEAST_QUALITY = constrained.LEAST_QUALITY
-"""Where the prepared choice of coordinates serves worse than this (a squared sine), the general method steps in."""
-
-LEAST_QUALITY_SINGLE = constrained.LEAST_QUALITY_SINGLE
-"""As :data:`LEAST_QUALITY`, in single precision."""
-
 INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
 FORWARD_METHODS = ("elimination", "block", "reduced")
 
 
-class Quick:
-    """An algorithm of a mechanism as machine code, whose results count where nothing is unusual.
-
-    Parameters
-    ----------
-    function : callable
-        Of vectors: what is wanted, multipliers, quality and the squares of three residuals.
-    count : int
-        How many numbers are wanted.
-    limit : float
-        Of the residuals' squares.
-    least : float
-        Of the quality.
-    """
-
-    __slots__ = ("count", "function", "least", "limit")
-
-    def __init__(self, function: Callable[..., Array], count: int, limit: float, least: float) -> None:
-        self.function, self.count, self.limit, self.least = function, count, limit, least
-
-    def __call__(self, *vectors: Any) -> Array | None:
-        """Return what is wanted; None where the state has to be looked at, or the choice of coordinates is poor."""
-        whole = self.function(*vectors)
-        limit = self.limit
-        if whole.ndim == 1:
-            quality, gap, speed, rate = whole[-4:].tolist()
-            if quality < self.least or gap > limit or speed > limit or rate > limit:
-                return None
-            return np.asarray(whole[: self.count])
-        if (whole[..., -4] < self.least).any() or (whole[..., -3:] > limit).any():
-            return None
-        return np.asarray(whole[..., : self.count])
-
-
-class Mechanism(ClosedKinematics):
+class Mechanism(ClosedDynamics):
     """A robot with closed loops. Made by :func:`kinetree.load` and :meth:`Builder.build` when there are any.
 
     In single precision the dynamics is computed in float32; what the loops need (gaps, their rates, closed
@@ -296,31 +255,6 @@ class Mechanism(ClosedKinematics):
             self._quick_inverse = self._quick("closed_inverse_dynamics", options, known)
         return np.asarray(whole[..., : self.nv])
 
-    def _at_once(
-        self, name: str, options: dict[str, Any], wrenches: Wrenches, threads: int, parameters: Any, **state: Any
-    ) -> Array | None:
-        """Return forces or accelerations, multipliers, quality and residuals, straight from machine code if possible.
-
-        None where a pivot is exactly zero and the reference, which leaves out zeros, stops at it.
-        """
-        try:
-            return self.evaluator.run(name, options, wrenches=wrenches, parameters=parameters, threads=threads, **state)
-        except ZeroDivisionError:
-            return None
-
-    _quick_forward: Quick | None = None
-    _quick_inverse: Quick | None = None
-
-    def _quick(self, name: str, options: dict[str, Any], known: Coordinates) -> Quick | None:
-        """Return an algorithm with its choices as machine code, for states in which nothing is unusual."""
-        function = self.evaluator.entry_point(name, options) if self._choice is not None else None
-        if function is None:
-            return None
-        return Quick(function, self.nv, self._granted(None, known) ** 2, self._least_quality(known))
-
-    def _least_quality(self, known: Coordinates) -> float:
-        return max(LEAST_QUALITY if self.precision == "double" else LEAST_QUALITY_SINGLE, known.least**2)
-
     def _inverse(
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any,
         tolerance: float | None, parameters: Any = None,
@@ -494,6 +428,10 @@ class Mechanism(ClosedKinematics):
         if friction:
             tau = tau - self.friction_force(v, parameters, q)
         known = self.coordinates_at(state)
+        if method == "elimination" and not any(gains) and self._goes_by_clusters(known):
+            found = self._by_clusters(state, v, tau, wrenches, tolerance, known, threads, parameters)
+            if found is not None:
+                return found, None
         if method == "elimination" and self.tree.evaluator.singular_joint() is None:
             options = {"rows": known.rows, "stabilisation": gains}
             whole = self._at_once(

@@ -55,9 +55,10 @@ class StateChecks:
 
     def _check_quaternions(self, array: Array, name: str) -> None:
         for joint, where in self._quaternions:
-            with np.errstate(over="ignore"):  # an infinite length is off, too
-                off = np.abs(np.linalg.norm(array[..., where], axis=-1) - 1.0)
-            worst = np.max(off, initial=0.0, where=~np.isnan(off))
+            own = array[..., where]
+            with np.errstate(over="ignore"):  # a length that overflows is off, too; infinity itself goes through
+                off = np.where(np.isfinite(own).all(axis=-1), np.abs(np.linalg.norm(own, axis=-1) - 1.0), 0.0)
+            worst = np.max(off, initial=0.0)
             if worst > QUATERNION_TOLERANCE:
                 place = "" if array.ndim == 1 else f", batch index {_first(off > QUATERNION_TOLERANCE)}"
                 raise StateError(

@@ -244,10 +244,10 @@ def common_batch(system: DynamicSystem, q: Array, v: Array) -> tuple[int, ...]:
 
 
 def _owned(system: DynamicSystem, parameter: str) -> str:
-    """Return the name of a parameter with what it belongs to: ``kp of PD``, ``bodies.upper.mass``."""
+    """Return the name of a parameter with what it belongs to: ``kp of PD``, ``mass of 'upper'``."""
     number, _, name = parameter.partition(".")
     if not number.isdigit():
-        return ".".join(parameter.split("\t")[1:])
+        return " and ".join(map(str, system.varied.places[:3])) + (" ..." if len(system.varied.places) > 3 else "")
     return f"{name.rpartition('.')[2]} of {type(system.parts[int(number)]).__name__}"
 
 

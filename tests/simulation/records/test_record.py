@@ -318,6 +318,10 @@ MISFITS = {
     "no time at all": (lambda a, _: a.pop("time"), "has no 'time'"),
     "lost times": (lambda a, _: a.update(time=a["time"] * np.nan), "finite"),
     "a name too few": (named("q_names", ["hinge"]), "'q_names' has 1 entries"),
+    "a name twice": (
+        lambda _, about: about["info"].update(q_names=["x"] * len(about["info"]["q_names"])),
+        "a name twice",
+    ),
     "names that are numbers": (named("v_names", [1, 2]), "must be a list of names"),
     "units that are a text": (named("q_units", "rad"), "must be a list of names"),
     "a robot that is a number": (named("robot", 3), "must be text"),

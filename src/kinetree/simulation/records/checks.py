@@ -67,6 +67,8 @@ def require_info(info: Any, status: Any, arrays: Mapping[str, Array]) -> None:
             raise NoRecordError(f"{key!r} must be a list of names")
         if words and len(words) != count:
             raise NoRecordError(f"{key!r} has {len(words)} entries for {count} of {name!r}")
+        if key in ("q_names", "v_names") and len(set(words)) != len(words):
+            raise NoRecordError(f"{key!r} has a name twice: entries of tables could not be told apart")
     spots = info.get("contact_spots") or []
     if not isinstance(spots, list) or not all(map(_is_spot, spots)):
         raise NoRecordError("'contact_spots' must be a list of frames with a point on each")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import kinetree as kt
-from kinetree.identification.least_squares import METHODS, estimate
+from kinetree.identification.estimators.least_squares import METHODS, estimate
 
 RNG = np.random.default_rng(0)
 Y = RNG.standard_normal((300, 2, 5)) * [1.0, 10.0, 0.1, 1.0, 1e-3]

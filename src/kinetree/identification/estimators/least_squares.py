@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import IdentificationError, UnknownNameError
+from ...errors import IdentificationError, UnknownNameError
 
 Array = np.ndarray
 

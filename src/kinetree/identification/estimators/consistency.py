@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import IdentificationError, OptionError, UnknownNameError
+from ...errors import IdentificationError, OptionError, UnknownNameError
 from .pseudo_inertia import BASIS, from_log_cholesky, log_cholesky_slope, matrix_of, to_log_cholesky
 
 Array = np.ndarray

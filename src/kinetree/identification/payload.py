@@ -1,0 +1,113 @@
+"""What a robot carries, and what its drives make of a current: both from the same motion with a load and without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import IdentificationError
+from ..model.mass import MassProperties
+from ..model.parameters import OF_BODIES, mass_properties_from_table, mass_properties_to_table
+from .closed_motion import motions_of
+from .equations import Prepared
+from .friction_models import MODELS
+from .identifiable import grouped, structural_columns
+from .identify import identify
+from .measured import Data, motors
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Payload:
+    """What was found to be welded to a body.
+
+    Attributes
+    ----------
+    values : ndarray (10,)
+        XX XY XZ YY YZ ZZ MX MY MZ M about the body's frame, along its axes.
+    mass_properties : MassProperties
+        The same as mass, center of mass and inertia; grouped if no body is like that.
+    errors : ndarray
+        Relative errors of the joint forces with the load, per joint.
+    """
+
+    values: Array
+    mass_properties: MassProperties
+    errors: Array
+
+
+def identify_payload(robot: Robot, free: Data, loaded: Data, body: str, **options: Any) -> Payload:
+    """Find what a robot carries by difference: it is identified without the load, then the body with it.
+
+    Parameters
+    ----------
+    robot : Robot
+    free, loaded : Measured, path, or several of them
+        Motions without and with the load; they need not be the same.
+    body : str
+        What carries it.
+    **options
+        As of :func:`kinetree.identify`, for both fits.
+    """
+    before = identify(robot, free, **options)
+    names = before.robot.parameters().names
+    own = [f"{body}.{symbol}" for symbol in OF_BODIES]
+    robot.body(body)
+    held = [name for name in names if name not in own]
+    after = identify(before.robot, loaded, **{**options, "friction": "none", "rotor_inertia": False, "fixed": held})
+    old, new = (mass_properties_to_table(found.robot.body(body).mass_properties) for found in (before, after))
+    return Payload(new - old, mass_properties_from_table(new - old), after.training_errors)
+
+
+def drive_gains(robot: Robot, free: Data, loaded: Data, payload: MassProperties, body: str) -> Array:
+    """Find what currents must be multiplied with to be joint forces, by a load that is known.
+
+    Without one all that is known are ratios: twice the masses and twice the gains explain the same currents (Gautier
+    and Briot, 2014).
+
+    Parameters
+    ----------
+    robot : Robot
+    free, loaded : Measured, path, or several of them
+        Motions without and with the load, with currents in the place of joint forces.
+    payload : MassProperties
+        Of the load, in the axes of the body that carries it.
+    body : str
+
+    Returns
+    -------
+    ndarray, shape (nv,)
+        For ``gains=``; 1 where there is no motor.
+    """
+    own = [f"{body}.{symbol}" for symbol in OF_BODIES]
+    load = mass_properties_to_table(payload)
+    motions, band, _ = motions_of(robot, free)
+    parts = [Prepared(robot, motions, band), Prepared(robot, motions_of(robot, loaded, band)[0], band)]
+    names = tuple(n for n in parts[0].inertial if not n.endswith(".rotor_inertia"))
+    groups = grouped(structural_columns(robot, names), names)
+    driven = motors(robot)
+    rows, right = [], []
+    for part, carried in zip(parts, (0.0, 1.0), strict=True):
+        currents = part.equations.tau
+        columns = [part.equations.only(groups.independent).y]
+        columns += [part.friction(k, MODELS["coulomb"], 0.0)[1] for k in driven]
+        gains = np.zeros((*currents.shape, len(driven)))
+        for place, k in enumerate(driven):
+            gains[:, k, place] = -currents[:, k]
+        whole = np.concatenate([*columns, gains], axis=-1)
+        rows.append(whole.reshape(-1, whole.shape[-1]))
+        right.append(-carried * (part.equations.only(own).y @ load).reshape(-1))
+    tall, target = np.concatenate(rows), np.concatenate(right)
+    size = np.maximum(np.linalg.norm(tall, axis=0), 1e-300)
+    found = np.linalg.lstsq(tall / size, target, rcond=1e-10)[0] / size
+    gains = np.ones(robot.nv)
+    gains[driven] = found[-len(driven) :]
+    if np.any(gains == 0.0) or not np.isfinite(gains).all():
+        raise IdentificationError("the load does not tell the gains of all drives: move every joint with it")
+    return gains

@@ -1,0 +1,142 @@
+"""Dynamics of closed loops by fixed sequences of operations: compiled once, and called with as little ado as can be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import constrained
+from ..loops.coordinates import Coordinates
+from ..run.evaluator import Evaluator
+from ..run.wrenches import Wrenches
+from .closed_kinematics import ClosedKinematics
+from .robot import Array
+
+LEAST_QUALITY = constrained.LEAST_QUALITY
+"""Where the prepared choice of coordinates serves worse than this (a squared sine), the general method steps in."""
+
+LEAST_QUALITY_SINGLE = constrained.LEAST_QUALITY_SINGLE
+"""As :data:`LEAST_QUALITY`, in single precision."""
+
+LEAST_QUALITY_OF_CLUSTERS = 1e-4
+"""As :data:`LEAST_QUALITY`, for the choice of independent freedoms within clusters of loops."""
+
+CLUSTERED = 3
+"""With so many independent constraints, loops are gone through cluster by cluster."""
+
+MOST_BODIES = 130
+"""Beyond so many bodies code that goes through clusters of loops would take minutes to compile."""
+
+
+class Quick:
+    """An algorithm of a mechanism as machine code, whose results count where nothing is unusual.
+
+    Parameters
+    ----------
+    function : callable
+        Of vectors: what is wanted, multipliers, quality and the squares of three residuals.
+    count : int
+        How many numbers are wanted.
+    limit : float
+        Of the residuals' squares.
+    least : float
+        Of the quality.
+    """
+
+    __slots__ = ("count", "function", "least", "limit")
+
+    def __init__(self, function: Callable[..., Array], count: int, limit: float, least: float) -> None:
+        self.function, self.count, self.limit, self.least = function, count, limit, least
+
+    def __call__(self, *vectors: Any) -> Array | None:
+        """Return what is wanted; None where the state has to be looked at, or the choice of coordinates is poor."""
+        whole = self.function(*vectors)
+        limit = self.limit
+        if whole.ndim == 1:
+            quality, gap, speed, rate = whole[-4:].tolist()
+            if quality < self.least or gap > limit or speed > limit or rate > limit:
+                return None
+            return np.asarray(whole[: self.count])
+        if (whole[..., -4] < self.least).any() or (whole[..., -3:] > limit).any():
+            return None
+        return np.asarray(whole[..., : self.count])
+
+
+class ClosedDynamics(ClosedKinematics):
+    """What a :class:`kinetree.Mechanism` computes with choices that were made beforehand: its base class."""
+
+    def _at_once(
+        self, name: str, options: dict[str, Any], wrenches: Wrenches, threads: int, parameters: Any, **state: Any
+    ) -> Array | None:
+        """Return forces or accelerations, multipliers, quality and residuals, straight from machine code if possible.
+
+        None where a pivot is exactly zero and the reference, which leaves out zeros, stops at it.
+        """
+        try:
+            return self.evaluator.run(name, options, wrenches=wrenches, parameters=parameters, threads=threads, **state)
+        except ZeroDivisionError:
+            return None
+
+    _quick_forward: Quick | None = None
+    _quick_inverse: Quick | None = None
+
+    def _quick(self, name: str, options: dict[str, Any], known: Coordinates) -> Quick | None:
+        """Return an algorithm with its choices as machine code, for states in which nothing is unusual."""
+        function = self.evaluator.entry_point(name, options) if self._choice is not None else None
+        if function is None:
+            return None
+        least = self._least_quality(known)
+        if name.startswith("clustered"):
+            least = max(least, LEAST_QUALITY_OF_CLUSTERS)
+        return Quick(function, self.nv, self._granted(None, known) ** 2, least)
+
+    def _least_quality(self, known: Coordinates) -> float:
+        return max(LEAST_QUALITY if self.precision == "double" else LEAST_QUALITY_SINGLE, known.least**2)
+
+    def _goes_by_clusters(self, known: Coordinates) -> bool:
+        """Return whether loops are many enough that going through them one after the other is less work."""
+        return (
+            known.rank >= CLUSTERED and self._choice is not None and not self.model.has_followers
+            and self.tree.evaluator.singular_joint() is None
+        )  # fmt: skip
+
+    def _by_clusters(
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, tolerance: float | None, known: Coordinates,
+        threads: int, parameters: Any,
+    ) -> Array | None:  # fmt: skip
+        """Return accelerations by articulated bodies through clusters of loops; None where their choice is poor."""
+        options = {"pivots": known.pivots}
+        if len(self.model.bodies) > MOST_BODIES:
+            return self._by_clusters_as_written(q, v, tau, wrenches, tolerance, known, options, parameters)
+        whole = self._at_once("clustered_forward_dynamics", options, wrenches, threads, parameters, q=q, v=v, tau=tau)
+        least = max(LEAST_QUALITY_OF_CLUSTERS, self._least_quality(known))
+        if whole is None or (whole[..., -4] < least).any():
+            return None
+        self._checks.motion(whole[..., -3:], self._granted(tolerance, known), q, v)
+        if self.precision == "double" and parameters is None:
+            self._quick_forward = self._quick("clustered_forward_dynamics", options, known)
+        return np.asarray(whole[..., : self.nv])
+
+    def _by_clusters_as_written(
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, tolerance: float | None, known: Coordinates,
+        options: dict[str, Any], parameters: Any,
+    ) -> Array | None:  # fmt: skip
+        """Return the same for so many bodies that straight-line code would be too long; a millisecond per loop."""
+        run = self._written.run
+        try:
+            whole = run(
+                "clustered_forward_dynamics", options, wrenches=wrenches, parameters=parameters, q=q, v=v, tau=tau
+            )
+        except ZeroDivisionError:
+            return None
+        if (whole[..., -4] < max(LEAST_QUALITY_OF_CLUSTERS, self._least_quality(known))).any():
+            return None
+        self._checks.motion(whole[..., -3:], self._granted(tolerance, known), q, v)
+        return np.asarray(whole[..., : self.nv])
+
+    @cached_property
+    def _written(self) -> Evaluator:
+        return Evaluator(self.model, "reference")

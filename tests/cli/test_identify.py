@@ -1,0 +1,67 @@
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import kinetree as kt
+from helpers.measured_motions import fourier, two_links
+from kinetree.cli.app import app
+
+RUNNER = CliRunner()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    place = tmp_path_factory.mktemp("identify")
+    robot = two_links()
+    t, q, v, a = fourier(2, np.random.default_rng(0), 20.0)
+    tau = robot.inverse_dynamics(q, v, a) + 0.05 * np.random.default_rng(1).standard_normal(q.shape)
+    names = ["t", *(f"{key}_{name}" for key in ("q", "v", "tau") for name in robot.v_names)]
+    np.savetxt(
+        place / "motion.csv", np.column_stack([t, q, v, tau]), delimiter=",", header=",".join(names), comments=""
+    )
+    robot.with_parameters({"upper.M": 4.0, "lower.M": 2.0}).save(place / "robot.yaml")
+    return place
+
+
+def run(*words):
+    return RUNNER.invoke(app, ["identify", *map(str, words)])
+
+
+def test_from_a_table_to_a_robot_file_and_a_report(folder):
+    answer = run(
+        folder / "robot.yaml", folder / "motion.csv", "-o", folder / "found.urdf", "--report", folder / "out",
+        "--held-out", "0.4", "--format", "markdown", "--friction", "none",
+    )  # fmt: skip
+    assert answer.exit_code == 0, answer.output
+    assert "errors on what was held out" in answer.output
+    found = kt.load(folder / "found.urdf")
+    q, v, a = np.random.default_rng(3).standard_normal((3, 20, 2))
+    expected = two_links().inverse_dynamics(q, v, a)
+    assert np.abs(found.inverse_dynamics(q, v, a) - expected).max() < 0.02 * np.abs(expected).max()
+    page = (folder / "out" / "report.md").read_text()
+    for word in ("# Identification of two links", "## Errors", "held-out error %", "upper.MX + 0.5 lower.M", "Hz"):
+        assert word in page
+    assert (folder / "out" / "held_out.png").stat().st_size > 1000
+
+
+def test_as_json(folder):
+    answer = run(folder / "robot.yaml", folder / "motion.csv", "--json", "--friction", "none", "--fixed", "upper.*")
+    assert answer.exit_code == 0, answer.output
+    told = json.loads(answer.output[answer.output.index("{") :])
+    assert set(told["training_errors"]) == {"upper_joint", "lower_joint"}
+    assert told["held_out_errors"] is None
+    assert not any(name.startswith("upper.") for name in told["parameters"])
+
+
+def test_trouble_is_one_line(folder):
+    for words, said in (
+        (["--estimator", "odd"], "no estimator named"),
+        (["--held-out", "1.5"], "--held-out"),
+        (["--fixed", "uper.*"], "upper"),
+        (["--cutoff", "1e6"], "cutoff"),
+    ):
+        answer = run(folder / "robot.yaml", folder / "motion.csv", *words)
+        assert answer.exit_code == 1
+        assert said in answer.output
