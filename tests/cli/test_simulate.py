@@ -411,7 +411,7 @@ def test_steps_that_would_take_for_ever_are_refused_in_the_words_of_the_command_
     assert "take a larger --step" in text
     assert "--steps-at-most" in text
     text = invoke("simulate", pendulum, "--samples", "999999999999", code=1).stderr
-    assert "samples are more than a run keeps" in text
+    assert "--samples must be at least 2 and at most" in text
 
 
 def test_an_interrupted_run_is_written_and_does_not_end_as_if_all_were_well(pendulum, tmp_path, monkeypatch):

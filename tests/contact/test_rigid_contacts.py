@@ -558,3 +558,15 @@ def test_bad_input_is_named():
     bad = RigidContacts(robot, [Contact("block")], constraints=lambda q, v: (np.zeros((1, 3)), np.zeros(1)))
     with pytest.raises(kt.ShapeError, match=r"\(m, 6\)"):
         bad.forces(LEVEL, np.zeros(6))
+
+
+@pytest.mark.parametrize("given", ["x", None, (0, 0, 1), 1j, float("nan"), float("inf")])
+def test_radii_and_coefficients_that_are_no_numbers_are_refused(given):
+    for make in (
+        lambda: kt.contact.Ball(given),
+        lambda: kt.contact.Contact("b", radius=given),
+        lambda: kt.contact.Contact("b", friction=given),
+        lambda: kt.contact.Contact("b", restitution=given),
+    ):
+        with pytest.raises(kt.ModelError, match="must be a finite number"):
+            make()

@@ -22,6 +22,7 @@ from ..model.pose import floats
 from ..model.tree import BASE, Model
 from ..spatial import IDENTITY, ZERO3, ZERO_MOTION, Motion, Scalar, Transform, Vec3, scalar, where
 from ..spatial.dual import Dual
+from ..spatial.numbers import real_number
 
 Triple = tuple[float, float, float]
 
@@ -115,7 +116,7 @@ class Ball:
     center: Triple = (0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.radius) and self.radius > 0.0):
+        if real_number(self.radius, "the radius of a ball", error=ModelError) <= 0.0:
             raise ModelError(f"the radius of a ball must be positive, not {self.radius!r}")
         object.__setattr__(self, "center", triple(self.center, "the center of a ball"))
 
@@ -373,7 +374,7 @@ class Spot:
         if not isinstance(self.frame, str):
             raise OptionError(f"a spot sits on a body or frame given by name, not {self.frame!r}")
         object.__setattr__(self, "point", triple(self.point, f"the point on {self.frame!r}"))
-        if not (math.isfinite(self.radius) and self.radius >= 0.0):
+        if real_number(self.radius, "the radius of a contact", error=ModelError) < 0.0:
             raise ModelError(f"the radius of the spot on {self.frame!r} must not be negative, got {self.radius!r}")
 
     @property
