@@ -472,7 +472,8 @@ def test_every_command_of_the_page_works(tmp_path, monkeypatch):
 
 def test_the_page_names_every_command():
     page = (ROOT / "docs" / "cli.md").read_text()
-    commands = [command.name for command in (*app.registered_commands, *app.registered_groups)]
+    groups = [group.typer_instance.info.name for group in app.registered_groups]
+    commands = [*(command.name for command in app.registered_commands), *groups]
     assert sorted(re.findall(r"^\| `(\w+)[ `]", page, re.MULTILINE)) == sorted(commands)
 
 
