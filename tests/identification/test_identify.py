@@ -212,3 +212,26 @@ def test_the_found_robot_is_saved_loaded_and_simulated(tmp_path):
                 assert kept[parameter] == pytest.approx(table[parameter], rel=1e-6, abs=1e-9)
         record = kt.simulate(again, [0.1, 0.2], time=0.2)
         assert np.isfinite(record.q).all()
+
+
+def test_a_motion_that_tells_hardly_anything_is_noticed():
+    rng = np.random.default_rng(0)
+    t, q, v, a = fourier(2, rng, 20.0, rate=200.0)
+    tau = TRUTH.inverse_dynamics(*(2e-3 * x for x in (q, v, a)), friction=True)
+    noisy = kt.Measured(t, 2e-3 * q, tau + 0.2 * rng.standard_normal(tau.shape))
+    with pytest.warns(kt.IdentificationWarning, match="parameters have a standard deviation of more than 30 %"):
+        kt.identify(GUESS, noisy, friction="coulomb")
+
+
+def test_forces_that_are_zero_throughout_are_refused():
+    good = data()
+    with pytest.raises(kt.IdentificationError, match="zero throughout: there is nothing"):
+        kt.identify(GUESS, kt.Measured(good.t, good.q, 0.0 * good.tau, good.v))
+    with pytest.raises(kt.IdentificationError, match="force of lower_joint is zero throughout"):
+        kt.identify(GUESS, kt.Measured(good.t, good.q, good.tau * [1.0, 0.0], good.v))
+
+
+def test_friction_that_a_file_cannot_hold_is_named(tmp_path):
+    found = kt.identify(GUESS, data(0.01), friction="stribeck")
+    with pytest.warns(kt.IdentificationWarning, match=r"upper_joint \(stribeck\), lower_joint \(stribeck\)"):
+        found.save(tmp_path / "found.yaml")

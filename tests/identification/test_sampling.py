@@ -60,3 +60,14 @@ def test_rows_with_nan_are_left_out_with_a_warning():
     assert np.abs(piece.q - q).max() < 1e-4
     with pytest.raises(kt.IdentificationError, match="too few are left"):
         sampled(kt.Measured(t, np.full_like(q, np.nan), q))
+
+
+@pytest.mark.filterwarnings("ignore:.*rows have NaN:kinetree.errors.IdentificationWarning")
+@pytest.mark.parametrize(("lost", "pieces"), [(3, 1), (10, 2)])
+def test_rows_with_nan_part_the_data_where_they_are_many(lost, pieces):
+    """A joint may turn around meanwhile, which no interpolation knows."""
+    t, q, v, _ = fourier(2, np.random.default_rng(0), 10.0)
+    q[400 : 400 + lost, 1] = np.nan
+    found = sampled(kt.Measured(t, q, np.ones_like(q), v))
+    assert len(found.pieces) == pieces
+    assert sum(len(piece) for piece in found.pieces) == len(t) - (lost if pieces > 1 else 0)

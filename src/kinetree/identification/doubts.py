@@ -18,6 +18,9 @@ NOT_EXPLAINED = 0.5
 SURE = 5.0
 """Standard deviations beyond which a sign is not chance."""
 
+MOSTLY = 2.0 / 3.0
+"""Share of parameters with large deviations beyond which a motion tells hardly anything."""
+
 PLAUSIBLE = 20.0
 """Factor between measured forces and the file's that other masses may explain."""
 
@@ -45,6 +48,12 @@ def doubts(found: Identified, before: Array, still: Sequence[str]) -> list[str]:
         words.append(f"{', '.join(still)} hardly moves: its friction cannot be told and stays as it was")
     if found.untold:
         words.append(f"this motion does not tell {_some(found.untold)}; they stay as they were")
+    if len(found.poor) > MOSTLY * len(found):
+        words.append(
+            f"{len(found.poor)} of {len(found)} parameters have a standard deviation of more than 30 %, such as "
+            f"{_some(found.poor, 3)}: the motion is too small or too slow for its noise, and the robot will err on "
+            "others. kt.exciting_motion finds motions that tell more"
+        )
     if not found.physical:
         words.append(
             "the parameters are those of no real robot (masses, inertias or friction are negative, or inertias break "

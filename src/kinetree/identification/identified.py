@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import IdentificationWarning, callers_level
 from . import report
 from .closed_motion import motions_of
 from .equations import MeasuredEquations, Prepared
@@ -139,8 +141,22 @@ class Identified:
         """Write the robot, as ``.yaml`` (everything) or ``.urdf`` (without offsets; rotor inertias are refused).
 
         MJCF is read but not written.
+
+        Warns
+        -----
+        IdentificationWarning
+            Where friction was identified that robots do not have (presliding, Stribeck): its Coulomb part is written.
         """
         self.robot.save(path)
+        lost = [f"{name} ({own.model.name})" for name, own in self.friction.items() if own.model.shape]
+        if lost:
+            warnings.warn(
+                f"{path}: robots have viscous and Coulomb friction and an offset; what else was found for "
+                f"{', '.join(lost)} is in the report alone, so that the file's robot errs more than errors() says. "
+                "friction='coulomb' fits what a file can hold",
+                IdentificationWarning,
+                stacklevel=callers_level(),
+            )
 
     def report(self, folder: str | os.PathLike[str], held_out: Data | None = None, format: str = "html") -> Path:
         """Write a report with plots into a folder; return the file to open.

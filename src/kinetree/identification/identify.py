@@ -117,6 +117,7 @@ def identify(
     start = None if initial is None else np.asarray(initial, dtype=float)
     motions, band, notes = motions_of(robot, data, None, factors, cutoff, both_sides, start)
     prepared = Prepared(robot, motions, band, contacts)
+    _refuse_silence(robot, prepared)
     table = robot.parameters()
     file_values = dict(zip(table.names, (float(x) for x in table.values), strict=True))
     kept = _held(robot, table.names, fixed)
@@ -203,6 +204,21 @@ def identify(
     for word in doubts(result, prior[: len(groups.independent)], [robot.v_names[k] for k in still]):
         warnings.warn(word, IdentificationWarning, stacklevel=callers_level())
     return result
+
+
+def _refuse_silence(robot: Robot, prepared: Prepared) -> None:
+    """Refuse forces that are zero all the time: of all rows, or of a motor of a robot without loops."""
+    names = row_names(robot)
+    silent = [name for name, column in zip(names, prepared.equations.tau.T, strict=True) if not np.any(column)]
+    if len(silent) == len(names):
+        raise IdentificationError("the measured forces are zero throughout: there is nothing to identify from")
+    driven = {name for joint in robot.model.joints if joint.actuated and not robot.model.loops
+              for name in (robot.v_names[k] for k in range(joint.v_slice.start, joint.v_slice.stop))}  # fmt: skip
+    if wrong := [name for name in silent if name in driven]:
+        raise IdentificationError(
+            f"the measured force of {', '.join(wrong)} is zero throughout: a column that was never written? A joint "
+            "without a motor is one with actuated=False"
+        )
 
 
 # ------------------------------------------------------------------ what was asked for

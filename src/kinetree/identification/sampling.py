@@ -22,6 +22,9 @@ Array = np.ndarray
 GAP = 20.0
 """Pauses of more than this many steps part the data into pieces: nobody knows what happened in between."""
 
+LOST = 3
+"""Rows with NaN, one after the other, beyond which the data are parted, too."""
+
 STALE = 0.5
 """Share of repeated rows beyond which it is the robot that stands still, or a slower sensor, and not the network."""
 
@@ -71,18 +74,21 @@ def sampled(data: Measured) -> Sampled:
     data : Measured
     """
     notes: list[str] = []
-    t, columns = _finite_rows(data, notes)
-    t, columns = _fresh_rows(t, columns, notes)
+    good = _finite_rows(data, notes)
+    t, columns = data.t[good], {key: x[good] for key, x in _columns(data).items()}
+    fresh = _fresh_rows(t, columns, notes)
+    t, columns = t[fresh], {key: x[fresh] for key, x in columns.items()}
+    bad_before = np.cumsum(~good)[good][fresh]
     t = _senders_times(t, columns, notes)
     step = float(np.median(np.diff(t)))
-    ends = [0, *(np.flatnonzero(np.diff(t) > GAP * step) + 1), len(t)]
+    ends = [0, *(np.flatnonzero((np.diff(t) > GAP * step) | (np.diff(bad_before) > LOST)) + 1), len(t)]
     pieces = [
         _even(t[i:k], {key: x[i:k] for key, x in columns.items()}, step)
         for i, k in pairwise(ends)
         if k - i >= LEAST_SAMPLES
     ]
     if len(ends) > 2:
-        notes.append(f"{len(ends) - 2} gaps of more than {GAP * step:.3g} s: the data are {len(pieces)} pieces")
+        notes.append(f"{len(ends) - 2} gaps (pauses, or rows with NaN): the data are {len(pieces)} pieces")
     if not pieces:
         raise IdentificationError(
             f"{data.name}: between its gaps there are never {LEAST_SAMPLES} rows in a row; nothing can be identified"
@@ -96,28 +102,28 @@ def _columns(data: Measured) -> dict[str, Array]:
     return found | {f"wrench {frame}": x for frame, x in data.wrenches.items()}
 
 
-def _finite_rows(data: Measured, notes: list[str]) -> tuple[Array, dict[str, Array]]:
-    columns = _columns(data)
-    good = np.all([np.isfinite(x).all(axis=1) for x in columns.values()], axis=0)
+def _finite_rows(data: Measured, notes: list[str]) -> Array:
+    """Return which rows are numbers."""
+    good = np.asarray(np.all([np.isfinite(x).all(axis=1) for x in _columns(data).values()], axis=0))
     if good.all():
-        return data.t, columns
+        return good
     bad = np.flatnonzero(~good)
     if good.sum() < LEAST_SAMPLES:
         raise IdentificationError(f"{data.name}: {len(bad)} of {len(good)} rows have NaN in them; too few are left")
     message = f"{len(bad)} of {len(good)} rows have NaN in them, the first is row {bad[0] + 1}; they are left out"
     notes.append(message)
     warnings.warn(f"{data.name}: {message}", IdentificationWarning, stacklevel=callers_level())
-    return data.t[good], {key: x[good] for key, x in columns.items()}
+    return good
 
 
-def _fresh_rows(t: Array, columns: dict[str, Array], notes: list[str]) -> tuple[Array, dict[str, Array]]:
-    """Leave out rows that repeat the one before, but where they are so many that the robot rests."""
+def _fresh_rows(t: Array, columns: dict[str, Array], notes: list[str]) -> Array:
+    """Return which rows do not repeat the one before; all where repeated ones are so many that the robot rests."""
     same = np.all([np.all(np.diff(x, axis=0) == 0.0, axis=1) for x in columns.values()], axis=0)
     stale = np.concatenate([[False], same])
     if not stale.any() or stale.mean() > STALE:
-        return t, columns
+        return np.ones(len(t), dtype=bool)
     notes.append(f"{int(stale.sum())} of {len(t)} rows repeat the one before and are left out")
-    return t[~stale], {key: x[~stale] for key, x in columns.items()}
+    return ~stale
 
 
 def _senders_times(t: Array, columns: dict[str, Array], notes: list[str]) -> Array:

@@ -490,8 +490,6 @@ class _Writer:
             raise UnsupportedError(f"URDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
         if joint.stiffness:
             raise UnsupportedError(f"URDF cannot express the spring of joint {joint.name!r}: write .yaml")
-        if any(joint.friction_offset):
-            self.lost.append(f"offset of the friction of joint {joint.name!r}")
         if any(ratio != 1.0 for ratio in joint.gear_ratio):
             self.lost.append(f"gear ratio of joint {joint.name!r}")
         if joint.friction_offset:
