@@ -45,7 +45,8 @@ def test_held_out_errors_are_below_the_first_look(panda, parts, consistent):
 def test_the_found_robot_is_possible_saved_loaded_and_simulated(panda, parts, tmp_path):
     found = kt.identify(panda, parts[0])
     assert found.physical
-    found.save(tmp_path / "found.urdf")
+    with pytest.warns(kt.IdentificationWarning, match="presliding"):
+        found.save(tmp_path / "found.urdf")
     robot = kt.load(tmp_path / "found.urdf", strict=True)
     q, v = parts[1].q[::500], parts[1].v[::500]
     a = np.zeros_like(v)
