@@ -296,3 +296,18 @@ def test_files_keep_them(tmp_path):
     assert [j.stiffness for j in again.model.joints] == [j.stiffness for j in robot.model.joints]
     with pytest.raises(kt.KinetreeError, match=r"cannot express the spring of joint .*write \.yaml"):
         chain(1, stiffness=1.0).save(tmp_path / "springs.urdf")
+
+
+@pytest.mark.parametrize("axis", ["wx", "wy", "wz"])
+def test_stiffness_of_one_turn_may_vary_from_state_to_state(axis):
+    b = kt.Builder("ball").body("b", "base", kt.Spherical(), mass=1.0, inertia=(1, 2, 3), stiffness=4.0, joint_name="j")
+    robot = b.build()
+    q = robot.random_configuration(np.random.default_rng(0), 3)
+    given = np.array([1.0, 4.0, 9.0])
+    for one in (robot.with_backend("reference"), robot.with_backend("compiled")):
+        found = one.inverse_dynamics(q, np.zeros(3), np.zeros(3), parameters={f"j.{axis}.stiffness": given})
+        for k in range(3):
+            alone = robot.with_parameters({f"j.{axis}.stiffness": given[k]})
+            np.testing.assert_allclose(
+                found[k], alone.inverse_dynamics(q[k], np.zeros(3), np.zeros(3)), rtol=1e-10, atol=1e-12
+            )

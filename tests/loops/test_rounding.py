@@ -276,3 +276,38 @@ def test_bars_that_are_a_little_too_short_are_not_rounded(short):
         robot.assembled(tries=20)
     with pytest.raises(kt.ClosureError):
         robot.close([0.3, -0.6])
+
+
+@pytest.mark.filterwarnings("ignore::kinetree.RoundingWarning")
+@pytest.mark.parametrize("off", [1e-8, 1e-6, 1e-4])
+def test_offsets_along_exactly_parallel_axes_are_rounding(off):
+    """The redundant constraint has no singular value at all, and stays open all the same."""
+
+    def four_bar(dz):
+        rod = {"mass": 1.0, "com": (0.1, 0, 0), "inertia": (0.1, 0.1, 0.1)}
+        b = kt.Builder("four-bar", gravity=(0, -9.81, 0))
+        b.body("crank", "base", kt.Revolute("z"), **rod)
+        b.body("coupler", "crank", kt.Revolute("z"), position=(0, 0.3, dz), actuated=False, **rod)
+        b.body("rocker", "base", kt.Revolute("z"), position=(0.8, 0, 0), actuated=False, **rod)
+        b.loop("pin", "coupler", "rocker", kt.Revolute("z"), placement=(0.9, 0.2, 0), seat=(0.1, 0.5, 0))
+        return b.build()
+
+    exact, rounded = four_bar(0.0), four_bar(off)
+    q = exact.close([0.3, -0.3, 0.2], fixed=["crank_joint"])
+    np.testing.assert_allclose(rounded.close([0.3, -0.3, 0.2], fixed=["crank_joint"]), q, atol=1e-9)
+    assert rounded.mobility(q).freedoms == 1
+    expected = exact.forward_dynamics(q, np.zeros(3), [1.0, 0.0, 0.0])
+    np.testing.assert_allclose(rounded.forward_dynamics(q, np.zeros(3), [1.0, 0.0, 0.0]), expected, rtol=1e-8)
+    runs = [kt.simulate(m, q, time=0.05, output=3).q[-1] for m in (exact, rounded)]
+    np.testing.assert_allclose(*runs, atol=1e-7)
+
+
+def test_a_loop_joint_that_holds_nothing():
+    b = kt.Builder("free loop")
+    b.body("a", "base", kt.Revolute("z"), mass=1.0, com=(0.1, 0, 0))
+    b.body("b", "base", kt.Revolute("y"), mass=1.0, com=(0, 0, -0.1))
+    b.loop("nothing", "a", "b", kt.EulerFree())
+    robot = b.build()
+    assert robot.mobility([0.1, 0.2]).freedoms == 2
+    tree = robot.tree.forward_dynamics([0.1, 0.2], [0, 0], [1, 0])
+    np.testing.assert_allclose(robot.forward_dynamics([0.1, 0.2], [0, 0], [1, 0]), tree, rtol=1e-12)

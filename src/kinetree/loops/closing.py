@@ -182,7 +182,9 @@ def _approach(
         near = np.abs(left).max(axis=-1, initial=0.0) <= max(tolerance, HANDED_OVER)
         if any_will_do and near.any():
             break
-        stuck = np.isfinite(size) & ~near & ~nudged & (idle >= STALLED) & (np.abs(left).max(axis=-1) > NUDGE)
+        stuck = (
+            np.isfinite(size) & ~near & ~nudged & (idle >= STALLED) & (np.abs(left).max(axis=-1, initial=0.0) > NUDGE)
+        )
         if stuck.any():  # half a turn off, or all in one line, there may be no way on although there is one beside it
             before.append((np.flatnonzero(stuck), q[stuck], left[stuck], size[stuck]))
             _nudge(problem, q, left, stuck)

@@ -357,24 +357,25 @@ class ClosedKinematics(Robot):
         rounded = [
             (d, cluster.length) for d, cluster in zip(found.decisions, self._clusters.all, strict=True) if d.by_rounding
         ]
-        if not rounded:
-            return found
         seen = float(np.abs(gaps).max(initial=0.0))
-        weak = max(d.dropped * length for d, length in rounded)
+        if not rounded and not (seen > CLOSED and any(d.redundant for d in found.decisions)):
+            return found
+        weak = max((d.dropped * length for d, length in rounded), default=0.0)  # none where axes are exactly parallel
         return replace(found, slack=min(WIDEST, BESIDE * max(seen, 0.1 * weak)), remaining=seen)
 
     def _said(self, chosen: Coordinates) -> Coordinates:
         """Say once what was decided by taking weak constraints for rounding."""
         rounded = [d for d in chosen.decisions if d.by_rounding]
-        if rounded:
-            strongest = max(rounded, key=lambda d: d.dropped)
-            names = [name for d in rounded for name in d.loops]
+        if rounded or chosen.remaining > 0.0:
+            names = [name for d in rounded or chosen.decisions if d.redundant for name in d.loops]
+            strength = ""
+            if rounded:
+                strongest, weakest = max(d.dropped for d in rounded), min(d.least for d in rounded)
+                strength = f": the strongest of them has {strongest:.1g}, the weakest that counts {weakest:.1g}"
             warnings.warn(
                 f"numbers of {self.name!r} are rounded: redundant constraints of {', '.join(names[:4])}"
                 f"{', ...' if len(names) > 4 else ''} contradict the others and leave loops open by some "
-                f"{chosen.remaining:.1g} (m, rad). They do not count: the strongest of them has "
-                f"{strongest.dropped:.1g}, the weakest that counts {min(d.least for d in rounded):.1g}; "
-                "mobility() lists them",
+                f"{chosen.remaining:.1g} (m, rad). They do not count{strength}; mobility() lists them",
                 RoundingWarning,
                 stacklevel=callers_level(),
             )

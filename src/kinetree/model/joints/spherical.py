@@ -49,7 +49,7 @@ def spring_moment(turn: Vec3, stiffness: Coordinates) -> Vec3:
     """
     pull = Vec3(*(k * d for k, d in zip(stiffness, turn, strict=True)))
     first, *others = stiffness
-    if all(k is first or (isinstance(k, float) and k == first) for k in others):
+    if all(k is first or (isinstance(k, float) and isinstance(first, float) and k == first) for k in others):
         return pull
     return log_slope_transposed(turn, pull)
 
