@@ -73,6 +73,17 @@ def test_wrenches_of_modules_are_those_that_joints_transmit():
     assert_close(sum(float(m.tau @ m.a) for m in found), float(robot.inverse_dynamics(q, v, a) @ a), 1e-12)
 
 
+def test_modules_hold_springs():
+    b = kt.Builder("sprung")
+    bar = {"mass": 1.0, "com": (0, 0, -0.3), "inertia": (0.1, 0.1, 0.1)}
+    b.body("upper", "base", kt.Revolute("y"), stiffness=7.0, spring_rest=0.3, **bar)
+    robot = b.body("lower", "upper", kt.Revolute("y"), position=(0, 0, -1), **bar).build()
+    q, v, a = np.array([[0.4, 0.2], [0.1, 0.3], [0.5, 0.6]])
+    tau = robot.inverse_dynamics(q, v, a)
+    assert_close(np.concatenate([m.tau for m in robot.module_quantities(q, v, a=a)]), tau, 1e-12)
+    assert_close(np.concatenate([m.a for m in robot.module_quantities(q, v, tau=tau)]), a, 1e-12)
+
+
 def test_the_order_of_execution_is_that_of_the_books_gripper():
     """Palm, a finger of two links, a thumb: tables 6.3 and 6.4 of 000, in our letters."""
     robot = kt.gallery.load("gripper")

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from ..model.denoc_modules import Modules
 from ..model.tree import BASE, Model
 from ..spatial import ZERO_MOTION, ArticulatedInertia, Force, Motion, Scalar, combine, combine_forces
+from . import springs
 from .newton_euler import Moving, Wrenches, base_at_rest, inertia_force, move
 from .passes import Scalars, add, collect, nothing, positions, present, rates
 
@@ -111,9 +112,10 @@ def inverse_dynamics(
     *,
     parts: Modules,
 ) -> list[Scalar]:
-    """Return joint forces for a motion (000 table 6.1)."""
+    """Return joint forces for a motion (000 table 6.1), those that hold springs included."""
     moving = move_modules(tree, parts, q, v, a, gravity)
-    return laid_out(tree, parts, [step.tau for step in inverse_steps(tree, parts, moving, a, wrenches)])
+    tau = laid_out(tree, parts, [step.tau for step in inverse_steps(tree, parts, moving, a, wrenches)])
+    return list(springs.held_too(tree, q, tau))
 
 
 def forward_steps(tree: Model, parts: Modules, moving: Sequence[Moving], phi: Scalars) -> list[ForwardStep]:
@@ -154,17 +156,30 @@ def forward_dynamics(
     *,
     parts: Modules,
 ) -> list[Scalar]:
-    """Return joint accelerations for given joint forces (000 table 6.2)."""
+    """Return joint accelerations for given joint forces, without springs (000 table 6.2)."""
     moving = move_modules(tree, parts, q, v, None, gravity)
-    h = laid_out(tree, parts, [step.tau for step in inverse_steps(tree, parts, moving, None, wrenches)])
-    phi = [t - x for t, x in zip(tau, h, strict=True)]  # eq. 6.8, with tau and not tau^F
+    phi = forces_left(tree, parts, tau, inverse_steps(tree, parts, moving, None, wrenches))
+    own = accelerations(tree, parts, moving, forward_steps(tree, parts, moving, phi))
+    return laid_out(tree, parts, own)
+
+
+def forces_left(tree: Model, parts: Modules, tau: Scalars, unmoved: Sequence[InverseStep]) -> list[Scalar]:
+    """Return phi = tau - h, h from inverse dynamics without accelerations (000 eq. 6.8, with tau and not tau^F)."""
+    h = laid_out(tree, parts, [step.tau for step in unmoved])
+    return [t - x for t, x in zip(tau, h, strict=True)]
+
+
+def accelerations(
+    tree: Model, parts: Modules, moving: Sequence[Moving], steps: Sequence[ForwardStep]
+) -> list[list[Scalar]]:
+    """Return the joint accelerations of every module, from the base to the tips (000 eq. 6.12, 6.13)."""
     mu: dict[int, Motion] = {BASE: ZERO_MOTION}
-    accelerations: list[list[Scalar]] = []
-    for chain, step in zip(parts.bodies, forward_steps(tree, parts, moving, phi), strict=True):
+    found: list[list[Scalar]] = []
+    for chain, step in zip(parts.bodies, steps, strict=True):
         carried = mu[tree.parents[chain[0]]]
         given = udu_solve(step.u, step.d, [carried.dot(f) for f in step.felt])  # Psi^T mu~
         own = [x - y for x, y in zip(step.phi_tilde, given, strict=True)]  # eq. 6.12
-        accelerations.append(own)
+        found.append(own)
         first = 0
         for k in chain:
             subspace = moving[k].subspace
@@ -172,7 +187,7 @@ def forward_dynamics(
                 subspace, own[first : first + len(subspace)]
             )
             mu[k], first = carried, first + len(subspace)
-    return laid_out(tree, parts, accelerations)
+    return found
 
 
 # ------------------------------------------------------------------ within a module

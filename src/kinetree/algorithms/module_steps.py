@@ -16,7 +16,16 @@ from ..errors import UnknownNameError
 from ..model.denoc_modules import Modules
 from ..model.tree import BASE, Model
 from ..spatial.arrays import pack, split
-from .module_recursion import ForwardStep, InverseStep, forward_dynamics, forward_steps, inverse_steps, move_modules
+from . import springs
+from .module_recursion import (
+    ForwardStep,
+    InverseStep,
+    accelerations,
+    forces_left,
+    forward_steps,
+    inverse_steps,
+    move_modules,
+)
 
 Array = np.ndarray
 
@@ -65,43 +74,39 @@ def inverse(model: Model, parts: Modules, q: Array, v: Array, a: Array) -> list[
     """Return what inverse dynamics finds for each module."""
     x, y, z = split(q), split(v), split(a)
     moving = move_modules(model, parts, x, y, z, model.gravity)
-    steps = inverse_steps(model, parts, moving, z)
-    return [_shown(model, parts, i, step, None, a) for i, step in enumerate(steps)]
+    steps = _holding_springs(model, parts, x, inverse_steps(model, parts, moving, z))
+    own = [a[_freedoms(model, chain)] for chain in parts.bodies]
+    return [_shown(parts.names[i], i, step, None, own[i]) for i, step in enumerate(steps)]
+
+
+def _freedoms(model: Model, chain: Sequence[int]) -> list[int]:
+    """Return the places of a module's freedoms in ``v``."""
+    slices = [model.links[k].v_slice for k in chain]
+    return [place for own in slices for place in range(own.start, own.stop)]
+
+
+def _holding_springs(model: Model, parts: Modules, q: Any, steps: Sequence[InverseStep]) -> list[InverseStep]:
+    """Return the same steps with what holds the springs in their joint forces."""
+    held = springs.held_too(model, q, [0.0] * model.nv)
+    return [
+        step._replace(tau=[t + held[p] for t, p in zip(step.tau, _freedoms(model, chain), strict=True)])
+        for chain, step in zip(parts.bodies, steps, strict=True)
+    ]
 
 
 def forward(model: Model, parts: Modules, q: Array, v: Array, tau: Array) -> list[ModuleQuantities]:
     """Return what forward dynamics finds for each module; wrenches and forces are those without accelerations."""
-    x, y, forces = split(q), split(v), split(tau)
+    x, y = split(q), split(v)
     moving = move_modules(model, parts, x, y, None, model.gravity)
-    bias = inverse_steps(model, parts, moving, None)
-    h = {k: t for chain, step in zip(parts.bodies, bias, strict=True) for k, t in _by_link(model, chain, step.tau)}
-    phi = [float(t) for t in tau]
-    for k, own in h.items():
-        for place, value in zip(_places(model, k), own, strict=True):
-            phi[place] -= float(value)
-    steps = forward_steps(model, parts, moving, phi)
-    a = pack(forward_dynamics(model, x, y, forces, model.gravity, parts=parts), ())
-    return [_shown(model, parts, i, bias[i], step, a) for i, step in enumerate(steps)]
-
-
-def _by_link(model: Model, chain: Sequence[int], numbers: Sequence[Any]) -> Iterator[tuple[int, Sequence[Any]]]:
-    first = 0
-    for k in chain:
-        n = model.links[k].kind.nv
-        yield k, numbers[first : first + n]
-        first += n
-
-
-def _places(model: Model, k: int) -> range:
-    where = model.links[k].v_slice
-    return range(where.start, where.stop)
+    unmoved = _holding_springs(model, parts, x, inverse_steps(model, parts, moving, None))
+    steps = forward_steps(model, parts, moving, forces_left(model, parts, split(tau), unmoved))
+    own = accelerations(model, parts, moving, steps)
+    return [_shown(parts.names[i], i, *three) for i, three in enumerate(zip(unmoved, steps, own, strict=True))]
 
 
 def _shown(
-    model: Model, parts: Modules, i: int, required: InverseStep, solved: ForwardStep | None, a: Array
+    links: tuple[str, ...], i: int, required: InverseStep, solved: ForwardStep | None, a: Any
 ) -> ModuleQuantities:
-    chain = parts.bodies[i]
-    freedoms = [place for k in chain for place in _places(model, k)]
     nothing: list[Any] = []
     none = ForwardStep(nothing, nothing, nothing, nothing, None, nothing, nothing)
     step = none if solved is None else solved
@@ -111,11 +116,11 @@ def _shown(
     )
     return ModuleQuantities(
         f"M{i + 1}",
-        parts.names[i],
+        links,
         np.array([pack(w, ()) for w in required.own]),
         np.array([pack(w, ()) for w in required.total]),
         np.array(required.tau, dtype=float),
-        pivot, u, d, phi_hat, phi_tilde, eta, a[freedoms],
+        pivot, u, d, phi_hat, phi_tilde, eta, np.array(a, dtype=float),
     )  # fmt: skip
 
 

@@ -91,6 +91,13 @@ def left_for_bodies(tree: Model, q: Scalars, tau: Scalars) -> Scalars:
     return [t - f for t, f in zip(tau, collect(tree, held), strict=True)]
 
 
+def held_too(tree: Model, q: Scalars, tau: Scalars) -> Scalars:
+    """Return the joint forces that move the bodies as ``tau`` does and hold the springs, too."""
+    if not pull_at_all(tree):
+        return tau
+    return [t - rest for t, rest in zip(tau, left_for_bodies(tree, q, [0.0] * tree.nv), strict=True)]
+
+
 def energy(tree: Model, q: Scalars) -> Scalar:
     """Return the energy of all springs, in joints and along tendons."""
     in_joints: Scalar = total(tree, each(tree, energy_of, positions(tree, q)), 0.0) if are_in(tree) else 0.0

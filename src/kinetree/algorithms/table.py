@@ -131,9 +131,7 @@ def _inverse_dynamics(
     tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, method: str = "newton_euler"
 ) -> list[Scalar]:
     if method == "modules":
-        moved = module_recursion.inverse_dynamics(tree, q, v, a, tree.gravity, loads, parts=partition(tree))
-        rest = springs.left_for_bodies(tree, q, [0.0] * tree.nv)
-        return [t - r for t, r in zip(moved, rest, strict=True)] if springs.pull_at_all(tree) else moved
+        return module_recursion.inverse_dynamics(tree, q, v, a, tree.gravity, loads, parts=partition(tree))
     return newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)[0]
 
 
