@@ -95,7 +95,7 @@ class ClosedKinematics(Robot):
     @cached_property
     def tree(self) -> Robot:
         """The spanning tree: the same robot with all loops open; where a cut joint sat, there is a frame."""
-        opened = replace(self.model, loops=())
+        opened = self.model.opened()
         names = [loop.name for loop in self.model.loops if loop.name not in opened.frame_table]
         frames = (*opened.frames, *(self.model.frame(name) for name in names))
         return Robot(replace(opened, frames=frames), backend=self.backend, precision=self.precision, cpu=self.cpu)

@@ -84,6 +84,8 @@ class Mechanism(ClosedDynamics):
     def __repr__(self) -> str:
         bodies = counted(len(self.model.bodies), "body", "bodies")
         loops = counted(len(self.model.loops), "loop", "loops")
+        if self.model.couplings:
+            loops += f", {counted(len(self.model.couplings), 'coupling', 'couplings')}"
         return f"<Mechanism {self.name!r}: {bodies}, {loops}, nq={self.nq}, nv={self.nv}>"
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -93,10 +93,10 @@ class Robot(BaseParameterMethods, LoopMethods):
     ) -> None:
         if not isinstance(model, Model):
             raise ModelError(f"a Robot is made from a Model, not {type(model).__name__}; see kinetree.load and Builder")
-        if model.loops and not self.closes_loops:
+        if model.is_constrained and not self.closes_loops:
             raise ModelError(
-                f"{model.name!r} has closed loops, and a Robot has none: make a kinetree.Mechanism(model), or let "
-                "kinetree.robot.make(model) choose; without its loops it is replace(model, loops=())"
+                f"{model.name!r} has closed loops or couplings, and a Robot has none: make a kinetree.Mechanism(model) "
+                "or let kinetree.robot.make(model) choose; without them it is model.opened()"
             )
         self.model = model
         self.backend = backend or os.environ.get("KINETREE_BACKEND") or "compiled"

@@ -80,8 +80,8 @@ class Equation:
         self.system, self.function, self.threads = system, function, threads
         self.robot, self.tree = system.robot, system.tree
         self.compiled = can_compile(self.robot)
-        self.large = not unrolls(self.robot) and not self.tree.loops
-        self.by_robot = bool(self.tree.loops) or self.large
+        self.large = not unrolls(self.robot) and not self.tree.is_constrained
+        self.by_robot = self.tree.is_constrained or self.large
         self.motorless = np.array(list(system.motorless), dtype=int)
         self.n_calls = 0
         self.n_prepared = 0
@@ -183,7 +183,7 @@ class Equation:
             return a, z_rate
         self.n_calls += 1
         unit = self.robot.normalize(q)
-        if not self.large and (self.rows or not self.tree.loops):
+        if not self.large and (self.rows or not self.tree.is_constrained):
             return self._as_written(t, unit, v, z, ahead)
         tau, loads, z_rate = self.forces(self.named(t, unit, v, z))
         heavy, stiffness = self._heavier(ahead)

@@ -206,7 +206,7 @@ class Simulator:
         self.elements = force_elements(ground)
         self.friction, self.friction_speed = friction, self.numbers.friction_speed
         self.varied = varied_parameters(robot, parameters)
-        if self.varied.places and (robot.model.loops or not unrolls(robot)):
+        if self.varied.places and (robot.model.is_constrained or not unrolls(robot)):
             raise UnsupportedError("parameters of mechanisms with loops, and of very large trees, cannot be varied")
         self._equations: dict[bool, Equation] = {}
 
