@@ -39,6 +39,9 @@ from .passes import Scalars, nothing, outward, positions, present, rates
 Matrix = list[list[Scalar]]
 Pivots = Sequence[tuple[int, int]]
 
+LEAST_QUALITY = 1e-4
+"""Where the choice of pivots serves worse than this (a squared sine), another way must be taken."""
+
 
 class ClusterJoint(NamedTuple):
     """Bodies that move together: those of a cluster of loops, or a single one."""
