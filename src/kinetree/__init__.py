@@ -42,9 +42,15 @@ from .model.joints import (
     Fixed,
     Free,
     Helical,
+    KnifeEdge,
+    ParallelAxes,
     Planar,
+    PointOnLine,
+    PointOnPlane,
     Prismatic,
     Revolute,
+    RollingBall,
+    RollingWheel,
     Spherical,
     Translation,
     Universal,
@@ -52,6 +58,7 @@ from .model.joints import (
 from .model.mass import MassProperties
 from .model.pose import Pose
 from .model.tree import Mimic
+from .robot import names_elsewhere
 from .robot.builder import Builder
 from .robot.dh import DHRow, KhalilRow, from_dh
 from .robot.load import load
@@ -111,6 +118,7 @@ __all__ = [
     "KhalilRow",
     "KinetreeError",
     "KinetreeWarning",
+    "KnifeEdge",
     "MassProperties",
     "Measured",
     "Mechanism",
@@ -121,13 +129,18 @@ __all__ = [
     "NoLoopsError",
     "OptionError",
     "OutputError",
+    "ParallelAxes",
     "Planar",
+    "PointOnLine",
+    "PointOnPlane",
     "Pose",
     "Prismatic",
     "Record",
     "Revolute",
     "Robot",
     "RobotFileNotFoundError",
+    "RollingBall",
+    "RollingWheel",
     "RoundingWarning",
     "ShapeError",
     "SimulationError",
@@ -214,7 +227,9 @@ _LATER = {
 def __getattr__(name: str) -> object:
     """Import what a robot's dynamics can do without (simulation, gallery, viewer, ...) when it is first asked for."""
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        here = names_elsewhere.function_called(name)
+        hint = f"; here it is {here}" if here else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     from importlib import import_module
 
     module, _, attribute = _LATER[name].partition(":")

@@ -123,15 +123,16 @@ def closed_forward_dynamics(
     posed = poses(tree, q)
     inertias = CrossInertias(tree, posed)
     free = forward_dynamics(tree, q, v, tau, gravity, loads)
-    closings = constraints.closings(tree, posed)
-    opening = constraints.drift(tree, q, v, posed, free)
-    speeds, gaps = constraints.speeds(tree, q, v, posed), [c.gap for closing in closings for c in closing.constraints]
+    motions = constraints.loop_motions(tree, q, v, posed, free)
+    opening = constraints.opening(tree, motions)
+    speeds = [m.twist.dot(c.force) for m in motions for c in m.closing.constraints]
+    gaps = [c.gap for m in motions for c in m.closing.constraints]
     alpha, beta = stabilisation
     target = [-opening[r] for r in rows]
     if alpha or beta:
         target = [t - 2.0 * alpha * speeds[r] - beta * beta * gaps[r] for t, r in zip(target, rows, strict=True)]
 
-    ends = _ends(tree, closings)
+    ends = _ends(tree, [m.closing for m in motions])
     chosen = [ends[r] for r in rows]
     coupled = [[_along(inertias, one, other) for other in chosen[: k + 1]] for k, one in enumerate(chosen)]
     whole = [[coupled[max(i, j)][min(i, j)] for j in range(len(rows))] for i in range(len(rows))]

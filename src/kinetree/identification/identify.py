@@ -212,7 +212,7 @@ def _refuse_silence(robot: Robot, prepared: Prepared) -> None:
     silent = [name for name, column in zip(names, prepared.equations.tau.T, strict=True) if not np.any(column)]
     if len(silent) == len(names):
         raise IdentificationError("the measured forces are zero throughout: there is nothing to identify from")
-    driven = {name for joint in robot.model.joints if joint.actuated and not robot.model.loops
+    driven = {name for joint in robot.model.joints if joint.actuated and not robot.model.is_constrained
               for name in (robot.v_names[k] for k in range(joint.v_slice.start, joint.v_slice.stop))}  # fmt: skip
     if wrong := [name for name in silent if name in driven]:
         raise IdentificationError(

@@ -197,3 +197,8 @@ def all_fits() -> list[Fitted]:
     """Return every formula: each algorithm on each kind of chain, and on the latter two as chains of hinges."""
     forms = [("revolute", False), ("universal", False), ("universal", True), ("spherical", False), ("spherical", True)]
     return [fit(algorithm, joint, single=single) for algorithm in FITTED for joint, single in forms]
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

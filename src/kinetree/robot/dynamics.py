@@ -620,7 +620,7 @@ class Dynamics(Kinematics):
 
     def _need_tree(self, name: str) -> None:
         """Refuse what means something else once loops are closed."""
-        if self.model.loops:
+        if self.model.is_constrained:
             raise UnsupportedError(
                 f"{name} of a mechanism with closed loops is not that of its tree, and not offered here; "
                 f"{self.name}.tree.{name} is the opened tree's"

@@ -84,6 +84,8 @@ class Mechanism(ClosedDynamics):
     def __repr__(self) -> str:
         bodies = counted(len(self.model.bodies), "body", "bodies")
         loops = counted(len(self.model.loops), "loop", "loops")
+        if self.model.couplings:
+            loops += f", {counted(len(self.model.couplings), 'coupling', 'couplings')}"
         return f"<Mechanism {self.name!r}: {bodies}, {loops}, nq={self.nq}, nv={self.nv}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -386,8 +388,8 @@ class Mechanism(ClosedDynamics):
         method : {"elimination", "block", "reduced", "handles"}
             Multipliers first, by the tree's factors (000 eq. 8.6-8.7); accelerations and multipliers at once
             (000 eq. 8.5); the equations of the independent motions (004 eq. 10.46); or the spanning tree as an
-            articulated body, with loop joints as its handles (002 section 9.5; as the first where joints follow
-            others). The answer is the same.
+            articulated body, with loop joints as its handles (002 section 9.5; as the first where
+            coordinates of joints are coupled). The answer is the same.
         stabilisation : bool or (alpha, beta)
             Baumgarte's terms, which pull a state that has drifted back to closure: K a = -drift - 2 alpha K v
             - beta**2 gap. True means alpha = beta = 10 1/s. The state may then be off by any amount.
@@ -434,7 +436,8 @@ class Mechanism(ClosedDynamics):
             found = self._by_clusters(state, v, tau, wrenches, tolerance, known, threads, parameters)
             if found is not None:
                 return found, None
-        by_handles = "closed_forward_dynamics" if self.model.has_followers else "handled_forward_dynamics"
+        bound = self.model.has_followers or self.model.couplings  # coordinates that no handle holds together
+        by_handles = "closed_forward_dynamics" if bound else "handled_forward_dynamics"
         name = {"elimination": "closed_forward_dynamics", "handles": by_handles}.get(method)
         if name is not None and self.tree.evaluator.singular_joint() is None:
             options = {"rows": known.rows, "stabilisation": gains}

@@ -106,8 +106,8 @@ def varied_parameters(robot: Robot, given: Any) -> GivenParameters:
 def check_integrator(robot: Robot, integrator: str) -> None:
     """Refuse what an integrator cannot do."""
     model = robot.model
-    if integrator == VARIATIONAL and (model.loops or model.has_followers):
-        trees = "the variational integrator is for trees without loops and mimicking joints: use "
+    if integrator == VARIATIONAL and (model.is_constrained or model.has_followers):
+        trees = "the variational integrator is for trees without loops, couplings and mimicking joints: use "
         raise UnsupportedError(Message(trees, Setting("integrator", "rk4")))
     if integrator == VARIATIONAL:
         robot.evaluator.check_pivots()
@@ -172,7 +172,7 @@ def initial_state(
         if array.ndim == 1 and bad.any():
             name = names[int(np.argmax(bad))]
             raise StateError(f"{what} is {array[np.argmax(bad)]} at joint {name!r}: a motion cannot start there")
-    if not robot.model.loops:
+    if not robot.model.is_constrained:
         return q, v
     if q0 is None and tolerance is None:
         _check_closed_as_drawn(robot, q, first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
@@ -11,7 +12,9 @@ from numpy.typing import ArrayLike
 
 from ..contact.start_check import warn_sunken
 from ..errors import OptionError, UnknownNameError, UnsupportedError
-from ..robot.robot import Robot, require_robot
+from ..robot.load import as_robot
+from ..robot.names_elsewhere import integrator_called
+from ..robot.robot import Robot
 from ..run.checks import check_threads
 from ..run.law_kernels import unrolls
 from .arguments import (
@@ -41,7 +44,7 @@ BATCH_SAMPLES = 101
 
 
 def simulate(
-    robot: Robot,
+    robot: Robot | str | os.PathLike[str],
     q0: ArrayLike | None = None,
     v0: ArrayLike | None = None,
     *,
@@ -68,8 +71,8 @@ def simulate(
 
     Parameters
     ----------
-    robot : Robot
-        A tree, on a fixed or floating base, with or without loops.
+    robot : Robot, or path-like
+        A robot, its file, or its name in the gallery: a tree, on a fixed or floating base, with or without loops.
     q0, v0 : array_like, shapes (..., nq) and (..., nv)
         Where it starts; the neutral configuration, at rest, by default.  With a batch in
         front (or a batch of gains in the controller) all are simulated at once, with a
@@ -171,7 +174,7 @@ class Simulator:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: Robot | str | os.PathLike[str],
         *,
         controller: Any = None,
         ground: Any = (),
@@ -188,9 +191,9 @@ class Simulator:
         tolerance: float | None = None,
         steps_at_most: int = STEPS_AT_MOST,
     ) -> None:
-        require_robot(robot)
+        robot = as_robot(robot)
         if integrator not in INTEGRATORS:
-            raise UnknownNameError("integrator", integrator, INTEGRATORS)
+            raise UnknownNameError("integrator", integrator, INTEGRATORS, meant=integrator_called(integrator))
         self.numbers = checked_numbers(integrator, rtol, atol, step, largest_step, friction_speed, steps_at_most)
         check_threads(threads)
         check_integrator(robot, integrator)
@@ -203,7 +206,7 @@ class Simulator:
         self.elements = force_elements(ground)
         self.friction, self.friction_speed = friction, self.numbers.friction_speed
         self.varied = varied_parameters(robot, parameters)
-        if self.varied.places and (robot.model.loops or not unrolls(robot)):
+        if self.varied.places and (robot.model.is_constrained or not unrolls(robot)):
             raise UnsupportedError("parameters of mechanisms with loops, and of very large trees, cannot be varied")
         self._equations: dict[bool, Equation] = {}
 
