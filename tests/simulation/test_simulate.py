@@ -518,7 +518,7 @@ def test_a_simulator_with_a_law_too_long_to_compile_goes_to_another_process():
 def test_what_is_set_up_cannot_be_changed():
     robot = kt.Builder("ball").body("ball", "base", kt.Prismatic("x"), mass=2.0).build()
     simulator = kt.Simulator(robot)
-    with pytest.raises(kt.ReadOnlyError, match=r"'controller' cannot be set: make another one, Simulator\(\.\.\., contr"):
+    with pytest.raises(kt.ReadOnlyError, match=r"'controller' cannot be set: make another one, Simulator"):
         simulator.controller = laws.Law(lambda t, q, v: [1.0])
     with pytest.raises(AttributeError, match="make another one"):
         simulator.law = None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import inspect
+import os
 from collections.abc import Mapping
 from functools import partial
 from typing import Any
