@@ -52,6 +52,7 @@ from .model.joints import (
 from .model.mass import MassProperties
 from .model.pose import Pose
 from .model.tree import Mimic
+from .robot import names_elsewhere
 from .robot.builder import Builder
 from .robot.dh import DHRow, KhalilRow, from_dh
 from .robot.load import load
@@ -219,7 +220,9 @@ _LATER = {
 def __getattr__(name: str) -> object:
     """Import what a robot's dynamics can do without (simulation, gallery, viewer, ...) when it is first asked for."""
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        here = names_elsewhere.function_called(name)
+        hint = f"; here it is {here}" if here else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     from importlib import import_module
 
     module, _, attribute = _LATER[name].partition(":")

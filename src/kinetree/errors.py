@@ -10,6 +10,36 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+__all__ = [
+    "CacheWarning",
+    "ClosureError",
+    "CompileError",
+    "ContactWarning",
+    "FileFormatError",
+    "IdentificationError",
+    "IdentificationWarning",
+    "KinetreeError",
+    "KinetreeWarning",
+    "MissingFileError",
+    "ModelError",
+    "ModelWarning",
+    "NoLoopsError",
+    "OptionError",
+    "OutputError",
+    "RobotFileNotFoundError",
+    "RoundingWarning",
+    "ShapeError",
+    "SimulationError",
+    "SingularError",
+    "SingularityWarning",
+    "StateError",
+    "TrajectoryError",
+    "UnknownNameError",
+    "UnreachableError",
+    "UnsupportedError",
+]
+
+
 NEAR = 0.6
 """How much alike a name and a suggestion must be: of five letters two may differ, or more behind the same beginning."""
 
@@ -179,9 +209,9 @@ class RobotFileNotFoundError(MissingFileError):
 class UnknownNameError(KinetreeError, KeyError):
     """A name that the robot does not have; suggests the nearest."""
 
-    def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
+    def __init__(self, what: str, name: object, known: Iterable[str], *, meant: str | None = None) -> None:
         names = list(dict.fromkeys(known))
-        near = nearest(str(name), names)
+        near = nearest(str(name), names) if meant is None else [meant]
         if near:
             hint = "did you mean " + " or ".join(repr(n) for n in near) + "?"
         elif names:
@@ -336,3 +366,8 @@ def callers_level() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in own:
         level, frame = level + 1, frame.f_back
     return level
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

@@ -465,3 +465,11 @@ def test_an_interrupted_run_is_written_and_does_not_end_as_if_all_were_well(pend
     told = simulated(pendulum, "--initial", "0.3", "--time", 100, "-o", out, code=130)
     assert told["status"] == "interrupted"
     assert kt.Record.load(out).status == "interrupted"
+
+
+def test_joints_that_no_target_names_stay_and_usual_gains_suit_every_joint():
+    told = simulated(
+        "kuka-kr5", "--initial", "joint_2=0.4, joint_3=-0.2", "--controller", "pd+gravity", "--target", "joint_1=1",
+        "--time", 2,
+    )  # fmt: skip
+    assert np.allclose(list(told["final"]["q"].values()), [1.0, 0.4, -0.2, 0.0, 0.0, 0.0], atol=1e-3)

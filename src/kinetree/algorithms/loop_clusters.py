@@ -82,7 +82,7 @@ def follow(
     rhs = {i: list(sides[i]) for i, _ in pivots}
     quality: Scalar = 1.0
     for n, (i, j) in enumerate(pivots):
-        pivot = work[i][j]
+        pivot = work[i].get(j, 0.0)  # where all is in line the reference divides by this very zero, and says so
         below = [m for m, _ in pivots[n + 1 :] if j in work[m]]
         whole = constrained.inner([k[i][c] for _, c in pivots], [k[i][c] for _, c in pivots])
         whole = where(whole > size * size, whole, size * size)

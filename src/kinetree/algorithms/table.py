@@ -17,6 +17,7 @@ from ..model.denoc_modules import partition
 from ..model.tree import Model
 from ..spatial import Motion, Scalar, ldl, ldl_inverse
 from . import (
+    absolute_coordinates,
     articulated_body,
     centroidal,
     composite_body,
@@ -69,12 +70,13 @@ __all__ = [
     "FORWARD_METHODS",
     "INVERSE_METHODS",
     "LOOP_ALGORITHMS",
+    "MASS_MATRIX_METHODS",
     "Algorithm",
     "Option",
     "find",
 ]
 
-INVERSE_METHODS = ("newton_euler", "modules")
+INVERSE_METHODS = ("newton_euler", "modules", "absolute_newton_euler")
 
 FORWARD_METHODS = (
     "articulated_body",
@@ -84,7 +86,11 @@ FORWARD_METHODS = (
     "walker_orin_1",
     "walker_orin_2",
     "walker_orin_4",
+    "absolute_articulated_body",
+    "absolute_composite_body",
 )
+
+MASS_MATRIX_METHODS = ("composite_body", "absolute_composite_body")
 
 AXES = Option("axes", "body", jacobian.FRAMES)
 ABOUT = Option("about", "com", ("com", "origin"))
@@ -93,6 +99,7 @@ INVERSE = Option("inverse", False)
 CLASSICAL = Option("classical", False)
 FRICTION = Option("friction", False)
 INVERSE_METHOD = Option("method", INVERSE_METHODS[0], INVERSE_METHODS)
+MASS_MATRIX_METHOD = Option("method", MASS_MATRIX_METHODS[0], MASS_MATRIX_METHODS)
 METHOD = Option("method", FORWARD_METHODS[0], FORWARD_METHODS, counted=FORWARD_METHODS[:2])
 
 _WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -132,6 +139,8 @@ def _inverse_dynamics(
 ) -> list[Scalar]:
     if method == "modules":
         return module_recursion.inverse_dynamics(tree, q, v, a, tree.gravity, loads, parts=partition(tree))
+    if method == "absolute_newton_euler":
+        return absolute_coordinates.inverse_dynamics(tree, q, v, a, tree.gravity, loads)
     return newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)[0]
 
 
@@ -178,15 +187,24 @@ _SOLVERS: dict[str, Callable[..., list[Scalar]]] = {
     "composite_body": _by_mass_matrix,
     "udu": udu.forward_dynamics,
     "modules": _by_modules,
+    "absolute_articulated_body": partial(absolute_coordinates.articulated_body, pulling=False),
+    "absolute_composite_body": absolute_coordinates.by_mass_matrix,
     **{f"walker_orin_{k}": partial(walker_orin.forward_dynamics, way=k) for k in (1, 2, 4)},
 }
+
+_WITH_SPRINGS: dict[str, Callable[..., list[Scalar]]] = {
+    "articulated_body": articulated_body.forward_dynamics,
+    "absolute_articulated_body": absolute_coordinates.articulated_body,
+}
+"""Those that hold springs body by body, as loops over bodies need it."""
 
 
 def _forward_dynamics(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, method: str = "articulated_body"
 ) -> list[Scalar]:
-    if method == "articulated_body" and not tree.has_followers:
-        return articulated_body.forward_dynamics(tree, q, v, tau, tree.gravity, loads)
+    holds_springs = _WITH_SPRINGS.get(method)
+    if holds_springs is not None and not tree.has_followers:
+        return holds_springs(tree, q, v, tau, tree.gravity, loads)
     solve, tau = _SOLVERS[method], springs.left_for_bodies(tree, q, tau)
     if tree.has_followers and method in BY_ELIMINATION:
         return mimic.forward_dynamics(solve, tree, q, v, tau, tree.gravity, loads)
@@ -198,6 +216,11 @@ def _hybrid_dynamics(
 ) -> list[list[Scalar]]:
     solve = hybrid.by_partition if tree.has_followers else hybrid.hybrid_dynamics
     return list(solve(tree, q, v, given, known, tree.gravity, loads))
+
+
+def _mass_matrix(tree: Model, q: Any, *, method: str = "composite_body") -> list[list[Scalar]]:
+    compute = absolute_coordinates if method == "absolute_composite_body" else composite_body
+    return compute.mass_matrix(tree, q)
 
 
 def _inverse_mass_matrix(tree: Model, q: Any) -> list[list[Scalar]]:
@@ -441,7 +464,8 @@ ALGORITHMS: dict[str, Algorithm] = {
             "inverse_dynamics", _QVA, _inverse_dynamics, _per_v(),
             "Joint forces that produce the accelerations a.",
             (INVERSE_METHOD,), loads=True, results=("tau",), closed_by="closed_inverse_dynamics",
-            hinged=True, direct=True, ahead=True, large=LargeTree("passes", only={"method": "newton_euler"}),
+            hinged=True, direct=True, ahead=True,
+            large=LargeTree("passes", only={"method": ("newton_euler", "absolute_newton_euler")}),
         ),
         Algorithm(
             "joint_wrenches", _QVA, _joint_wrenches, lambda t, o: (len(t.bodies), 6),
@@ -472,7 +496,8 @@ ALGORITHMS: dict[str, Algorithm] = {
             "forward_dynamics", _QVT, _forward_dynamics, _per_v(),
             "Accelerations that joint forces tau cause.",
             (METHOD,), loads=True, results=("a",), needs_inertia=True, closed_by="closed_forward_dynamics",
-            hinged=True, direct=True, ahead=True, large=LargeTree("passes", only={"method": "articulated_body"}),
+            hinged=True, direct=True, ahead=True,
+            large=LargeTree("passes", only={"method": ("articulated_body", "absolute_articulated_body")}),
         ),
         Algorithm(
             "hybrid_dynamics", _QVT, _hybrid_dynamics, _per_v(2),
@@ -480,9 +505,9 @@ ALGORITHMS: dict[str, Algorithm] = {
             (KNOWN,), loads=True, needs_inertia=True, held=_moved_as_given, tree_only=True, large=PASSES,
         ),
         Algorithm(
-            "mass_matrix", _Q, composite_body.mass_matrix, _square,
+            "mass_matrix", _Q, _mass_matrix, _square,
             "The joint-space inertia matrix, rotor inertias included.",
-            direct=True, ahead=True, large=PAIRS,
+            (MASS_MATRIX_METHOD,), direct=True, ahead=True, large=PAIRS,
         ),
         Algorithm(
             "inverse_mass_matrix", _Q, _inverse_mass_matrix, _square,

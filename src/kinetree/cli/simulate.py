@@ -32,9 +32,6 @@ if TYPE_CHECKING:
 
 Text = str | None
 
-MOST_SAMPLES = 10_000_000
-"""In one record; each is some hundred bytes for every freedom."""
-
 
 def _words(kind: str) -> Any:
     """Complete words out of a fixed list, looked up when it is needed."""
@@ -69,11 +66,16 @@ def simulate(
             autocompletion=_words("controller"),
         ),
     ] = "none",
-    kp: Annotated[Text, typer.Option(help="Stiffness: one number, or one per motor.", show_default="100")] = None,
-    kd: Annotated[Text, typer.Option(help="Damping likewise.", show_default="2 sqrt(kp)")] = None,
+    kp: Annotated[
+        Text, typer.Option(help="Stiffness: one number, or one per motor.", show_default="from the mass matrix")
+    ] = None,
+    kd: Annotated[Text, typer.Option(help="Damping likewise.", show_default="critical")] = None,
     ki: Annotated[float, typer.Option(help="Integral gain of pid.")] = 0.0,
     target: Annotated[
-        Text, typer.Option(help="Where to go, given like --initial.", show_default="where it starts")
+        Text,
+        typer.Option(
+            help="Where to go, given like --initial; joints that are not named stay.", show_default="where it starts"
+        ),
     ] = None,
     duration: Annotated[
         float, typer.Option(help="Seconds in which the desired motion goes there, smoothly; 0 for at once.")
@@ -143,7 +145,7 @@ def simulate(
 
     For example:
 
-        kinetree simulate examples/kuka_kr5.urdf --initial joint_2=0.5 --time 2 -o fall.npz
+        kinetree simulate kuka-kr5 --initial joint_2=0.5 --time 2 -o fall.npz
         kinetree simulate kuka-kr5 --controller computed-torque --target joint_1=1 --duration 1 --plot move.png
         kinetree simulate five-bar --initial free-fall --time 0.3 --samples 101 -o swing.csv
         kinetree simulate dog.urdf --floating-base --initial floating_base.z=0.4 --ground left_toe,right_toe
@@ -173,8 +175,8 @@ right_toe --ground-kind firm --integrator bdf
         raise OptionError("--follow finds the forces itself: leave --controller out")
     adaptive = integrator not in (*FIXED, VARIATIONAL)
     _refuse_without("an adaptive --integrator", adaptive, rtol=rtol, atol=atol, largest_step=largest_step)
-    if samples is not None and not 2 <= samples <= MOST_SAMPLES:
-        raise OptionError(f"--samples must be at least 2 and at most {MOST_SAMPLES}, not {samples}")
+    if samples is not None and not 2 <= samples <= STEPS_AT_MOST:
+        raise OptionError(f"--samples must be at least 2 and at most {STEPS_AT_MOST}, not {samples}")
     if not (np.isfinite(time) and time >= 0.0):
         raise OptionError(f"--time must be seconds, zero or more, not {time:g}")
     robot = load_robot(robot_name, floating_base, mimic, strict)
@@ -184,7 +186,7 @@ right_toe --ground-kind firm --integrator bdf
     goal = (
         q
         if target is None
-        else simulation_setup.configuration(robot, read_values(target, "--target"), system, "--target")
+        else simulation_setup.configuration(robot, read_values(target, "--target"), system, "--target", q)
     )
     desired = trajectories.Between(robot, q, goal, duration).held() if duration else simulation_setup.stay(robot, goal)
     elements: list[Any] = [JointStops()] if stops else []
@@ -194,7 +196,7 @@ right_toe --ground-kind firm --integrator bdf
         elements.append(simulation_setup.compliant_ground(robot, frames, ground_kind or "hunt-crossley", **numbers))
     law = simulation_setup.controller(
         controller, robot, desired, kp=_gain(robot, kp, "--kp"), kd=_gain(robot, kd, "--kd"), ki=ki,
-        senses=elements, begin=(q, v) if robot.is_floating else None,
+        senses=elements, begin=(q, v),
     )  # fmt: skip
     motion = None
     if follow is not None:

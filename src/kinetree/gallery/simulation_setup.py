@@ -15,6 +15,7 @@ from ..contact.ground import Dusty, Firm, Ground, HuntCrossley, PseudoCoulomb, w
 from ..contact.surfaces import Plane
 from ..control.base import critical_damping
 from ..control.driven_joints import driven_joints
+from ..control.tuning import FREQUENCY, gains_for
 from ..errors import FileFormatError, KinetreeError, OptionError, ShapeError, StateError, UnknownNameError
 from ..io.tables.reading import open_table
 from ..motion import trajectories
@@ -29,14 +30,17 @@ Given = Sequence[float] | Mapping[str, Any] | str | None
 CONTROLLERS = ("none", "pd", "pd+gravity", "pid", "gravity", "computed-torque", "feedforward")
 CLOSED = 1e-6
 """How far loops of a given configuration may be open, in metres and radians."""
-KP = 100.0
-"""Stiffness unless told otherwise, in N m/rad or N/m; of computed torque in 1/s^2."""
+KP = FREQUENCY**2
+"""Stiffness of computed torque unless told otherwise, in 1/s^2; of other laws it is this times the inertia felt."""
 
 
 # ------------------------------------------------------------------ states
 
 
-def configuration(robot: Robot, given: Given = None, system: str | None = None, what: str = "configuration") -> Array:
+def configuration(
+    robot: Robot, given: Given = None, system: str | None = None, what: str = "configuration",
+    otherwise: Array | None = None,
+) -> Array:  # fmt: skip
     """Make a configuration, loops closed.
 
     Parameters
@@ -44,16 +48,18 @@ def configuration(robot: Robot, given: Given = None, system: str | None = None, 
     robot : Robot
     given : sequence, mapping or str, optional
         All ``nq`` coordinates; or those of some joints by name (``base``), or single ones (``base.z``), the others
-        staying where the robot is drawn; or the name of a start of the gallery, such as ``free-fall``.
+        staying where they are otherwise; or the name of a start of the gallery, such as ``free-fall``.
     system : str, optional
         Name in the gallery, if the robot is from there.
     what : str
         What to call it in messages.
+    otherwise : array, optional
+        Where joints are that are not named; where the robot is drawn by default.
     """
     if isinstance(given, str):
         return _named_start(robot, given, system, what)
     if given is None or isinstance(given, Mapping):
-        q = _drawn(robot, system)
+        q = _drawn(robot, system) if otherwise is None else otherwise
         return q if not given else _with_joints(robot, q, given, what)
     q = _counted(given, robot.nq, what, robot.q_names)
     if isinstance(robot, Mechanism) and not robot.closure_error(q) < CLOSED:
@@ -196,7 +202,7 @@ def stay(robot: Robot, q: Array) -> trajectories.Trajectory:
 
 def controller(
     kind: str, robot: Robot, desired: trajectories.Trajectory, *, kp: Any = None, kd: Any = None, ki: Any = 0.0,
-    senses: Sequence[Any] = (), begin: tuple[Array, Array] | None = None, limited: bool = False,
+    senses: Sequence[Any] = (), begin: tuple[Array, Array], limited: bool = False,
 ) -> Any:  # fmt: skip
     """Make a controller by name, or None.
 
@@ -207,18 +213,21 @@ def controller(
     desired : Trajectory
         Of the driven joints, or of all.
     kp, kd, ki : float or sequence, optional
-        Gains; ``kp`` is :data:`KP` and ``kd`` critical damping of it by default.
+        Gains; by default those with which every joint answers as fast, critically damped, at the start
+        (:func:`kinetree.control.gains_for`).
     senses : sequence
         Ground that laws through the dynamics must know of.
-    begin : (q, v), optional
-        Where the robot starts, which feedforward of a floating base needs.
+    begin : (q, v)
+        Where the robot starts, which usual gains and feedforward of a floating base need.
     limited : bool
         Stop at the robot's effort limits.
     """
     if kind not in CONTROLLERS:
         raise UnknownNameError("controller", kind, CONTROLLERS)
-    stiffness = KP if kp is None else kp
-    damping = critical_damping(stiffness) if kd is None else kd
+    if kind not in ("none", "gravity") and not driven_joints(robot.model):
+        raise OptionError(f"controller {kind!r}: no joint of {robot.name!r} has a motor")
+    stiffness, damping = _gains(kind, robot, begin[0], kp, kd)
+    first = begin if robot.is_floating else None
     laws: dict[str, Callable[[], Any]] = {
         "none": lambda: None,
         "pd": lambda: control.PD(desired, stiffness, damping),
@@ -226,12 +235,26 @@ def controller(
         "pid": lambda: control.PID(desired, stiffness, damping, ki),
         "gravity": lambda: control.GravityCompensation(),
         "computed-torque": lambda: control.ComputedTorque(desired, stiffness, damping, senses),
-        "feedforward": lambda: control.Feedforward(desired, stiffness, damping, senses, begin),
+        "feedforward": lambda: control.Feedforward(desired, stiffness, damping, senses, first),
     }
     made = laws[kind]()
-    if made is not None and not driven_joints(robot.model):
+    if kind == "gravity" and not driven_joints(robot.model):
         raise OptionError(f"controller {kind!r}: no joint of {robot.name!r} has a motor")
     return control.Saturated(made) if limited and made is not None else made
+
+
+def _gains(kind: str, robot: Robot, q: Array, kp: Any, kd: Any) -> tuple[Any, Any]:
+    """Complete gains that were not given: one frequency for all, critically damped for what each motor feels."""
+    if kind in ("none", "gravity") or (kp is not None and kd is not None):
+        return kp, kd
+    if kind == "computed-torque":
+        stiffness = KP if kp is None else kp
+        return stiffness, critical_damping(stiffness) if kd is None else kd
+    usual = gains_for(robot, q)
+    if kp is None:
+        return usual.kp, usual.kd if kd is None else kd
+    felt = usual.kp / FREQUENCY**2
+    return kp, critical_damping(np.asarray(kp, dtype=float) * felt)  # kd = 2 sqrt(kp m)
 
 
 # ------------------------------------------------------------------ ground

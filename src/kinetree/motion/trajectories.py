@@ -37,3 +37,8 @@ __all__ = [
     "PROFILES", "Between", "Constant", "ConstantSpeed", "Cubic", "Cycloid", "Function", "Joined", "Move", "Piecewise",
     "Quintic", "Repeated", "Rotation", "Sine", "Stacked", "Trajectory", "Trapezoidal", "sampled", "spline",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

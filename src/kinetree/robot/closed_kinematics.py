@@ -277,7 +277,7 @@ class ClosedKinematics(Robot):
         return dynamics.nearest_velocity(m, k, v, known.rank, self._size, max(least, known.least))
 
     def _tree_mass_matrix(self, q: ArrayLike) -> Array:
-        return self._exact.evaluator.run("mass_matrix", q=q)
+        return self._exact.mass_matrix(q)
 
     @cached_property
     def _checks(self) -> Checks:

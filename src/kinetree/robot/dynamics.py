@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS
+from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRIX_METHODS
 from ..algorithms.tendons import damping_force
 from ..errors import (
     ModelError,
@@ -63,8 +63,8 @@ class Dynamics(Kinematics):
         friction : bool
             Add the joints' viscous and Coulomb friction.
         method : str
-            ``"newton_euler"`` (default, link by link) or ``"modules"`` (between the kinematic modules of the robot, and
-            within each).
+            ``"newton_euler"`` (default, link by link), ``"modules"`` (between the kinematic modules of the robot, and
+            within each) or ``"absolute_newton_euler"`` (link by link, all seen from the world).
         parameters : mapping, optional
             Other numbers in the place of the robot's own, with a batch in front if they vary from state to state: by
             the names of :meth:`parameters`, ``{"link_3.M": masses}`` (the other nine of that body stay), or as
@@ -246,7 +246,8 @@ class Dynamics(Kinematics):
             ``"articulated_body"`` (default, O(n)), ``"composite_body"`` (mass matrix and
             branch-sparse factors), ``"udu"`` (the sources' three sweeps),
             ``"modules"`` (the same, the freedoms of each kinematic module together), or
-            ``"walker_orin_1"``, ``"_2"``, ``"_4"`` (through inverse dynamics).
+            ``"walker_orin_1"``, ``"_2"``, ``"_4"`` (through inverse dynamics), ``"absolute_articulated_body"`` and
+            ``"absolute_composite_body"`` (as the first two, all seen from the world).
         parameters, out, threads
             As in :meth:`inverse_dynamics`.
 
@@ -444,14 +445,34 @@ class Dynamics(Kinematics):
     # ---------------------------------------------------------------- matrices
 
     @direct
-    def mass_matrix(self, q: ArrayLike, *, parameters: Any = None, out: Array | None = None, threads: int = 1) -> Array:
+    def mass_matrix(
+        self,
+        q: ArrayLike,
+        *,
+        method: str = "composite_body",
+        parameters: Any = None,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
         """Return the joint-space inertia matrix, rotor inertias included.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+        method : str
+            ``"composite_body"`` (default, each body in its own frame) or ``"absolute_composite_body"`` (all seen from
+            the world: fewer operations on long chains, fewer digits far from the world's origin).
+        parameters, out, threads
+            As in :meth:`inverse_dynamics`.
 
         Returns
         -------
         ndarray, shape (..., nv, nv)
         """
-        return self.evaluator.run("mass_matrix", parameters=parameters, out=out, threads=threads, q=q)
+        if method not in MASS_MATRIX_METHODS:
+            raise UnknownNameError("method of the mass matrix", method, MASS_MATRIX_METHODS)
+        options = {"method": method}
+        return self.evaluator.run("mass_matrix", options, parameters=parameters, out=out, threads=threads, q=q)
 
     @direct
     def inverse_mass_matrix(

@@ -453,7 +453,7 @@ class Mechanism(ClosedDynamics):
         run = self._exact.evaluator.run
         force = tau - run("bias_force", wrenches=wrenches, parameters=parameters, q=q, v=v)
         batch = force.shape[:-1]
-        m = np.broadcast_to(run("mass_matrix", parameters=parameters, q=q), (*batch, self.nv, self.nv))
+        m = np.broadcast_to(self._exact.mass_matrix(q, parameters=parameters), (*batch, self.nv, self.nv))
         k = np.broadcast_to(self.loop_jacobian(q), (*batch, self.n_constraints, self.nv))
         gaps, speeds = self.loop_gaps(q), (k @ v[..., None])[..., 0]
         squares = [(x * x).sum(axis=-1) for x in (gaps, speeds, np.zeros((1,)))]

@@ -35,6 +35,7 @@ from ..run.evaluator import Evaluator
 from ..spatial.numbers import shown
 from .base_parameters import BaseParameterMethods
 from .loop_methods import LoopMethods
+from .names_elsewhere import method_called
 
 if TYPE_CHECKING:
     from ..export.c_code import Exported
@@ -76,6 +77,16 @@ class Robot(BaseParameterMethods, LoopMethods):
 
     closes_loops: ClassVar[bool] = False
     """Whether closed loops stay closed: those of a :class:`kinetree.Mechanism` do."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what somebody looks for who comes from another library; there is no such attribute."""
+            if hasattr(type(self), name):  # a property that raises, such as those of loops: it says why
+                return object.__getattribute__(self, name)
+            here = method_called(name)
+            hint = f"; here it is {here}" if here else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
     def __init__(
         self, model: Model, *, backend: str | None = None, precision: str = "double", cpu: str | None = None
@@ -338,7 +349,7 @@ def require_robot(given: Any) -> None:
         return
     advice = "see kinetree.load, Builder and from_dh"
     if isinstance(given, (str, os.PathLike)):
-        advice = "a file is loaded with kinetree.load(path), a system of the gallery with kinetree.gallery.load(name)"
+        advice = "a file, or a system of the gallery, is loaded with kinetree.load(path or name)"
     elif hasattr(given, "build"):
         advice = "call build() of a Builder"
     elif isinstance(given, Model):

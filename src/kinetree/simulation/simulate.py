@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -11,7 +12,9 @@ from numpy.typing import ArrayLike
 
 from ..contact.start_check import warn_sunken
 from ..errors import OptionError, UnknownNameError, UnsupportedError
-from ..robot.robot import Robot, require_robot
+from ..robot.load import as_robot
+from ..robot.names_elsewhere import integrator_called
+from ..robot.robot import Robot
 from ..run.checks import check_threads
 from ..run.law_kernels import unrolls
 from .arguments import (
@@ -43,7 +46,7 @@ BATCH_SAMPLES = 101
 
 
 def simulate(
-    robot: Robot,
+    robot: Robot | str | os.PathLike[str],
     q0: ArrayLike | None = None,
     v0: ArrayLike | None = None,
     *,
@@ -71,8 +74,8 @@ def simulate(
 
     Parameters
     ----------
-    robot : Robot
-        A tree, on a fixed or floating base, with or without loops.
+    robot : Robot, or path-like
+        A robot, its file, or its name in the gallery: a tree, on a fixed or floating base, with or without loops.
     q0, v0 : array_like, shapes (..., nq) and (..., nv)
         Where it starts; the neutral configuration, at rest, by default.  With a batch in
         front (or a batch of gains in the controller) all are simulated at once, with a
@@ -162,7 +165,7 @@ def simulate(
 
 
 def simulate_prescribed(
-    robot: Robot,
+    robot: Robot | str | os.PathLike[str],
     trajectory: Any,
     base: ArrayLike | None = None,
     base_velocity: ArrayLike | None = None,
@@ -178,7 +181,7 @@ def simulate_prescribed(
 
     Parameters
     ----------
-    robot : Robot
+    robot : Robot, or name or path of one
         A tree; on a fixed base this is inverse dynamics along the motion.
     trajectory : Trajectory
         Of all joints with motors, or of ``joints``; or of all joints of the robot.
@@ -209,7 +212,7 @@ def simulate_prescribed(
     >>> bool(np.abs(probe.momentum(record.q, record.v)).max() < 1e-8)
     True
     """
-    require_robot(robot)
+    robot = as_robot(robot)
     made = as_prescribed(Prescribed(trajectory, joints), robot)
     begin, _ = time_span(time)
     q0, v0 = made.whole_start(robot, begin, base, base_velocity)
@@ -233,7 +236,7 @@ class Simulator:
 
     def __init__(
         self,
-        robot: Robot,
+        robot: Robot | str | os.PathLike[str],
         *,
         controller: Any = None,
         ground: Any = (),
@@ -251,9 +254,9 @@ class Simulator:
         tolerance: float | None = None,
         steps_at_most: int = STEPS_AT_MOST,
     ) -> None:
-        require_robot(robot)
+        robot = as_robot(robot)
         if integrator not in INTEGRATORS:
-            raise UnknownNameError("integrator", integrator, INTEGRATORS)
+            raise UnknownNameError("integrator", integrator, INTEGRATORS, meant=integrator_called(integrator))
         self.numbers = checked_numbers(integrator, rtol, atol, step, largest_step, friction_speed, steps_at_most)
         check_threads(threads)
         check_integrator(robot, integrator)

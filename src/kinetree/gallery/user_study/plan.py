@@ -81,7 +81,7 @@ class StudyPlan:
         return Outcome(facts, {"motion": self._table(time, motion, tau)}, figures=self._figures(time, motion, tau))
 
     def _table(self, time: Array, motion: States, tau: Array) -> dict[str, Array]:
-        """Make columns that ``kinetree id`` and ``fd`` understand."""
+        """Make columns that ``kinetree inverse`` and ``fd`` understand."""
         robot, table = self.robot, {"time": time}
         for key, names, values in (
             ("q", robot.q_names, motion.q), ("v", robot.v_names, motion.v), ("a", robot.v_names, motion.a),

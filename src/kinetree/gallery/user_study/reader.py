@@ -202,9 +202,8 @@ class _StudyReader(MotionReader):
         kind = self.text(fields["kind"], "kind of controller")
         with self.at(fields["kind"]):
             followed = simulation_setup.stay(self.robot, self.q) if desired is None else desired
-            begin = (self.q, self.v) if self.robot.is_floating else None
             return simulation_setup.controller(
-                kind, self.robot, followed, senses=elements, begin=begin, limited=limited, **gains
+                kind, self.robot, followed, senses=elements, begin=(self.q, self.v), limited=limited, **gains
             )  # fmt: skip
 
     def read_elements(self) -> list[Any]:
