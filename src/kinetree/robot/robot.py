@@ -1,8 +1,8 @@
 """What a user holds: a robot.
 
-Its methods are in four classes by subject, each on the one before: what it is (description.py), how it moves
-(kinematics.py), what forces do (dynamics.py), what its parameters are and do (parameters.py).  Here is how it is made,
-changed, exported and compiled.
+Its methods are in five classes by subject, each on the one before: what it is (description.py), how it moves
+(kinematics.py), what forces do (dynamics.py), what is felt where it is held (handles.py), what its parameters are
+and do (parameters.py).  Here is how it is made, changed, exported and compiled.
 """
 
 from __future__ import annotations

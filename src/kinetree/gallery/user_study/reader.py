@@ -214,7 +214,7 @@ class _StudyReader(MotionReader):
             fields = self.fields(node, "ground", GROUND_KEYS, required=("spots",))
             numbers = {key: self.number(fields[key], key) for key in GROUND_KEYS[1:] if key in fields}
             with self.at(node):
-                found.append(simulation_setup.compliant_ground(self.robot, self.spots(fields["spots"]), **numbers))
+                found.append(simulation_setup.compliant_ground(self.robot, self.spots(fields["spots"]), **numbers))  # type: ignore[arg-type]
         if "stops" in self.top and self.boolean(self.top["stops"], "stops"):
             found.append(JointStops())
         return found
