@@ -18,6 +18,7 @@ from ..run.law_kernels import LawProgram, can_compile, has_machine_code, unrolls
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import pack, split
 from .integrators.steps_on_arrays import Steps
+from .loop_choice import LoopChoice, choice_at
 from .system import WORKS, Acting, DynamicSystem, Scalars, State
 from .yielding import Impedance
 
@@ -80,14 +81,14 @@ class Equation:
         self.system, self.function, self.threads = system, function, threads
         self.robot, self.tree = system.robot, system.tree
         self.compiled = can_compile(self.robot)
-        self.large = not unrolls(self.robot) and not self.tree.loops
-        self.by_robot = (bool(self.tree.loops) or self.large) and system.prescribed is None
+        self.large = not unrolls(self.robot) and not self.tree.is_constrained
+        self.by_robot = (self.tree.is_constrained or self.large) and system.prescribed is None
         self.motorless = np.array(list(system.motorless), dtype=int)
         self.n_calls = 0
         self.n_prepared = 0
         """How many of these were answered with constraints chosen beforehand, see :mod:`.closed_rates`."""
-        self.rows: tuple[int, ...] | None = None
-        """Independent constraints of a mechanism, where its steps become machine code; see :meth:`prepare`."""
+        self.loops: LoopChoice | None = None
+        """Constraints of a mechanism that count, where its steps become machine code; see :meth:`prepare`."""
         self._programs: dict[str, LawProgram] = {}
         self._heavy: dict[float, tuple[Any, Array]] = {}
 
@@ -194,7 +195,7 @@ class Equation:
             return a, z_rate
         self.n_calls += 1
         unit = self.robot.normalize(q)
-        if not self.large and (self.rows or not self.tree.loops):
+        if not self.large and (self.loops or not self.tree.is_constrained):
             return self._as_written(t, unit, v, z, ahead)
         tau, loads, z_rate = self.forces(self.named(t, unit, v, z))
         heavy, stiffness = self._heavier(ahead)
@@ -207,8 +208,8 @@ class Equation:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in (q, v, z, self.numbers)))
         state = split(q), split(v), split(z)
         with np.errstate(all="ignore"):
-            if self.rows:
-                a, z_rate, _ = system.closed_rate(t, *state, self.rows, tau, ahead)
+            if self.loops:
+                a, z_rate, _ = system.closed_rate(t, *state, LoopChoice(self.loops.rows), tau, ahead)
             else:
                 a, z_rate = system.rate(t, *state, tau, ahead)
         return pack(a, batch), pack(z_rate, batch)
@@ -316,14 +317,15 @@ class Equation:
         """Whether controller, ground and robot all become machine code together."""
         if self.system.looks_up:
             return False
-        return self.compiled and self.function is None and (not self.by_robot or bool(self.rows))
+        return self.compiled and self.function is None and (not self.by_robot or self.loops is not None)
 
     def prepare(self, q: Array) -> None:
         """Find out at a closed configuration which of a mechanism's constraints are independent."""
         robot = self.robot
-        if isinstance(robot, Mechanism) and self.rows is None and unrolls(robot):
+        if isinstance(robot, Mechanism) and self.loops is None and unrolls(robot):
             solid = robot.tree.evaluator.singular_joint() is None
-            self.rows = robot.coordinates_at(np.asarray(q)).rows if solid else ()
+            choice = choice_at(robot, q) if solid else LoopChoice(())
+            self.loops = choice if choice.rows else None
 
     def parts(self, x: Scalars) -> tuple[Scalars, Scalars, Scalars]:
         """Return q, v and z out of one list."""

@@ -148,7 +148,7 @@ class Run:
     def _stepper(self, state: State, reach: float) -> Stepper:
         n = self.numbers
         if self.integrator in ADAPTIVE:
-            kind = LoopStepper if self.equation.tree.loops else ScipyStepper
+            kind = LoopStepper if self.equation.tree.is_constrained else ScipyStepper
             return kind(
                 self.equation, self.integrator, self.begin, state, reach, n.rtol, n.atol, n.largest_step
             )  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..contact.start_check import warn_sunken
-from ..errors import OptionError, UnknownNameError, UnsupportedError
+from ..errors import OptionError, ReadOnlyError, UnknownNameError, UnsupportedError
 from ..robot.load import as_robot
 from ..robot.names_elsewhere import integrator_called
 from ..robot.robot import Robot
@@ -269,13 +270,23 @@ class Simulator:
         known = controller if self.prescribed is None else self.prescribed
         self.span = getattr(known, "span", (-np.inf, np.inf))
         if self.law is not None and is_too_long(robot, self.law):
-            self.law, self.function = None, partial(self.law, robot)
+            # an integrator tries states in which loops are open, which only users are to be told of
+            self.law, self.function = None, partial(self.law, robot, tolerance=np.inf)
         self.elements = force_elements(ground)
         self.friction, self.friction_speed = friction, self.numbers.friction_speed
         self.varied = varied_parameters(robot, parameters)
-        if self.varied.places and (robot.model.loops or not unrolls(robot)):
+        if self.varied.places and (robot.model.is_constrained or not unrolls(robot)):
             raise UnsupportedError("parameters of mechanisms with loops, and of very large trees, cannot be varied")
         self._equations: dict[bool, Equation] = {}
+        self._is_set_up = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to change what has been compiled: it would not be seen."""
+        if "_is_set_up" in self.__dict__:
+            known = name in inspect.signature(Simulator).parameters
+            make = f"make another one, Simulator(..., {name}=...)" if known else "make another one"
+            raise ReadOnlyError(f"a Simulator cannot be changed once it is set up, so {name!r} cannot be set: {make}")
+        super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what goes to another process.

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algorithms import constrained, energy
+from ..algorithms import energy
 from ..algorithms.friction import friction_force
 from ..algorithms.table import find
 from ..control.driven_joints import motorless, refuse_motorless
@@ -30,6 +30,7 @@ from ..robot.robot import Robot
 from ..run.failure import blaming
 from ..run.parameters import NO_PARAMETERS, GivenParameters, put_in
 from ..spatial import Force, Scalar
+from .loop_choice import LoopChoice
 from .prescribed import LookedUp, Prescribed
 from .yielding import Impedance
 
@@ -262,13 +263,13 @@ class DynamicSystem:
         return a, acting.z_rate + (self.powers(q, v, acting) if self.works else [])
 
     def closed_rate(
-        self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, rows: Sequence[int], tau: Scalars | None = None,
+        self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, choice: LoopChoice, tau: Scalars | None = None,
         ahead: Scalar | None = None,
     ) -> tuple[list[Scalar], list[Scalar], Scalar]:  # fmt: skip
-        """Return the same of a mechanism, with independent constraints, and how well the choice of these serves."""
+        """Return the same of a mechanism, and how well the choice of constraints serves, one or more if well enough."""
         acting = self.acting(t, q, v, z, tau)
         tree, total = self.yielding(acting, t, q, v, ahead)
-        a, _, quality, _ = constrained.forward_dynamics(tree, q, v, total, tree.gravity, acting.loads, rows)
+        a, quality = choice.accelerations(tree, q, v, total, acting.loads)
         return a, acting.z_rate + (self.powers(q, v, acting) if self.works else []), quality
 
     def yielding(

@@ -36,12 +36,12 @@ def library(name: str) -> Any:
 
 def check_loops(model: Model, name: str) -> None:
     """Refuse what would leave out the forces of closed loops, and gaps where there are no loops."""
-    if model.loops and (name == "equations" or find(name).changes_with_loops):
+    if model.is_constrained and (name == "equations" or find(name).changes_with_loops):
         raise UnsupportedError(
             f"{name} of robot {model.name!r} on symbols would leave out the forces of its closed loops; that of the "
             "opened tree can be had with the robot's .tree"
         )
-    if not model.loops and name in LOOP_ALGORITHMS:
+    if not model.is_constrained and name in LOOP_ALGORITHMS:
         raise ModelError(f"robot {model.name!r} has no closed loops, so it has no {name}")
 
 

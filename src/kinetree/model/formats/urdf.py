@@ -72,6 +72,9 @@ LOOP = "kinetree:loop"
 ACTUATED = "kinetree:actuated"
 """An attribute of our own on <joint>: "false" for a joint without a motor."""
 
+STIFFNESS, SPRING_REST = "kinetree:stiffness", "kinetree:spring_rest"
+"""Attributes of our own on <dynamics>: the spring of a joint, and where it rests."""
+
 OF_OTHER_TOOLS = ("constraint", "coupling")
 OTHERS_LOOP, INDEPENDENT = "loop", "independent"
 """URDF+ writes loops as we do; those of its joints that are not independent have no motor."""
@@ -262,6 +265,9 @@ class _UrdfReader:
         if dynamics is not None:
             data["damping"] = self.number(dynamics, "damping", 0.0)
             data["friction"] = self.number(dynamics, "friction", 0.0)
+            if STIFFNESS in dynamics.attributes:
+                data["stiffness"] = self.number(dynamics, STIFFNESS)
+                data["spring_rest"] = self.number(dynamics, SPRING_REST, 0.0)
 
     def read_limits(self, joint: Element, name: str, kind: JointKind, data: dict[str, Any]) -> None:
         limit = self.only(joint, "limit")
@@ -432,7 +438,8 @@ class _Writer:
                 f"URDF cannot say that gravity is {model.gravity}: write .yaml, or write "
                 "robot.with_gravity((0, 0, -9.81)) and give gravity= to kinetree.load"
             )
-        own = f' xmlns:kinetree="{NAMESPACE}"' if model.loops or any(map(_says_actuated, model.joints)) else ""
+        ours = model.loops or any(_says_actuated(joint) or joint.stiffness for joint in model.joints)
+        own = f' xmlns:kinetree="{NAMESPACE}"' if ours else ""
         self.lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={_quote(model.name)}{own}>"]
         self._link(self.links[BASE], model.base)
         for i, body in enumerate(model.bodies):
@@ -445,6 +452,9 @@ class _Writer:
         self.lines.append("</robot>")
         if self.lost:
             message = "not written, because URDF has no word for it: " + "; ".join(self.lost)
+            warnings.warn(message, ModelWarning, stacklevel=callers_level())
+        if springs := [repr(joint.name) for joint in model.joints if joint.stiffness]:
+            message = f"springs, of joint {', '.join(springs)}, are attributes that only kinetree reads: URDF has none"
             warnings.warn(message, ModelWarning, stacklevel=callers_level())
         return "\n".join(self.lines) + "\n"
 
@@ -488,7 +498,7 @@ class _Writer:
     def _check_rotor(self, joint: Joint) -> None:
         if any(joint.armature):
             raise UnsupportedError(f"URDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
-        if joint.stiffness:
+        if joint.stiffness and joint.nq != 1:
             raise UnsupportedError(f"URDF cannot express the spring of joint {joint.name!r}: write .yaml")
         if any(ratio != 1.0 for ratio in joint.gear_ratio):
             self.lost.append(f"gear ratio of joint {joint.name!r}")
@@ -526,6 +536,8 @@ class _Writer:
                     f"URDF cannot express {name} that differs between the freedoms of joint {joint.name!r}: write .yaml"
                 )
             values[name] = numbers[0] if numbers else 0.0
+        if joint.stiffness:
+            values |= {STIFFNESS: joint.stiffness[0], SPRING_REST: joint.spring_rest[0]}
         if any(values.values()):
             self.lines.append("    <dynamics " + " ".join(f'{k}="{v!r}"' for k, v in values.items()) + "/>")
 
