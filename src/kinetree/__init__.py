@@ -71,7 +71,7 @@ from .spatial import arctan2, cos, sin, sqrt, where
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import contact, control, errors, gallery, identification, simulation
+    from . import contact, control, errors, gallery, identification, simulation, spatial
     from .contact import ground, impact, stops
     from .export import c_code as codegen
     from .export import published, symbolic
@@ -187,6 +187,7 @@ __all__ = [
     "simulate_rigid",
     "simulation",
     "sin",
+    "spatial",
     "sqrt",
     "stops",
     "symbolic",
