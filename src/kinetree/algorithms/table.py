@@ -20,6 +20,7 @@ from . import (
     absolute_coordinates,
     articulated_body,
     centroidal,
+    closed_derivatives,
     composite_body,
     constrained,
     constraints,
@@ -29,6 +30,7 @@ from . import (
     factorisation,
     floating_base,
     hybrid,
+    independent_motion,
     inverse_mass_matrix,
     jacobian,
     kinematics,
@@ -50,6 +52,7 @@ from .algorithm import (
     FRAME,
     FRAMES,
     KNOWN,
+    KNOWN_FREEDOMS,
     PAIRS,
     PARAMETERS,
     PASSES,
@@ -312,6 +315,41 @@ def _clustered_forward_dynamics(
     return [*a, quality, *left]
 
 
+def _closed_hybrid_dynamics(
+    tree: Model, q: Any, v: Any, given: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]],
+    known_freedoms: Sequence[int],
+) -> list[Scalar]:  # fmt: skip
+    a, tau, quality, left = independent_motion.hybrid_dynamics(
+        tree, q, v, given, tree.gravity, loads, pivots, known_freedoms
+    )
+    return [*a, *tau, quality, *left]
+
+
+def _closed_derivatives(
+    compute: Callable[..., Any], tree: Model, vectors: Sequence[Any], loads: Any, pivots: Any, friction: bool
+) -> list[Scalar]:
+    *matrices, quality, left = compute(tree, *vectors, tree.gravity, loads, pivots, friction)
+    return [*(x for matrix in matrices for column in matrix for x in column), quality, *left]
+
+
+def _closed_inverse_dynamics_derivatives(
+    tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]], friction: bool
+) -> list[Scalar]:
+    compute = closed_derivatives.inverse_dynamics_derivatives
+    return _closed_derivatives(compute, tree, (q, v, a), loads, pivots, friction)
+
+
+def _closed_forward_dynamics_derivatives(
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]], friction: bool
+) -> list[Scalar]:
+    compute = closed_derivatives.forward_dynamics_derivatives
+    return _closed_derivatives(compute, tree, (q, v, tau), loads, pivots, friction)
+
+
+def _basis_slopes(tree: Model, q: Any, *, pivots: Sequence[tuple[int, int]]) -> list[Any]:
+    return closed_derivatives.basis_slopes(tree, q, pivots)
+
+
 def _potential_energy(tree: Model, q: Any) -> Scalar:
     return energy.potential_energy(tree, q, tree.gravity)
 
@@ -334,6 +372,10 @@ def _per_constraint(*before: int) -> Callable[[Model, Options], Shape]:
 def _closed(tree: Model, options: Options) -> Shape:
     """Return forces or accelerations, multipliers, the quality of the choice, three residuals."""
     return (tree.nv + len(options["rows"]) + 4,)
+
+
+def _freedoms(tree: Model, options: Options) -> int:
+    return tree.nv - len(options["pivots"])
 
 
 def _square(tree: Model, options: Options) -> Shape:
@@ -648,6 +690,28 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
             "clustered_forward_dynamics", _QVT, _clustered_forward_dynamics, lambda tree, options: (tree.nv + 4,),
             "Accelerations under joint forces, with the loops closed cluster by cluster.",
             (PIVOTS,), loads=True, parts=("a", "quality", "residuals"), is_method=False, direct=True,
+        ),
+        Algorithm(
+            "closed_hybrid_dynamics", _QVT, _closed_hybrid_dynamics, lambda tree, options: (2 * tree.nv + 4,),
+            "Accelerations and forces, with the loops closed, where some freedoms are given accelerations.",
+            (PIVOTS, KNOWN_FREEDOMS), loads=True, is_method=False,
+        ),
+        Algorithm(
+            "closed_inverse_dynamics_derivatives", _QVA, _closed_inverse_dynamics_derivatives,
+            lambda t, o: (3 * _freedoms(t, o) ** 2 + 4,),
+            "How the forces on independent freedoms change with these, their rates and accelerations.",
+            (PIVOTS, FRICTION), loads=True, is_method=False, direct=True,
+        ),
+        Algorithm(
+            "closed_forward_dynamics_derivatives", _QVT, _closed_forward_dynamics_derivatives,
+            lambda t, o: ((2 * _freedoms(t, o) + t.nv) * t.nv + 4,),
+            "How accelerations change with independent freedoms, their rates and all joint forces.",
+            (PIVOTS, FRICTION), loads=True, needs_inertia=True, is_method=False, direct=True,
+        ),
+        Algorithm(
+            "basis_slopes", _Q, _basis_slopes, lambda t, o: (_freedoms(t, o), t.nv, _freedoms(t, o)),
+            "How G of v = G v_independent changes with each independent coordinate.",
+            (PIVOTS,), is_method=False,
         ),
     )
 }  # fmt: skip
