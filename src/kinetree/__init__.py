@@ -71,7 +71,7 @@ from .spatial import arctan2, cos, sin, sqrt, where
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import contact, control, errors, forces, gallery, identification, simulation
+    from . import contact, control, errors, forces, gallery, identification, simulation, spatial
     from .contact import ground, impact, stops
     from .export import c_code as codegen
     from .export import published, symbolic
@@ -86,9 +86,10 @@ if TYPE_CHECKING:
     from .robot import chain_costs as cost
     from .run.functions import compile_function
     from .simulation.events import Event
+    from .simulation.prescribed import Prescribed
     from .simulation.records.record import Record
     from .simulation.rigid_run import simulate_rigid
-    from .simulation.simulate import Simulator, simulate
+    from .simulation.simulate import Simulator, simulate, simulate_prescribed
     from .view import view
 
 __version__ = VERSION
@@ -136,6 +137,7 @@ __all__ = [
     "PointOnLine",
     "PointOnPlane",
     "Pose",
+    "Prescribed",
     "Prismatic",
     "ReadOnlyError",
     "Record",
@@ -182,9 +184,11 @@ __all__ = [
     "load",
     "published",
     "simulate",
+    "simulate_prescribed",
     "simulate_rigid",
     "simulation",
     "sin",
+    "spatial",
     "sqrt",
     "stops",
     "symbolic",
@@ -199,6 +203,7 @@ _LATER = {
     "Event": ".simulation.events:Event",
     "Identified": ".identification.identified:Identified",
     "Measured": ".identification.measured:Measured",
+    "Prescribed": ".simulation.prescribed:Prescribed",
     "Record": ".simulation.records.record:Record",
     "Simulator": ".simulation.simulate:Simulator",
     "codegen": ".export.c_code",
@@ -219,6 +224,7 @@ _LATER = {
     "legs": ".motion.walking.legs",
     "published": ".export.published",
     "simulate": ".simulation.simulate:simulate",
+    "simulate_prescribed": ".simulation.simulate:simulate_prescribed",
     "simulate_rigid": ".simulation.rigid_run:simulate_rigid",
     "simulation": ".simulation",
     "stops": ".contact.stops",

@@ -25,7 +25,7 @@ from ..run.law_kernels import can_compile, count_operations
 from ..run.parameters import GivenParameters
 from ..spatial.arrays import as_array, batch_shape
 from ..spatial.numbers import real_number, shown, whole_number
-from .integrators.fixed_step_methods import FIXED, VARIATIONAL
+from .integrators.fixed_step_methods import FIXED, IMPLICIT, VARIATIONAL
 from .system import DynamicSystem
 
 Array = np.ndarray
@@ -123,6 +123,18 @@ def check_integrator(robot: Robot, integrator: str) -> None:
         raise UnsupportedError(Message(trees, Setting("integrator", "rk4")))
     if integrator == VARIATIONAL:
         robot.evaluator.check_pivots()
+
+
+def refuse_beside_prescribed(integrator: str, controller: Any) -> None:
+    """Refuse what would not be looked at, or not be right, where joints follow a prescribed motion."""
+    if controller is not None:
+        raise OptionError(
+            "a controller cannot act beside a prescribed motion, whose forces are found: leave one of them out, or "
+            "follow the motion with control.ComputedTorque"
+        )
+    if integrator in (IMPLICIT, VARIATIONAL):
+        steps = f"a prescribed motion cannot be stepped by {integrator!r}: use "
+        raise UnsupportedError(Message(steps, Setting("integrator", "rk4", "bdf")))
 
 
 def law_and_function(given: Any, robot: Robot) -> tuple[Any, Callable[..., Any] | None]:
