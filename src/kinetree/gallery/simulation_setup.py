@@ -89,7 +89,7 @@ def _named_start(robot: Robot, name: str, system: str | None, what: str) -> Arra
 
 
 def _with_joints(robot: Robot, q: Array, given: Mapping[str, Any], what: str) -> Array:
-    q = _put(robot, q, given, "q", what)
+    q = with_entries(robot, q, given, "q", what)
     if isinstance(robot, Mechanism):
         places = {_single(robot, name, "q") for name in given}
         owners = [j.name for j in robot.model.joints if places & {*range(j.q_slice.start, j.q_slice.stop)}]
@@ -97,7 +97,7 @@ def _with_joints(robot: Robot, q: Array, given: Mapping[str, Any], what: str) ->
     return q
 
 
-def _put(robot: Robot, state: Array, given: Mapping[str, Any], which: str, what: str) -> Array:
+def with_entries(robot: Robot, state: Array, given: Mapping[str, Any], which: str, what: str) -> Array:
     """Return a state with the entries of some joints (``base``), or single ones of them (``base.z``), replaced."""
     names, state, owners = robot.q_names if which == "q" else robot.v_names, state.copy(), dict[int, str]()
     for name, value in given.items():
@@ -139,7 +139,7 @@ def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity"
         raise OptionError(f"{what}: give {robot.nv} numbers, or joints by name; not {given!r}")
     if not isinstance(given, Mapping):
         return _refuse_torn(robot, q, _counted(given, robot.nv, what, robot.v_names), what)
-    v = _put(robot, v, given, "v", what)
+    v = with_entries(robot, v, given, "v", what)
     if not isinstance(robot, Mechanism):
         return v
     independent = robot.independent(q)
