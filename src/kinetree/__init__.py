@@ -90,6 +90,9 @@ if TYPE_CHECKING:
     from .simulation.records.record import Record
     from .simulation.rigid_run import simulate_rigid
     from .simulation.simulate import Simulator, simulate, simulate_prescribed
+    from .simulation.worlds import sensors
+    from .simulation.worlds.draws import LogUniform, Normal, Uniform
+    from .simulation.worlds.world import RandomPushes, World
     from .view import view
 
 __version__ = VERSION
@@ -122,6 +125,7 @@ __all__ = [
     "KinetreeError",
     "KinetreeWarning",
     "KnifeEdge",
+    "LogUniform",
     "MassProperties",
     "Measured",
     "Mechanism",
@@ -130,6 +134,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "NoLoopsError",
+    "Normal",
     "OptionError",
     "OutputError",
     "ParallelAxes",
@@ -139,6 +144,7 @@ __all__ = [
     "Pose",
     "Prescribed",
     "Prismatic",
+    "RandomPushes",
     "ReadOnlyError",
     "Record",
     "Revolute",
@@ -157,10 +163,12 @@ __all__ = [
     "StateError",
     "TrajectoryError",
     "Translation",
+    "Uniform",
     "Universal",
     "UnknownNameError",
     "UnreachableError",
     "UnsupportedError",
+    "World",
     "Wrench",
     "arctan2",
     "codegen",
@@ -183,6 +191,7 @@ __all__ = [
     "legs",
     "load",
     "published",
+    "sensors",
     "simulate",
     "simulate_prescribed",
     "simulate_rigid",
@@ -200,6 +209,12 @@ __all__ = [
 
 
 _LATER = {
+    "sensors": ".simulation.worlds.sensors",
+    "Normal": ".simulation.worlds.draws:Normal",
+    "LogUniform": ".simulation.worlds.draws:LogUniform",
+    "Uniform": ".simulation.worlds.draws:Uniform",
+    "RandomPushes": ".simulation.worlds.world:RandomPushes",
+    "World": ".simulation.worlds.world:World",
     "Event": ".simulation.events:Event",
     "Identified": ".identification.identified:Identified",
     "Measured": ".identification.measured:Measured",

@@ -245,7 +245,8 @@ class Equation:
 
     def named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
         """Return the vectors of a state by the names that laws take them by."""
-        return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers_at(t), **self.asked(t, q, v)}
+        times = np.asarray(t, dtype=float)[..., None]  # each lane of a batch may have its own
+        return {"t": times, "q": q, "v": v, "z": z, "p": self.numbers_at(t), **self.asked(t, q, v)}
 
     def asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:
         """Return what a controller in plain Python says, by name; nothing if there is none."""
