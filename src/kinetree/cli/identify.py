@@ -19,7 +19,9 @@ Motions = Annotated[
         show_default=False,
     ),
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the robot: .yaml or .urdf.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Where to write the robot: .yaml, .urdf or .xml (MJCF).")
+]
 Report = Annotated[Path | None, typer.Option("--report", help="Folder for a report with plots.")]
 Format = Annotated[str, typer.Option("--format", help="Of the report: 'html' or 'markdown'.")]
 Estimator = Annotated[str, typer.Option(help="'weighted', 'ordinary' or 'reweighted' least squares.")]

@@ -142,9 +142,9 @@ class Identified:
         return relative_errors(seen.tau, seen.y[..., 0])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the robot, as ``.yaml`` (everything) or ``.urdf`` (without offsets; rotor inertias are refused).
+        """Write the robot, as ``.yaml`` (everything), ``.xml`` (MJCF) or ``.urdf`` (both without offsets).
 
-        MJCF is read but not written.
+        URDF has no rotor inertias, which are refused; springs are written for kinetree alone.
 
         Warns
         -----

@@ -369,6 +369,13 @@ class Robot(BaseParameterMethods, LoopMethods):
                 wanted.append(self._compiled_form(usual.name))
         self.evaluator.compile(wanted, single, batch, progress)
 
+    def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Return the algorithm that a method runs as one fixed sequence of operations, and its options.
+
+        Of a mechanism that is the one that does the same with loops closed; its first numbers are the result.
+        """
+        return self._compiled_form(name)
+
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
         """Return the algorithm that a method runs, with all its options."""
         return requests(self.model, [request])[0]

@@ -440,7 +440,7 @@ class _Writer:
             )
         ours = model.loops or any(_says_actuated(joint) or joint.stiffness for joint in model.joints)
         own = f' xmlns:kinetree="{NAMESPACE}"' if ours else ""
-        self.lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={_quote(model.name)}{own}>"]
+        self.lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={xml.quoted(model.name)}{own}>"]
         self._link(self.links[BASE], model.base)
         for i, body in enumerate(model.bodies):
             self._link(self.links[i], body)
@@ -462,11 +462,11 @@ class _Writer:
         properties = body.mass_properties
         properties.require_writable(body.name)
         if properties.is_massless:
-            self.lines.append(f"  <link name={_quote(name)}/>")
+            self.lines.append(f"  <link name={xml.quoted(name)}/>")
             return
         xx, yy, zz, xy, xz, yz = (repr(x) for x in properties.inertia)
         self.lines += [
-            f"  <link name={_quote(name)}>",
+            f"  <link name={xml.quoted(name)}>",
             "    <inertial>",
             f'      <origin xyz="{_numbers(properties.com)}" rpy="0 0 0"/>',
             f'      <mass value="{properties.mass!r}"/>',
@@ -480,9 +480,9 @@ class _Writer:
         self._check_rotor(joint)
         actuated = f' {ACTUATED}="{str(joint.actuated).lower()}"' if _says_actuated(joint) else ""
         self.lines += [
-            f'  <joint name={_quote(joint.name)} type="{kind_name}"{actuated}>',
-            f"    <parent link={_quote(self.links[joint.parent])}/>",
-            f"    <child link={_quote(child)}/>",
+            f'  <joint name={xml.quoted(joint.name)} type="{kind_name}"{actuated}>',
+            f"    <parent link={xml.quoted(self.links[joint.parent])}/>",
+            f"    <child link={xml.quoted(child)}/>",
             f"    {_origin(joint.placement)}",
         ]
         axis = getattr(joint.kind, "axis", getattr(joint.kind, "normal", None))
@@ -492,7 +492,9 @@ class _Writer:
         self._dynamics(joint)
         if joint.mimic:
             m = joint.mimic
-            self.lines.append(f'    <mimic joint={_quote(m.leader)} multiplier="{m.ratio!r}" offset="{m.offset!r}"/>')
+            self.lines.append(
+                f'    <mimic joint={xml.quoted(m.leader)} multiplier="{m.ratio!r}" offset="{m.offset!r}"/>'
+            )
         self.lines.append("  </joint>")
 
     def _check_rotor(self, joint: Joint) -> None:
@@ -546,13 +548,13 @@ class _Writer:
             raise UnsupportedError(f"no file can contain the {loop.kind.name} joint that loop {loop.name!r} is")
         parameters = loop.kind.parameters()
         axis = [parameters.pop(key) for key in ("axis", "normal") if key in parameters]
-        more = "".join(f" {key}={_quote(str(value))}" for key, value in parameters.items())
-        self.lines.append(f'  <{LOOP} name={_quote(loop.name)} type="{loop.kind.name}"{more}>')
+        more = "".join(f" {key}={xml.quoted(str(value))}" for key, value in parameters.items())
+        self.lines.append(f'  <{LOOP} name={xml.quoted(loop.name)} type="{loop.kind.name}"{more}>')
         for role, body, pose in (
             ("predecessor", loop.predecessor, loop.placement),
             ("successor", loop.successor, loop.seat),
         ):
-            self.lines.append(f"    <{role} link={_quote(self.links[body])}>{_origin(pose)}</{role}>")
+            self.lines.append(f"    <{role} link={xml.quoted(self.links[body])}>{_origin(pose)}</{role}>")
         self.lines += [f'    <axis xyz="{_numbers(direction)}"/>' for direction in axis]
         limits = {attribute: getattr(loop, key) for attribute, key in LIMIT_ATTRIBUTES.items() if getattr(loop, key)}
         if any(len(set(values)) > 1 for values in limits.values()):
@@ -578,10 +580,10 @@ class _Writer:
             joint_name = _fresh(joint_name, self.joint_names)
             self.joint_names.add(joint_name)
             self.lines += [
-                f"  <link name={_quote(frame.name)}/>",
-                f'  <joint name={_quote(joint_name)} type="fixed">',
-                f"    <parent link={_quote(self.links[frame.body])}/>",
-                f"    <child link={_quote(frame.name)}/>",
+                f"  <link name={xml.quoted(frame.name)}/>",
+                f'  <joint name={xml.quoted(joint_name)} type="fixed">',
+                f"    <parent link={xml.quoted(self.links[frame.body])}/>",
+                f"    <child link={xml.quoted(frame.name)}/>",
                 f"    {_origin(frame.pose)}",
                 "  </joint>",
             ]
@@ -621,14 +623,6 @@ def _finite(limit: float) -> float:
 
 def _numbers(values: Iterable[float]) -> str:
     return " ".join(repr(x) for x in values)
-
-
-def _quote(text: str) -> str:
-    if any(ord(c) < 32 and c not in "\t\n\r" for c in text):
-        raise UnsupportedError(f"XML cannot contain the name {text!r}")
-    from xml.sax.saxutils import quoteattr  # brings urllib with it, which readers need not wait for
-
-    return quoteattr(text)
 
 
 def _origin(pose: Pose) -> str:
