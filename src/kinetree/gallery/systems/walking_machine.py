@@ -131,7 +131,7 @@ BOTH = ("left", "right")
 GROUND = (
     "The ground's damping acts fully beyond a depth delta_max that the book never states (000 L4379-4383): the "
     "smallest for which the ground would not pull up to the 'maximum velocity of the foot tip' of 4.5 m/s, which the "
-    "book lists (L3792-3796) without using it. Forces are cut off at zero."
+    "book lists (L3792-3796) without using it. It hardly matters. Forces are cut off at zero."
 )
 
 GAIT = (
