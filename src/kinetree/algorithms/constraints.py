@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..model.joints import Constraint
+from ..model.pose import Pose
 from ..model.tree import BASE, Loop, Model
 from ..spatial import IDENTITY, ZERO_MOTION, Force, Motion, Scalar, Transform, combine_forces
 from .jacobian import columns_at
@@ -102,7 +103,7 @@ def usual_size(tree: Model) -> float:
     """
     poses = [joint.placement for joint in tree.joints]
     poses += [pose for loop in tree.loops for pose in (loop.placement, loop.seat)]
-    arms = [math.hypot(*pose.translation) for pose in poses]
+    arms = [math.hypot(*pose.translation) for pose in poses if isinstance(pose, Pose)]  # symbols have no length yet
     return min(1.0, max(arms, default=0.0) or 1.0)
 
 

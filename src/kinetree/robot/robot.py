@@ -337,7 +337,7 @@ class Robot(BaseParameterMethods, LoopMethods):
     def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
         """Return the algorithm that a method runs as one fixed sequence of operations, and its options.
 
-        Of a mechanism that is the one that does the same with loops closed; its first numbers are the result.
+        Of a mechanism that is the one that does the same with loops closed.
         """
         return self._compiled_form(name)
 
