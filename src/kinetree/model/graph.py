@@ -10,7 +10,7 @@ Rules for choosing them, all starting from the base:
   of a loop are short and as equal as can be (004 section 10.3).
 
 Among equals, joints with few constraints are cut (002 L2582), then those described last.
-Joints that are more than geometry (a motor, friction, a rotor, a spring, a mimicked angle) are
+Joints that are more than geometry (a motor, friction, a rotor, a spring, a mimicked angle, a coupling) are
 cut only where a loop has no others, or by name.  Such a joint keeps its coordinate all the same:
 one of its bodies is cut through instead, see :func:`split`.  A joint may be walked from its child to its
 parent; its coordinates keep their meaning.
@@ -145,11 +145,11 @@ def split(draft: Draft, masses: Mapping[str, MassProperties], root: str, half: s
     return Split(joint, Draft(weld, body, half, Fixed(), Pose(), Pose(), passive_data(Fixed())), body)
 
 
-def why_uncuttable(joints: Iterable[Draft]) -> dict[str, str]:
+def why_uncuttable(joints: Iterable[Draft], coupled: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the joints that are more than the geometry which a cut joint has, and what they are beside it."""
     joints = list(joints)
     leaders = {d.data["mimic"].leader: d.name for d in joints if d.data["mimic"]}
-    reasons = {d.name: _more_than_geometry(d, leaders) for d in joints}
+    reasons = {d.name: _more_than_geometry(d, leaders) or (coupled or {}).get(d.name) for d in joints}
     return {name: reason for name, reason in reasons.items() if reason}
 
 
@@ -170,7 +170,7 @@ def _more_than_geometry(draft: Draft, leaders: dict[str, str]) -> str | None:
         return f"is mimicked by joint {leaders[draft.name]!r}"
     if not can_close(draft.kind):
         return f"is a {draft.kind.name} joint, which does not say what it forbids"
-    return "is actuated" if data["actuated"] and draft.kind.nv and not isinstance(draft.kind, Distance) else None
+    return "is actuated" if data["actuated"] and draft.kind.nv and not draft.kind.only_closes else None
 
 
 def span(
@@ -179,6 +179,7 @@ def span(
     joints: Sequence[Draft],
     cuts: Sequence[str] | None = None,
     rule: str | None = None,
+    coupled: Mapping[str, str] | None = None,
 ) -> Spanning:
     """Choose the tree.
 
@@ -193,6 +194,8 @@ def span(
         Joints to cut; loops that these leave are cut by the rule.
     rule : {"minimum_dof", "shortest"}
         The first by default.
+    coupled : mapping, optional
+        Joints that are coupled with others, and how that is said.
 
     Raises
     ------
@@ -203,9 +206,9 @@ def span(
     if rule not in RULES:
         raise UnknownNameError("rule for the spanning tree", rule, RULES)
     named = _named_cuts(joints, cuts)
-    kept = why_uncuttable(joints)
+    kept = why_uncuttable(joints, coupled)
     check_rods(joints, kept)
-    free = [d for d in joints if d.name not in named and not isinstance(d.kind, Distance)]
+    free = [d for d in joints if d.name not in named and not d.kind.only_closes]
     _check_reach(root, bodies, free, joints, named)
     needed = _released(free, kept)
     chosen = _grow(root, free, kept.keys() - needed, rule)
@@ -213,11 +216,12 @@ def span(
 
 
 def check_rods(joints: Iterable[Draft], kept: dict[str, str]) -> None:
-    """Refuse rods that are more than geometry."""
+    """Refuse rods, and other joints without coordinates, that are more than geometry."""
     for draft in joints:
-        if isinstance(draft.kind, Distance) and draft.name in kept:
+        if draft.kind.only_closes and draft.name in kept:
+            what = "distance rod" if isinstance(draft.kind, Distance) else f"{draft.kind.name} joint"
             raise GraphError(
-                f"the distance rod {draft.name!r} {kept[draft.name]}, but it has no coordinate that this could act on",
+                f"the {what} {draft.name!r} {kept[draft.name]}, but it has no coordinate that this could act on",
                 draft.name,
             )
 
@@ -266,7 +270,7 @@ def _check_reach(
         reason = f"no joint joins {'it' if len(lost) == 1 else 'them'} to the base {root!r}"
         advice = "; declare its joint" if alone else ", directly or through other bodies"
         raise GraphError(f"{_list(lost)} cannot be reached: {reason}{advice}", lost[0])
-    on_rods = set(_missing(bodies, _reached(root, [d for d in joints if not isinstance(d.kind, Distance)])))
+    on_rods = set(_missing(bodies, _reached(root, [d for d in joints if not d.kind.only_closes])))
     hanging = [b for b in lost if b not in on_rods]
     if hanging:
         cut = ", ".join(repr(d.name) for d in joints if d.name in named)
@@ -276,10 +280,17 @@ def _check_reach(
             next(d.name for d in joints if d.name in named),
         )
     raise GraphError(
-        f"{_list(lost)} hangs on distance rods only, and no body can be carried by those: join it by a free joint "
-        "that leaves it all its freedom",
+        f"{_list(lost)} hangs on {_bodiless(joints)} only, and no body can be carried by those: join it by a free "
+        "joint that leaves it all its freedom",
         lost[0],
     )
+
+
+def _bodiless(joints: Sequence[Draft]) -> str:
+    """Return in words which joints can carry no body."""
+    names = {"distance rods" if isinstance(d.kind, Distance) else f"{d.kind.name} joints" for d in joints
+             if d.kind.only_closes}  # fmt: skip
+    return ", ".join(sorted(names))
 
 
 def _missing(bodies: Iterable[str], reached: set[str]) -> list[str]:

@@ -13,8 +13,8 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError
-from ..spatial import Motion, RigidInertia, Scalar, Transform, Vec3
-from .actuators import Actuator, Tendon
+from ..spatial import Motion, RigidInertia, Scalar, Transform, Vec3, axis_turn
+from .actuators import Actuator, JointCoupling, Tendon
 from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
 from .pose import Pose, floats
@@ -23,8 +23,8 @@ from .units import FORCE_OF
 BASE = -1
 """Index of the fixed base."""
 
-SOMEWHERE = Transform((), Vec3(1.0, 0.0, 0.0))
-"""A pose of a loop joint in which none is turned over and no rod is a point."""
+SOMEWHERE = Transform((axis_turn(Vec3(0.48, 0.6, 0.64), 0.3),), Vec3(1.0, 0.0, 0.0))
+"""A pose of a loop joint in which none is turned over, no rod is a point and no wheel lies flat."""
 
 Floats = tuple[float, ...]
 
@@ -232,6 +232,7 @@ class Model:
     tendons: tuple[Tendon, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     configurations: tuple[Configuration, ...] = ()
+    couplings: tuple[JointCoupling, ...] = ()
 
     @cached_property
     def nq(self) -> int:
@@ -322,18 +323,35 @@ class Model:
 
     @cached_property
     def constraint_names(self) -> tuple[str, ...]:
-        """One name per constraint: the loop joint and the direction it holds."""
-        return tuple(f"{loop.name}: {c.label}" for loop in self.loops for c in loop.constraints_somewhere())
+        """One name per constraint: the loop joint and the direction it holds; couplings come last."""
+        held = (f"{loop.name}: {c.label}" for loop in self.loops for c in loop.constraints_somewhere())
+        return (*held, *(coupling.label for coupling in self.couplings))
 
     @cached_property
     def constraint_units(self) -> tuple[str, ...]:
         """Unit of each constraint's gap: ``m`` or ``rad``; that of its multiplier is :data:`FORCE_OF` it."""
-        return tuple(c.unit for loop in self.loops for c in loop.constraints_somewhere())
+        held = (c.unit for loop in self.loops for c in loop.constraints_somewhere())
+        return (*held, *(coupling.unit for coupling in self.couplings))
+
+    @cached_property
+    def velocity_constraints(self) -> tuple[int, ...]:
+        """Which constraints hold a velocity but no position, such as rolling: the non-holonomic ones."""
+        every = (c for loop in self.loops for c in loop.constraints_somewhere())
+        return tuple(i for i, c in enumerate(every) if not c.holonomic)
 
     @cached_property
     def n_constraints(self) -> int:
-        """Number of constraints of all loop joints."""
-        return sum(loop.count for loop in self.loops)
+        """Number of constraints of all loop joints and couplings."""
+        return sum(loop.count for loop in self.loops) + len(self.couplings)
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether loops or couplings bind what the joints of the tree leave free."""
+        return bool(self.loops or self.couplings)
+
+    def opened(self) -> Model:
+        """Return the tree alone: without the constraints of loops and couplings."""
+        return replace(self, loops=(), couplings=())
 
     def frame(self, name: str) -> Frame:
         """Look a frame up; an unknown name suggests the nearest."""

@@ -17,7 +17,7 @@ from ..loops import closing, clusters, coordinates, dynamics, rank
 from ..loops.assembly import WIDEST, AssemblySearch, is_closed
 from ..loops.checks import Checks
 from ..loops.coordinates import Coordinates
-from ..loops.mobility import Mobility, singular_directions
+from ..loops.mobility import Mobility, position_rank, singular_directions
 from ..model.spanning import respan
 from ..model.tree import Model
 from ..spatial.arrays import as_array, batch_shape
@@ -95,7 +95,7 @@ class ClosedKinematics(Robot):
     @cached_property
     def tree(self) -> Robot:
         """The spanning tree: the same robot with all loops open; where a cut joint sat, there is a frame."""
-        opened = replace(self.model, loops=())
+        opened = self.model.opened()
         names = [loop.name for loop in self.model.loops if loop.name not in opened.frame_table]
         frames = (*opened.frames, *(self.model.frame(name) for name in names))
         return Robot(replace(opened, frames=frames), backend=self.backend, precision=self.precision, cpu=self.cpu)
@@ -228,7 +228,13 @@ class ClosedKinematics(Robot):
 
     def _problem(self, free: Array | None = None) -> closing.ClosingProblem:
         everything = np.ones(self.nv, dtype=bool) if free is None else free
-        return closing.ClosingProblem(self.loop_gaps, self.loop_jacobian, self.moved, self._clusters, everything)
+        return closing.ClosingProblem(self.loop_gaps, self._position_jacobian, self.moved, self._clusters, everything)
+
+    def _position_jacobian(self, q: ArrayLike) -> Array:
+        """Return K without what holds velocities only: rolling is no obstacle on the way to a closed configuration."""
+        k = self.loop_jacobian(q)
+        k[..., list(self.model.velocity_constraints), :] = 0.0
+        return k
 
     @cached_property
     def _clusters(self) -> clusters.Clusters:
@@ -518,8 +524,17 @@ class ClosedKinematics(Robot):
         return Mobility(
             self.nv - known.rank, self.nv - self.n_constraints, self.n_constraints, known.rank, redundant,
             tuple(names[j] for j in known.independent), here < known.rank, opening, tuple(names[j] for j in still),
-            known.decisions, known.slack,
+            known.decisions, known.slack, *self._of_velocity(state),
         )  # fmt: skip
+
+    def _of_velocity(self, q: Array) -> tuple[tuple[str, ...], int]:
+        """Return the names of constraints that hold velocities only, and how many freedoms are left without them."""
+        rolling = self.model.velocity_constraints
+        if not rolling:
+            return (), -1
+        near = np.concatenate([q[None], self._neighbours(q)])
+        rank_there = position_rank(self._clusters, self._position_jacobian(near), self.loop_gaps(near), self._rounding)
+        return tuple(self.constraint_names[i] for i in rolling), self.nv - rank_there
 
     def check_closed(self, q: ArrayLike, tolerance: float | None = None) -> Array:
         """Return ``q`` as an array; refuse configurations whose loops are open by more than ``tolerance``.

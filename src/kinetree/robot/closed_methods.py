@@ -125,12 +125,14 @@ class ClosedMethods(ClosedDerivatives):
 
     # ---------------------------------------------------------------- what frames feel
 
-    def _compliance(self, q: ArrayLike, names: tuple[str, ...], axes: str) -> Array:
+    def _compliance(self, q: ArrayLike, names: tuple[str, ...], axes: str, method: str) -> Array:
         """Return J M^-1 J^T, M^-1 along the motions that loops allow."""
         jacobian = np.concatenate([self._exact.jacobian(q, name, axes) for name in names], axis=-2)
         return np.asarray(jacobian @ self._exact.inverse_mass_matrix(q) @ np.swapaxes(jacobian, -1, -2))
 
-    def _felt_inertia(self, q: ArrayLike, names: tuple[str, ...], axes: str, compliance: Array) -> Array:
+    def _felt_inertia(
+        self, q: ArrayLike, names: tuple[str, ...], axes: str, method: str, compliance: Array
+    ) -> Array:  # fmt: skip
         finite = np.isfinite(compliance).all(axis=(-1, -2), keepdims=True)
         inverse = np.linalg.inv(np.where(finite, compliance, np.eye(compliance.shape[-1])))
         return self._handed_out(np.where(finite, inverse, np.nan), None)

@@ -17,7 +17,6 @@ from ..errors import (
     ModelError,
     OptionError,
     ShapeError,
-    SingularError,
     StateError,
     UnknownNameError,
     UnsupportedError,
@@ -28,7 +27,7 @@ from ..run.wrenches import Wrench, Wrenches, each_wrench
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from .description import Array
 from .given_joints import read_given
-from .kinematics import Kinematics, check_axes
+from .kinematics import Kinematics
 
 if TYPE_CHECKING:
     from ..algorithms.module_steps import ModuleQuantities
@@ -497,47 +496,6 @@ class Dynamics(Kinematics):
         """Return the matrix C with ``C v`` the velocity forces and ``M' - 2 C`` skew-symmetric."""
         return self.evaluator.run("coriolis_matrix", parameters=parameters, out=out, threads=threads, q=q, v=v)
 
-    def operational_space_inertia(
-        self, q: ArrayLike, frames: str | Sequence[str], axes: str = "body", *, inverse: bool = False
-    ) -> Array:
-        """Return the inertia felt at one or several frames together.
-
-        Parameters
-        ----------
-        frames : str or sequence of str
-        axes : {"body", "world", "aligned"}
-            As in :meth:`jacobian`.
-        inverse : bool
-            Return ``J M^-1 J^T``, which exists even where its inverse does not.
-
-        Returns
-        -------
-        ndarray, shape (..., 6k, 6k)
-        """
-        check_axes(axes)
-        names = (frames,) if isinstance(frames, str) else tuple(frames)
-        for name in names:
-            self.model.frame(name)
-        compliance = self._compliance(q, names, axes)
-        if inverse:
-            return compliance
-        finite = compliance[np.isfinite(compliance).all(axis=(-1, -2))]
-        if finite.size and np.any(np.linalg.cond(finite) > 1e13):
-            raise SingularError(
-                f"frames {', '.join(names)} cannot move freely in all {6 * len(names)} directions here, so their "
-                "inertia is infinite in some; use inverse=True, or fewer frames"
-            )
-        return self._felt_inertia(q, names, axes, compliance)
-
-    def _compliance(self, q: ArrayLike, names: tuple[str, ...], axes: str) -> Array:
-        """Return J M^-1 J^T."""
-        self.evaluator.check_pivots()
-        return self.evaluator.run("operational_space_inertia", {"frames": names, "axes": axes, "inverse": True}, q=q)
-
-    def _felt_inertia(self, q: ArrayLike, names: tuple[str, ...], axes: str, compliance: Array) -> Array:
-        """Return the inverse of the compliance."""
-        return self.evaluator.run("operational_space_inertia", {"frames": names, "axes": axes, "inverse": False}, q=q)
-
     # ---------------------------------------------------------------- energy
 
     @direct
@@ -653,7 +611,7 @@ class Dynamics(Kinematics):
 
     def _need_tree(self, name: str) -> None:
         """Refuse what means something else once loops are closed."""
-        if self.model.loops:
+        if self.model.is_constrained:
             raise UnsupportedError(
                 f"{name} of a mechanism with closed loops is not that of its tree, and not offered here; "
                 f"{self.name}.tree.{name} is the opened tree's"

@@ -148,7 +148,7 @@ class Run:
     def _stepper(self, state: State, reach: float) -> Stepper:
         n = self.numbers
         if self.integrator in ADAPTIVE:
-            kind = LoopStepper if self.equation.tree.loops else ScipyStepper
+            kind = LoopStepper if self.equation.tree.is_constrained else ScipyStepper
             return kind(
                 self.equation, self.integrator, self.begin, state, reach, n.rtol, n.atol, n.largest_step
             )  # fmt: skip
@@ -328,6 +328,7 @@ def make_record(
 ) -> Record:  # fmt: skip
     """Work out forces and energies at the samples; where that fails NaN, and an error unless there is one."""
     robot = equation.robot
+    q, v = equation.on_motion(t, q, v)
     try:
         seen = (_forgiven if status in (FAILED, INTERRUPTED) else Equation.observe)(equation, t, q, v, z)
     except (Fault, KinetreeError) as problem:
