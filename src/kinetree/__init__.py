@@ -71,7 +71,7 @@ from .spatial import arctan2, cos, sin, sqrt, where
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import contact, control, errors, gallery, identification, simulation, spatial
+    from . import contact, control, errors, forces, gallery, identification, simulation, spatial
     from .contact import ground, impact, stops
     from .export import c_code as codegen
     from .export import published, symbolic
@@ -172,6 +172,7 @@ __all__ = [
     "errors",
     "euler_angle_joints",
     "exciting_motion",
+    "forces",
     "from_dh",
     "gallery",
     "ground",
@@ -213,6 +214,7 @@ _LATER = {
     "errors": ".errors",
     "euler_angle_joints": ".model.euler_angle_joints",
     "exciting_motion": ".identification.excitation:exciting_motion",
+    "forces": ".forces",
     "gallery": ".gallery",
     "ground": ".contact.ground",
     "identification": ".identification",

@@ -218,26 +218,7 @@ def inverse_dynamics_derivatives(
     return by_q, by_v, by_a, motion.quality, constrained.residuals(tree, q, v, a, motion.k, motion.drift)
 
 
-def _flat(found: Any) -> list[Scalar]:
-    *matrices, quality, left = found
-    return [*(x for matrix in matrices for column in matrix for x in column), quality, *left]
-
-
-def of_inverse_dynamics(
-    tree: Model, q: Scalars, v: Scalars, a: Scalars, loads: Any = None, *, pivots: Pivots, friction: bool
-) -> list[Scalar]:
-    """Return all of :func:`inverse_dynamics_derivatives` one after the other."""
-    return _flat(inverse_dynamics_derivatives(tree, q, v, a, tree.gravity, loads, pivots, friction))
-
-
-def of_forward_dynamics(
-    tree: Model, q: Scalars, v: Scalars, tau: Scalars, loads: Any = None, *, pivots: Pivots, friction: bool
-) -> list[Scalar]:
-    """Return all of :func:`forward_dynamics_derivatives` one after the other."""
-    return _flat(forward_dynamics_derivatives(tree, q, v, tau, tree.gravity, loads, pivots, friction))
-
-
-def basis_slopes(tree: Model, q: Scalars, *, pivots: Pivots) -> list[Matrix]:
+def basis_slopes(tree: Model, q: Scalars, pivots: Pivots) -> list[Matrix]:
     """Return how G changes with each independent coordinate: one matrix, by rows, per coordinate."""
     nothing = [0.0] * tree.nv
     motion, slopes = embed(tree, q, nothing, pivots), constraint_slopes(tree, q, nothing)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..model.joints import Constraint
 from ..model.pose import Pose
@@ -104,11 +104,11 @@ def connected(tree: Model) -> list[tuple[list[int], list[int]]]:
 def usual_size(tree: Model) -> float:
     """Return how large entries of K are where nothing is singular.
 
-    One, or a lever arm where all of them are shorter.
+    One, or a lever arm where all of them are shorter; symbols have no size.
     """
-    poses = [joint.placement for joint in tree.joints]
+    poses: list[Any] = [joint.placement for joint in tree.joints]
     poses += [pose for loop in tree.loops for pose in (loop.placement, loop.seat)]
-    arms = [math.hypot(*pose.translation) for pose in poses if isinstance(pose, Pose)]  # symbols have no length yet
+    arms = [math.hypot(*pose.translation) for pose in poses if isinstance(pose, Pose)]
     return min(1.0, max(arms, default=0.0) or 1.0)
 
 

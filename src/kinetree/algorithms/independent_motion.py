@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..model.tree import Model
 from ..spatial import Scalar, ldl, ldl_solve
-from . import composite_body, constrained, constraints, newton_euler
+from . import composite_body, constraints, newton_euler
 from .constrained import inner
 from .kinematics import poses
 from .loop_clusters import Pivots, follow
@@ -133,14 +133,14 @@ def hybrid_dynamics(
 
 
 def forward_dynamics(
-    tree: Model, q: Scalars, v: Scalars, tau: Scalars, loads: Any = None, *, pivots: Pivots
+    tree: Model, q: Scalars, v: Scalars, tau: Scalars, loads: Any, pivots: Pivots
 ) -> list[Scalar]:  # fmt: skip
     """Return accelerations under forces on all joints (004 eq. 10.46), and nothing else: good where pivots are."""
     return hybrid_dynamics(tree, q, v, tau, loads, embed(tree, q, v, pivots), ())[0]
 
 
 def inverse_dynamics(
-    tree: Model, q: Scalars, v: Scalars, a: Scalars, loads: Any = None, *, pivots: Pivots
+    tree: Model, q: Scalars, v: Scalars, a: Scalars, loads: Any, pivots: Pivots
 ) -> list[Scalar]:  # fmt: skip
     """Return forces on the independent freedoms, G^T tau of the tree (004 eq. 10.40), zero elsewhere."""
     motion = embed(tree, q, v, pivots)
@@ -149,14 +149,3 @@ def inverse_dynamics(
     for j, force in zip(independent_freedoms(tree, pivots), motion.along(whole), strict=True):
         forces[j] = force
     return forces
-
-
-def closed_hybrid_dynamics(
-    tree: Model, q: Scalars, v: Scalars, given: Scalars, loads: Any = None, *, pivots: Pivots,
-    known_freedoms: Sequence[int],
-) -> list[Scalar]:  # fmt: skip
-    """Return accelerations, forces, the quality of the choice, and how consistent the state is."""
-    motion = embed(tree, q, v, pivots)
-    a, tau = hybrid_dynamics(tree, q, v, given, loads, motion, known_freedoms)
-    left = constrained.residuals(tree, q, v, None, motion.k, motion.drift)
-    return [*a, *tau, motion.quality, *left]

@@ -25,9 +25,9 @@ from ..errors import (
 )
 from ..model import describe as description
 from ..model import parameters as parameter_tables
-from ..model import single_joints
+from ..model.changes import single_joints
+from ..model.changes.locking import lock
 from ..model.joint_data import PerFreedom, spring_data
-from ..model.locking import lock
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
 from ..model.tree import BASE, Body, Frame, Model, check_gravity
@@ -296,7 +296,7 @@ class Robot(BaseParameterMethods, LoopMethods):
 
         This is the sources' Euler-angle-joint form; coordinates keep their order and
         meaning, so states carry over unchanged where coordinates come in the order of
-        the chain, see :func:`kinetree.model.single_joints.expand`.
+        the chain, see :func:`kinetree.model.changes.single_joints.expand`.
         """
         return self._with(single_joints.expand(self.model))
 

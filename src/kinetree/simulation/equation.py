@@ -19,7 +19,7 @@ from ..spatial import Scalar, sqrt
 from ..spatial.arrays import pack, split
 from .integrators.steps_on_arrays import Steps
 from .loop_choice import LoopChoice, choice_at
-from .system import WORKS, Acting, DynamicSystem, Scalars, State
+from .system import Acting, DynamicSystem, Scalars, State
 from .yielding import Impedance
 
 Array = np.ndarray
@@ -49,6 +49,8 @@ class Observed(NamedTuple):
     constraint_forces: Array
     kinetic: Array
     potential: Array
+    stored: Array
+    """In forces."""
 
 
 def unit_quaternions(tree: Model, q: Scalars) -> tuple[list[Scalar], list[Scalar | None]]:
@@ -359,7 +361,7 @@ class Equation:
             system = self.with_numbers(p)
             q, v = system.placed(t[0], q, v)
             acting: Acting = system.acting(t[0], q, v, z, tau or None)
-            energies = [] if self.large else system.energies(q, v)
+            energies = system.stored(t[0], q, v, z) + ([] if self.large else system.energies(q, v))
             return acting.tau + acting.friction + energies + system.contact_forces(t[0], q, v, z)
 
         return self.program("observation", law, beside_loops=True)
@@ -383,9 +385,12 @@ class Equation:
         else:
             a = self._rate(given | tau)[..., self.tree.nq : self.tree.nq + nv]
         tau_seen, friction, rest = seen[..., :nv], seen[..., nv : 2 * nv], seen[..., 2 * nv :]
+        stored = np.zeros(q.shape[:-1])
+        if self.system.n_forces:
+            stored, rest = rest[..., 0], rest[..., 1:]
         if self.large:
-            return Observed(a, tau_seen, friction, rest, constraint, *self._energies_by_robot(q, v))
-        return Observed(a, tau_seen, friction, rest[..., 2:], constraint, rest[..., 0], rest[..., 1])
+            return Observed(a, tau_seen, friction, rest, constraint, *self._energies_by_robot(q, v), stored)
+        return Observed(a, tau_seen, friction, rest[..., 2:], constraint, rest[..., 0], rest[..., 1], stored)
 
     def _energies_by_robot(self, q: Array, v: Array) -> tuple[Array, Array]:
         return self.robot.kinetic_energy(q, v), self.robot.potential_energy(q)
@@ -415,7 +420,7 @@ class Equation:
     @property
     def n_works(self) -> int:
         """How many of the last entries of z are works."""
-        return len(WORKS) if self.system.works else 0
+        return self.system.n_works
 
 
 def _lengths(robot: Any, q: Array) -> Array:

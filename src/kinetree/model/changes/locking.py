@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.polynomial import Polynomial
 
-from ..errors import ModelError, OptionError, UnsupportedError
-from ..spatial.arrays import as_array
-from .actuators import JointCoupling, Tendon, Waypoint
-from .pose import Pose
-from .tree import BASE, Body, Configuration, Frame, Joint, Loop, Model, lay_out
+from ...errors import ModelError, OptionError, UnsupportedError
+from ...spatial.arrays import as_array
+from ..actuators import JointCoupling, Tendon, Waypoint
+from ..pose import Pose
+from ..tree import BASE, Body, Configuration, Frame, Joint, Loop, Model, lay_out
 
 OPEN = 1e-6
 """Loops between bodies that become one may be open by so much, in metres and radians."""
