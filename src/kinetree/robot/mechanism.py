@@ -32,7 +32,6 @@ from ..model.describe import counted
 from ..model.tree import Model
 from ..run.wrenches import Wrenches, gather
 from ..spatial.arrays import as_array, batch_shape, pack
-from .closed_dynamics import MOST_BODIES
 from .closed_methods import ClosedMethods
 from .robot import Array, Robot
 
@@ -146,14 +145,15 @@ class Mechanism(ClosedMethods):
         return "closed_inverse_dynamics", {"rows": known.rows, "dependent": known.dependent}
 
     def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
-        """Return the algorithm that does the same with loops closed, and its choices; its first numbers are the result.
+        """Return the algorithm that does the same with loops closed and nothing else, and its choices.
 
         It holds in all configurations but those that are singular for these choices.
         """
-        known = self.coordinates
-        if name == "forward_dynamics" and self._goes_by_clusters(known) and len(self.model.bodies) <= MOST_BODIES:
-            return "clustered_forward_dynamics", {"pivots": known.pivots}
-        return self._whole_algorithm(name)
+        options = {"pivots": self.coordinates.pivots}
+        if name == "forward_dynamics":
+            return "independent_forward_dynamics", options
+        self._whole_algorithm(name)  # refuses motors that are not at the independent freedoms
+        return "independent_inverse_dynamics", options
 
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
         """Return the inverse and forward dynamics run with the loops closed; everything else is that of the tree."""
