@@ -376,7 +376,7 @@ def floating_forward(quick: bool) -> Outcome:
         *_ours("forward_dynamics", True, lambda n: int(sum(book(*n))), 1.3, 12),
     ]  # fmt: skip
     remark = (
-        "kinetree's forward dynamics takes up to a fifth more than the book's formula here: it moves articulated "
+        "kinetree's forward dynamics takes some 15 percent more than the book's formula here: it moves articulated "
         "inertias by whole transforms where the book uses two screws along the axes."
     )
     caption = "Forward dynamics on a floating base (figure 7.31 of 000); the base's six variables are not part of n."
