@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import Message, ModelError, OptionError, Setting, ShapeError, StateError, UnsupportedError
+from ..errors import (
+    Message,
+    ModelError,
+    OptionError,
+    Setting,
+    ShapeError,
+    SpeedWarning,
+    StateError,
+    UnsupportedError,
+    callers_level,
+)
+from ..forces.pushes import OwnForce
 from ..robot.robot import Robot
 from ..run.law_kernels import can_compile, count_operations
 from ..run.parameters import GivenParameters
 from ..spatial.arrays import as_array, batch_shape
 from ..spatial.numbers import real_number, shown, whole_number
-from .integrators.fixed_step_methods import FIXED, VARIATIONAL
+from .integrators.fixed_step_methods import FIXED, IMPLICIT, VARIATIONAL
 from .system import DynamicSystem
 
 Array = np.ndarray
@@ -113,6 +125,18 @@ def check_integrator(robot: Robot, integrator: str) -> None:
         robot.evaluator.check_pivots()
 
 
+def refuse_beside_prescribed(integrator: str, controller: Any) -> None:
+    """Refuse what would not be looked at, or not be right, where joints follow a prescribed motion."""
+    if controller is not None:
+        raise OptionError(
+            "a controller cannot act beside a prescribed motion, whose forces are found: leave one of them out, or "
+            "follow the motion with control.ComputedTorque"
+        )
+    if integrator in (IMPLICIT, VARIATIONAL):
+        steps = f"a prescribed motion cannot be stepped by {integrator!r}: use "
+        raise UnsupportedError(Message(steps, Setting("integrator", "rk4", "bdf")))
+
+
 def law_and_function(given: Any, robot: Robot) -> tuple[Any, Callable[..., Any] | None]:
     """Return a law that knows the robot's loops; or a stand-in that asks nothing, and the function to ask."""
     if given is None:
@@ -129,18 +153,28 @@ def law_and_function(given: Any, robot: Robot) -> tuple[Any, Callable[..., Any] 
     raise OptionError(f"a controller has a law, or is a function of (t, q, v), not {given!r}")
 
 
-def force_elements(given: Any) -> tuple[Any, ...]:
-    """Return what pushes on the robot, as a tuple."""
+def known_span(controller: Any, forces: Sequence[Any]) -> tuple[float, float]:
+    """Return the time that controller and forces know what to do for."""
+    spans = [getattr(part, "span", (-np.inf, np.inf)) for part in (controller, *forces)]
+    return max(begin for begin, _ in spans), min(end for _, end in spans)
+
+
+def force_elements(given: Any, name: str = "ground") -> tuple[Any, ...]:
+    """Return what pushes on the robot, as a tuple; among forces a plain function is one of the user's own."""
     listed = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    if name == "forces":
+        plain = [callable(x) and not isinstance(x, type) and not hasattr(x, "loads") for x in listed]
+        listed = tuple(OwnForce(x) if own else x for x, own in zip(listed, plain, strict=True))
     for element in listed:
         if isinstance(element, type) or not hasattr(element, "loads"):
             rigid = "; rigid contacts are for kinetree.simulate_rigid" if hasattr(element, "restitution") else ""
-            raise OptionError(f"ground must be force elements, such as a Ground or JointStops, not {element!r}{rigid}")
+            such = "a Ground or JointStops" if name == "ground" else "a PointSpring or a function f(t, q, v)"
+            raise OptionError(f"{name} must be force elements, such as {such}, not {shown(element)}{rigid}")
     return listed
 
 
 def is_too_long(robot: Robot, law: Any) -> bool:
-    """Return whether a law is better left in Python: a table of a thousand rows becomes a thousand selections."""
+    """Return whether a law is better left in Python, and say so."""
     tree = robot.model
     begin = getattr(law, "initial_states", None)
     if not can_compile(robot) or (begin is not None and len(begin(tree))) or not callable(law):
@@ -149,7 +183,16 @@ def is_too_long(robot: Robot, law: Any) -> bool:
         count = count_operations(lambda t, q, v: law.law(tree, t[0], q, v, []), (1, tree.nq, tree.nv))
     except Exception:  # whatever is wrong with it shows when it is used
         return False
-    return count > LONGEST_LAW
+    if count <= LONGEST_LAW:
+        return False
+    warnings.warn(
+        f"the law of {type(law).__name__} takes {count} operations, more than the {LONGEST_LAW} that are worth "
+        "compiling: it runs in Python, outside of the machine code. Numbers of a table are data and cost nothing: "
+        "give them as trajectories.sampled, trajectories.spline or control.TorqueTable, not as a formula",
+        SpeedWarning,
+        stacklevel=callers_level(),
+    )
+    return True
 
 
 def initial_state(

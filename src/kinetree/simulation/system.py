@@ -1,11 +1,11 @@
 """A robot with everything that acts on it, over any scalar: what the equation of motion is made of.
 
 The state is (q, v, z).  ``z`` holds, in this order, the states of the controller (the
-integral of a PID, say), those of every force element, and three works done on the robot:
-by the actuators, by joint friction and by the force elements.  Integrating the works
+integral of a PID, say), those of every force element, and the works done on the robot: by the
+actuators, by joint friction, by the ground and, if there are any, by forces.  Integrating the works
 beside the motion is what the sources do (000 appendix C, eq. C.2-C.3), so that
 
-    kinetic + potential - actuators - friction - ground = constant
+    kinetic + potential - actuators - friction - ground - forces = constant
 
 can be checked as sharply as the integrator computes.
 """
@@ -31,6 +31,7 @@ from ..run.failure import blaming
 from ..run.parameters import NO_PARAMETERS, GivenParameters, put_in
 from ..spatial import Force, Scalar
 from .loop_choice import LoopChoice
+from .prescribed import LookedUp, Prescribed
 from .yielding import Impedance
 
 Scalars = Sequence[Scalar]
@@ -39,12 +40,16 @@ State = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 Loads = list[Force | None]
 
-WORKS = ("actuators", "friction", "ground")
-"""What does work on the robot, in the order of the last entries of z."""
+WORKS = ("actuators", "friction", "ground", "forces")
+"""What does work on the robot, in the order of the last entries of z; forces only where there are some."""
 
 
 OF_ROBOT = "robot"
 """The name of the robot's own parameters among those of all parts."""
+
+
+LOOKED_UP = "prescribed"
+"""The name of a prescribed motion's numbers among those of all parts; they come last."""
 
 
 class Acting(NamedTuple):
@@ -57,13 +62,19 @@ class Acting(NamedTuple):
     """Of the joints' friction, against the motion."""
 
     pushed: list[Scalar]
-    """Joint forces of the force elements, such as stops."""
+    """Joint forces of ground and force elements, such as stops."""
 
     loads: Loads
-    """Wrenches of the force elements on the bodies, in body coordinates."""
+    """Wrenches of ground and force elements on the bodies, in body coordinates."""
 
     z_rate: list[Scalar]
     """Rates of the controller's and the elements' states."""
+
+    shares: list[tuple[list[Scalar], Loads]]
+    """Joint forces and wrenches once more: of the ground and, if there are any, of forces."""
+
+    a: list[Scalar] | None = None
+    """Accelerations, where a prescribed motion has them found beside the forces."""
 
     @property
     def total(self) -> list[Scalar]:
@@ -90,10 +101,14 @@ class DynamicSystem:
         Whether the works are integrated beside the motion.
     varied : GivenParameters
         Numbers of the robot that take the place of the model's, see :mod:`kinetree.run.parameters`.
+    prescribed : Prescribed, optional
+        Motion that some joints follow, see :mod:`.prescribed`.
     model : Model, optional
         The mechanism with other scalars put in.
     origin : DynamicSystem, optional
         The system with numbers that this one has other scalars in the place of.
+    n_forces : int
+        How many of the elements, from the end, are forces: their work is counted apart from the ground's.
     """
 
     robot: Robot
@@ -103,8 +118,25 @@ class DynamicSystem:
     friction_speed: float = 1e-2
     works: bool = True
     varied: GivenParameters = NO_PARAMETERS
+    prescribed: Prescribed | None = None
     model: Model | None = None
     origin: DynamicSystem | None = None
+    n_forces: int = 0
+
+    @property
+    def n_works(self) -> int:
+        """How many of the last entries of z are works."""
+        return (len(WORKS) if self.n_forces else len(WORKS) - 1) if self.works else 0
+
+    @property
+    def forces(self) -> tuple[Any, ...]:
+        """Those of the elements whose work is counted apart from the ground's."""
+        return self.elements[len(self.elements) - self.n_forces :]
+
+    @property
+    def work_of_ground(self) -> int:
+        """Where in z, from its end, the work of the ground is."""
+        return -2 if self.n_forces else -1
 
     @property
     def tree(self) -> Model:
@@ -130,7 +162,7 @@ class DynamicSystem:
     @cached_property
     def nz(self) -> int:
         """Length of z."""
-        return sum(len(s) for s in self.initial_states) + (len(WORKS) if self.works else 0)
+        return sum(len(s) for s in self.initial_states) + self.n_works
 
     @cached_property
     def motorless(self) -> dict[int, str]:
@@ -139,7 +171,7 @@ class DynamicSystem:
 
     def initial_z(self) -> np.ndarray:
         """Return what z is at the beginning."""
-        return np.concatenate([*self.initial_states, np.zeros(len(WORKS) if self.works else 0)])
+        return np.concatenate([*self.initial_states, np.zeros(self.n_works)])
 
     # ------------------------------------------------------------------ numbers that may vary over a batch
 
@@ -150,7 +182,14 @@ class DynamicSystem:
         for k, part in enumerate(self.parts):
             named = part.parameters(self.tree) if hasattr(part, "parameters") else {}
             found |= {f"{k}.{name}": np.atleast_1d(np.asarray(value, float)) for name, value in named.items()}
+        if self.looks_up:
+            found[LOOKED_UP] = np.zeros(self.prescribed.numbers(self.tree, 0.0).shape)  # type: ignore[union-attr]
         return found
+
+    @cached_property
+    def looks_up(self) -> bool:
+        """Whether a prescribed motion is too long for machine code, so that its numbers are parameters."""
+        return self.prescribed is not None and self.origin is None and self.prescribed.is_long(self.tree)
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> DynamicSystem:
         """Return the same system with other numbers, of any scalar, put into its parts."""
@@ -161,20 +200,30 @@ class DynamicSystem:
             own = {n.partition(".")[2]: x for n, x in numbers.items() if n.partition(".")[0] == str(k)}
             parts.append(part.with_parameters(own) if own else part)
         first = 0 if self.controller is None else 1
-        of_robot = numbers.get(OF_ROBOT)
+        of_robot, motion = numbers.get(OF_ROBOT), self.prescribed
+        if motion is not None and LOOKED_UP in numbers:
+            motion = LookedUp(motion.trajectory, motion.joints, numbers[LOOKED_UP])
         return replace(
             self,
             controller=parts[0] if first else None,
             elements=tuple(parts[first:]),
+            prescribed=motion,
             model=None if of_robot is None else put_in(self.robot.model, self.varied.places, of_robot),
             origin=self,
         )
 
     # ------------------------------------------------------------------ the law
 
+    def placed(self, t: Scalar, q: Scalars, v: Scalars) -> tuple[Scalars, Scalars]:
+        """Return a state with joints whose motion is prescribed where they have to be."""
+        return (q, v) if self.prescribed is None else self.prescribed.placed(self.tree, t, q, v)[:2]
+
     def acting(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None) -> Acting:
         """Return what acts on the robot; ``tau`` replaces what the controller would say."""
         tree = self.tree
+        wanted: list[Scalar] = []
+        if self.prescribed is not None:
+            q, v, wanted = self.prescribed.placed(tree, t, q, v)
         forces: list[Scalar] = [0.0] * tree.nv
         z_rate: list[Scalar] = []
         parts = list(zip(self.parts, self.slices, strict=True))
@@ -190,23 +239,35 @@ class DynamicSystem:
                 refuse_motorless(self.motorless, forces, t)
         if tau is not None:
             forces = list(tau)
-        loads: Loads = [None] * len(tree.bodies)
-        pushed: list[Scalar] = [0.0] * tree.nv
-        for element, where in parts:
-            with blaming(f"force element {type(element).__name__}", t, even_ours=False):
-                on_bodies, on_joints, rate = element.loads(tree, t, q, v, z[where])
-            z_rate += list(rate)
-            if on_bodies is not None:
-                loads = [_sum(a, b) for a, b in zip(loads, on_bodies, strict=True)]
-            if on_joints is not None:
-                pushed = [a + b for a, b in zip(pushed, on_joints, strict=True)]
+        shares: list[tuple[list[Scalar], Loads]] = []
+        of_ground = len(parts) - self.n_forces
+        for some in (parts[:of_ground], parts[of_ground:])[: 2 if self.n_forces else 1]:
+            loads: Loads = [None] * len(tree.bodies)
+            pushed: list[Scalar] = [0.0] * tree.nv
+            for element, where in some:
+                with blaming(f"force element {type(element).__name__}", t, even_ours=False):
+                    on_bodies, on_joints, rate = element.loads(tree, t, q, v, z[where])
+                z_rate += list(rate)
+                if on_bodies is not None:
+                    loads = [_sum(a, b) for a, b in zip(loads, on_bodies, strict=True)]
+                if on_joints is not None:
+                    pushed = [a + b for a, b in zip(pushed, on_joints, strict=True)]
+            shares.append((pushed, loads))
         friction = friction_force(tree, v, self.friction_speed, q) if self.friction else [0.0] * tree.nv
-        return Acting(list(forces), friction, pushed, loads, z_rate)
+        pushed, loads = shares[0]
+        for more, others in shares[1:]:
+            pushed = [a + b for a, b in zip(pushed, more, strict=True)]
+            loads = [_sum(a, b) for a, b in zip(loads, others, strict=True)]
+        if self.prescribed is None:
+            return Acting(list(forces), friction, pushed, loads, z_rate, shares)
+        beside = [f + p for f, p in zip(friction, pushed, strict=True)]
+        a, forces = self.prescribed.forces(tree, q, v, wanted, beside, loads)
+        return Acting(forces, friction, pushed, loads, z_rate, shares, a)
 
     def powers(self, q: Scalars, v: Scalars, acting: Acting) -> list[Scalar]:
-        """Return the power of actuators, friction and force elements (000 eq. C.2-C.3)."""
+        """Return the power of actuators, friction, ground and forces (000 eq. C.2-C.3)."""
         none: Loads = [None] * len(acting.loads)
-        pairs = ((acting.tau, none), (acting.friction, none), (acting.pushed, acting.loads))
+        pairs = [(acting.tau, none), (acting.friction, none), *acting.shares]
         return [energy.power(self.tree, q, v, tau, loads) for tau, loads in pairs]
 
     def impedance(self, t: Scalar, q: Scalars, v: Scalars) -> Impedance:
@@ -216,13 +277,19 @@ class DynamicSystem:
         found.add_tendons(q, self.friction)
         if hasattr(self.controller, "impedance"):
             found.add(*self.controller.impedance(self.tree, t, q, v))
+        for element in self.elements:
+            if hasattr(element, "impedance"):
+                found.add(*element.impedance(self.tree, t, q, v))
         return found
 
     def rate(
         self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None, ahead: Scalar | None = None
     ) -> tuple[list[Scalar], list[Scalar]]:
         """Return the accelerations, for a step of ``ahead`` implicit in springs and dampers, and the rate of z."""
+        q, v = self.placed(t, q, v)
         acting = self.acting(t, q, v, z, tau)
+        if acting.a is not None:
+            return acting.a, acting.z_rate + (self.powers(q, v, acting) if self.works else [])
         tree, total = self.yielding(acting, t, q, v, ahead)
         a = find("forward_dynamics").function(tree, q, v, total, acting.loads, method=self.method)
         return a, acting.z_rate + (self.powers(q, v, acting) if self.works else [])
@@ -260,9 +327,20 @@ class DynamicSystem:
         tree = self.tree
         return [energy.kinetic_energy(tree, q, v), energy.potential_energy(tree, q, tree.gravity)]
 
+    def stored(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar]:
+        """Return the energy stored in forces, one number; none if there are no forces."""
+        if not self.n_forces:
+            return []
+        total: Scalar = 0.0
+        for element, where in zip(self.forces, self.slices[-self.n_forces :], strict=True):
+            if hasattr(element, "energy"):
+                total = total + element.energy(self.tree, t, q, v, z[where])
+        return [total]
+
     def contact_forces(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar]:
         """Of all contact points of all elements, along world axes, three numbers each."""
         found: list[Scalar] = []
+        q, v = self.placed(t, q, v)
         first = len(self.parts) - len(self.elements)
         for element, where in zip(self.elements, self.slices[first:], strict=True):
             if hasattr(element, "contact_forces"):
