@@ -465,7 +465,8 @@ def algorithms(quick: bool) -> Outcome:
              "coordinates", 1.5, round(float(dearer), 2), relation=">", source="002 section 8.4.1"),
         Fact("articulated bodies: percent of M and A per joint that link coordinates save", 10.0,
              round(100.0 * float(1 - sum(per_joint[0]) / sum(per_joint[1])), 1), tolerance=5.0,
-             source="002 section 8.4.1", reason="kinetree's link form has gained more since: ordinary accelerations of origins, without their "
+             source="002 section 8.4.1",
+             reason="kinetree's link form has gained more since: ordinary accelerations of origins, without their "
              "velocities, and inertias turned about single axes, which a pose in the world is not. By 002's own count "
              f"in link coordinates, 300M 279A per joint, the {per_joint[1]} of kinetree's absolute form are fewer"),
         Fact("by the mass matrix in absolute coordinates forward dynamics always costs more than by articulated "
