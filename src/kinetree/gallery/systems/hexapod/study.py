@@ -12,8 +12,8 @@ from ...study import Fact
 
 SAID = Statements(
     0.4, 0.3, 0.45, 3.31e-2, 0.9, 2.0,
-    {"distance": "000 L2570", "angle": "000 L2570", "touchdown": "000 L2570", "energy": "000 L4355",
-     "follows": "000 L3122", "control": "000 L3117-3122"}, angle_rounding=0.05,
+    {"distance": "000 section 7.4", "angle": "000 section 7.4", "touchdown": "000 section 7.4",
+     "energy": "000 appendix C.3", "follows": "000 section 9.4", "control": "000 section 9.4"}, angle_rounding=0.05,
 )  # fmt: skip
 
 
@@ -21,7 +21,7 @@ def _stated(along: OnGround) -> list[Fact]:
     gait = along.machine.walk.gait
     return [
         initial_speed(along, 1.077291, "notes, 8.7"),
-        Fact("mean speed", 0.8, gait.speed, "m/s", 1e-12, source="000 L2560"),
+        Fact("mean speed", 0.8, gait.speed, "m/s", 1e-12, source="000 section 7.4"),
         Fact("potential energy at the start with the authors' trunk of 2 kg", 43.164,
              float(along.machine.robot.potential_energy(along.q[0])) - 2.0 * 9.81 * 0.55, "J", 5e-4,
              source="notes, 8.7"),
