@@ -83,6 +83,8 @@ if TYPE_CHECKING:
     from .motion.walking import legs
     from .robot import chain_costs as cost
     from .run.functions import compile_function
+    from .simulation.constrained.drift import Baumgarte
+    from .simulation.constrained.driven_robot import DrivenRobot
     from .simulation.events import Event
     from .simulation.records.record import Record
     from .simulation.rigid_run import simulate_rigid
@@ -94,6 +96,7 @@ __version__ = VERSION
 former_names.install()
 
 __all__ = [
+    "Baumgarte",
     "Builder",
     "CacheWarning",
     "ClosureError",
@@ -105,6 +108,7 @@ __all__ = [
     "Cylindrical",
     "DHRow",
     "Distance",
+    "DrivenRobot",
     "EulerFree",
     "EulerSpherical",
     "Event",
@@ -191,6 +195,8 @@ __all__ = [
 
 
 _LATER = {
+    "Baumgarte": ".simulation.constrained.drift:Baumgarte",
+    "DrivenRobot": ".simulation.constrained.driven_robot:DrivenRobot",
     "Event": ".simulation.events:Event",
     "Identified": ".identification.identified:Identified",
     "Measured": ".identification.measured:Measured",

@@ -142,7 +142,7 @@ def simulate(
     from ..motion import trajectories
     from ..simulation import simulate as run
     from ..simulation.arguments import STEPS_AT_MOST
-    from ..simulation.integrators.fixed_step_methods import FIXED, VARIATIONAL
+    from ..simulation.integrators.fixed_step_methods import ADAPTIVE
     from ..simulation.records.files import record_format
 
     if output is not None:
@@ -154,7 +154,7 @@ def simulate(
             raise OutputError(f"{place} cannot be written: there is no directory {str(place.parent)!r}")
     _refuse_idle(controller, kp=kp, kd=kd, ki=ki, target=target, duration=duration)
     _refuse_without("--ground", ground is not None, stiffness=stiffness, friction_coefficient=friction_coefficient)
-    adaptive = integrator not in (*FIXED, VARIATIONAL)
+    adaptive = integrator in ADAPTIVE
     _refuse_without("an adaptive --integrator", adaptive, rtol=rtol, atol=atol, largest_step=largest_step)
     if samples is not None and not 2 <= samples <= STEPS_AT_MOST:
         raise OptionError(f"--samples must be at least 2 and at most {STEPS_AT_MOST}, not {samples}")

@@ -13,7 +13,7 @@ from ..run.law_kernels import can_compile, count_operations
 from ..run.parameters import GivenParameters
 from ..spatial.arrays import as_array, batch_shape
 from ..spatial.numbers import real_number, shown, whole_number
-from .integrators.fixed_step_methods import FIXED, VARIATIONAL
+from .integrators.fixed_step_methods import FIXED, GENERALIZED_ALPHA, VARIATIONAL
 from .system import DynamicSystem
 
 Array = np.ndarray
@@ -61,7 +61,7 @@ def checked_numbers(
         name: real_number(value, Setting(name), positive=True, infinite=name == "largest_step")
         for name, value in given.items()
     }
-    fixed = integrator in FIXED or integrator == VARIATIONAL
+    fixed = integrator in FIXED or integrator in (VARIATIONAL, GENERALIZED_ALPHA)
     if fixed:
         try:
             step = real_number(step, "step", positive=True)

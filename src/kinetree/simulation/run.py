@@ -25,6 +25,8 @@ from ..io.progress import TimeBar
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
 from .arguments import Numbers, initial_state
+from .constrained.equation import ConstrainedEquation
+from .constrained.steppers import stepper_of
 from .equation import Array, Equation, Observed
 from .events import Event, Occurrence
 from .integrators.adaptive import ScipyStepper
@@ -147,6 +149,8 @@ class Run:
 
     def _stepper(self, state: State, reach: float) -> Stepper:
         n = self.numbers
+        if isinstance(self.equation, ConstrainedEquation):
+            return stepper_of(self.equation, self.integrator, self.begin, state, reach, n)
         if self.integrator in ADAPTIVE:
             kind = LoopStepper if self.equation.tree.loops else ScipyStepper
             return kind(
@@ -329,7 +333,8 @@ def make_record(
     """Work out forces and energies at the samples; where that fails NaN, and an error unless there is one."""
     robot = equation.robot
     try:
-        seen = (_forgiven if status in (FAILED, INTERRUPTED) else Equation.observe)(equation, t, q, v, z)
+        forgiven = status in (FAILED, INTERRUPTED)
+        seen = _forgiven(equation, t, q, v, z) if forgiven else equation.observe(t, q, v, z)
     except (Fault, KinetreeError) as problem:
         fault = problem if isinstance(problem, Fault) else Fault(message_of(problem))
         record = make_record(equation, t, q, v, z, events, FAILED, integrator, info)
@@ -343,11 +348,22 @@ def make_record(
         "contact_spots": info.get("contact_spots", []) + _contact_spots(equation.system.elements),
         "constraint_names": list(robot.constraint_names) if isinstance(robot, Mechanism) else [],
     }  # fmt: skip
+    info |= _held(equation, t, q)
     energy = Energies(seen.kinetic, seen.potential, *works)
     return Record(
         t, q, v, seen.a, seen.tau, seen.friction, contact, seen.constraint_forces, z[..., :n], energy, events, robot,
         status, info,
     )  # fmt: skip
+
+
+def _held(equation: Equation, t: Array, q: Array) -> dict[str, Any]:
+    """Return how constraints were held, and how far they were off at worst."""
+    if isinstance(equation, ConstrainedEquation):
+        return equation.told(t, q)
+    if not isinstance(equation.robot, Mechanism):
+        return {}
+    gaps = np.abs(equation.robot.loop_gaps(q))
+    return {"drift": "projection", "largest_gap": float(np.max(gaps, initial=0.0, where=np.isfinite(gaps)))}
 
 
 def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
@@ -357,7 +373,11 @@ def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
     rubs = system.friction and (
         any(np.any(x) for x in (*model.effective_friction, model.effective_offset)) or system.varied.of_friction
     )
-    acts = (system.controller is not None or equation.function is not None, rubs, bool(system.elements))
+    acts = (
+        system.controller is not None or equation.function is not None or equation.is_driven,
+        rubs,
+        bool(system.elements),
+    )
     return [np.full(shape, np.nan if acting else 0.0) for acting in acts]
 
 

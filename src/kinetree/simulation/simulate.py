@@ -23,7 +23,6 @@ from .arguments import (
     checked_numbers,
     common_batch,
     force_elements,
-    initial_state,
     is_too_long,
     law_and_function,
     output_times,
@@ -31,6 +30,7 @@ from .arguments import (
     time_span,
     varied_parameters,
 )
+from .constrained.choice import chosen_constraints
 from .equation import Equation
 from .events import as_events
 from .integrators.fixed_step_methods import ADAPTIVE, FIXED, INTEGRATORS
@@ -66,6 +66,9 @@ def simulate(
     threads: int = 1,
     tolerance: float | None = None,
     steps_at_most: int = STEPS_AT_MOST,
+    prescribed: Mapping[str, Any] | None = None,
+    drift: Any = "projection",
+    spectral_radius: float | None = None,
 ) -> Record:
     """Let a robot move.
 
@@ -89,7 +92,8 @@ def simulate(
         for stiff problems); ``"euler"``, ``"semi_implicit_euler"``, ``"rk4"``, ``"dopri5"`` (fixed
         step of first, first, fourth and fifth order); ``"implicit_euler"`` (fixed step, first order, implicit in
         springs, dampers and servos); ``"variational"`` (fixed step, second order, keeps the energy bounded however
-        long it runs).
+        long it runs); ``"generalized_alpha"`` (fixed step, second order, implicit in everything, damps what is too fast
+        for a step, and solves for closed loops together with the motion).
     rtol, atol : float
         Relative and absolute tolerance of adaptive integrators.
     step : float
@@ -126,6 +130,17 @@ def simulate(
     steps_at_most : int
         A run that would take more steps is refused before it begins, or stopped on its way with an error that has
         the record; as many samples are kept at most.
+    prescribed : mapping, optional
+        Joints whose motion is given: names to trajectories or to functions of time, written with ``kinetree.sin`` and
+        the like.  The forces that this takes are among those of the actuators in the record (``tau``), and so is their
+        work.  Distance, point-on-line and point-on-plane loops can be driven, too: by lengths that are added to theirs.
+    drift : str or one of the classes below
+        How constraints are held while stepping: ``"projection"`` (after every step, to the nearest state),
+        ``"baumgarte"`` (pulled back by a damped spring, see :class:`kinetree.Baumgarte`), ``"partitioned"``
+        (independent coordinates are integrated, the others solved for), ``"none"`` (let go).
+    spectral_radius : float, optional
+        Of the integrator ``"generalized_alpha"``, between 0 and 1: what is left after a step of whatever oscillates too
+        fast for it; 0.8 by default.
 
     Returns
     -------
@@ -153,6 +168,7 @@ def simulate(
         robot, controller=controller, ground=ground, integrator=integrator, rtol=rtol, atol=atol, step=step,
         largest_step=largest_step, friction=friction, friction_speed=friction_speed, works=works,
         parameters=parameters, threads=threads, tolerance=tolerance, steps_at_most=steps_at_most,
+        prescribed=prescribed, drift=drift, spectral_radius=spectral_radius,
     )  # fmt: skip
     return simulator.run(q0, v0, time=time, output=output, events=events, progress=progress)
 
@@ -190,6 +206,9 @@ class Simulator:
         threads: int = 1,
         tolerance: float | None = None,
         steps_at_most: int = STEPS_AT_MOST,
+        prescribed: Mapping[str, Any] | None = None,
+        drift: Any = "projection",
+        spectral_radius: float | None = None,
     ) -> None:
         robot = as_robot(robot)
         if integrator not in INTEGRATORS:
@@ -208,6 +227,7 @@ class Simulator:
         self.varied = varied_parameters(robot, parameters)
         if self.varied.places and (robot.model.loops or not unrolls(robot)):
             raise UnsupportedError("parameters of mechanisms with loops, and of very large trees, cannot be varied")
+        self.constraints = chosen_constraints(robot, integrator, prescribed, drift, spectral_radius)
         self._equations: dict[bool, Equation] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -223,7 +243,7 @@ class Simulator:
             system = DynamicSystem(
                 self.robot, self.law, self.elements, self.friction, self.friction_speed, works, self.varied
             )
-            self._equations[works] = Equation(system, self.function, self.threads)
+            self._equations[works] = self.constraints.equation(system, self.function, self.threads)
         return self._equations[works]
 
     def run(
@@ -240,7 +260,7 @@ class Simulator:
         begin, end = time_span(time)
         refuse_endless(self.numbers, begin, end)
         watched = as_events(events)
-        q, v = initial_state(self.robot, q0, v0, tolerance=self.tolerance)
+        q, v = self.constraints.initial_state(q0, v0, begin, self.tolerance)
         batch = common_batch(self.equation(bool(self.works)).system, q, v)
         equation = self.equation(not batch if self.works is None else self.works)
         warn_sunken(self.robot, self.elements, q)
@@ -248,7 +268,9 @@ class Simulator:
         z = equation.system.initial_z()
         if not batch:
             times = output_times(output, begin, end, self.numbers.steps_at_most)
-            run = Run(equation, self.integrator, begin, end, self.numbers, watched, times, self.span)
+            run = Run(
+                equation, self.integrator, begin, end, self.numbers, watched, times, self.constraints.within(self.span)
+            )
             return run((np.array(q), np.array(v), z), progress)
         if watched:
             raise UnsupportedError("events are for one simulation at a time, not for a batch")
@@ -262,7 +284,7 @@ class Simulator:
         self, equation: Equation, state: State, begin: float, end: float, output: Any, progress: bool
     ) -> Record:
         times = output_times(BATCH_SAMPLES if output is None else output, begin, end, self.numbers.steps_at_most)
-        reach, ending = known_until(self.span, begin, end)
+        reach, ending = known_until(self.constraints.within(self.span), begin, end)
         assert times is not None
         assert self.numbers.step is not None
         wanted = times[times <= reach]
