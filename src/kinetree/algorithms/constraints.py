@@ -6,7 +6,8 @@ B on its successor.  Its constraint forces T span what the joint can transmit, s
     gap(q) = 0,    K v = 0,    K a + drift = 0,    K = T^T (J_B - J_A),    drift = K' v
 
 (002 eq. 9.2-9.12; 000 eq. 8.1; 004 eq. 10.30).  The joint forces of the tree that a set
-of multipliers causes are K^T lambda, lambda being the forces on the successors.
+of multipliers causes are K^T lambda, lambda being the forces on the successors.  Couplings of joints
+come last, a row each (:mod:`.couplings`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from typing import NamedTuple
 from ..model.joints import Constraint
 from ..model.tree import BASE, Loop, Model
 from ..spatial import IDENTITY, ZERO_MOTION, Force, Motion, Scalar, Transform, combine_forces
+from . import couplings
 from .jacobian import columns_at
 from .kinematics import Posed, poses, twists
 from .passes import Scalars
@@ -53,17 +55,18 @@ def _world(posed: Sequence[Posed], body: int) -> Transform:
 
 def gaps(tree: Model, q: Scalars) -> list[Scalar]:
     """Return how far every constraint is from being met: metres, and radians or nearly."""
-    return [c.gap for closing in closings(tree, poses(tree, q)) for c in closing.constraints]
+    own = [c.gap for closing in closings(tree, poses(tree, q)) for c in closing.constraints] if tree.loops else []
+    return own + couplings.gaps(tree, q)
 
 
 def constraint_matrix(tree: Model, q: Scalars, posed: Sequence[Posed] | None = None) -> Matrix:
     """Return the matrix K of ``K v = 0``, one row per constraint."""
-    posed = posed or poses(tree, q)
     rows: Matrix = []
+    posed = posed or (poses(tree, q) if tree.loops else [])
     for loop, closing in zip(tree.loops, closings(tree, posed), strict=True):
         columns = relative_columns(tree, posed, loop, closing.pose)
         rows += [[0.0 if s is None else s.dot(c.force) for s in columns] for c in closing.constraints]
-    return rows
+    return rows + couplings.matrix(tree, q)
 
 
 def pattern(tree: Model) -> list[tuple[int, int]]:
@@ -75,6 +78,8 @@ def pattern(tree: Model) -> list[tuple[int, int]]:
         columns = sorted({j for i in around for j in _freedoms(tree, i)})
         found += [(row + k, j) for k in range(loop.count) for j in columns]
         row += loop.count
+    for k, coupling in enumerate(tree.couplings):
+        found += [(row + k, j) for j in couplings.columns(tree, coupling)]
     return found
 
 
@@ -139,23 +144,46 @@ def _meeting_body(tree: Model, loop: Loop) -> int:
     return [b for b in here if b in there][-1]
 
 
-def drift(tree: Model, q: Scalars, v: Scalars, posed: Sequence[Posed] | None = None) -> list[Scalar]:
-    """Return ``K' v``: what is left of the constraints' accelerations when all ``a`` are zero (002 eq. 9.12)."""
-    posed = posed or poses(tree, q)
-    moving = twists(tree, q, v, None, posed)
-    result: list[Scalar] = []
+class LoopMotion(NamedTuple):
+    """How the two sides of a loop joint move apart, seen from B: velocity, and acceleration of its components."""
+
+    closing: Closing
+    twist: Motion
+    bias: Motion
+
+
+def loop_motions(
+    tree: Model, q: Scalars, v: Scalars, posed: Sequence[Posed], a: Scalars | None = None
+) -> list[LoopMotion]:
+    """Return how every loop joint opens while the tree moves with ``v`` and ``a``, zero if None."""
+    moving = twists(tree, q, v, a, posed)
+    found = []
     for loop, closing in zip(tree.loops, closings(tree, posed), strict=True):
-        x, seat, place = closing.pose, loop.seat.spatial(), loop.placement.spatial()
-        v_b, a_b = _seen_from(moving, loop.successor, seat)
-        v_a, a_a = _seen_from(moving, loop.predecessor, place)
+        x = closing.pose
+        v_b, a_b = _seen_from(moving, loop.successor, loop.seat.spatial())
+        v_a, a_a = _seen_from(moving, loop.predecessor, loop.placement.spatial())
         v_a, a_a = x.motion_to_child(v_a), x.motion_to_child(a_a)
         twist = v_b - v_a
         # the components of v_a in B change because B turns away from A: X' = -twist x X
-        bias = a_b - a_a + twist.cross(v_a)
-        rates = loop.kind.constraint_rates(x, twist)
-        for k, constraint in enumerate(closing.constraints):
-            value = bias.dot(constraint.force)
-            result.append(value if rates is None else value + twist.dot(rates[k]))
+        found.append(LoopMotion(closing, twist, a_b - a_a + twist.cross(v_a)))
+    return found
+
+
+def drift(tree: Model, q: Scalars, v: Scalars, posed: Sequence[Posed] | None = None) -> list[Scalar]:
+    """Return ``K' v``: what is left of the constraints' accelerations when all ``a`` are zero (002 eq. 9.12)."""
+    if not tree.loops:
+        return couplings.drift(tree, q, v)
+    return opening(tree, loop_motions(tree, q, v, posed or poses(tree, q))) + couplings.drift(tree, q, v)
+
+
+def opening(tree: Model, motions: Sequence[LoopMotion]) -> list[Scalar]:
+    """Return the acceleration with which loops open along each of their constraints: ``K a + K' v``, without K."""
+    result: list[Scalar] = []
+    for loop, m in zip(tree.loops, motions, strict=True):
+        rates = loop.kind.constraint_rates(m.closing.pose, m.twist)
+        for k, constraint in enumerate(m.closing.constraints):
+            value = m.bias.dot(constraint.force)
+            result.append(value if rates is None else value + m.twist.dot(rates[k]))
     return result
 
 

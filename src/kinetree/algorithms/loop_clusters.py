@@ -39,6 +39,9 @@ from .passes import Scalars, nothing, outward, positions, present, rates
 Matrix = list[list[Scalar]]
 Pivots = Sequence[tuple[int, int]]
 
+LEAST_QUALITY = 1e-4
+"""Where the choice of pivots serves worse than this (a squared sine), another way must be taken."""
+
 
 class ClusterJoint(NamedTuple):
     """Bodies that move together: those of a cluster of loops, or a single one."""
@@ -53,8 +56,9 @@ def groups(tree: Model, pivots: Pivots) -> list[ClusterJoint]:
     """Return the groups of bodies of a mechanism, carriers first."""
     body_of = {j: i for i, link in enumerate(tree.links) for j in range(link.v_slice.start, link.v_slice.stop)}
     found: dict[int, ClusterJoint] = {}
-    for rows, columns in constraints.connected(tree):
-        bodies = tuple(sorted({body_of[j] for j in columns}))
+    for rows, bodies in _hanging_together(
+        tree, [(set(rows), {body_of[j] for j in columns}) for rows, columns in constraints.connected(tree)]
+    ):
         own = tuple((i, j) for i, j in pivots if i in rows)
         dependent = {j for _, j in own}
         freedoms = [j for i in bodies for j in range(tree.links[i].v_slice.start, tree.links[i].v_slice.stop)]
@@ -64,6 +68,32 @@ def groups(tree: Model, pivots: Pivots) -> list[ClusterJoint]:
         if i not in found:
             found[i] = ClusterJoint((i,), link.parent, tuple(range(link.v_slice.start, link.v_slice.stop)), ())
     return [found[i] for i in range(len(tree.links)) if found[i].bodies[0] == i]
+
+
+def _hanging_together(
+    tree: Model, clusters: Sequence[tuple[set[int], set[int]]]
+) -> list[tuple[set[int], tuple[int, ...]]]:
+    """Return rows and bodies of clusters, with all bodies between those that a coupling binds.
+
+    The bodies around a loop hang together as they are; those that are coupled may have others between them.
+    """
+    found: list[tuple[set[int], set[int]]] = []
+    for rows, bodies in clusters:
+        bodies = _with_those_between(tree, bodies)
+        apart = []
+        for other in found:
+            if other[1] & bodies:
+                rows, bodies = rows | other[0], bodies | other[1]
+            else:
+                apart.append(other)
+        found = [*apart, (rows, bodies)]
+    return [(rows, tuple(sorted(bodies))) for rows, bodies in found]
+
+
+def _with_those_between(tree: Model, bodies: set[int]) -> set[int]:
+    paths = [tree.support(i) for i in bodies]
+    shared = set(paths[0]).intersection(*paths) - bodies
+    return {i for path in paths for i in path if i not in shared} if tree.couplings else bodies
 
 
 def follow(

@@ -20,6 +20,7 @@ from . import (
     absolute_coordinates,
     articulated_body,
     centroidal,
+    closed_derivatives,
     composite_body,
     constrained,
     constraints,
@@ -29,12 +30,14 @@ from . import (
     factorisation,
     floating_base,
     hybrid,
+    independent_motion,
     inverse_mass_matrix,
     jacobian,
     kinematics,
     loop_clusters,
     mimic,
     module_recursion,
+    multi_handle,
     newton_euler,
     operational_space,
     regressor,
@@ -49,6 +52,7 @@ from .algorithm import (
     FRAME,
     FRAMES,
     KNOWN,
+    KNOWN_FREEDOMS,
     PAIRS,
     PARAMETERS,
     PASSES,
@@ -96,6 +100,8 @@ AXES = Option("axes", "body", jacobian.FRAMES)
 ABOUT = Option("about", "com", ("com", "origin"))
 FORM = Option("form", "LTDL", ("LTDL", "LTL"))
 INVERSE = Option("inverse", False)
+HANDLE_METHODS = ("factors", "handles")
+HANDLE_METHOD = Option("method", HANDLE_METHODS[0], HANDLE_METHODS)
 CLASSICAL = Option("classical", False)
 FRICTION = Option("friction", False)
 INVERSE_METHOD = Option("method", INVERSE_METHODS[0], INVERSE_METHODS)
@@ -238,10 +244,11 @@ def _mass_matrix_factors(tree: Model, q: Any, *, form: str) -> list[list[Scalar]
 
 
 def _operational_space_inertia(
-    tree: Model, q: Any, *, frames: Sequence[str], axes: str, inverse: bool
+    tree: Model, q: Any, *, frames: Sequence[str], axes: str, inverse: bool, method: str = "factors"
 ) -> list[list[Scalar]]:
-    compute = operational_space.inverse_inertia if inverse else operational_space.inertia
-    return compute(tree, q, frames, axes)
+    compute = multi_handle if method == "handles" and not tree.has_followers else operational_space
+    found = compute.inverse_inertia(tree, q, frames, axes)
+    return found if inverse else ldl_inverse(ldl(found))
 
 
 def _inverse_dynamics_derivatives(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[Any]:
@@ -292,11 +299,55 @@ def _closed_forward_dynamics(
     return [*a, *multipliers, quality, *left]
 
 
+def _handled_forward_dynamics(
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], stabilisation: tuple[float, float]
+) -> list[Scalar]:
+    a, multipliers, quality, left = multi_handle.closed_forward_dynamics(
+        tree, q, v, tau, tree.gravity, loads, rows, stabilisation
+    )
+    return [*a, *multipliers, quality, *left]
+
+
 def _clustered_forward_dynamics(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]]
 ) -> list[Scalar]:
     a, quality, left = loop_clusters.forward_dynamics(tree, q, v, tau, tree.gravity, loads, pivots)
     return [*a, quality, *left]
+
+
+def _closed_hybrid_dynamics(
+    tree: Model, q: Any, v: Any, given: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]],
+    known_freedoms: Sequence[int],
+) -> list[Scalar]:  # fmt: skip
+    a, tau, quality, left = independent_motion.hybrid_dynamics(
+        tree, q, v, given, tree.gravity, loads, pivots, known_freedoms
+    )
+    return [*a, *tau, quality, *left]
+
+
+def _closed_derivatives(
+    compute: Callable[..., Any], tree: Model, vectors: Sequence[Any], loads: Any, pivots: Any, friction: bool
+) -> list[Scalar]:
+    *matrices, quality, left = compute(tree, *vectors, tree.gravity, loads, pivots, friction)
+    return [*(x for matrix in matrices for column in matrix for x in column), quality, *left]
+
+
+def _closed_inverse_dynamics_derivatives(
+    tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]], friction: bool
+) -> list[Scalar]:
+    compute = closed_derivatives.inverse_dynamics_derivatives
+    return _closed_derivatives(compute, tree, (q, v, a), loads, pivots, friction)
+
+
+def _closed_forward_dynamics_derivatives(
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]], friction: bool
+) -> list[Scalar]:
+    compute = closed_derivatives.forward_dynamics_derivatives
+    return _closed_derivatives(compute, tree, (q, v, tau), loads, pivots, friction)
+
+
+def _basis_slopes(tree: Model, q: Any, *, pivots: Sequence[tuple[int, int]]) -> list[Any]:
+    return closed_derivatives.basis_slopes(tree, q, pivots)
 
 
 def _potential_energy(tree: Model, q: Any) -> Scalar:
@@ -321,6 +372,10 @@ def _per_constraint(*before: int) -> Callable[[Model, Options], Shape]:
 def _closed(tree: Model, options: Options) -> Shape:
     """Return forces or accelerations, multipliers, the quality of the choice, three residuals."""
     return (tree.nv + len(options["rows"]) + 4,)
+
+
+def _freedoms(tree: Model, options: Options) -> int:
+    return tree.nv - len(options["pivots"])
 
 
 def _square(tree: Model, options: Options) -> Shape:
@@ -569,7 +624,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "operational_space_inertia", _Q, _operational_space_inertia, _frames_square,
             "Inertia felt at one or several frames together.",
-            (FRAMES, AXES, INVERSE), needs_inertia=True, tree_only=True, large=LargeTree("frames"),
+            (FRAMES, AXES, INVERSE, HANDLE_METHOD), needs_inertia=True, tree_only=True,
+            large=LargeTree("frames", only={"method": ("factors",)}),
         ),
         Algorithm(
             "kinetic_energy", _QV, energy.kinetic_energy, _fixed(),
@@ -625,9 +681,37 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
             direct=True,
         ),
         Algorithm(
+            "handled_forward_dynamics", _QVT, _handled_forward_dynamics, _closed,
+            "Accelerations under joint forces, with loop joints as handles of an articulated body.",
+            (ROWS, STABILISATION), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
+            direct=True,
+        ),
+        Algorithm(
             "clustered_forward_dynamics", _QVT, _clustered_forward_dynamics, lambda tree, options: (tree.nv + 4,),
             "Accelerations under joint forces, with the loops closed cluster by cluster.",
             (PIVOTS,), loads=True, parts=("a", "quality", "residuals"), is_method=False, direct=True,
+        ),
+        Algorithm(
+            "closed_hybrid_dynamics", _QVT, _closed_hybrid_dynamics, lambda tree, options: (2 * tree.nv + 4,),
+            "Accelerations and forces, with the loops closed, where some freedoms are given accelerations.",
+            (PIVOTS, KNOWN_FREEDOMS), loads=True, is_method=False,
+        ),
+        Algorithm(
+            "closed_inverse_dynamics_derivatives", _QVA, _closed_inverse_dynamics_derivatives,
+            lambda t, o: (3 * _freedoms(t, o) ** 2 + 4,),
+            "How the forces on independent freedoms change with these, their rates and accelerations.",
+            (PIVOTS, FRICTION), loads=True, is_method=False, direct=True,
+        ),
+        Algorithm(
+            "closed_forward_dynamics_derivatives", _QVT, _closed_forward_dynamics_derivatives,
+            lambda t, o: ((2 * _freedoms(t, o) + t.nv) * t.nv + 4,),
+            "How accelerations change with independent freedoms, their rates and all joint forces.",
+            (PIVOTS, FRICTION), loads=True, needs_inertia=True, is_method=False, direct=True,
+        ),
+        Algorithm(
+            "basis_slopes", _Q, _basis_slopes, lambda t, o: (_freedoms(t, o), t.nv, _freedoms(t, o)),
+            "How G of v = G v_independent changes with each independent coordinate.",
+            (PIVOTS,), is_method=False,
         ),
     )
 }  # fmt: skip

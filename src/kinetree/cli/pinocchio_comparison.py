@@ -62,8 +62,8 @@ def beside(robot: Robot, states: int) -> Beside | str:
         return "it is not installed"
     if not hasattr(pinocchio, "rneaInParallel"):
         return "it was built without its batch calls"
-    if robot.model.loops:
-        return "the robot has closed loops"
+    if robot.model.is_constrained:
+        return "the robot has closed loops or couplings"
     if any(joint.kind.name not in KINDS or joint.mimic for joint in robot.model.joints):
         return "it is asked about robots of hinges and slides only"
     if robot.nv < 2 or states < 2:

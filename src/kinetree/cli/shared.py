@@ -190,6 +190,8 @@ RobotName = Annotated[
     ),
 ]
 FloatingBase = Annotated[bool, typer.Option("--floating-base", help="Put the root link on a free joint.")]
-Mimic = Annotated[str, typer.Option(help="Joints that mimic others: 'follow' their leader, or 'independent'.")]
+Mimic = Annotated[
+    str, typer.Option(help="Joints that mimic others: 'follow' their leader, 'couple' to it, or 'independent'.")
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Treat oddities, such as impossible inertias, as errors.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]

@@ -104,7 +104,7 @@ class Controller:
 
     def bound(self, robot: Any) -> Self:
         """Return the controller with what it has to know of a robot's loops; itself where there is nothing to know."""
-        if not (self.RELIES_ON_LOOPS and robot.model.loops):
+        if not (self.RELIES_ON_LOOPS and robot.model.is_constrained):
             return self
         return replace(self, loops=known_loops(robot))
 
@@ -166,7 +166,7 @@ class Controller:
         ndarray, shape (..., nv)
         """
         tree, bound = robot.model, self.bound(robot)
-        if tree.loops and self.relies_on_loops():
+        if tree.is_constrained and self.relies_on_loops():
             refuse_open(robot, q, tolerance)
         begin = bound.initial_states(tree)
         states = as_array(begin if z is None else z, (len(begin),), "z")

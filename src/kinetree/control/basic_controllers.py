@@ -99,7 +99,7 @@ class GravityCompensation(Controller):
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
         weight, _ = newton_euler.inverse_dynamics(tree, q, [0.0] * tree.nv, None, tree.gravity)
-        if tree.loops:
+        if tree.is_constrained:
             return left_to_motors(tree, self.loops or loops_of(tree), q, weight, "GravityCompensation"), []
         driven = driven_joints(tree)
         return spread(tree, driven, gathered(driven, weight)), []
@@ -131,7 +131,7 @@ class FrictionCompensation(Controller):
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
         against = [-f for f in friction_force(tree, v, self.friction_speed, q)]
-        if tree.loops:
+        if tree.is_constrained:
             return left_to_motors(tree, self.loops or loops_of(tree), q, against, "FrictionCompensation"), []
         driven = driven_joints(tree)
         return spread(tree, driven, gathered(driven, against)), []

@@ -77,7 +77,7 @@ def followed_joints(tree: Model, names: Sequence[str] | None, loops: Coordinates
     Those named, or those with motors; refused where that cannot be.
     """
     driven = driven_joints(tree)
-    if not tree.loops:
+    if not tree.is_constrained:
         if names is not None:
             raise OptionError(f"robot {tree.name!r} has no closed loops: leave coordinates out, motors follow the goal")
         return driven

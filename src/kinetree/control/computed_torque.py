@@ -59,7 +59,7 @@ class ComputedTorque(Controller):
         push = servo(error.position, error.velocity, self.kp, self.kd)
         alpha = [a + b for a, b in zip(error.acceleration, push, strict=True)]
         loads = sensed(tree, self.senses, t, q, v)
-        if tree.loops:
+        if tree.is_constrained:
             return closed_forces_for(tree, self.loops or loops_of(tree), q, v, followed, alpha, loads), []
         _, tau = forces_for(tree, q, v, followed, alpha, loads)
         return spread(tree, followed, gathered(followed, tau)), []

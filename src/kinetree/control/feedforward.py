@@ -73,7 +73,7 @@ class Feedforward(Controller):
 
     def initial_states(self, tree: Model) -> np.ndarray:
         """Return positions and velocities of the joints without motor; none where loops say what these are."""
-        if tree.loops:
+        if tree.is_constrained:
             if self.begin is not None:
                 raise OptionError(
                     f"leave begin out: robot {tree.name!r} has closed loops, its joints follow the motors'"
@@ -92,7 +92,7 @@ class Feedforward(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces, and the rate of the desired motion's base."""
-        if tree.loops:
+        if tree.is_constrained:
             return self._along_loops(tree, t, q, v), []
         driven, idle = driven_joints(tree), idle_joints(tree)
         error = tracking_error(tree, self.trajectory, t, q, v, self.joints(tree))

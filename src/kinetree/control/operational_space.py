@@ -78,7 +78,7 @@ class OperationalSpace(Controller):
 
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces."""
-        if idle_joints(tree) and not tree.loops:
+        if idle_joints(tree) and not tree.is_constrained:
             raise ModelError(
                 f"robot {tree.name!r} has joints without motor: operational-space control needs all driven"
             )
@@ -92,7 +92,7 @@ class OperationalSpace(Controller):
         push = servo(e, e_dot, self.kp, self.kd)
         needed = [a + p - dot(rates[i], v) for i, a, p in zip(chosen, acceleration, push, strict=True)]
         drawn = self._drawn(tree, q, v)
-        if tree.loops:
+        if tree.is_constrained:
             return self._in_loops(tree, q, v, rows, needed, drawn), []
 
         compliance = operational_space.inverse_inertia(tree, q, [self.frame], "aligned")

@@ -81,7 +81,7 @@ def all_costs(robot: Counted) -> list[Costed]:
     inverse and forward dynamics are counted with its loops closed, everything that does not feel them without, and
     what only its tree has is left out.
     """
-    looped = bool(robot.model.loops)
+    looped = robot.model.is_constrained
     return [
         _costed(robot, a.name, options)
         for a in ALGORITHMS.values()

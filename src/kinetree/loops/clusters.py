@@ -26,7 +26,7 @@ class Cluster:
     rows, columns : ndarray of int
         Of the constraint matrix; all its other entries in these rows and columns are zero.
     loops : tuple of str
-        The joints that close the loops.
+        The joints that close the loops, and couplings.
     length : float
         Typical distance between axes, in metres.
     row_scale, column_scale : ndarray
@@ -49,7 +49,8 @@ def find(model: Model, k: Array) -> tuple[Cluster, ...]:
     """Return the clusters of a mechanism; ``k`` (S, nc, nv) are constraint matrices that show how long levers are."""
     turning_row = np.array([unit == "rad" for unit in model.constraint_units], dtype=bool)
     turning_column = np.array([unit == "rad" for unit in model.v_units], dtype=bool)
-    of_row = np.repeat(np.arange(len(model.loops)), [loop.count for loop in model.loops])
+    whose = [*model.loops, *model.couplings]
+    of_row = np.repeat(np.arange(len(whose)), [loop.count for loop in model.loops] + [1] * len(model.couplings))
     found = []
     for rows, columns in (map(_indices, part) for part in constraints.connected(model)):
         levers = np.abs(k[..., rows[:, None], columns])[..., ~turning_row[rows], :][..., turning_column[columns]]
@@ -57,7 +58,7 @@ def find(model: Model, k: Array) -> tuple[Cluster, ...]:
         length = max(longest, PART_OF_BODIES * size_of_bodies(model, columns))
         row_scale = np.where(turning_row[rows], length, 1.0)
         column_scale = np.where(turning_column[columns], 1.0 / length, 1.0)
-        names = tuple(model.loops[i].name for i in dict.fromkeys(of_row[rows]))
+        names = tuple(whose[i].name for i in dict.fromkeys(of_row[rows]))
         found.append(Cluster(rows, columns, names, length, row_scale, column_scale))
     return tuple(found)
 

@@ -1,10 +1,11 @@
-"""Tendons and actuators as plain data: what pulls at joints or between points, and what drives them."""
+"""Tendons, actuators and couplings as plain data: what pulls at joints or between points, drives or binds them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Waypoint(NamedTuple):
@@ -78,3 +79,61 @@ class Actuator:
     bias: tuple[float, float, float] = (0.0, 0.0, 0.0)
     control_range: tuple[float, float] = field(default=(-math.inf, math.inf))
     force_range: tuple[float, float] = field(default=(-math.inf, math.inf))
+
+
+@dataclass(frozen=True)
+class JointCoupling:
+    """Says that a sum of joint coordinates is a polynomial of another one: ``y = p(x)``.
+
+    With y the sum of ``coefficients[i]`` times the coordinate of ``joints[i]``, x that of ``follows_coefficients[i]``
+    times ``follows[i]``, and p(x) = polynomial[0] + polynomial[1] x + polynomial[2] x² + ...
+
+    Attributes
+    ----------
+    name : str
+    joints : tuple of str
+        Of y; each has one degree of freedom.
+    coefficients : tuple of floats
+    follows : tuple of str
+        Of x; empty where y is constant.
+    follows_coefficients : tuple of floats
+    polynomial : tuple of floats
+        The constant first; one number where y is constant.
+    unit : str
+        Of y: ``rad`` or ``m``, as the first joint's.
+    """
+
+    name: str
+    joints: tuple[str, ...]
+    coefficients: tuple[float, ...]
+    follows: tuple[str, ...] = ()
+    follows_coefficients: tuple[float, ...] = ()
+    polynomial: tuple[float, ...] = (0.0,)
+    unit: str = "rad"
+
+    @property
+    def label(self) -> str:
+        """What the constraint is called."""
+        return f"{self.name}: coupling"
+
+    def terms(self) -> Iterator[tuple[str, float, bool]]:
+        """Return the joints with their coefficients, and whether each belongs to x."""
+        for names, factors, of_x in (
+            (self.joints, self.coefficients, False),
+            (self.follows, self.follows_coefficients, True),
+        ):
+            for name, factor in zip(names, factors, strict=True):
+                yield name, factor, of_x
+
+
+def derivative(polynomial: Sequence[float]) -> tuple[float, ...]:
+    """Return the coefficients of p', the constant first."""
+    return tuple(k * c for k, c in enumerate(polynomial))[1:]
+
+
+def evaluate(polynomial: Sequence[float], x: Any) -> Any:
+    """Return p(x) by Horner's rule, over any scalar."""
+    total: Any = 0.0
+    for c in reversed(polynomial):
+        total = total * x + c
+    return total

@@ -435,7 +435,7 @@ class ModelBuilder(DriveBuilder):
         )
         self._check_ends_known(joints, bodies)
         root = self._find_root(bodies)
-        spanning = span(root, bodies, joints, cuts, rule)
+        spanning = span(root, bodies, joints, cuts, rule, self._why_coupled())
         loops = [*spanning.cuts, *(self._loops.values() if as_declared else [])]
         base_name, drafts = root, spanning.tree
         loops = self._split_where_needed(root, bodies, drafts, loops)
@@ -452,7 +452,7 @@ class ModelBuilder(DriveBuilder):
     ) -> list[Draft]:
         """Let joints that are cut keep their coordinates where they have more than geometry; return what is cut."""
         found: list[Draft] = []
-        more = why_uncuttable([*drafts, *loops])
+        more = why_uncuttable([*drafts, *loops], self._why_coupled())
         check_rods(loops, more)
         for draft in loops:
             if draft.name not in more:
@@ -585,6 +585,7 @@ class ModelBuilder(DriveBuilder):
             tuple(self._closed(draft, seat) for draft in loops),
             *self._drives(joints, seat),
             self._named_configurations(joints),
+            self._coupled(joints),
         )
 
     def _closed(self, draft: Draft, places: dict[str, tuple[int, Pose]]) -> Loop:

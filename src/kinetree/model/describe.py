@@ -6,17 +6,18 @@ import math
 from collections.abc import Sequence
 
 from ..errors import printable
-from .actuators import Actuator, Tendon
+from .actuators import Actuator, JointCoupling, Tendon
 from .joints import JointKind, Reversed
 from .tree import BASE, Joint, Model
 
 
 def describe(tree: Model) -> str:
     """Return the tree, one body a line, indented under its parent."""
+    before = "before the loops are closed " if tree.loops else "before couplings " if tree.couplings else ""
     lines = [
         f"{printable(tree.name)}: {counted(len(tree.bodies), 'body', 'bodies')}, "
         f"{counted(tree.nv, 'degree', 'degrees')} of freedom "
-        f"{'before the loops are closed ' if tree.loops else ''}(nq = {tree.nq}, nv = {tree.nv})",
+        f"{before}(nq = {tree.nq}, nv = {tree.nv})",
         f"moving mass {_number(sum(b.mass for b in tree.bodies))} kg, "
         f"gravity ({', '.join(_number(g) for g in tree.gravity)})",
         f"{printable(tree.base.name)} (fixed)",
@@ -29,10 +30,12 @@ def describe(tree: Model) -> str:
         lines.append(f"{indent}{branch}{_body(tree, i)}  {_number(tree.bodies[i].mass)} kg  {_joint(tree.joints[i])}")
         stack.extend((c, indent + below) for c in reversed(tree.children[i]))
     if tree.loops:
-        lines.append(f"loops ({len(tree.loops)}, {tree.n_constraints} constraints):")
+        lines.append(f"loops ({len(tree.loops)}, {sum(loop.count for loop in tree.loops)} constraints):")
     for loop in tree.loops:
         here, there = (_body(tree, i) for i in (loop.predecessor, loop.successor))
         lines.append(f"  {here} -- {there}  [{printable(loop.name)}: {_kind(loop.kind)}]  {loop.count} constraints")
+    lines += [f"couplings ({len(tree.couplings)}):"] if tree.couplings else []
+    lines += [f"  {_coupling(coupling)}" for coupling in tree.couplings]
     lines += [f"tendons ({len(tree.tendons)}):"] if tree.tendons else []
     lines += [f"  {_tendon(tree, tendon)}" for tendon in tree.tendons]
     lines += [f"actuators ({len(tree.actuators)}):"] if tree.actuators else []
@@ -56,6 +59,25 @@ def _tendon(tree: Model, tendon: Tendon) -> str:
     for label, value in (("stiffness", tendon.stiffness), ("damping", tendon.damping)):
         text += f"  {label} {_number(value)}" if value else ""
     return text
+
+
+def _coupling(coupling: JointCoupling) -> str:
+    y = _terms(coupling.coefficients, [printable(j) for j in coupling.joints])
+    x = _terms(coupling.follows_coefficients, [printable(j) for j in coupling.follows])
+    powers = ["", "x", *(f"x^{k}" for k in range(2, len(coupling.polynomial)))]
+    p = _terms(coupling.polynomial, powers[: len(coupling.polynomial)])
+    return f"{printable(coupling.name)}: {y} = {p}" + (f", x = {x}" if x != "0" else "")
+
+
+def _terms(coefficients: Sequence[float], words: Sequence[str]) -> str:
+    """Return a sum in words; those with the coefficient zero are left out."""
+    text = ""
+    for c, word in zip(coefficients, words, strict=True):
+        if c:
+            size = _number(abs(c)) if abs(c) != 1.0 or not word else ""
+            sign = (" - " if c < 0 else " + ") if text else "-" if c < 0 else ""
+            text += sign + " ".join(filter(None, (size, word)))
+    return text or "0"
 
 
 def _actuator(actuator: Actuator) -> str:

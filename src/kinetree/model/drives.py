@@ -1,15 +1,16 @@
-"""The part of a builder that adds tendons and actuators."""
+"""The part of a builder that adds tendons, actuators and couplings of joints."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError
-from .actuators import Actuator, Tendon, Waypoint
+from .actuators import Actuator, JointCoupling, Tendon, Waypoint
 from .joint_data import per_freedom
 from .pose import Pose, floats
 from .tree import Joint
@@ -27,11 +28,12 @@ class TendonDraft(NamedTuple):
 
 
 class DriveBuilder:
-    """Collects tendons and actuators, which refer to joints, bodies and frames by name."""
+    """Collects tendons, actuators and couplings, which refer to joints, bodies and frames by name."""
 
     def __init__(self) -> None:
         self._tendons: dict[str, TendonDraft] = {}
         self._actuators: dict[str, Actuator] = {}
+        self._couplings: dict[str, JointCoupling] = {}
 
     def tendon(
         self,
@@ -126,6 +128,103 @@ class DriveBuilder:
         self._actuators[name] = Actuator(name, joint, tendon, geared, three, biases, *ranges)  # type: ignore[arg-type]
         return self
 
+    def coupling(
+        self,
+        name: str,
+        joints: str | Mapping[str, float],
+        follows: str | Mapping[str, float] | None = None,
+        polynomial: Sequence[float] | None = None,
+    ) -> Self:
+        """Couple joints by a force that holds ``y = p(x)``: a gear, a cam, a differential. Returns the builder.
+
+        All joints keep their coordinates; what holds them together is a constraint, as that of a closed loop is.
+
+        Parameters
+        ----------
+        name : str
+        joints : str or mapping of joint name to coefficient
+            Of y, a coordinate or a sum of coordinates times coefficients; joints of one degree of freedom.
+        follows : str or mapping of joint name to coefficient, optional
+            Of x, in the same way.
+        polynomial : sequence of floats, optional
+            Of p, the constant first: ``[0, 1, 0.5]`` is x + x²/2.  Without it y = x, or y = 0 where there is no x.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> b = kt.Builder("two wheels")
+        >>> _ = b.body("left", "base", kt.Revolute("z"), mass=1, inertia=(1, 1, 1))
+        >>> _ = b.body("right", "base", kt.Revolute("z"), mass=1, inertia=(1, 1, 1))
+        >>> _ = b.coupling("gear", "right_joint", "left_joint", [0, -2])
+        >>> b.build().mobility([0.5, -1.0]).freedoms
+        1
+        """
+        where = f"coupling {name!r}: "
+        if not isinstance(name, str) or not name or name in self._couplings:
+            raise ModelError(
+                f"two couplings are named {name!r}" if name in self._couplings else "a coupling needs a name"
+            )
+        y, x = _coefficients(joints, where), _coefficients({} if follows is None else follows, where)
+        if not y:
+            raise ModelError(f"{where}it needs a joint at least")
+        given = floats(([0.0, 1.0] if x else [0.0]) if polynomial is None else polynomial, where + "polynomial")
+        if given.ndim != 1 or not len(given) or not np.all(np.isfinite(given)):
+            raise ModelError(f"{where}a polynomial is a list of finite numbers, the constant first, not {polynomial!r}")
+        powers = [float(c) for c in given]
+        if not x and any(powers[1:]):
+            raise ModelError(f"{where}a polynomial needs a joint that it is of: follows=...")
+        self._couplings[name] = JointCoupling(
+            name, tuple(y), tuple(y.values()), tuple(x), tuple(x.values()), tuple(powers)
+        )
+        return self
+
+    def gear(self, name: str, first: str, second: str, teeth: Sequence[float], *, internal: bool = False) -> Self:
+        """Let two wheels mesh: their teeth meet one by one. Returns the builder.
+
+        Parameters
+        ----------
+        name : str
+        first, second : str
+            The joints that the wheels turn on, both on the same carrier.  (A rack is a slide coupled with its pinion:
+            ``coupling(name, "rack", {"pinion": radius})``.)
+        teeth : pair of positive numbers
+            Or radii: what counts is their ratio.
+        internal : bool
+            Whether one wheel is a ring that meshes inside: then both turn the same way.
+        """
+        one, two = _sizes(teeth, f"gear {name!r}: teeth")
+        return self.coupling(name, {first: one, second: -two if internal else two})
+
+    def belt(self, name: str, first: str, second: str, radii: Sequence[float], *, crossed: bool = False) -> Self:
+        """Lay a belt or chain around two wheels that does not slip. Returns the builder.
+
+        Parameters
+        ----------
+        name : str
+        first, second : str
+            The joints that the wheels turn on.
+        radii : pair of positive numbers
+        crossed : bool
+            Whether the belt is crossed, so that the wheels turn opposite ways.
+        """
+        one, two = _sizes(radii, f"belt {name!r}: radii")
+        return self.coupling(name, {first: one, second: two if crossed else -two})
+
+    def _coupled(self, joints: Sequence[Joint]) -> tuple[JointCoupling, ...]:
+        """Return all couplings, now that the joints are known."""
+        kinds = {j.name: j.kind for j in joints}
+        found = []
+        for coupling in self._couplings.values():
+            for name, _, _ in coupling.terms():
+                _one_freedom(name, joints, f"coupling {coupling.name!r}")
+            found.append(replace(coupling, unit=kinds[coupling.joints[0]].v_units[0]))
+        return tuple(found)
+
+    def _why_coupled(self) -> dict[str, str]:
+        """Return the joints that have to have a coordinate because they are coupled, and how that is said."""
+        names = {name: c.name for c in self._couplings.values() for name, _, _ in c.terms()}
+        return {name: f"is coupled by {coupling!r}" for name, coupling in names.items()}
+
     def _drives(
         self, joints: Sequence[Joint], places: dict[str, tuple[int, Pose]]
     ) -> tuple[tuple[Tendon, ...], tuple[Actuator, ...]]:
@@ -167,6 +266,23 @@ def _one_freedom(name: str, joints: Sequence[Joint], whose: str) -> None:
         raise UnknownNameError(f"moving joint (of {whose})", name, known)
     if known[name].kind.nv != 1:
         raise ModelError(f"{whose}: joint {name!r} has {known[name].kind.nv} degrees of freedom, where one is needed")
+
+
+def _coefficients(joints: str | Mapping[str, float], where: str) -> dict[str, float]:
+    """Return joints with finite coefficients; one alone counts once."""
+    given = {joints: 1.0} if isinstance(joints, str) else dict(joints)
+    found = {key: per_freedom(x, 1, 1.0, f"{where}coefficient of {key!r}")[0] for key, x in given.items()}
+    for key, x in found.items():
+        if not math.isfinite(x) or x == 0.0:
+            raise ModelError(f"{where}the coefficient of {key!r} must be finite and not zero, got {x:g}")
+    return found
+
+
+def _sizes(given: Sequence[float], what: str) -> tuple[float, float]:
+    numbers = floats(given, what)
+    if numbers.shape != (2,) or not np.all(np.isfinite(numbers) & (numbers > 0.0)):
+        raise ModelError(f"{what} must be two positive numbers, not {given!r}")
+    return float(numbers[0]), float(numbers[1])
 
 
 def _point(position: Any, where: str) -> tuple[float, float, float]:

@@ -10,7 +10,7 @@ Rules for choosing them, all starting from the base:
   of a loop are short and as equal as can be (004 section 10.3).
 
 Among equals, joints with few constraints are cut (002 L2582), then those described last.
-Joints that are more than geometry (a motor, friction, a rotor, a spring, a mimicked angle) are
+Joints that are more than geometry (a motor, friction, a rotor, a spring, a mimicked angle, a coupling) are
 cut only where a loop has no others, or by name.  Such a joint keeps its coordinate all the same:
 one of its bodies is cut through instead, see :func:`split`.  A joint may be walked from its child to its
 parent; its coordinates keep their meaning.
@@ -145,11 +145,11 @@ def split(draft: Draft, masses: Mapping[str, MassProperties], root: str, half: s
     return Split(joint, Draft(weld, body, half, Fixed(), Pose(), Pose(), passive_data(Fixed())), body)
 
 
-def why_uncuttable(joints: Iterable[Draft]) -> dict[str, str]:
+def why_uncuttable(joints: Iterable[Draft], coupled: Mapping[str, str] | None = None) -> dict[str, str]:
     """Return the joints that are more than the geometry which a cut joint has, and what they are beside it."""
     joints = list(joints)
     leaders = {d.data["mimic"].leader: d.name for d in joints if d.data["mimic"]}
-    reasons = {d.name: _more_than_geometry(d, leaders) for d in joints}
+    reasons = {d.name: _more_than_geometry(d, leaders) or (coupled or {}).get(d.name) for d in joints}
     return {name: reason for name, reason in reasons.items() if reason}
 
 
@@ -179,6 +179,7 @@ def span(
     joints: Sequence[Draft],
     cuts: Sequence[str] | None = None,
     rule: str | None = None,
+    coupled: Mapping[str, str] | None = None,
 ) -> Spanning:
     """Choose the tree.
 
@@ -193,6 +194,8 @@ def span(
         Joints to cut; loops that these leave are cut by the rule.
     rule : {"minimum_dof", "shortest"}
         The first by default.
+    coupled : mapping, optional
+        Joints that are coupled with others, and how that is said.
 
     Raises
     ------
@@ -203,7 +206,7 @@ def span(
     if rule not in RULES:
         raise UnknownNameError("rule for the spanning tree", rule, RULES)
     named = _named_cuts(joints, cuts)
-    kept = why_uncuttable(joints)
+    kept = why_uncuttable(joints, coupled)
     check_rods(joints, kept)
     free = [d for d in joints if d.name not in named and not d.kind.only_closes]
     _check_reach(root, bodies, free, joints, named)

@@ -52,6 +52,7 @@ def respan(model: Model, cuts: Sequence[str] | None = None, rule: str | None = N
             tendon.name, own, points, tendon.stiffness, tendon.rest, tendon.damping
         )
     builder._actuators = {actuator.name: actuator for actuator in model.actuators}
+    builder._couplings = {coupling.name: coupling for coupling in model.couplings}
     builder._frames = {frame.name: (names[frame.body], frame.pose) for frame in model.frames}
     return _without_needless_frames(builder.model(merge_fixed=False, cuts=list(cuts or ()), rule=rule))
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..errors import ModelError, UnknownNameError
 from ..spatial import Motion, RigidInertia, Scalar, Transform, Vec3, axis_turn
-from .actuators import Actuator, Tendon
+from .actuators import Actuator, JointCoupling, Tendon
 from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
 from .pose import Pose, floats
@@ -232,6 +232,7 @@ class Model:
     tendons: tuple[Tendon, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     configurations: tuple[Configuration, ...] = ()
+    couplings: tuple[JointCoupling, ...] = ()
 
     @cached_property
     def nq(self) -> int:
@@ -322,13 +323,15 @@ class Model:
 
     @cached_property
     def constraint_names(self) -> tuple[str, ...]:
-        """One name per constraint: the loop joint and the direction it holds."""
-        return tuple(f"{loop.name}: {c.label}" for loop in self.loops for c in loop.constraints_somewhere())
+        """One name per constraint: the loop joint and the direction it holds; couplings come last."""
+        held = (f"{loop.name}: {c.label}" for loop in self.loops for c in loop.constraints_somewhere())
+        return (*held, *(coupling.label for coupling in self.couplings))
 
     @cached_property
     def constraint_units(self) -> tuple[str, ...]:
         """Unit of each constraint's gap: ``m`` or ``rad``; that of its multiplier is :data:`FORCE_OF` it."""
-        return tuple(c.unit for loop in self.loops for c in loop.constraints_somewhere())
+        held = (c.unit for loop in self.loops for c in loop.constraints_somewhere())
+        return (*held, *(coupling.unit for coupling in self.couplings))
 
     @cached_property
     def velocity_constraints(self) -> tuple[int, ...]:
@@ -338,8 +341,17 @@ class Model:
 
     @cached_property
     def n_constraints(self) -> int:
-        """Number of constraints of all loop joints."""
-        return sum(loop.count for loop in self.loops)
+        """Number of constraints of all loop joints and couplings."""
+        return sum(loop.count for loop in self.loops) + len(self.couplings)
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether loops or couplings bind what the joints of the tree leave free."""
+        return bool(self.loops or self.couplings)
+
+    def opened(self) -> Model:
+        """Return the tree alone: without the constraints of loops and couplings."""
+        return replace(self, loops=(), couplings=())
 
     def frame(self, name: str) -> Frame:
         """Look a frame up; an unknown name suggests the nearest."""

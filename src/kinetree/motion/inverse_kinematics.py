@@ -163,7 +163,7 @@ def inverse_kinematics(
     np.True_
     """
     require_robot(robot)
-    if robot.model.loops:
+    if robot.model.is_constrained:
         raise UnsupportedError(
             f"robot {robot.name!r} has closed loops, which inverse_kinematics does not keep closed: "
             "use robot.platform(frame).inverse(pose, guess)"

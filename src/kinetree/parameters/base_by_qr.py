@@ -8,7 +8,6 @@ joints, trees and loops, and so it judges the other methods, and finds what clos
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -76,7 +75,7 @@ def triangle(considered: Considered, draw: Draw, columns: tuple[int, ...], seed:
     """Return R of the QR decomposition of sampled regressors, with columns in the robot's own units."""
     rng = np.random.default_rng(seed)
     # every freedom of a tree sees a dozen parameters that no freedom further out does; followers and loops see more
-    coupled = considered.model.has_followers or considered.model.loops
+    coupled = considered.model.has_followers or considered.model.is_constrained
     states = len(columns) + 50 if coupled else max(40, 4 * len(columns) // max(considered.model.nv, 1))
     result = np.zeros((0, len(columns)))
     for count in _portions(states):
@@ -95,7 +94,7 @@ def _portions(total: int) -> Iterator[int]:
 def sampled_rows(considered: Considered, motions: Motions) -> Array:
     """Return torques per unit of each parameter, one row per freedom and state, all in the robot's own units."""
     model = considered.model
-    evaluator = Evaluator(replace(model, loops=()), "reference")
+    evaluator = Evaluator(model.opened(), "reference")
     options = {"parameters": "all", "friction": considered.friction}
     matrix = evaluator.run("regressor", options, q=motions.q, v=motions.v, a=motions.a)
     unit = freedom_sizes(considered)

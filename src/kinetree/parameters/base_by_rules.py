@@ -36,6 +36,8 @@ def reached(model: Model) -> str:
             return f"joint {joint.name!r} follows another"
         if not isinstance(joint.kind, (Revolute, Prismatic, Fixed)):
             return f"joint {joint.name!r} is {joint.kind.name}, neither revolute nor prismatic"
+    if model.couplings:
+        return f"coupling {model.couplings[0].name!r} binds joints"
     return ""
 
 

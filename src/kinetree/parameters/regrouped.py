@@ -59,7 +59,7 @@ def regrouped(model: Model, base: BaseParameters, form: str) -> ParameterTable:
 
 def _operations(model: Model, values: Array) -> int:
     """Count what inverse dynamics of the tree takes with these parameters."""
-    tree = replace(with_parameters(model, values, physical=False), loops=())
+    tree = with_parameters(model, values, physical=False).opened()
     return count_algorithm(tree, "inverse_dynamics", {}).total
 
 

@@ -36,9 +36,10 @@ def load(
         :func:`kinetree.gallery.names` lists, where there is no file of this name.
     floating_base : bool
         Put the root link on a free joint instead of holding it fixed.
-    mimic : {"follow", "independent"}
+    mimic : {"follow", "couple", "independent"}
         Whether a joint that mimics another has no coordinate of its own (its inertia and
-        forces are carried by its leader), or is a joint like any other.
+        forces are carried by its leader), has one that a force holds to its leader's (a coupling, with
+        what the gear between them transmits), or is a joint like any other.
     gravity : sequence of 3 floats, optional
         Acceleration of free fall; by default the file's, or (0, 0, -9.81) if it says nothing.
     strict : bool

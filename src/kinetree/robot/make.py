@@ -10,7 +10,7 @@ from .robot import Robot
 def make(
     model: Model, *, backend: str | None = None, precision: str = "double", cpu: str | None = None
 ) -> Robot:  # fmt: skip
-    """Make a :class:`~kinetree.Mechanism` of a model with closed loops, and a :class:`~kinetree.Robot` of any other.
+    """Make a :class:`~kinetree.Mechanism` of a model with loops or couplings, else a :class:`~kinetree.Robot`.
 
     Parameters
     ----------
@@ -18,5 +18,5 @@ def make(
     backend, precision, cpu
         As for :class:`~kinetree.Robot`.
     """
-    kind = Mechanism if isinstance(model, Model) and model.loops else Robot
+    kind = Mechanism if isinstance(model, Model) and model.is_constrained else Robot
     return kind(model, backend=backend, precision=precision, cpu=cpu)

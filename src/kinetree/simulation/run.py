@@ -152,7 +152,7 @@ class Run:
         if isinstance(self.equation, ConstrainedEquation):
             return stepper_of(self.equation, self.integrator, self.begin, state, reach, n)
         if self.integrator in ADAPTIVE:
-            kind = LoopStepper if self.equation.tree.loops else ScipyStepper
+            kind = LoopStepper if self.equation.tree.is_constrained else ScipyStepper
             return kind(
                 self.equation, self.integrator, self.begin, state, reach, n.rtol, n.atol, n.largest_step
             )  # fmt: skip
@@ -332,6 +332,7 @@ def make_record(
 ) -> Record:  # fmt: skip
     """Work out forces and energies at the samples; where that fails NaN, and an error unless there is one."""
     robot = equation.robot
+    q, v = equation.on_motion(t, q, v)
     try:
         forgiven = status in (FAILED, INTERRUPTED)
         seen = _forgiven(equation, t, q, v, z) if forgiven else equation.observe(t, q, v, z)

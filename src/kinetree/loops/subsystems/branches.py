@@ -33,6 +33,7 @@ def subsystems(model: Model) -> tuple[tuple[Subsystem, ...], tuple[int, ...]]:
     Joints of one chain belong together.  Two chains of a loop belong together if the body
     they start at moves with one of them (the pantograph of a leg); they do not if it is the
     base, or a body that this part of the mechanism rides on (the first body of a SR400).
+    Joints that are only coupled with others stay apart.
     """
     group = _Groups(len(model.joints))
     sides = [_sides(model, loop) for loop in model.loops]
@@ -49,7 +50,8 @@ def subsystems(model: Model) -> tuple[tuple[Subsystem, ...], tuple[int, ...]]:
             if a != b and m in (a, b):
                 group.unite([here[0], there[0]])
                 merged = True
-    looped = sorted({j for _, here, there in sides for j in (*here, *there)})
+    coupled = {_owner(model, model.joint_index[name]) for c in model.couplings for name, _, _ in c.terms()}
+    looped = sorted({j for _, here, there in sides for j in (*here, *there)} | coupled)
     members: dict[int, list[int]] = {}
     for j in looped:
         members.setdefault(group.of(j), []).append(j)

@@ -35,18 +35,18 @@ class Cut(NamedTuple):
 
 
 def find_cuts(model: Model, sample: Array) -> list[Cut]:
-    """Return the loop joints of a mechanism, with what they do at some states (S, nc, nv)."""
+    """Return the loop joints and couplings of a mechanism, with what they do at some states (S, nc, nv)."""
     found, used = [], 0
-    for loop in model.loops:
-        rows = np.arange(used, used + loop.count)
-        used += loop.count
+    for name, count in [(x.name, x.count) for x in model.loops] + [(x.name, 1) for x in model.couplings]:
+        rows = np.arange(used, used + count)
+        used += count
         part = sample[:, rows, :]
         largest = np.abs(part).max(axis=(1, 2), initial=0.0)
         seen = np.abs(part) > RELATIVE_TOLERANCE * largest[:, None, None]
         rank = generic_rank(part)
         active = rows[seen.any(axis=(0, 2))]
         dofs = frozenset(np.flatnonzero(seen.any(axis=(0, 1))).tolist())
-        found.append(Cut(loop.name, rows, rank, active if len(active) == rank else None, dofs))
+        found.append(Cut(name, rows, rank, active if len(active) == rank else None, dofs))
     return found
 
 

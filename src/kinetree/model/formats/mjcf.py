@@ -7,7 +7,8 @@ placement); ball and free joints follow kinetree's conventions, that is quaterni
 z, w and, for a free joint, rotation before translation and velocity in body axes.
 
 Equality constraints that are active become hard: ``connect`` a ball joint and ``weld`` a
-fixed joint that close loops, a linear relation between two joints a mimic.
+fixed joint that close loops, a linear relation between two joints a mimic; other relations of joints, and those of
+fixed tendons, are couplings.
 """
 
 from __future__ import annotations
@@ -63,6 +64,7 @@ class _MjcfReader:
         self.drives = Drives(self.mujoco, m, document, self.joint_names, self.body_names)
         self.actuator_count = self.drives.actuator_count
         self.motors = self._motors()
+        self.couplings: dict[int, list[float]] = {}
         self.followers = self._followers()
 
     # Names: kinetree needs one for every body and joint, and frames share the names of bodies.
@@ -281,16 +283,18 @@ class _MjcfReader:
         return bool(self.compiled.eq_active0[e]) and not off
 
     def _followers(self) -> dict[int, Mimic]:
-        """Return linear relations between two joints: y - y0 = a0 + a1 (x - x0), zero being the reference values."""
-        m, found = self.compiled, {}
+        """Return linear relations between two joints: y - y0 = a0 + a1 (x - x0), zero being the reference values.
+
+        Where a joint would have two leaders, and for relations that are not linear, there are couplings.
+        """
+        m, found = self.compiled, dict[int, Mimic]()
         for e in range(m.neq):
             if m.eq_type[e] != self.mujoco.mjtEq.mjEQ_JOINT or not self._is_active(e):
                 continue
             y, x = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
             a0, a1, *higher = (float(c) for c in m.eq_data[e, :5])
-            if x < 0 or any(higher) or y in found:
-                reason = "second relation of a follower" if y in found else "not a linear relation of two joints"
-                self._skip(f"equality constraint {self._equality_name(e)!r} ({reason})", self.equality_lines[e])
+            if x < 0 or any(higher) or not a1 or y in found or self._leads(y, x, found):
+                self.couplings[e] = self._polynomial(e, self._reference(y), self._reference(x) if x >= 0 else 0.0)
                 continue
             offset = a0 + self._reference(y) - a1 * self._reference(x)
             if y in self.motors and x not in self.motors and x not in found and a1:  # the driven joint leads
@@ -298,20 +302,49 @@ class _MjcfReader:
             found[y] = Mimic(self.joint_names[x], a1, offset)
         return found
 
+    def _leads(self, y: int, x: int, found: dict[int, Mimic]) -> bool:
+        """Return whether x follows y already, directly or through others."""
+        numbers = {name: j for j, name in enumerate(self.joint_names)}
+        while x in found and x != y:
+            x = numbers[found[x].leader]
+        return x == y
+
+    def _polynomial(self, e: int, y0: float, x0: float) -> list[float]:
+        """Return p of y = p(x), where MuJoCo has y - y0 = a0 + a1 (x - x0) + ..."""
+        powers = self.compiled.eq_data[e, :5]
+        if int(self.compiled.eq_obj2id[e]) < 0:
+            return [float(powers[0]) + y0]
+        shifted = np.polynomial.Polynomial(powers)(np.polynomial.Polynomial([-x0, 1.0])).coef.copy()
+        shifted[0] += y0
+        return [float(c) for c in np.trim_zeros(shifted, "b")] or [0.0]
+
     def _reference(self, j: int) -> float:
         return float(self.compiled.qpos0[self.compiled.jnt_qposadr[j]])
 
     def _read_equalities(self) -> None:
         m, kinds = self.compiled, self.mujoco.mjtEq
         for e in range(m.neq):
-            if not self._is_active(e) or m.eq_type[e] == kinds.mjEQ_JOINT:
+            if not self._is_active(e):
                 continue
-            if int(m.eq_type[e]) in (int(kinds.mjEQ_CONNECT), int(kinds.mjEQ_WELD)):
+            name = self._equality_name(e)
+            y, x = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
+            if m.eq_type[e] == kinds.mjEQ_JOINT:
+                if e in self.couplings:
+                    with self.builder.at(self.equality_lines[e]):
+                        follows = self.joint_names[x] if x >= 0 else None
+                        self.builder.coupling(name, self.joint_names[y], follows, self.couplings[e])
+            elif m.eq_type[e] == kinds.mjEQ_TENDON and all(self.drives.joints_of_tendon(t) for t in (y, x) if t >= 0):
+                with self.builder.at(self.equality_lines[e]):
+                    sums = [self.drives.sum_of_joints(t) if t >= 0 else None for t in (y, x)]
+                    rest = [float(m.tendon_length0[t]) if t >= 0 else 0.0 for t in (y, x)]
+                    self.builder.coupling(name, sums[0] or {}, sums[1], self._polynomial(e, *rest))
+            elif int(m.eq_type[e]) in (int(kinds.mjEQ_CONNECT), int(kinds.mjEQ_WELD)):
                 with self.builder.at(self.equality_lines[e]):
                     self._read_loop(e)
             else:
                 word = kinds(m.eq_type[e]).name.removeprefix("mjEQ_").lower()
-                self._skip(f"equality constraint {self._equality_name(e)!r} ({word})", self.equality_lines[e])
+                word += " that goes through points" if m.eq_type[e] == kinds.mjEQ_TENDON else ""
+                self._skip(f"equality constraint {name!r} ({word})", self.equality_lines[e])
 
     def _read_loop(self, e: int) -> None:
         """Anchors on both bodies, which coincide; for a weld also orientations, the relative one included."""

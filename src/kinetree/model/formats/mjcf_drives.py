@@ -85,13 +85,17 @@ class Drives:
             with builder.at(line):
                 builder.tendon(name, **self._path(t), **self._along(t, springs, dampers))
 
+    def sum_of_joints(self, t: int) -> dict[str, float]:
+        """Return the coefficients of the joints whose coordinates a fixed tendon sums."""
+        sums: dict[str, float] = {}
+        for _, obj, coefficient in self.wraps[t]:
+            sums[self.joints[obj]] = sums.get(self.joints[obj], 0.0) + coefficient
+        return sums
+
     def _path(self, t: int) -> dict[str, Any]:
         m = self.compiled
-        sums: dict[int, float] = {}
-        for _, obj, coefficient in self.wraps[t]:
-            sums[obj] = sums.get(obj, 0.0) + coefficient
         if self.joints_of_tendon(t):
-            return {"joints": {self.joints[obj]: coefficient for obj, coefficient in sums.items()}}
+            return {"joints": self.sum_of_joints(t)}
         return {"points": [(self.bodies[m.site_bodyid[s]], m.site_pos[s]) for _, s, _ in self.wraps[t]]}
 
     def _along(self, t: int, springs: bool, dampers: bool) -> dict[str, Any]:

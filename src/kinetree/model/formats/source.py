@@ -17,7 +17,7 @@ from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import Mimic, Model
 
-MIMIC_CHOICES = ("follow", "independent")
+MIMIC_CHOICES = ("follow", "couple", "independent")
 
 MOST_SUGGESTIONS = 10
 """Unknown names of one file for which the nearest known one is looked for."""
@@ -146,9 +146,12 @@ class FileBuilder(ModelBuilder):
         """Declare a joint, see :meth:`ModelBuilder.add_joint`."""
         if name in self._joint_lines:
             raise self.error(f"two joints are named {name!r}{_first(self._joint_lines[name])}", self._line)
-        if self.options.mimic == "independent":
+        mimic = data.get("mimic")
+        if self.options.mimic != "follow":
             data.pop("mimic", None)
         super().add_joint(name, parent, child, kind, placement, **data)
+        if mimic is not None and self.options.mimic == "couple":
+            self.coupling(name, name, mimic.leader, [mimic.offset, mimic.ratio])
         self._joint_lines[name] = self._line
         self._carriers.setdefault(child, self._joints[name])
 

@@ -36,11 +36,12 @@ TOP_KEYS = (
     "frames",
     "loops",
     "cuts",
+    "couplings",
     "tendons",
     "actuators",
     "configurations",
 )
-SIDE_KEYS = ("kinetree", "loops", "cuts", "passive")
+SIDE_KEYS = ("kinetree", "loops", "cuts", "passive", "couplings")
 MASS_KEYS = ("mass", "com", "inertia", "inertia_about", "inertia_axes")
 BODY_KEYS = ("name", "parent", "joint", "placement", *MASS_KEYS)
 POSE_KEYS = ("position", "rpy", "quaternion", "rotation")
@@ -116,6 +117,7 @@ class _YamlReader(NodeReader):
         for node in self.listed("frames"):
             self.read_frame(node)
         self.read_loops()
+        self.read_couplings()
         for node in self.listed("tendons"):
             yaml_drives.read_tendon(self, node)
         for node in self.listed("actuators"):
@@ -126,12 +128,19 @@ class _YamlReader(NodeReader):
     def loops(self, builder: FileBuilder) -> None:
         """Add the loops of a side file."""
         self.builder = builder
-        self.top = self.fields(self.root, "a file with loops", SIDE_KEYS, required=("loops",))
+        self.top = self.fields(self.root, "a file with loops", SIDE_KEYS)
+        if "loops" not in self.top and "couplings" not in self.top:
+            raise self.error("a file with loops needs 'loops', or 'couplings' of joints", self.root)
         with builder.reading(self.file):
             for item in self.listed("passive"):
                 with builder.at(item.line):
                     builder.make_passive(self.text(item, "name of a passive joint"))
             self.read_loops()
+            self.read_couplings()
+
+    def read_couplings(self) -> None:
+        for node in self.listed("couplings"):
+            yaml_drives.read_coupling(self, node)
 
     def read_configurations(self) -> None:
         node = self.top.get("configurations", Table(0, {}, {}))
@@ -336,7 +345,7 @@ def write(model: Model) -> str:
         lines.append("loops:")
     for loop in model.loops:
         lines += _item(_loop(loop, names))
-    lines += yaml_drives.written(model.tendons, model.actuators, names)
+    lines += yaml_drives.written(model, names)
     if model.configurations:
         lines.append("configurations:")
     for found in model.configurations:

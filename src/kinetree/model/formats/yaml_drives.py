@@ -1,4 +1,4 @@
-"""Tendons and actuators in kinetree's YAML format."""
+"""Couplings of joints, tendons and actuators in kinetree's YAML format."""
 
 from __future__ import annotations
 
@@ -7,11 +7,34 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ..actuators import Actuator, Tendon
+from ..actuators import Actuator, JointCoupling, Tendon
+from ..tree import Model
 
+COUPLING_KEYS = ("name", "joints", "follows", "polynomial")
 TENDON_KEYS = ("name", "joints", "points", "stiffness", "rest", "damping")
 POINT_KEYS = ("body", "position")
 ACTUATOR_KEYS = ("name", "joint", "tendon", "gear", "gain", "bias", "control_range", "force_range")
+
+
+def read_coupling(reader: Any, node: Any) -> None:
+    """Add a coupling of joints to the reader's builder."""
+    fields = reader.fields(node, "a coupling", COUPLING_KEYS, required=("name", "joints"))
+    name = reader.text(fields["name"], "name of a coupling")
+    sums = {key: _sum(reader, fields[key], f"coupling {name!r}") for key in ("joints", "follows") if key in fields}
+    polynomial = None
+    if "polynomial" in fields:
+        numbers = reader.items(fields["polynomial"], f"polynomial of coupling {name!r}")
+        polynomial = [reader.number(x, f"a number of the polynomial of coupling {name!r}") for x in numbers]
+    with reader.builder.at(node.line):
+        reader.builder.coupling(name, sums["joints"], sums.get("follows"), polynomial)
+
+
+def _sum(reader: Any, node: Any, whose: str) -> Any:
+    """Return one joint, or several with coefficients."""
+    if not hasattr(node, "entries"):
+        return reader.text(node, f"a joint of {whose}")
+    own = reader.fields(node, f"joints of {whose}", tuple(node.entries))
+    return {joint: reader.number(x, f"coefficient of joint {joint!r}") for joint, x in own.items()}
 
 
 def read_tendon(reader: Any, node: Any) -> None:
@@ -62,12 +85,25 @@ def read_actuator(reader: Any, node: Any) -> None:
 # Writing: each on a line of its own, in the form that YAML shares with JSON
 
 
-def written(tendons: tuple[Tendon, ...], actuators: tuple[Actuator, ...], names: Mapping[int, str]) -> list[str]:
-    """Return the lines of both sections; none where there is nothing."""
-    lines = ["tendons:"] if tendons else []
+def written(model: Model, names: Mapping[int, str]) -> list[str]:
+    """Return the lines of all three sections; none where there is nothing."""
+    couplings, tendons, actuators = model.couplings, model.tendons, model.actuators
+    lines = ["couplings:"] if couplings else []
+    lines += [f"  - {_flow(_coupling(c))}" for c in couplings]
+    lines += ["tendons:"] if tendons else []
     lines += [f"  - {_flow(_tendon(t, names))}" for t in tendons]
     lines += ["actuators:"] if actuators else []
     return lines + [f"  - {_flow(_actuator(a))}" for a in actuators]
+
+
+def _coupling(coupling: JointCoupling) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "name": coupling.name,
+        "joints": dict(zip(coupling.joints, coupling.coefficients, strict=True)),
+    }
+    if coupling.follows:
+        found["follows"] = dict(zip(coupling.follows, coupling.follows_coefficients, strict=True))
+    return found | {"polynomial": list(coupling.polynomial)}
 
 
 def _tendon(tendon: Tendon, names: Mapping[int, str]) -> dict[str, Any]:
@@ -104,5 +140,5 @@ def _flow(value: Any) -> str:
 
 
 def _key(word: str) -> str:
-    known = (*TENDON_KEYS, *POINT_KEYS, *ACTUATOR_KEYS)
+    known = (*COUPLING_KEYS, *TENDON_KEYS, *POINT_KEYS, *ACTUATOR_KEYS)
     return word if word in known else json.dumps(word, ensure_ascii=False)

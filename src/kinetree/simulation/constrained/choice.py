@@ -99,7 +99,7 @@ def chosen_constraints(
         raise OptionError(
             Message(Setting("spectral_radius", ...), " belongs to ", Setting("integrator", GENERALIZED_ALPHA))
         )
-    if not isinstance(chosen, Projection) and not robot.model.loops and not driven:
+    if not isinstance(chosen, Projection) and not robot.model.is_constrained and not driven:
         raise OptionError(
             f"robot {robot.name!r} has no closed loops and nothing is prescribed: there is no drift to hold"
         )

@@ -33,7 +33,7 @@ class ByKind:
             if not joint.mimic:
                 kinds.setdefault(joint.kind, []).append(joint)
         joints = lay_out([Joint(f"all {k}", kind) for k, kind in enumerate(kinds)])
-        self.tree = replace(tree, joints=joints, bodies=tuple(Body(j.name) for j in joints), frames=(), loops=())
+        self.tree = replace(tree, joints=joints, bodies=tuple(Body(j.name) for j in joints), frames=()).opened()
         self._q = [_places([j.q_slice for j in alike], k) for kind, alike in kinds.items() for k in range(kind.nq)]
         self._v = [_places([j.v_slice for j in alike], k) for kind, alike in kinds.items() for k in range(kind.nv)]
 

@@ -146,10 +146,10 @@ def _as_it_is(state: State) -> State:
 def projection(equation: Equation) -> Callable[[State], State]:
     """Return what brings a state back onto the closed loops; nothing where there are none."""
     robot: Any = equation.robot
-    if not robot.model.loops or equation.holds_itself:
+    if not robot.model.is_constrained or equation.holds_itself:
         return _as_it_is
-    rows = equation.rows if equation.compiled else None
-    nearest = projector(robot, rows) if rows else partial(nearest_state, robot)
+    choice = equation.loops if equation.compiled else None
+    nearest = partial(nearest_state, robot) if choice is None else projector(robot, choice)
 
     def project(state: State) -> State:
         q, v, z = state

@@ -1,0 +1,56 @@
+"""Couplings of joint coordinates as constraints: y(q) - p(x(q)) = 0 with y and x sums of coordinates.
+
+    gap = y - p(x),    K v = y' - p'(x) x' = 0,    K a + drift = 0,    drift = -p''(x) x'^2
+
+One row each; they stand behind those of the loops (:mod:`.constraints`).
+"""
+
+from __future__ import annotations
+
+from ..model.actuators import JointCoupling, derivative, evaluate
+from ..model.tree import Model
+from ..spatial import Scalar
+from .passes import Scalars
+from .tendons import Taut, along_joints
+
+
+def _sums(tree: Model, coupling: JointCoupling, q: Scalars) -> tuple[Taut, Taut]:
+    y = along_joints(tree, coupling.joints, coupling.coefficients, q)
+    return y, along_joints(tree, coupling.follows, coupling.follows_coefficients, q)
+
+
+def gaps(tree: Model, q: Scalars) -> list[Scalar]:
+    """Return how far each coupling is off, in the unit of its y."""
+    sums = [_sums(tree, coupling, q) for coupling in tree.couplings]
+    return [y.length - evaluate(c.polynomial, x.length) for c, (y, x) in zip(tree.couplings, sums, strict=True)]
+
+
+def matrix(tree: Model, q: Scalars) -> list[list[Scalar]]:
+    """Return the rows of K, ``dy/dq - p'(x) dx/dq``."""
+    rows = []
+    for coupling in tree.couplings:
+        y, x = _sums(tree, coupling, q)
+        slope = evaluate(derivative(coupling.polynomial), x.length)
+        row: list[Scalar] = [0.0] * tree.nv
+        for k, s in y.slope.items():
+            row[k] = row[k] + s
+        for k, s in x.slope.items():
+            row[k] = row[k] - slope * s
+        rows.append(row)
+    return rows
+
+
+def drift(tree: Model, q: Scalars, v: Scalars) -> list[Scalar]:
+    """Return ``K' v``, which only the bend of p makes."""
+    found: list[Scalar] = []
+    for coupling in tree.couplings:
+        _, x = _sums(tree, coupling, q)
+        bend = derivative(derivative(coupling.polynomial))
+        found.append(-evaluate(bend, x.length) * x.rate(v) * x.rate(v) if bend else 0.0)
+    return found
+
+
+def columns(tree: Model, coupling: JointCoupling) -> list[int]:
+    """Return the freedoms that a coupling binds."""
+    links = [tree.links[tree.joint_index[name]] for name, _, _ in coupling.terms()]
+    return sorted({link.v_slice.start for link in links})
