@@ -85,6 +85,8 @@ if TYPE_CHECKING:
     from .motion.walking import legs
     from .robot import chain_costs as cost
     from .run.functions import compile_function
+    from .simulation.constrained.drift import Baumgarte
+    from .simulation.constrained.driven_robot import DrivenRobot
     from .simulation.events import Event
     from .simulation.prescribed import Prescribed
     from .simulation.records.record import Record
@@ -100,6 +102,7 @@ __version__ = VERSION
 former_names.install()
 
 __all__ = [
+    "Baumgarte",
     "Builder",
     "CacheWarning",
     "ClosureError",
@@ -111,6 +114,7 @@ __all__ = [
     "Cylindrical",
     "DHRow",
     "Distance",
+    "DrivenRobot",
     "EulerFree",
     "EulerSpherical",
     "Event",
@@ -215,6 +219,8 @@ _LATER = {
     "Uniform": ".simulation.worlds.draws:Uniform",
     "RandomPushes": ".simulation.worlds.world:RandomPushes",
     "World": ".simulation.worlds.world:World",
+    "Baumgarte": ".simulation.constrained.drift:Baumgarte",
+    "DrivenRobot": ".simulation.constrained.driven_robot:DrivenRobot",
     "Event": ".simulation.events:Event",
     "Identified": ".identification.identified:Identified",
     "Measured": ".identification.measured:Measured",

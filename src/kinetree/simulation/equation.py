@@ -79,6 +79,9 @@ class Equation:
         For batches.
     """
 
+    holds_itself = False
+    """Whether constraints are held by the equation's own ``held``, and not by projecting onto closed loops."""
+
     def __init__(self, system: DynamicSystem, function: Callable[..., Any] | None = None, threads: int = 1) -> None:
         self.system, self.function, self.threads = system, function, threads
         self.robot, self.tree = system.robot, system.tree
@@ -314,6 +317,11 @@ class Equation:
     def steps(self) -> Steps:
         """Steps of fixed length."""
         return Steps(self)
+
+    @property
+    def is_driven(self) -> bool:
+        """Whether motions are prescribed, so that constraint forces do work."""
+        return False
 
     @property
     def traceable(self) -> bool:

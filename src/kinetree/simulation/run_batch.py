@@ -12,6 +12,8 @@ import numpy as np
 from ..errors import KinetreeError, UnknownNameError, message_of
 from ..io.progress import TimeBar
 from ..run.failure import Fault
+from .constrained.equation import ConstrainedEquation
+from .constrained.steppers import held_steps
 from .equation import Array, Equation
 from .integrators.stepper import projection
 from .integrators.steps_on_arrays import ManySteps
@@ -82,6 +84,8 @@ class _StepTimes:
 
 def many_steps(equation: Equation, integrator: str) -> ManySteps:
     """Return many steps of a fixed length, in machine code where everything can be traced."""
+    if isinstance(equation, ConstrainedEquation):
+        return held_steps(equation, integrator)
     if equation.traceable:
         return equation.steps.many(integrator)
     one, close = equation.steps.one(integrator), projection(equation)
