@@ -23,12 +23,12 @@ def load(
     cuts: Sequence[str] | None = None,
     rule: str | None = None,
 ) -> Robot:
-    """Read a robot from a URDF, MJCF or kinetree YAML file.
+    """Read a robot from a URDF, SDF, MJCF or kinetree YAML file.
 
     Parameters
     ----------
     path : path-like
-        ``.urdf``, ``.xml`` (MJCF or URDF, as its root element says) or ``.yaml``.
+        ``.urdf``, ``.sdf``, ``.xml`` (MJCF, URDF or SDF, as its root element says) or ``.yaml``.
     floating_base : bool
         Put the root link on a free joint instead of holding it fixed.
     mimic : {"follow", "couple", "independent"}
