@@ -4,58 +4,64 @@ PYTHON ?= python3
 VENV   ?= .venv
 RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/.installed
+TESTS  := $(VENV)/.installed-for-tests
 
 .PHONY: demo test measure-tests test-slow fuzz arm64 lint types docs pictures bench clean
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --upgrade pip
-	$(RUN) -m pip install --quiet --editable ".[test,dev,docs,mjcf,symbolic]"
+	$(RUN) -m pip install --quiet --editable ".[view,plot]"
 	touch $(STAMP)
+
+# what only tests and developers need (MuJoCo, Pinocchio, JAX, CasADi, ...) is four times as much
+$(TESTS): $(STAMP) pyproject.toml
+	$(RUN) -m pip install --quiet --editable ".[test,dev,docs,mjcf,symbolic]"
+	touch $(TESTS)
 
 demo: $(STAMP)
 	$(RUN) examples/demo.py
 
-test: $(STAMP)
+test: $(TESTS)
 	$(RUN) -m pytest -n auto --dist loadgroup -m "not slow"
 
-test-slow: $(STAMP)
+test-slow: $(TESTS)
 	$(RUN) -m pytest -n auto --dist loadgroup -m slow
 
 # find out which tests are slow: all of them on a quiet machine, some ten minutes
-measure-tests: $(STAMP)
+measure-tests: $(TESTS)
 	PYTHONPATH=tools $(RUN) -m pytest -n auto --dist loadgroup -p measure_tests
 
 # damaged files of every kind: make fuzz CASES=10000 SEED=7 TARGETS="urdf mjcf"
 CASES   ?= 5000
 SEED    ?= 1
 TARGETS ?=
-fuzz: $(STAMP)
+fuzz: $(TESTS)
 	cd tests && KINETREE_BACKEND=reference $(abspath $(RUN)) -m fuzz --cases $(CASES) --seed $(SEED) --keep ../fuzz-faults $(TARGETS)
 
 # what must hold on every processor, on an emulated ARM: some two minutes, and half a minute more the first time
 arm64:
 	tools/on_arm64
 
-lint: $(STAMP)
+lint: $(TESTS)
 	$(RUN) -m ruff check src tests benchmarks examples tools
 	$(RUN) -m ruff format --check src tests benchmarks examples tools
 	$(VENV)/bin/lint-imports
 	$(RUN) -m pytest tests/test_architecture.py
 
-types: $(STAMP)
+types: $(TESTS)
 	$(RUN) -m mypy
 
-docs: $(STAMP)
+docs: $(TESTS)
 	$(RUN) -m mkdocs build --strict --quiet
 
 # the pages of the studies with their pictures, some minutes; docs/ holds the result
-pictures: $(STAMP)
+pictures: $(TESTS)
 	$(RUN) -m pip install --quiet --editable ".[plot]"
 	$(RUN) docs/studies.py
 
 # make bench CPU=x86-64-v3 PARTS="batch matrix": code for another processor, some parts only
-bench: $(STAMP)
+bench: $(TESTS)
 	$(RUN) -m pip install --quiet --editable ".[bench]"
 	KINETREE_CPU=$(CPU) $(RUN) -m benchmarks $(PARTS)
 

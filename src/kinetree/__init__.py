@@ -19,12 +19,14 @@ from .errors import (
     NoLoopsError,
     OptionError,
     OutputError,
+    ReadOnlyError,
     RobotFileNotFoundError,
     RoundingWarning,
     ShapeError,
     SimulationError,
     SingularError,
     SingularityWarning,
+    SpeedWarning,
     StateError,
     TrajectoryError,
     UnknownNameError,
@@ -42,9 +44,15 @@ from .model.joints import (
     Fixed,
     Free,
     Helical,
+    KnifeEdge,
+    ParallelAxes,
     Planar,
+    PointOnLine,
+    PointOnPlane,
     Prismatic,
     Revolute,
+    RollingBall,
+    RollingWheel,
     Spherical,
     Translation,
     Universal,
@@ -52,6 +60,7 @@ from .model.joints import (
 from .model.mass import MassProperties
 from .model.pose import Pose
 from .model.tree import Mimic
+from .robot import names_elsewhere
 from .robot.builder import Builder
 from .robot.dh import DHRow, KhalilRow, from_dh
 from .robot.load import load
@@ -62,7 +71,7 @@ from .spatial import arctan2, cos, sin, sqrt, where
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import contact, control, errors, gallery, identification, simulation
+    from . import contact, control, errors, gallery, identification, simulation, spatial
     from .contact import ground, impact, stops
     from .export import c_code as codegen
     from .export import published, symbolic
@@ -77,9 +86,10 @@ if TYPE_CHECKING:
     from .robot import chain_costs as cost
     from .run.functions import compile_function
     from .simulation.events import Event
+    from .simulation.prescribed import Prescribed
     from .simulation.records.record import Record
     from .simulation.rigid_run import simulate_rigid
-    from .simulation.simulate import Simulator, simulate
+    from .simulation.simulate import Simulator, simulate, simulate_prescribed
     from .view import view
 
 __version__ = VERSION
@@ -111,6 +121,7 @@ __all__ = [
     "KhalilRow",
     "KinetreeError",
     "KinetreeWarning",
+    "KnifeEdge",
     "MassProperties",
     "Measured",
     "Mechanism",
@@ -121,19 +132,27 @@ __all__ = [
     "NoLoopsError",
     "OptionError",
     "OutputError",
+    "ParallelAxes",
     "Planar",
+    "PointOnLine",
+    "PointOnPlane",
     "Pose",
+    "Prescribed",
     "Prismatic",
+    "ReadOnlyError",
     "Record",
     "Revolute",
     "Robot",
     "RobotFileNotFoundError",
+    "RollingBall",
+    "RollingWheel",
     "RoundingWarning",
     "ShapeError",
     "SimulationError",
     "Simulator",
     "SingularError",
     "SingularityWarning",
+    "SpeedWarning",
     "Spherical",
     "StateError",
     "TrajectoryError",
@@ -164,9 +183,11 @@ __all__ = [
     "load",
     "published",
     "simulate",
+    "simulate_prescribed",
     "simulate_rigid",
     "simulation",
     "sin",
+    "spatial",
     "sqrt",
     "stops",
     "symbolic",
@@ -181,6 +202,7 @@ _LATER = {
     "Event": ".simulation.events:Event",
     "Identified": ".identification.identified:Identified",
     "Measured": ".identification.measured:Measured",
+    "Prescribed": ".simulation.prescribed:Prescribed",
     "Record": ".simulation.records.record:Record",
     "Simulator": ".simulation.simulate:Simulator",
     "codegen": ".export.c_code",
@@ -200,6 +222,7 @@ _LATER = {
     "legs": ".motion.walking.legs",
     "published": ".export.published",
     "simulate": ".simulation.simulate:simulate",
+    "simulate_prescribed": ".simulation.simulate:simulate_prescribed",
     "simulate_rigid": ".simulation.rigid_run:simulate_rigid",
     "simulation": ".simulation",
     "stops": ".contact.stops",
@@ -214,7 +237,9 @@ _LATER = {
 def __getattr__(name: str) -> object:
     """Import what a robot's dynamics can do without (simulation, gallery, viewer, ...) when it is first asked for."""
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        here = names_elsewhere.function_called(name)
+        hint = f"; here it is {here}" if here else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     from importlib import import_module
 
     module, _, attribute = _LATER[name].partition(":")

@@ -10,6 +10,36 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+__all__ = [
+    "CacheWarning",
+    "ClosureError",
+    "CompileError",
+    "ContactWarning",
+    "FileFormatError",
+    "IdentificationError",
+    "IdentificationWarning",
+    "KinetreeError",
+    "KinetreeWarning",
+    "MissingFileError",
+    "ModelError",
+    "ModelWarning",
+    "NoLoopsError",
+    "OptionError",
+    "OutputError",
+    "RobotFileNotFoundError",
+    "RoundingWarning",
+    "ShapeError",
+    "SimulationError",
+    "SingularError",
+    "SingularityWarning",
+    "StateError",
+    "TrajectoryError",
+    "UnknownNameError",
+    "UnreachableError",
+    "UnsupportedError",
+]
+
+
 NEAR = 0.6
 """How much alike a name and a suggestion must be: of five letters two may differ, or more behind the same beginning."""
 
@@ -179,9 +209,9 @@ class RobotFileNotFoundError(MissingFileError):
 class UnknownNameError(KinetreeError, KeyError):
     """A name that the robot does not have; suggests the nearest."""
 
-    def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
+    def __init__(self, what: str, name: object, known: Iterable[str], *, meant: str | None = None) -> None:
         names = list(dict.fromkeys(known))
-        near = nearest(str(name), names)
+        near = nearest(str(name), names) if meant is None else [meant]
         if near:
             hint = "did you mean " + " or ".join(repr(n) for n in near) + "?"
         elif names:
@@ -224,6 +254,10 @@ class NoLoopsError(KinetreeError, AttributeError):
             f"robot {robot!r} has no closed loops, so it has no {method!r}: only a kinetree.Mechanism has. Loops come "
             "from the file, from load(..., loops=...) or from Builder.loop"
         )
+
+
+class ReadOnlyError(KinetreeError, AttributeError):
+    """Something was assigned that cannot be changed; says what to make instead."""
 
 
 class OptionError(KinetreeError, ValueError):
@@ -321,6 +355,10 @@ class IdentificationWarning(KinetreeWarning):
     """Measurements or results of an identification that should not be trusted as they are; says which and why."""
 
 
+class SpeedWarning(KinetreeWarning):
+    """Something runs in Python that is usually machine code; says what, why, and how to have it compiled."""
+
+
 class CacheWarning(KinetreeWarning):
     """The cache of compiled code cannot be used; says which file or folder, and why."""
 
@@ -336,3 +374,8 @@ def callers_level() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in own:
         level, frame = level + 1, frame.f_back
     return level
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

@@ -194,7 +194,7 @@ def test_broken_file(tmp_path):
         (["-a", "mass_matrix", "-f", "tool"], "--frame is of no use to mass_matrix"),
         (["-a", "jacobian", "-f", "tool", "--axes", "moon"], "no axes (of jacobian) named 'moon'"),
         (["--axes", "world"], "--axes is of no use to inverse_dynamics, forward_dynamics"),
-        (["-a", "mass_matrix", "--method", "udu"], "--method is of no use to mass_matrix"),
+        (["-a", "gravity_force", "--method", "udu"], "--method is of no use to gravity_force"),
         (["-a", "mass_matrix", "-a", "mass_matrix"], "mass_matrix is asked for twice, with the same options"),
         (["--prefix", "9"], "no name in C"),
         (["--prefix", "double"], "no word of C's own"),

@@ -95,7 +95,7 @@ def test_files_are_written_whatever_standard_error_is(tmp_path):
     [
         (["--plot", ""], "--plot: '.' is a folder; name a file"),
         (["-o", ""], ".npz, .csv, .parquet"),
-        (["--samples", "999999999999"], "--samples must be at least 2 and at most 10000000"),
+        (["--samples", "999999999999"], "--samples must be at least 2 and at most 5000000"),
     ],
 )
 def test_options_that_cannot_be(arguments, told):

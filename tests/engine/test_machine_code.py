@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kinetree.engine.differentiate import jacobian
 from kinetree.engine.fuse import fuse
 from kinetree.engine.graph import Graph, Node, inputs, outputs
+from kinetree.engine.interpret import evaluate
 from kinetree.engine.kernels.direct_call import DirectCall, available
 from kinetree.engine.kernels.kernel import Kernel
 from kinetree.engine.llvm import host
@@ -486,3 +488,43 @@ def test_functions_of_the_module_math_are_refused_with_what_to_use():
         trace(lambda x: [math.sin(x[0])], [1], list)
     with pytest.raises(TypeError, match=r"use kinetree's where\(\) instead of if"):
         trace(lambda x: [x[0] if x[0] > 0 else 0.0], [1], list)
+
+
+# ---------------------------------------------------------------- tables that code looks up
+
+
+@pytest.mark.parametrize("single_precision", [False, True])
+def test_rows_are_looked_up_lane_by_lane_and_never_outside_the_table(single_precision):
+    rng = np.random.default_rng(5)
+    tables = [rng.normal(size=(300, 3)).astype(np.float32).astype(float), rng.normal(size=(1, 1)).astype(np.float32)]
+
+    def law(x):
+        return [functions.gather(tables[0], k, x[0]) for k in (2, 0)] + [functions.gather(tables[1], 0, x[1]) + x[1]]
+
+    traced = trace(law, (2,), lambda v: v)
+    made = Kernel(
+        "rows", lambda: traced, (2,), traced.shape, None, (), single_precision, spread_nan=False,
+        tables=traced.graph.tables,
+    )  # fmt: skip
+    x = rng.uniform(-50.0, 350.0, (37, 2)).astype(made.dtype)
+    x[:6, 0] = [np.nan, np.inf, -np.inf, 299.0, 1e30, -0.0]
+    row = np.clip(np.nan_to_num(x[:, 0], nan=0.0), 0, 299).astype(int)
+    lost = np.isnan(x[:, 0])
+    want = np.stack([*(np.where(lost, np.nan, tables[0][row, k]) for k in (2, 0)), tables[1][0, 0] + x[:, 1]], axis=-1)
+    np.testing.assert_array_equal(made(x), want.astype(made.dtype))
+    np.testing.assert_array_equal([made(one) for one in x[:8]], want[:8].astype(made.dtype))
+    judged = [evaluate(traced.graph, traced.outputs, one, made.dtype) for one in x]
+    np.testing.assert_array_equal(judged, want.astype(made.dtype))
+
+
+def test_a_row_that_is_looked_up_has_no_slope_and_is_one_node():
+    g = Graph()
+    (x,) = inputs(g, 1)
+    table = np.arange(6.0).reshape(3, 2)
+    found = functions.gather(table, 1, x)
+    assert found.index == functions.gather(table, 1, x).index
+    assert "table0[%0, 1]" in g.describe([found.index])
+    (slope,) = jacobian(g, [(found * x).index], [x.index], "reverse")[0]
+    assert slope == found.index
+    with pytest.raises(AssertionError, match="without its tables"):
+        kernel(lambda v: [functions.gather(table, 0, v[0])], 1)(np.zeros((9, 1)))

@@ -355,11 +355,34 @@ def test_closed_loops(backend, name):
         symbolic.function(small_arm(), name, backend)
 
 
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_dynamics"])
+@pytest.mark.parametrize("backend", symbolic.BACKENDS)
+def test_dynamics_with_loops_closed(backend, name):
+    robot = four_bar()
+    q = robot.close([0.3, 1.2, 4.6], fixed=["crank_joint"])
+    v = robot.velocities(q, [1.3])
+    last = robot.accelerations(q, v, [0.7]) if name == "inverse_dynamics" else np.array([0.4, 0.0, 0.1])
+    state = {"q": q, "v": v, "a" if name == "inverse_dynamics" else "tau": last}
+    expected = getattr(robot, name)(q, v, last)
+    if backend == "sympy":
+        found = numbers_in(symbolic.expression(robot, name, numbers="float", simplify=False), state)
+    else:
+        with jax.disable_jit():
+            found = symbolic.function(robot, name, backend)(*state.values())
+        found = (found.full() if backend == "casadi" else np.asarray(found)).ravel()
+    assert_close(found, expected, 1e-10)
+
+
 @pytest.mark.parametrize("backend", symbolic.BACKENDS)
 def test_loop_forces_are_not_left_out_in_silence(backend):
     robot = four_bar()
     with pytest.raises(kt.UnsupportedError, match=r"forces of its closed loops.*\.tree"):
-        symbolic.function(robot, "inverse_dynamics", backend)
+        symbolic.function(robot, "inverse_mass_matrix", backend)
+    with pytest.raises(kt.OptionError, match="takes no options on symbols"):
+        symbolic.function(robot, "forward_dynamics", backend, method="udu")
+    moved = symbolic.with_parameters(robot, joints={"crank_joint": {"position": (0.1, 0, 0)}})
+    with pytest.raises(kt.UnsupportedError, match="decide where the loops"):
+        symbolic.function(moved, "forward_dynamics", backend)
     with pytest.raises(kt.UnsupportedError, match="equations of robot 'four-bar'"):
         robot.equations()
     symbolic.function(robot.tree, "gravity_force", backend)

@@ -15,6 +15,7 @@ from kinetree.engine.trace import trace
 from kinetree.errors import OptionError, ShapeError, TrajectoryError, UnknownNameError, UnsupportedError
 from kinetree.motion import trajectories
 from kinetree.motion import trajectories as tr
+from kinetree.run.law_kernels import LawProgram
 from kinetree.spatial.taylor import Jet
 
 Q0, Q1 = np.array([0.3, -1.0, 2.0]), np.array([-0.7, 1.5, 2.5])
@@ -370,3 +371,17 @@ def test_one_after_another_the_last_part_may_hold_its_end():
         follow = laws.ComputedTorque(there.then(trajectories.Cycloid([1.0], [0.5], 1.0).held()), 100.0, 20.0)
         record = kt.simulate(robot.with_backend(backend), time=3.0, controller=follow)
         assert record.q[-1, 0] == pytest.approx(0.5, abs=1e-7)
+
+
+@pytest.mark.parametrize("uneven", [False, True])
+def test_long_tables_are_data_that_each_lane_looks_up_at_its_own_time(uneven):
+    rng = np.random.default_rng(6)
+    knots = np.unique(rng.random(500) ** 5) * 4.0 - 1.0 if uneven else np.linspace(-1.0, 3.0, 500)
+    table = tr.Piecewise(knots, rng.normal(size=(len(knots) - 1, 4, 2)), hold=True)
+    program = LawProgram("table", lambda t: [x for part in table.at(t[0]) for x in part], {"t": 1}, True)
+    assert program.kernel is not None
+    assert len(program.kernel.source().graph) < 150  # not a tree of selections
+    times = np.concatenate([rng.uniform(-1.5, 3.5, 300), knots, np.nextafter(knots, -9.0), [np.nan, np.inf, -np.inf]])
+    found = program({"t": times[:, None]})
+    np.testing.assert_allclose(found, np.concatenate(table(times), axis=-1), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(program({"t": times[:1]}), found[0], rtol=1e-12)

@@ -7,12 +7,23 @@ import pytest
 import kinetree as kt
 
 
-def test_the_gallery_has_its_own_door(tmp_path, monkeypatch):
+def test_the_gallery_is_suggested_where_it_may_be_meant(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("four-bar", "fourbar"):
-        with pytest.raises(kt.RobotFileNotFoundError, match=rf"no robot file '{name}'.*gallery\.load\('four-bar'\)"):
-            kt.load(name)
+    with pytest.raises(kt.RobotFileNotFoundError, match="no robot file 'fourbar'; the gallery has 'four-bar'"):
+        kt.load("fourbar")
     for name in ("four-bar.urdf", "nothing", "models/four-bar"):
         with pytest.raises(kt.RobotFileNotFoundError) as caught:
             kt.load(name)
         assert "gallery" not in str(caught.value)
+
+
+def test_a_system_of_the_gallery_is_loaded_by_its_name_wherever_a_robot_goes(tmp_path, monkeypatch):
+    assert kt.load("kuka-kr5") == kt.gallery.load("kuka-kr5")
+    assert kt.load("kuka-kr5", floating_base=True).nv == 12
+    assert kt.simulate("kuka-kr5", time=0.01, integrator="rk4", step=0.005).q.shape == (3, 6)
+    with pytest.raises(kt.RobotFileNotFoundError, match="the gallery has 'kuka-kr5'"):
+        kt.load("kuka-kr")
+    monkeypatch.chdir(tmp_path)  # a file of that name is meant rather
+    (tmp_path / "puma").write_text("something else")
+    with pytest.raises(kt.KinetreeError):
+        kt.load("puma")

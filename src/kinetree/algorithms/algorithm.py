@@ -121,6 +121,7 @@ ROWS = Option("rows", chosen_by_loops=True)
 DEPENDENT = Option("dependent", chosen_by_loops=True)
 STABILISATION = Option("stabilisation", chosen_by_loops=True)
 PIVOTS = Option("pivots", chosen_by_loops=True)
+KNOWN_FREEDOMS = Option("known_freedoms", chosen_by_loops=True)
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ class LargeTree:
     of : Algorithm, optional
         What is looped over instead: the product with a vector, the derivatives to be solved with, or L with D in it.
     only : mapping
-        Options without which there are no loops.
+        Options without which there are no loops, each with the values that have some.
     """
 
     by: str
@@ -253,4 +254,4 @@ class Algorithm:
 
     def loops_over(self, options: Options) -> bool:
         """Return whether it can be computed on large trees without the reference, with these options."""
-        return self.large is not None and all(options.get(k, v) == v for k, v in self.large.only.items())
+        return self.large is not None and all(options.get(k, v[0]) in v for k, v in self.large.only.items())

@@ -39,6 +39,9 @@ from .passes import Scalars, nothing, outward, positions, present, rates
 Matrix = list[list[Scalar]]
 Pivots = Sequence[tuple[int, int]]
 
+LEAST_QUALITY = 1e-4
+"""Where the choice of pivots serves worse than this (a squared sine), another way must be taken."""
+
 
 class ClusterJoint(NamedTuple):
     """Bodies that move together: those of a cluster of loops, or a single one."""
@@ -109,7 +112,7 @@ def follow(
     rhs = {i: list(sides[i]) for i, _ in pivots}
     quality: Scalar = 1.0
     for n, (i, j) in enumerate(pivots):
-        pivot = work[i][j]
+        pivot = work[i].get(j, 0.0)  # where all is in line the reference divides by this very zero, and says so
         below = [m for m, _ in pivots[n + 1 :] if j in work[m]]
         whole = constrained.inner([k[i][c] for _, c in pivots], [k[i][c] for _, c in pivots])
         whole = where(whole > size * size, whole, size * size)

@@ -22,7 +22,7 @@ from .passes import Scalars, positions
 TOLERANCE = 1e-13
 """A pivot is zero when it is this small compared with the numbers it is left over from."""
 
-BY_ELIMINATION = ("articulated_body", "udu", "modules")
+BY_ELIMINATION = ("articulated_body", "udu", "modules", "absolute_articulated_body")
 """Methods of forward dynamics that divide by the inertia of each joint alone."""
 
 

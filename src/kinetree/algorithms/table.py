@@ -17,8 +17,10 @@ from ..model.denoc_modules import partition
 from ..model.tree import Model
 from ..spatial import Motion, Scalar, ldl, ldl_inverse
 from . import (
+    absolute_coordinates,
     articulated_body,
     centroidal,
+    closed_derivatives,
     composite_body,
     constrained,
     constraints,
@@ -28,12 +30,14 @@ from . import (
     factorisation,
     floating_base,
     hybrid,
+    independent_motion,
     inverse_mass_matrix,
     jacobian,
     kinematics,
     loop_clusters,
     mimic,
     module_recursion,
+    multi_handle,
     newton_euler,
     operational_space,
     regressor,
@@ -48,6 +52,7 @@ from .algorithm import (
     FRAME,
     FRAMES,
     KNOWN,
+    KNOWN_FREEDOMS,
     PAIRS,
     PARAMETERS,
     PASSES,
@@ -69,12 +74,13 @@ __all__ = [
     "FORWARD_METHODS",
     "INVERSE_METHODS",
     "LOOP_ALGORITHMS",
+    "MASS_MATRIX_METHODS",
     "Algorithm",
     "Option",
     "find",
 ]
 
-INVERSE_METHODS = ("newton_euler", "modules")
+INVERSE_METHODS = ("newton_euler", "modules", "absolute_newton_euler")
 
 FORWARD_METHODS = (
     "articulated_body",
@@ -84,15 +90,22 @@ FORWARD_METHODS = (
     "walker_orin_1",
     "walker_orin_2",
     "walker_orin_4",
+    "absolute_articulated_body",
+    "absolute_composite_body",
 )
+
+MASS_MATRIX_METHODS = ("composite_body", "absolute_composite_body")
 
 AXES = Option("axes", "body", jacobian.FRAMES)
 ABOUT = Option("about", "com", ("com", "origin"))
 FORM = Option("form", "LTDL", ("LTDL", "LTL"))
 INVERSE = Option("inverse", False)
+HANDLE_METHODS = ("factors", "handles")
+HANDLE_METHOD = Option("method", HANDLE_METHODS[0], HANDLE_METHODS)
 CLASSICAL = Option("classical", False)
 FRICTION = Option("friction", False)
 INVERSE_METHOD = Option("method", INVERSE_METHODS[0], INVERSE_METHODS)
+MASS_MATRIX_METHOD = Option("method", MASS_MATRIX_METHODS[0], MASS_MATRIX_METHODS)
 METHOD = Option("method", FORWARD_METHODS[0], FORWARD_METHODS, counted=FORWARD_METHODS[:2])
 
 _WEIGHTLESS = (0.0, 0.0, 0.0)
@@ -132,6 +145,8 @@ def _inverse_dynamics(
 ) -> list[Scalar]:
     if method == "modules":
         return module_recursion.inverse_dynamics(tree, q, v, a, tree.gravity, loads, parts=partition(tree))
+    if method == "absolute_newton_euler":
+        return absolute_coordinates.inverse_dynamics(tree, q, v, a, tree.gravity, loads)
     return newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)[0]
 
 
@@ -178,15 +193,24 @@ _SOLVERS: dict[str, Callable[..., list[Scalar]]] = {
     "composite_body": _by_mass_matrix,
     "udu": udu.forward_dynamics,
     "modules": _by_modules,
+    "absolute_articulated_body": partial(absolute_coordinates.articulated_body, pulling=False),
+    "absolute_composite_body": absolute_coordinates.by_mass_matrix,
     **{f"walker_orin_{k}": partial(walker_orin.forward_dynamics, way=k) for k in (1, 2, 4)},
 }
+
+_WITH_SPRINGS: dict[str, Callable[..., list[Scalar]]] = {
+    "articulated_body": articulated_body.forward_dynamics,
+    "absolute_articulated_body": absolute_coordinates.articulated_body,
+}
+"""Those that hold springs body by body, as loops over bodies need it."""
 
 
 def _forward_dynamics(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, method: str = "articulated_body"
 ) -> list[Scalar]:
-    if method == "articulated_body" and not tree.has_followers:
-        return articulated_body.forward_dynamics(tree, q, v, tau, tree.gravity, loads)
+    holds_springs = _WITH_SPRINGS.get(method)
+    if holds_springs is not None and not tree.has_followers:
+        return holds_springs(tree, q, v, tau, tree.gravity, loads)
     solve, tau = _SOLVERS[method], springs.left_for_bodies(tree, q, tau)
     if tree.has_followers and method in BY_ELIMINATION:
         return mimic.forward_dynamics(solve, tree, q, v, tau, tree.gravity, loads)
@@ -198,6 +222,11 @@ def _hybrid_dynamics(
 ) -> list[list[Scalar]]:
     solve = hybrid.by_partition if tree.has_followers else hybrid.hybrid_dynamics
     return list(solve(tree, q, v, given, known, tree.gravity, loads))
+
+
+def _mass_matrix(tree: Model, q: Any, *, method: str = "composite_body") -> list[list[Scalar]]:
+    compute = absolute_coordinates if method == "absolute_composite_body" else composite_body
+    return compute.mass_matrix(tree, q)
 
 
 def _inverse_mass_matrix(tree: Model, q: Any) -> list[list[Scalar]]:
@@ -215,10 +244,11 @@ def _mass_matrix_factors(tree: Model, q: Any, *, form: str) -> list[list[Scalar]
 
 
 def _operational_space_inertia(
-    tree: Model, q: Any, *, frames: Sequence[str], axes: str, inverse: bool
+    tree: Model, q: Any, *, frames: Sequence[str], axes: str, inverse: bool, method: str = "factors"
 ) -> list[list[Scalar]]:
-    compute = operational_space.inverse_inertia if inverse else operational_space.inertia
-    return compute(tree, q, frames, axes)
+    compute = multi_handle if method == "handles" and not tree.has_followers else operational_space
+    found = compute.inverse_inertia(tree, q, frames, axes)
+    return found if inverse else ldl_inverse(ldl(found))
 
 
 def _inverse_dynamics_derivatives(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[Any]:
@@ -269,11 +299,55 @@ def _closed_forward_dynamics(
     return [*a, *multipliers, quality, *left]
 
 
+def _handled_forward_dynamics(
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], stabilisation: tuple[float, float]
+) -> list[Scalar]:
+    a, multipliers, quality, left = multi_handle.closed_forward_dynamics(
+        tree, q, v, tau, tree.gravity, loads, rows, stabilisation
+    )
+    return [*a, *multipliers, quality, *left]
+
+
 def _clustered_forward_dynamics(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]]
 ) -> list[Scalar]:
     a, quality, left = loop_clusters.forward_dynamics(tree, q, v, tau, tree.gravity, loads, pivots)
     return [*a, quality, *left]
+
+
+def _closed_hybrid_dynamics(
+    tree: Model, q: Any, v: Any, given: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]],
+    known_freedoms: Sequence[int],
+) -> list[Scalar]:  # fmt: skip
+    a, tau, quality, left = independent_motion.hybrid_dynamics(
+        tree, q, v, given, tree.gravity, loads, pivots, known_freedoms
+    )
+    return [*a, *tau, quality, *left]
+
+
+def _closed_derivatives(
+    compute: Callable[..., Any], tree: Model, vectors: Sequence[Any], loads: Any, pivots: Any, friction: bool
+) -> list[Scalar]:
+    *matrices, quality, left = compute(tree, *vectors, tree.gravity, loads, pivots, friction)
+    return [*(x for matrix in matrices for column in matrix for x in column), quality, *left]
+
+
+def _closed_inverse_dynamics_derivatives(
+    tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]], friction: bool
+) -> list[Scalar]:
+    compute = closed_derivatives.inverse_dynamics_derivatives
+    return _closed_derivatives(compute, tree, (q, v, a), loads, pivots, friction)
+
+
+def _closed_forward_dynamics_derivatives(
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]], friction: bool
+) -> list[Scalar]:
+    compute = closed_derivatives.forward_dynamics_derivatives
+    return _closed_derivatives(compute, tree, (q, v, tau), loads, pivots, friction)
+
+
+def _basis_slopes(tree: Model, q: Any, *, pivots: Sequence[tuple[int, int]]) -> list[Any]:
+    return closed_derivatives.basis_slopes(tree, q, pivots)
 
 
 def _potential_energy(tree: Model, q: Any) -> Scalar:
@@ -298,6 +372,10 @@ def _per_constraint(*before: int) -> Callable[[Model, Options], Shape]:
 def _closed(tree: Model, options: Options) -> Shape:
     """Return forces or accelerations, multipliers, the quality of the choice, three residuals."""
     return (tree.nv + len(options["rows"]) + 4,)
+
+
+def _freedoms(tree: Model, options: Options) -> int:
+    return tree.nv - len(options["pivots"])
 
 
 def _square(tree: Model, options: Options) -> Shape:
@@ -441,7 +519,8 @@ ALGORITHMS: dict[str, Algorithm] = {
             "inverse_dynamics", _QVA, _inverse_dynamics, _per_v(),
             "Joint forces that produce the accelerations a.",
             (INVERSE_METHOD,), loads=True, results=("tau",), closed_by="closed_inverse_dynamics",
-            hinged=True, direct=True, ahead=True, large=LargeTree("passes", only={"method": "newton_euler"}),
+            hinged=True, direct=True, ahead=True,
+            large=LargeTree("passes", only={"method": ("newton_euler", "absolute_newton_euler")}),
         ),
         Algorithm(
             "joint_wrenches", _QVA, _joint_wrenches, lambda t, o: (len(t.bodies), 6),
@@ -472,7 +551,8 @@ ALGORITHMS: dict[str, Algorithm] = {
             "forward_dynamics", _QVT, _forward_dynamics, _per_v(),
             "Accelerations that joint forces tau cause.",
             (METHOD,), loads=True, results=("a",), needs_inertia=True, closed_by="closed_forward_dynamics",
-            hinged=True, direct=True, ahead=True, large=LargeTree("passes", only={"method": "articulated_body"}),
+            hinged=True, direct=True, ahead=True,
+            large=LargeTree("passes", only={"method": ("articulated_body", "absolute_articulated_body")}),
         ),
         Algorithm(
             "hybrid_dynamics", _QVT, _hybrid_dynamics, _per_v(2),
@@ -480,9 +560,9 @@ ALGORITHMS: dict[str, Algorithm] = {
             (KNOWN,), loads=True, needs_inertia=True, held=_moved_as_given, tree_only=True, large=PASSES,
         ),
         Algorithm(
-            "mass_matrix", _Q, composite_body.mass_matrix, _square,
+            "mass_matrix", _Q, _mass_matrix, _square,
             "The joint-space inertia matrix, rotor inertias included.",
-            direct=True, ahead=True, large=PAIRS,
+            (MASS_MATRIX_METHOD,), direct=True, ahead=True, large=PAIRS,
         ),
         Algorithm(
             "inverse_mass_matrix", _Q, _inverse_mass_matrix, _square,
@@ -544,7 +624,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "operational_space_inertia", _Q, _operational_space_inertia, _frames_square,
             "Inertia felt at one or several frames together.",
-            (FRAMES, AXES, INVERSE), needs_inertia=True, tree_only=True, large=LargeTree("frames"),
+            (FRAMES, AXES, INVERSE, HANDLE_METHOD), needs_inertia=True, tree_only=True,
+            large=LargeTree("frames", only={"method": ("factors",)}),
         ),
         Algorithm(
             "kinetic_energy", _QV, energy.kinetic_energy, _fixed(),
@@ -600,9 +681,37 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
             direct=True,
         ),
         Algorithm(
+            "handled_forward_dynamics", _QVT, _handled_forward_dynamics, _closed,
+            "Accelerations under joint forces, with loop joints as handles of an articulated body.",
+            (ROWS, STABILISATION), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
+            direct=True,
+        ),
+        Algorithm(
             "clustered_forward_dynamics", _QVT, _clustered_forward_dynamics, lambda tree, options: (tree.nv + 4,),
             "Accelerations under joint forces, with the loops closed cluster by cluster.",
             (PIVOTS,), loads=True, parts=("a", "quality", "residuals"), is_method=False, direct=True,
+        ),
+        Algorithm(
+            "closed_hybrid_dynamics", _QVT, _closed_hybrid_dynamics, lambda tree, options: (2 * tree.nv + 4,),
+            "Accelerations and forces, with the loops closed, where some freedoms are given accelerations.",
+            (PIVOTS, KNOWN_FREEDOMS), loads=True, is_method=False,
+        ),
+        Algorithm(
+            "closed_inverse_dynamics_derivatives", _QVA, _closed_inverse_dynamics_derivatives,
+            lambda t, o: (3 * _freedoms(t, o) ** 2 + 4,),
+            "How the forces on independent freedoms change with these, their rates and accelerations.",
+            (PIVOTS, FRICTION), loads=True, is_method=False, direct=True,
+        ),
+        Algorithm(
+            "closed_forward_dynamics_derivatives", _QVT, _closed_forward_dynamics_derivatives,
+            lambda t, o: ((2 * _freedoms(t, o) + t.nv) * t.nv + 4,),
+            "How accelerations change with independent freedoms, their rates and all joint forces.",
+            (PIVOTS, FRICTION), loads=True, needs_inertia=True, is_method=False, direct=True,
+        ),
+        Algorithm(
+            "basis_slopes", _Q, _basis_slopes, lambda t, o: (_freedoms(t, o), t.nv, _freedoms(t, o)),
+            "How G of v = G v_independent changes with each independent coordinate.",
+            (PIVOTS,), is_method=False,
         ),
     )
 }  # fmt: skip

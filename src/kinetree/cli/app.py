@@ -87,8 +87,8 @@ for panel, name, command in (
     (GALLERY, "new", new.new),
     (LOOK, "info", info.info),
     (LOOK, "view", view.view),
-    (COMPUTE, "id", dynamics.inverse),
-    (COMPUTE, "fd", dynamics.forward),
+    (COMPUTE, "inverse", dynamics.inverse),
+    (COMPUTE, "forward", dynamics.forward),
     (COMPUTE, "simulate", simulate.simulate),
     (COMPUTE, "identify", identify.identify),
     (COMPUTE, "bench", bench.bench),
@@ -96,6 +96,9 @@ for panel, name, command in (
     (EXPORT, "codegen", codegen.codegen),
 ):
     app.command(name, rich_help_panel=panel)(command)
+
+for short, command in (("id", dynamics.inverse), ("fd", dynamics.forward)):
+    app.command(short, hidden=True)(command)
 
 app.add_typer(import_redysim.app, rich_help_panel=GALLERY)
 

@@ -51,7 +51,7 @@ def codegen(
 
     For example:
 
-        kinetree codegen examples/kuka_kr5.urdf -o build
+        kinetree codegen kuka-kr5 -o build
         kinetree codegen arm.urdf -o build -a inverse_dynamics -a jacobian -f tool
     """
     robot = load_robot(robot_name, floating_base, mimic, strict)

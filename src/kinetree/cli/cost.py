@@ -34,7 +34,7 @@ def cost(
 
     For example:
 
-        kinetree cost examples/kuka_kr5.urdf
+        kinetree cost kuka-kr5
     """
     from ..gallery.sources import cited
     from ..robot import chain_costs as costs

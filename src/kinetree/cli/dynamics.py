@@ -1,4 +1,4 @@
-"""``kinetree id`` and ``kinetree fd``: inverse and forward dynamics of a table of motions, row by row."""
+"""``kinetree inverse`` and ``kinetree forward``: inverse and forward dynamics of a table of motions, row by row."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def inverse(
 
     For example:
 
-        kinetree id examples/kuka_kr5.urdf motion.csv -o tau.csv
-        kinetree id four-bar kinetree-results/four-bar/inverse-motion.csv -o tau.parquet
-        kinetree id four-bar crank.csv -o tau.csv --initial crank_joint=0.5
+        kinetree inverse kuka-kr5 motion.csv -o tau.csv
+        kinetree inverse four-bar kinetree-results/four-bar/inverse-motion.csv -o tau.parquet
+        kinetree inverse four-bar crank.csv -o tau.csv --initial crank_joint=0.5
     """
     robot = load_robot(robot_name, floating_base, mimic, strict)
     wanted = {"q": robot.q_names, "v": robot.v_names, "a": robot.v_names}
@@ -106,11 +106,11 @@ def forward(
     """Compute forward dynamics: accelerations for every row of states and joint forces.
 
     The table has a column for each coordinate, velocity and joint force, named as in `q_elbow`, `v_elbow`,
-    `tau_elbow`; the answer has the columns `a_elbow`, ... . For all else see `kinetree id --help`.
+    `tau_elbow`; the answer has the columns `a_elbow`, ... . For all else see `kinetree inverse --help`.
 
     For example:
 
-        kinetree fd examples/kuka_kr5.urdf states.csv -o accelerations.csv
+        kinetree forward kuka-kr5 states.csv -o accelerations.csv
     """
     robot = load_robot(robot_name, floating_base, mimic, strict)
     wanted = {"q": robot.q_names, "v": robot.v_names, "tau": robot.v_names}

@@ -30,7 +30,7 @@ def info(
 
     For example:
 
-        kinetree info examples/kuka_kr5.urdf
+        kinetree info kuka-kr5
         kinetree info four-bar --json
     """
     robot = load_robot(robot_name, floating_base, mimic, strict)

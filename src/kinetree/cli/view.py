@@ -49,7 +49,7 @@ def view(
     For example:
 
         kinetree view stewart-platform
-        kinetree view examples/kuka_kr5.urdf fall.npz
+        kinetree view kuka-kr5 fall.npz
         kinetree view quadruped --screenshot quadruped.png --at 0.5
     """
     from ..view import play

@@ -39,3 +39,8 @@ def __getattr__(name: str) -> object:
         )
         return ForceResponse
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

@@ -490,3 +490,8 @@ def from_source(
         law = Firm.overdamped(data["stiffness"], data["factor"], mass)
     friction = PseudoCoulomb(data["friction"], data["sliding_damping"], isotropic=False)
     return Ground(spots, law, friction, Plane() if surface is None else surface)
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

@@ -27,6 +27,8 @@ from ..spatial.arrays import as_array
 from .problem import ContactProblem
 from .rigid_contacts import ContactState, RigidContacts
 
+__all__ = ["RULES", "Impact", "impact"]
+
 Array = np.ndarray
 
 RULES = ("simultaneous", "sequential")
@@ -199,3 +201,8 @@ def _one_by_one(
     rest, _ = _together(contacts, state, inverse, inertia, now, struck, np.zeros(struck.size))
     local[struck] += rest
     return local, scale, most + 1
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

@@ -14,6 +14,8 @@ from ..model.tree import Joint, Link, Model
 from ..spatial import Scalar
 from .ground import HuntCrossley, Loads
 
+__all__ = ["JointStops"]
+
 Scalars = Sequence[Scalar]
 
 
@@ -113,3 +115,8 @@ class JointStops:
         for _, _, _, depth, _ in self._beyond(tree, q, v):
             total = total + self.law.energy(depth)
         return total
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

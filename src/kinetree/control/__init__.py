@@ -16,6 +16,7 @@ from .basic_controllers import (
 from .computed_torque import ComputedTorque
 from .feedforward import Feedforward
 from .operational_space import OperationalSpace
+from .tuning import Gains, gains_for
 
 __all__ = [
     "PD",
@@ -25,6 +26,7 @@ __all__ = [
     "Controller",
     "Feedforward",
     "FrictionCompensation",
+    "Gains",
     "GravityCompensation",
     "Law",
     "OperationalSpace",
@@ -35,4 +37,10 @@ __all__ = [
     "critical_damping",
     "from_function",
     "gains",
+    "gains_for",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from .graph import ABS, ADD, ATAN2, COS, DIV, FMA, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
+from .graph import ABS, ADD, ATAN2, COS, DIV, FMA, GATHER, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Count:
         Angles of which the sine, the cosine or both are needed.
     square_roots : int
     others : int
-        Arctangents, magnitudes, comparisons and choices between two values.
+        Arctangents, magnitudes, comparisons, choices between two values, numbers looked up in tables.
     negations : int
         Changes of sign, which the literature does not count and neither does :attr:`total`.
     """
@@ -70,6 +70,6 @@ def count(graph: Graph, outputs: Sequence[int]) -> Count:
         divisions=kinds[DIV],
         sines=len(angles),
         square_roots=kinds[SQRT],
-        others=kinds[ATAN2] + kinds[ABS] + kinds[LESS] + kinds[SELECT],
+        others=kinds[ATAN2] + kinds[ABS] + kinds[LESS] + kinds[SELECT] + kinds[GATHER],
         negations=kinds[NEG],
     )

@@ -3,17 +3,20 @@
 Derivatives are further nodes of the same graph, so that everything it shares is shared with
 them, constants fold, zeros vanish, and derivatives can be differentiated again.  They are
 exact but for rounding; where a function has a kink, the derivative is that of the branch
-that is evaluated (``abs`` at zero counts as positive), and ``less`` has none.
+that is evaluated (``abs`` at zero counts as positive), and ``less`` and ``gather`` have none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from .graph import ABS, ADD, ATAN2, COS, DIV, FMA, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
+from .graph import ABS, ADD, ATAN2, COS, DIV, FMA, GATHER, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
 from .trace import Traced
 
 MODES = ("auto", "forward", "reverse")
+
+STEPWISE = (LESS, GATHER)
+"""Kinds whose value jumps or stays: they pass no derivative on."""
 
 
 def partials(graph: Graph, node: int) -> list[int]:
@@ -48,8 +51,8 @@ def partials(graph: Graph, node: int) -> list[int]:
         return [graph.mul(x, reciprocal), graph.neg(graph.mul(y, reciprocal))]
     if kind == ABS:
         return [graph.select(graph.less(args[0], graph.const(0.0)), graph.const(-1.0), one)]
-    if kind == LESS:
-        return [graph.const(0.0)] * 2
+    if kind in STEPWISE:
+        return [graph.const(0.0)] * len(args)
     raise NotImplementedError(f"{kind!r} nodes have no partial derivatives")
 
 
@@ -174,10 +177,10 @@ def _guarded(graph: Graph, value: int, guards: frozenset[Guard]) -> int:
 
 
 def dependents(graph: Graph, order: Sequence[int], wrt: Sequence[int]) -> set[int]:
-    """Return those nodes of ``order`` that depend on any of ``wrt``; what ``less`` compares does not count."""
+    """Return those nodes of ``order`` that depend on any of ``wrt``; what is compared or looked up does not count."""
     found = set(wrt)
     for i in order:
-        if graph.kinds[i] != LESS and any(a in found for a in graph.args[i]):
+        if graph.kinds[i] not in STEPWISE and any(a in found for a in graph.args[i]):
             found.add(i)
     return found
 
@@ -267,7 +270,7 @@ def _inputs_of_nodes(graph: Graph, order: Sequence[int], wrt: Sequence[int]) -> 
     for k, x in enumerate(wrt):
         found[x] = found.get(x, 0) | 1 << k
     for i in order:
-        if graph.kinds[i] == LESS or i in found:
+        if graph.kinds[i] in STEPWISE or i in found:
             continue
         bits = 0
         for a in graph.args[i]:
@@ -287,7 +290,7 @@ def _outputs_of_nodes(
             found[o] = found.get(o, 0) | 1 << k
     for i in reversed(order):
         bits = found.get(i, 0)
-        if bits and graph.kinds[i] != LESS:
+        if bits and graph.kinds[i] not in STEPWISE:
             for a in graph.args[i]:
                 if a in active:
                     found[a] = found.get(a, 0) | bits

@@ -18,10 +18,17 @@ import numpy as np
 CONST, INPUT = "const", "input"
 ADD, SUB, MUL, DIV, NEG, FMA = "add", "sub", "mul", "div", "neg", "fma"
 SQRT, SIN, COS, ATAN2, ABS = "sqrt", "sin", "cos", "atan2", "abs"
-LESS, SELECT = "less", "select"
+LESS, SELECT, GATHER = "less", "select", "gather"
 
-KINDS = (CONST, INPUT, ADD, SUB, MUL, DIV, NEG, FMA, SQRT, SIN, COS, ATAN2, ABS, LESS, SELECT)
-"""All node kinds. ``fma(a, b, c)`` is a*b + c, rounded once; it appears only after :func:`fuse`."""
+KINDS = (CONST, INPUT, ADD, SUB, MUL, DIV, NEG, FMA, SQRT, SIN, COS, ATAN2, ABS, LESS, SELECT, GATHER)
+"""All node kinds. ``fma(a, b, c)`` is a*b + c, rounded once; it appears only after :func:`fuse`.
+``gather(i)`` is a number of row i of a table, which is data: see :meth:`Graph.gather`."""
+
+_COLUMN_BITS = 24
+"""Of a number that says which table, how many columns it has, and which of them."""
+
+LARGEST_TABLE = 2**31 - 1
+"""Numbers in a table: machine code counts them in 32 bits."""
 
 
 class TooLong(Exception):
@@ -31,11 +38,13 @@ class TooLong(Exception):
 class Graph:
     """Nodes as parallel lists: kind, arguments (indices), and a value for constants and inputs.
 
-    Making more than ``most`` nodes raises :class:`TooLong`.
+    Making more than ``most`` nodes raises :class:`TooLong`.  ``tables`` are data that nodes look up, (rows, columns)
+    each; graphs that become one piece of code share the list.
     """
 
-    def __init__(self, most: float = math.inf) -> None:
+    def __init__(self, most: float = math.inf, tables: list[np.ndarray] | None = None) -> None:
         self._most = most
+        self.tables: list[np.ndarray] = [] if tables is None else tables
         self.kinds: list[str] = []
         self.args: list[tuple[int, ...]] = []
         self.values: list[float | int] = []
@@ -67,6 +76,9 @@ class Graph:
             return self.const(other.values[i])
         if kind == INPUT:
             return self.input(int(other.values[i]))
+        if kind == GATHER:
+            self.tables = other.tables
+            return self._gathered(int(other.values[i]), place[other.args[i][0]])
         return self.node(kind, *(place[a] for a in other.args[i]))
 
     def const(self, value: float) -> int:
@@ -255,6 +267,36 @@ class Graph:
             return yes if self.values[condition] else no
         return yes if yes == no else self.node(SELECT, condition, yes, no)
 
+    def gather(self, table: np.ndarray, column: int, row: int) -> int:
+        """Look up a number of a table, in the row that a node says.
+
+        Rows are counted from 0; a fraction is cut off, what is outside the table is its first or last row, and NaN
+        is NaN.  The numbers are no part of the graph: machine code finds them where they are when it runs.
+        """
+        if table.ndim != 2 or not table.size or table.size > LARGEST_TABLE or table.shape[1] >= 1 << _COLUMN_BITS:
+            raise ValueError(f"a table has rows and columns, {LARGEST_TABLE} numbers at most, not {table.shape}")
+        which = next((k for k, known in enumerate(self.tables) if known is table), len(self.tables))
+        if which == len(self.tables):
+            self.tables.append(table)
+        return self._gathered((which << _COLUMN_BITS | table.shape[1]) << _COLUMN_BITS | column, row)
+
+    def _gathered(self, code: int, row: int) -> int:
+        key = (GATHER, code, row)
+        index = self._known.get(key)
+        if index is None:
+            index = len(self.kinds)
+            self.kinds.append(GATHER)
+            self.args.append((row,))
+            self.values.append(code)
+            self._known[key] = index
+        return index
+
+    def gathered_from(self, i: int) -> tuple[int, int, int]:
+        """Return of a node that looks something up: the table's number, how many columns it has, and which of them."""
+        rest, column = divmod(int(self.values[i]), 1 << _COLUMN_BITS)
+        which, columns = divmod(rest, 1 << _COLUMN_BITS)
+        return which, columns, column
+
     # Looking at graphs
 
     def describe(self, outputs: Sequence[int] = ()) -> str:
@@ -267,6 +309,9 @@ class Graph:
                 lines.append(f"%{i} = {self.values[i]!r}")
             elif kind == INPUT:
                 lines.append(f"%{i} = input[{self.values[i]}]")
+            elif kind == GATHER:
+                which, _, column = self.gathered_from(i)
+                lines.append(f"%{i} = table{which}[%{self.args[i][0]}, {column}]")
             else:
                 lines.append(f"%{i} = {kind}({', '.join(f'%{a}' for a in self.args[i])})")
         if outputs:
@@ -396,6 +441,11 @@ class Node:
             """Choose one of two values."""
             g = condition.graph
             return Node(g, g.select(condition.index, condition.index_of(yes), condition.index_of(no)))
+
+        @staticmethod
+        def gather(table: np.ndarray, column: int, row: Node) -> Node:
+            """Return a number of a table."""
+            return Node(row.graph, row.graph.gather(table, column, row.index))
 
 
 _UFUNCS: dict[Any, Any] = {

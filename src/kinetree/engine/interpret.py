@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
+from .graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, GATHER, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
 
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     ADD: lambda a, b: a + b,
@@ -51,6 +51,11 @@ def evaluate(graph: Graph, outputs: Sequence[int], inputs: Sequence[float], prec
                 values[i] = precision(graph.values[i])
             elif kind == INPUT:
                 values[i] = precision(inputs[int(graph.values[i])])
+            elif kind == GATHER:
+                which, _, column = graph.gathered_from(i)
+                row, table = values[graph.args[i][0]], graph.tables[which]
+                found = row if row != row else table[int(np.clip(row, 0, len(table) - 1)), column]
+                values[i] = precision(found)
             else:
                 values[i] = _OPERATIONS[kind](*(values[a] for a in graph.args[i]))
         return np.array([values[o] for o in outputs], dtype=precision)

@@ -42,6 +42,9 @@ from ..version import VERSION
 from .model_of import Modelled, model_of
 from .result_names import entries, parts
 
+__all__ = ["PRECISIONS", "Exported", "codegen"]
+
+
 PRECISIONS = ("double", "single")
 
 TOLERANCE = {"double": 1e-12, "single": 1e-5}
@@ -535,3 +538,8 @@ def _write_all(folder: Path, texts: Mapping[str, str]) -> None:
     with all_beside([folder / name for name in texts], refusal) as places:
         for place, text in zip(places, texts.values(), strict=True):
             place.write_text(text, encoding="ascii", newline="\n")
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
+__all__ = ["MA", "Formula", "Published", "RecursionStep", "StepTable", "Storage", "rows", "total"]
+
 Number = int | Fraction
 
 
@@ -208,7 +210,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_tables()})
+    """Return what is meant for users, with the names of the tables."""
+    return sorted({*__all__, *_tables()})
 
 
 @cache

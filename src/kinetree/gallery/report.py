@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import Message, OptionError, OutputError, Setting, printable
+from ..errors import KinetreeWarning, Message, OutputError, Setting, callers_level, printable
 from ..io.atomic_files import folder_beside
 from ..io.plain_json import json_text
 from ..io.tables.formats import pyarrow
@@ -203,7 +205,7 @@ class _FolderWriter:
 def write(result: Result, folder: Path, pictures: bool = True) -> Path:
     """See :meth:`kinetree.gallery.study.Result.write`."""
     if pictures and any(outcome.figures for outcome in result.outcomes.values()):
-        _need_matplotlib()
+        pictures = _can_draw()
     folder = Path(os.path.abspath(folder))
     _refuse_foreign(folder)
     try:
@@ -233,9 +235,11 @@ def _is_result(folder: Path) -> bool:
         return False
 
 
-def _need_matplotlib() -> None:
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        needed = "pictures need the package matplotlib: pip install 'kinetree[plot]'; or write with "
-        raise OptionError(Message(needed, Setting("pictures", False))) from None
+def _can_draw() -> bool:
+    """Say whether pictures can be drawn; a warning tells what that takes, for the data are worth having without."""
+    if importlib.util.find_spec("matplotlib") is not None:
+        return True
+    needed = "no pictures are drawn, only data written: they need matplotlib, pip install 'kinetree[plot]'; "
+    said = Message(needed, "no warning with ", Setting("pictures", False))
+    warnings.warn(KinetreeWarning(said), stacklevel=callers_level())
+    return False

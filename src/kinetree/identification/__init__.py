@@ -23,3 +23,8 @@ __all__ = [
     "random_motion",
     "refine_by_output_error",
 ]
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

@@ -8,7 +8,8 @@ import numpy as np
 
 from ..model.describe import counted
 from . import rank
-from .coordinates import Decision
+from .clusters import Clusters
+from .coordinates import Decision, decide
 
 Array = np.ndarray
 
@@ -20,7 +21,7 @@ class Mobility:
     Attributes
     ----------
     freedoms : int
-        Degrees of freedom of the mechanism.
+        Degrees of freedom of the mechanism: of its velocities.
     gruebler : int
         What the count of joints and constraints says (Gruebler, Kutzbach).
     constraints, rank : int
@@ -40,6 +41,10 @@ class Mobility:
     slack : float
         How far redundant constraints may be from being met because numbers in the file are rounded; zero where they
         are not.
+    velocity_constraints : tuple of str
+        Constraints that hold a velocity and no position, such as rolling without slipping.
+    position_freedoms : int
+        What is left without these: a ball that rolls on a plane has 3 freedoms of velocity and 5 of position.
     """
 
     freedoms: int
@@ -53,6 +58,12 @@ class Mobility:
     locked: tuple[str, ...]
     decisions: tuple[Decision, ...] = ()
     slack: float = 0.0
+    velocity_constraints: tuple[str, ...] = ()
+    position_freedoms: int = -1
+
+    def __post_init__(self) -> None:
+        if self.position_freedoms < 0:
+            object.__setattr__(self, "position_freedoms", self.freedoms)
 
     @property
     def gap(self) -> tuple[float, float]:
@@ -76,6 +87,11 @@ class Mobility:
             f"(counting joints and constraints gives {self.gruebler})",
             f"{self.constraints} loop constraints, {self.rank} independent{self._decided_by()}",
         ]
+        if self.velocity_constraints:
+            lines.append(
+                f"{counted(self.position_freedoms, 'freedom', 'freedoms')} of position: "
+                f"{'; '.join(self.velocity_constraints)} hold velocities only"
+            )
         if self.redundant:
             lines.append(f"redundant ({self.overconstrained}): " + "; ".join(self.redundant))
         lines += [f"dropped as rounding of the file's numbers: {decision}" for decision in self.rounding]
@@ -90,6 +106,15 @@ class Mobility:
         if self.rank == self.constraints or not self.decisions:
             return ""
         return f" (the weakest that counts is {least:.2g}, the strongest that does not {dropped:.1g})"
+
+
+def position_rank(clusters: Clusters, samples: Array, gaps: Array, rounding: float | None) -> int:
+    """Return how many constraints on positions are independent; ``samples`` (S, nc, nv) have no others."""
+    found = 0
+    for cluster in clusters.all:
+        values = np.linalg.svd(cluster.block(samples), compute_uv=False)
+        found += decide(cluster, values, gaps, rounding).rank
+    return found
 
 
 def singular_directions(

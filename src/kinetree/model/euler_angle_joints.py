@@ -311,3 +311,8 @@ def _quarter_turn(axis: int, quarters: int) -> np.ndarray:
     turn[i, i] = turn[j, j] = c
     turn[i, j], turn[j, i] = -s + 0.0, s
     return turn
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

@@ -170,7 +170,7 @@ def _more_than_geometry(draft: Draft, leaders: dict[str, str]) -> str | None:
         return f"is mimicked by joint {leaders[draft.name]!r}"
     if not can_close(draft.kind):
         return f"is a {draft.kind.name} joint, which does not say what it forbids"
-    return "is actuated" if data["actuated"] and draft.kind.nv and not isinstance(draft.kind, Distance) else None
+    return "is actuated" if data["actuated"] and draft.kind.nv and not draft.kind.only_closes else None
 
 
 def span(
@@ -208,7 +208,7 @@ def span(
     named = _named_cuts(joints, cuts)
     kept = why_uncuttable(joints, coupled)
     check_rods(joints, kept)
-    free = [d for d in joints if d.name not in named and not isinstance(d.kind, Distance)]
+    free = [d for d in joints if d.name not in named and not d.kind.only_closes]
     _check_reach(root, bodies, free, joints, named)
     needed = _released(free, kept)
     chosen = _grow(root, free, kept.keys() - needed, rule)
@@ -216,11 +216,12 @@ def span(
 
 
 def check_rods(joints: Iterable[Draft], kept: dict[str, str]) -> None:
-    """Refuse rods that are more than geometry."""
+    """Refuse rods, and other joints without coordinates, that are more than geometry."""
     for draft in joints:
-        if isinstance(draft.kind, Distance) and draft.name in kept:
+        if draft.kind.only_closes and draft.name in kept:
+            what = "distance rod" if isinstance(draft.kind, Distance) else f"{draft.kind.name} joint"
             raise GraphError(
-                f"the distance rod {draft.name!r} {kept[draft.name]}, but it has no coordinate that this could act on",
+                f"the {what} {draft.name!r} {kept[draft.name]}, but it has no coordinate that this could act on",
                 draft.name,
             )
 
@@ -269,7 +270,7 @@ def _check_reach(
         reason = f"no joint joins {'it' if len(lost) == 1 else 'them'} to the base {root!r}"
         advice = "; declare its joint" if alone else ", directly or through other bodies"
         raise GraphError(f"{_list(lost)} cannot be reached: {reason}{advice}", lost[0])
-    on_rods = set(_missing(bodies, _reached(root, [d for d in joints if not isinstance(d.kind, Distance)])))
+    on_rods = set(_missing(bodies, _reached(root, [d for d in joints if not d.kind.only_closes])))
     hanging = [b for b in lost if b not in on_rods]
     if hanging:
         cut = ", ".join(repr(d.name) for d in joints if d.name in named)
@@ -279,10 +280,17 @@ def _check_reach(
             next(d.name for d in joints if d.name in named),
         )
     raise GraphError(
-        f"{_list(lost)} hangs on distance rods only, and no body can be carried by those: join it by a free joint "
-        "that leaves it all its freedom",
+        f"{_list(lost)} hangs on {_bodiless(joints)} only, and no body can be carried by those: join it by a free "
+        "joint that leaves it all its freedom",
         lost[0],
     )
+
+
+def _bodiless(joints: Sequence[Draft]) -> str:
+    """Return in words which joints can carry no body."""
+    names = {"distance rods" if isinstance(d.kind, Distance) else f"{d.kind.name} joints" for d in joints
+             if d.kind.only_closes}  # fmt: skip
+    return ", ".join(sorted(names))
 
 
 def _missing(bodies: Iterable[str], reached: set[str]) -> list[str]:

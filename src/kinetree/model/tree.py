@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from ..errors import ModelError, UnknownNameError
-from ..spatial import Motion, RigidInertia, Scalar, Transform, Vec3
+from ..spatial import Motion, RigidInertia, Scalar, Transform, Vec3, axis_turn
 from .actuators import Actuator, JointCoupling, Tendon
 from .joints import Constraint, Free, JointKind
 from .mass import MassProperties
@@ -23,8 +23,8 @@ from .units import FORCE_OF
 BASE = -1
 """Index of the fixed base."""
 
-SOMEWHERE = Transform((), Vec3(1.0, 0.0, 0.0))
-"""A pose of a loop joint in which none is turned over and no rod is a point."""
+SOMEWHERE = Transform((axis_turn(Vec3(0.48, 0.6, 0.64), 0.3),), Vec3(1.0, 0.0, 0.0))
+"""A pose of a loop joint in which none is turned over, no rod is a point and no wheel lies flat."""
 
 Floats = tuple[float, ...]
 
@@ -332,6 +332,12 @@ class Model:
         """Unit of each constraint's gap: ``m`` or ``rad``; that of its multiplier is :data:`FORCE_OF` it."""
         held = (c.unit for loop in self.loops for c in loop.constraints_somewhere())
         return (*held, *(coupling.unit for coupling in self.couplings))
+
+    @cached_property
+    def velocity_constraints(self) -> tuple[int, ...]:
+        """Which constraints hold a velocity but no position, such as rolling: the non-holonomic ones."""
+        every = (c for loop in self.loops for c in loop.constraints_somewhere())
+        return tuple(i for i, c in enumerate(every) if not c.holonomic)
 
     @cached_property
     def n_constraints(self) -> int:

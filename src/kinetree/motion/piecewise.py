@@ -10,8 +10,22 @@ import numpy as np
 
 from ..errors import OptionError, ShapeError
 from ..spatial.arrays import split
-from ..spatial.scalar import Scalar, arctan2, cos, sin, where
+from ..spatial.scalar import Scalar, arctan2, can_gather, cos, gather, sin, where
 from ..spatial.taylor import Jet, value_of
+
+FEW_ROWS = 4
+"""Tables up to so many rows are part of the code that looks them up; longer ones are data."""
+
+MOST_DIVISIONS = 4_000_000
+"""Of the scale that says about where in a table a moment is."""
+
+BLUR = 0.05
+"""How far from a division's ends, in divisions, a moment may be that is taken to be in it: rounding in single
+precision, of tables so long that it can tell their rows apart."""
+
+
+ROUNDED = 4.0 * float(np.finfo(float).eps)
+"""Part of a column's largest value that its last digits are."""
 
 
 def is_concrete(t: Any) -> bool:
@@ -19,20 +33,61 @@ def is_concrete(t: Any) -> bool:
     return isinstance(t, (int, float, np.ndarray, np.generic))
 
 
-def lookup(knots: np.ndarray, rows: np.ndarray, t: Scalar) -> list[Scalar]:
-    """Return the row whose interval holds ``t``; the first one before all knots, the last one after.
+class IntervalTable:
+    """A table whose rows hold for an interval each, ready to be looked up.
 
     Parameters
     ----------
     knots : ndarray, shape (K + 1,)
         Row i holds from ``knots[i]`` up to but not including ``knots[i + 1]``.
     rows : ndarray, shape (K, m)
-    t : scalar
-        Numbers are looked up by bisection; a traced time becomes a tree of selections.
+
+    Attributes
+    ----------
+    ruler : ndarray, shape (1, 2)
+        Where a scale of even divisions begins, and how many of them are in a second.
+    marks : ndarray, shape (L, 1)
+        The row that holds where each division of the scale begins.
+    strides : tuple of int
+        How far the row that is searched can be from there, halved again and again: a table with even knots needs one
+        look at the knots, a table with uneven ones a few more.
     """
-    now = value_of(t)
-    if is_concrete(now):
-        return split(rows[np.searchsorted(knots[1:-1], now, side="right")])
+
+    def __init__(self, knots: np.ndarray, rows: np.ndarray) -> None:
+        self.knots, self.rows = np.asarray(knots, dtype=float), np.ascontiguousarray(rows, dtype=float)
+        inner = self.knots[1:-1]
+        count = min(max(2 * len(self.rows), 2), MOST_DIVISIONS)
+        begin, length = float(self.knots[0]), float(self.knots[-1] - self.knots[0])
+        self.ruler = np.array([[begin, count / length]])
+        measured = (inner - begin) * self.ruler[0, 1]  # as machine code measures a moment
+        marks = np.searchsorted(measured, np.arange(count) - BLUR, side="left")
+        within = int(np.max(np.searchsorted(measured, np.arange(1, count + 1) + BLUR, side="right") - marks))
+        self.marks = marks[:, None].astype(float)
+        self.strides = tuple(1 << k for k in reversed(range(within.bit_length())))
+        # row i is over at knot i + 1, the last one never
+        self.ends = np.append(inner, np.inf)[:, None]
+
+    def at(self, t: Scalar) -> list[Scalar]:
+        """Return the row whose interval holds ``t``; the first one before all knots, the last one after.
+
+        Numbers are looked up by bisection.  Machine code looks up in the same table, lane by lane: a scale of even
+        divisions says about where, and a few knots from there on exactly where.  Other scalars become a tree of
+        selections.
+        """
+        now = value_of(t)
+        if is_concrete(now):
+            return split(self.rows[np.searchsorted(self.knots[1:-1], now, side="right")])
+        if not can_gather(now) or len(self.rows) <= FEW_ROWS:
+            return lookup_by_choice(self.knots, self.rows, now)
+        zero = 0.0 * now  # a row that is always the first, for what the whole table has in common
+        row = gather(self.marks, 0, (now - gather(self.ruler, 0, zero)) * gather(self.ruler, 1, zero))
+        for stride in self.strides:
+            row = where(now < gather(self.ends, 0, row + (stride - 1.0)), row, row + stride)
+        return [gather(self.rows, column, row) for column in range(self.rows.shape[1])]
+
+
+def lookup_by_choice(knots: np.ndarray, rows: np.ndarray, now: Scalar) -> list[Scalar]:
+    """Return the row whose interval holds a moment as a tree of selections."""
 
     def choose(first: int, last: int) -> list[Scalar]:
         if first == last:
@@ -58,8 +113,8 @@ def since(t: Jet, period: float) -> Jet:
     return Jet(where(part < 0.0, part + 1.0, part) * period, t.first, t.second)
 
 
-def polynomials(knots: np.ndarray, coefficients: np.ndarray, t: Scalar) -> list[Scalar]:
-    """Return values at ``t`` of n polynomials per interval.
+def polynomial_rows(knots: np.ndarray, coefficients: np.ndarray) -> IntervalTable:
+    """Return the table of n polynomials per interval, the interval's first knot before their coefficients.
 
     Parameters
     ----------
@@ -67,12 +122,16 @@ def polynomials(knots: np.ndarray, coefficients: np.ndarray, t: Scalar) -> list[
     coefficients : ndarray, shape (K, degree + 1, n)
         Of rising powers of the time since the interval's first knot.
     """
-    count, terms, n = coefficients.shape
-    table = np.concatenate([knots[:count, None], coefficients.reshape(count, terms * n)], axis=1)
-    first, *c = lookup(knots, table, t)
+    count = len(coefficients)
+    return IntervalTable(knots, np.concatenate([knots[:count, None], coefficients.reshape(count, -1)], axis=1))
+
+
+def polynomials(table: IntervalTable, n: int, t: Scalar) -> list[Scalar]:
+    """Return values at ``t`` of n polynomials per interval, see :func:`polynomial_rows`."""
+    first, *c = table.at(t)
     s = t - first
-    values = c[(terms - 1) * n :]
-    for power in range(terms - 2, -1, -1):
+    values = c[len(c) - n :]
+    for power in range(len(c) // n - 2, -1, -1):
         values = [s * x + c[power * n + k] for k, x in enumerate(values)]
     return values
 
@@ -110,18 +169,24 @@ def check_table(values: Any, count: int, name: str) -> np.ndarray:
 def hermite(knots: np.ndarray, derivatives: Sequence[np.ndarray]) -> np.ndarray:
     """Return the coefficients of the polynomials that meet value, slope (and curvature) at both ends of every interval.
 
-    One table of derivatives gives straight lines, two cubics, three quintics.
+    One table of derivatives gives straight lines, two cubics, three quintics.  Values are met to rounding: where the
+    slopes lead so near to the next one that only its last digits are left, those are not bent to, since curvature
+    would be noise between rows that follow closely.
     """
     h = np.diff(knots)[:, None]
     p, q = derivatives[0][:-1], derivatives[0][1:]
     if len(derivatives) == 1:
         return np.stack([p, (q - p) / h], axis=1)
     u, w = derivatives[1][:-1], derivatives[1][1:]
+    led = 0.5 * (u + w) * h
+    if len(derivatives) == 3:
+        a, b = derivatives[2][:-1], derivatives[2][1:]
+        led = led + (a - b) * h**2 / 12.0
+    way = np.where(np.abs(q - p - led) <= ROUNDED * np.max(np.abs(derivatives[0]), axis=0), led, q - p)
     if len(derivatives) == 2:
-        return np.stack([p, u, (3 * (q - p) / h - 2 * u - w) / h, (u + w - 2 * (q - p) / h) / h**2], axis=1)
-    a, b = derivatives[2][:-1], derivatives[2][1:]
+        return np.stack([p, u, (3 * way / h - 2 * u - w) / h, (u + w - 2 * way / h) / h**2], axis=1)
     # what remains to be reached after the parabola p + u s + a s^2/2, with its slope and curvature
-    gap = (q - p - u * h - 0.5 * a * h**2) / h**3
+    gap = (way - u * h - 0.5 * a * h**2) / h**3
     slope = (w - u - a * h) / h**2
     bend = (b - a) / h
     return np.stack(

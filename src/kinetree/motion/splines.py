@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import OptionError, ShapeError, UnknownNameError
 from ..spatial.scalar import Scalar
-from .piecewise import check_table, check_times, hermite, polynomials
+from .piecewise import IntervalTable, check_table, check_times, hermite, polynomial_rows, polynomials
 from .trajectory import Trajectory
 
 
@@ -57,7 +58,11 @@ class Piecewise(Trajectory):
 
     def position(self, t: Scalar) -> list[Scalar]:
         """Return positions over any scalar."""
-        return polynomials(np.asarray(self.knots), np.asarray(self.coefficients), t)
+        return polynomials(self._rows, self.n, t)
+
+    @cached_property
+    def _rows(self) -> IntervalTable:
+        return polynomial_rows(np.asarray(self.knots), np.asarray(self.coefficients))
 
 
 ENDS = ("rest", "natural", "not-a-knot", "periodic")

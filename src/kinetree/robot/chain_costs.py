@@ -30,8 +30,8 @@ from .builder import Builder
 from .robot import Robot
 
 __all__ = [
-    "CHAINS", "FITTED", "Compared", "Costed", "Count", "Fitted", "Variables", "all_costs", "all_fits", "cost", "fit",
-    "general_chain", "joint_variables", "published",
+    "ABSOLUTE", "CHAINS", "FITTED", "Compared", "Costed", "Count", "Fitted", "Variables", "all_costs", "all_fits",
+    "cost", "fit", "general_chain", "joint_variables", "published",
 ]  # fmt: skip
 
 CHAINS: dict[str, JointKind] = {
@@ -48,6 +48,14 @@ FITTED: dict[str, tuple[str, dict[str, Any], int]] = {
     "mass_matrix": ("mass_matrix", {}, 2),
 }
 """What is fitted: algorithm, options, and degree in n."""
+
+ABSOLUTE: dict[str, tuple[str, dict[str, Any], int]] = {
+    "inverse_dynamics, absolute": ("inverse_dynamics", {"method": "absolute_newton_euler"}, 1),
+    "forward_dynamics, articulated body, absolute": ("forward_dynamics", {"method": "absolute_articulated_body"}, 1),
+    "forward_dynamics, composite body, absolute": ("forward_dynamics", {"method": "absolute_composite_body"}, 3),
+    "mass_matrix, absolute": ("mass_matrix", {"method": "absolute_composite_body"}, 2),
+}
+"""The same with all bodies seen from the world, for comparison: not part of :func:`all_fits`."""
 
 _FIRST, _EXTRA = 3, 2
 
@@ -91,7 +99,7 @@ class Fitted:
     Attributes
     ----------
     algorithm : str
-        A key of :data:`FITTED`.
+        A key of :data:`FITTED` or :data:`ABSOLUTE`.
     joint : str
         A key of :data:`CHAINS`.
     single : bool
@@ -124,7 +132,7 @@ def fit(algorithm: str, joint: str = "revolute", *, single: bool = False) -> Fit
     Parameters
     ----------
     algorithm : str
-        A key of :data:`FITTED`: ``"inverse_dynamics"``, ``"forward_dynamics, articulated body"``, ...
+        A key of :data:`FITTED` or :data:`ABSOLUTE`: ``"inverse_dynamics"``, ``"mass_matrix, absolute"``, ...
     joint : {"revolute", "universal", "spherical"}
     single : bool
         Write each joint as a chain of hinges with massless links between them.
@@ -138,11 +146,12 @@ def fit(algorithm: str, joint: str = "revolute", *, single: bool = False) -> Fit
     ArithmeticError
         If the counts are no polynomial of the expected degree.
     """
-    if algorithm not in FITTED:
-        raise UnknownNameError("fitted algorithm", algorithm, FITTED)
+    known = FITTED | ABSOLUTE
+    if algorithm not in known:
+        raise UnknownNameError("fitted algorithm", algorithm, known)
     if joint not in CHAINS:
         raise UnknownNameError("kind of general chain", joint, CHAINS)
-    name, options, degree = FITTED[algorithm]
+    name, options, degree = known[algorithm]
     last = _FIRST + degree + _EXTRA
     counts = {k: cost(general_chain(joint, k, single=single), name, **options) for k in range(1, last + 1)}
     freedoms = CHAINS[joint].nv
@@ -188,3 +197,8 @@ def all_fits() -> list[Fitted]:
     """Return every formula: each algorithm on each kind of chain, and on the latter two as chains of hinges."""
     forms = [("revolute", False), ("universal", False), ("universal", True), ("spherical", False), ("spherical", True)]
     return [fit(algorithm, joint, single=single) for algorithm in FITTED for joint, single in forms]
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

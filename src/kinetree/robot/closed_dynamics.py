@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..algorithms import constrained
+from ..algorithms import constrained, loop_clusters
+from ..algorithms.loop_clusters import Pivots
 from ..loops.coordinates import Coordinates
 from ..run.evaluator import Evaluator
 from ..run.wrenches import Wrenches
@@ -21,7 +22,7 @@ LEAST_QUALITY = constrained.LEAST_QUALITY
 LEAST_QUALITY_SINGLE = constrained.LEAST_QUALITY_SINGLE
 """As :data:`LEAST_QUALITY`, in single precision."""
 
-LEAST_QUALITY_OF_CLUSTERS = 1e-4
+LEAST_QUALITY_OF_CLUSTERS = loop_clusters.LEAST_QUALITY
 """As :data:`LEAST_QUALITY`, for the choice of independent freedoms within clusters of loops."""
 
 CLUSTERED = 3
@@ -102,6 +103,14 @@ class ClosedDynamics(ClosedKinematics):
             known.rank >= CLUSTERED and self._choice is not None and not self.model.has_followers
             and self.tree.evaluator.singular_joint() is None
         )  # fmt: skip
+
+    def elimination_order(self, q: Array) -> Pivots:
+        """Return constraints, each with the freedom that it determines, by which loops are gone through in clusters.
+
+        Nothing where they are few, or where that choice cannot be made: then all are taken together.
+        """
+        known = self.coordinates_at(np.asarray(q))
+        return known.pivots if self._goes_by_clusters(known) else ()
 
     def _by_clusters(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, tolerance: float | None, known: Coordinates,

@@ -17,7 +17,7 @@ from ..loops import closing, clusters, coordinates, dynamics, rank
 from ..loops.assembly import WIDEST, AssemblySearch, is_closed
 from ..loops.checks import Checks
 from ..loops.coordinates import Coordinates
-from ..loops.mobility import Mobility, singular_directions
+from ..loops.mobility import Mobility, position_rank, singular_directions
 from ..model.spanning import respan
 from ..model.tree import Model
 from ..spatial.arrays import as_array, batch_shape
@@ -111,9 +111,25 @@ class ClosedKinematics(Robot):
         return np.array([j.actuated for j in self.model.joints if not j.mimic for _ in range(j.nv)], dtype=bool)
 
     @cached_property
-    def _motors(self) -> tuple[int, ...]:
-        """The entries of ``tau`` that have one; if they are the independent ones, fixed operations give them."""
-        return tuple(int(j) for j in np.flatnonzero(self.driven))
+    def _supplied(self) -> Array:
+        """Which entries of ``tau`` inverse dynamics may fill: driven ones, and those of a base that nothing drives.
+
+        As of trees, the force on such a base is what would have to move it as asked for; a loop that passes through
+        its joint holds it, and then it counts like any other passive joint.
+        """
+        around = np.zeros(self.nv, dtype=bool)
+        around[[j for _, j in constraints.pattern(self.model)]] = True
+        root = np.zeros(self.nv, dtype=bool)
+        for i in self.model.roots:
+            joint = self.model.joints[i]
+            if not joint.actuated and not joint.mimic:
+                root[joint.v_slice] = not around[joint.v_slice].any()
+        return np.asarray(self.driven | root)
+
+    @cached_property
+    def _suppliers(self) -> tuple[int, ...]:
+        """The entries of :attr:`_supplied`; if they are the independent ones, fixed operations give them."""
+        return tuple(int(j) for j in np.flatnonzero(self._supplied))
 
     def with_independent(self, names: Sequence[str]) -> Self:
         """Return the same mechanism with other independent freedoms."""
@@ -212,7 +228,13 @@ class ClosedKinematics(Robot):
 
     def _problem(self, free: Array | None = None) -> closing.ClosingProblem:
         everything = np.ones(self.nv, dtype=bool) if free is None else free
-        return closing.ClosingProblem(self.loop_gaps, self.loop_jacobian, self.moved, self._clusters, everything)
+        return closing.ClosingProblem(self.loop_gaps, self._position_jacobian, self.moved, self._clusters, everything)
+
+    def _position_jacobian(self, q: ArrayLike) -> Array:
+        """Return K without what holds velocities only: rolling is no obstacle on the way to a closed configuration."""
+        k = self.loop_jacobian(q)
+        k[..., list(self.model.velocity_constraints), :] = 0.0
+        return k
 
     @cached_property
     def _clusters(self) -> clusters.Clusters:
@@ -277,7 +299,7 @@ class ClosedKinematics(Robot):
         return dynamics.nearest_velocity(m, k, v, known.rank, self._size, max(least, known.least))
 
     def _tree_mass_matrix(self, q: ArrayLike) -> Array:
-        return self._exact.evaluator.run("mass_matrix", q=q)
+        return self._exact.mass_matrix(q)
 
     @cached_property
     def _checks(self) -> Checks:
@@ -353,7 +375,9 @@ class ClosedKinematics(Robot):
         return self._chosen(self.loop_jacobian(finite[:1]), np.zeros((1, self.n_constraints)))
 
     def _chosen(self, samples: Array, gaps: Array) -> Coordinates:
-        found = coordinates.choose(samples, gaps, self.driven, self._wanted, self.model, self._clusters, self._rounding)
+        found = coordinates.choose(
+            samples, gaps, self._supplied, self._wanted, self.model, self._clusters, self._rounding
+        )
         rounded = [
             (d, cluster.length) for d, cluster in zip(found.decisions, self._clusters.all, strict=True) if d.by_rounding
         ]
@@ -500,8 +524,17 @@ class ClosedKinematics(Robot):
         return Mobility(
             self.nv - known.rank, self.nv - self.n_constraints, self.n_constraints, known.rank, redundant,
             tuple(names[j] for j in known.independent), here < known.rank, opening, tuple(names[j] for j in still),
-            known.decisions, known.slack,
+            known.decisions, known.slack, *self._of_velocity(state),
         )  # fmt: skip
+
+    def _of_velocity(self, q: Array) -> tuple[tuple[str, ...], int]:
+        """Return the names of constraints that hold velocities only, and how many freedoms are left without them."""
+        rolling = self.model.velocity_constraints
+        if not rolling:
+            return (), -1
+        near = np.concatenate([q[None], self._neighbours(q)])
+        rank_there = position_rank(self._clusters, self._position_jacobian(near), self.loop_gaps(near), self._rounding)
+        return tuple(self.constraint_names[i] for i in rolling), self.nv - rank_there
 
     def check_closed(self, q: ArrayLike, tolerance: float | None = None) -> Array:
         """Return ``q`` as an array; refuse configurations whose loops are open by more than ``tolerance``.

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS
+from ..algorithms.table import FORWARD_METHODS, INVERSE_METHODS, MASS_MATRIX_METHODS
 from ..algorithms.tendons import damping_force
 from ..errors import (
     ModelError,
     OptionError,
     ShapeError,
-    SingularError,
     StateError,
     UnknownNameError,
     UnsupportedError,
@@ -27,10 +26,12 @@ from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import Wrench, Wrenches, each_wrench
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from .description import Array
-from .kinematics import Kinematics, check_axes
+from .given_joints import read_given
+from .kinematics import Kinematics
 
 if TYPE_CHECKING:
     from ..algorithms.module_steps import ModuleQuantities
+    from ..model.tree import Joint
 
 
 class Dynamics(Kinematics):
@@ -63,8 +64,8 @@ class Dynamics(Kinematics):
         friction : bool
             Add the joints' viscous and Coulomb friction.
         method : str
-            ``"newton_euler"`` (default, link by link) or ``"modules"`` (between the kinematic modules of the robot, and
-            within each).
+            ``"newton_euler"`` (default, link by link), ``"modules"`` (between the kinematic modules of the robot, and
+            within each) or ``"absolute_newton_euler"`` (link by link, all seen from the world).
         parameters : mapping, optional
             Other numbers in the place of the robot's own, with a batch in front if they vary from state to state: by
             the names of :meth:`parameters`, ``{"link_3.M": masses}`` (the other nine of that body stay), or as
@@ -134,30 +135,46 @@ class Dynamics(Kinematics):
         """Return the base acceleration and joint forces when only the joints' accelerations are given.
 
         Nothing drives the base: its acceleration follows from the balance of the whole
-        robot, then the joint forces (000 chapter 7).
+        robot, then the joint forces (000 chapter 7).  The base is what stands on the world: on a free joint,
+        or on any other, such as a planar one, that is passive (``actuated=False``).
 
         Parameters
         ----------
         q, v : array_like
-        a_joints : array_like, shape (..., nv - 6)
-            Accelerations of the joints after the base.
+        a_joints : array_like, shape (..., nv - n)
+            Accelerations of the joints after the base, whose joint has n freedoms (six if it floats).
 
         Returns
         -------
-        base_acceleration : ndarray, shape (..., 6)
+        base_acceleration : ndarray, shape (..., n)
             Rate of the base joint's velocities.
-        tau : ndarray, shape (..., nv - 6)
+        tau : ndarray, shape (..., nv - n)
         """
-        self._need_tree("floating_base_inverse_dynamics")
-        if not self.is_floating:
-            raise ModelError(f"robot {self.name!r} has no floating base; load it with floating_base=True")
-        n = self.nv - 6
-        accelerations = as_array(a_joints, (n,), "a_joints", f"{n} joint accelerations, the base's six left out")
-        padded = np.concatenate([np.zeros((*accelerations.shape[:-1], 6)), accelerations], axis=-1)
-
+        n = self._undriven_base().nv
+        padded = self._behind_the_base(a_joints, n)
+        if self.is_floating:
+            self.evaluator.check_pivots(held=range(1, len(self.model.joints)))
+            both = self.evaluator.run("floating_base_inverse_dynamics", wrenches=wrenches, q=q, v=v, a=padded)
+            return both[..., :n], both[..., n:]
+        known = (False,) + (True,) * (len(self.model.joints) - 1)
         self.evaluator.check_pivots(held=range(1, len(self.model.joints)))
-        both = self.evaluator.run("floating_base_inverse_dynamics", wrenches=wrenches, q=q, v=v, a=padded)
-        return both[..., :6], both[..., 6:]
+        both = self.evaluator.run("hybrid_dynamics", {"known": known}, wrenches=wrenches, q=q, v=v, tau=padded)
+        return both[..., 0, :n], both[..., 1, n:]
+
+    def _undriven_base(self) -> Joint:
+        """Return the joint of a base that nothing drives."""
+        roots = self.model.roots
+        if len(roots) == 1 and (self.is_floating or not self.model.joints[roots[0]].actuated):
+            return self.model.joints[roots[0]]
+        raise ModelError(
+            f"robot {self.name!r} has no floating base; load it with floating_base=True, or build it so that one body "
+            "stands on the world by a passive joint (actuated=False)"
+        )
+
+    def _behind_the_base(self, a_joints: ArrayLike, n: int) -> Array:
+        count = self.nv - n
+        given = as_array(a_joints, (count,), "a_joints", f"{count} joint accelerations, the base's {n} left out")
+        return np.concatenate([np.zeros((*given.shape[:-1], n)), given], axis=-1)
 
     @direct
     def bias_force(
@@ -246,7 +263,8 @@ class Dynamics(Kinematics):
             ``"articulated_body"`` (default, O(n)), ``"composite_body"`` (mass matrix and
             branch-sparse factors), ``"udu"`` (the sources' three sweeps),
             ``"modules"`` (the same, the freedoms of each kinematic module together), or
-            ``"walker_orin_1"``, ``"_2"``, ``"_4"`` (through inverse dynamics).
+            ``"walker_orin_1"``, ``"_2"``, ``"_4"`` (through inverse dynamics), ``"absolute_articulated_body"`` and
+            ``"absolute_composite_body"`` (as the first two, all seen from the world).
         parameters, out, threads
             As in :meth:`inverse_dynamics`.
 
@@ -294,37 +312,10 @@ class Dynamics(Kinematics):
         --------
         ``a, tau = robot.hybrid_dynamics(q, v, a={"shoulder": 1.0}, tau={"elbow": 0.2})``
         """
-        self._need_tree("hybrid_dynamics")
-        for word, mapping in (("a", a), ("tau", tau)):
-            if mapping is not None and not isinstance(mapping, Mapping):
-                raise OptionError(f"{word} must map joint names to values, such as {{{self.joint_names[0]!r}: 1.0}}")
-        given = dict(tau or {})
-        prescribed = dict(a or {})
-        both = set(given) & set(prescribed)
-        if both:
-            raise OptionError(f"joint {sorted(both)[0]!r} is given both an acceleration and a force")
-        values: list[Any] = [0.0] * self.nv
-        known = [False] * len(self.model.joints)
-        batches: dict[str, tuple[Array, int]] = {}
-        for source, is_motion in ((prescribed, True), (given, False)):
-            for name, value in source.items():
-                joint = self.joint(name)
-                if joint.mimic:
-                    raise ModelError(f"joint {name!r} follows {joint.mimic.leader!r}: prescribe that one")
-                what = f"the value of joint {name!r}"
-                array = as_array(value, (), what)
-                if joint.nv == 1 and (array.ndim == 0 or array.shape[-1] != 1):
-                    array = array[..., None]
-                array = as_array(array, (joint.nv,), what)
-                batches[what] = (array, 1)
-                for k in range(joint.nv):
-                    values[joint.v_slice.start + k] = array[..., k]
-                known[self.model.joint_index[name]] = is_motion
-        batch = batch_shape(**batches)
-        stacked = np.stack([np.broadcast_to(x, batch) for x in values], axis=-1)
-        self.evaluator.check_pivots(held=[i for i, is_motion in enumerate(known) if is_motion])
+        given = read_given(self.model, a, tau)
+        self.evaluator.check_pivots(held=[i for i, is_motion in enumerate(given.moved) if is_motion])
         result = self.evaluator.run(
-            "hybrid_dynamics", {"known": tuple(known)}, wrenches=wrenches, q=q, v=v, tau=stacked
+            "hybrid_dynamics", {"known": given.moved}, wrenches=wrenches, q=q, v=v, tau=given.values
         )
         return result[..., 0, :], result[..., 1, :]
 
@@ -444,14 +435,34 @@ class Dynamics(Kinematics):
     # ---------------------------------------------------------------- matrices
 
     @direct
-    def mass_matrix(self, q: ArrayLike, *, parameters: Any = None, out: Array | None = None, threads: int = 1) -> Array:
+    def mass_matrix(
+        self,
+        q: ArrayLike,
+        *,
+        method: str = "composite_body",
+        parameters: Any = None,
+        out: Array | None = None,
+        threads: int = 1,
+    ) -> Array:
         """Return the joint-space inertia matrix, rotor inertias included.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+        method : str
+            ``"composite_body"`` (default, each body in its own frame) or ``"absolute_composite_body"`` (all seen from
+            the world: fewer operations on long chains, fewer digits far from the world's origin).
+        parameters, out, threads
+            As in :meth:`inverse_dynamics`.
 
         Returns
         -------
         ndarray, shape (..., nv, nv)
         """
-        return self.evaluator.run("mass_matrix", parameters=parameters, out=out, threads=threads, q=q)
+        if method not in MASS_MATRIX_METHODS:
+            raise UnknownNameError("method of the mass matrix", method, MASS_MATRIX_METHODS)
+        options = {"method": method}
+        return self.evaluator.run("mass_matrix", options, parameters=parameters, out=out, threads=threads, q=q)
 
     @direct
     def inverse_mass_matrix(
@@ -484,41 +495,6 @@ class Dynamics(Kinematics):
     ) -> Array:
         """Return the matrix C with ``C v`` the velocity forces and ``M' - 2 C`` skew-symmetric."""
         return self.evaluator.run("coriolis_matrix", parameters=parameters, out=out, threads=threads, q=q, v=v)
-
-    def operational_space_inertia(
-        self, q: ArrayLike, frames: str | Sequence[str], axes: str = "body", *, inverse: bool = False
-    ) -> Array:
-        """Return the inertia felt at one or several frames together.
-
-        Parameters
-        ----------
-        frames : str or sequence of str
-        axes : {"body", "world", "aligned"}
-            As in :meth:`jacobian`.
-        inverse : bool
-            Return ``J M^-1 J^T``, which exists even where its inverse does not.
-
-        Returns
-        -------
-        ndarray, shape (..., 6k, 6k)
-        """
-        self._need_tree("operational_space_inertia")
-        check_axes(axes)
-        self.evaluator.check_pivots()
-        names = (frames,) if isinstance(frames, str) else tuple(frames)
-        for name in names:
-            self.model.frame(name)
-        options = {"frames": names, "axes": axes}
-        compliance = self.evaluator.run("operational_space_inertia", {**options, "inverse": True}, q=q)
-        if inverse:
-            return compliance
-        finite = compliance[np.isfinite(compliance).all(axis=(-1, -2))]
-        if finite.size and np.any(np.linalg.cond(finite) > 1e13):
-            raise SingularError(
-                f"frames {', '.join(names)} cannot move freely in all {6 * len(names)} directions here, so their "
-                "inertia is infinite in some; use inverse=True, or fewer frames"
-            )
-        return self.evaluator.run("operational_space_inertia", {**options, "inverse": False}, q=q)
 
     # ---------------------------------------------------------------- energy
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from importlib import resources
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from ..errors import RobotFileNotFoundError, nearest
 from .make import make
-from .robot import Robot
+from .robot import Robot, require_robot
+
+GALLERY = tuple(resources.files("kinetree").joinpath("gallery", "names.txt").read_text(encoding="utf-8").split())
+"""Names of all systems of the gallery, those with loops first, in the order of the sources."""
 
 
 def load(
@@ -23,12 +27,13 @@ def load(
     cuts: Sequence[str] | None = None,
     rule: str | None = None,
 ) -> Robot:
-    """Read a robot from a URDF, SDF, MJCF or kinetree YAML file.
+    """Read a robot from a URDF, SDF, MJCF or kinetree YAML file, or take one of the gallery by its name.
 
     Parameters
     ----------
     path : path-like
-        ``.urdf``, ``.sdf``, ``.xml`` (MJCF, URDF or SDF, as its root element says) or ``.yaml``.
+        ``.urdf``, ``.sdf``, ``.xml`` (MJCF, URDF or SDF, as its root says) or ``.yaml``; or a name that
+        :func:`kinetree.gallery.names` lists, where there is no file of this name.
     floating_base : bool
         Put the root link on a free joint instead of holding it fixed.
     mimic : {"follow", "couple", "independent"}
@@ -65,9 +70,16 @@ def load(
     Examples
     --------
     >>> import kinetree as kt
-    >>> robot = kt.load("panda.urdf")  # doctest: +SKIP
-    >>> robot.inverse_dynamics(q, v, a)  # doctest: +SKIP
+    >>> robot = kt.load("kuka-kr5")  # of the gallery; a file likewise: kt.load("panda.urdf")
+    >>> robot.nv
+    6
     """
+    if str(path) in GALLERY and not Path(path).exists():
+        with resources.as_file(gallery_file(str(path))) as file:
+            return load(
+                file, floating_base=floating_base, mimic=mimic, gravity=gravity, strict=strict, loops=loops, cuts=cuts,
+                rule=rule,
+            )  # fmt: skip
     from ..model import formats  # readers for all formats: what is built in code needs none
 
     options = formats.Options(
@@ -79,10 +91,27 @@ def load(
         raise RobotFileNotFoundError(f"{problem}{_in_gallery(Path(path))}") from None
 
 
+def as_robot(given: Robot | str | os.PathLike[str]) -> Robot:
+    """Return a robot as it is; load one that is given by its file, or by its name in the gallery."""
+    if isinstance(given, (str, os.PathLike)):
+        return load(given)
+    require_robot(given)
+    return given
+
+
+def gallery_folder(name: str) -> str:
+    """Return the folder of a system of the gallery, which is its name as Python can import it."""
+    return name.replace("3-", "three_", 1) if name.startswith("3-") else name.replace("-", "_")
+
+
+def gallery_file(name: str) -> Traversable:
+    """Return the file of a system's robot; the package may be zipped, so it need not be on the disk."""
+    return resources.files("kinetree").joinpath("gallery", "systems", gallery_folder(name), "model.yaml")
+
+
 def _in_gallery(path: Path) -> str:
-    """Say that a system of the gallery may have been meant, which has another door."""
+    """Say that a system of the gallery may have been meant."""
     if path.suffix or len(path.parts) != 1:
         return ""
-    systems = resources.files("kinetree").joinpath("gallery", "names.txt").read_text(encoding="utf-8").split()
-    near = nearest(path.name, systems, 1)
-    return f"; systems of the gallery are loaded by kinetree.gallery.load({near[0]!r})" if near else ""
+    near = nearest(path.name, GALLERY, 1)
+    return f"; the gallery has {near[0]!r}" if near else ""

@@ -30,10 +30,10 @@ from ..loops.coordinates import Coordinates
 from ..loops.dynamics import ConstraintForces
 from ..model.describe import counted
 from ..model.tree import Model
-from ..run.checks import check_out
 from ..run.wrenches import Wrenches, gather
 from ..spatial.arrays import as_array, batch_shape, pack
-from .closed_dynamics import ClosedDynamics
+from .closed_dynamics import MOST_BODIES
+from .closed_methods import ClosedMethods
 from .robot import Array, Robot
 
 if TYPE_CHECKING:
@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from .platform.platform import Platform
 
 INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
-FORWARD_METHODS = ("elimination", "block", "reduced")
+FORWARD_METHODS = ("elimination", "block", "reduced", "handles")
 
 
-class Mechanism(ClosedDynamics):
+class Mechanism(ClosedMethods):
     """A robot with closed loops. Made by :func:`kinetree.load` and :meth:`Builder.build` when there are any.
 
     In single precision the dynamics is computed in float32; what the loops need (gaps, their rates, closed
@@ -138,12 +138,22 @@ class Mechanism(ClosedDynamics):
         known = self.coordinates
         if name == "forward_dynamics":
             return "closed_forward_dynamics", {"rows": known.rows, "stabilisation": (0.0, 0.0)}
-        if known.independent != self._motors:
+        if known.independent != self._suppliers:
             raise UnsupportedError(
                 f"the actuated joints of {self.name!r} are not its independent freedoms, so its inverse dynamics is "
                 "no fixed sequence of operations; count or export forward_dynamics, or the tree's"
             )
         return "closed_inverse_dynamics", {"rows": known.rows, "dependent": known.dependent}
+
+    def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Return the algorithm that does the same with loops closed, and its choices; its first numbers are the result.
+
+        It holds in all configurations but those that are singular for these choices.
+        """
+        known = self.coordinates
+        if name == "forward_dynamics" and self._goes_by_clusters(known) and len(self.model.bodies) <= MOST_BODIES:
+            return "clustered_forward_dynamics", {"pivots": known.pivots}
+        return self._whole_algorithm(name)
 
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
         """Return the inverse and forward dynamics run with the loops closed; everything else is that of the tree."""
@@ -185,6 +195,10 @@ class Mechanism(ClosedDynamics):
     ) -> Array:
         """Return the actuator forces for a motion, laid out like ``v``, zero at passive joints.
 
+        A base that nothing drives and no loop holds (a floating one, or on any other passive joint) is treated as in
+        trees: its entries are what would have to push it, zero for a motion that the robot can do by itself, see
+        :meth:`floating_base_inverse_dynamics`.
+
         Parameters
         ----------
         q, v, a : array_like
@@ -221,14 +235,6 @@ class Mechanism(ClosedDynamics):
             tau = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance, parameters)[0]
         return self._handed_out(tau, out)
 
-    def _handed_out(self, result: Array, out: Array | None) -> Array:
-        """In the robot's precision, where the caller wants it."""
-        if out is None:
-            return result if self.precision == "double" else result.astype(np.float32, copy=False)
-        check_out(out, result.shape)
-        out[...] = result
-        return out
-
     def _keep_geometry(self, parameters: Any) -> None:
         """Refuse parameters that would move the places where loops close."""
         for place in self.evaluator.read_parameters(parameters).places:
@@ -244,7 +250,7 @@ class Mechanism(ClosedDynamics):
         """Return one pass with the coordinates chosen beforehand; None where that cannot be."""
         state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         known = self.coordinates_at(state)
-        if known.independent != self._motors:
+        if known.independent != self._suppliers:
             return None
         options = {"rows": known.rows, "dependent": known.dependent}
         whole = self._at_once("closed_inverse_dynamics", options, wrenches, threads, parameters, q=state, v=v, a=a)
@@ -276,11 +282,11 @@ class Mechanism(ClosedDynamics):
 
             noise = dynamics.NOISE if known.slack == 0.0 else known.least
             entries = np.where(np.abs(k) < noise * self._size, 0.0, k)
-            solution = recursion.solve(self.model, tau, entries, self.driven, cost)
+            solution = recursion.solve(self.model, tau, entries, self._supplied, cost)
             forces, order = solution.tau, solution.order
         else:
             how = dynamics.forces_by_f_matrix if method == "f_matrix" else dynamics.forces_by_null_space
-            forces, order = how(tau, k, known.rank, self.driven, cost, self._size, known.least), None
+            forces, order = how(tau, k, known.rank, self._supplied, cost, self._size, known.least), None
         left = (tau - forces)[..., None]
         multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size, known.least)[..., 0]
         return forces, multipliers, order
@@ -301,23 +307,23 @@ class Mechanism(ClosedDynamics):
         cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
         if cost.shape != (self.nv,):
             raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")
-        if not (np.isfinite(cost[self.driven]) & (cost[self.driven] > 0.0)).all():
+        if not (np.isfinite(cost[self._supplied]) & (cost[self._supplied] > 0.0)).all():
             raise OptionError("weights must be positive, finite numbers at every actuated joint")
         return cost
 
     def _enough_actuators(self, k: Array, known: Coordinates) -> None:
-        freedoms, count = self.nv - known.rank, int(self.driven.sum())
+        freedoms, count = self.nv - known.rank, int(self._supplied.sum())
         if count < freedoms:
-            listed = ", ".join(n for n, d in zip(self.v_names, self.driven, strict=True) if d) or "none"
+            listed = ", ".join(n for n, d in zip(self.v_names, self._supplied, strict=True) if d) or "none"
             raise SingularError(
                 f"{self.name!r} has {freedoms} freedoms but {count} actuators ({listed}): they cannot produce any "
                 "motion asked for. Mark more joints as actuated; forward_dynamics needs none"
             )
-        bad = dynamics.without_hold(k, known.rank, self.driven, self._size, known.least)
+        bad = dynamics.without_hold(k, known.rank, self._supplied, self._size, known.least)
         if bad.any():
             lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
             where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""
-            listed = ", ".join(n for n, d in zip(self.v_names, self.driven, strict=True) if d)
+            listed = ", ".join(n for n, d in zip(self.v_names, self._supplied, strict=True) if d)
             raise SingularError(
                 f"singular configuration of {self.name!r}{where}, or motors in the wrong places: the actuators "
                 f"({listed}) have no hold on one of its motions (see mobility(q)), so their forces are not determined"
@@ -385,9 +391,11 @@ class Mechanism(ClosedDynamics):
             A closed state; forces on all joints of the tree, passive ones included.
         wrenches, friction, out, threads
             As for any robot.
-        method : {"elimination", "block", "reduced"}
+        method : {"elimination", "block", "reduced", "handles"}
             Multipliers first, by the tree's factors (000 eq. 8.6-8.7); accelerations and multipliers at once
-            (000 eq. 8.5); or the equations of the independent motions (004 eq. 10.46). The answer is the same.
+            (000 eq. 8.5); the equations of the independent motions (004 eq. 10.46); or the spanning tree as an
+            articulated body, with loop joints as its handles (002 section 9.5; as the first where
+            coordinates of joints are coupled). The answer is the same.
         stabilisation : bool or (alpha, beta)
             Baumgarte's terms, which pull a state that has drifted back to closure: K a = -drift - 2 alpha K v
             - beta**2 gap. True means alpha = beta = 10 1/s. The state may then be off by any amount.
@@ -434,16 +442,18 @@ class Mechanism(ClosedDynamics):
             found = self._by_clusters(state, v, tau, wrenches, tolerance, known, threads, parameters)
             if found is not None:
                 return found, None
-        if method == "elimination" and self.tree.evaluator.singular_joint() is None:
+        bound = self.model.has_followers or self.model.couplings  # coordinates that no handle holds together
+        by_handles = "closed_forward_dynamics" if bound else "handled_forward_dynamics"
+        name = {"elimination": "closed_forward_dynamics", "handles": by_handles}.get(method)
+        if name is not None and self.tree.evaluator.singular_joint() is None:
             options = {"rows": known.rows, "stabilisation": gains}
-            whole = self._at_once(
-                "closed_forward_dynamics", options, wrenches, threads, parameters, q=state, v=v, tau=tau
-            )
+            whole = self._at_once(name, options, wrenches, threads, parameters, q=state, v=v, tau=tau)
             if whole is not None:
                 self._checks.motion(whole[..., -3:], self._granted(tolerance, known), state, v)
                 if not (whole[..., -4] < self._least_quality(known)).any():
-                    if not any(gains) and self.precision == "double" and parameters is None:
-                        self._quick_forward = self._quick("closed_forward_dynamics", options, known)
+                    plain = not any(gains) and self.precision == "double" and parameters is None
+                    if plain and method == "elimination":
+                        self._quick_forward = self._quick(name, options, known)
                     return np.asarray(whole[..., : self.nv]), None
         return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known, parameters)
 
@@ -455,7 +465,7 @@ class Mechanism(ClosedDynamics):
         run = self._exact.evaluator.run
         force = tau - run("bias_force", wrenches=wrenches, parameters=parameters, q=q, v=v)
         batch = force.shape[:-1]
-        m = np.broadcast_to(run("mass_matrix", parameters=parameters, q=q), (*batch, self.nv, self.nv))
+        m = np.broadcast_to(self._exact.mass_matrix(q, parameters=parameters), (*batch, self.nv, self.nv))
         k = np.broadcast_to(self.loop_jacobian(q), (*batch, self.n_constraints, self.nv))
         gaps, speeds = self.loop_gaps(q), (k @ v[..., None])[..., 0]
         squares = [(x * x).sum(axis=-1) for x in (gaps, speeds, np.zeros((1,)))]
@@ -551,7 +561,7 @@ class Mechanism(ClosedDynamics):
         cost = self._checked_weights(weights)
         self._enough_actuators(k, known)
         k = np.broadcast_to(k, (*whole.shape[:-2], *k.shape[-2:]))
-        forces = dynamics.columns_by_null_space(whole, k, known.rank, self.driven, cost, self._size, known.least)
+        forces = dynamics.columns_by_null_space(whole, k, known.rank, self._supplied, cost, self._size, known.least)
         return self._handed_out(forces, out)
 
     def reduced_regressor(

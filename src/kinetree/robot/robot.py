@@ -1,8 +1,8 @@
 """What a user holds: a robot.
 
-Its methods are in four classes by subject, each on the one before: what it is (description.py), how it moves
-(kinematics.py), what forces do (dynamics.py), what its parameters are and do (parameters.py).  Here is how it is made,
-changed, exported and compiled.
+Its methods are in five classes by subject, each on the one before: what it is (description.py), how it moves
+(kinematics.py), what forces do (dynamics.py), what is felt where it is held (handles.py), what its parameters are
+and do (parameters.py).  Here is how it is made, changed, exported and compiled.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ..errors import (
 from ..model import describe as description
 from ..model import parameters as parameter_tables
 from ..model import single_joints
+from ..model.joint_data import PerFreedom, spring_data
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
 from ..model.tree import BASE, Body, Frame, Model, check_gravity
@@ -35,6 +36,7 @@ from ..run.evaluator import Evaluator
 from ..spatial.numbers import shown
 from .base_parameters import BaseParameterMethods
 from .loop_methods import LoopMethods
+from .names_elsewhere import method_called
 
 if TYPE_CHECKING:
     from ..export.c_code import Exported
@@ -76,6 +78,16 @@ class Robot(BaseParameterMethods, LoopMethods):
 
     closes_loops: ClassVar[bool] = False
     """Whether closed loops stay closed: those of a :class:`kinetree.Mechanism` do."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Say what somebody looks for who comes from another library; there is no such attribute."""
+            if hasattr(type(self), name):  # a property that raises, such as those of loops: it says why
+                return object.__getattribute__(self, name)
+            here = method_called(name)
+            hint = f"; here it is {here}" if here else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{hint}", name=name, obj=self)
 
     def __init__(
         self, model: Model, *, backend: str | None = None, precision: str = "double", cpu: str | None = None
@@ -151,6 +163,40 @@ class Robot(BaseParameterMethods, LoopMethods):
         present = bodies[frame.body]
         bodies[frame.body] = Body(present.name, present.mass_properties + payload.moved(frame.pose))
         return self._with(replace(self.model, bodies=tuple(bodies)))
+
+    def with_springs(
+        self,
+        stiffness: Mapping[str, PerFreedom],
+        rest: Mapping[str, PerFreedom] | None = None,
+    ) -> Robot:
+        """Return the same robot with springs at some of its joints, in place of those that they had.
+
+        Parameters
+        ----------
+        stiffness : mapping from joint to number, or to one per freedom
+            Zero takes a spring away.
+        rest : mapping from joint to number, or to one per coordinate, optional
+            Where springs rest: at the neutral position when left out.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+        >>> robot.with_springs({"bob": 20.0}, {"bob": 0.1}).parameters()["bob.stiffness"]
+        20.0
+        """
+        rests = {} if rest is None else rest
+        for name in rests:
+            if name not in stiffness:
+                raise ModelError(f"rest says where a spring of {name!r} rests, but its stiffness is not given")
+        chosen = {self.model.joint(name).name: value for name, value in stiffness.items()}
+        joints = [
+            replace(j, **spring_data(j.kind, chosen[j.name], rests.get(j.name), f"joint {j.name!r}: "))
+            if j.name in chosen
+            else j
+            for j in self.model.joints
+        ]
+        return self._with(replace(self.model, joints=tuple(joints)))
 
     def with_parameters(self, parameters: Any, *, physical: bool = True) -> Robot:
         """Return the same robot with other parameters.
@@ -323,6 +369,13 @@ class Robot(BaseParameterMethods, LoopMethods):
                 wanted.append(self._compiled_form(usual.name))
         self.evaluator.compile(wanted, single, batch, progress)
 
+    def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Return the algorithm that a method runs as one fixed sequence of operations, and its options.
+
+        Of a mechanism that is the one that does the same with loops closed; its first numbers are the result.
+        """
+        return self._compiled_form(name)
+
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
         """Return the algorithm that a method runs, with all its options."""
         return requests(self.model, [request])[0]
@@ -338,7 +391,7 @@ def require_robot(given: Any) -> None:
         return
     advice = "see kinetree.load, Builder and from_dh"
     if isinstance(given, (str, os.PathLike)):
-        advice = "a file is loaded with kinetree.load(path), a system of the gallery with kinetree.gallery.load(name)"
+        advice = "a file, or a system of the gallery, is loaded with kinetree.load(path or name)"
     elif hasattr(given, "build"):
         advice = "call build() of a Builder"
     elif isinstance(given, Model):

@@ -44,8 +44,12 @@ Ask = Callable[[list[Scalar]], list[Scalar]]
 MOST_KEPT = 100
 """Kernels that are kept for the next simulation with the same laws."""
 
-_MADE: dict[tuple[str, str], Any] = {}
-"""Kernels of this process by the digest of what they were made from, and by what they were made for."""
+MOST_KEPT_WITH_TABLES = 8
+"""Of these, kernels that look data up, which they keep in memory."""
+
+_MADE: dict[tuple[Any, ...], Any] = {}
+"""Kernels of this process by the digest of what they were made from, by what they were made for, and by the places of
+tables that they look up."""
 
 
 class Runnable(Protocol):
@@ -95,18 +99,23 @@ def count_operations(law: Callable[..., Any], lengths: Sequence[int]) -> int:
     return len(graph)
 
 
-def once(content: str, cpu: str, make: Callable[[str, host.Machine], Any]) -> Any:
+def once(
+    content: str, cpu: str, make: Callable[[str, host.Machine], Any], tables: Sequence[Array] = ()
+) -> Any:  # fmt: skip
     """Return the kernel with this content: one made before, or a new one.
 
-    ``make`` gets the key that it is kept on disk under, and what it is made for.
+    ``make`` gets the key that it is kept on disk under, and what it is made for.  Tables are data: kernels that differ
+    in them alone share the code on disk, and each is loaded for its own.
     """
     key, target = cache.digest(fingerprint(), content), host.target(cpu)
+    places = tuple(map(id, tables))  # the kernel keeps them alive
     with MAKING:  # another thread may be about to drop this very kernel, or to make the same one
-        made = _MADE.get((key, target.key))
+        made = _MADE.get((key, target.key, *places))
         if made is None:
-            if len(_MADE) >= MOST_KEPT:
-                _MADE.pop(next(iter(_MADE)))
-            made = _MADE[key, target.key] = make(key, target)
+            of_its_kind = [known for known in _MADE if not tables or len(known) > 2]
+            if len(of_its_kind) >= (MOST_KEPT_WITH_TABLES if tables else MOST_KEPT):
+                _MADE.pop(of_its_kind[0])
+            made = _MADE[key, target.key, *places] = make(key, target)
     return made
 
 
@@ -162,9 +171,12 @@ class LawProgram:
         graph = traced.graph
 
         def make(key: str, target: host.Machine) -> Kernel:
-            return Kernel(self.name, lambda: traced, traced.lengths, traced.shape, key, names, target=target)
+            return Kernel(
+                self.name, lambda: traced, traced.lengths, traced.shape, key, names, target=target, tables=graph.tables
+            )  # fmt: skip
 
-        kernel: Kernel = once(repr((graph.kinds, graph.args, graph.values, traced.outputs)), cpu, make)
+        content = repr((graph.kinds, graph.args, graph.values, traced.outputs))
+        kernel: Kernel = once(content, cpu, make, graph.tables)
         return kernel
 
     def __call__(self, vectors: Mapping[str, Array], threads: int = 1) -> Array:
@@ -244,14 +256,20 @@ class StepProgram:
 
         def make(key: str, target: host.Machine) -> StepKernel:
             return StepKernel(
-                name, _of_no_graph, stages.lengths, (stages.n_state,), key, names, target=target, stages=lambda: stages
+                name, _of_no_graph, stages.lengths, (stages.n_state,), key, names, target=target,
+                stages=lambda: stages, tables=stages.graph.tables,
             )  # fmt: skip
 
-        self.kernel: StepKernel = once("repeated" + stages.content(), cpu, make)
+        self.kernel: StepKernel = once("repeated" + stages.content(), cpu, make, stages.graph.tables)
 
-    def __call__(self, t: float, state: Array, h: float, n: int, parameters: Array, threads: int = 1) -> Array:
-        """Take n steps of h from time t, for one state or a batch; return the state there."""
-        numbers = [np.array([x], dtype=float) for x in (t, h, n)]
+    def __call__(
+        self, t: float | Array, state: Array, h: float, n: int, parameters: Array, threads: int = 1
+    ) -> Array:  # fmt: skip
+        """Take n steps of h from time t, for one state or a batch; return the state there.
+
+        Each state of a batch may have its own time (...).
+        """
+        numbers = [np.asarray(x, dtype=float)[..., None] for x in (t, h, n)]
         given = [parameters] if parameters.shape[-1] else []
         return _run(self.kernel, *numbers, state, *given, threads=threads)
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..algorithms import constrained, kinematics
-from ..algorithms.constrained import LEAST_QUALITY
+from ..algorithms import kinematics
 from ..spatial import Scalar
 from .equation import Array, Equation, unit_quaternions
-from .projection import MOST_ROWS
 from .system import Scalars, State
 
 Rates = Callable[[float, Array, Array, Array], State]
@@ -25,8 +23,8 @@ def rates_of(equation: Equation) -> Rates:
 
     At once where there is a mechanism and machine code, else as the equation says.
     """
-    rows = equation.rows
-    if not equation.compiled or not rows or len(rows) > MOST_ROWS:
+    choice = equation.loops
+    if not equation.compiled or choice is None or not choice.is_small:
         return equation.rates
     tree = equation.tree
     ends = (tree.nq, tree.nq + tree.nv)
@@ -35,14 +33,14 @@ def rates_of(equation: Equation) -> Rates:
         system = equation.with_numbers(p)
         unit, length = unit_quaternions(tree, q)
         acting = system.acting(t[0], unit, v, z, tau or None)
-        a, _, quality, _ = constrained.forward_dynamics(tree, unit, v, acting.total, tree.gravity, acting.loads, rows)
+        a, quality = choice.accelerations(tree, unit, v, acting.total, acting.loads)
         moving = kinematics.configuration_rate(tree, unit, v)
         q_rate = [r if s is None else r * s for r, s in zip(moving, length, strict=True)]
         return [*q_rate, *a, *acting.z_rate, *(system.powers(unit, v, acting) if system.works else []), quality]
 
     def rates(t: float, q: Array, v: Array, z: Array) -> State:
         out = equation.kept_program("rates of loops", law)(equation.named(t, q, v, z), equation.threads)
-        if (out[..., -1] < LEAST_QUALITY).any():
+        if (out[..., -1] < 1.0).any():
             return equation.rates(t, q, v, z)
         equation.n_calls += 1
         equation.n_prepared += 1

@@ -18,6 +18,7 @@ from ..run.law_kernels import LawProgram, can_compile, has_machine_code, unrolls
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import pack, split
 from .integrators.steps_on_arrays import Steps
+from .loop_choice import LoopChoice, choice_at
 from .system import WORKS, Acting, DynamicSystem, Scalars, State
 from .yielding import Impedance
 
@@ -81,13 +82,13 @@ class Equation:
         self.robot, self.tree = system.robot, system.tree
         self.compiled = can_compile(self.robot)
         self.large = not unrolls(self.robot) and not self.tree.is_constrained
-        self.by_robot = self.tree.is_constrained or self.large
+        self.by_robot = (self.tree.is_constrained or self.large) and system.prescribed is None
         self.motorless = np.array(list(system.motorless), dtype=int)
         self.n_calls = 0
         self.n_prepared = 0
         """How many of these were answered with constraints chosen beforehand, see :mod:`.closed_rates`."""
-        self.rows: tuple[int, ...] | None = None
-        """Independent constraints of a mechanism, where its steps become machine code; see :meth:`prepare`."""
+        self.loops: LoopChoice | None = None
+        """Constraints of a mechanism that count, where its steps become machine code; see :meth:`prepare`."""
         self._programs: dict[str, LawProgram] = {}
         self._heavy: dict[float, tuple[Any, Array]] = {}
 
@@ -101,6 +102,16 @@ class Equation:
             return NOTHING
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in values))
         return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in values], axis=-1)
+
+    def numbers_at(self, t: Array | float) -> Array:
+        """Return all parameters at times: those of a motion that is looked up are those of the time."""
+        motion = self.system.prescribed
+        if motion is None or not self.system.looks_up:
+            return self.numbers
+        looked_up = motion.numbers(self.tree, t)
+        fixed = self.numbers[..., : self.numbers.shape[-1] - looked_up.shape[-1]]
+        batch = np.broadcast_shapes(fixed.shape[:-1], looked_up.shape[:-1])
+        return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in (fixed, looked_up)], axis=-1)
 
     def with_numbers(self, p: Scalars) -> DynamicSystem:
         """Return the system with parameters of any scalar put in."""
@@ -142,8 +153,9 @@ class Equation:
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
             system = self.with_numbers(p)
             unit, length = unit_quaternions(self.tree, q)
-            a, z_rate = system.rate(t[0], unit, v, z, tau or None)
-            moving = kinematics.configuration_rate(self.tree, unit, v)
+            placed, v = system.placed(t[0], unit, v)
+            a, z_rate = system.rate(t[0], placed, v, z, tau or None)
+            moving = kinematics.configuration_rate(self.tree, placed, v)
             return [r if s is None else r * s for r, s in zip(moving, length, strict=True)] + a + z_rate
 
         return self.program("rates", law)
@@ -183,7 +195,7 @@ class Equation:
             return a, z_rate
         self.n_calls += 1
         unit = self.robot.normalize(q)
-        if not self.large and (self.rows or not self.tree.is_constrained):
+        if not self.large and (self.loops or not self.tree.is_constrained):
             return self._as_written(t, unit, v, z, ahead)
         tau, loads, z_rate = self.forces(self.named(t, unit, v, z))
         heavy, stiffness = self._heavier(ahead)
@@ -196,8 +208,8 @@ class Equation:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in (q, v, z, self.numbers)))
         state = split(q), split(v), split(z)
         with np.errstate(all="ignore"):
-            if self.rows:
-                a, z_rate, _ = system.closed_rate(t, *state, self.rows, tau, ahead)
+            if self.loops:
+                a, z_rate, _ = system.closed_rate(t, *state, LoopChoice(self.loops.rows), tau, ahead)
             else:
                 a, z_rate = system.rate(t, *state, tau, ahead)
         return pack(a, batch), pack(z_rate, batch)
@@ -231,7 +243,7 @@ class Equation:
 
     def named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
         """Return the vectors of a state by the names that laws take them by."""
-        return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers, **self.asked(t, q, v)}
+        return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers_at(t), **self.asked(t, q, v)}
 
     def asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:
         """Return what a controller in plain Python says, by name; nothing if there is none."""
@@ -303,14 +315,17 @@ class Equation:
     @property
     def traceable(self) -> bool:
         """Whether controller, ground and robot all become machine code together."""
-        return self.compiled and self.function is None and (not self.by_robot or bool(self.rows))
+        if self.system.looks_up:
+            return False
+        return self.compiled and self.function is None and (not self.by_robot or self.loops is not None)
 
     def prepare(self, q: Array) -> None:
         """Find out at a closed configuration which of a mechanism's constraints are independent."""
         robot = self.robot
-        if isinstance(robot, Mechanism) and self.rows is None and unrolls(robot):
+        if isinstance(robot, Mechanism) and self.loops is None and unrolls(robot):
             solid = robot.tree.evaluator.singular_joint() is None
-            self.rows = robot.coordinates_at(np.asarray(q)).rows if solid else ()
+            choice = choice_at(robot, q) if solid else LoopChoice(())
+            self.loops = choice if choice.rows else None
 
     def parts(self, x: Scalars) -> tuple[Scalars, Scalars, Scalars]:
         """Return q, v and z out of one list."""
@@ -320,9 +335,29 @@ class Equation:
     # ------------------------------------------------------------------ for the record
 
     @cached_property
+    def _place(self) -> LawProgram:
+        """Joints whose motion is prescribed where they have to be; on the same side of its breaks as in the rates."""
+
+        def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
+            placed = self.with_numbers(p).placed(t[0], q, v)
+            return [*placed[0], *placed[1]]
+
+        return self.program("placement", law)
+
+    def on_motion(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return states at times (T,) without what integration is off by at joints whose motion is prescribed."""
+        if self.system.prescribed is None:
+            return q, v
+        times = t.reshape(-1, *(1,) * (q.ndim - 1))
+        z = np.zeros((*q.shape[:-1], self.system.nz))
+        placed = self._place({"t": times, "q": q, "v": v, "z": z, "p": self.numbers_at(times[..., 0])})
+        return placed[..., : self.tree.nq], placed[..., self.tree.nq :]
+
+    @cached_property
     def _observe(self) -> LawProgram:
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
             system = self.with_numbers(p)
+            q, v = system.placed(t[0], q, v)
             acting: Acting = system.acting(t[0], q, v, z, tau or None)
             energies = [] if self.large else system.energies(q, v)
             return acting.tau + acting.friction + energies + system.contact_forces(t[0], q, v, z)
@@ -340,7 +375,7 @@ class Equation:
         if self.function is not None:
             rows = [self._ask_again(float(s), a, b, forgiving) for s, a, b in zip(t, q, v, strict=True)]
             tau = {"tau": np.broadcast_to(np.array(rows), v.shape) if rows else np.zeros_like(v)}
-        given = {"t": times, "q": q, "v": v, "z": z, "p": self.numbers}
+        given = {"t": times, "q": q, "v": v, "z": z, "p": self.numbers_at(times[..., 0])}
         seen = self._observe(given | tau)
         constraint = np.zeros((*q.shape[:-1], 0))
         if self.by_robot:

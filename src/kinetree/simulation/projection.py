@@ -8,12 +8,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..algorithms.constrained import LEAST_QUALITY
 from ..algorithms.constraints import UNCLOSED
-from ..algorithms.projection import project
 from ..robot.mechanism import Mechanism
 from ..run.law_kernels import LawProgram
 from ..spatial import Scalar
+from .loop_choice import LoopChoice
 
 Array = np.ndarray
 Scalars = Sequence[Scalar]
@@ -22,19 +21,16 @@ Scalars = Sequence[Scalar]
 SURE = 1e-4
 """Constraints weaker than this, as part of the strongest, do not change velocities: see :func:`nearest_state`."""
 
-MOST_ROWS = 10
-"""Mechanisms with more independent constraints are projected as written: compiling would take seconds."""
 
-
-def projector(robot: Mechanism, rows: Sequence[int]) -> Callable[[Array, Array], tuple[Array, Array]]:
+def projector(robot: Mechanism, choice: LoopChoice) -> Callable[[Array, Array], tuple[Array, Array]]:
     """:meth:`Mechanism.project` as machine code, which hands over to the original where it cannot do it."""
-    if len(rows) > MOST_ROWS:
+    if not choice.is_small:
         return partial(nearest_state, robot)
     nq = robot.nq
 
     def nearest(q: Array, v: Array) -> tuple[Array, Array]:
-        out = _program(robot, tuple(rows))({"q": q, "v": v})
-        if np.all(out[..., -2] <= UNCLOSED * UNCLOSED) and np.all(out[..., -1] >= LEAST_QUALITY):
+        out = _program(robot, choice)({"q": q, "v": v})
+        if np.all(out[..., -2] <= UNCLOSED * UNCLOSED) and np.all(out[..., -1] >= 1.0):
             return robot.normalize(out[..., :nq]), out[..., nq:-2]
         return nearest_state(robot, q, v)
 
@@ -53,18 +49,19 @@ def nearest_state(robot: Mechanism, q: Array, v: Array) -> tuple[Array, Array]:
     return closed, robot.nearest_velocity(closed, v, SURE)
 
 
-_PROGRAMS: WeakKeyDictionary[Mechanism, dict[tuple[int, ...], LawProgram]] = WeakKeyDictionary()
+_PROGRAMS: WeakKeyDictionary[Mechanism, dict[LoopChoice, LawProgram]] = WeakKeyDictionary()
 """Of robots that are still there: tracing takes longer than many a projection."""
 
 
-def _program(robot: Mechanism, rows: tuple[int, ...]) -> LawProgram:
+def _program(robot: Mechanism, choice: LoopChoice) -> LawProgram:
     own = _PROGRAMS.setdefault(robot, {})
-    if rows not in own:
+    if choice not in own:
         tree = robot.model  # and not the robot itself, which would be there for ever
 
         def law(q: Scalars, v: Scalars) -> list[Scalar]:
-            closed, rate, left, quality = project(tree, q, v, rows)
+            closed, rate, left, quality = choice.projected(tree, q, v)
             return [*closed, *rate, left, quality]
 
-        own[rows] = LawProgram(f"projection of {robot.name!r}", law, {"q": tree.nq, "v": tree.nv}, True, cpu=robot.cpu)
-    return own[rows]
+        sizes = {"q": tree.nq, "v": tree.nv}
+        own[choice] = LawProgram(f"projection of {robot.name!r}", law, sizes, True, cpu=robot.cpu)
+    return own[choice]

@@ -9,6 +9,7 @@ comes to rest.  At each of them the complementarity problem decides which modes 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,8 +23,9 @@ from ..contact.impact import RULES, impact
 from ..contact.rigid_contacts import Contact, RigidContacts
 from ..errors import KinetreeError, OptionError, UnknownNameError, message_of
 from ..io.progress import TimeBar
+from ..robot.load import as_robot
 from ..robot.mechanism import Mechanism
-from ..robot.robot import Robot, require_robot
+from ..robot.robot import Robot
 from ..run.failure import Fault
 from ..spatial.numbers import real_number, whole_number
 from .arguments import (
@@ -54,7 +56,7 @@ MOST_AT_ONCE = 50
 
 
 def simulate_rigid(
-    robot: Robot,
+    robot: Robot | str | os.PathLike[str],
     contacts: Contact | Sequence[Contact] | RigidContacts,
     q0: ArrayLike | None = None,
     v0: ArrayLike | None = None,
@@ -112,7 +114,7 @@ def simulate_rigid(
     >>> record.events[0].name
     'impact ball'
     """
-    require_robot(robot)
+    robot = as_robot(robot)
     begin, end = time_span(time)
     if integrator not in SOLVERS:
         raise UnknownNameError("integrator for rigid contact", integrator, SOLVERS)

@@ -88,6 +88,20 @@ def arctan2(y: Scalar, x: Scalar) -> Scalar:
     return library.arctan2(y, x)
 
 
+def can_gather(x: Scalar) -> bool:
+    """Return whether tables are looked up by such a scalar as data, with :func:`gather`."""
+    return hasattr(_library(x), "gather")
+
+
+def gather(table: np.ndarray, column: int, row: Scalar) -> Scalar:
+    """Return a number of a table (rows, columns) in the row that a traced scalar says.
+
+    A fraction is cut off, what is outside the table is its first or last row, and NaN is NaN.  In machine code the
+    table is data, however long it is.
+    """
+    return _library(row).gather(table, column, row)
+
+
 def where(condition: Any, yes: Scalar, no: Scalar) -> Scalar:
     """Choose between two values, lane by lane; both are evaluated."""
     if isinstance(condition, (bool, np.bool_)):

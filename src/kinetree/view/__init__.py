@@ -207,3 +207,8 @@ class _Callable(ModuleType):
 
 
 sys.modules[__name__].__class__ = _Callable
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

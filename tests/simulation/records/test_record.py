@@ -15,6 +15,7 @@ from kinetree import control as laws
 from kinetree.contact.ground import Ground, HuntCrossley
 from kinetree.io.tables.reading import open_table
 from kinetree.motion import trajectories
+from kinetree.simulation.records import files
 from kinetree.simulation.records.energy import NAMES
 from kinetree.simulation.records.record import FIELDS
 
@@ -104,7 +105,8 @@ def test_files_give_back_what_was_saved_to_the_last_bit(record, tmp_path, ending
         pytest.importorskip("pyarrow")
     path = tmp_path / f"motion{ending}"
     record.save(path)
-    assert [p.name for p in tmp_path.iterdir()] == [path.name]  # nothing half-written beside it
+    described = [f"{path.name}.json"] if ending == ".csv" else []
+    assert sorted(p.name for p in tmp_path.iterdir()) == [path.name, *described]  # nothing half-written beside it
     again = kt.Record.load(path)
     assert_equal(record, again)
     assert again.robot is None
@@ -117,11 +119,36 @@ def test_files_give_back_what_was_saved_to_the_last_bit(record, tmp_path, ending
 def test_csv_is_an_ordinary_table(record, tmp_path):
     record.save(tmp_path / "motion.csv")
     lines = (tmp_path / "motion.csv").read_text().splitlines()
-    names = lines[1].split(",")
+    names = lines[0].split(",")
     assert names[0] == "time"
     assert "tau:hinge" in names
     assert "energy:kinetic" in names
-    assert len(lines) == 2 + len(record)
+    assert len(lines) == 1 + len(record)
+    table = np.genfromtxt(tmp_path / "motion.csv", delimiter=",", names=True)  # as other programs read it
+    assert np.array_equal(table["time"], record.time)
+
+
+def test_csv_without_its_description_is_read_by_its_columns(record, tmp_path):
+    record.save(tmp_path / "motion.csv")
+    (tmp_path / "motion.csv.json").unlink()
+    again = kt.Record.load(tmp_path / "motion.csv")
+    assert again.status == "of unknown end"
+    assert again.q_names == record.q_names
+    assert np.array_equal(again.tau, record.tau)
+    (tmp_path / "old.csv").write_text(  # as release 0.1 wrote it
+        "# kinetree record " + files._about(record) + "\n" + (tmp_path / "motion.csv").read_text()
+    )
+    assert_equal(record, kt.Record.load(tmp_path / "old.csv"))
+
+
+def test_csv_names_forces_by_what_they_act_on(tmp_path):
+    four_bar = kt.load("four-bar")
+    q = four_bar.close([0.0, 1.0, 4.3], fixed=["crank_joint"])
+    record = kt.simulate(four_bar, q, time=0.02, output=3)
+    record.save(tmp_path / "motion.csv")
+    names = (tmp_path / "motion.csv").read_text().splitlines()[0].split(",")
+    assert [n.partition(":")[2] for n in names if n.startswith("constraint_forces:")] == list(four_bar.constraint_names)
+    assert np.array_equal(kt.Record.load(tmp_path / "motion.csv").constraint_forces, record.constraint_forces)
 
 
 def test_files_that_cannot_be(record, tmp_path):

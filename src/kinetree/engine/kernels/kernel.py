@@ -20,6 +20,8 @@ from ..fuse import prepare
 from ..llvm import driver, host, streaming
 from ..llvm.driver import STREAMED_BYTES, pack_job
 from ..llvm.emit import lanes_module, single_module
+from ..llvm.table_lookups import SYMBOL as TABLES
+from ..llvm.table_lookups import words_for
 from ..llvm.vectors import Vectors
 from ..load_code import load_or_compile, load_or_compile_text
 from ..make_once import made_once, once
@@ -87,6 +89,8 @@ class Kernel:
         What the code is made for.
     is_guard : bool
         It is called with the inputs of another kernel, behind which there is no room for its own values.
+    tables : sequence of ndarray, each (rows, columns)
+        Data that the code looks up, as the graph's: they are no part of the code, which is kept without them.
     """
 
     name: str
@@ -99,6 +103,7 @@ class Kernel:
     spread_nan: bool = True
     target: host.Machine = field(default_factory=lambda: host.host(), repr=False)
     is_guard: bool = False
+    tables: Sequence[np.ndarray] = field(default=(), repr=False)
     _alive: list[Any] = field(default_factory=list, repr=False)
     _local: Any = field(default_factory=threading.local, repr=False)
     _places: int = field(default=0, repr=False)
@@ -128,16 +133,28 @@ class Kernel:
         """Compile one form, or fetch it from the cache."""
         precision = "f32" if self.single_precision else "f64"
         key = None if self.key is None else cache.digest(self.key, form, precision)
-        symbols = ("kernel", "places", "work") if form == "lanes" else ("kernel",)
+        symbols: tuple[str, ...] = ("kernel", "places", "work") if form == "lanes" else ("kernel",)
+        symbols += (TABLES,) if self.tables else ()
         addresses, alive = load_or_compile(self.name, key, lambda: self._assembly(form), symbols, target=self.target)
         self._alive.append(alive)
+        if self.tables:
+            self._fill_in(addresses[TABLES])
         if form == "lanes":
             self._places = addresses["places"]
             self._work = ctypes.c_int64.from_address(addresses["work"]).value
         return addresses["kernel"]
 
+    def _fill_in(self, address: int) -> None:
+        """Tell loaded code where its tables are."""
+        held: list[np.ndarray] = [np.ascontiguousarray(table, dtype=self.dtype) for table in self.tables]
+        words = words_for(held)
+        ctypes.memmove(address, address_of(words), words.nbytes)
+        self._alive.append(held)
+
     def _assembly(self, form: str) -> str:
         t = self._fused
+        if t.graph.tables and not self.tables:
+            raise AssertionError(f"{self.name} looks data up, and was made without its tables")
         if form == "lanes":
             watched = sum(self.lengths) if self.spread_nan else 0
             work_at = None if self.is_guard else self._before_work

@@ -19,6 +19,7 @@ from ..graph import Graph, inputs, outputs
 from ..llvm.emit import inner_function
 from ..llvm.emitter import Emitter
 from ..llvm.modules import table_of_places, work_vectors
+from ..llvm.table_lookups import table_words
 from ..llvm.vectors import Vectors
 from .loop_kernel import LoopKernel
 
@@ -81,7 +82,7 @@ def trace_stages(
 
     new = advance(ask, given[TIME], given[STATE : STATE + n_state], given[STEP], given[STATE + n_state :])
     final = outputs(graph, new)
-    inner = Graph()
+    inner = Graph(tables=graph.tables)
     own = inputs(inner, n_question + n_parameters)
     answer = outputs(inner, rate(own[:n_question], own[n_question:]))
     return Stages(graph, questions, final, inner, answer, n_state, n_question, n_parameters)
@@ -103,7 +104,8 @@ def step_module(stages: Stages, vectors: Vectors) -> str:
     e, lanes = Emitter(vectors), vectors.lanes
     n, p, count, asked = stages.n_state, stages.n_parameters, len(stages.questions), stages.n_question
     answers_at, n_answer = STATE + n + p, len(stages.answer)
-    text = [*e.declarations(), table_of_places([k * e.size for k in range(n)], vectors), work_vectors(0)]
+    text = [table_words(len(stages.graph.tables)), *e.declarations()]
+    text += [table_of_places([k * e.size for k in range(n)], vectors), work_vectors(0)]
     for k, question in enumerate(stages.questions):
         text.append(_function(f"stage{k}", stages.graph, question, vectors))
     text.append(_function("final", stages.graph, stages.final, vectors))

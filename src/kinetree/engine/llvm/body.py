@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-from ..graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
+from ..graph import ABS, ADD, ATAN2, CONST, COS, DIV, FMA, GATHER, INPUT, LESS, MUL, NEG, SELECT, SIN, SQRT, SUB, Graph
 from .emitter import Emitter
 from .mathematics import arctangent, sines_and_cosines
 from .registers import operand_of
+from .table_lookups import TableLookups
 from .vectors import SCALARS, Vectors
 
 ANGLES_AT_ONCE = 4
@@ -126,6 +127,7 @@ def node_emitter(
     circles: dict[int, tuple[str, str]] = {}
     turning = list(dict.fromkeys(graph.args[i][0] for i in operations if graph.kinds[i] in (SIN, COS)))
     made_here = {i for i in operations if graph.args[i]}
+    lookups = TableLookups(emitter, graph)
     t = emitter.type
 
     def is_known(i: int) -> bool:
@@ -142,6 +144,8 @@ def node_emitter(
 
     def emit(i: int) -> str:
         kind, args = graph.kinds[i], graph.args[i]
+        if kind == GATHER:
+            return lookups.number(i, name)
         a = [name(j) for j in args]
         if kind in _BINARY:
             return emitter.op(f"{_BINARY[kind]} {t} {a[0]}, {a[1]}")

@@ -20,6 +20,7 @@ from .modules import (
     work_vectors,
 )
 from .split_kernels import module_in_pieces
+from .table_lookups import table_words
 from .vectors import SCALARS, Vectors
 
 LONGEST_BODY = 16000
@@ -50,7 +51,7 @@ def lanes_module(
     e = Emitter(vectors)
     results = list(dict.fromkeys(outputs))
     place = {node: k * e.size for k, node in enumerate(results)}
-    places = table_of_places([place[o] for o in outputs], vectors)
+    places = table_words(len(graph.tables)) + table_of_places([place[o] for o in outputs], vectors)
     sending = Sending(graph, results, len(outputs), vectors) if sends else NOTHING_TO_SEND
     if _in_pieces(graph, vectors):
         return places + module_in_pieces(graph, results, vectors, input_count, sending=sending, work_at=work_at)
@@ -74,8 +75,9 @@ def single_module(
 ) -> str:
     """Make a module with ``@kernel(in, out)``: a table of pointers to the input arrays, one state."""
     watched, inputs_of = sum(lengths) if spread_nan else 0, inputs_by_table(lengths)
+    tables = table_words(len(graph.tables))
     if _in_pieces(graph, vectors) or len(outputs) > MOST_RESULTS:
-        return module_in_pieces(graph, outputs, vectors.one, watched, inputs_of)
+        return tables + module_in_pieces(graph, outputs, vectors.one, watched, inputs_of)
     e = Emitter(vectors.one)
     load = inputs_of(e)
 
@@ -84,7 +86,7 @@ def single_module(
 
     emit_body(e, graph, outputs, load, store)
     unused = spoil_for_unused(e, graph, watched, load, len(outputs))
-    return kernel_module(e, "ptr noalias readonly %in, ptr noalias %out", unused)
+    return tables + kernel_module(e, "ptr noalias readonly %in, ptr noalias %out", unused)
 
 
 def inner_function(name: str, graph: Graph, results: Sequence[int], vectors: Vectors) -> str:

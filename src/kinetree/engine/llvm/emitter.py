@@ -124,4 +124,8 @@ class Emitter:
             t, s = self.vectors.of(element), self._suffix(element)
             found += [f"declare {t} @llvm.fma.{s}({t}, {t}, {t})"]
             found += [f"declare {t} @llvm.{f}.{s}({t})" for f in ("sqrt", "fabs")]
+        if self.lanes > 1:
+            mask, at = f"<{self.lanes} x i1>", f"<{self.lanes} x ptr>"
+            name = f"@llvm.masked.gather.{self.vectors.suffix}.v{self.lanes}p0"
+            found += [f"declare {self.type} {name}({at}, i32, {mask}, {self.type})"]
         return [*found, "declare void @llvm.prefetch.p0(ptr, i32, i32, i32)"]

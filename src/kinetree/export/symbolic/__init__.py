@@ -146,3 +146,8 @@ def equations(
     subject = as_parametric(robot)
     check_loops(subject.robot.model, "equations")
     return on_sympy.Equations(subject, symbols, on_sympy.Style.of(numbers, simplify))
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

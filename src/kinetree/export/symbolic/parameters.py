@@ -19,6 +19,9 @@ class Computing(Modelled, Protocol):
     def precision(self) -> str:
         """``"double"`` or ``"single"``."""
 
+    def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Return the algorithm that does the same with loops closed, and its choices."""
+
 
 @dataclass(frozen=True)
 class Parametric:

@@ -14,18 +14,19 @@ import numpy as np
 
 from ...errors import UnknownNameError
 from ...model.tree import Model
+from ...robot.load import GALLERY, gallery_file, gallery_folder
 from ...robot.load import load as load_file
 from ...robot.robot import Robot
 from ..system import About, GallerySystem, PrescribedMotion
 
-NAMES = tuple(resources.files("kinetree").joinpath("gallery", "names.txt").read_text(encoding="utf-8").split())
-"""All systems, those with loops first, in the order of the sources; a file, for ``kinetree.load`` suggests them."""
+NAMES = GALLERY
+"""All systems, those with loops first, in the order of the sources."""
 
 
 def folder(name: str) -> str:
     """Return the folder of a system, which is its name as Python can import it."""
     _check(name)
-    return name.replace("3-", "three_", 1) if name.startswith("3-") else name.replace("-", "_")
+    return gallery_folder(name)
 
 
 def part(name: str, which: str) -> ModuleType:
@@ -59,13 +60,15 @@ def load(name: str, **options: object) -> Robot:
     UnknownNameError
         With the nearest names.
     """
-    with resources.as_file(_file(name)) as path:
+    _check(name)
+    with resources.as_file(gallery_file(name)) as path:
         return load_file(path, **options)  # type: ignore[arg-type]
 
 
 def model_text(name: str) -> str:
     """Return a system's model file: YAML in kinetree's format, with comments."""
-    return _file(name).read_text(encoding="utf-8")
+    _check(name)
+    return gallery_file(name).read_text(encoding="utf-8")
 
 
 def about(name: str) -> About:
@@ -99,10 +102,6 @@ def start(name: str, which: str = "motion") -> np.ndarray:
 def _check(name: str) -> None:
     if not isinstance(name, str) or name not in NAMES:
         raise UnknownNameError("system in the gallery", name, NAMES)
-
-
-def _file(name: str) -> resources.abc.Traversable:
-    return resources.files(__name__).joinpath(folder(name), "model.yaml")
 
 
 @cache

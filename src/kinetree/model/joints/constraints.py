@@ -30,6 +30,8 @@ class Constraint(NamedTuple):
     label: str
     unit: str
     """Of the gap: ``m`` where a force keeps it, ``rad`` where a moment does."""
+    holonomic: bool = True
+    """Whether it holds a position; rolling holds a velocity only, and its gap is zero."""
 
 
 def across(axis: Vec3) -> tuple[Vec3, Vec3]:
@@ -66,7 +68,7 @@ def hold_axis(axis: Vec3, x: Transform) -> list[Constraint]:
     over = where(straight, where(cosine < 0.0, math.pi, 0.0), 0.0)
     gaps = first.dot(tilt) * scale + over, second.dot(tilt) * scale
     return [
-        Constraint(gap, Force(t, ZERO3), f"moment about {_name(t)}", "rad")
+        Constraint(gap, Force(t, ZERO3), f"moment about {direction_name(t)}", "rad")
         for gap, t in zip(gaps, (first, second), strict=True)
     ]
 
@@ -74,12 +76,12 @@ def hold_axis(axis: Vec3, x: Transform) -> list[Constraint]:
 def hold_line(axis: Vec3, x: Transform) -> list[Constraint]:
     """Return the origin of B on the axis through A."""
     off = x.unrotate(x.translation - axis * axis.dot(x.translation))
-    return [Constraint(t.dot(off), Force(ZERO3, t), f"force along {_name(t)}", "m") for t in across(axis)]
+    return [Constraint(t.dot(off), Force(ZERO3, t), f"force along {direction_name(t)}", "m") for t in across(axis)]
 
 
 def hold_plane(normal: Vec3, x: Transform) -> list[Constraint]:
     """Return the origin of B in the plane through A."""
-    return [Constraint(normal.dot(x.translation), Force(ZERO3, normal), f"force along {_name(normal)}", "m")]
+    return [Constraint(normal.dot(x.translation), Force(ZERO3, normal), f"force along {direction_name(normal)}", "m")]
 
 
 def hold_rotation(x: Transform) -> list[Constraint]:
@@ -114,7 +116,8 @@ def _chosen(condition: Any, yes: Quaternion, no: Quaternion) -> Quaternion:
     return x, y, z, w
 
 
-def _name(direction: Vec3) -> str:
+def direction_name(direction: Vec3) -> str:
+    """Return a constant direction in words: an axis, or three numbers."""
     for e, name in zip(BASIS, "xyz", strict=True):
         d = direction.dot(e)
         if abs(d) == 1.0:

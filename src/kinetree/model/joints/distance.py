@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...errors import ModelError, UnsupportedError
+from ...errors import ModelError
 from ...spatial import ZERO3, Force, Motion, Transform, sqrt
 from ...spatial.numbers import real_number
 from .constraints import Constraint
-from .kind import Coordinates, JointKind
+from .kind import OnlyCloses
 
 
 @dataclass(frozen=True)
-class Distance(JointKind):
+class Distance(OnlyCloses):
     """Keeps two points ``length`` metres apart. It has no coordinates, so it cannot carry a body."""
 
     length: float = math.nan
@@ -27,14 +27,6 @@ class Distance(JointKind):
     def nv(self) -> int:
         """Degrees of freedom."""
         return 5
-
-    def transform(self, q: Coordinates) -> Transform:
-        """Return a rod has no coordinates."""
-        raise UnsupportedError("a distance rod can only close a loop: no body can be carried by it")
-
-    def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
-        """Return a rod has no coordinates."""
-        raise UnsupportedError("a distance rod can only close a loop: no body can be carried by it")
 
     def constraints(self, x: Transform) -> list[Constraint]:
         """Return the rod's tension or thrust."""

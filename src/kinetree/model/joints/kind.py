@@ -177,6 +177,9 @@ class JointKind:
 
     # Closing loops
 
+    only_closes: ClassVar[bool] = False
+    """Whether it has no coordinates, so that it can close a loop but carry no body."""
+
     def constraints(self, x: Transform) -> list[Constraint]:
         """Return what the joint forbids when it closes a loop and its moving frame has the pose ``x``.
 
@@ -195,6 +198,20 @@ class JointKind:
         if not dataclasses.is_dataclass(self):
             return {}
         return {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+
+
+class OnlyCloses(JointKind):
+    """A joint without coordinates: it can close a loop, but carry no body."""
+
+    only_closes = True
+
+    def transform(self, q: Coordinates) -> Transform:
+        """Raise an error: there are no coordinates."""
+        raise UnsupportedError(f"a {self.name} joint can only close a loop: no body can be carried by it")
+
+    def subspace(self, q: Coordinates) -> tuple[Motion, ...]:
+        """Raise an error: there are no coordinates."""
+        raise UnsupportedError(f"a {self.name} joint can only close a loop: no body can be carried by it")
 
 
 def vec(axis: Sequence[float]) -> Vec3:

@@ -103,6 +103,11 @@ class Reversed(JointKind):
         twist = combine(columns, v)
         return tuple(-x.motion_to_parent(r + twist.cross(s)) for s, r in zip(columns, rates, strict=True))
 
+    @property
+    def only_closes(self) -> bool:  # type: ignore[override]
+        """Whether it has no coordinates."""
+        return self.kind.only_closes
+
     # Configurations are those of the joint as described.
 
     @property

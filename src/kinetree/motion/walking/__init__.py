@@ -18,3 +18,8 @@ __all__ = [
     "HEXAPOD", "PLANAR_BIPED", "QUADRUPED", "SPATIAL_BIPED", "UNIFIED_BIPED", "Gait", "Leg", "LegAngles", "TrunkPath",
     "Walk", "biped", "inverted_pendulum", "leg_angles", "support_margin", "tripod", "trot", "zero_moment_point",
 ]  # fmt: skip
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

@@ -13,6 +13,18 @@ from typing import NamedTuple
 from ...errors import OptionError
 from ...spatial.scalar import Scalar, arctan2, cos, sqrt
 
+__all__ = [
+    "HEXAPOD",
+    "PLANAR_BIPED",
+    "QUADRUPED",
+    "SPATIAL_BIPED",
+    "UNIFIED_BIPED",
+    "Gait",
+    "LegAngles",
+    "inverted_pendulum",
+    "leg_angles",
+]
+
 
 def _terms(reach: float) -> int:
     """Return how many terms the series of cosh and sinh need for arguments up to ``reach``."""
@@ -193,3 +205,8 @@ def leg_angles(x: Scalar, y: Scalar, z: Scalar, thigh: float, shank: float) -> L
     gamma = arctan2(thigh * s, shank + thigh * c)  # asin(a2 sin(theta_4) / a0), also beyond a right angle
     knee = arctan2(s, c)
     return LegAngles(arctan2(y, z), knee - (beta + gamma), knee, beta + gamma)
+
+
+def __dir__() -> list[str]:
+    """Return what is meant for users."""
+    return sorted(__all__)

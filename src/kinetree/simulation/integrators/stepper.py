@@ -148,8 +148,8 @@ def projection(equation: Equation) -> Callable[[State], State]:
     robot: Any = equation.robot
     if not robot.model.is_constrained:
         return _as_it_is
-    rows = equation.rows if equation.compiled else None
-    nearest = projector(robot, rows) if rows else partial(nearest_state, robot)
+    choice = equation.loops if equation.compiled else None
+    nearest = partial(nearest_state, robot) if choice is None else projector(robot, choice)
 
     def project(state: State) -> State:
         q, v, z = state

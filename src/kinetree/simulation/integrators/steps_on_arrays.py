@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...algorithms.constrained import LEAST_QUALITY
 from ...algorithms.constraints import UNCLOSED
-from ...algorithms.projection import ROUNDS, close
+from ...algorithms.projection import ROUNDS
 from ...robot.mechanism import Mechanism
 from ...run.law_kernels import Ask, Sizes, StepProgram, has_machine_code
 from ...spatial import Scalar, where
 from ...spatial.arrays import pack, split
+from ..loop_choice import LoopChoice
 from ..system import Scalars, State
 from . import variational
 from .fixed_step_methods import FIXED, IMPLICIT, VARIATIONAL, Step
@@ -29,6 +29,9 @@ OneStep = Callable[[float, State, float], State]
 
 ManySteps = Callable[[float, State, float, int], State]
 """(t, state, h, n) to the state n steps of h later."""
+
+WatchedSteps = Callable[[float, State, float, int], tuple[State, np.ndarray]]
+"""The same, and a number per lane that says how it went."""
 
 StepLaws = tuple[Callable[..., list[Scalar]], Callable[..., list[Scalar]], Sizes]
 """What a :class:`StepProgram` is made of: the step, the rates that it asks for, and how many numbers these are."""
@@ -78,6 +81,12 @@ def _solved(state: State, change: np.ndarray) -> State:
     return q, v, z
 
 
+def _lanes(state: State, chosen: np.ndarray) -> State:
+    """Return some lanes of a batch; what is the same for all lanes has no batch of its own."""
+    q, v, z = (np.broadcast_to(x, (*chosen.shape, x.shape[-1]))[chosen] for x in state)
+    return q, v, z
+
+
 class Steps:
     """Steps of one equation of motion, made when first asked for.
 
@@ -88,26 +97,68 @@ class Steps:
 
     def __init__(self, equation: Equation) -> None:
         self.equation = equation
-        self._programs: dict[str, StepProgram] = {}
+        self._programs: dict[tuple[str, LoopChoice | None], StepProgram] = {}
         self._steps: dict[str, OneStep] = {}
 
     def many(self, integrator: str) -> ManySteps:
         """Return many steps in machine code."""
-        if integrator not in self._programs:
-            self._programs[integrator] = self._program(integrator)
-        program = self._programs[integrator]
-        nq, nv, nz = self.equation.tree.nq, self.equation.tree.nv, self.equation.system.nz
-        watched = [np.ones(1)] if self.equation.rows else [np.zeros(1)] if integrator == VARIATIONAL else []
+        loops = self.equation.loops
+        if loops is not None and integrator != VARIATIONAL:
+            return self._closed_steps(integrator, loops)
+        run = self._run(integrator)
 
         def advance(t: float, state: State, h: float, n: int) -> State:
+            new, worst = run(t, state, h, n)
+            return _solved(new, worst) if integrator == VARIATIONAL else new
+
+        return advance
+
+    def _run(self, integrator: str, choice: LoopChoice | None = None) -> WatchedSteps:
+        """Return many steps in machine code, and the last of the numbers that these carry along."""
+        if (integrator, choice) not in self._programs:
+            self._programs[integrator, choice] = self._program(integrator, choice)
+        program = self._programs[integrator, choice]
+        nq, nv, nz = self.equation.tree.nq, self.equation.tree.nv, self.equation.system.nz
+        watched = [np.full(1, np.inf)] if choice is not None else [np.zeros(1)] if integrator == VARIATIONAL else []
+
+        def run(t: float, state: State, h: float, n: int) -> tuple[State, np.ndarray]:
             batch = np.broadcast_shapes(*(x.shape[:-1] for x in (*state, self.equation.numbers)))
             parts = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (*state, *watched)]
             whole = np.concatenate(parts, axis=-1)
             out = program(t, whole, h, n, self.equation.numbers, threads=self.equation.threads)
-            if self.equation.rows and np.any(out[..., -1] < LEAST_QUALITY):
-                return self._by_rank(integrator)(t, state, h, n)
-            new = out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv : nq + nv + nz]
-            return _solved(new, out[..., -1]) if integrator == VARIATIONAL else new
+            return (out[..., :nq], out[..., nq : nq + nv], out[..., nq + nv : nq + nv + nz]), out[..., -1]
+
+        return run
+
+    def _closed_steps(self, integrator: str, choice: LoopChoice) -> ManySteps:
+        """Return steps of a mechanism in machine code; those for which the choice of constraints fails, otherwise.
+
+        These are looked for by halves of the steps, in the lanes of a batch where they are.
+        """
+        run = self._run(integrator, choice)
+
+        def advance(t: float, state: State, h: float, n: int) -> State:
+            new, served = run(t, state, h, n)
+            poor = np.asarray(served < 1.0)
+            if poor.ndim == 0 and np.isnan(new[0]).any():  # lost lanes of a batch stay lost, one state gets a reason
+                poor = np.asarray(np.isfinite(state[0]).all())
+            if not poor.any():
+                return new
+            if (
+                poor.ndim == 0 or poor.all() or self.equation.numbers.ndim > 1
+            ):  # parameters may differ from lane to lane
+                return again(t, state, h, n)
+            some = again(t, _lanes(state, poor), h, n)
+            for x, y in zip(new, some, strict=True):
+                x[poor] = y
+            return new
+
+        def again(t: float, state: State, h: float, n: int) -> State:
+            if n > 1:
+                return advance(t + (n // 2) * h, advance(t, state, h, n // 2), h, n - n // 2)
+            together = choice.together
+            steps = self._by_rank(integrator) if together is None else self._closed_steps(integrator, together)
+            return steps(t, state, h, n)
 
         return advance
 
@@ -124,11 +175,11 @@ class Steps:
 
         return advance
 
-    def _program(self, integrator: str) -> StepProgram:
+    def _program(self, integrator: str, choice: LoopChoice | None) -> StepProgram:
         if integrator == VARIATIONAL:
             laws = self._variational_laws()
-        elif self.equation.rows:
-            laws = self._closed_laws(FIXED[integrator], self.equation.rows, integrator == IMPLICIT)
+        elif choice is not None:
+            laws = self._closed_laws(FIXED[integrator], choice, integrator == IMPLICIT)
         else:
             laws = self._laws(FIXED[integrator], integrator == IMPLICIT)
         return StepProgram(f"{integrator} steps of {self.equation.robot.name!r}", *laws, self.equation.robot.cpu)
@@ -154,10 +205,11 @@ class Steps:
 
         return advance, rate, Sizes(n, 1 + n + ahead, self.equation.numbers.shape[-1], nv + self.equation.system.nz)
 
-    def _closed_laws(self, formula: Step, rows: tuple[int, ...], implicit: bool) -> StepLaws:
+    def _closed_laws(self, formula: Step, choice: LoopChoice, implicit: bool) -> StepLaws:
         """Return the same for a mechanism, closed again after the step.
 
-        Its last state is the least quality of the choice of constraints that was met, zero where that did not close it.
+        Its last state is how well the choice of constraints served where it did least, zero where that did not close
+        the loops.
         """
         tree, nv, nz = self.equation.tree, self.equation.tree.nv, self.equation.system.nz
         n = tree.nq + nv + nz + 1
@@ -173,7 +225,7 @@ class Steps:
                 return answer[:nv], answer[nv:-1]
 
             q, v, z = formula(tree, rate, t, *self.equation.parts(state), h)
-            q, v, left = close(tree, q, v, rows, ROUNDS + 2 * ahead)
+            q, v, left = choice.closed(tree, q, v, ROUNDS + ahead)
             least = where(left > UNCLOSED * UNCLOSED, 0.0, least)
             return [*q, *v, *z, least]
 
@@ -181,8 +233,8 @@ class Steps:
             system = self.equation.with_numbers(p)
             q, v, z = self.equation.parts(question[1:])
             h = question[-1] if implicit else None
-            a, z_rate, quality = system.closed_rate(question[0], q, v, z, rows, ahead=h)
-            return [*a, *z_rate, quality]
+            a, z_rate, served = system.closed_rate(question[0], q, v, z, choice, ahead=h)
+            return [*a, *z_rate, served]
 
         return advance, rate, Sizes(n, n + ahead, self.equation.numbers.shape[-1], nv + nz + 1)
 

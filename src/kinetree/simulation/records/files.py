@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import FileFormatError, MissingFileError, OptionError, UnsupportedError
-from ...io.atomic_files import beside
+from ...io.atomic_files import all_beside
 from ...io.paths import is_file
 from ...io.tables.columns import column_name
 from ...io.tables.formats import FORMATS, RECORD_MARK, format_of, need_pyarrow
@@ -31,6 +31,9 @@ FIELDS = ("q", "v", "a", "tau", "friction", "contact_forces", "constraint_forces
 
 VERSION = 1
 
+UNKNOWN = "of unknown end"
+"""Status of a table whose description is not beside it."""
+
 
 def save(record: Record, path: Path) -> None:
     """Write a record, wholly or not at all."""
@@ -40,8 +43,19 @@ def save(record: Record, path: Path) -> None:
             f"{path.suffix} is a table of one simulation and this record has a batch of {record.batch}: save it as "
             ".npz, or one simulation of it, record.lane(index)"
         )
-    with beside(path) as place:
+    also = [description_of(path)] if kind == ".csv" else []
+    with all_beside([path, *also], f"{path} cannot be written") as (place, *description):
         {".npz": _to_npz, ".csv": _to_csv, ".parquet": _to_parquet}[kind](record, place)
+        for other in description:
+            other.write_text(_about(record), encoding="utf-8", newline="\n")
+
+
+def description_of(path: Path) -> Path:
+    """Return the file beside a CSV table that holds what is no number: status, events, names and units.
+
+    In the table itself, other programs would stumble over it.
+    """
+    return path.with_name(f"{path.name}.json")
 
 
 def record_format(path: Path) -> str:
@@ -136,8 +150,18 @@ def _labels(record: Record, name: str, count: int) -> list[str]:
     if name in ("v", "a", "tau", "friction"):
         return record.v_names
     if name == "contact_forces":
-        return [f"{k // 3}.{'xyz'[k % 3]}" for k in range(count)]
+        spots = [str(spot[0]) for spot in record.info.get("contact_spots") or []]
+        return [f"{spot}.{axis}" for spot in _told_apart(spots, count // 3) for axis in "xyz"]
+    if name == "constraint_forces":
+        return _told_apart(record.info.get("constraint_names") or [], count)
     return [str(k) for k in range(count)]
+
+
+def _told_apart(names: list[str], count: int) -> list[str]:
+    """Return names for so many things: numbers where they have none, and behind those that are there twice."""
+    if len(names) != count:
+        return [str(k) for k in range(count)]
+    return [name if names.count(name) == 1 else f"{name}[{k}]" for k, name in enumerate(names)]
 
 
 def _from_columns(about: str, names: list[str], table: Array) -> dict[str, Array]:
@@ -149,15 +173,14 @@ def _from_columns(about: str, names: list[str], table: Array) -> dict[str, Array
 
 
 def _to_csv(record: Record, path: Path) -> None:
-    path.write_text(csv_text(_columns(record), f"{RECORD_MARK}{_about(record)}"), encoding="utf-8", newline="\n")
+    path.write_text(csv_text(_columns(record)), encoding="utf-8", newline="\n")
 
 
 def _from_csv(path: Path) -> tuple[str, dict[str, Array]]:
     with path.open("rb") as file:
         first = file.readline().decode("utf-8")
-        if not first.startswith(RECORD_MARK):
-            raise ValueError("the first line does not say that it is one")
-        names = next(csv.reader([file.readline().decode("utf-8")], strict=True))
+        marked = first.startswith(RECORD_MARK)  # release 0.1 wrote the description into the first line
+        names = next(csv.reader([file.readline().decode("utf-8") if marked else first], strict=True))
         lines = file.read()
     columns = csv_numbers(lines, len(names), range(len(names)))
     if columns is None:
@@ -165,8 +188,25 @@ def _from_csv(path: Path) -> tuple[str, dict[str, Array]]:
         table = np.array(rows).reshape(len(rows), len(names))
     else:
         table = np.column_stack(list(columns.values()))
-    about = first[len(RECORD_MARK) :]
+    if marked:
+        about = first[len(RECORD_MARK) :]
+    elif is_file(description_of(path)):
+        about = description_of(path).read_text(encoding="utf-8")
+    else:
+        about = _about_columns(names)
     return about, _from_columns(about, names, table)
+
+
+def _about_columns(names: list[str]) -> str:
+    """Describe a table by the names of its columns alone: the file with the description was left behind."""
+    for needed in ("time", *(f"energy:{name}" for name in NAMES)):
+        if needed not in names:
+            raise KeyError(needed)
+    labels = {field: [n.partition(":")[2] for n in names if n.startswith(f"{field}:")] for field in FIELDS}
+    shapes = {field: [len(own)] for field, own in labels.items()}
+    shapes["contact_forces"] = [len(labels["contact_forces"]) // 3, 3]
+    info = {"q_names": labels["q"], "v_names": labels["v"], "constraint_names": labels["constraint_forces"]}
+    return json.dumps({"version": VERSION, "status": UNKNOWN, "info": info, "events": [], "shapes": shapes})
 
 
 def _to_parquet(record: Record, path: Path) -> None:

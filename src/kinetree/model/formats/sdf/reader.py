@@ -25,7 +25,7 @@ from .. import xml
 from ..source import FileBuilder, Options, Source
 from ..xml import Element
 from .elements import CLOSED, Elements
-from .frames import MODEL, WORLD, SdfFrame, Frames
+from .frames import MODEL, WORLD, Frames, SdfFrame
 
 VERSIONS = tuple(f"1.{k}" for k in range(4, 13))
 
@@ -110,8 +110,8 @@ class _SdfReader:
             self._enter(element, "", alone, WORLD, self.elements, folder, self.version, False, 0)
         for element in top.all("frame"):
             self._frame(element, "", WORLD, self.elements)
-        for place, *where in self.unsettled:
-            place.relative_to = self.frames.find(*where)
+        for place, base, scope, element, whose in self.unsettled:
+            place.relative_to = self.frames.find(base, scope, element, whose)
         for instance in self.instances:
             self._read_links(instance)
         for instance in self.instances:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable, Sequence
-from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from ...joints.kind import AXES
 from ...mass import MassProperties
 from ...pose import Pose
 from ...tree import BASE, Joint, Loop, Model
+from .. import xml
 from ..urdf import roll_pitch_yaw
 from .frames import WORLD
 
@@ -332,10 +332,10 @@ def _numbers(values: Iterable[float]) -> str:
 
 def _quote(text: str) -> str:
     _text(text)
-    return quoteattr(text.replace("::", "__"))
+    return xml.quoted(text.replace("::", "__"))
 
 
 def _text(text: str) -> str:
     if any(ord(c) < 32 for c in text) or text != text.strip():
         raise UnsupportedError(f"an SDF file cannot contain the name {text!r}")
-    return escape(text.replace("::", "__"))
+    return text.replace("::", "__").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

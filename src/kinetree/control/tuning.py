@@ -1,0 +1,72 @@
+"""Gains from the inertia that motors feel."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import OptionError
+from ..robot.mechanism import Mechanism
+from ..robot.robot import Robot
+from .driven_joints import driven_joints
+
+FREQUENCY = 10.0
+"""How fast a joint answers unless told otherwise, in rad/s: steady within half a second."""
+
+
+class Gains(NamedTuple):
+    """Stiffness and damping, one per freedom with a motor."""
+
+    kp: np.ndarray
+    kd: np.ndarray
+
+
+def gains_for(robot: Robot, q: ArrayLike, frequency: ArrayLike = FREQUENCY, ratio: ArrayLike = 1.0) -> Gains:
+    """Choose gains of a PD law so that every joint answers with one frequency, whatever it carries.
+
+    Stiffness is ``m frequency^2`` and damping ``2 ratio m frequency``, where ``m`` is the inertia that the motor feels
+    in this configuration while the others hold still: the diagonal of the mass matrix; in a mechanism with loops, of
+    the mass matrix seen from the motors.
+
+    Parameters
+    ----------
+    robot : Robot
+    q : array_like
+        One configuration, loops closed.
+    frequency : array_like
+        In rad/s, one or one per freedom with a motor.
+    ratio : array_like
+        Of damping: 1 is critical, less swings.
+
+    Returns
+    -------
+    Gains
+        ``(kp, kd)``, for :class:`PD`, :class:`PID` and :class:`Feedforward`.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> arm = kt.gallery.load("kuka-kr5")
+    >>> kp, kd = kt.control.gains_for(arm, arm.neutral(), frequency=20.0)
+    """
+    inertia = _felt(robot, np.asarray(q, dtype=float))
+    speed, damped = np.asarray(frequency, dtype=float), np.asarray(ratio, dtype=float)
+    for name, value in (("frequency", speed), ("ratio", damped)):
+        if value.shape not in ((), inertia.shape):
+            raise OptionError(f"{name} must be one number or {inertia.size}, one per motor, not shape {value.shape}")
+    if not (np.all(speed > 0.0) and np.all(np.isfinite(speed)) and np.all(damped >= 0.0)):
+        raise OptionError("frequency must be positive and finite, ratio zero or more")
+    return Gains(inertia * speed**2, 2.0 * damped * inertia * speed)
+
+
+def _felt(robot: Robot, q: np.ndarray) -> np.ndarray:
+    """Return the inertia at each freedom with a motor, the other motors holding still."""
+    motors = [k for joint in driven_joints(robot.model) for k in range(joint.v_slice.start, joint.v_slice.stop)]
+    if not motors:
+        raise OptionError(f"no joint of {robot.name!r} has a motor")
+    if not isinstance(robot, Mechanism):
+        return np.diag(np.asarray(robot.mass_matrix(q)))[motors].copy()
+    seen = np.linalg.pinv(robot.basis(q)[motors])  # speeds of the independent coordinates from those of the motors
+    return np.einsum("ki,kl,li->i", seen, robot.reduced_mass_matrix(q), seen)

@@ -1,0 +1,61 @@
+"""Which constraints of a mechanism count while it is stepped, and in what order they are eliminated.
+
+The choice is made once, at a closed configuration, and becomes part of the machine code.  How well it serves at a
+state is told beside every result, as a multiple of what is just enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..algorithms import constrained, loop_clusters
+from ..algorithms.projection import close, project
+from ..model.tree import Model
+from ..robot.mechanism import Mechanism
+from ..spatial import Scalar
+
+Scalars = Sequence[Scalar]
+
+MOST_TOGETHER = 16
+"""Constraints up to which all are eliminated together where clusters do not serve: more take minutes to compile."""
+
+
+class LoopChoice(NamedTuple):
+    """Constraints that imply all others."""
+
+    rows: tuple[int, ...]
+
+    pivots: tuple[tuple[int, int], ...] = ()
+    """Each of them with the freedom that it determines, where loops are gone through cluster by cluster."""
+
+    @property
+    def together(self) -> LoopChoice | None:
+        """The same constraints eliminated together: slower, and served by any freedoms that follow from others."""
+        return LoopChoice(self.rows) if self.pivots and len(self.rows) <= MOST_TOGETHER else None
+
+    @property
+    def is_small(self) -> bool:
+        """Whether code that takes all constraints together is short enough."""
+        return bool(self.pivots) or len(self.rows) <= MOST_TOGETHER
+
+    def accelerations(self, tree: Model, q: Scalars, v: Scalars, tau: Scalars, loads: Any) -> tuple[Any, Scalar]:
+        """Return accelerations that keep the loops closed, and how well the choice serves: one is just enough."""
+        if self.pivots:
+            a, quality, _ = loop_clusters.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.pivots)
+            return a, quality / loop_clusters.LEAST_QUALITY
+        a, _, quality, _ = constrained.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.rows)
+        return a, quality / constrained.LEAST_QUALITY
+
+    def closed(self, tree: Model, q: Scalars, v: Scalars, rounds: int) -> tuple[list[Scalar], list[Scalar], Scalar]:
+        """Return the state closed again after a step, and the square of the gap before the last of its rounds."""
+        return close(tree, q, v, self.rows, rounds)
+
+    def projected(self, tree: Model, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar], Scalar, Scalar]:
+        """Return the nearest closed state, the square of the gap before the last round, and how well that is served."""
+        return project(tree, q, v, self.rows, self.pivots)
+
+
+def choice_at(robot: Mechanism, q: Any) -> LoopChoice:
+    """Return the choice of a mechanism at a closed configuration."""
+    return LoopChoice(robot.coordinates_at(q).rows, tuple(robot.elimination_order(q)))

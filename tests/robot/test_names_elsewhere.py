@@ -1,0 +1,40 @@
+"""Names that people bring from elsewhere lead to what is meant."""
+
+import pytest
+
+import kinetree as kt
+from kinetree.robot.names_elsewhere import FUNCTIONS, INTEGRATORS, METHODS
+from kinetree.simulation.integrators.fixed_step_methods import INTEGRATORS as OURS
+
+
+def test_every_hint_names_something_that_there_is():
+    for ours in METHODS.values():
+        name, on = ours.split("(")[0], kt.Robot
+        if name.startswith("kinetree."):
+            name, on = name.removeprefix("kinetree."), kt
+        assert hasattr(on, name), ours
+    for ours in FUNCTIONS.values():
+        assert hasattr(kt, ours.split("(")[0].removeprefix("kinetree.")), ours
+    assert set(INTEGRATORS.values()) <= set(OURS)
+
+
+def test_hints_come_with_the_usual_errors():
+    arm = kt.load("kuka-kr5")
+    with pytest.raises(AttributeError, match=r"'rnea'; here it is inverse_dynamics"):
+        arm.rnea  # noqa: B018
+    with pytest.raises(AttributeError, match="here it is mass_matrix"):
+        arm.computeInertiaMatrix  # noqa: B018
+    with pytest.raises(AttributeError, match=r"no attribute 'wheels'$"):
+        arm.wheels  # noqa: B018
+    with pytest.raises(AttributeError, match=r"robot\.forward_dynamics"):
+        kt.aba  # noqa: B018
+    with pytest.raises(kt.UnknownNameError, match="'ode45'; did you mean 'rk45'"):
+        kt.simulate(arm, time=1.0, integrator="ode45")
+    with pytest.raises(kt.NoLoopsError):  # what a property says is not hidden by the hints
+        arm.loop_names  # noqa: B018
+
+
+def test_a_room_shows_what_is_meant_for_users():
+    for room in ("control", "trajectories", "impact", "errors", "gallery"):
+        module = getattr(kt, room)
+        assert {name for name in dir(module) if not name.startswith("__")} == set(module.__all__)
