@@ -45,10 +45,10 @@ def write(model: Model) -> str:
         If the dynamics would change: a joint that MuJoCo does not have, a moving body without mass or extent, friction
         that differs between the freedoms of a ball joint.
     """
-    return _Writer(model).document()
+    return _MjcfWriter(model).document()
 
 
-class _Writer:
+class _MjcfWriter:
     """Writes one model; collects what is lost without changing the motion."""
 
     def __init__(self, model: Model) -> None:
