@@ -24,7 +24,7 @@ def public(module):
     return [name for name in dir(module) if not name.startswith("_")]
 
 
-@pytest.mark.parametrize("module", [kt, kt.gallery], ids=["kinetree", "gallery"])
+@pytest.mark.parametrize("module", [kt, kt.gallery, kt.spatial], ids=["kinetree", "gallery", "spatial"])
 def test_completion_shows_what_is_public_and_all_of_it_is_there(module):
     assert public(module) == sorted(module.__all__)
     assert all(hasattr(module, name) for name in module.__all__)

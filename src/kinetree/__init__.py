@@ -19,12 +19,14 @@ from .errors import (
     NoLoopsError,
     OptionError,
     OutputError,
+    ReadOnlyError,
     RobotFileNotFoundError,
     RoundingWarning,
     ShapeError,
     SimulationError,
     SingularError,
     SingularityWarning,
+    SpeedWarning,
     StateError,
     TrajectoryError,
     UnknownNameError,
@@ -69,7 +71,7 @@ from .spatial import arctan2, cos, sin, sqrt, where
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import contact, control, errors, gallery, identification, simulation
+    from . import contact, control, errors, gallery, identification, simulation, spatial
     from .contact import ground, impact, stops
     from .export import c_code as codegen
     from .export import published, symbolic
@@ -84,9 +86,10 @@ if TYPE_CHECKING:
     from .robot import chain_costs as cost
     from .run.functions import compile_function
     from .simulation.events import Event
+    from .simulation.prescribed import Prescribed
     from .simulation.records.record import Record
     from .simulation.rigid_run import simulate_rigid
-    from .simulation.simulate import Simulator, simulate
+    from .simulation.simulate import Simulator, simulate, simulate_prescribed
     from .view import view
 
 __version__ = VERSION
@@ -134,7 +137,9 @@ __all__ = [
     "PointOnLine",
     "PointOnPlane",
     "Pose",
+    "Prescribed",
     "Prismatic",
+    "ReadOnlyError",
     "Record",
     "Revolute",
     "Robot",
@@ -147,6 +152,7 @@ __all__ = [
     "Simulator",
     "SingularError",
     "SingularityWarning",
+    "SpeedWarning",
     "Spherical",
     "StateError",
     "TrajectoryError",
@@ -177,9 +183,11 @@ __all__ = [
     "load",
     "published",
     "simulate",
+    "simulate_prescribed",
     "simulate_rigid",
     "simulation",
     "sin",
+    "spatial",
     "sqrt",
     "stops",
     "symbolic",
@@ -194,6 +202,7 @@ _LATER = {
     "Event": ".simulation.events:Event",
     "Identified": ".identification.identified:Identified",
     "Measured": ".identification.measured:Measured",
+    "Prescribed": ".simulation.prescribed:Prescribed",
     "Record": ".simulation.records.record:Record",
     "Simulator": ".simulation.simulate:Simulator",
     "codegen": ".export.c_code",
@@ -213,6 +222,7 @@ _LATER = {
     "legs": ".motion.walking.legs",
     "published": ".export.published",
     "simulate": ".simulation.simulate:simulate",
+    "simulate_prescribed": ".simulation.simulate:simulate_prescribed",
     "simulate_rigid": ".simulation.rigid_run:simulate_rigid",
     "simulation": ".simulation",
     "stops": ".contact.stops",

@@ -256,6 +256,10 @@ class NoLoopsError(KinetreeError, AttributeError):
         )
 
 
+class ReadOnlyError(KinetreeError, AttributeError):
+    """Something was assigned that cannot be changed; says what to make instead."""
+
+
 class OptionError(KinetreeError, ValueError):
     """An option that is missing or not possible; says which one and what to give."""
 
@@ -349,6 +353,10 @@ class ContactWarning(KinetreeWarning):
 
 class IdentificationWarning(KinetreeWarning):
     """Measurements or results of an identification that should not be trusted as they are; says which and why."""
+
+
+class SpeedWarning(KinetreeWarning):
+    """Something runs in Python that is usually machine code; says what, why, and how to have it compiled."""
 
 
 class CacheWarning(KinetreeWarning):

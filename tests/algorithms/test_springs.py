@@ -294,8 +294,17 @@ def test_files_keep_them(tmp_path):
     q, v, a = random_state(robot, rng)
     assert np.array_equal(again.inverse_dynamics(q, v, a), robot.inverse_dynamics(q, v, a))
     assert [j.stiffness for j in again.model.joints] == [j.stiffness for j in robot.model.joints]
+    free = kt.Builder().body("bob", "base", kt.Free(), mass=1.0, inertia=(1, 1, 1), stiffness=1.0).build()
     with pytest.raises(kt.KinetreeError, match=r"cannot express the spring of joint .*write \.yaml"):
-        chain(1, stiffness=1.0).save(tmp_path / "springs.urdf")
+        free.save(tmp_path / "springs.urdf")
+    second = chain(2).joint_names[1]
+    simple = chain(2).with_springs({second: 3.0}, {second: 0.2})
+    with pytest.warns(kt.ModelWarning, match="springs, of joint .* only kinetree reads"):
+        simple.save(tmp_path / "springs.urdf")
+    again = kt.load(tmp_path / "springs.urdf", strict=True)
+    assert again.parameters()[f"{second}.stiffness"] == 3.0
+    q, v, a = random_state(simple, rng)
+    assert np.allclose(again.inverse_dynamics(q, v, a), simple.inverse_dynamics(q, v, a), rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("axis", ["wx", "wy", "wz"])

@@ -21,6 +21,7 @@ from kinetree.cli.app import app
 from kinetree.cli.shared import complete_robot, complete_study
 from kinetree.gallery import Fact, Outcome, Study
 from kinetree.gallery.report import _legend
+from kinetree.gallery.systems.walking_machine import walker
 from kinetree.gallery.user_study import read, starter
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -387,6 +388,14 @@ def test_expectations_that_fail(tmp_path):
     assert [fact["holds"] for fact in facts] == [True, False]
 
 
+GAIT = """robot: biped-planar
+motion:
+  kind: gait
+  {duration: 1, period: 1, stride: 0.3, height: 0.96, foot_height: 0.1}
+  legs:
+"""
+GAIT = GAIT.replace("  {", "  ").replace("}", "").replace(", ", "\n  ")
+
 WRONG = [
     ("robt: kuka-kr5", 2, "no key named 'robt'; did you mean 'robot'"),
     ("robot: kuka-kr6", 2, "did you mean 'kuka-kr5'"),
@@ -414,9 +423,59 @@ WRONG = [
     ("robot: kuka-kr5\nsimulation: {time: 1, integrator: rk5}", 3, "no integrator named 'rk5'"),
     ("robot: kuka-kr5\nsimulation: {time: 1, samples: 2.5}", 3, "whole number"),
     ("robot: kuka-kr5\nsimulation: {time: 1}\nground: {spots: [toe]}", 4, "named 'toe'"),
+    ("robot: biped-planar\nmotion: {kind: gait, duration: 1, period: 1}", 3, "needs 'stride'"),
+    (GAIT + "    - {joints: [left_hip, left_kne], thigh: 0.5, shank: 0.5, group: 0}", 11, "did you mean 'left_knee'"),
+    (GAIT + "    - {joints: [base_joint], thigh: 0.5, shank: 0.5, group: 0}", 11, "needs a motor and one freedom"),
+    (GAIT + "    - {joints: [left_hip], thigh: 0.5, shank: 0.5, group: 2}", 11, "group 0"),
+    (GAIT + "    - {joints: [left_hip], angles: [hep], thigh: 0.5, shank: 0.5, group: 1}", 11, "did you mean 'hip'"),
+    (GAIT + "    - {joints: [left_hip, left_hip], thigh: 0.5, shank: 0.5, group: 0}", 11, "to one twice"),
+    (GAIT + "    - {joints: [left_hip], thigh: 0.2, shank: 0.2, group: 0}", 4, "walk lower"),
+    ("robot: biped-planar\nsimulation: {time: 1}\nground: {spots: [left_toe], kind: frim}", 4, "did you mean 'firm'"),
+    (
+        "robot: biped-planar\nsimulation: {time: 1}\nground: {spots: [left_toe], kind: firm, dust: 1}",
+        4,
+        "'dust' is no number",
+    ),
+    ("robot: biped-planar\nsimulation: {time: 1}\nground: {spots: [{frame: left_foot, width: 1}]}", 4, "has a length"),
+    ("robot: biped-planar\nmotion: {kind: table, file: none.csv}", 3, "there is no file"),
     ("robot: kuka-kr5\nsimulation: {time: 1}\noutputs: {plots: [energi]}", 4, "did you mean 'energy'"),
     ("robot: kuka-kr5\nsimulation: {time: 1}\nexpect: {final_error: 1}", 4, "needs a simulation and a motion"),
 ]
+
+
+def test_a_walker_without_python_is_the_one_of_the_gallery(tmp_path):
+    path = study_file(tmp_path, starter(walker=True))
+    plan = read(path).analyses["prescribed"].__self__
+    m, times = walker("biped-planar"), np.linspace(0.0, 2.5, 26)
+    assert np.allclose((plan.q, plan.v), m.start(), atol=1e-12)
+    assert np.allclose(plan.desired(times), m.walk(times), atol=1e-12)
+    q, v = plan.q.copy(), plan.v.copy()
+    q[5], v[3] = q[5] - 0.01, v[3] + 0.1
+    assert np.allclose(plan.elements[0](m.robot, q, v), m.ground(m.robot, q, v), rtol=1e-9)
+    dusty = starter(walker=True).replace("kind: firm", "kind: dusty").replace("# dust: 0.01", "  dust: 0.02")
+    left = "joints: [left_hip, left_knee, left_ankle], thigh: 0.5, shank: 0.5, group: 0"
+    right = "joints: [right_ankle, right_hip, right_knee], angles: [ankle, hip, knee], thigh: 0.5, shank: 0.5, group: 0"
+    swapped = dusty.replace(left, right).replace(
+        "[right_hip, right_knee, right_ankle]", "[left_hip, left_knee, left_ankle]"
+    )
+    other = read(study_file(tmp_path, swapped)).analyses["prescribed"].__self__
+    assert other.elements[0].normal.dust == 0.02
+    assert np.allclose(other.desired(times)[0], np.roll(m.walk(times)[0], 3, axis=-1), atol=1e-12)
+    upright = study_file(tmp_path, starter(walker=True) + 'start: {q: {"base_joint[5]": 1.5, left_knee: 0.1}}\n')
+    moved = read(upright).analyses["prescribed"].__self__
+    assert moved.q[5] == 1.5
+    assert moved.q[7] == 0.1
+    assert np.array_equal(np.delete(moved.q, [5, 7]), np.delete(plan.q, [5, 7]))
+
+
+def test_the_walkers_file_runs(tmp_path, monkeypatch):
+    monkeypatch.setenv("KINETREE_BACKEND", "compiled")
+    text = starter(walker=True).replace("duration: 1.0", "duration: 0.1").replace("time: 1.0", "time: 0.1")
+    result = read(study_file(tmp_path, text.replace("forward: 0.25", "forward: 0.03"))).run(quick=True)
+    assert all(fact.holds for fact in result.facts)
+    prescribed, controlled = (result.outcomes[name].records["record"] for name in ("prescribed", "simulation"))
+    assert np.allclose(prescribed.q, controlled.q, atol=1e-4)
+    assert np.allclose(prescribed.tau[1:], controlled.tau[1:], atol=0.2)
 
 
 @pytest.mark.parametrize(("text", "line", "words"), WRONG)

@@ -92,6 +92,42 @@ def test_ground_and_stops(pendulum):
     assert -np.cos(rests["final"]["q"]["hinge"]) == pytest.approx(-sunk, rel=0.05)
 
 
+HOPPER = """\
+kinetree: 1
+name: hopper
+bodies:
+  - {name: trunk, parent: base, joint: {name: height, kind: prismatic, axis: z, actuated: false}, mass: 3}
+  - {name: leg, parent: trunk, joint: {name: leg, kind: prismatic, axis: z}, mass: 0.5}
+frames:
+  - {name: tip, body: leg, placement: {position: [0, 0, -0.5]}}
+"""
+
+
+def test_joints_follow_a_table_and_the_base_the_ground(tmp_path):
+    robot, table = tmp_path / "hopper.yaml", tmp_path / "push.csv"
+    robot.write_text(HOPPER)
+    motion = kt.trajectories.Sine([-0.1], [0.05], [2.0])
+    t = np.linspace(0, 0.2, 21)
+    columns = np.column_stack([t, *motion(t)])
+    np.savetxt(table, columns, delimiter=",", header="time,q_leg,v_leg,a_leg", comments="")
+    around = ("--time", 0.1, "--ground", "tip", "--ground-kind", "firm", "--integrator", "bdf", "--rtol", 1e-6)
+    told = simulated(robot, "--follow", table, "--initial", "height=0.605", *around)
+    ground = kt.ground.Ground(["tip"], kt.ground.Firm.overdamped(2000, 10, 3.5), kt.ground.PseudoCoulomb())
+    ours = kt.simulate_prescribed(kt.load(robot), motion, [0.605], time=0.1, ground=ground, integrator="bdf", rtol=1e-6)
+    assert told["final"]["q"]["height"] == pytest.approx(ours.q[-1, 0], abs=1e-5)
+    assert told["final"]["q"]["leg"] == pytest.approx(motion(0.1)[0][0], abs=1e-9)
+    assert told["largest_force"]["height"] == 0.0
+    assert told["largest_force"]["leg"] == pytest.approx(np.abs(ours.tau[:, 1]).max(), rel=0.02)
+    for wrong, words in (
+        (["--initial", "leg=0.1"], "'leg' follows"),
+        (["--initial", "0.65,0.1"], "off the motion"),
+        (["--controller", "pd"], "leave --controller out"),
+    ):
+        assert words in invoke("simulate", robot, "--follow", table, *wrong, code=1).stderr
+    table.write_text("time,q_leg\n0,0\n")
+    assert "two rows at least" in invoke("simulate", robot, "--follow", table, code=1).stderr
+
+
 def test_systems_start_where_they_are_drawn():
     told = simulated("four-bar", "--time", 0.05, "--samples", 2)
     ours = kt.simulate(kt.gallery.load("four-bar"), kt.gallery.start("four-bar"), time=0.05, output=2)

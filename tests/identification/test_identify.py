@@ -115,6 +115,36 @@ def test_rotors_that_are_felt_are_found():
     assert "rotor inertias are as they were" in still.notes
 
 
+def test_springs_that_are_felt_are_found_and_no_others(tmp_path):
+    sprung = TRUTH.with_springs({"lower_joint": 0.8}, {"lower_joint": 0.3})
+    measured = data(0.05, robot=sprung)
+    found = kt.identify(GUESS, measured, friction="coulomb")
+    assert list(found.springs) == ["lower_joint"]
+    table = found.robot.parameters()
+    place = found.names.index("lower_joint.stiffness")
+    assert found.units[place] == "N m/rad"
+    assert abs(table["lower_joint.stiffness"] - 0.8) < 3.5 * found.deviations[place]
+    # where it rests cannot be told from the offset, but what both pull can
+    pull = table["lower_joint.offset"] - table["lower_joint.stiffness"] * found.springs["lower_joint"]
+    assert pull == pytest.approx(0.15 - 0.8 * 0.3, abs=0.02)
+    same_forces(found.robot, sprung, 0.02)
+    assert found.errors(data(0.05, 4, sprung)).max() < 0.1
+    found.save(tmp_path / "found.yaml")
+    again = kt.load(tmp_path / "found.yaml")
+    assert again.parameters()["lower_joint.stiffness"] == table["lower_joint.stiffness"]
+
+    assert not kt.identify(GUESS, data(0.05), friction="coulomb").springs
+    assert not kt.identify(GUESS, measured, friction="coulomb", springs=False).springs
+    known = kt.identify(GUESS.with_springs({"lower_joint": 0.8}, {"lower_joint": 0.3}), measured, friction="coulomb")
+    assert not known.springs  # the file's holds
+    same_forces(known.robot, sprung, 0.02)
+    named = kt.identify(GUESS.with_springs({"lower_joint": 2.0}), measured, friction="coulomb", springs=["lower_joint"])
+    assert named.springs == {"lower_joint": 0.0}
+    assert named.robot.parameters()["lower_joint.stiffness"] == pytest.approx(0.8, abs=0.05)
+    with pytest.raises(kt.OptionError, match="True, False, 'auto' or a list"):
+        kt.identify(GUESS, measured, springs="all")
+
+
 @IMPOSSIBLE
 def test_known_parameters_are_held():
     found = kt.identify(GUESS, data(), fixed=["upper.*", "lower_joint.friction"], consistent=None, friction="coulomb")

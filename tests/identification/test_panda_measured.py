@@ -37,11 +37,20 @@ def test_held_out_errors_are_below_the_first_look(panda, parts, consistent):
     found = kt.identify(panda, parts[0], consistent=consistent)
     errors = found.errors(parts[1])
     assert np.all(errors < FIRST_LOOK)
-    assert errors.mean() < 0.04
-    assert len(found) == 43 + 21
+    assert errors.mean() < 0.03
+    assert set(found.springs) == {"joint3", "joint6"}  # of cables; without them, bodies take over what these pull
+    assert len(found) == 43 + 21 + 2
 
 
-@pytest.mark.filterwarnings("ignore:not written, because URDF")
+@pytest.mark.filterwarnings("ignore::kinetree.IdentificationWarning")
+def test_bodies_that_can_be_predict_as_well(panda, parts):
+    """But for the last joint, where friction is all there is: 0.6 points of it are 1.7 mN m."""
+    best, possible = (kt.identify(panda, parts[0], consistent=way).errors(parts[1]) for way in (None, "barrier"))
+    assert np.all((possible - best)[:6] < 1.2e-3)
+    assert (possible - best)[6] < 7e-3
+
+
+@pytest.mark.filterwarnings("ignore:not written, because URDF", "ignore:springs, of joint")
 def test_the_found_robot_is_possible_saved_loaded_and_simulated(panda, parts, tmp_path):
     found = kt.identify(panda, parts[0])
     assert found.physical
@@ -51,5 +60,5 @@ def test_the_found_robot_is_possible_saved_loaded_and_simulated(panda, parts, tm
     q, v = parts[1].q[::500], parts[1].v[::500]
     a = np.zeros_like(v)
     assert np.allclose(robot.inverse_dynamics(q, v, a), found.robot.inverse_dynamics(q, v, a), atol=1e-4)
-    record = kt.simulate(robot, parts[1].q[0], time=0.3)
+    record = kt.simulate(robot, parts[1].q[0], time=0.01)
     assert np.isfinite(record.q).all()

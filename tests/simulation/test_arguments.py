@@ -65,7 +65,7 @@ def test_batches_that_differ_are_named():
 
 
 NO_NUMBER = [None, [1e-3], 1e-3 + 0j, "1e-3", b"x", {}, np.ones(2), True, np.nan, object()]
-NO_ROBOT = [None, "panda.urdf", 3, kt.Builder("b"), kt.Robot, rods().model]
+NO_ROBOT = [None, 3, kt.Builder("b"), kt.Robot, rods().model]
 
 
 @pytest.mark.parametrize("name", ["rtol", "atol", "largest_step", "friction_speed", "step", "steps_at_most"])
@@ -118,6 +118,15 @@ def test_what_is_no_robot_is_refused(robot):
         lambda: kt.inverse_kinematics(robot, "b0", np.eye(4)),
     ):
         with pytest.raises(kt.OptionError, match="robot must be a kinetree robot, not"):
+            call()
+
+
+def test_a_file_that_is_not_there_is_named():
+    for call in (
+        lambda: kt.simulate("panda.urdf", time=0.1),
+        lambda: kt.simulate_rigid("panda.urdf", [kt.contact.Contact("b0")], time=0.1),
+    ):
+        with pytest.raises(kt.RobotFileNotFoundError, match=r"panda\.urdf"):
             call()
 
 

@@ -144,26 +144,47 @@ def _meeting_body(tree: Model, loop: Loop) -> int:
     return [b for b in here if b in there][-1]
 
 
+class LoopMotion(NamedTuple):
+    """How the two sides of a loop joint move apart, seen from B: velocity, and acceleration of its components."""
+
+    closing: Closing
+    twist: Motion
+    bias: Motion
+
+
+def loop_motions(
+    tree: Model, q: Scalars, v: Scalars, posed: Sequence[Posed], a: Scalars | None = None
+) -> list[LoopMotion]:
+    """Return how every loop joint opens while the tree moves with ``v`` and ``a``, zero if None."""
+    moving = twists(tree, q, v, a, posed)
+    found = []
+    for loop, closing in zip(tree.loops, closings(tree, posed), strict=True):
+        x = closing.pose
+        v_b, a_b = _seen_from(moving, loop.successor, loop.seat.spatial())
+        v_a, a_a = _seen_from(moving, loop.predecessor, loop.placement.spatial())
+        v_a, a_a = x.motion_to_child(v_a), x.motion_to_child(a_a)
+        twist = v_b - v_a
+        # the components of v_a in B change because B turns away from A: X' = -twist x X
+        found.append(LoopMotion(closing, twist, a_b - a_a + twist.cross(v_a)))
+    return found
+
+
 def drift(tree: Model, q: Scalars, v: Scalars, posed: Sequence[Posed] | None = None) -> list[Scalar]:
     """Return ``K' v``: what is left of the constraints' accelerations when all ``a`` are zero (002 eq. 9.12)."""
     if not tree.loops:
         return couplings.drift(tree, q, v)
+    return opening(tree, loop_motions(tree, q, v, posed or poses(tree, q))) + couplings.drift(tree, q, v)
+
+
+def opening(tree: Model, motions: Sequence[LoopMotion]) -> list[Scalar]:
+    """Return the acceleration with which loops open along each of their constraints: ``K a + K' v``, without K."""
     result: list[Scalar] = []
-    posed = posed or poses(tree, q)
-    moving = twists(tree, q, v, None, posed)
-    for loop, closing in zip(tree.loops, closings(tree, posed), strict=True):
-        x, seat, place = closing.pose, loop.seat.spatial(), loop.placement.spatial()
-        v_b, a_b = _seen_from(moving, loop.successor, seat)
-        v_a, a_a = _seen_from(moving, loop.predecessor, place)
-        v_a, a_a = x.motion_to_child(v_a), x.motion_to_child(a_a)
-        twist = v_b - v_a
-        # the components of v_a in B change because B turns away from A: X' = -twist x X
-        bias = a_b - a_a + twist.cross(v_a)
-        rates = loop.kind.constraint_rates(x, twist)
-        for k, constraint in enumerate(closing.constraints):
-            value = bias.dot(constraint.force)
-            result.append(value if rates is None else value + twist.dot(rates[k]))
-    return result + couplings.drift(tree, q, v)
+    for loop, m in zip(tree.loops, motions, strict=True):
+        rates = loop.kind.constraint_rates(m.closing.pose, m.twist)
+        for k, constraint in enumerate(m.closing.constraints):
+            value = m.bias.dot(constraint.force)
+            result.append(value if rates is None else value + m.twist.dot(rates[k]))
+    return result
 
 
 def _seen_from(moving: Sequence[tuple[Motion, Motion]], body: int, frame: Transform) -> tuple[Motion, Motion]:

@@ -1,11 +1,11 @@
-"""Inertia felt at frames of the robot: Lambda = (J M^-1 J^T)^-1 for any number of frames."""
+"""Inertia felt at frames of the robot, inverted: Lambda^-1 = J M^-1 J^T for any number of frames."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ..model.tree import Model
-from ..spatial import Scalar, ldl, ldl_inverse
+from ..spatial import Scalar
 from .composite_body import mass_matrix
 from .factorisation import half_solve, ltdl
 from .jacobian import express, frame_columns
@@ -42,8 +42,3 @@ def inverse_inertia(tree: Model, q: Scalars, names: Sequence[str], frame: str = 
                 total = total + a * b
             result[i][j] = result[j][i] = total
     return result
-
-
-def inertia(tree: Model, q: Scalars, names: Sequence[str], frame: str = "body") -> Matrix:
-    """Return the operational-space inertia matrix; singular where the frames cannot move freely."""
-    return ldl_inverse(ldl(inverse_inertia(tree, q, names, frame)))

@@ -35,6 +35,7 @@ from . import (
     loop_clusters,
     mimic,
     module_recursion,
+    multi_handle,
     newton_euler,
     operational_space,
     regressor,
@@ -96,6 +97,8 @@ AXES = Option("axes", "body", jacobian.FRAMES)
 ABOUT = Option("about", "com", ("com", "origin"))
 FORM = Option("form", "LTDL", ("LTDL", "LTL"))
 INVERSE = Option("inverse", False)
+HANDLE_METHODS = ("factors", "handles")
+HANDLE_METHOD = Option("method", HANDLE_METHODS[0], HANDLE_METHODS)
 CLASSICAL = Option("classical", False)
 FRICTION = Option("friction", False)
 INVERSE_METHOD = Option("method", INVERSE_METHODS[0], INVERSE_METHODS)
@@ -238,10 +241,11 @@ def _mass_matrix_factors(tree: Model, q: Any, *, form: str) -> list[list[Scalar]
 
 
 def _operational_space_inertia(
-    tree: Model, q: Any, *, frames: Sequence[str], axes: str, inverse: bool
+    tree: Model, q: Any, *, frames: Sequence[str], axes: str, inverse: bool, method: str = "factors"
 ) -> list[list[Scalar]]:
-    compute = operational_space.inverse_inertia if inverse else operational_space.inertia
-    return compute(tree, q, frames, axes)
+    compute = multi_handle if method == "handles" and not tree.has_followers else operational_space
+    found = compute.inverse_inertia(tree, q, frames, axes)
+    return found if inverse else ldl_inverse(ldl(found))
 
 
 def _inverse_dynamics_derivatives(tree: Model, q: Any, v: Any, a: Any, loads: Any = None) -> list[Any]:
@@ -287,6 +291,15 @@ def _closed_forward_dynamics(
     tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], stabilisation: tuple[float, float]
 ) -> list[Scalar]:
     a, multipliers, quality, left = constrained.forward_dynamics(
+        tree, q, v, tau, tree.gravity, loads, rows, stabilisation
+    )
+    return [*a, *multipliers, quality, *left]
+
+
+def _handled_forward_dynamics(
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], stabilisation: tuple[float, float]
+) -> list[Scalar]:
+    a, multipliers, quality, left = multi_handle.closed_forward_dynamics(
         tree, q, v, tau, tree.gravity, loads, rows, stabilisation
     )
     return [*a, *multipliers, quality, *left]
@@ -569,7 +582,8 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "operational_space_inertia", _Q, _operational_space_inertia, _frames_square,
             "Inertia felt at one or several frames together.",
-            (FRAMES, AXES, INVERSE), needs_inertia=True, tree_only=True, large=LargeTree("frames"),
+            (FRAMES, AXES, INVERSE, HANDLE_METHOD), needs_inertia=True, tree_only=True,
+            large=LargeTree("frames", only={"method": ("factors",)}),
         ),
         Algorithm(
             "kinetic_energy", _QV, energy.kinetic_energy, _fixed(),
@@ -621,6 +635,12 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "closed_forward_dynamics", _QVT, _closed_forward_dynamics, _closed,
             "Accelerations under joint forces, with the loops closed.",
+            (ROWS, STABILISATION), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
+            direct=True,
+        ),
+        Algorithm(
+            "handled_forward_dynamics", _QVT, _handled_forward_dynamics, _closed,
+            "Accelerations under joint forces, with loop joints as handles of an articulated body.",
             (ROWS, STABILISATION), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
             direct=True,
         ),

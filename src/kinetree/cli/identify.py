@@ -19,12 +19,18 @@ Motions = Annotated[
         show_default=False,
     ),
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="Where to write the robot: .yaml or .urdf.")]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", help="Where to write the robot: .yaml, .urdf or .xml (MJCF).")
+]
 Report = Annotated[Path | None, typer.Option("--report", help="Folder for a report with plots.")]
 Format = Annotated[str, typer.Option("--format", help="Of the report: 'html' or 'markdown'.")]
 Estimator = Annotated[str, typer.Option(help="'weighted', 'ordinary' or 'reweighted' least squares.")]
 Friction = Annotated[
     str, typer.Option(help="'auto', 'coulomb', 'viscous', 'offset', 'stribeck', 'presliding' or 'none'.")
+]
+Springs = Annotated[
+    str,
+    typer.Option(help="'auto', 'all', 'none' or names of joints with commas between: which springs to identify."),
 ]
 Consistent = Annotated[
     str, typer.Option(help="'barrier', 'sdp' or 'log_cholesky' for bodies that can be; 'none' for the best fit.")
@@ -50,6 +56,7 @@ def identify(
     held_out: HeldOut = 0.0,
     estimator: Estimator = "weighted",
     friction: Friction = "auto",
+    springs: Springs = "auto",
     consistent: Consistent = "barrier",
     pull: Pull = "log_det",
     pull_weight: PullWeight = 1.0,
@@ -84,10 +91,14 @@ def identify(
         training, rest = [first for first, _ in split], [second for _, second in split]
     rotors: bool | str = "auto"
     if output is not None and output.suffix.lower() == ".urdf":
-        note("URDF cannot hold rotor inertias, so none are identified; write .yaml to have them")
+        note("URDF cannot hold rotor inertias and springs, so none are identified; write .yaml or .xml to have them")
         rotors = False
+        springs = "none" if springs == "auto" else springs
+    wanted: bool | str | list[str] = springs
+    if springs != "auto":
+        wanted = springs == "all" if springs in ("all", "none") else [name.strip() for name in springs.split(",")]
     found = run(
-        robot, training, estimator=estimator, friction=friction, rotor_inertia=rotors, pull=pull,
+        robot, training, estimator=estimator, friction=friction, rotor_inertia=rotors, springs=wanted, pull=pull,
         pull_weight=pull_weight, consistent=None if consistent == "none" else consistent, fixed=fixed or (),
         cutoff=cutoff, both_sides=both_sides,
     )  # fmt: skip

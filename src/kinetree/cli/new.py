@@ -17,6 +17,7 @@ File = Annotated[Path, typer.Argument(metavar="FILE", help="File to write.")]
 
 def new(
     file: File = Path("my-study.yaml"),
+    walker: Annotated[bool, typer.Option("--walker", help="One of a walking machine: gait, firm ground.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
 ) -> None:
     """Write a commented file that describes a study: robot, motion, controller, ground, outputs.
@@ -27,6 +28,7 @@ def new(
 
         kinetree new my-study.yaml
         kinetree run my-study.yaml
+        kinetree new biped.yaml --walker
     """
     from ..gallery.user_study import NAME, starter
 
@@ -36,7 +38,7 @@ def new(
         raise OutputError(f"{file} is there already: give another name, or --force to write over it")
     if not file.absolute().parent.is_dir():
         raise OutputError(f"{file} cannot be written: there is no directory {str(file.parent)!r}")
-    text = starter()
+    text = starter(walker)
     if NAME.fullmatch(file.stem):
         text = text.replace("name: my-study  ", f"name: {file.stem}  ").replace("run my-study.yaml", f"run {file.name}")
     with beside(file) as place:

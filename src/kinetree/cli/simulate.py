@@ -80,11 +80,25 @@ def simulate(
     duration: Annotated[
         float, typer.Option(help="Seconds in which the desired motion goes there, smoothly; 0 for at once.")
     ] = 0.0,
+    follow: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table of a motion (time, q_elbow, perhaps v_elbow and a_elbow, ...) that joints with motors follow "
+            "exactly: the base moves by the dynamics and the ground, the forces are found.",
+            show_default=False,
+        ),
+    ] = None,
     ground: Annotated[
         Text,
         typer.Option(help="Frames that touch the ground z = 0: 'left_foot,right_foot', or 'all'.", show_default=False),
     ] = None,
-    stiffness: Annotated[float | None, typer.Option(help="Of the ground, in N/m^1.5.", show_default="1e5")] = None,
+    ground_kind: Annotated[
+        Text, typer.Option(help="hunt-crossley, firm or dusty.", show_default="hunt-crossley")
+    ] = None,
+    stiffness: Annotated[
+        float | None,
+        typer.Option(help="Of the ground, in N/m^1.5; of firm or dusty ground in N/m.", show_default="1e5; 2000"),
+    ] = None,
     friction_coefficient: Annotated[
         float | None, typer.Option(help="Of the ground; 0 for a slippery one.", show_default="0.7")
     ] = None,
@@ -135,6 +149,8 @@ def simulate(
         kinetree simulate kuka-kr5 --controller computed-torque --target joint_1=1 --duration 1 --plot move.png
         kinetree simulate five-bar --initial free-fall --time 0.3 --samples 101 -o swing.csv
         kinetree simulate dog.urdf --floating-base --initial floating_base.z=0.4 --ground left_toe,right_toe
+        kinetree simulate dog.urdf --floating-base --initial floating_base.z=0.4 --follow trot.csv --ground left_toe,\
+right_toe --ground-kind firm --integrator bdf
     """
     from .. import gallery
     from ..contact.stops import JointStops
@@ -153,7 +169,10 @@ def simulate(
         if place is not None and not is_folder(place.absolute().parent):
             raise OutputError(f"{place} cannot be written: there is no directory {str(place.parent)!r}")
     _refuse_idle(controller, kp=kp, kd=kd, ki=ki, target=target, duration=duration)
-    _refuse_without("--ground", ground is not None, stiffness=stiffness, friction_coefficient=friction_coefficient)
+    of_ground = {"ground_kind": ground_kind, "stiffness": stiffness, "friction_coefficient": friction_coefficient}
+    _refuse_without("--ground", ground is not None, **of_ground)
+    if follow is not None and controller != "none":
+        raise OptionError("--follow finds the forces itself: leave --controller out")
     adaptive = integrator not in (*FIXED, VARIATIONAL)
     _refuse_without("an adaptive --integrator", adaptive, rtol=rtol, atol=atol, largest_step=largest_step)
     if samples is not None and not 2 <= samples <= STEPS_AT_MOST:
@@ -173,17 +192,20 @@ def simulate(
     elements: list[Any] = [JointStops()] if stops else []
     if ground is not None:
         frames = [name.strip() for name in ground.split(",")]
-        numbers = {"stiffness": _or(stiffness, 1e5), "friction": _or(friction_coefficient, 0.7)}
-        elements.append(simulation_setup.compliant_ground(robot, frames, **numbers))
+        numbers = {"friction": _or(friction_coefficient, 0.7)} | ({} if stiffness is None else {"stiffness": stiffness})
+        elements.append(simulation_setup.compliant_ground(robot, frames, ground_kind or "hunt-crossley", **numbers))
     law = simulation_setup.controller(
         controller, robot, desired, kp=_gain(robot, kp, "--kp"), kd=_gain(robot, kd, "--kd"), ki=ki,
         senses=elements, begin=(q, v),
     )  # fmt: skip
+    motion = None
+    if follow is not None:
+        motion, q, v = _followed(robot, follow, q, v, initial, velocity)
     try:
         record = run(
-            robot, q, v, time=time, controller=law, ground=elements, integrator=integrator, step=step,
-            rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf), output=samples,
-            friction=joint_friction, steps_at_most=STEPS_AT_MOST if steps_at_most is None else steps_at_most,
+            robot, q, v, time=time, prescribed=motion, controller=law, ground=elements, integrator=integrator,
+            step=step, rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf),
+            output=samples, friction=joint_friction, steps_at_most=_or(steps_at_most, STEPS_AT_MOST),
         )  # fmt: skip
     except SimulationError as problem:
         if output is not None and problem.record is not None and len(problem.record):  # type: ignore[arg-type]
@@ -210,14 +232,33 @@ def _refuse_idle(controller: str, **options: Any) -> None:
             raise OptionError(f"--{name} needs {needed}; it is {controller!r}")
 
 
-def _refuse_without(needed: str, given: bool, **options: float | None) -> None:
+def _refuse_without(needed: str, given: bool, **options: Any) -> None:
     """Refuse options that nothing would look at."""
     for name, value in options.items():
         if value is not None and not given:
             raise OptionError(f"--{name.replace('_', '-')} needs {needed}")
 
 
-def _or(value: float | None, usual: float) -> float:
+def _followed(
+    robot: Robot, table: Path, q: np.ndarray, v: np.ndarray, initial: str | None, velocity: str | None
+) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Read a motion that joints follow; start on it, with the other joints where they were to start."""
+    from ..gallery import simulation_setup
+    from ..simulation.prescribed import Prescribed
+
+    trajectory, joints = simulation_setup.table_motion(robot, table)
+    whole = []
+    for option, text in (("--initial", initial), ("--velocity", velocity)):
+        values = read_values(text, option)
+        named = [name for name in values if name.partition(".")[0] in joints] if isinstance(values, dict) else []
+        if named:
+            raise OptionError(f"{option}: {named[0]!r} follows {table}; give the other joints only")
+        whole.append(isinstance(values, list))
+    motion = Prescribed(trajectory, joints)
+    return motion, *motion.start(robot, 0.0, q, v, (whole[0], whole[1]))
+
+
+def _or(value: Any, usual: Any) -> Any:
     return usual if value is None else value
 
 

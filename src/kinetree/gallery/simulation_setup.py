@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import control
-from ..contact.ground import Ground, HuntCrossley, PseudoCoulomb, whole_body
+from ..contact.ground import Dusty, Firm, Ground, HuntCrossley, PseudoCoulomb, whole_body
 from ..contact.surfaces import Plane
 from ..control.base import critical_damping
 from ..control.driven_joints import driven_joints
 from ..control.tuning import FREQUENCY, gains_for
-from ..errors import OptionError, ShapeError, StateError, UnknownNameError
+from ..errors import FileFormatError, KinetreeError, OptionError, ShapeError, StateError, UnknownNameError
+from ..io.tables.reading import open_table
 from ..motion import trajectories
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
@@ -86,7 +89,7 @@ def _named_start(robot: Robot, name: str, system: str | None, what: str) -> Arra
 
 
 def _with_joints(robot: Robot, q: Array, given: Mapping[str, Any], what: str) -> Array:
-    q = _put(robot, q, given, "q", what)
+    q = with_entries(robot, q, given, "q", what)
     if isinstance(robot, Mechanism):
         places = {_single(robot, name, "q") for name in given}
         owners = [j.name for j in robot.model.joints if places & {*range(j.q_slice.start, j.q_slice.stop)}]
@@ -94,7 +97,7 @@ def _with_joints(robot: Robot, q: Array, given: Mapping[str, Any], what: str) ->
     return q
 
 
-def _put(robot: Robot, state: Array, given: Mapping[str, Any], which: str, what: str) -> Array:
+def with_entries(robot: Robot, state: Array, given: Mapping[str, Any], which: str, what: str) -> Array:
     """Return a state with the entries of some joints (``base``), or single ones of them (``base.z``), replaced."""
     names, state, owners = robot.q_names if which == "q" else robot.v_names, state.copy(), dict[int, str]()
     for name, value in given.items():
@@ -136,7 +139,7 @@ def velocity(robot: Robot, q: Array, given: Given = None, what: str = "velocity"
         raise OptionError(f"{what}: give {robot.nv} numbers, or joints by name; not {given!r}")
     if not isinstance(given, Mapping):
         return _refuse_torn(robot, q, _counted(given, robot.nv, what, robot.v_names), what)
-    v = _put(robot, v, given, "v", what)
+    v = with_entries(robot, v, given, "v", what)
     if not isinstance(robot, Mechanism):
         return v
     independent = robot.independent(q)
@@ -257,9 +260,20 @@ def _gains(kind: str, robot: Robot, q: Array, kp: Any, kd: Any) -> tuple[Any, An
 # ------------------------------------------------------------------ ground
 
 
+GROUNDS: dict[str, tuple[str, ...]] = {
+    "hunt-crossley": ("stiffness", "dissipation", "exponent"),
+    "firm": ("stiffness", "factor", "damping", "depth"),
+    "dusty": ("stiffness", "factor", "damping", "dust"),
+}
+"""Kinds of compliant ground, and the numbers of each beside those of the surface and its friction."""
+
+STIFFNESS = {"hunt-crossley": 1e5, "firm": 2000.0, "dusty": 2000.0}
+"""Unless told otherwise: in N/m^1.5, or N/m at each spot (000 L3792)."""
+
+
 def compliant_ground(
-    robot: Robot, spots: Sequence[Any], *, stiffness: float = 1e5, dissipation: float = 0.5, exponent: float = 1.5,
-    friction: float = 0.7, sliding_damping: float = 1000.0, height: float = 0.0, slope: float = 0.0,
+    robot: Robot, spots: Sequence[Any], kind: str = "hunt-crossley", *, friction: float = 0.7,
+    sliding_damping: float = 1000.0, height: float = 0.0, slope: float = 0.0, **numbers: float,
 ) -> Ground:  # fmt: skip
     """Make level or sloping ground that some frames of a robot can touch.
 
@@ -267,13 +281,23 @@ def compliant_ground(
     ----------
     spots : sequence
         Names of frames, or spots; ``["all"]`` means every joint, body origin and frame.
-    stiffness, dissipation, exponent : float
-        Of Hunt and Crossley's law.
+    kind : str
+        One of :data:`GROUNDS`: Hunt and Crossley's law, or the firm and the dusty ground of 000 (appendix D).
     friction, sliding_damping : float
         Coefficient of friction (0 for none), and how steeply friction rises with the speed.
     height, slope : float
         Of the plane; the slope in radians about y, going down towards positive x.
+    **numbers : float
+        Of the law: ``stiffness``; ``dissipation`` and ``exponent`` of Hunt and Crossley's; of firm and dusty ground
+        the ``damping``, or the over-damping ``factor`` from which it follows with the robot's mass (10 by default, 000
+        eq. D.4), and the ``depth`` beyond which the damper acts fully on the way out, or the thickness of the ``dust``.
     """
+    if kind not in GROUNDS:
+        raise UnknownNameError("kind of ground", kind, GROUNDS)
+    for number in numbers:
+        if number not in GROUNDS[kind]:
+            own = ", ".join(GROUNDS[kind])
+            raise OptionError(f"{number!r} is no number of ground of kind {kind!r}, which has {own}")
     known = robot.frame_names
     chosen = list(whole_body(robot)) if list(spots) == ["all"] else list(spots)
     for spot in chosen:
@@ -282,4 +306,57 @@ def compliant_ground(
             raise UnknownNameError("frame that could touch the ground", name, known)
     rubbing = PseudoCoulomb(friction, sliding_damping) if friction else None
     surface = Plane.inclined(slope, point=(0.0, 0.0, height))
-    return Ground(chosen, HuntCrossley(stiffness, dissipation, exponent), rubbing, surface)
+    numbers = {"stiffness": STIFFNESS[kind]} | numbers
+    if kind == "hunt-crossley":
+        return Ground(chosen, HuntCrossley(**{"dissipation": 0.5} | numbers), rubbing, surface)
+    return Ground(chosen, _damped(kind, robot.mass, numbers), rubbing, surface)
+
+
+def _damped(kind: str, mass: float, numbers: dict[str, float]) -> Firm | Dusty:
+    """Return firm or dusty ground whose damping is given, or follows from the robot's mass."""
+    if "factor" in numbers and "damping" in numbers:
+        raise OptionError("ground: give either 'damping' or the 'factor' that it follows from, not both")
+    stiffness, damping, factor = numbers.pop("stiffness"), numbers.pop("damping", None), numbers.pop("factor", 10.0)
+    law = Firm if kind == "firm" else Dusty
+    usual = law.overdamped(stiffness, factor, mass, **numbers)
+    return usual if damping is None else replace(usual, damping=damping)
+
+
+# ------------------------------------------------------------------ motions from tables
+
+
+def table_motion(robot: Robot, path: Path) -> tuple[trajectories.Trajectory, tuple[str, ...]]:
+    """Read a motion of joints from a table with times, and which joints it is of.
+
+    Parameters
+    ----------
+    path : Path
+        ``.csv``, ``.parquet`` or ``.npz`` with ``time`` and a column ``q_elbow`` for each joint that has a motor (or
+        for every joint); with ``v_elbow`` and ``a_elbow`` the motion meets these, too, and without them it is a smooth
+        curve through the positions.
+    """
+    driven = driven_joints(robot.model)
+    if not driven:
+        raise OptionError(f"no joint of {robot.name!r} has a motor, so none can follow {path}")
+    quaternions = [j.name for j in driven if j.nq != j.nv]
+    if quaternions:
+        raise OptionError(f"{path}: joint {quaternions[0]!r} has a quaternion, whose motion a table cannot give")
+    names = [robot.q_names[k] for j in driven for k in range(j.q_slice.start, j.q_slice.stop)]
+    units = [robot.v_units[k] for j in driven for k in range(j.v_slice.start, j.v_slice.stop)]
+    measured = {
+        key: {name: unit + more for name, unit in zip(names, units, strict=True)}
+        for key, more in (("q", ""), ("v", "/s"), ("a", "/s^2"))
+    }
+    table = open_table(path, {"q": names}, None, measured, {"v": names, "a": names})
+    if not table.has_time:
+        raise FileFormatError("a motion needs a column 'time'", str(path))
+    rows = [part.read() for part in table.parts()]
+    times = np.concatenate([part.time for part in rows if part.time is not None])
+    if len(times) < 2:
+        raise FileFormatError(f"a motion needs two rows at least, not {len(times)}", str(path))
+    given = {key: np.concatenate([part.arrays[k] for part in rows]) for k, key in enumerate(table.quantities or ("q",))}
+    try:
+        made = trajectories.sampled(times, given["q"], given.get("v"), given.get("a"))
+    except KinetreeError as problem:
+        raise FileFormatError(str(problem), str(path)) from None
+    return made, tuple(j.name for j in driven)

@@ -6,7 +6,7 @@ For a tree there is a row per degree of freedom.  For closed loops the rows are 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -138,20 +138,48 @@ class Prepared:
         model : FrictionModel
         shape : float
         """
-        owner = self.robot.v_names[joint]
-        names = [f"{owner}.{symbol}" for symbol in model.terms]
-        parts = []
+        names = [f"{self.robot.v_names[joint]}.{symbol}" for symbol in model.terms]
         place = _coordinate_of(self.robot, joint)
+
+        def terms(m: FilteredMotion) -> Array:
+            noise = float(m.speed_noise[joint])
+            values = [f(m.q[:, place], m.v[:, joint], noise, shape) for f in model.terms.values()]
+            return np.stack(values, axis=-1) if values else np.zeros((len(m.t), 0))
+
+        return names, self._at_joint(joint, terms)
+
+    def spring(self, joint: int, rest: float) -> tuple[list[str], Array]:
+        """Return the column of a joint's stiffness, (n, r, 1), with its name.
+
+        Parameters
+        ----------
+        joint : int
+            Degree of freedom.
+        rest : float
+            Where the spring pulls nowhere.
+        """
+        place = _coordinate_of(self.robot, joint)
+        column = self._at_joint(joint, lambda m: (m.q[:, place] - rest)[:, None])
+        return [f"{self.robot.v_names[joint]}.stiffness"], column
+
+    def _at_joint(self, joint: int, values_of: Callable[[FilteredMotion], Array]) -> Array:
+        """Return filtered columns of forces that act at one degree of freedom, (n, r, k), from values (samples, k)."""
+        parts = []
         for m, d, r in zip(self.motions, self.decimations, self.reductions, strict=True):
-            values = [f(m.q[:, place], m.v[:, joint], float(m.speed_noise[joint]), shape) for f in model.terms.values()]
-            stacked = np.stack(values, axis=-1) if values else np.zeros((len(m.t), 0))
+            values = values_of(m)
             if r is None:
-                columns = np.zeros((len(d.centers), self.robot.nv, len(values)))
-                columns[:, joint] = d(stacked)
+                columns = np.zeros((len(d.centers), self.robot.nv, values.shape[1]))
+                columns[:, joint] = d(values)
             else:
-                columns = d(r[:, :, joint, None] * stacked[:, None, :])
+                columns = d(r[:, :, joint, None] * values[:, None, :])
             parts.append(columns)
-        return names, np.concatenate(parts)
+        return np.concatenate(parts)
+
+    def middle(self, joint: int) -> float:
+        """Return the middle of a joint's motion."""
+        place = _coordinate_of(self.robot, joint)
+        every = np.concatenate([m.q[:, place] for m in self.motions])
+        return float(0.5 * (every.min() + every.max()))
 
     def known(self, values: Mapping[str, float]) -> Array:
         """Return the filtered forces of parameters that are known, (n, r), friction included."""

@@ -58,6 +58,8 @@ class Identified:
         Frequencies of the filters.
     friction : mapping from str to Friction
         The model of each joint's friction.
+    springs : mapping from str to float
+        Joints whose stiffness was identified, and where their springs rest.
     notes : tuple of str
         What was done to the data and decided on the way.
     """
@@ -75,6 +77,7 @@ class Identified:
     noise: Array
     band: Band
     friction: Mapping[str, Friction]
+    springs: Mapping[str, float]
     notes: tuple[str, ...]
     given: Robot
     """The robot as it was."""
@@ -118,7 +121,8 @@ class Identified:
         motions, _, _ = motions_of(self.given, data, self.band, self.gains)
         prepared = Prepared(self.given, motions, self.band, self.contacts)
         joints = {self.given.v_names.index(name): own for name, own in self.friction.items()}
-        columns = Columns(prepared, prepared.inertial, joints, set(self.known), prepared.equations.tau)
+        springs = {self.given.v_names.index(name): rest for name, rest in self.springs.items()}
+        columns = Columns(prepared, prepared.inertial, joints, set(self.known), prepared.equations.tau, springs)
         whole = columns.equations()
         values = np.array([self.solution.get(name, 0.0) for name in whole.names])
         said = whole.y @ values + prepared.known(self.known)
@@ -138,9 +142,9 @@ class Identified:
         return relative_errors(seen.tau, seen.y[..., 0])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the robot, as ``.yaml`` (everything) or ``.urdf`` (without offsets; rotor inertias are refused).
+        """Write the robot, as ``.yaml`` (everything), ``.xml`` (MJCF) or ``.urdf`` (both without offsets).
 
-        MJCF is read but not written.
+        URDF has no rotor inertias, which are refused; springs are written for kinetree alone.
 
         Warns
         -----

@@ -1,4 +1,4 @@
-"""Which friction each joint has, and whether rotors are felt: what predicts best those data that it did not see.
+"""Which friction each joint has, whether rotors and springs are felt: what predicts best data that it did not see.
 
 The data are cut into a few parts; each is predicted by a fit to the others.  A model with more to it must do better
 there by a clear margin, or the simpler one stays.
@@ -7,15 +7,21 @@ there by a clear margin, or the simpler one stays.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import IdentificationError
-from .equations import MeasuredEquations, Prepared
+from .equations import MeasuredEquations, Prepared, row_names
 from .estimators.least_squares import estimate
 from .friction_models import MODELS, FrictionModel
+from .identifiable import ParameterGroups, grouped, structural_columns
+from .unknowns import Unknowns
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
 
 Array = np.ndarray
 
@@ -26,6 +32,9 @@ CLEAR = 0.02
 SWEEPS, ROUNDS = 2, 5
 RIDGE = 1e-11
 """Added to the diagonal of products of columns of unit size, against rounding."""
+
+SURE = 3.0
+"""Standard deviations above zero at which a stiffness is believed."""
 
 FINER = 4
 """Steps per decade of the search for a shape."""
@@ -54,6 +63,8 @@ class Columns:
         Parameters of friction that are known.
     force : ndarray (n, r)
         What is to be explained: forces without those of known parameters.
+    springs : mapping from int to float
+        Where the springs rest of those degrees of freedom whose stiffness is fitted.
     """
 
     prepared: Prepared
@@ -61,6 +72,7 @@ class Columns:
     friction: dict[int, Friction]
     fixed: set[str]
     force: Array
+    springs: dict[int, float] = field(default_factory=dict)
     _made: dict[tuple[int, str, float], tuple[list[str], Array]] = field(default_factory=dict)
 
     def of_joint(self, joint: int, friction: Friction) -> tuple[list[str], Array]:
@@ -83,6 +95,8 @@ class Columns:
         found = self.prepared.equations.only(self.groups if names is None else names)
         for joint, own in (self.friction if friction is None else friction).items():
             found = found.with_columns(*self.of_joint(joint, own))
+        for joint, rest in self.springs.items():
+            found = found.with_columns(*self.prepared.spring(joint, rest))
         return MeasuredEquations(found.y, self.force, found.counted, found.names, found.rows, found.t)
 
 
@@ -192,14 +206,93 @@ def _left(products: Array, x: Array) -> Array:
     return np.maximum(both @ products @ both, 1e-300)
 
 
+@dataclass(frozen=True)
+class Folds:
+    """Products of columns, part by part of the data, from which fits to some of the columns are judged.
+
+    Attributes
+    ----------
+    parts : ndarray (folds, r, p + 1, p + 1)
+    counts : ndarray (r,)
+        Rows that count.
+    """
+
+    parts: Array
+    counts: Array
+
+    @classmethod
+    def of(cls, equations: MeasuredEquations, folds: int = FOLDS) -> Folds:
+        """Cut the data."""
+        bounds = np.linspace(0, len(equations.t), folds + 1).astype(int)
+        parts = [grams(equations, slice(first, last)) for first, last in pairwise(bounds)]
+        return cls(np.stack(parts), equations.counted.sum(axis=0))
+
+    def with_columns(self, columns: Sequence[int]) -> Folds:
+        """Return the same data with some of the columns."""
+        kept = np.array([*columns, self.parts.shape[-1] - 1])
+        return Folds(self.parts[:, :, kept[:, None], kept], self.counts)
+
+    def errors(self) -> Array:
+        """Return the error of each row, predicted for every part of the data by a fit to all others."""
+        whole = np.sum(self.parts, axis=0)
+        noise = fitted(whole, self.counts)[1]
+        left = [_left(part, _solved(np.tensordot(noise**-2.0, whole - part, axes=1))) for part in self.parts]
+        return np.sqrt(np.sum(left, axis=0) / np.maximum(self.counts, 1))
+
+    def last_over_deviation(self) -> float:
+        """Return the value of the last column in a fit to all data, over its standard deviation."""
+        whole = np.sum(self.parts, axis=0)
+        x, noise = fitted(whole, self.counts)
+        normal = np.tensordot(noise**-2.0, whole, axes=1)[:-1, :-1]
+        size = np.sqrt(np.maximum(np.diagonal(normal), 1e-300))
+        inverse = np.linalg.inv(normal / np.outer(size, size) + RIDGE * np.eye(len(size)))
+        return float(x[-1] * size[-1] / np.sqrt(inverse[-1, -1]))
+
+
 def cross_validated(equations: MeasuredEquations, folds: int = FOLDS) -> Array:
     """Return the error of each row, predicted for every part of the data by a fit to all others."""
-    bounds = np.linspace(0, len(equations.t), folds + 1).astype(int)
-    parts = [grams(equations, slice(first, last)) for first, last in pairwise(bounds)]
-    whole, counts = np.sum(parts, axis=0), equations.counted.sum(axis=0)
-    noise = fitted(whole, counts)[1]
-    left = [_left(part, _solved(np.tensordot(noise**-2.0, whole - part, axes=1))) for part in parts]
-    return np.sqrt(np.sum(left, axis=0) / np.maximum(counts, 1))
+    return Folds.of(equations, folds).errors()
+
+
+def choose_springs(columns: Columns, candidates: Mapping[int, float], row_of: Mapping[int, int]) -> None:
+    """Give springs to joints whose force pulls them back the further they are away: cables and hoses do so.
+
+    One joint after the other, that first whose error falls most; its stiffness must be positive beyond doubt, and the
+    error of its row fall clearly while those of all rows together do not grow.
+
+    Parameters
+    ----------
+    columns : Columns
+        Its springs are chosen in place.
+    candidates : mapping from int to float
+        Degrees of freedom that may have a spring, and where it would rest.
+    row_of : mapping from int to int
+        In which row each degree of freedom is.
+    """
+    if not candidates:
+        return
+    before = columns.equations()
+    equations = before
+    for joint, rest in candidates.items():
+        equations = equations.with_columns(*columns.prepared.spring(joint, rest))
+    folds, count = Folds.of(equations), len(before.names)
+    chosen: list[int] = list(range(count))
+    place = {joint: count + k for k, joint in enumerate(candidates)}
+    errors = folds.with_columns(chosen).errors()
+    while place:
+        judged = {}
+        for joint, column in place.items():
+            tried = folds.with_columns([*chosen, column])
+            ratio = tried.errors() / errors
+            own = float(ratio[row_of[joint]])
+            if own < 1.0 - CLEAR and np.sum(np.log(ratio)) < 0.0 and tried.last_over_deviation() > SURE:
+                judged[joint] = own
+        if not judged:
+            return
+        best = min(judged, key=judged.__getitem__)
+        columns.springs[best] = candidates[best]
+        chosen.append(place.pop(best))
+        errors = folds.with_columns(chosen).errors()
 
 
 def rotors_are_felt(without: MeasuredEquations, with_rotors: MeasuredEquations) -> bool:
@@ -213,3 +306,79 @@ def rotors_are_felt(without: MeasuredEquations, with_rotors: MeasuredEquations) 
         return False
     before, after = cross_validated(without), cross_validated(with_rotors)
     return bool(np.sum(np.log(after)) < np.sum(np.log(before)) + len(before) * np.log(1.0 - CLEAR))
+
+
+@dataclass(frozen=True)
+class ChosenModel:
+    """What is fitted, and why.
+
+    Attributes
+    ----------
+    columns : Columns
+        Of groups of parameters.
+    groups : ParameterGroups
+    inertial : tuple of str
+        All parameters of bodies and rotors that are unknown.
+    held : mapping from str to float
+        All that are known.
+    notes : tuple of str
+        What was decided, in words.
+    """
+
+    columns: Columns
+    groups: ParameterGroups
+    inertial: tuple[str, ...]
+    held: dict[str, float]
+    notes: tuple[str, ...]
+
+
+def choose_model(prepared: Prepared, asked: Unknowns, rotor_inertia: bool | str) -> ChosenModel:
+    """Decide what the data show of all that may be found: rotors, kinds of friction, springs.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    asked : Unknowns
+    rotor_inertia : bool or "auto"
+    """
+    robot, values = prepared.robot, asked.file_values
+    branch = np.concatenate([m.q for m in prepared.motions]) if robot.closes_loops else None
+    begin = {k: Friction(MODELS["coulomb" if name in ("auto", "stribeck", "presliding") else name])
+             for k, name in asked.friction.items()}  # fmt: skip
+
+    def with_inertial(names: tuple[str, ...], rotors_known: Sequence[str]) -> ChosenModel:
+        held = asked.known | {name: values[name] for name in rotors_known}
+        groups = grouped(structural_columns(robot, names, branch), names)
+        force = prepared.equations.tau - prepared.known(held)
+        columns = Columns(prepared, groups.independent, dict(begin), asked.fixed, force, dict(asked.springs))
+        return ChosenModel(columns, groups, names, held, ())
+
+    with_rotors = rotor_inertia is True or (rotor_inertia == "auto" and any(values[n] for n in asked.rotors))
+    everything = (*asked.bodies, *asked.rotors)
+    found = with_inertial(everything, ()) if with_rotors else with_inertial(asked.bodies, asked.rotors)
+    if rotor_inertia == "auto" and asked.rotors and not with_rotors:
+        more = with_inertial(everything, ())
+        if rotors_are_felt(found.columns.equations(), more.columns.equations()):
+            found, with_rotors = more, True
+    columns = found.columns
+    rows = {k: _row_of(robot, k) for k in asked.friction}
+    notes = choose_friction(columns, asked.moving, rows) if asked.moving else []
+    for k in asked.still:
+        columns.friction[k] = Friction(MODELS[asked.friction[k]])
+    choose_springs(columns, asked.perhaps_springs, rows)
+    if columns.springs and asked.moving:  # what springs explain is no friction's any more
+        still = {k: columns.friction[k] for k in asked.still}
+        columns.friction = dict(begin)
+        notes = choose_friction(columns, asked.moving, rows)
+        columns.friction |= still
+    notes += [f"a spring of {robot.v_names[k]} is identified, at rest at {rest:.3g}"
+              for k, rest in columns.springs.items()]  # fmt: skip
+    notes.append("rotor inertias are identified" if with_rotors else "rotor inertias are as they were")
+    return replace(found, notes=tuple(notes))
+
+
+def _row_of(robot: Robot, freedom: int) -> int:
+    """Return the row in which a joint's friction shows most."""
+    names = row_names(robot)
+    name = robot.v_names[freedom]
+    return names.index(name) if name in names else 0

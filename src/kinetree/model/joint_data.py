@@ -42,7 +42,7 @@ def per_freedom(
     return numbers
 
 
-def _spring(kind: JointKind, stiffness: PerFreedom, rest: PerFreedom, where: str) -> dict[str, Any]:
+def spring_data(kind: JointKind, stiffness: PerFreedom, rest: PerFreedom, where: str) -> dict[str, Any]:
     """Return stiffness and rest position of a joint's spring, both empty where there is none."""
     stiff = per_freedom(stiffness, kind.nv, 0.0, where + "stiffness", True)
     if not all(map(math.isfinite, stiff)):
@@ -98,7 +98,7 @@ def joint_data(
         "friction_offset": _if_any(per_freedom(friction_offset, nv, 0.0, where + "offset of friction", finite=True)),
         "actuated": kind.usually_driven if actuated is None else bool(actuated),
         "mimic": mimic,
-    } | _spring(kind, stiffness, spring_rest, where)
+    } | spring_data(kind, stiffness, spring_rest, where)
     if inf in data["lower"] or -inf in data["upper"]:
         raise ModelError(f"{where}no position is within limits {data['lower']} and {data['upper']}")
     if any(lo > up for lo, up in zip(data["lower"], data["upper"], strict=True)):

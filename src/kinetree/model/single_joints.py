@@ -55,7 +55,12 @@ def _expand(tree: Model, wanted: Callable[[list[Step]], bool]) -> tuple[Model, l
         replace(loop, predecessor=new_index[loop.predecessor], successor=new_index[loop.successor])
         for loop in tree.loops
     )
-    expanded = replace(tree, joints=lay_out(joints), bodies=tuple(bodies), frames=frames, loops=loops)
+    tendons = tuple(
+        replace(t, points=tuple(w._replace(body=new_index[w.body]) for w in t.points)) for t in tree.tendons
+    )
+    expanded = replace(
+        tree, joints=lay_out(joints), bodies=tuple(bodies), frames=frames, loops=loops, tendons=tendons
+    )  # fmt: skip
     return expanded, [new_index[i] for i in range(len(tree.bodies))]
 
 

@@ -114,3 +114,51 @@ class Stacked(Trajectory):
         motions = [_resting(part, t) for part in self.parts]
         q, v, a = (list(chain.from_iterable(lists)) for lists in zip(*motions, strict=True))
         return q, v, a
+
+
+@dataclass(frozen=True, eq=False)
+class Picked(Trajectory):
+    """Some coordinates of a trajectory, in any order: a motion by other names put into a robot's.
+
+    Parameters
+    ----------
+    whole : Trajectory
+        With as many coordinates as velocities: no quaternions.
+    order : sequence of int
+        Which coordinate of it comes first, second, ...
+    """
+
+    whole: Trajectory
+    order: Sequence[int]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "order", tuple(self.order))
+        if self.whole.n != self.whole.nq:
+            raise OptionError("coordinates of a trajectory with quaternions cannot be picked one by one")
+        for k in self.order:
+            if not 0 <= k < self.whole.n:
+                raise OptionError(f"there is no coordinate {k!r} of a trajectory with {self.whole.n}")
+
+    @property
+    def n(self) -> int:
+        """Number of degrees of freedom."""
+        return len(self.order)
+
+    @property
+    def start(self) -> float:
+        """When the whole starts."""
+        return _known(self.whole)[0]
+
+    @property
+    def end(self) -> float:
+        """When the whole ends."""
+        return _known(self.whole)[1]
+
+    def is_batched(self) -> bool:
+        """Return whether its numbers have a batch in front."""
+        return self.whole.is_batched()
+
+    def motion(self, t: Jet) -> Motion:
+        """Return positions, velocities and accelerations over any scalar."""
+        q, v, a = _resting(self.whole, t)
+        return [q[k] for k in self.order], [v[k] for k in self.order], [a[k] for k in self.order]

@@ -24,6 +24,10 @@ BLUR = 0.05
 precision, of tables so long that it can tell their rows apart."""
 
 
+ROUNDED = 4.0 * float(np.finfo(float).eps)
+"""Part of a column's largest value that its last digits are."""
+
+
 def is_concrete(t: Any) -> bool:
     """Return whether a scalar is a number or an array of numbers, which can be looked at now."""
     return isinstance(t, (int, float, np.ndarray, np.generic))
@@ -165,18 +169,24 @@ def check_table(values: Any, count: int, name: str) -> np.ndarray:
 def hermite(knots: np.ndarray, derivatives: Sequence[np.ndarray]) -> np.ndarray:
     """Return the coefficients of the polynomials that meet value, slope (and curvature) at both ends of every interval.
 
-    One table of derivatives gives straight lines, two cubics, three quintics.
+    One table of derivatives gives straight lines, two cubics, three quintics.  Values are met to rounding: where the
+    slopes lead so near to the next one that only its last digits are left, those are not bent to, since curvature
+    would be noise between rows that follow closely.
     """
     h = np.diff(knots)[:, None]
     p, q = derivatives[0][:-1], derivatives[0][1:]
     if len(derivatives) == 1:
         return np.stack([p, (q - p) / h], axis=1)
     u, w = derivatives[1][:-1], derivatives[1][1:]
+    led = 0.5 * (u + w) * h
+    if len(derivatives) == 3:
+        a, b = derivatives[2][:-1], derivatives[2][1:]
+        led = led + (a - b) * h**2 / 12.0
+    way = np.where(np.abs(q - p - led) <= ROUNDED * np.max(np.abs(derivatives[0]), axis=0), led, q - p)
     if len(derivatives) == 2:
-        return np.stack([p, u, (3 * (q - p) / h - 2 * u - w) / h, (u + w - 2 * (q - p) / h) / h**2], axis=1)
-    a, b = derivatives[2][:-1], derivatives[2][1:]
+        return np.stack([p, u, (3 * way / h - 2 * u - w) / h, (u + w - 2 * way / h) / h**2], axis=1)
     # what remains to be reached after the parabola p + u s + a s^2/2, with its slope and curvature
-    gap = (q - p - u * h - 0.5 * a * h**2) / h**3
+    gap = (way - u * h - 0.5 * a * h**2) / h**3
     slope = (w - u - a * h) / h**2
     bend = (b - a) / h
     return np.stack(

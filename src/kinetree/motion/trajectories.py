@@ -29,13 +29,13 @@ from .basic_trajectories import (
     Sine,
     Trapezoidal,
 )
-from .combine import Repeated, Stacked
+from .combine import Picked, Repeated, Stacked
 from .splines import Piecewise, sampled, spline
 from .trajectory import Joined, Trajectory
 
 __all__ = [
-    "PROFILES", "Between", "Constant", "ConstantSpeed", "Cubic", "Cycloid", "Function", "Joined", "Move", "Piecewise",
-    "Quintic", "Repeated", "Rotation", "Sine", "Stacked", "Trajectory", "Trapezoidal", "sampled", "spline",
+    "PROFILES", "Between", "Constant", "ConstantSpeed", "Cubic", "Cycloid", "Function", "Joined", "Move", "Picked",
+    "Piecewise", "Quintic", "Repeated", "Rotation", "Sine", "Stacked", "Trajectory", "Trapezoidal", "sampled", "spline",
 ]  # fmt: skip
 
 

@@ -17,7 +17,6 @@ from ..errors import (
     ModelError,
     OptionError,
     ShapeError,
-    SingularError,
     StateError,
     UnknownNameError,
     UnsupportedError,
@@ -27,7 +26,7 @@ from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import Wrench, Wrenches, each_wrench
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from .description import Array
-from .kinematics import Kinematics, check_axes
+from .kinematics import Kinematics
 
 if TYPE_CHECKING:
     from ..algorithms.module_steps import ModuleQuantities
@@ -505,41 +504,6 @@ class Dynamics(Kinematics):
     ) -> Array:
         """Return the matrix C with ``C v`` the velocity forces and ``M' - 2 C`` skew-symmetric."""
         return self.evaluator.run("coriolis_matrix", parameters=parameters, out=out, threads=threads, q=q, v=v)
-
-    def operational_space_inertia(
-        self, q: ArrayLike, frames: str | Sequence[str], axes: str = "body", *, inverse: bool = False
-    ) -> Array:
-        """Return the inertia felt at one or several frames together.
-
-        Parameters
-        ----------
-        frames : str or sequence of str
-        axes : {"body", "world", "aligned"}
-            As in :meth:`jacobian`.
-        inverse : bool
-            Return ``J M^-1 J^T``, which exists even where its inverse does not.
-
-        Returns
-        -------
-        ndarray, shape (..., 6k, 6k)
-        """
-        self._need_tree("operational_space_inertia")
-        check_axes(axes)
-        self.evaluator.check_pivots()
-        names = (frames,) if isinstance(frames, str) else tuple(frames)
-        for name in names:
-            self.model.frame(name)
-        options = {"frames": names, "axes": axes}
-        compliance = self.evaluator.run("operational_space_inertia", {**options, "inverse": True}, q=q)
-        if inverse:
-            return compliance
-        finite = compliance[np.isfinite(compliance).all(axis=(-1, -2))]
-        if finite.size and np.any(np.linalg.cond(finite) > 1e13):
-            raise SingularError(
-                f"frames {', '.join(names)} cannot move freely in all {6 * len(names)} directions here, so their "
-                "inertia is infinite in some; use inverse=True, or fewer frames"
-            )
-        return self.evaluator.run("operational_space_inertia", {**options, "inverse": False}, q=q)
 
     # ---------------------------------------------------------------- energy
 

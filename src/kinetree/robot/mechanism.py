@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .platform.platform import Platform
 
 INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
-FORWARD_METHODS = ("elimination", "block", "reduced")
+FORWARD_METHODS = ("elimination", "block", "reduced", "handles")
 
 
 class Mechanism(ClosedDynamics):
@@ -385,9 +385,11 @@ class Mechanism(ClosedDynamics):
             A closed state; forces on all joints of the tree, passive ones included.
         wrenches, friction, out, threads
             As for any robot.
-        method : {"elimination", "block", "reduced"}
+        method : {"elimination", "block", "reduced", "handles"}
             Multipliers first, by the tree's factors (000 eq. 8.6-8.7); accelerations and multipliers at once
-            (000 eq. 8.5); or the equations of the independent motions (004 eq. 10.46). The answer is the same.
+            (000 eq. 8.5); the equations of the independent motions (004 eq. 10.46); or the spanning tree as an
+            articulated body, with loop joints as its handles (002 section 9.5; as the first where
+            coordinates of joints are coupled). The answer is the same.
         stabilisation : bool or (alpha, beta)
             Baumgarte's terms, which pull a state that has drifted back to closure: K a = -drift - 2 alpha K v
             - beta**2 gap. True means alpha = beta = 10 1/s. The state may then be off by any amount.
@@ -436,16 +438,18 @@ class Mechanism(ClosedDynamics):
                 return found, None
             if known.rank > MOST_TOGETHER:
                 return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known, parameters)
-        if method == "elimination" and self.tree.evaluator.singular_joint() is None:
+        bound = self.model.has_followers or self.model.couplings  # coordinates that no handle holds together
+        by_handles = "closed_forward_dynamics" if bound else "handled_forward_dynamics"
+        name = {"elimination": "closed_forward_dynamics", "handles": by_handles}.get(method)
+        if name is not None and self.tree.evaluator.singular_joint() is None:
             options = {"rows": known.rows, "stabilisation": gains}
-            whole = self._at_once(
-                "closed_forward_dynamics", options, wrenches, threads, parameters, q=state, v=v, tau=tau
-            )
+            whole = self._at_once(name, options, wrenches, threads, parameters, q=state, v=v, tau=tau)
             if whole is not None:
                 self._checks.motion(whole[..., -3:], self._granted(tolerance, known), state, v)
                 if not (whole[..., -4] < self._least_quality(known)).any():
-                    if not any(gains) and self.precision == "double" and parameters is None:
-                        self._quick_forward = self._quick("closed_forward_dynamics", options, known)
+                    plain = not any(gains) and self.precision == "double" and parameters is None
+                    if plain and method == "elimination":
+                        self._quick_forward = self._quick(name, options, known)
                     return np.asarray(whole[..., : self.nv]), None
         return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known, parameters)
 

@@ -18,13 +18,13 @@ from ..model.parameters import ParameterTable
 from ..run.direct import direct
 from ..run.wrenches import Wrenches, gather
 from .description import Array
-from .dynamics import Dynamics
+from .handles import HandleMethods
 
 MOST_SELECTIONS = 64
 """Choices of columns that are remembered to be right."""
 
 
-class Parametrized(Dynamics):
+class Parametrized(HandleMethods):
     """The part of :class:`kinetree.Robot` that knows its parameters."""
 
     def parameters(self) -> ParameterTable:

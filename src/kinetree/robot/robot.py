@@ -1,8 +1,8 @@
 """What a user holds: a robot.
 
-Its methods are in four classes by subject, each on the one before: what it is (description.py), how it moves
-(kinematics.py), what forces do (dynamics.py), what its parameters are and do (parameters.py).  Here is how it is made,
-changed, exported and compiled.
+Its methods are in five classes by subject, each on the one before: what it is (description.py), how it moves
+(kinematics.py), what forces do (dynamics.py), what is felt where it is held (handles.py), what its parameters are
+and do (parameters.py).  Here is how it is made, changed, exported and compiled.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from ..errors import (
 from ..model import describe as description
 from ..model import parameters as parameter_tables
 from ..model import single_joints
+from ..model.joint_data import PerFreedom, spring_data
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
 from ..model.tree import BASE, Body, Frame, Model, check_gravity
@@ -162,6 +163,40 @@ class Robot(BaseParameterMethods, LoopMethods):
         present = bodies[frame.body]
         bodies[frame.body] = Body(present.name, present.mass_properties + payload.moved(frame.pose))
         return self._with(replace(self.model, bodies=tuple(bodies)))
+
+    def with_springs(
+        self,
+        stiffness: Mapping[str, PerFreedom],
+        rest: Mapping[str, PerFreedom] | None = None,
+    ) -> Robot:
+        """Return the same robot with springs at some of its joints, in place of those that they had.
+
+        Parameters
+        ----------
+        stiffness : mapping from joint to number, or to one per freedom
+            Zero takes a spring away.
+        rest : mapping from joint to number, or to one per coordinate, optional
+            Where springs rest: at the neutral position when left out.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+        >>> robot.with_springs({"bob": 20.0}, {"bob": 0.1}).parameters()["bob.stiffness"]
+        20.0
+        """
+        rests = {} if rest is None else rest
+        for name in rests:
+            if name not in stiffness:
+                raise ModelError(f"rest says where a spring of {name!r} rests, but its stiffness is not given")
+        chosen = {self.model.joint(name).name: value for name, value in stiffness.items()}
+        joints = [
+            replace(j, **spring_data(j.kind, chosen[j.name], rests.get(j.name), f"joint {j.name!r}: "))
+            if j.name in chosen
+            else j
+            for j in self.model.joints
+        ]
+        return self._with(replace(self.model, joints=tuple(joints)))
 
     def with_parameters(self, parameters: Any, *, physical: bool = True) -> Robot:
         """Return the same robot with other parameters.

@@ -9,16 +9,18 @@ from ..motion.inverse_kinematics import inverse_kinematics
 from ..motion.walking import legs
 from .events import Event, Occurrence
 from .integrators.fixed_step_methods import INTEGRATORS
+from .prescribed import Prescribed
 from .records.energy import Energies
 from .records.record import Record
-from .simulate import Simulator, simulate
+from .simulate import Simulator, simulate, simulate_prescribed
 
 if TYPE_CHECKING:
     from .rigid_run import simulate_rigid
 
 __all__ = [
-    "INTEGRATORS", "Energies", "Event", "Occurrence", "Record", "Simulator", "contact", "control", "ground", "impact",
-    "inverse_kinematics", "legs", "simulate", "simulate_rigid", "stops", "trajectories", "walking",
+    "INTEGRATORS", "Energies", "Event", "Occurrence", "Prescribed", "Record", "Simulator", "contact", "control",
+    "ground", "impact", "inverse_kinematics", "legs", "simulate", "simulate_prescribed", "simulate_rigid", "stops",
+    "trajectories", "walking",
 ]  # fmt: skip
 
 

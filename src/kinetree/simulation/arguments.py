@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import Message, ModelError, OptionError, Setting, ShapeError, StateError, UnsupportedError
+from ..errors import (
+    Message,
+    ModelError,
+    OptionError,
+    Setting,
+    ShapeError,
+    SpeedWarning,
+    StateError,
+    UnsupportedError,
+    callers_level,
+)
 from ..robot.robot import Robot
 from ..run.law_kernels import can_compile, count_operations
 from ..run.parameters import GivenParameters
 from ..spatial.arrays import as_array, batch_shape
 from ..spatial.numbers import real_number, shown, whole_number
-from .integrators.fixed_step_methods import FIXED, VARIATIONAL
+from .integrators.fixed_step_methods import FIXED, IMPLICIT, VARIATIONAL
 from .system import DynamicSystem
 
 Array = np.ndarray
@@ -113,6 +124,18 @@ def check_integrator(robot: Robot, integrator: str) -> None:
         robot.evaluator.check_pivots()
 
 
+def refuse_beside_prescribed(integrator: str, controller: Any) -> None:
+    """Refuse what would not be looked at, or not be right, where joints follow a prescribed motion."""
+    if controller is not None:
+        raise OptionError(
+            "a controller cannot act beside a prescribed motion, whose forces are found: leave one of them out, or "
+            "follow the motion with control.ComputedTorque"
+        )
+    if integrator in (IMPLICIT, VARIATIONAL):
+        steps = f"a prescribed motion cannot be stepped by {integrator!r}: use "
+        raise UnsupportedError(Message(steps, Setting("integrator", "rk4", "bdf")))
+
+
 def law_and_function(given: Any, robot: Robot) -> tuple[Any, Callable[..., Any] | None]:
     """Return a law that knows the robot's loops; or a stand-in that asks nothing, and the function to ask."""
     if given is None:
@@ -140,7 +163,7 @@ def force_elements(given: Any) -> tuple[Any, ...]:
 
 
 def is_too_long(robot: Robot, law: Any) -> bool:
-    """Return whether a law is better left in Python: a table of a thousand rows becomes a thousand selections."""
+    """Return whether a law is better left in Python, and say so."""
     tree = robot.model
     begin = getattr(law, "initial_states", None)
     if not can_compile(robot) or (begin is not None and len(begin(tree))) or not callable(law):
@@ -149,7 +172,16 @@ def is_too_long(robot: Robot, law: Any) -> bool:
         count = count_operations(lambda t, q, v: law.law(tree, t[0], q, v, []), (1, tree.nq, tree.nv))
     except Exception:  # whatever is wrong with it shows when it is used
         return False
-    return count > LONGEST_LAW
+    if count <= LONGEST_LAW:
+        return False
+    warnings.warn(
+        f"the law of {type(law).__name__} takes {count} operations, more than the {LONGEST_LAW} that are worth "
+        "compiling: it runs in Python, outside of the machine code. Numbers of a table are data and cost nothing: "
+        "give them as trajectories.sampled, trajectories.spline or control.TorqueTable, not as a formula",
+        SpeedWarning,
+        stacklevel=callers_level(),
+    )
+    return True
 
 
 def initial_state(

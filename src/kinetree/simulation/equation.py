@@ -82,7 +82,7 @@ class Equation:
         self.robot, self.tree = system.robot, system.tree
         self.compiled = can_compile(self.robot)
         self.large = not unrolls(self.robot) and not self.tree.is_constrained
-        self.by_robot = self.tree.is_constrained or self.large
+        self.by_robot = (self.tree.is_constrained or self.large) and system.prescribed is None
         self.motorless = np.array(list(system.motorless), dtype=int)
         self.n_calls = 0
         self.n_prepared = 0
@@ -102,6 +102,16 @@ class Equation:
             return NOTHING
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in values))
         return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in values], axis=-1)
+
+    def numbers_at(self, t: Array | float) -> Array:
+        """Return all parameters at times: those of a motion that is looked up are those of the time."""
+        motion = self.system.prescribed
+        if motion is None or not self.system.looks_up:
+            return self.numbers
+        looked_up = motion.numbers(self.tree, t)
+        fixed = self.numbers[..., : self.numbers.shape[-1] - looked_up.shape[-1]]
+        batch = np.broadcast_shapes(fixed.shape[:-1], looked_up.shape[:-1])
+        return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in (fixed, looked_up)], axis=-1)
 
     def with_numbers(self, p: Scalars) -> DynamicSystem:
         """Return the system with parameters of any scalar put in."""
@@ -143,8 +153,9 @@ class Equation:
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
             system = self.with_numbers(p)
             unit, length = unit_quaternions(self.tree, q)
-            a, z_rate = system.rate(t[0], unit, v, z, tau or None)
-            moving = kinematics.configuration_rate(self.tree, unit, v)
+            placed, v = system.placed(t[0], unit, v)
+            a, z_rate = system.rate(t[0], placed, v, z, tau or None)
+            moving = kinematics.configuration_rate(self.tree, placed, v)
             return [r if s is None else r * s for r, s in zip(moving, length, strict=True)] + a + z_rate
 
         return self.program("rates", law)
@@ -240,7 +251,7 @@ class Equation:
 
     def named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
         """Return the vectors of a state by the names that laws take them by."""
-        return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers, **self.asked(t, q, v)}
+        return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers_at(t), **self.asked(t, q, v)}
 
     def asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:
         """Return what a controller in plain Python says, by name; nothing if there is none."""
@@ -312,6 +323,8 @@ class Equation:
     @property
     def traceable(self) -> bool:
         """Whether controller, ground and robot all become machine code together."""
+        if self.system.looks_up:
+            return False
         return self.compiled and self.function is None and (not self.by_robot or self.loops is not None)
 
     def prepare(self, q: Array) -> None:
@@ -330,9 +343,29 @@ class Equation:
     # ------------------------------------------------------------------ for the record
 
     @cached_property
+    def _place(self) -> LawProgram:
+        """Joints whose motion is prescribed where they have to be; on the same side of its breaks as in the rates."""
+
+        def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
+            placed = self.with_numbers(p).placed(t[0], q, v)
+            return [*placed[0], *placed[1]]
+
+        return self.program("placement", law)
+
+    def on_motion(self, t: Array, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return states at times (T,) without what integration is off by at joints whose motion is prescribed."""
+        if self.system.prescribed is None:
+            return q, v
+        times = t.reshape(-1, *(1,) * (q.ndim - 1))
+        z = np.zeros((*q.shape[:-1], self.system.nz))
+        placed = self._place({"t": times, "q": q, "v": v, "z": z, "p": self.numbers_at(times[..., 0])})
+        return placed[..., : self.tree.nq], placed[..., self.tree.nq :]
+
+    @cached_property
     def _observe(self) -> LawProgram:
         def law(t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars) -> list[Scalar]:
             system = self.with_numbers(p)
+            q, v = system.placed(t[0], q, v)
             acting: Acting = system.acting(t[0], q, v, z, tau or None)
             energies = [] if self.large else system.energies(q, v)
             return acting.tau + acting.friction + energies + system.contact_forces(t[0], q, v, z)
@@ -350,7 +383,7 @@ class Equation:
         if self.function is not None:
             rows = [self._ask_again(float(s), a, b, forgiving) for s, a, b in zip(t, q, v, strict=True)]
             tau = {"tau": np.broadcast_to(np.array(rows), v.shape) if rows else np.zeros_like(v)}
-        given = {"t": times, "q": q, "v": v, "z": z, "p": self.numbers}
+        given = {"t": times, "q": q, "v": v, "z": z, "p": self.numbers_at(times[..., 0])}
         seen = self._observe(given | tau)
         constraint = np.zeros((*q.shape[:-1], 0))
         if self.by_robot:

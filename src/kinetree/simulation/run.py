@@ -328,6 +328,7 @@ def make_record(
 ) -> Record:  # fmt: skip
     """Work out forces and energies at the samples; where that fails NaN, and an error unless there is one."""
     robot = equation.robot
+    q, v = equation.on_motion(t, q, v)
     try:
         seen = (_forgiven if status in (FAILED, INTERRUPTED) else Equation.observe)(equation, t, q, v, z)
     except (Fault, KinetreeError) as problem:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..contact.start_check import warn_sunken
-from ..errors import OptionError, UnknownNameError, UnsupportedError
+from ..errors import OptionError, ReadOnlyError, UnknownNameError, UnsupportedError
 from ..robot.load import as_robot
 from ..robot.names_elsewhere import integrator_called
 from ..robot.robot import Robot
@@ -27,6 +28,7 @@ from .arguments import (
     is_too_long,
     law_and_function,
     output_times,
+    refuse_beside_prescribed,
     refuse_endless,
     time_span,
     varied_parameters,
@@ -34,6 +36,7 @@ from .arguments import (
 from .equation import Equation
 from .events import as_events
 from .integrators.fixed_step_methods import ADAPTIVE, FIXED, INTEGRATORS
+from .prescribed import Prescribed, as_prescribed
 from .records.record import FAILED, Record
 from .run import Run, hang_on, known_until, make_record
 from .run_batch import run_batch
@@ -62,6 +65,7 @@ def simulate(
     friction_speed: float = 1e-2,
     works: bool | None = None,
     parameters: Mapping[str, Any] | None = None,
+    prescribed: Any = None,
     progress: bool = True,
     threads: int = 1,
     tolerance: float | None = None,
@@ -115,6 +119,10 @@ def simulate(
         of :meth:`kinetree.Robot.parameters`, ``{"upper.MX": moments}``, or
         ``{"bodies": {"upper": {"mass": masses}}, "joints": {"elbow": {"position": places}}, "gravity": ...}``,
         as in :func:`kinetree.symbolic.with_parameters`.
+    prescribed : Trajectory or Prescribed, optional
+        Motion that the joints with motors follow exactly (or others that :class:`kinetree.Prescribed` names); forces
+        at these joints are found, the other joints move by the dynamics.  In the place of a controller;
+        :func:`kinetree.simulate_prescribed` starts on the motion.
     progress : bool
         Show a bar on the terminal once it has taken longer than a second.
     threads : int
@@ -152,9 +160,64 @@ def simulate(
     simulator = Simulator(
         robot, controller=controller, ground=ground, integrator=integrator, rtol=rtol, atol=atol, step=step,
         largest_step=largest_step, friction=friction, friction_speed=friction_speed, works=works,
-        parameters=parameters, threads=threads, tolerance=tolerance, steps_at_most=steps_at_most,
+        parameters=parameters, prescribed=prescribed, threads=threads, tolerance=tolerance, steps_at_most=steps_at_most,
     )  # fmt: skip
     return simulator.run(q0, v0, time=time, output=output, events=events, progress=progress)
+
+
+def simulate_prescribed(
+    robot: Robot | str | os.PathLike[str],
+    trajectory: Any,
+    base: ArrayLike | None = None,
+    base_velocity: ArrayLike | None = None,
+    *,
+    time: float | tuple[float, float],
+    joints: Sequence[str] | None = None,
+    **options: Any,
+) -> Record:
+    """Let joints follow a given motion while the base moves by the dynamics and the ground: forces come out.
+
+    Inverse dynamics of a robot on a floating base, in time (000 section 7.1.1): how a walking machine moves whose legs
+    do exactly this, and what its motors must do for it.
+
+    Parameters
+    ----------
+    robot : Robot, or name or path of one
+        A tree; on a fixed base this is inverse dynamics along the motion.
+    trajectory : Trajectory
+        Of all joints with motors, or of ``joints``; or of all joints of the robot.
+    base, base_velocity : array_like, shapes (..., n) and (..., m), optional
+        Where the other joints start and how fast, in the robot's order: of a free joint seven coordinates and six
+        velocities.  Where the robot is drawn, and at rest, by default.  A batch in front takes a fixed step.
+    time : float or pair of floats
+        Until when, from zero; or from when until when.
+    joints : sequence of str, optional
+        Joints that follow the motion, if not all that have a motor.
+    **options
+        Those of :func:`simulate`: ``ground``, ``integrator``, ``output``, ``step``, ``events``, ...
+
+    Returns
+    -------
+    Record
+        ``tau`` is what the motors do, ``contact_forces`` what the ground does, ``energy`` the balance of both.
+
+    Examples
+    --------
+    A swinging arm in space turns the body that carries it the other way; both together have no momentum.
+
+    >>> import numpy as np
+    >>> import kinetree as kt
+    >>> probe = kt.Builder("probe", gravity=(0, 0, 0)).body("hull", "base", kt.Free(), mass=5, inertia=(1, 1, 1))
+    >>> probe = probe.body("arm", "hull", kt.Revolute("y"), mass=1, com=(0.5, 0, 0)).build()
+    >>> record = kt.simulate_prescribed(probe, kt.trajectories.Quintic([0.0], [1.0], 2.0), time=2.0)
+    >>> bool(np.abs(probe.momentum(record.q, record.v)).max() < 1e-8)
+    True
+    """
+    robot = as_robot(robot)
+    made = as_prescribed(Prescribed(trajectory, joints), robot)
+    begin, _ = time_span(time)
+    q0, v0 = made.whole_start(robot, begin, base, base_velocity)
+    return simulate(robot, q0, v0, time=time, prescribed=made, **options)
 
 
 class Simulator:
@@ -187,6 +250,7 @@ class Simulator:
         friction_speed: float = 1e-2,
         works: bool | None = None,
         parameters: Mapping[str, Any] | None = None,
+        prescribed: Any = None,
         threads: int = 1,
         tolerance: float | None = None,
         steps_at_most: int = STEPS_AT_MOST,
@@ -199,16 +263,30 @@ class Simulator:
         check_integrator(robot, integrator)
         self.robot, self.integrator, self.works, self.threads = robot, integrator, works, threads
         self.tolerance = tolerance
+        self.prescribed = None if prescribed is None else as_prescribed(prescribed, robot)
+        if self.prescribed is not None:
+            refuse_beside_prescribed(integrator, controller)
         self.law, self.function = law_and_function(controller, robot)
-        self.span = getattr(controller, "span", (-np.inf, np.inf))
+        known = controller if self.prescribed is None else self.prescribed
+        self.span = getattr(known, "span", (-np.inf, np.inf))
         if self.law is not None and is_too_long(robot, self.law):
-            self.law, self.function = None, partial(self.law, robot)
+            # an integrator tries states in which loops are open, which only users are to be told of
+            self.law, self.function = None, partial(self.law, robot, tolerance=np.inf)
         self.elements = force_elements(ground)
         self.friction, self.friction_speed = friction, self.numbers.friction_speed
         self.varied = varied_parameters(robot, parameters)
         if self.varied.places and (robot.model.is_constrained or not unrolls(robot)):
             raise UnsupportedError("parameters of mechanisms with loops, and of very large trees, cannot be varied")
         self._equations: dict[bool, Equation] = {}
+        self._is_set_up = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to change what has been compiled: it would not be seen."""
+        if "_is_set_up" in self.__dict__:
+            known = name in inspect.signature(Simulator).parameters
+            make = f"make another one, Simulator(..., {name}=...)" if known else "make another one"
+            raise ReadOnlyError(f"a Simulator cannot be changed once it is set up, so {name!r} cannot be set: {make}")
+        super().__setattr__(name, value)
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what goes to another process.
@@ -221,8 +299,9 @@ class Simulator:
         """Return the equation of motion on arrays, with or without the works beside it."""
         if works not in self._equations:
             system = DynamicSystem(
-                self.robot, self.law, self.elements, self.friction, self.friction_speed, works, self.varied
-            )
+                self.robot, self.law, self.elements, self.friction, self.friction_speed, works, self.varied,
+                self.prescribed,
+            )  # fmt: skip
             self._equations[works] = Equation(system, self.function, self.threads)
         return self._equations[works]
 
@@ -241,6 +320,8 @@ class Simulator:
         refuse_endless(self.numbers, begin, end)
         watched = as_events(events)
         q, v = initial_state(self.robot, q0, v0, tolerance=self.tolerance)
+        if self.prescribed is not None:
+            q, v = self.prescribed.start(self.robot, begin, q, v, (q0 is not None, v0 is not None))
         batch = common_batch(self.equation(bool(self.works)).system, q, v)
         equation = self.equation(not batch if self.works is None else self.works)
         warn_sunken(self.robot, self.elements, q)

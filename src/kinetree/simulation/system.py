@@ -31,6 +31,7 @@ from ..run.failure import blaming
 from ..run.parameters import NO_PARAMETERS, GivenParameters, put_in
 from ..spatial import Force, Scalar
 from .loop_choice import LoopChoice
+from .prescribed import LookedUp, Prescribed
 from .yielding import Impedance
 
 Scalars = Sequence[Scalar]
@@ -45,6 +46,10 @@ WORKS = ("actuators", "friction", "ground")
 
 OF_ROBOT = "robot"
 """The name of the robot's own parameters among those of all parts."""
+
+
+LOOKED_UP = "prescribed"
+"""The name of a prescribed motion's numbers among those of all parts; they come last."""
 
 
 class Acting(NamedTuple):
@@ -64,6 +69,9 @@ class Acting(NamedTuple):
 
     z_rate: list[Scalar]
     """Rates of the controller's and the elements' states."""
+
+    a: list[Scalar] | None = None
+    """Accelerations, where a prescribed motion has them found beside the forces."""
 
     @property
     def total(self) -> list[Scalar]:
@@ -90,6 +98,8 @@ class DynamicSystem:
         Whether the works are integrated beside the motion.
     varied : GivenParameters
         Numbers of the robot that take the place of the model's, see :mod:`kinetree.run.parameters`.
+    prescribed : Prescribed, optional
+        Motion that some joints follow, see :mod:`.prescribed`.
     model : Model, optional
         The mechanism with other scalars put in.
     origin : DynamicSystem, optional
@@ -103,6 +113,7 @@ class DynamicSystem:
     friction_speed: float = 1e-2
     works: bool = True
     varied: GivenParameters = NO_PARAMETERS
+    prescribed: Prescribed | None = None
     model: Model | None = None
     origin: DynamicSystem | None = None
 
@@ -150,7 +161,14 @@ class DynamicSystem:
         for k, part in enumerate(self.parts):
             named = part.parameters(self.tree) if hasattr(part, "parameters") else {}
             found |= {f"{k}.{name}": np.atleast_1d(np.asarray(value, float)) for name, value in named.items()}
+        if self.looks_up:
+            found[LOOKED_UP] = np.zeros(self.prescribed.numbers(self.tree, 0.0).shape)  # type: ignore[union-attr]
         return found
+
+    @cached_property
+    def looks_up(self) -> bool:
+        """Whether a prescribed motion is too long for machine code, so that its numbers are parameters."""
+        return self.prescribed is not None and self.origin is None and self.prescribed.is_long(self.tree)
 
     def with_parameters(self, numbers: Mapping[str, Scalars]) -> DynamicSystem:
         """Return the same system with other numbers, of any scalar, put into its parts."""
@@ -161,20 +179,30 @@ class DynamicSystem:
             own = {n.partition(".")[2]: x for n, x in numbers.items() if n.partition(".")[0] == str(k)}
             parts.append(part.with_parameters(own) if own else part)
         first = 0 if self.controller is None else 1
-        of_robot = numbers.get(OF_ROBOT)
+        of_robot, motion = numbers.get(OF_ROBOT), self.prescribed
+        if motion is not None and LOOKED_UP in numbers:
+            motion = LookedUp(motion.trajectory, motion.joints, numbers[LOOKED_UP])
         return replace(
             self,
             controller=parts[0] if first else None,
             elements=tuple(parts[first:]),
+            prescribed=motion,
             model=None if of_robot is None else put_in(self.robot.model, self.varied.places, of_robot),
             origin=self,
         )
 
     # ------------------------------------------------------------------ the law
 
+    def placed(self, t: Scalar, q: Scalars, v: Scalars) -> tuple[Scalars, Scalars]:
+        """Return a state with joints whose motion is prescribed where they have to be."""
+        return (q, v) if self.prescribed is None else self.prescribed.placed(self.tree, t, q, v)[:2]
+
     def acting(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None) -> Acting:
         """Return what acts on the robot; ``tau`` replaces what the controller would say."""
         tree = self.tree
+        wanted: list[Scalar] = []
+        if self.prescribed is not None:
+            q, v, wanted = self.prescribed.placed(tree, t, q, v)
         forces: list[Scalar] = [0.0] * tree.nv
         z_rate: list[Scalar] = []
         parts = list(zip(self.parts, self.slices, strict=True))
@@ -201,7 +229,11 @@ class DynamicSystem:
             if on_joints is not None:
                 pushed = [a + b for a, b in zip(pushed, on_joints, strict=True)]
         friction = friction_force(tree, v, self.friction_speed, q) if self.friction else [0.0] * tree.nv
-        return Acting(list(forces), friction, pushed, loads, z_rate)
+        if self.prescribed is None:
+            return Acting(list(forces), friction, pushed, loads, z_rate)
+        beside = [f + p for f, p in zip(friction, pushed, strict=True)]
+        a, forces = self.prescribed.forces(tree, q, v, wanted, beside, loads)
+        return Acting(forces, friction, pushed, loads, z_rate, a)
 
     def powers(self, q: Scalars, v: Scalars, acting: Acting) -> list[Scalar]:
         """Return the power of actuators, friction and force elements (000 eq. C.2-C.3)."""
@@ -222,7 +254,10 @@ class DynamicSystem:
         self, t: Scalar, q: Scalars, v: Scalars, z: Scalars, tau: Scalars | None = None, ahead: Scalar | None = None
     ) -> tuple[list[Scalar], list[Scalar]]:
         """Return the accelerations, for a step of ``ahead`` implicit in springs and dampers, and the rate of z."""
+        q, v = self.placed(t, q, v)
         acting = self.acting(t, q, v, z, tau)
+        if acting.a is not None:
+            return acting.a, acting.z_rate + (self.powers(q, v, acting) if self.works else [])
         tree, total = self.yielding(acting, t, q, v, ahead)
         a = find("forward_dynamics").function(tree, q, v, total, acting.loads, method=self.method)
         return a, acting.z_rate + (self.powers(q, v, acting) if self.works else [])
@@ -263,6 +298,7 @@ class DynamicSystem:
     def contact_forces(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar]:
         """Of all contact points of all elements, along world axes, three numbers each."""
         found: list[Scalar] = []
+        q, v = self.placed(t, q, v)
         first = len(self.parts) - len(self.elements)
         for element, where in zip(self.elements, self.slices[first:], strict=True):
             if hasattr(element, "contact_forces"):

@@ -13,8 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ShapeError
-from . import Force, Matrix3, Motion, Scalar, Transform, Vec3
+from .motion import Force, Motion
 from .rotation import quaternion_of
+from .scalar import Scalar
+from .transform import Transform
+from .vector import Matrix3, Vec3
 
 Shape = tuple[int, ...]
 

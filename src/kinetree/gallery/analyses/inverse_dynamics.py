@@ -13,7 +13,7 @@ from ..drawings import OBLIQUE, PLANE, Sketch, outlines
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Analysis, Drawing, Fact, Outcome, Table
 from .joint_curves import FORCES, MOTIONS, columns, frame_paths, motion_table, panels, short
-from .prescribed import Prescribed, PrescribedMechanism, prescribed
+from .prescribed import AlongMotion, PrescribedMechanism, prescribed
 
 Array = np.ndarray
 
@@ -35,7 +35,7 @@ def inverse(
     name : str
         A system of the gallery, all of whose joints are driven or follow from loops.
     claims : callable, optional
-        Facts of the source, from a :class:`Prescribed` or, with loops, a :class:`PrescribedMechanism`.
+        Facts of the source, from a :class:`AlongMotion` or, with loops, a :class:`PrescribedMechanism`.
     view : ndarray, shape (2, 3), optional
         From where a tree is drawn.
     remarks : sequence of str
@@ -58,7 +58,7 @@ def inverse(
     return run
 
 
-def _back(along: Prescribed, tau: Array) -> Fact:
+def _back(along: AlongMotion, tau: Array) -> Fact:
     """Compare forward with inverse dynamics."""
     q, v, a = along.states
     back = along.robot.forward_dynamics(q, v, tau)
@@ -71,7 +71,7 @@ def _back(along: Prescribed, tau: Array) -> Fact:
 # ------------------------------------------------------------------ trees
 
 
-def _tree_facts(along: Prescribed) -> list[Fact]:
+def _tree_facts(along: AlongMotion) -> list[Fact]:
     """Return what must be true of every tree."""
     robot, (q, v, a), tau = along.robot, along.states, along.tau
     matrix = np.einsum("tij,tj->ti", robot.mass_matrix(q), a) + robot.bias_force(q, v)
@@ -84,13 +84,13 @@ def _tree_facts(along: Prescribed) -> list[Fact]:
     ]  # fmt: skip
 
 
-def _tree_tables(along: Prescribed) -> dict[str, Table]:
+def _tree_tables(along: AlongMotion) -> dict[str, Table]:
     robot = along.robot
     forces = dict(columns("force", robot.v_names, along.tau, robot.tau_units))
     return {"motion": motion_table(robot, along.time, along.states), "torques": {"time [s]": along.time, **forces}}
 
 
-def _tree_figures(along: Prescribed, view: Array) -> dict[str, Drawing]:
+def _tree_figures(along: AlongMotion, view: Array) -> dict[str, Drawing]:
     robot, q = along.robot, along.states.q
     some = np.linspace(0, len(q) - 1, 5).astype(int)
     caption = f"At the start, and (faint) later: {along.motion.what}."

@@ -39,7 +39,7 @@ NINE_POINTS = Stencil(np.array([3.0, -32.0, 168.0, -672.0, 0.0, 672.0, -168.0, 3
 
 
 @dataclass(frozen=True)
-class Prescribed:
+class AlongMotion:
     """A system along its prescribed motion: positions and joint forces, sample by sample.
 
     Attributes
@@ -98,7 +98,7 @@ class Prescribed:
         return float(np.abs(power - change).max() / np.abs(power).max())
 
 
-class PrescribedMechanism(Prescribed):
+class PrescribedMechanism(AlongMotion):
     """A mechanism with closed loops along its prescribed motion: everything that acts in it, sample by sample."""
 
     stencil = NINE_POINTS
@@ -131,7 +131,7 @@ class PrescribedMechanism(Prescribed):
         return np.asarray(super().torque_at(times)[..., self.driven])
 
 
-def prescribed(name: str, samples: int) -> Prescribed:
+def prescribed(name: str, samples: int) -> AlongMotion:
     """Return a system along its motion, as a mechanism where it has loops."""
-    along = Prescribed(name, samples)
+    along = AlongMotion(name, samples)
     return PrescribedMechanism(name, samples) if isinstance(along.robot, Mechanism) else along

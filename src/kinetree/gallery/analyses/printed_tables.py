@@ -10,7 +10,7 @@ import numpy as np
 from ...robot.dh import DHRow, from_dh
 from ...robot.robot import Robot
 from ..study import Fact
-from .prescribed import Prescribed
+from .prescribed import AlongMotion
 
 Vector = tuple[float, float, float]
 
@@ -37,7 +37,7 @@ def from_table(table: Sequence[PrintedRow], sign: float = -1.0) -> Robot:
     return from_dh(rows, "standard", degrees=True)
 
 
-def as_printed(along: Prescribed, table: Sequence[PrintedRow]) -> Fact:
+def as_printed(along: AlongMotion, table: Sequence[PrintedRow]) -> Fact:
     """Compare the model file with the printed table."""
     tau = from_table(table).inverse_dynamics(*along.states)
     return Fact(

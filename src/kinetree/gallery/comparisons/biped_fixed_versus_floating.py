@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..analyses.walking import OnGround, fed_forward, machine
+from ..analyses.walking import machine, prescribed
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Fact, Outcome, Study
 from ..systems import load, motion
@@ -14,8 +14,7 @@ from ..systems.biped_spatial_fixed.system import upwards
 
 def _torques() -> tuple[Array, Array, Array, float]:
     """Return times, torques on the fixed foot, torques on the floating base seen alike, and when the foot lands."""
-    record = fed_forward("biped-spatial", PERIOD)
-    floating = OnGround("biped-spatial", record)
+    floating = prescribed("biped-spatial", PERIOD)
     time = floating.time
     fixed = load(NAME).inverse_dynamics(*motion(NAME).states(np.minimum(time, motion(NAME).span[1])))
     own = floating.tau[:, machine("biped-spatial").base_freedoms :]

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...control.driven_joints import driven_joints
-from ...errors import FileFormatError, KinetreeError, OptionError, UnknownNameError
+from ...errors import OptionError, UnknownNameError
 from ...model.formats.yaml_nodes import Items, Node, NodeReader, Scalar, Table
 from ...motion import trajectories
 from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
+from ...simulation.prescribed import Prescribed
 from .. import simulation_setup
 from ..system import States
 from ..systems import motion
+from .gait import GAIT_KEYS, read_gait, walking_start
 from .plan import ClosedMotion
 
 Array = np.ndarray
@@ -38,6 +40,8 @@ MOTION_KEYS = {
     "sine": ("center", "amplitude", "frequency", "phase", "duration"),
     "spline": ("times", "points"),
     "gallery": (),
+    "table": ("file",),
+    "gait": GAIT_KEYS,
 }
 
 
@@ -49,23 +53,22 @@ class MotionReader(NodeReader):
     robot : Robot
     system : str or None
         Its name in the gallery.
-    q : ndarray
-        Where it starts.
+    q, v : ndarray
+        Where it starts and how fast.
+    path : Path
+        Of the file.
+    free_base : bool
+        Whether only the joints with motors are moved as said, and the others by the dynamics.
     """
 
     robot: Robot
     system: str | None
     q: Array
-
-    @contextmanager
-    def at(self, node: Node) -> Iterator[None]:
-        """Let errors raised within name the file and the line."""
-        try:
-            yield
-        except FileFormatError:
-            raise
-        except KinetreeError as problem:
-            raise self.error(str(problem), node) from None
+    v: Array
+    path: Path
+    free_base: bool = False
+    start_given: tuple[Any, Any] = (None, None)
+    """What the file says of the start: all entries, some by name, or nothing; of positions and of velocities."""
 
     def given(self, node: Node | None) -> Any:
         """Return numbers, numbers by joint, or a word."""
@@ -94,6 +97,8 @@ class MotionReader(NodeReader):
         with self.at(node):
             if kind == "gallery":
                 return self.gallery_motion(node)
+            if kind in ("table", "gait"):
+                return self.table(fields, node) if kind == "table" else self.gait(fields, node)
             made, span = self.trajectory(kind, fields, node)
             return made.held() if np.isfinite(made.end) else made, self.states_of(made), span
 
@@ -180,6 +185,34 @@ class MotionReader(NodeReader):
                     self.robot, name, given, "v", f"motion.{key}"
                 )
             return np.concatenate([values[joint.v_slice] for joint in self.moving])
+
+    def table(
+        self, fields: dict[str, Node], node: Node
+    ) -> tuple[trajectories.Trajectory, Callable[[Array], States] | None, float]:
+        """Read a motion of the driven joints from a table beside the study."""
+        if "file" not in fields:
+            raise self.error("a motion of kind 'table' needs 'file'", node)
+        made, _ = simulation_setup.table_motion(self.robot, self.path.parent / self.text(fields["file"], "file"))
+        self.free_base = True
+        self.start_on(*Prescribed(made).on_motion(self.robot.model, np.asarray(made.start), self.q, self.v))
+        return made.held(), None, made.end - made.start
+
+    def gait(
+        self, fields: dict[str, Node], node: Node
+    ) -> tuple[trajectories.Trajectory, Callable[[Array], States] | None, float]:
+        """Read a walk; the robot starts on it, but for what the file says of its start."""
+        made, walk, above = read_gait(self, self.robot, self.q, fields, node)
+        self.free_base = True
+        self.start_on(*walking_start(self.robot, made, walk, above))
+        return made, None, self.number(fields["duration"], "duration")
+
+    def start_on(self, q: Array, v: Array) -> None:
+        """Start on a motion, but for what the file gives."""
+        given_q, given_v = self.start_given
+        if given_q is None or isinstance(given_q, dict):
+            self.q = simulation_setup.with_entries(self.robot, q, given_q or {}, "q", "start.q")
+        if given_v is None or isinstance(given_v, dict):
+            self.v = simulation_setup.with_entries(self.robot, v, given_v or {}, "v", "start.v")
 
     def spline(self, fields: dict[str, Node], node: Node) -> tuple[trajectories.Trajectory, float]:
         """Make a smooth curve through points, at rest at both ends."""

@@ -13,12 +13,14 @@ from ...errors import ClosureError
 from ...motion.trajectory import Trajectory
 from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
+from ...simulation.prescribed import Prescribed
 from ...simulation.records.plot import panels
 from ...simulation.records.record import Record
-from ...simulation.simulate import simulate
+from ...simulation.simulate import simulate, simulate_prescribed
 from ..plots import Curve, Curves, PlotPanel
 from ..study import Fact, Outcome
 from ..system import States
+from .gait import base_motion
 
 Array = np.ndarray
 
@@ -50,6 +52,8 @@ class StudyPlan:
         Parts of a record to draw.
     expect : mapping from str to number
         What the user wants to hold.
+    free_base : bool
+        Whether the motion is one of the joints with motors alone, under which the others move by the dynamics.
     """
 
     robot: Robot
@@ -64,6 +68,7 @@ class StudyPlan:
     simulation: Mapping[str, Any] = field(default_factory=dict)
     plots: Sequence[str] = ("motion", "torques", "energy")
     expect: Mapping[str, float | bool] = field(default_factory=dict)
+    free_base: bool = False
 
     # ---------------------------------------------------------------- inverse dynamics
 
@@ -107,11 +112,34 @@ class StudyPlan:
 
     def simulated(self, quick: bool) -> Outcome:
         """Let it move."""
+        around = {"controller": self.controller, "ground": list(self.elements)}
+        record = simulate(self.robot, self.q, self.v, progress=False, **around, **self._options(quick))
+        return self._outcome(record, self._final_facts(record))
+
+    def prescribed(self, quick: bool) -> Outcome:
+        """Let the joints follow the motion exactly: the base moves by the dynamics and the ground, forces are found."""
+        assert self.desired is not None
+        options: dict[str, Any] = {
+            "integrator": "bdf",
+            "rtol": 1e-6,
+            "atol": 1e-8,
+            "output": self.samples,
+        } | self._options(quick)
+        options |= {"time": self.span, "ground": list(self.elements)}
+        others = Prescribed(self.desired).others(self.robot.model)
+        base = np.concatenate([self.q[j.q_slice] for j in others])
+        speed = np.concatenate([self.v[j.v_slice] for j in others])
+        record = simulate_prescribed(self.robot, self.desired, base, speed, progress=False, **options)
+        return self._outcome(record, [])
+
+    def _options(self, quick: bool) -> dict[str, Any]:
+        """Return those of the simulation."""
         options = dict(self.simulation)
         if quick and isinstance(options.get("output"), int):
             options["output"] = max(2, int(options["output"] * QUICK))
-        around = {"controller": self.controller, "ground": list(self.elements)}
-        record = simulate(self.robot, self.q, self.v, progress=False, **around, **options)
+        return options
+
+    def _outcome(self, record: Record, final: Sequence[Fact]) -> Outcome:
         drawn = panels(record)
         figures = {
             part: Curves(record.time, [PlotPanel(label, [Curve(*c) for c in curves]) for label, curves in drawn[part]])
@@ -119,7 +147,7 @@ class StudyPlan:
             if any(curves for _, curves in drawn.get(part, []))
         }
         facts = [
-            *self._energy_facts(record), *self._final_facts(record), *self._force_facts(record.tau),
+            *self._energy_facts(record), *final, *self._walk_facts(record), *self._force_facts(record.tau),
             *self._limit_facts(States(record.q, record.v, record.a)),
         ]  # fmt: skip
         return Outcome(facts, records={"record": record}, figures=figures, remarks=[_summary(record)])
@@ -139,6 +167,17 @@ class StudyPlan:
         error = tracking_error(self.robot.model, self.desired, end, list(record.q[-1]), list(record.v[-1]))
         text = "driven joints at the end: largest distance from the desired motion"
         return [_below(text, self.expect["final_error"], float(np.abs(error.position).max()), "rad, m")]
+
+    def _walk_facts(self, record: Record) -> list[Fact]:
+        """Return how the base has moved, if that is expected."""
+        done, facts = base_motion(self.robot, record.q), []
+        if "forward" in self.expect:
+            text, least = "how far forward the base has come, along x; at least", float(self.expect["forward"])
+            facts.append(Fact(text, least, done["forward"], "m", relation=">", source="this file"))
+        if "tilt" in self.expect:
+            text = "largest angle by which the base turns from how it began"
+            facts.append(_below(text, self.expect["tilt"], done["tilt"], "rad"))
+        return facts
 
     def _force_facts(self, tau: Array) -> list[Fact]:
         if "largest_force" not in self.expect:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...contact.stops import JointStops
-from ...contact.surfaces import Spot
+from ...contact.surfaces import Spot, line, rectangle
 from ...errors import FileFormatError, UnknownNameError
 from ...io.paths import as_path, whole_content
 from ...model.formats import yaml, yaml_nodes
@@ -48,21 +48,23 @@ ROBOT_KEYS = ("name", "file", "floating_base", "mimic", "gravity", "loops")
 CONTROLLER_KEYS = ("kind", "kp", "kd", "ki", "limited")
 
 GROUND_KEYS = (
-    "spots", "stiffness", "dissipation", "exponent", "friction", "sliding_damping", "height", "slope",
+    "spots", "kind", "stiffness", "dissipation", "exponent", "factor", "damping", "depth", "dust", "friction",
+    "sliding_damping", "height", "slope",
 )  # fmt: skip
 
 SIMULATION_KEYS = ("time", "integrator", "step", "rtol", "atol", "samples", "friction")
 
 OUTPUT_KEYS = ("samples", "plots")
 
-EXPECT_KEYS = ("energy_error", "final_error", "largest_force", "within_limits")
+EXPECT_KEYS = ("energy_error", "final_error", "largest_force", "within_limits", "forward", "tilt")
 
 NAME = re.compile(r"[A-Za-z0-9][-A-Za-z0-9_.]*")
 
 
-def starter() -> str:
-    """Return a commented file to begin with."""
-    return resources.files(__package__).joinpath("starter.yaml").read_text(encoding="utf-8")
+def starter(walker: bool = False) -> str:
+    """Return a commented file to begin with: of an arm, or of a walking machine."""
+    name = "walker.yaml" if walker else "starter.yaml"
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
 def read(path: str | os.PathLike[str]) -> UserStudy:
@@ -121,6 +123,8 @@ class _StudyReader(MotionReader):
         analyses: dict[str, Any] = {}
         if plan.states is not None:
             analyses["inverse"] = plan.inverse
+        if plan.free_base:
+            analyses["prescribed"] = plan.prescribed
         if plan.simulation:
             analyses["simulation"] = plan.simulated
         if not analyses:
@@ -145,7 +149,7 @@ class _StudyReader(MotionReader):
         controller, expected = self.read_controller(desired, elements), self.read_expect(simulation, desired)
         return StudyPlan(
             self.robot, self.q, self.v, desired, states, span, samples, controller, elements, simulation, plots,
-            expected,
+            expected, self.free_base,
         )  # fmt: skip
 
     def read_robot(self, node: Node) -> tuple[Robot, str | None]:
@@ -182,10 +186,11 @@ class _StudyReader(MotionReader):
         """Read where it is and how fast."""
         fields = self.fields(self.top["start"], "start", ("q", "v")) if "start" in self.top else {}
         where = self.top.get("start", self.top["robot"])
+        self.start_given = self.given(fields.get("q")), self.given(fields.get("v"))
         with self.at(fields.get("q", where)):
-            q = simulation_setup.configuration(self.robot, self.given(fields.get("q")), self.system, "start.q")
+            q = simulation_setup.configuration(self.robot, self.start_given[0], self.system, "start.q")
         with self.at(fields.get("v", where)):
-            return q, simulation_setup.velocity(self.robot, q, self.given(fields.get("v")), "start.v")
+            return q, simulation_setup.velocity(self.robot, q, self.start_given[1], "start.v")
 
     # ---------------------------------------------------------------- what acts on it
 
@@ -212,8 +217,10 @@ class _StudyReader(MotionReader):
         if "ground" in self.top:
             node = self.top["ground"]
             fields = self.fields(node, "ground", GROUND_KEYS, required=("spots",))
-            numbers = {key: self.number(fields[key], key) for key in GROUND_KEYS[1:] if key in fields}
-            with self.at(node):
+            numbers: dict[str, Any] = {key: self.number(fields[key], key) for key in GROUND_KEYS[2:] if key in fields}
+            if "kind" in fields:
+                numbers["kind"] = self.text(fields["kind"], "kind of ground")
+            with self.at(fields.get("kind", node)):
                 found.append(simulation_setup.compliant_ground(self.robot, self.spots(fields["spots"]), **numbers))
         if "stops" in self.top and self.boolean(self.top["stops"], "stops"):
             found.append(JointStops())
@@ -223,24 +230,35 @@ class _StudyReader(MotionReader):
         """Read names of frames, or points on them; or 'all'."""
         if isinstance(node, Scalar):
             return [self.text(node, "spots")]
-        return [self.spot(item) for item in self.items(node, "spots")]
+        return [spot for item in self.items(node, "spots") for spot in self.spot(item)]
 
-    def spot(self, node: Node) -> Any:
-        """Read one of them."""
+    def spot(self, node: Node) -> list[Any]:
+        """Read one of them, or those at the ends of an edge or the corners of a sole."""
         if isinstance(node, Scalar):
-            return self.text(node, "a spot")
-        fields = self.fields(node, "a spot", ("frame", "point", "radius"), required=("frame",))
+            return [self.text(node, "a spot")]
+        keys = ("frame", "point", "radius", "length", "width")
+        fields = self.fields(node, "a spot", keys, required=("frame",))
         point = self.numbers(fields["point"], "point", 3) if "point" in fields else (0.0, 0.0, 0.0)
         radius = self.number(fields["radius"], "radius") if "radius" in fields else 0.0
+        frame = self.text(fields["frame"], "frame")
+        size = {key: self.number(fields[key], key) for key in ("length", "width") if key in fields}
         with self.at(node):
-            return Spot(self.text(fields["frame"], "frame"), tuple(point), radius)  # type: ignore[arg-type]
+            if not size:
+                return [Spot(frame, tuple(point), radius)]  # type: ignore[arg-type]
+            if "length" not in size or radius:
+                raise self.error("a foot has a length, perhaps a width, and no radius", node)
+            if not all(number > 0.0 for number in size.values()):
+                raise self.error("length and width of a foot must be positive", node)
+            made = line(frame, size["length"], center=point) if "width" not in size else None
+            return made or rectangle(frame, size["length"], size["width"], center=point)
 
     # ---------------------------------------------------------------- simulation, outputs, expectations
 
     def read_simulation(self, span: float) -> dict[str, Any]:
         """Read options of :func:`kinetree.simulate`."""
         if "simulation" not in self.top:
-            for key in ("controller", "ground", "stops"):
+            idle = ("controller",) if self.free_base else ("controller", "ground", "stops")
+            for key in idle:
                 if key in self.top:
                     raise FileFormatError(f"{key!r} is of no use without a simulation", self.file, self.root.lines[key])
             return {}
@@ -291,7 +309,11 @@ class _StudyReader(MotionReader):
         if "expect" not in self.top:
             return {}
         fields = self.fields(self.top["expect"], "expect", EXPECT_KEYS)
-        needs = {"energy_error": bool(simulation), "final_error": bool(simulation) and desired is not None}
+        runs = bool(simulation) or self.free_base
+        needs = {
+            **dict.fromkeys(("energy_error", "forward", "tilt"), runs),
+            "final_error": bool(simulation) and desired is not None,
+        }
         for key, node in fields.items():
             if not needs.get(key, True):
                 more = " and a motion" if key == "final_error" else ""

@@ -45,7 +45,7 @@ class ConsistentFit:
     reference : ndarray (p,)
         The values to stay near: those of bodies must be possible.
     pull : {"log_det", "euclidean"}
-    weight : float
+    weight : float or ndarray, one per body
         Of the pull: 1 lets a body's change by a factor e count as one standard deviation would.
     """
 
@@ -55,13 +55,27 @@ class ConsistentFit:
     positive: Array
     reference: Array
     pull: str = "log_det"
-    weight: float = 1.0
+    weight: float | Array = 1.0
 
     def __post_init__(self) -> None:
         if self.pull not in PULLS:
             raise UnknownNameError("pull", self.pull, PULLS)
-        if not 0.0 < self.weight < np.inf:
+        weights = np.asarray(self.weight, dtype=float)
+        if not np.all((weights > 0.0) & (weights < np.inf)):
             raise OptionError(f"pull_weight must be a positive number, not {self.weight!r}")
+
+    @property
+    def weights(self) -> Array:
+        """The weight of the pull of each body."""
+        return np.broadcast_to(np.asarray(self.weight, dtype=float), (len(self.bodies),))
+
+    @property
+    def weight_of_parameters(self) -> Array:
+        """The weight of the pull of each parameter, zero for those of no body."""
+        found = np.zeros(len(self.reference))
+        for own, weight in zip(self.bodies, self.weights, strict=True):
+            found[own] = weight
+        return found
 
     @property
     def scale(self) -> Array:
@@ -101,6 +115,7 @@ def by_barrier(problem: ConsistentFit) -> Array:
     x = problem.reference.copy()
     x[problem.positive] = np.maximum(x[problem.positive], 1e-3)
     normal, right = problem.a.T @ problem.a, problem.a.T @ problem.b
+    left = 0.0
     for weight, barrier in _ever_weaker(problem):
         x, left = _newton(replace(problem, weight=weight), normal, right, x, barrier)
     if left > NEGLIGIBLE * 0.5 * float(np.sum((problem.a @ x - problem.b) ** 2)):
@@ -108,14 +123,15 @@ def by_barrier(problem: ConsistentFit) -> Array:
     return x
 
 
-def _ever_weaker(problem: ConsistentFit) -> Iterator[tuple[float, float]]:
+def _ever_weaker(problem: ConsistentFit) -> Iterator[tuple[Array, float]]:
     """Yield weights of pull and barrier, from strong ones to those that are wanted, or steps lose their way."""
     strong = max(1e4, 0.01 * float(problem.b @ problem.b))
-    barrier, weight = 1.0, max(strong, problem.weight) if problem.pull == "log_det" else problem.weight
-    yield weight, barrier
-    while barrier > LAST_BARRIER or weight > problem.weight:
-        barrier, weight = max(0.05 * barrier, LAST_BARRIER), max(0.1 * weight, problem.weight)
-        yield weight, barrier
+    barrier = 1.0
+    weights = np.maximum(strong, problem.weights) if problem.pull == "log_det" else problem.weights
+    yield weights, barrier
+    while barrier > LAST_BARRIER or np.any(weights > problem.weights):
+        barrier, weights = max(0.05 * barrier, LAST_BARRIER), np.maximum(0.1 * weights, problem.weights)
+        yield weights, barrier
 
 
 def _newton(problem: ConsistentFit, normal: Array, right: Array, x: Array, barrier: float) -> tuple[Array, float]:
@@ -142,16 +158,16 @@ def _newton(problem: ConsistentFit, normal: Array, right: Array, x: Array, barri
 
 def _value(problem: ConsistentFit, normal: Array, right: Array, x: Array, barrier: float) -> float:
     total = 0.5 * x @ normal @ x - right @ x
-    weight = problem.weight if problem.pull == "log_det" else barrier
-    for own in problem.bodies:
+    pulled = problem.pull == "log_det"
+    for own, weight in zip(problem.bodies, problem.weights if pulled else [barrier] * len(problem.bodies), strict=True):
         matrix = matrix_of(x[own])
         if np.any(np.linalg.eigvalsh(matrix) <= 0.0):
             return np.inf
         total -= weight * np.linalg.slogdet(matrix)[1]
-        if problem.pull == "log_det":
+        if pulled:
             total += weight * np.trace(np.linalg.solve(matrix_of(problem.reference[own]), matrix))
     if problem.pull == "euclidean":
-        total += 0.5 * problem.weight * np.sum(((x - problem.reference) / problem.scale)[problem.of_bodies()] ** 2)
+        total += 0.5 * np.sum(problem.weight_of_parameters * ((x - problem.reference) / problem.scale) ** 2)
     kept = x[problem.positive]
     if np.any(kept <= 0.0):
         return np.inf
@@ -160,18 +176,18 @@ def _value(problem: ConsistentFit, normal: Array, right: Array, x: Array, barrie
 
 def _slopes(problem: ConsistentFit, normal: Array, right: Array, x: Array, barrier: float) -> tuple[Array, Array]:
     gradient, hessian = normal @ x - right, normal.copy()
-    weight = problem.weight if problem.pull == "log_det" else barrier
-    for own in problem.bodies:
+    pulled = problem.pull == "log_det"
+    for own, weight in zip(problem.bodies, problem.weights if pulled else [barrier] * len(problem.bodies), strict=True):
         inverse = np.linalg.inv(matrix_of(x[own]))
         slopes = inverse @ BASIS
         gradient[own] -= weight * np.einsum("kii->k", slopes)
         hessian[np.ix_(own, own)] += weight * np.einsum("kij,lji->kl", slopes, slopes)
-        if problem.pull == "log_det":
+        if pulled:
             gradient[own] += weight * np.einsum("ij,kji->k", np.linalg.inv(matrix_of(problem.reference[own])), BASIS)
     if problem.pull == "euclidean":
-        own = problem.of_bodies()
-        gradient[own] += problem.weight * (x - problem.reference)[own] / problem.scale[own] ** 2
-        hessian[own, own] += problem.weight / problem.scale[own] ** 2
+        stiffness = problem.weight_of_parameters / problem.scale**2
+        gradient += stiffness * (x - problem.reference)
+        hessian += np.diag(stiffness)
     kept = problem.positive
     gradient[kept] -= barrier / x[kept]
     hessian[kept, kept] += barrier / x[kept] ** 2
@@ -193,19 +209,20 @@ def by_semidefinite_program(problem: ConsistentFit) -> Array:
     factor = np.asarray(np.linalg.qr(np.column_stack([problem.a * size, problem.b]), mode="r"))
     goal = 0.5 * cvxpy.sum_squares(factor[:, :-1] @ z - factor[:, -1])
     limits = [z[int(k)] >= 0.0 for k in problem.positive]
-    for own in problem.bodies:
+    for own, weight in zip(problem.bodies, problem.weights, strict=True):
         matrix = sum(z[int(k)] * size[k] * BASIS[i] for i, k in enumerate(own))
         if problem.pull == "log_det":
             root = np.linalg.inv(np.linalg.cholesky(matrix_of(problem.reference[own])))
             relative = root @ matrix @ root.T
-            goal += problem.weight * (cvxpy.trace(relative) - cvxpy.log_det(relative))
+            goal += weight * (cvxpy.trace(relative) - cvxpy.log_det(relative))
         else:
             scale = np.diag(1.0 / np.sqrt(np.diagonal(matrix_of(problem.reference[own]))))
             limits.append(scale @ matrix @ scale >> 0)
     if problem.pull == "euclidean":
         own = problem.of_bodies()
         away = z[own] - problem.reference[own] / size[own]
-        goal += 0.5 * problem.weight * cvxpy.sum_squares(cvxpy.multiply(size[own] / problem.scale[own], away))
+        strength = np.sqrt(problem.weight_of_parameters[own]) * size[own] / problem.scale[own]
+        goal += 0.5 * cvxpy.sum_squares(cvxpy.multiply(strength, away))
     program = cvxpy.Problem(cvxpy.Minimize(goal), limits)
     try:
         program.solve(solver="CLARABEL")

@@ -11,7 +11,7 @@ from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError,
 from ...io.atomic_files import beside
 from ...io.paths import as_path, is_folder, whole_content
 from ..tree import Model
-from . import loop_list, mjcf, redysim, urdf, xml, yaml, yaml_nodes
+from . import loop_list, mjcf, mjcf_writer, redysim, urdf, xml, yaml, yaml_nodes
 from .source import Options, Source
 
 __all__ = ["Options", "read", "save"]
@@ -46,13 +46,14 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     ----------
     model : Model
     path : path-like
-        ``.yaml`` or ``.yml`` (everything), or ``.urdf`` (what URDF can express).
+        ``.yaml`` or ``.yml`` (everything), ``.xml`` or ``.mjcf`` (what MuJoCo has), ``.urdf`` (what URDF can express).
     """
     path = as_path(path, "a robot file")
-    writers: dict[str, Callable[[Model], str]] = {".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf.write}
+    writers: dict[str, Callable[[Model], str]] = {".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf.write,
+                                                ".xml": mjcf_writer.write, ".mjcf": mjcf_writer.write}  # fmt: skip
     writer = writers.get(path.suffix.lower())
     if writer is None:
-        raise UnsupportedError(f"cannot write {path}: robots are written as .yaml or .urdf")
+        raise UnsupportedError(f"cannot write {path}: robots are written as .yaml, .urdf or .xml (MJCF)")
     try:
         data = writer(model).encode("utf-8")
     except UnicodeEncodeError as problem:

@@ -72,6 +72,9 @@ LOOP = "kinetree:loop"
 ACTUATED = "kinetree:actuated"
 """An attribute of our own on <joint>: "false" for a joint without a motor."""
 
+STIFFNESS, SPRING_REST = "kinetree:stiffness", "kinetree:spring_rest"
+"""Attributes of our own on <dynamics>: the spring of a joint, and where it rests."""
+
 OF_OTHER_TOOLS = ("constraint", "coupling")
 OTHERS_LOOP, INDEPENDENT = "loop", "independent"
 """URDF+ writes loops as we do; those of its joints that are not independent have no motor."""
@@ -262,6 +265,9 @@ class _UrdfReader:
         if dynamics is not None:
             data["damping"] = self.number(dynamics, "damping", 0.0)
             data["friction"] = self.number(dynamics, "friction", 0.0)
+            if STIFFNESS in dynamics.attributes:
+                data["stiffness"] = self.number(dynamics, STIFFNESS)
+                data["spring_rest"] = self.number(dynamics, SPRING_REST, 0.0)
 
     def read_limits(self, joint: Element, name: str, kind: JointKind, data: dict[str, Any]) -> None:
         limit = self.only(joint, "limit")
@@ -432,8 +438,9 @@ class _Writer:
                 f"URDF cannot say that gravity is {model.gravity}: write .yaml, or write "
                 "robot.with_gravity((0, 0, -9.81)) and give gravity= to kinetree.load"
             )
-        own = f' xmlns:kinetree="{NAMESPACE}"' if model.loops or any(map(_says_actuated, model.joints)) else ""
-        self.lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={_quote(model.name)}{own}>"]
+        ours = model.loops or any(_says_actuated(joint) or joint.stiffness for joint in model.joints)
+        own = f' xmlns:kinetree="{NAMESPACE}"' if ours else ""
+        self.lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={xml.quoted(model.name)}{own}>"]
         self._link(self.links[BASE], model.base)
         for i, body in enumerate(model.bodies):
             self._link(self.links[i], body)
@@ -446,17 +453,20 @@ class _Writer:
         if self.lost:
             message = "not written, because URDF has no word for it: " + "; ".join(self.lost)
             warnings.warn(message, ModelWarning, stacklevel=callers_level())
+        if springs := [repr(joint.name) for joint in model.joints if joint.stiffness]:
+            message = f"springs, of joint {', '.join(springs)}, are attributes that only kinetree reads: URDF has none"
+            warnings.warn(message, ModelWarning, stacklevel=callers_level())
         return "\n".join(self.lines) + "\n"
 
     def _link(self, name: str, body: Body) -> None:
         properties = body.mass_properties
         properties.require_writable(body.name)
         if properties.is_massless:
-            self.lines.append(f"  <link name={_quote(name)}/>")
+            self.lines.append(f"  <link name={xml.quoted(name)}/>")
             return
         xx, yy, zz, xy, xz, yz = (repr(x) for x in properties.inertia)
         self.lines += [
-            f"  <link name={_quote(name)}>",
+            f"  <link name={xml.quoted(name)}>",
             "    <inertial>",
             f'      <origin xyz="{_numbers(properties.com)}" rpy="0 0 0"/>',
             f'      <mass value="{properties.mass!r}"/>',
@@ -470,9 +480,9 @@ class _Writer:
         self._check_rotor(joint)
         actuated = f' {ACTUATED}="{str(joint.actuated).lower()}"' if _says_actuated(joint) else ""
         self.lines += [
-            f'  <joint name={_quote(joint.name)} type="{kind_name}"{actuated}>',
-            f"    <parent link={_quote(self.links[joint.parent])}/>",
-            f"    <child link={_quote(child)}/>",
+            f'  <joint name={xml.quoted(joint.name)} type="{kind_name}"{actuated}>',
+            f"    <parent link={xml.quoted(self.links[joint.parent])}/>",
+            f"    <child link={xml.quoted(child)}/>",
             f"    {_origin(joint.placement)}",
         ]
         axis = getattr(joint.kind, "axis", getattr(joint.kind, "normal", None))
@@ -482,13 +492,15 @@ class _Writer:
         self._dynamics(joint)
         if joint.mimic:
             m = joint.mimic
-            self.lines.append(f'    <mimic joint={_quote(m.leader)} multiplier="{m.ratio!r}" offset="{m.offset!r}"/>')
+            self.lines.append(
+                f'    <mimic joint={xml.quoted(m.leader)} multiplier="{m.ratio!r}" offset="{m.offset!r}"/>'
+            )
         self.lines.append("  </joint>")
 
     def _check_rotor(self, joint: Joint) -> None:
         if any(joint.armature):
             raise UnsupportedError(f"URDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
-        if joint.stiffness:
+        if joint.stiffness and joint.nq != 1:
             raise UnsupportedError(f"URDF cannot express the spring of joint {joint.name!r}: write .yaml")
         if any(ratio != 1.0 for ratio in joint.gear_ratio):
             self.lost.append(f"gear ratio of joint {joint.name!r}")
@@ -526,6 +538,8 @@ class _Writer:
                     f"URDF cannot express {name} that differs between the freedoms of joint {joint.name!r}: write .yaml"
                 )
             values[name] = numbers[0] if numbers else 0.0
+        if joint.stiffness:
+            values |= {STIFFNESS: joint.stiffness[0], SPRING_REST: joint.spring_rest[0]}
         if any(values.values()):
             self.lines.append("    <dynamics " + " ".join(f'{k}="{v!r}"' for k, v in values.items()) + "/>")
 
@@ -534,13 +548,13 @@ class _Writer:
             raise UnsupportedError(f"no file can contain the {loop.kind.name} joint that loop {loop.name!r} is")
         parameters = loop.kind.parameters()
         axis = [parameters.pop(key) for key in ("axis", "normal") if key in parameters]
-        more = "".join(f" {key}={_quote(str(value))}" for key, value in parameters.items())
-        self.lines.append(f'  <{LOOP} name={_quote(loop.name)} type="{loop.kind.name}"{more}>')
+        more = "".join(f" {key}={xml.quoted(str(value))}" for key, value in parameters.items())
+        self.lines.append(f'  <{LOOP} name={xml.quoted(loop.name)} type="{loop.kind.name}"{more}>')
         for role, body, pose in (
             ("predecessor", loop.predecessor, loop.placement),
             ("successor", loop.successor, loop.seat),
         ):
-            self.lines.append(f"    <{role} link={_quote(self.links[body])}>{_origin(pose)}</{role}>")
+            self.lines.append(f"    <{role} link={xml.quoted(self.links[body])}>{_origin(pose)}</{role}>")
         self.lines += [f'    <axis xyz="{_numbers(direction)}"/>' for direction in axis]
         limits = {attribute: getattr(loop, key) for attribute, key in LIMIT_ATTRIBUTES.items() if getattr(loop, key)}
         if any(len(set(values)) > 1 for values in limits.values()):
@@ -566,10 +580,10 @@ class _Writer:
             joint_name = _fresh(joint_name, self.joint_names)
             self.joint_names.add(joint_name)
             self.lines += [
-                f"  <link name={_quote(frame.name)}/>",
-                f'  <joint name={_quote(joint_name)} type="fixed">',
-                f"    <parent link={_quote(self.links[frame.body])}/>",
-                f"    <child link={_quote(frame.name)}/>",
+                f"  <link name={xml.quoted(frame.name)}/>",
+                f'  <joint name={xml.quoted(joint_name)} type="fixed">',
+                f"    <parent link={xml.quoted(self.links[frame.body])}/>",
+                f"    <child link={xml.quoted(frame.name)}/>",
                 f"    {_origin(frame.pose)}",
                 "  </joint>",
             ]
@@ -609,14 +623,6 @@ def _finite(limit: float) -> float:
 
 def _numbers(values: Iterable[float]) -> str:
     return " ".join(repr(x) for x in values)
-
-
-def _quote(text: str) -> str:
-    if any(ord(c) < 32 and c not in "\t\n\r" for c in text):
-        raise UnsupportedError(f"XML cannot contain the name {text!r}")
-    from xml.sax.saxutils import quoteattr  # brings urllib with it, which readers need not wait for
-
-    return quoteattr(text)
 
 
 def _origin(pose: Pose) -> str:

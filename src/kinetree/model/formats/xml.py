@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from xml.parsers import expat
 
-from ...errors import FileFormatError
+from ...errors import FileFormatError, UnsupportedError
 
 
 class Element:
@@ -83,3 +83,12 @@ def parse(data: bytes, file: str, closed: Collection[str] = ()) -> Element:
     except (LookupError, ValueError) as problem:
         raise FileFormatError(f"unreadable text encoding: {problem}", file, 1) from None
     return document.children[0]
+
+
+def quoted(text: str) -> str:
+    """Return a text as the value of an attribute, with its quotation marks."""
+    if any(ord(c) < 32 and c not in "\t\n\r" for c in text):
+        raise UnsupportedError(f"XML cannot contain the name {text!r}")
+    from xml.sax.saxutils import quoteattr  # brings urllib with it, which readers need not wait for
+
+    return quoteattr(text)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import yaml
 
-from ...errors import FileFormatError, UnknownNameError
+from ...errors import FileFormatError, KinetreeError, UnknownNameError
 from ..joint_data import PerFreedom
 from .source import Source
 
@@ -146,6 +147,16 @@ class NodeReader:
     def error(self, message: str, node: Node) -> FileFormatError:
         """Return an error that names the file and the line of a node."""
         return FileFormatError(message, self.file, node.line)
+
+    @contextmanager
+    def at(self, node: Node) -> Iterator[None]:
+        """Let errors raised within name the file and the line."""
+        try:
+            yield
+        except FileFormatError:
+            raise
+        except KinetreeError as problem:
+            raise self.error(str(problem), node) from None
 
     def fields(self, node: Node, what: str, known: Sequence[str], required: Sequence[str] = ()) -> dict[str, Node]:
         """Return the entries of a mapping, which may have these keys only."""

@@ -109,8 +109,7 @@ class Walk(Trajectory):
     def _ankle_to_hip(self, t: Jet, leg: Leg) -> tuple[Scalar, Scalar, Scalar]:
         """Return the vector from a leg's ankle to its hip."""
         gait = self.gait
-        s = since(t, gait.period)
-        first = since(t, 2.0 * gait.period) < gait.period  # the step in which group 0 supports
+        first, s = step_of(t, gait.period)
         forward, aside = gait.hip(s)
         foot, up = gait.swing(s)
         outward = math.copysign(1.0, leg.hip[1]) if gait.side else 0.0
@@ -134,6 +133,17 @@ class Walk(Trajectory):
         return np.array(rows)
 
 
+def step_of(t: Jet, period: float) -> tuple[Scalar, Jet]:
+    """Return whether it is a step in which group 0 supports, and the time since it began.
+
+    Both out of one number: at the change of legs rounding may decide for the end of a step or for the beginning of the
+    next, where the legs are the same, but never for the one's legs at the other's time.
+    """
+    both = since(t, 2.0 * period)
+    first = both < period
+    return first, as_jet(where(first, both, both - period))
+
+
 @dataclass(frozen=True, eq=False)
 class TrunkPath(Trajectory):
     """x, y and z of a walking machine's trunk: step after step the pendulum over the next foot.
@@ -152,14 +162,14 @@ class TrunkPath(Trajectory):
     def motion(self, t: Jet) -> Motion:
         """Return positions, velocities and accelerations over any scalar."""
         gait = self.walk.gait
-        s = since(t, gait.period)
+        first, s = step_of(t, gait.period)
         steps = (t.value - s.value) / gait.period
         forward, aside = (as_jet(x) for x in gait.hip(s))
         y = as_jet(0.0 * t)
         if gait.side:
             outward = next(math.copysign(1.0, leg.hip[1]) for leg in self.walk.legs if leg.group == 0)
             over = (gait.side - aside) * outward
-            y = as_jet(where(since(t, 2.0 * gait.period) < gait.period, over, -over))
+            y = as_jet(where(first, over, -over))
         x = forward + steps * gait.stride
         z = as_jet(0.0 * t + (gait.height + self.above_hip))
         q = [x, y, z]

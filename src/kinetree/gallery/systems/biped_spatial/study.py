@@ -6,8 +6,8 @@ from ....motion.walking.legs import leg_angles
 from ...analyses.walking import (
     OnGround,
     Statements,
-    fed_forward,
     landing_jump,
+    prescribed,
     walking_study,
 )
 from ...study import Fact
@@ -23,7 +23,7 @@ def _stated(along: OnGround) -> list[Fact]:
     gait = along.machine.walk.gait
     forward, side = gait.initial_speed
     upright = leg_angles(gait.start, 0.0, gait.height, 0.5, 0.5)
-    planar = OnGround("biped-planar", fed_forward("biped-planar", 1.0))
+    planar = prescribed("biped-planar", 1.0)
     return [
         Fact("initial speeds by the inverted pendulum, forward and towards the standing foot", (0.727719, 0.175832),
              (forward, side), "m/s", 5.01e-7, source="notes, 8.5"),

@@ -11,7 +11,7 @@ from ....simulation.records.record import Record
 from ....simulation.simulate import simulate
 from ...analyses.inverse_dynamics import inverse
 from ...analyses.joint_curves import panels
-from ...analyses.prescribed import Prescribed
+from ...analyses.prescribed import AlongMotion
 from ...drawings import OBLIQUE
 from ...plots import Curve, Curves, PlotPanel
 from ...study import Fact, Outcome, Study
@@ -33,7 +33,7 @@ KP, KD = 225.0, 40.0
 Array = np.ndarray
 
 
-def _facts(along: Prescribed) -> list[Fact]:
+def _facts(along: AlongMotion) -> list[Fact]:
     q = along.states.q
     trunk, foot = along.robot.pose(q, "trunk"), along.robot.pose(q, "right_foot")
     middle = trunk[:, :3, 3] + np.array([0.0, -0.05, 0.0])

@@ -11,7 +11,7 @@ from ....simulation.records.record import Record
 from ....simulation.simulate import Simulator
 from ...analyses.free_fall import at, free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
-from ...analyses.prescribed import Prescribed
+from ...analyses.prescribed import AlongMotion
 from ...drawings import PLANE
 from ...study import Fact, Outcome, Study
 from .. import load, motion
@@ -42,7 +42,7 @@ REDYSIM_INVERSE, REDYSIM_FALL = 0.025, 0.29
 LOADED = "depends on the machine and on what else it does"
 
 
-def _torques(along: Prescribed) -> list[Fact]:
+def _torques(along: AlongMotion) -> list[Fact]:
     tau = along.torque_at(np.array(TIMES))
     when = "at t = 0, 0.25, 0.5, 0.75, 1 s"
     facts = [

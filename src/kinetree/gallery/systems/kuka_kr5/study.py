@@ -10,7 +10,7 @@ from ....errors import ModelWarning
 from ....robot.dh import DHRow, from_dh
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
-from ...analyses.prescribed import Prescribed
+from ...analyses.prescribed import AlongMotion
 from ...study import Fact, Study
 
 TABLE_6_6 = (  # a, alpha, b, mass, Ixx, Iyy, Izz (000 L1912-1918)
@@ -23,7 +23,7 @@ TABLE_6_6 = (  # a, alpha, b, mass, Ixx, Iyy, Izz (000 L1912-1918)
 )
 
 
-def _facts(along: Prescribed) -> list[Fact]:
+def _facts(along: AlongMotion) -> list[Fact]:
     tau = np.abs(along.tau)
     rows = [
         DHRow(a=a, alpha=alpha, d=b, mass=mass, com=body.mass_properties.com, inertia=inertia)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
-from ...analyses.prescribed import Prescribed
+from ...analyses.prescribed import AlongMotion
 from ...analyses.printed_tables import PrintedRow, as_printed
 from ...study import Fact, Study
 
@@ -22,7 +22,7 @@ TABLE_3 = (  # 001 L335-356
 )
 
 
-def _stated(along: Prescribed) -> list[Fact]:
+def _stated(along: AlongMotion) -> list[Fact]:
     q, _, _ = along.states
     held = along.robot.gravity_force(q[[0, -1]])
     return [

@@ -10,7 +10,7 @@ from ....robot.robot import Robot
 from ....simulation.records.record import Record
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
-from ...analyses.prescribed import Prescribed
+from ...analyses.prescribed import AlongMotion
 from ...analyses.printed_tables import PrintedRow, as_printed, from_table
 from ...plots import Curve, Curves, PlotPanel
 from ...study import Fact, Outcome, Study
@@ -25,7 +25,7 @@ TABLE_4 = (  # 001 L368-395
 )
 
 
-def _stated(along: Prescribed) -> list[Fact]:
+def _stated(along: AlongMotion) -> list[Fact]:
     q, _, _ = along.states
     held = along.robot.gravity_force(q[[0, -1]])
     beyond = 21.1 - 9.0 - 6.0  # what the slide carries, itself included
@@ -49,7 +49,7 @@ def _falling(robot: Robot, record: Record) -> list[Fact]:
 
 def other_reading(quick: bool) -> Outcome:
     """Show what would change if the table's r were the center of mass itself."""
-    along = Prescribed("stanford-arm", 101 if quick else 401)
+    along = AlongMotion("stanford-arm", 101 if quick else 401)
     other = from_table(TABLE_4, sign=1.0).inverse_dynamics(*along.states)
     largest = np.abs(other - along.tau).max(axis=0)
     facts = [

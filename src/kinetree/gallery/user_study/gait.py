@@ -1,0 +1,126 @@
+"""Gaits in study files: legs by the names of their joints, steps by their numbers, where the trunk starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...control.driven_joints import driven_joints, idle_joints
+from ...errors import OptionError
+from ...model.formats.yaml_nodes import Node, NodeReader
+from ...motion import trajectories
+from ...motion.walking.gaits import Leg, Walk
+from ...motion.walking.legs import Gait
+from ...robot.robot import Robot
+
+Array = np.ndarray
+
+GAIT_KEYS = (
+    "period", "stride", "height", "foot_height", "side", "pendulum_height", "above_hip", "duration", "legs",
+)  # fmt: skip
+
+LEG_KEYS = ("joints", "angles", "thigh", "shank", "group", "hip")
+
+
+def read_gait(
+    reader: NodeReader, robot: Robot, q: Array, fields: dict[str, Node], node: Node
+) -> tuple[trajectories.Trajectory, Walk, float]:
+    """Read a walk: of all driven joints in the robot's order, of the legs alone, and how high the base is above hips.
+
+    Driven joints that belong to no leg stay where they are in ``q``.
+    """
+    missing = [key for key in ("period", "stride", "height", "foot_height", "legs", "duration") if key not in fields]
+    if missing:
+        raise reader.error(f"a motion of kind 'gait' needs {missing[0]!r}", node)
+    number = {key: reader.number(fields[key], key) for key in fields if key not in ("kind", "legs", "duration")}
+    above, stride = number.pop("above_hip", 0.0), number.pop("stride")
+    gait = Gait(start=-0.5 * stride, stride=stride, gravity=float(np.linalg.norm(robot.gravity)), **number)
+    legs, names = [], []
+    for item in reader.items(fields["legs"], "legs"):
+        with reader.at(item):
+            leg, joints = _leg(reader, robot, item)
+        legs.append(leg)
+        names += joints
+    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
+    if twice is not None:
+        raise reader.error(f"joint {twice!r} belongs to two legs, or to one twice", fields["legs"])
+    walk = Walk(gait, legs)
+    return _whole(robot, q, walk, names), walk, above
+
+
+def _leg(reader: NodeReader, robot: Robot, node: Node) -> tuple[Leg, list[str]]:
+    given = reader.fields(node, "a leg", LEG_KEYS, required=("joints", "thigh", "shank", "group"))
+    joints = [reader.text(item, "a joint of a leg") for item in reader.items(given["joints"], "joints")]
+    driven = {j.name: j for j in driven_joints(robot.model)}
+    for item, name in zip(reader.items(given["joints"], "joints"), joints, strict=True):
+        joint = robot.joint(name)  # or says which name was meant
+        if joint.nv != 1 or name not in driven:
+            raise reader.error(f"joint {name!r} cannot be part of a leg: it needs a motor and one freedom", item)
+    angles = ["hip", "knee", "ankle"][: len(joints)]
+    if "angles" in given:
+        angles = [reader.text(item, "an angle of a leg") for item in reader.items(given["angles"], "angles")]
+    if len(angles) != len(joints):
+        raise reader.error(f"a leg with {len(joints)} joints needs as many angles, not {len(angles)}", node)
+    hip = reader.numbers(given["hip"], "hip", 2) if "hip" in given else [0.0, 0.0]
+    group = reader.number(given["group"], "group")
+    if group not in (0.0, 1.0):
+        said = f"a leg belongs to group 0 (stands first) or 1 (swings first), not {group:g}"
+        raise reader.error(said, given["group"])
+    thigh, shank = (reader.number(given[key], key) for key in ("thigh", "shank"))
+    return Leg(thigh, shank, int(group), (hip[0], hip[1]), angles), joints
+
+
+def _whole(robot: Robot, q: Array, walk: Walk, names: list[str]) -> trajectories.Trajectory:
+    """Return the motion of all driven joints, in the robot's order."""
+    driven = driven_joints(robot.model)
+    still = [j for j in driven if j.name not in names]
+    if any(j.nq != j.nv for j in still):
+        raise OptionError("a joint with a quaternion that belongs to no leg cannot stay where it is while others walk")
+    parts: list[trajectories.Trajectory] = [walk]
+    if still:
+        parts.append(trajectories.Constant(np.concatenate([q[j.q_slice] for j in still])))
+    places = [*names, *(j.name for j in still for _ in range(j.nv))]
+    order: list[int] = []
+    for joint in driven:
+        order += [k for k, name in enumerate(places) if name == joint.name]
+    return trajectories.Picked(trajectories.Stacked(parts), order)
+
+
+def walking_start(robot: Robot, motion: trajectories.Trajectory, walk: Walk, above: float) -> tuple[Array, Array]:
+    """Return where a walk begins: joints as it says, the base upright above the hips and moving with them.
+
+    The base may have any kind of joint whose coordinates in metres move it straight while it is upright.
+    """
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    positions, rates, _ = motion(0.0)
+    first = 0
+    for joint in driven_joints(robot.model):
+        q[joint.q_slice], v[joint.v_slice] = positions[first : first + joint.nq], rates[first : first + joint.nv]
+        first += joint.nq
+    idle = idle_joints(robot.model)
+    if not idle:
+        return q, v
+    base, body = idle[0], robot.model.bodies[0].name
+    place, speed, _ = walk.trunk(above)(0.0)
+    straight = [k for k in range(base.q_slice.start, base.q_slice.stop) if robot.q_units[k] == "m"]
+    origin = robot.pose(q, body)[:3, 3]
+    columns = []
+    for k in straight:
+        moved = q.copy()
+        moved[k] += 1.0
+        columns.append(robot.pose(moved, body)[:3, 3] - origin)
+    if columns:
+        q[straight] += np.linalg.lstsq(np.array(columns).T, place - origin, rcond=None)[0]
+    moving = [k for k in range(base.v_slice.start, base.v_slice.stop) if robot.v_units[k] == "m"]
+    jacobian = robot.jacobian(q, body, axes="aligned")[3:, moving]
+    v[moving] = np.linalg.lstsq(jacobian, speed, rcond=None)[0]
+    return q, v
+
+
+def base_motion(robot: Robot, q: Array) -> dict[str, Any]:
+    """Return how far forward a robot's base has come, and how far it has turned from how it began."""
+    pose = robot.pose(q, robot.model.bodies[0].name)
+    turned = np.einsum("ji,tjk->tik", pose[0, :3, :3], pose[:, :3, :3])
+    cosine = np.clip(0.5 * (np.trace(turned, axis1=1, axis2=2) - 1.0), -1.0, 1.0)
+    return {"forward": float(pose[-1, 0, 3] - pose[0, 0, 3]), "tilt": float(np.arccos(cosine).max())}

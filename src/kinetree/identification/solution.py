@@ -1,0 +1,119 @@
+"""From what a fit says of groups of parameters to all parameters of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import OptionError
+from ..model.parameters import OF_BODIES
+from .equations import MeasuredEquations
+from .estimators.consistency import ConsistentFit, consistent
+from .estimators.least_squares import Estimate
+from .estimators.pseudo_inertia import is_possible
+from .identifiable import ParameterGroups
+from .model_choice import ChosenModel
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
+
+Array = np.ndarray
+
+SOME_BODY = np.array([0.02, 0.0, 0.0, 0.02, 0.0, 0.02, 0.0, 0.0, 0.0, 2.0])
+"""What a body is pulled to of which the file says nothing: two kilograms, some decimeters across."""
+
+NOTHING_KNOWN = 0.1
+"""How much weaker that pull is: it only decides what the motion does not tell."""
+
+NOT_NEGATIVE = (".rotor_inertia", ".damping", ".friction", ".stiffness")
+"""Endings of names of parameters that a joint cannot have below zero."""
+
+
+def values_before(groups: ParameterGroups, names: Sequence[str], file_values: Mapping[str, float]) -> Array:
+    """Return the file's values of what is fitted: directions that the motion does not tell keep them."""
+    of_groups = groups.matrix @ np.array([file_values[name] for name in groups.parameters])
+    return np.array([*of_groups, *(file_values.get(name, 0.0) for name in names[len(groups.independent) :])])
+
+
+def nearest_to_file(
+    groups: ParameterGroups, names: Sequence[str], values: Array, file_values: Mapping[str, float]
+) -> dict[str, float]:
+    """Return all parameters: those with the values of the groups that are nearest to the file's."""
+    count = len(groups.independent)
+    old = np.array([file_values[name] for name in groups.parameters])
+    change = np.linalg.lstsq(groups.matrix, values[:count] - groups.matrix @ old, rcond=None)[0]
+    found = dict(zip(groups.parameters, (float(x) for x in old + change), strict=True))
+    return found | dict(zip(names[count:], (float(x) for x in values[count:]), strict=True))
+
+
+def consistent_solution(
+    model: ChosenModel,
+    fit: Estimate,
+    file_values: Mapping[str, float],
+    way: str,
+    pull: str,
+    weight: float,
+    said_by: Callable[[MeasuredEquations], MeasuredEquations] | None = None,
+) -> dict[str, float]:
+    """Return all parameters, of possible bodies and with friction that takes energy away.
+
+    Parameters
+    ----------
+    model : ChosenModel
+    fit : Estimate
+        Of the groups, which gives the weights of the rows.
+    file_values : mapping from str to float
+        What the bodies are pulled to.
+    way, pull, weight
+        As :func:`kinetree.identify` takes them.
+    said_by : callable, optional
+        What instruments leave of the equations.
+    """
+    whole = model.columns.equations(names=model.inertial)
+    if said_by is not None:
+        whole = said_by(whole)
+    place = {name: k for k, name in enumerate(whole.names)}
+    scale = np.sqrt(fit.weights * whole.counted) / fit.noise
+    a = (whole.y * scale[..., None]).reshape(-1, len(place))
+    b = (whole.tau * scale).reshape(-1)
+    reference = np.array([file_values.get(name, 0.0) for name in whole.names])
+    bodies, weights, broken = [], [], []
+    for body in model.columns.prepared.robot.model.bodies:
+        own = [place.get(f"{body.name}.{symbol}") for symbol in OF_BODIES]
+        if None not in own:
+            indices = np.array(own)
+            bodies.append(indices)
+            weights.append(weight)
+            if not _is_full(reference[indices]):
+                reference[indices] = SOME_BODY
+                weights[-1] *= NOTHING_KNOWN
+        elif any(k is not None for k in own):
+            broken.append(body.name)
+    if broken:
+        raise OptionError(
+            f"some parameters of {', '.join(broken)} are fixed and others are not, which bodies that must be possible "
+            "do not allow: fix all ten (such as 'link_1.*'), or give consistent=None"
+        )
+    positive = [k for name, k in place.items() if name.endswith(NOT_NEGATIVE)]
+    triangle = np.asarray(np.linalg.qr(np.column_stack([a, b]), mode="r"))
+    x = consistent(
+        ConsistentFit(
+            triangle[:, :-1], triangle[:, -1], bodies, np.array(positive, dtype=int), reference, pull, np.array(weights)
+        ),
+        way,
+    )
+    return dict(zip(whole.names, (float(value) for value in x), strict=True))
+
+
+def _is_full(ten: Array) -> bool:
+    """Tell whether a body is possible, with room to spare, so that distances from it can be measured."""
+    return bool(is_possible(ten, -1e-9)) and ten[9] > 0.0
+
+
+def is_physical(robot: Robot, values: Mapping[str, float]) -> bool:
+    """Tell whether bodies with these parameters are possible, and joints take energy away."""
+    tens = np.array([[values[f"{body.name}.{symbol}"] for symbol in OF_BODIES] for body in robot.model.bodies])
+    others = [value for name, value in values.items() if name.endswith(NOT_NEGATIVE)]
+    return bool(is_possible(tens).all()) and min(others, default=0.0) >= 0.0

@@ -1,0 +1,207 @@
+"""What the data are asked for, and what is known already."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import IdentificationError, OptionError, UnknownNameError
+from ..model.parameters import OF_FREEDOMS
+from .equations import Prepared, row_names
+from .friction_models import MODELS, friction_model
+from .measured import motors
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class Unknowns:
+    """What may be found, before the data have decided what is.
+
+    Attributes
+    ----------
+    bodies, rotors : tuple of str
+        Parameters of bodies, and inertias of rotors.
+    friction : mapping from int to str
+        The model of each degree of freedom with a motor, or ``"auto"``.
+    springs : mapping from int to float
+        Degrees of freedom whose stiffness is asked for, and where their springs rest.
+    perhaps_springs : mapping from int to float
+        Those that get a spring if the data show one.
+    file_values : mapping from str to float
+        All parameters of the robot as it is.
+    known : mapping from str to float
+        Those that hold, whatever the data say.
+    fixed : set of str
+        Names of those that were asked to hold, or hold by design.
+    still : tuple of int
+        Degrees of freedom that hardly move.
+    """
+
+    bodies: tuple[str, ...]
+    rotors: tuple[str, ...]
+    friction: dict[int, str]
+    springs: dict[int, float]
+    perhaps_springs: dict[int, float]
+    file_values: dict[str, float]
+    known: dict[str, float]
+    fixed: set[str]
+    still: tuple[int, ...]
+
+    @property
+    def moving(self) -> dict[int, str]:
+        """The models of friction of what moves."""
+        return {k: name for k, name in self.friction.items() if k not in self.still}
+
+
+def unknowns_of(
+    prepared: Prepared, friction: str | Mapping[str, str], springs: bool | str | Sequence[str], fixed: Sequence[str]
+) -> Unknowns:
+    """Return what the data are asked for.
+
+    Parameters
+    ----------
+    prepared : Prepared
+    friction, springs, fixed
+        As :func:`kinetree.identify` takes them.
+    """
+    robot = prepared.robot
+    _refuse_silence(robot, prepared)
+    table = robot.parameters()
+    file_values = dict(zip(table.names, (float(x) for x in table.values), strict=True))
+    kept = _held(robot, table.names, fixed)
+    models = _friction_models(robot, friction)
+    moving = _moving(robot, prepared)
+    still = tuple(k for k in models if k not in moving)
+    for k in still:
+        models[k] = "offset" if models[k] != "none" else "none"
+    sure, perhaps = _springs(prepared, springs, {k: name for k, name in models.items() if k in moving}, kept)
+    unknown = {f"{robot.v_names[k]}.{term}" for k, name in models.items() for term in _terms(name)} - kept
+    unknown |= {f"{robot.v_names[k]}.stiffness" for k in sure}
+    unknown |= {name for name in prepared.inertial if name not in kept}
+    return Unknowns(
+        bodies=tuple(n for n in prepared.inertial if not n.endswith(".rotor_inertia") and n not in kept),
+        rotors=tuple(n for n in prepared.inertial if n.endswith(".rotor_inertia") and n not in kept),
+        friction=models,
+        springs=sure,
+        perhaps_springs=perhaps,
+        file_values=file_values,
+        known={name: value for name, value in file_values.items() if name not in unknown},
+        fixed=kept,
+        still=still,
+    )
+
+
+def gains_of(robot: Robot, given: Any) -> Array | None:
+    """Return what the columns of measured forces are multiplied with, checked."""
+    if given is None:
+        return None
+    if isinstance(given, Mapping):
+        found = np.ones(robot.nv)
+        for name, value in given.items():
+            found[robot.entry_index(name)] = float(value)
+    else:
+        found = np.asarray(given, dtype=float)
+    if found.shape != (robot.nv,) or not np.isfinite(found).all() or np.any(found == 0.0):
+        raise OptionError(f"gains must be {robot.nv} numbers other than zero, one per degree of freedom, not {given!r}")
+    return found
+
+
+def _refuse_silence(robot: Robot, prepared: Prepared) -> None:
+    """Refuse forces that are zero all the time: of all rows, or of a motor of a robot without loops."""
+    names = row_names(robot)
+    silent = [name for name, column in zip(names, prepared.equations.tau.T, strict=True) if not np.any(column)]
+    if len(silent) == len(names):
+        raise IdentificationError("the measured forces are zero throughout: there is nothing to identify from")
+    driven = {name for joint in robot.model.joints if joint.actuated and not robot.model.is_constrained
+              for name in (robot.v_names[k] for k in range(joint.v_slice.start, joint.v_slice.stop))}  # fmt: skip
+    if wrong := [name for name in silent if name in driven]:
+        raise IdentificationError(
+            f"the measured force of {', '.join(wrong)} is zero throughout: a column that was never written? A joint "
+            "without a motor is one with actuated=False"
+        )
+
+
+def _held(robot: Robot, names: Sequence[str], fixed: Sequence[str]) -> set[str]:
+    """Return the parameters that keep their values: those asked for, and bodies that have no mass by design."""
+    if isinstance(fixed, str):
+        raise OptionError(f"fixed must be a list of names, such as [{fixed!r}], not a single one")
+    found: set[str] = set()
+    for pattern in fixed:
+        matched = {name for name in names if fnmatchcase(name, pattern)}
+        if not matched:
+            raise UnknownNameError("parameter", pattern, names)
+        found |= matched
+    massless = [body.name for body in robot.model.bodies if body.mass_properties.is_massless]
+    if len(massless) < len(robot.model.bodies):
+        found |= {name for name in names if name.rpartition(".")[0] in massless and not name.endswith(OF_FREEDOMS)}
+    followers = [j.name for j in robot.model.joints if j.mimic]
+    found |= {name for name in names if name.rpartition(".")[0] in followers and name.endswith(OF_FREEDOMS)}
+    return found
+
+
+def _springs(
+    prepared: Prepared, wanted: bool | str | Sequence[str], models: Mapping[int, str], kept: set[str]
+) -> tuple[dict[int, float], dict[int, float]]:
+    """Return which freedoms surely and which perhaps have springs to identify, with the positions where these rest.
+
+    Where a new one rests cannot be told from the offset of the joint's force: it is put to the middle of the motion.
+    """
+    robot = prepared.robot
+    present = {j.v_slice.start: j.spring_rest[0] for j in robot.model.joints if j.stiffness and j.nq == j.nv == 1}
+    if isinstance(wanted, str):
+        if wanted != "auto":
+            raise OptionError(f"springs must be True, False, 'auto' or a list of joints, not {wanted!r}")
+        names = robot.v_names
+        open_to = [k for k, model in models.items() if "offset" in _terms(model) and f"{names[k]}.offset" not in kept]
+        return {}, {k: prepared.middle(k) for k in open_to if k not in present}
+    if isinstance(wanted, bool):
+        chosen = list(models) if wanted else []
+    else:
+        chosen = [robot.entry_index(name) for name in wanted]
+    for k in chosen:
+        if not _is_single(robot, k):
+            raise OptionError(f"a spring of {robot.v_names[k]!r} cannot be identified: it has no coordinate of its own")
+    free = [k for k in chosen if f"{robot.v_names[k]}.stiffness" not in kept]
+    return {k: present[k] if k in present else prepared.middle(k) for k in free}, {}
+
+
+def _friction_models(robot: Robot, wanted: str | Mapping[str, str]) -> dict[int, str]:
+    """Return the model of friction of every motor with a coordinate of its own."""
+    driven = [k for k in motors(robot) if _is_single(robot, k)]
+    if isinstance(wanted, str):
+        if wanted != "auto":
+            friction_model(wanted)
+        return dict.fromkeys(driven, wanted)
+    found = dict.fromkeys(driven, "auto")
+    for name, model in wanted.items():
+        k = robot.entry_index(name)
+        if model != "auto":
+            friction_model(model)
+        if not _is_single(robot, k):
+            raise OptionError(f"friction of {name!r} cannot be identified: it is no joint with one degree of freedom")
+        found[k] = model
+    return found
+
+
+def _is_single(robot: Robot, freedom: int) -> bool:
+    joint = next(j for j in robot.model.joints if not j.mimic and j.v_slice.start <= freedom < j.v_slice.stop)
+    return joint.nq == joint.nv == 1
+
+
+def _terms(name: str) -> tuple[str, ...]:
+    return tuple(MODELS["coulomb" if name == "auto" else name].terms)
+
+
+def _moving(robot: Robot, prepared: Prepared) -> set[int]:
+    """Return the degrees of freedom that move in more than a few samples."""
+    fast = sum(np.sum(np.abs(m.v) > np.maximum(5.0 * m.speed_noise, 1e-9), axis=0) for m in prepared.motions)
+    count = sum(len(m.t) for m in prepared.motions)
+    return {k for k in range(robot.nv) if np.asarray(fast)[k] > 0.02 * count}

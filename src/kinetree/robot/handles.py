@@ -1,0 +1,135 @@
+"""What is felt where a robot is taken hold of: inertia and acceleration at frames.
+
+Each method is one call into an algorithm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms.table import HANDLE_METHODS
+from ..errors import OptionError, SingularError, UnknownNameError
+from ..run.wrenches import Wrenches
+from .description import Array
+from .dynamics import Dynamics
+from .kinematics import check_axes
+
+
+class HandleResponse(NamedTuple):
+    """How k frames of a robot accelerate when they are pushed: ``a = inverse_inertia @ f + acceleration``.
+
+    Attributes
+    ----------
+    inverse_inertia : ndarray (..., 6k, 6k)
+        Phi: blocks of 6x6, those on the diagonal for a frame's own force, the others for that on another frame.
+    acceleration : ndarray (..., 6k)
+        b: spatial accelerations without forces on the frames.
+    """
+
+    inverse_inertia: Array
+    acceleration: Array
+
+
+class HandleMethods(Dynamics):
+    """The part of :class:`kinetree.Robot` that is felt at frames."""
+
+    def operational_space_inertia(
+        self,
+        q: ArrayLike,
+        frames: str | Sequence[str],
+        axes: str = "body",
+        *,
+        inverse: bool = False,
+        method: str = "factors",
+    ) -> Array:
+        """Return the inertia felt at one or several frames together.
+
+        Parameters
+        ----------
+        frames : str or sequence of str
+        axes : {"body", "world", "aligned"}
+            As in :meth:`jacobian`.
+        inverse : bool
+            Return ``J M^-1 J^T``, which exists even where its inverse does not.
+        method : {"factors", "handles"}
+            By Jacobians and the factors of the mass matrix, or by handing accelerations of an articulated body from
+            joint to joint (002 section 9.5): fewer operations on long chains.  Where joints follow others it is always
+            by factors.
+
+        Returns
+        -------
+        ndarray, shape (..., 6k, 6k)
+        """
+        self._need_tree("operational_space_inertia")
+        check_axes(axes)
+        if method not in HANDLE_METHODS:
+            raise UnknownNameError("method of operational-space inertia", method, HANDLE_METHODS)
+        self.evaluator.check_pivots()
+        names = self._handles(frames)
+        options = {"frames": names, "axes": axes}
+        run = self.evaluator.run
+        compliance = run("operational_space_inertia", {**options, "inverse": True, "method": method}, q=q)
+        if inverse:
+            return compliance
+        finite = compliance[np.isfinite(compliance).all(axis=(-1, -2))]
+        if finite.size and np.any(np.linalg.cond(finite) > 1e13):
+            raise SingularError(
+                f"frames {', '.join(names)} cannot move freely in all {6 * len(names)} directions here, so their "
+                "inertia is infinite in some; use inverse=True, or fewer frames"
+            )
+        return run("operational_space_inertia", {**options, "inverse": False, "method": method}, q=q)
+
+    def handle_response(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        frames: str | Sequence[str],
+        wrenches: Wrenches = None,
+        *,
+        axes: str = "body",
+    ) -> HandleResponse:
+        """Return how frames accelerate by forces on them, the robot being one articulated body with these handles.
+
+        Forces and moments f on the frames give the accelerations ``a = Phi f + b`` (002 eq. 9.18).  What is attached to
+        the handles (a load, a second robot, the ground) then needs to know nothing else of the robot.
+
+        Parameters
+        ----------
+        q, v, tau, wrenches : array_like
+            As in :meth:`forward_dynamics`.
+        frames : str or sequence of str
+            The handles.
+        axes : {"body", "world", "aligned"}
+            As in :meth:`jacobian` and :meth:`acceleration`, of forces and accelerations alike.
+
+        Returns
+        -------
+        HandleResponse
+            ``inverse_inertia`` (..., 6k, 6k) and ``acceleration`` (..., 6k).
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.Builder("mass").body("cart", "base", kt.Prismatic("x"), mass=2).build()
+        >>> response = robot.handle_response([0.0], [0.0], [1.0], "cart")
+        >>> float(response.inverse_inertia[3, 3]), float(response.acceleration[3])
+        (0.5, 0.5)
+        """
+        names = self._handles(frames)
+        phi = self.operational_space_inertia(q, names, axes, inverse=True, method="handles")
+        a = self.forward_dynamics(q, v, tau, wrenches)
+        b = np.concatenate([self.acceleration(q, v, a, name, axes) for name in names], axis=-1)
+        return HandleResponse(np.array(np.broadcast_to(phi, (*b.shape[:-1], *phi.shape[-2:]))), b)
+
+    def _handles(self, frames: str | Sequence[str]) -> tuple[str, ...]:
+        names = (frames,) if isinstance(frames, str) else tuple(frames)
+        if not names:
+            raise OptionError("name at least one frame")
+        for name in names:
+            self.model.frame(name)
+        return names

@@ -1,0 +1,105 @@
+"""Between the notation of 002 (1987) and the one of most libraries since 2008, which kinetree uses.
+
+In 1987 every spatial vector has its line's part first: a motion is (angular, linear), and a force is (force, moment).
+So one matrix transforms both, one cross operator differentiates both, and the *spatial transpose* swaps halves (002
+eq. 3.18, 3.20, 3.23).  Since 2008 a force is (moment, force): motions and forces have matrices of their own, and the
+transpose is the ordinary one.  With P, which swaps the two halves of six numbers:
+
+    f87 = P f08,    X87 = X08 for both kinds,    I87 = P I08,    Phi87 = Phi08 P,    A^S = P A^T P
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ShapeError, UnknownNameError
+from .arrays import as_array
+
+Array = np.ndarray
+Quantity = Literal["motion", "force", "motion_transform", "force_transform", "inertia", "inverse_inertia"]
+
+_SWAP_ROWS = {"force", "force_transform", "inertia"}
+_SWAP_COLUMNS = {"force_transform", "inverse_inertia"}
+QUANTITIES = ("motion", "force", "motion_transform", "force_transform", "inertia", "inverse_inertia")
+"""What can be converted; vectors may stand side by side as columns, (..., 6, r)."""
+
+
+def to_1987(value: ArrayLike, quantity: Quantity) -> Array:
+    """Return a quantity of kinetree's in the notation of 002.
+
+    Parameters
+    ----------
+    value : array_like
+        (..., 6) or, for several vectors as columns, (6, r); matrices (..., 6, 6).
+    quantity : {"motion", "force", "motion_transform", "force_transform", "inertia", "inverse_inertia"}
+
+    Examples
+    --------
+    >>> from kinetree.spatial import to_1987
+    >>> print(to_1987([1, 2, 3, 4, 5, 6], "force"))
+    [4. 5. 6. 1. 2. 3.]
+    """
+    if quantity not in QUANTITIES:
+        raise UnknownNameError("spatial quantity", quantity, QUANTITIES)
+    array = _spatial(value)
+    if array.ndim == 1 or (quantity in ("motion", "force") and array.shape[-1] == 6 and array.shape[-2] != 6):
+        return _swapped(array, -1) if quantity == "force" else np.array(array)
+    if array.shape[-2] != 6:
+        raise ShapeError(f"{quantity} must have shape (..., 6, r) or (..., 6), got {array.shape}")
+    if quantity in _SWAP_ROWS:
+        array = _swapped(array, -2)
+    if quantity in _SWAP_COLUMNS:
+        array = _swapped(array, -1)
+    return np.array(array)
+
+
+def from_1987(value: ArrayLike, quantity: Quantity) -> Array:
+    """Return a quantity of 002 in kinetree's notation; swapping is its own inverse."""
+    return to_1987(value, quantity)
+
+
+def spatial_transpose(matrix: ArrayLike) -> Array:
+    """Return A^S, of arrays in the notation of 002: of a vector (002 eq. 3.18), a 6xr or a 6x6 matrix (eq. 3.23, 3.20).
+
+    Parameters
+    ----------
+    matrix : array_like
+        A vector (6,), or a matrix (..., 6, r).  Only a 6x6 matrix has its halves swapped on both sides.
+
+    Returns
+    -------
+    ndarray
+        A vector's is a vector, so that ``spatial_transpose(f) @ v`` is power; (..., r, 6) of a matrix.
+
+    Examples
+    --------
+    The inverse of a transform is its spatial transpose:
+
+    >>> import numpy as np
+    >>> from kinetree.spatial import spatial_transpose, transform_matrix
+    >>> pose = np.eye(4); pose[:3, 3] = 1, 2, 3
+    >>> np.allclose(spatial_transpose(transform_matrix(pose)) @ transform_matrix(pose), np.eye(6))
+    True
+    """
+    array = _spatial(matrix)
+    if array.ndim == 1:
+        return _swapped(array, -1)
+    if array.shape[-2] != 6:
+        raise ShapeError(f"a spatial matrix has six rows, got {array.shape}")
+    flipped = _swapped(np.swapaxes(array, -1, -2), -1)
+    return _swapped(flipped, -2) if array.shape[-1] == 6 else flipped
+
+
+def _spatial(value: ArrayLike) -> Array:
+    array = np.asarray(value)
+    array = as_array(value, array.shape, "value")
+    if 6 not in array.shape[-2:]:
+        raise ShapeError(f"a spatial quantity has six components, got an array of shape {array.shape}")
+    return array
+
+
+def _swapped(array: Array, axis: int) -> Array:
+    return np.roll(array, 3, axis=axis)

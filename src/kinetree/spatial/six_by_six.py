@@ -1,0 +1,164 @@
+"""Spatial matrices on arrays with the batch in front: transforms, cross products, inertias and their inverses.
+
+Rows and columns are angular (or moment) first.  A motion and a force are of different kinds: a transform acts on them
+by different matrices, and an inertia makes a force of a motion.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ModelError, SingularError, UnknownNameError
+from .arrays import as_array, batch_shape
+
+Array = np.ndarray
+
+
+def cross_matrix3(vector: ArrayLike) -> Array:
+    """Return the 3x3 matrix of the vector product, ``cross_matrix3(a) @ b == np.cross(a, b)`` (002 eq. 2.8)."""
+    x, y, z = np.moveaxis(as_array(vector, (3,), "vector"), -1, 0)
+    o = np.zeros_like(x)
+    return np.stack([np.stack(row, axis=-1) for row in ((o, -z, y), (z, o, -x), (-y, x, o))], axis=-2)
+
+
+def cross_matrix(velocity: ArrayLike, kind: Literal["motion", "force"] = "motion") -> Array:
+    """Return the 6x6 matrix that gives the rate of a vector carried along by a velocity (002 eq. 2.24).
+
+    Parameters
+    ----------
+    velocity : array_like (..., 6)
+    kind : {"motion", "force"}
+        Of the vector that is carried along; for forces it is minus the transpose.
+
+    Returns
+    -------
+    ndarray (..., 6, 6)
+    """
+    v = as_array(velocity, (6,), "velocity")
+    w, u = cross_matrix3(v[..., :3]), cross_matrix3(v[..., 3:])
+    if kind == "motion":
+        return _blocks(w, np.zeros_like(w), u, w)
+    if kind == "force":
+        return _blocks(w, u, np.zeros_like(w), w)
+    raise UnknownNameError("kind of spatial vector", kind, ("motion", "force"))
+
+
+def transform_matrix(pose: ArrayLike, kind: Literal["motion", "force"] = "motion") -> Array:
+    """Return the 6x6 matrix that takes components in a frame to components where its pose is given (002 eq. 2.19).
+
+    Parameters
+    ----------
+    pose : array_like (..., 4, 4)
+        Of the frame, as :meth:`kinetree.Robot.pose` gives it.
+    kind : {"motion", "force"}
+
+    Returns
+    -------
+    ndarray (..., 6, 6)
+        For forces the inverse of the transpose of that for motions, so that power does not depend on the frame.
+    """
+    whole = as_array(pose, (4, 4), "pose")
+    e, p = whole[..., :3, :3], cross_matrix3(whole[..., :3, 3])
+    if kind == "motion":
+        return _blocks(e, np.zeros_like(e), p @ e, e)
+    if kind == "force":
+        return _blocks(e, p @ e, np.zeros_like(e), e)
+    raise UnknownNameError("kind of spatial vector", kind, ("motion", "force"))
+
+
+def rigid_inertia(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
+    """Return the 6x6 inertia of a rigid body about a frame's origin (002 eq. 3.3).
+
+    Parameters
+    ----------
+    mass : array_like (...)
+    com : array_like (..., 3)
+        Center of mass.
+    inertia : array_like (..., 3, 3)
+        About the center of mass.
+    """
+    m, c, own = _body(mass, com, inertia)
+    h = m[..., None, None] * cross_matrix3(c)
+    return _blocks(own - h @ cross_matrix3(c), h, -h, m[..., None, None] * np.eye(3))
+
+
+def inverse_rigid_inertia(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> Array:
+    """Return the inverse of :func:`rigid_inertia`: acceleration per force, in closed form (002 eq. 3.14).
+
+    Raises
+    ------
+    ModelError
+        If a mass is not positive, or an inertia singular.
+    """
+    m, c, own = _body(mass, com, inertia)
+    if np.any(m <= 0.0):
+        raise ModelError(f"only bodies with mass have an inverse inertia; mass is {np.min(m):g}")
+    try:
+        turning = np.linalg.inv(own)
+    except np.linalg.LinAlgError:
+        raise ModelError("only bodies that resist every turn have an inverse inertia; this one's is singular") from None
+    p = cross_matrix3(c)
+    return _blocks(turning, -turning @ p, p @ turning, np.eye(3) / m[..., None, None] - p @ turning @ p)
+
+
+def _body(mass: ArrayLike, com: ArrayLike, inertia: ArrayLike) -> tuple[Array, Array, Array]:
+    m, c = as_array(mass, (), "mass"), as_array(com, (3,), "com")
+    own = as_array(inertia, (3, 3), "inertia")
+    batch = batch_shape(mass=(m, 0), com=(c, 1), inertia=(own, 2))
+    return np.broadcast_to(m, batch), np.broadcast_to(c, (*batch, 3)), np.broadcast_to(own, (*batch, 3, 3))
+
+
+def _blocks(a: Array, b: Array, c: Array, d: Array) -> Array:
+    a, b, c, d = np.broadcast_arrays(a, b, c, d)
+    return np.concatenate([np.concatenate([a, b], axis=-1), np.concatenate([c, d], axis=-1)], axis=-2)
+
+
+def harmonic_sum(*inverse_inertias: ArrayLike) -> Array:
+    """Return the inverse inertia of bodies that are made one: the inverse of the sum of inverses (002 eq. 3.12).
+
+    Parameters
+    ----------
+    *inverse_inertias : array_like (..., 6, 6)
+        Of bodies that can move in all ways; where one cannot, its inertia is infinite and there is no such sum.
+    """
+    if not inverse_inertias:
+        raise SingularError("the harmonic sum of nothing is infinite; give at least one inverse inertia")
+    several = [as_array(x, (6, 6), "inverse inertia") for x in inverse_inertias]
+    try:
+        return np.asarray(np.linalg.inv(sum(np.linalg.inv(x) for x in several)))
+    except np.linalg.LinAlgError:
+        raise SingularError(
+            "one of these bodies cannot move in all ways, so its inertia is infinite; use constrained_inverse_inertia "
+            "with the motions that are left"
+        ) from None
+
+
+def constrained_inverse_inertia(inertia: ArrayLike, motions: ArrayLike) -> Array:
+    """Return the inverse inertia of a body that can only move along some motions (002 section 3.10, example 3).
+
+    Parameters
+    ----------
+    inertia : array_like (..., 6, 6)
+    motions : array_like (..., 6, r)
+        Columns that span what the body can do.
+
+    Returns
+    -------
+    ndarray (..., 6, 6)
+        ``S (S^T I S)^-1 S^T``, of rank r: forces in its null space are borne by the constraints.
+    """
+    i, s = as_array(inertia, (6, 6), "inertia"), as_columns(motions, "motions")
+    st = np.swapaxes(s, -1, -2)
+    try:
+        return np.asarray(s @ np.linalg.solve(st @ i @ s, st))
+    except np.linalg.LinAlgError:
+        raise SingularError("the motions depend on one another, or move nothing that has inertia") from None
+
+
+def as_columns(matrix: ArrayLike, name: str) -> Array:
+    """Make an array whose columns are spatial vectors; anything else is an error that names the argument."""
+    array = np.asarray(matrix, dtype=float)
+    return as_array(array, (6, array.shape[-1] if array.ndim > 1 else 0), name, "columns are spatial vectors")
