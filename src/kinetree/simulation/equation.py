@@ -200,7 +200,9 @@ class Equation:
             return a, z_rate
         self.n_calls += 1
         unit = self.robot.normalize(q)
-        if not self.large and (self.loops or not self.tree.is_constrained):
+        if isinstance(self.robot, Mechanism) and self.loops:
+            return self._by_rank(self.robot, t, unit, v, z, ahead)
+        if not self.large and not self.tree.is_constrained:
             return self._as_written(t, unit, v, z, ahead)
         tau, loads, z_rate = self.forces(self.named(t, unit, v, z))
         heavy, stiffness = self._heavier(ahead)
@@ -213,11 +215,17 @@ class Equation:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in (q, v, z, self.numbers)))
         state = split(q), split(v), split(z)
         with np.errstate(all="ignore"):
-            if self.loops:
-                a, z_rate, _ = system.closed_rate(t, *state, LoopChoice(self.loops.rows), tau, ahead)
-            else:
-                a, z_rate = system.rate(t, *state, tau, ahead)
+            a, z_rate = system.rate(t, *state, tau, ahead)
         return pack(a, batch), pack(z_rate, batch)
+
+    def _by_rank(self, robot: Mechanism, t: float, q: Array, v: Array, z: Array, ahead: float) -> tuple[Array, Array]:
+        """Return the same for a mechanism where no choice of constraints serves, or there is no machine code."""
+        tau, loads, z_rate = self.forces(self.named(t, q, v, z))
+        with np.errstate(all="ignore"):
+            gives = self.with_numbers(split(self.numbers)).impedance(t, split(q), split(v))
+        batch = np.broadcast_shapes(tau.shape[:-1], z_rate.shape[:-1])
+        rotors, push = (pack(x, batch) for x in (gives.rotors(ahead), gives.push(ahead, split(v))))
+        return robot.accelerations_by_rank(q, v, tau + push, loads, rotors), z_rate
 
     def _heavier(self, h: float) -> tuple[Any, Array]:
         """Return the robot with rotors heavier by what gives way within a step, and the stiffness of its freedoms.
