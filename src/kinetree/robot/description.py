@@ -183,7 +183,7 @@ class Description:
         return denoc_modules.partition(self.model, partition)
 
     def save(self, path: str | os.PathLike[str], original: str | os.PathLike[str] | None = None) -> None:
-        """Write the robot to a ``.yaml``, ``.urdf`` or ``.xml`` (MJCF) file, wholly or not at all.
+        """Write the robot to a ``.yaml``, ``.urdf``, ``.sdf`` or ``.xml`` (MJCF) file, wholly or not at all.
 
         Parameters
         ----------

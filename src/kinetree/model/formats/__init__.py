@@ -1,4 +1,4 @@
-"""Readers and writers of robot files: URDF, MJCF, kinetree's own YAML; a reader of ReDySim's inputs."""
+"""Readers and writers of robot files: URDF, SDF, kinetree's own YAML; readers of MJCF and ReDySim's inputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError,
 from ...io.atomic_files import beside
 from ...io.paths import as_path, is_folder, whole_content
 from ..tree import Model
-from . import loop_list, mjcf, mjcf_writer, redysim, urdf, urdf_edit, xml, yaml, yaml_nodes
+from . import loop_list, mjcf, mjcf_writer, redysim, sdf, urdf, urdf_edit, xml, yaml, yaml_nodes
 from .source import Options, Source
 
 __all__ = ["Options", "read", "save"]
@@ -26,7 +26,8 @@ def read(
     Parameters
     ----------
     path : path-like
-        ``.urdf``, ``.xml`` or ``.mjcf`` (URDF or MJCF), ``.yaml`` or ``.yml``, ``.m`` (ReDySim's ``inputs.m``).
+        ``.urdf``, ``.sdf`` or ``.world``, ``.xml`` or ``.mjcf`` (URDF, SDF or MJCF), ``.yaml`` or ``.yml``, ``.m``
+        (ReDySim's ``inputs.m``).
     options : Options, optional
         See :func:`kinetree.load`.
     loops : path-like, optional
@@ -47,16 +48,19 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
     ----------
     model : Model
     path : path-like
-        ``.yaml`` or ``.yml`` (everything), ``.xml`` or ``.mjcf`` (what MuJoCo has), ``.urdf`` (what URDF can express).
+        ``.yaml`` or ``.yml`` (everything), ``.xml`` or ``.mjcf`` (what MuJoCo has), ``.urdf`` or ``.sdf`` (what
+        these can express).
     original : path-like, optional
         Of a URDF file: the one that the robot was read from; only its inertias, friction and springs are changed.
     """
     path = as_path(path, "a robot file")
-    writers: dict[str, Callable[[Model], str]] = {".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf.write,
-                                                ".xml": mjcf_writer.write, ".mjcf": mjcf_writer.write}  # fmt: skip
+    writers: dict[str, Callable[[Model], str]] = {
+        ".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf.write, ".sdf": sdf.write,
+        ".xml": mjcf_writer.write, ".mjcf": mjcf_writer.write,
+    }  # fmt: skip
     writer = writers.get(path.suffix.lower())
     if writer is None:
-        raise UnsupportedError(f"cannot write {path}: robots are written as .yaml, .urdf or .xml (MJCF)")
+        raise UnsupportedError(f"cannot write {path}: robots are written as .yaml, .urdf, .sdf or .xml (MJCF)")
     if original is not None:
         source = _open(as_path(original, "the original file"))
         if path.suffix.lower() != ".urdf" or source.path.suffix.lower() not in (".urdf", ".xml"):
@@ -95,6 +99,8 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
         return yaml.read
     if suffix == ".urdf":
         return urdf.read
+    if suffix in (".sdf", ".world"):
+        return sdf.read
     if suffix == ".m":
         return redysim.read
     if suffix in (".xml", ".mjcf"):
@@ -103,15 +109,17 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
             return urdf.read
         if root.tag == "mujoco":
             return mjcf.read
+        if root.tag == "sdf":
+            return sdf.read
         raise FileFormatError(
-            f"the root element is <{root.tag}>; a robot file has <robot> (URDF) or <mujoco> (MJCF)",
+            f"the root element is <{root.tag}>; a robot file has <robot> (URDF), <sdf> or <mujoco> (MJCF)",
             source.file,
             root.line,
         )
     if suffix == ".xacro":
         raise FileFormatError(f"xacro must be expanded first: {urdf.XACRO_HINT}", source.file)
     raise FileFormatError(
-        f"files ending in {suffix or 'nothing'!r} are not understood; use .urdf, .xml (MJCF or URDF), .yaml, "
+        f"files ending in {suffix or 'nothing'!r} are not understood; use .urdf, .sdf, .xml (MJCF or URDF), .yaml, "
         "or .m (ReDySim)",
         source.file,
     )
