@@ -71,7 +71,7 @@ from .spatial import arctan2, cos, sin, sqrt, where
 from .version import VERSION
 
 if TYPE_CHECKING:
-    from . import contact, control, errors, gallery, identification, simulation, spatial
+    from . import contact, control, errors, forces, gallery, identification, simulation, spatial
     from .contact import ground, impact, stops
     from .export import c_code as codegen
     from .export import published, symbolic
@@ -92,6 +92,9 @@ if TYPE_CHECKING:
     from .simulation.records.record import Record
     from .simulation.rigid_run import simulate_rigid
     from .simulation.simulate import Simulator, simulate, simulate_prescribed
+    from .simulation.worlds import sensors
+    from .simulation.worlds.draws import LogUniform, Normal, Uniform
+    from .simulation.worlds.world import RandomPushes, World
     from .view import view
 
 __version__ = VERSION
@@ -126,6 +129,7 @@ __all__ = [
     "KinetreeError",
     "KinetreeWarning",
     "KnifeEdge",
+    "LogUniform",
     "MassProperties",
     "Measured",
     "Mechanism",
@@ -134,6 +138,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "NoLoopsError",
+    "Normal",
     "OptionError",
     "OutputError",
     "ParallelAxes",
@@ -143,6 +148,7 @@ __all__ = [
     "Pose",
     "Prescribed",
     "Prismatic",
+    "RandomPushes",
     "ReadOnlyError",
     "Record",
     "Revolute",
@@ -161,10 +167,12 @@ __all__ = [
     "StateError",
     "TrajectoryError",
     "Translation",
+    "Uniform",
     "Universal",
     "UnknownNameError",
     "UnreachableError",
     "UnsupportedError",
+    "World",
     "Wrench",
     "arctan2",
     "codegen",
@@ -176,6 +184,7 @@ __all__ = [
     "errors",
     "euler_angle_joints",
     "exciting_motion",
+    "forces",
     "from_dh",
     "gallery",
     "ground",
@@ -186,6 +195,7 @@ __all__ = [
     "legs",
     "load",
     "published",
+    "sensors",
     "simulate",
     "simulate_prescribed",
     "simulate_rigid",
@@ -203,6 +213,12 @@ __all__ = [
 
 
 _LATER = {
+    "sensors": ".simulation.worlds.sensors",
+    "Normal": ".simulation.worlds.draws:Normal",
+    "LogUniform": ".simulation.worlds.draws:LogUniform",
+    "Uniform": ".simulation.worlds.draws:Uniform",
+    "RandomPushes": ".simulation.worlds.world:RandomPushes",
+    "World": ".simulation.worlds.world:World",
     "Baumgarte": ".simulation.constrained.drift:Baumgarte",
     "DrivenRobot": ".simulation.constrained.driven_robot:DrivenRobot",
     "Event": ".simulation.events:Event",
@@ -219,6 +235,7 @@ _LATER = {
     "errors": ".errors",
     "euler_angle_joints": ".model.euler_angle_joints",
     "exciting_motion": ".identification.excitation:exciting_motion",
+    "forces": ".forces",
     "gallery": ".gallery",
     "ground": ".contact.ground",
     "identification": ".identification",

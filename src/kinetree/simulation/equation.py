@@ -19,7 +19,7 @@ from ..spatial import Scalar, sqrt
 from ..spatial.arrays import pack, split
 from .integrators.steps_on_arrays import Steps
 from .loop_choice import LoopChoice, choice_at
-from .system import WORKS, Acting, DynamicSystem, Scalars, State
+from .system import Acting, DynamicSystem, Scalars, State
 from .yielding import Impedance
 
 Array = np.ndarray
@@ -49,6 +49,8 @@ class Observed(NamedTuple):
     constraint_forces: Array
     kinetic: Array
     potential: Array
+    stored: Array
+    """In forces."""
 
 
 def unit_quaternions(tree: Model, q: Scalars) -> tuple[list[Scalar], list[Scalar | None]]:
@@ -198,7 +200,9 @@ class Equation:
             return a, z_rate
         self.n_calls += 1
         unit = self.robot.normalize(q)
-        if not self.large and (self.loops or not self.tree.is_constrained):
+        if isinstance(self.robot, Mechanism) and self.loops:
+            return self._by_rank(self.robot, t, unit, v, z, ahead)
+        if not self.large and not self.tree.is_constrained:
             return self._as_written(t, unit, v, z, ahead)
         tau, loads, z_rate = self.forces(self.named(t, unit, v, z))
         heavy, stiffness = self._heavier(ahead)
@@ -211,11 +215,17 @@ class Equation:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in (q, v, z, self.numbers)))
         state = split(q), split(v), split(z)
         with np.errstate(all="ignore"):
-            if self.loops:
-                a, z_rate, _ = system.closed_rate(t, *state, LoopChoice(self.loops.rows), tau, ahead)
-            else:
-                a, z_rate = system.rate(t, *state, tau, ahead)
+            a, z_rate = system.rate(t, *state, tau, ahead)
         return pack(a, batch), pack(z_rate, batch)
+
+    def _by_rank(self, robot: Mechanism, t: float, q: Array, v: Array, z: Array, ahead: float) -> tuple[Array, Array]:
+        """Return the same for a mechanism where no choice of constraints serves, or there is no machine code."""
+        tau, loads, z_rate = self.forces(self.named(t, q, v, z))
+        with np.errstate(all="ignore"):
+            gives = self.with_numbers(split(self.numbers)).impedance(t, split(q), split(v))
+        batch = np.broadcast_shapes(tau.shape[:-1], z_rate.shape[:-1])
+        rotors, push = (pack(x, batch) for x in (gives.rotors(ahead), gives.push(ahead, split(v))))
+        return robot.accelerations_by_rank(q, v, tau + push, loads, rotors), z_rate
 
     def _heavier(self, h: float) -> tuple[Any, Array]:
         """Return the robot with rotors heavier by what gives way within a step, and the stiffness of its freedoms.
@@ -246,7 +256,8 @@ class Equation:
 
     def named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
         """Return the vectors of a state by the names that laws take them by."""
-        return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers_at(t), **self.asked(t, q, v)}
+        times = np.asarray(t, dtype=float)[..., None]  # each lane of a batch may have its own
+        return {"t": times, "q": q, "v": v, "z": z, "p": self.numbers_at(t), **self.asked(t, q, v)}
 
     def asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:
         """Return what a controller in plain Python says, by name; nothing if there is none."""
@@ -367,7 +378,7 @@ class Equation:
             system = self.with_numbers(p)
             q, v = system.placed(t[0], q, v)
             acting: Acting = system.acting(t[0], q, v, z, tau or None)
-            energies = [] if self.large else system.energies(q, v)
+            energies = system.stored(t[0], q, v, z) + ([] if self.large else system.energies(q, v))
             return acting.tau + acting.friction + energies + system.contact_forces(t[0], q, v, z)
 
         return self.program("observation", law, beside_loops=True)
@@ -391,9 +402,12 @@ class Equation:
         else:
             a = self._rate(given | tau)[..., self.tree.nq : self.tree.nq + nv]
         tau_seen, friction, rest = seen[..., :nv], seen[..., nv : 2 * nv], seen[..., 2 * nv :]
+        stored = np.zeros(q.shape[:-1])
+        if self.system.n_forces:
+            stored, rest = rest[..., 0], rest[..., 1:]
         if self.large:
-            return Observed(a, tau_seen, friction, rest, constraint, *self._energies_by_robot(q, v))
-        return Observed(a, tau_seen, friction, rest[..., 2:], constraint, rest[..., 0], rest[..., 1])
+            return Observed(a, tau_seen, friction, rest, constraint, *self._energies_by_robot(q, v), stored)
+        return Observed(a, tau_seen, friction, rest[..., 2:], constraint, rest[..., 0], rest[..., 1], stored)
 
     def _energies_by_robot(self, q: Array, v: Array) -> tuple[Array, Array]:
         return self.robot.kinetic_energy(q, v), self.robot.potential_energy(q)
@@ -423,7 +437,7 @@ class Equation:
     @property
     def n_works(self) -> int:
         """How many of the last entries of z are works."""
-        return len(WORKS) if self.system.works else 0
+        return self.system.n_works
 
 
 def _lengths(robot: Any, q: Array) -> Array:

@@ -25,6 +25,7 @@ from .arguments import (
     common_batch,
     force_elements,
     is_too_long,
+    known_span,
     law_and_function,
     output_times,
     refuse_beside_prescribed,
@@ -55,6 +56,7 @@ def simulate(
     time: float | tuple[float, float],
     controller: Any = None,
     ground: Any = (),
+    forces: Any = (),
     integrator: str = "dop853",
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -90,7 +92,10 @@ def simulate(
         One of :mod:`kinetree.control`, or any function ``f(t, q, v) -> tau`` on
         arrays, which must depend on nothing else.
     ground : force element or sequence of them
-        What pushes on the robot: ground, stops, springs.
+        What it stands on and strikes: ground, stops.
+    forces : force element, function or sequence of them
+        What else pushes on it, see :mod:`kinetree.forces`: springs, dampers, pushes over time, drag, motors; or
+        functions ``f(t, q, v)`` over any scalar, which return nv forces.
     integrator : str
         ``"dop853"`` or ``"rk45"`` (adaptive); ``"radau"``, ``"bdf"`` or ``"sundials"`` (adaptive,
         for stiff problems); ``"euler"``, ``"semi_implicit_euler"``, ``"rk4"``, ``"dopri5"`` (fixed
@@ -172,8 +177,8 @@ def simulate(
     True
     """
     simulator = Simulator(
-        robot, controller=controller, ground=ground, integrator=integrator, rtol=rtol, atol=atol, step=step,
-        largest_step=largest_step, friction=friction, friction_speed=friction_speed, works=works,
+        robot, controller=controller, ground=ground, forces=forces, integrator=integrator, rtol=rtol, atol=atol,
+        step=step, largest_step=largest_step, friction=friction, friction_speed=friction_speed, works=works,
         parameters=parameters, prescribed=prescribed, threads=threads, tolerance=tolerance, steps_at_most=steps_at_most,
         drift=drift, spectral_radius=spectral_radius,
     )  # fmt: skip
@@ -256,6 +261,7 @@ class Simulator:
         *,
         controller: Any = None,
         ground: Any = (),
+        forces: Any = (),
         integrator: str = "dop853",
         rtol: float = 1e-8,
         atol: float = 1e-10,
@@ -285,12 +291,12 @@ class Simulator:
         if self.prescribed is not None:
             refuse_beside_prescribed(integrator, controller)
         self.law, self.function = law_and_function(controller, robot)
-        known = controller if self.prescribed is None else self.prescribed
-        self.span = getattr(known, "span", (-np.inf, np.inf))
         if self.law is not None and is_too_long(robot, self.law):
             # an integrator tries states in which loops are open, which only users are to be told of
             self.law, self.function = None, partial(self.law, robot, tolerance=np.inf)
-        self.elements = force_elements(ground)
+        others = force_elements(forces, "forces")
+        self.elements, self.n_forces = force_elements(ground) + others, len(others)
+        self.span = known_span(controller if self.prescribed is None else self.prescribed, others)
         self.friction, self.friction_speed = friction, self.numbers.friction_speed
         self.varied = varied_parameters(robot, parameters)
         if self.varied.places and (robot.model.is_constrained or not unrolls(robot)):
@@ -321,7 +327,7 @@ class Simulator:
         if works not in self._equations:
             system = DynamicSystem(
                 self.robot, self.law, self.elements, self.friction, self.friction_speed, works, self.varied,
-                self.prescribed,
+                self.prescribed, n_forces=self.n_forces,
             )  # fmt: skip
             self._equations[works] = self.constraints.equation(system, self.function, self.threads)
         return self._equations[works]

@@ -22,11 +22,11 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import tendons
 from ..errors import OptionError, ShapeError, SingularError, UnknownNameError
-from ..loops import rank
 from ..model.actuators import Actuator
 from ..model.describe import counted
 from ..model.tree import Model
 from ..spatial.arrays import as_array, batch_shape, split
+from . import rank
 
 Array = np.ndarray
 
