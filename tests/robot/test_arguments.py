@@ -50,6 +50,7 @@ METHODS = {
     "inverse_dynamics, friction": lambda r, q, v, a: r.inverse_dynamics(q, v, a, friction=True),
     "joint_wrenches": lambda r, q, v, a: r.joint_wrenches(q, v, a, LOAD),
     "joint_wrenches, bearings": lambda r, q, v, a: r.joint_wrenches(q, v, a, bearings_only=True),
+    "actuation": lambda r, q, tau: r.actuation(q, "joints").forces(tau),
     "bias_force": lambda r, q, v: r.bias_force(q, v, LOAD),
     "gravity_force": lambda r, q: r.gravity_force(q),
     "friction_force": lambda r, v: r.friction_force(v),
