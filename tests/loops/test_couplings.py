@@ -286,3 +286,11 @@ def test_what_a_tendon_equality_through_points_says_is_named(tmp_path):
         warnings.simplefilter("always")
         kt.load(tmp_path / "m.xml")
     assert "'sum' (tendon that goes through points)" in str(caught[-1].message)
+
+
+def test_a_joint_that_mujoco_holds_stays_where_it_is(tmp_path):
+    """A relation of one joint is a constant."""
+    text = MJCF.replace('joint2="ja" polycoef="0.1 0.5 0.3 -0.2 0.05"', 'polycoef="0.1 0 0 0 0"')
+    (tmp_path / "m.xml").write_text(text)
+    robot = kt.load(tmp_path / "m.xml", strict=True)
+    assert robot.assembled()[2] == pytest.approx(0.1 - 0.3)

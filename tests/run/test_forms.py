@@ -125,7 +125,11 @@ def chosen_by_loops(robot: str) -> dict[str, Any]:
     dependent = scipy.linalg.qr(matrix[rows], pivoting=True)[2][:rank]
     chosen, follow = tuple(sorted(map(int, rows))), tuple(sorted(map(int, dependent)))
     known = Coordinates(int(rank), chosen, (), follow, matrix[list(chosen)])
-    return {"rows": chosen, "dependent": follow, "stabilisation": (3.0, 2.0), "pivots": known.pivots}
+    first = next(j for j in range(matrix.shape[1]) if j not in follow)
+    return {
+        "rows": chosen, "dependent": follow, "stabilisation": (3.0, 2.0), "pivots": known.pivots,
+        "known_freedoms": (first,),
+    }  # fmt: skip
 
 
 def variants(algorithm: Algorithm, robot: str) -> dict[str, dict[str, Any]]:

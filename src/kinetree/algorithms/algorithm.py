@@ -121,6 +121,7 @@ ROWS = Option("rows", chosen_by_loops=True)
 DEPENDENT = Option("dependent", chosen_by_loops=True)
 STABILISATION = Option("stabilisation", chosen_by_loops=True)
 PIVOTS = Option("pivots", chosen_by_loops=True)
+KNOWN_FREEDOMS = Option("known_freedoms", chosen_by_loops=True)
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from . import (
     absolute_coordinates,
     articulated_body,
     centroidal,
+    closed_algorithms,
     composite_body,
-    constrained,
     constraints,
     coriolis,
     derivatives,
@@ -32,7 +32,6 @@ from . import (
     inverse_mass_matrix,
     jacobian,
     kinematics,
-    loop_clusters,
     mimic,
     module_recursion,
     multi_handle,
@@ -50,6 +49,7 @@ from .algorithm import (
     FRAME,
     FRAMES,
     KNOWN,
+    KNOWN_FREEDOMS,
     PAIRS,
     PARAMETERS,
     PASSES,
@@ -279,40 +279,6 @@ def _power_regressor(
     return regressor.power_regressor(tree, q, v, a, tree.gravity, parameters, friction)
 
 
-def _closed_inverse_dynamics(
-    tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, rows: Sequence[int], dependent: Sequence[int]
-) -> list[Scalar]:
-    forces, multipliers, quality, left = constrained.inverse_dynamics(
-        tree, q, v, a, tree.gravity, loads, rows, dependent
-    )
-    return [*forces, *multipliers, quality, *left]
-
-
-def _closed_forward_dynamics(
-    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], stabilisation: tuple[float, float]
-) -> list[Scalar]:
-    a, multipliers, quality, left = constrained.forward_dynamics(
-        tree, q, v, tau, tree.gravity, loads, rows, stabilisation
-    )
-    return [*a, *multipliers, quality, *left]
-
-
-def _handled_forward_dynamics(
-    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, rows: Sequence[int], stabilisation: tuple[float, float]
-) -> list[Scalar]:
-    a, multipliers, quality, left = multi_handle.closed_forward_dynamics(
-        tree, q, v, tau, tree.gravity, loads, rows, stabilisation
-    )
-    return [*a, *multipliers, quality, *left]
-
-
-def _clustered_forward_dynamics(
-    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]]
-) -> list[Scalar]:
-    a, quality, left = loop_clusters.forward_dynamics(tree, q, v, tau, tree.gravity, loads, pivots)
-    return [*a, quality, *left]
-
-
 def _potential_energy(tree: Model, q: Any) -> Scalar:
     return energy.potential_energy(tree, q, tree.gravity)
 
@@ -335,6 +301,10 @@ def _per_constraint(*before: int) -> Callable[[Model, Options], Shape]:
 def _closed(tree: Model, options: Options) -> Shape:
     """Return forces or accelerations, multipliers, the quality of the choice, three residuals."""
     return (tree.nv + len(options["rows"]) + 4,)
+
+
+def _freedoms(tree: Model, options: Options) -> int:
+    return tree.nv - len(options["pivots"])
 
 
 def _square(tree: Model, options: Options) -> Shape:
@@ -628,27 +598,60 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
             parts=("drift",), large=STRAIGHT,
         ),
         Algorithm(
-            "closed_inverse_dynamics", _QVA, _closed_inverse_dynamics, _closed,
+            "closed_inverse_dynamics", _QVA, closed_algorithms.inverse_dynamics, _closed,
             "Forces of the motors for a motion, with the loops closed.",
             (ROWS, DEPENDENT), loads=True, parts=("tau", "lambda", "quality", "residuals"), is_method=False,
             direct=True,
         ),
         Algorithm(
-            "closed_forward_dynamics", _QVT, _closed_forward_dynamics, _closed,
+            "closed_forward_dynamics", _QVT, closed_algorithms.forward_dynamics, _closed,
             "Accelerations under joint forces, with the loops closed.",
             (ROWS, STABILISATION), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
             direct=True,
         ),
         Algorithm(
-            "handled_forward_dynamics", _QVT, _handled_forward_dynamics, _closed,
+            "handled_forward_dynamics", _QVT, closed_algorithms.forward_dynamics_by_handles, _closed,
             "Accelerations under joint forces, with loop joints as handles of an articulated body.",
             (ROWS, STABILISATION), loads=True, parts=("a", "lambda", "quality", "residuals"), is_method=False,
             direct=True,
         ),
         Algorithm(
-            "clustered_forward_dynamics", _QVT, _clustered_forward_dynamics, lambda tree, options: (tree.nv + 4,),
+            "clustered_forward_dynamics", _QVT, closed_algorithms.forward_dynamics_by_clusters,
+            lambda tree, options: (tree.nv + 4,),
             "Accelerations under joint forces, with the loops closed cluster by cluster.",
             (PIVOTS,), loads=True, parts=("a", "quality", "residuals"), is_method=False, direct=True, large=STRAIGHT,
+        ),
+        Algorithm(
+            "independent_inverse_dynamics", _QVA, closed_algorithms.independent_inverse_dynamics, _per_v(),
+            "Forces on the independent freedoms for a motion, with the loops closed.",
+            (PIVOTS,), loads=True, results=("tau",), is_method=False,
+        ),
+        Algorithm(
+            "independent_forward_dynamics", _QVT, closed_algorithms.independent_forward_dynamics, _per_v(),
+            "Accelerations under joint forces, with the loops closed, by those of the independent freedoms.",
+            (PIVOTS,), loads=True, results=("a",), needs_inertia=True, is_method=False,
+        ),
+        Algorithm(
+            "closed_hybrid_dynamics", _QVT, closed_algorithms.hybrid_dynamics, lambda tree, options: (2 * tree.nv + 4,),
+            "Accelerations and forces, with the loops closed, where some freedoms are given accelerations.",
+            (PIVOTS, KNOWN_FREEDOMS), loads=True, is_method=False,
+        ),
+        Algorithm(
+            "closed_inverse_dynamics_derivatives", _QVA, closed_algorithms.inverse_dynamics_derivatives,
+            lambda t, o: (3 * _freedoms(t, o) ** 2 + 4,),
+            "How the forces on independent freedoms change with these, their rates and accelerations.",
+            (PIVOTS, FRICTION), loads=True, is_method=False, direct=True,
+        ),
+        Algorithm(
+            "closed_forward_dynamics_derivatives", _QVT, closed_algorithms.forward_dynamics_derivatives,
+            lambda t, o: ((2 * _freedoms(t, o) + t.nv) * t.nv + 4,),
+            "How accelerations change with independent freedoms, their rates and all joint forces.",
+            (PIVOTS, FRICTION), loads=True, needs_inertia=True, is_method=False, direct=True,
+        ),
+        Algorithm(
+            "basis_slopes", _Q, closed_algorithms.basis_slopes, lambda t, o: (_freedoms(t, o), t.nv, _freedoms(t, o)),
+            "How G of v = G v_independent changes with each independent coordinate.",
+            (PIVOTS,), is_method=False,
         ),
     )
 }  # fmt: skip

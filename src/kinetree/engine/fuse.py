@@ -36,7 +36,7 @@ def flatten_sums(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]
             else:
                 yield sign, k
 
-    new = Graph()
+    new = Graph(tables=graph.tables)
     place: dict[int, int] = {}
     for i in order:
         if i in inner:
@@ -65,7 +65,7 @@ def fuse(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]]:
     uses = Counter(a for i in order for a in graph.args[i]) + Counter(outputs)
     sums = Counter(a for i in order if graph.kinds[i] in (ADD, SUB) for a in graph.args[i])
 
-    new = Graph()
+    new = Graph(tables=graph.tables)
     place: dict[int, int] = {}
 
     def product(i: int) -> tuple[int, int] | None:
@@ -97,7 +97,7 @@ def fuse(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]]:
 
 def _prune(graph: Graph, outputs: Sequence[int]) -> tuple[Graph, list[int]]:
     """Drop what nothing needs (the products that were fused away)."""
-    new = Graph()
+    new = Graph(tables=graph.tables)
     place: dict[int, int] = {}
     for i in graph.reachable(outputs):
         place[i] = new.copied(graph, i, place)

@@ -76,8 +76,7 @@ class Graph:
             return self.const(other.values[i])
         if kind == INPUT:
             return self.input(int(other.values[i]))
-        if kind == GATHER:
-            self.tables = other.tables
+        if kind == GATHER:  # of a table that both know by the same number
             return self._gathered(int(other.values[i]), place[other.args[i][0]])
         return self.node(kind, *(place[a] for a in other.args[i]))
 

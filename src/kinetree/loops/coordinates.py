@@ -207,6 +207,26 @@ def preferred(found: Coordinates, driven: Array) -> Coordinates:
     return replace(found, independent=tuple(j for j in range(nv) if j not in dependent), dependent=dependent)
 
 
+def including(found: Coordinates, given: Sequence[int], driven: Array, names: Sequence[str]) -> Coordinates:
+    """Choose independent freedoms that include those ``given``, the others among the driven ones where possible."""
+    k, most = found.sample, found.rank
+    rest = [j for j in range(k.shape[-1]) if j not in given]
+    listed = ", ".join(names[j] for j in given)
+    if len(given) > found.sample.shape[-1] - most:
+        raise SingularError(
+            f"the mechanism has {k.shape[-1] - most} freedoms, but the motion of {len(given)} is given ({listed}): "
+            "give that of as many as there are freedoms, or fewer; the others follow"
+        )
+    if most and rank.numerical_rank(k[:, rest], least=found.least) < most:
+        raise SingularError(
+            f"the motion of {listed} cannot be given together: by the loops some of these follow from the others; "
+            "leave one out"
+        )
+    light = np.where(driven[rest], PREFERENCE, 1.0)
+    dependent = tuple(sorted(rest[j] for j in _pivots(k[:, rest] * light, most)))
+    return replace(found, independent=tuple(j for j in range(k.shape[-1]) if j not in dependent), dependent=dependent)
+
+
 def decide(cluster: Cluster, values: Array, gaps: Array, rounding: float | None) -> Decision:
     """Decide how many constraints of a cluster are independent, from singular values (S, k) at closed configurations.
 

@@ -24,6 +24,10 @@ class Tidied:
     model: Model
     precision: str = "double"
 
+    def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Return the algorithm as it is: parameters are grouped on the tree."""
+        return name, {}
+
 
 def coefficient_expressions(
     considered: Considered, shapes: Sequence[Parallelogram], found: Grouping, symbols: Parametric

@@ -111,9 +111,25 @@ class ClosedKinematics(Robot):
         return np.array([j.actuated for j in self.model.joints if not j.mimic for _ in range(j.nv)], dtype=bool)
 
     @cached_property
-    def _motors(self) -> tuple[int, ...]:
-        """The entries of ``tau`` that have one; if they are the independent ones, fixed operations give them."""
-        return tuple(int(j) for j in np.flatnonzero(self.driven))
+    def _supplied(self) -> Array:
+        """Which entries of ``tau`` inverse dynamics may fill: driven ones, and those of a base that nothing drives.
+
+        As of trees, the force on such a base is what would have to move it as asked for; a loop that passes through
+        its joint holds it, and then it counts like any other passive joint.
+        """
+        around = np.zeros(self.nv, dtype=bool)
+        around[[j for _, j in constraints.pattern(self.model)]] = True
+        root = np.zeros(self.nv, dtype=bool)
+        for i in self.model.roots:
+            joint = self.model.joints[i]
+            if not joint.actuated and not joint.mimic:
+                root[joint.v_slice] = not around[joint.v_slice].any()
+        return np.asarray(self.driven | root)
+
+    @cached_property
+    def _suppliers(self) -> tuple[int, ...]:
+        """The entries of :attr:`_supplied`; if they are the independent ones, fixed operations give them."""
+        return tuple(int(j) for j in np.flatnonzero(self._supplied))
 
     def with_independent(self, names: Sequence[str]) -> Self:
         """Return the same mechanism with other independent freedoms."""
@@ -359,7 +375,9 @@ class ClosedKinematics(Robot):
         return self._chosen(self.loop_jacobian(finite[:1]), np.zeros((1, self.n_constraints)))
 
     def _chosen(self, samples: Array, gaps: Array) -> Coordinates:
-        found = coordinates.choose(samples, gaps, self.driven, self._wanted, self.model, self._clusters, self._rounding)
+        found = coordinates.choose(
+            samples, gaps, self._supplied, self._wanted, self.model, self._clusters, self._rounding
+        )
         rounded = [
             (d, cluster.length) for d, cluster in zip(found.decisions, self._clusters.all, strict=True) if d.by_rounding
         ]

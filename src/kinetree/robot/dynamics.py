@@ -22,6 +22,7 @@ from ..errors import (
     UnsupportedError,
 )
 from ..run.direct import direct
+from ..run.given_joints import read_given
 from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import Wrench, Wrenches, each_wrench
 from ..spatial.arrays import as_array, batch_shape, pack, split
@@ -30,6 +31,7 @@ from .kinematics import Kinematics
 
 if TYPE_CHECKING:
     from ..algorithms.module_steps import ModuleQuantities
+    from ..model.tree import Joint
 
 
 class Dynamics(Kinematics):
@@ -133,30 +135,46 @@ class Dynamics(Kinematics):
         """Return the base acceleration and joint forces when only the joints' accelerations are given.
 
         Nothing drives the base: its acceleration follows from the balance of the whole
-        robot, then the joint forces (000 chapter 7).
+        robot, then the joint forces (000 chapter 7).  The base is what stands on the world: on a free joint,
+        or on any other, such as a planar one, that is passive (``actuated=False``).
 
         Parameters
         ----------
         q, v : array_like
-        a_joints : array_like, shape (..., nv - 6)
-            Accelerations of the joints after the base.
+        a_joints : array_like, shape (..., nv - n)
+            Accelerations of the joints after the base, whose joint has n freedoms (six if it floats).
 
         Returns
         -------
-        base_acceleration : ndarray, shape (..., 6)
+        base_acceleration : ndarray, shape (..., n)
             Rate of the base joint's velocities.
-        tau : ndarray, shape (..., nv - 6)
+        tau : ndarray, shape (..., nv - n)
         """
-        self._need_tree("floating_base_inverse_dynamics")
-        if not self.is_floating:
-            raise ModelError(f"robot {self.name!r} has no floating base; load it with floating_base=True")
-        n = self.nv - 6
-        accelerations = as_array(a_joints, (n,), "a_joints", f"{n} joint accelerations, the base's six left out")
-        padded = np.concatenate([np.zeros((*accelerations.shape[:-1], 6)), accelerations], axis=-1)
-
+        n = self._undriven_base().nv
+        padded = self._behind_the_base(a_joints, n)
+        if self.is_floating:
+            self.evaluator.check_pivots(held=range(1, len(self.model.joints)))
+            both = self.evaluator.run("floating_base_inverse_dynamics", wrenches=wrenches, q=q, v=v, a=padded)
+            return both[..., :n], both[..., n:]
+        known = (False,) + (True,) * (len(self.model.joints) - 1)
         self.evaluator.check_pivots(held=range(1, len(self.model.joints)))
-        both = self.evaluator.run("floating_base_inverse_dynamics", wrenches=wrenches, q=q, v=v, a=padded)
-        return both[..., :6], both[..., 6:]
+        both = self.evaluator.run("hybrid_dynamics", {"known": known}, wrenches=wrenches, q=q, v=v, tau=padded)
+        return both[..., 0, :n], both[..., 1, n:]
+
+    def _undriven_base(self) -> Joint:
+        """Return the joint of a base that nothing drives."""
+        roots = self.model.roots
+        if len(roots) == 1 and (self.is_floating or not self.model.joints[roots[0]].actuated):
+            return self.model.joints[roots[0]]
+        raise ModelError(
+            f"robot {self.name!r} has no floating base; load it with floating_base=True, or build it so that one body "
+            "stands on the world by a passive joint (actuated=False)"
+        )
+
+    def _behind_the_base(self, a_joints: ArrayLike, n: int) -> Array:
+        count = self.nv - n
+        given = as_array(a_joints, (count,), "a_joints", f"{count} joint accelerations, the base's {n} left out")
+        return np.concatenate([np.zeros((*given.shape[:-1], n)), given], axis=-1)
 
     @direct
     def bias_force(
@@ -294,37 +312,10 @@ class Dynamics(Kinematics):
         --------
         ``a, tau = robot.hybrid_dynamics(q, v, a={"shoulder": 1.0}, tau={"elbow": 0.2})``
         """
-        self._need_tree("hybrid_dynamics")
-        for word, mapping in (("a", a), ("tau", tau)):
-            if mapping is not None and not isinstance(mapping, Mapping):
-                raise OptionError(f"{word} must map joint names to values, such as {{{self.joint_names[0]!r}: 1.0}}")
-        given = dict(tau or {})
-        prescribed = dict(a or {})
-        both = set(given) & set(prescribed)
-        if both:
-            raise OptionError(f"joint {sorted(both)[0]!r} is given both an acceleration and a force")
-        values: list[Any] = [0.0] * self.nv
-        known = [False] * len(self.model.joints)
-        batches: dict[str, tuple[Array, int]] = {}
-        for source, is_motion in ((prescribed, True), (given, False)):
-            for name, value in source.items():
-                joint = self.joint(name)
-                if joint.mimic:
-                    raise ModelError(f"joint {name!r} follows {joint.mimic.leader!r}: prescribe that one")
-                what = f"the value of joint {name!r}"
-                array = as_array(value, (), what)
-                if joint.nv == 1 and (array.ndim == 0 or array.shape[-1] != 1):
-                    array = array[..., None]
-                array = as_array(array, (joint.nv,), what)
-                batches[what] = (array, 1)
-                for k in range(joint.nv):
-                    values[joint.v_slice.start + k] = array[..., k]
-                known[self.model.joint_index[name]] = is_motion
-        batch = batch_shape(**batches)
-        stacked = np.stack([np.broadcast_to(x, batch) for x in values], axis=-1)
-        self.evaluator.check_pivots(held=[i for i, is_motion in enumerate(known) if is_motion])
+        given = read_given(self.model, a, tau)
+        self.evaluator.check_pivots(held=[i for i, is_motion in enumerate(given.moved) if is_motion])
         result = self.evaluator.run(
-            "hybrid_dynamics", {"known": tuple(known)}, wrenches=wrenches, q=q, v=v, tau=stacked
+            "hybrid_dynamics", {"known": given.moved}, wrenches=wrenches, q=q, v=v, tau=given.values
         )
         return result[..., 0, :], result[..., 1, :]
 

@@ -64,15 +64,11 @@ class HandleMethods(Dynamics):
         -------
         ndarray, shape (..., 6k, 6k)
         """
-        self._need_tree("operational_space_inertia")
         check_axes(axes)
         if method not in HANDLE_METHODS:
             raise UnknownNameError("method of operational-space inertia", method, HANDLE_METHODS)
-        self.evaluator.check_pivots()
         names = self._handles(frames)
-        options = {"frames": names, "axes": axes}
-        run = self.evaluator.run
-        compliance = run("operational_space_inertia", {**options, "inverse": True, "method": method}, q=q)
+        compliance = self._compliance(q, names, axes, method)
         if inverse:
             return compliance
         finite = compliance[np.isfinite(compliance).all(axis=(-1, -2))]
@@ -81,7 +77,20 @@ class HandleMethods(Dynamics):
                 f"frames {', '.join(names)} cannot move freely in all {6 * len(names)} directions here, so their "
                 "inertia is infinite in some; use inverse=True, or fewer frames"
             )
-        return run("operational_space_inertia", {**options, "inverse": False, "method": method}, q=q)
+        return self._felt_inertia(q, names, axes, method, compliance)
+
+    def _compliance(self, q: ArrayLike, names: tuple[str, ...], axes: str, method: str) -> Array:
+        """Return J M^-1 J^T."""
+        self.evaluator.check_pivots()
+        options = {"frames": names, "axes": axes, "inverse": True, "method": method}
+        return self.evaluator.run("operational_space_inertia", options, q=q)
+
+    def _felt_inertia(
+        self, q: ArrayLike, names: tuple[str, ...], axes: str, method: str, compliance: Array
+    ) -> Array:  # fmt: skip
+        """Return the inverse of the compliance."""
+        options = {"frames": names, "axes": axes, "inverse": False, "method": method}
+        return self.evaluator.run("operational_space_inertia", options, q=q)
 
     def handle_response(
         self,
@@ -121,6 +130,8 @@ class HandleMethods(Dynamics):
         (0.5, 0.5)
         """
         names = self._handles(frames)
+        if not names:
+            raise OptionError("a robot is taken hold of at one frame at least; name some")
         phi = self.operational_space_inertia(q, names, axes, inverse=True, method="handles")
         a = self.forward_dynamics(q, v, tau, wrenches)
         b = np.concatenate([self.acceleration(q, v, a, name, axes) for name in names], axis=-1)
@@ -128,8 +139,6 @@ class HandleMethods(Dynamics):
 
     def _handles(self, frames: str | Sequence[str]) -> tuple[str, ...]:
         names = (frames,) if isinstance(frames, str) else tuple(frames)
-        if not names:
-            raise OptionError("name at least one frame")
         for name in names:
             self.model.frame(name)
         return names

@@ -30,10 +30,10 @@ from ..loops.coordinates import Coordinates
 from ..loops.dynamics import ConstraintForces
 from ..model.describe import counted
 from ..model.tree import Model
-from ..run.checks import check_out
 from ..run.wrenches import Wrenches, gather
 from ..spatial.arrays import as_array, batch_shape, pack
-from .closed_dynamics import MOST_TOGETHER, ClosedDynamics
+from .closed_dynamics import MOST_TOGETHER
+from .closed_methods import ClosedMethods
 from .robot import Array, Robot
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ INVERSE_METHODS = ("reduced", "f_matrix", "subsystems")
 FORWARD_METHODS = ("elimination", "block", "reduced", "handles")
 
 
-class Mechanism(ClosedDynamics):
+class Mechanism(ClosedMethods):
     """A robot with closed loops. Made by :func:`kinetree.load` and :meth:`Builder.build` when there are any.
 
     In single precision the dynamics is computed in float32; what the loops need (gaps, their rates, closed
@@ -138,12 +138,23 @@ class Mechanism(ClosedDynamics):
         known = self.coordinates
         if name == "forward_dynamics":
             return "closed_forward_dynamics", {"rows": known.rows, "stabilisation": (0.0, 0.0)}
-        if known.independent != self._motors:
+        if known.independent != self._suppliers:
             raise UnsupportedError(
                 f"the actuated joints of {self.name!r} are not its independent freedoms, so its inverse dynamics is "
                 "no fixed sequence of operations; count or export forward_dynamics, or the tree's"
             )
         return "closed_inverse_dynamics", {"rows": known.rows, "dependent": known.dependent}
+
+    def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
+        """Return the algorithm that does the same with loops closed and nothing else, and its choices.
+
+        It holds in all configurations but those that are singular for these choices.
+        """
+        options = {"pivots": self.coordinates.pivots}
+        if name == "forward_dynamics":
+            return "independent_forward_dynamics", options
+        self._whole_algorithm(name)  # refuses motors that are not at the independent freedoms
+        return "independent_inverse_dynamics", options
 
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
         """Return the inverse and forward dynamics run with the loops closed; everything else is that of the tree."""
@@ -185,6 +196,10 @@ class Mechanism(ClosedDynamics):
     ) -> Array:
         """Return the actuator forces for a motion, laid out like ``v``, zero at passive joints.
 
+        A base that nothing drives and no loop holds (a floating one, or on any other passive joint) is treated as in
+        trees: its entries are what would have to push it, zero for a motion that the robot can do by itself, see
+        :meth:`floating_base_inverse_dynamics`.
+
         Parameters
         ----------
         q, v, a : array_like
@@ -221,14 +236,6 @@ class Mechanism(ClosedDynamics):
             tau = self._inverse(q, v, a, wrenches, friction, method, weights, tolerance, parameters)[0]
         return self._handed_out(tau, out)
 
-    def _handed_out(self, result: Array, out: Array | None) -> Array:
-        """In the robot's precision, where the caller wants it."""
-        if out is None:
-            return result if self.precision == "double" else result.astype(np.float32, copy=False)
-        check_out(out, result.shape)
-        out[...] = result
-        return out
-
     def _keep_geometry(self, parameters: Any) -> None:
         """Refuse parameters that would move the places where loops close."""
         for place in self.evaluator.read_parameters(parameters).places:
@@ -244,7 +251,7 @@ class Mechanism(ClosedDynamics):
         """Return one pass with the coordinates chosen beforehand; None where that cannot be."""
         state, v, a = self.evaluator.states.configuration(q), as_array(v, (self.nv,), "v"), as_array(a, (self.nv,), "a")
         known = self.coordinates_at(state)
-        if known.independent != self._motors:
+        if known.independent != self._suppliers:
             return None
         options = {"rows": known.rows, "dependent": known.dependent}
         whole = self._at_once("closed_inverse_dynamics", options, wrenches, threads, parameters, q=state, v=v, a=a)
@@ -276,11 +283,11 @@ class Mechanism(ClosedDynamics):
 
             noise = dynamics.NOISE if known.slack == 0.0 else known.least
             entries = np.where(np.abs(k) < noise * self._size, 0.0, k)
-            solution = recursion.solve(self.model, tau, entries, self.driven, cost)
+            solution = recursion.solve(self.model, tau, entries, self._supplied, cost)
             forces, order = solution.tau, solution.order
         else:
             how = dynamics.forces_by_f_matrix if method == "f_matrix" else dynamics.forces_by_null_space
-            forces, order = how(tau, k, known.rank, self.driven, cost, self._size, known.least), None
+            forces, order = how(tau, k, known.rank, self._supplied, cost, self._size, known.least), None
         left = (tau - forces)[..., None]
         multipliers = rank.least_squares(np.swapaxes(k, -1, -2), left, known.rank, self._size, known.least)[..., 0]
         return forces, multipliers, order
@@ -301,23 +308,23 @@ class Mechanism(ClosedDynamics):
         cost = np.ones(self.nv) if weights is None else as_array(weights, (self.nv,), "weights")
         if cost.shape != (self.nv,):
             raise ShapeError(f"weights must have shape ({self.nv},), the same for all states, got {cost.shape}")
-        if not (np.isfinite(cost[self.driven]) & (cost[self.driven] > 0.0)).all():
+        if not (np.isfinite(cost[self._supplied]) & (cost[self._supplied] > 0.0)).all():
             raise OptionError("weights must be positive, finite numbers at every actuated joint")
         return cost
 
     def _enough_actuators(self, k: Array, known: Coordinates) -> None:
-        freedoms, count = self.nv - known.rank, int(self.driven.sum())
+        freedoms, count = self.nv - known.rank, int(self._supplied.sum())
         if count < freedoms:
-            listed = ", ".join(n for n, d in zip(self.v_names, self.driven, strict=True) if d) or "none"
+            listed = ", ".join(n for n, d in zip(self.v_names, self._supplied, strict=True) if d) or "none"
             raise SingularError(
                 f"{self.name!r} has {freedoms} freedoms but {count} actuators ({listed}): they cannot produce any "
                 "motion asked for. Mark more joints as actuated; forward_dynamics needs none"
             )
-        bad = dynamics.without_hold(k, known.rank, self.driven, self._size, known.least)
+        bad = dynamics.without_hold(k, known.rank, self._supplied, self._size, known.least)
         if bad.any():
             lane = np.unravel_index(int(np.argmax(bad)), bad.shape)
             where = f" in state {tuple(int(i) for i in lane)}" if bad.ndim else ""
-            listed = ", ".join(n for n, d in zip(self.v_names, self.driven, strict=True) if d)
+            listed = ", ".join(n for n, d in zip(self.v_names, self._supplied, strict=True) if d)
             raise SingularError(
                 f"singular configuration of {self.name!r}{where}, or motors in the wrong places: the actuators "
                 f"({listed}) have no hold on one of its motions (see mobility(q)), so their forces are not determined"
@@ -573,7 +580,7 @@ class Mechanism(ClosedDynamics):
         cost = self._checked_weights(weights)
         self._enough_actuators(k, known)
         k = np.broadcast_to(k, (*whole.shape[:-2], *k.shape[-2:]))
-        forces = dynamics.columns_by_null_space(whole, k, known.rank, self.driven, cost, self._size, known.least)
+        forces = dynamics.columns_by_null_space(whole, k, known.rank, self._supplied, cost, self._size, known.least)
         return self._handed_out(forces, out)
 
     def reduced_regressor(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,12 +19,13 @@ from ..errors import (
     UnsupportedError,
     callers_level,
 )
+from ..forces.pushes import OwnForce
 from ..robot.robot import Robot
 from ..run.law_kernels import can_compile, count_operations
 from ..run.parameters import GivenParameters
 from ..spatial.arrays import as_array, batch_shape
 from ..spatial.numbers import real_number, shown, whole_number
-from .integrators.fixed_step_methods import FIXED, IMPLICIT, VARIATIONAL
+from .integrators.fixed_step_methods import FIXED, GENERALIZED_ALPHA, IMPLICIT, VARIATIONAL
 from .system import DynamicSystem
 
 Array = np.ndarray
@@ -72,7 +73,7 @@ def checked_numbers(
         name: real_number(value, Setting(name), positive=True, infinite=name == "largest_step")
         for name, value in given.items()
     }
-    fixed = integrator in FIXED or integrator == VARIATIONAL
+    fixed = integrator in FIXED or integrator in (VARIATIONAL, GENERALIZED_ALPHA)
     if fixed:
         try:
             step = real_number(step, "step", positive=True)
@@ -131,7 +132,7 @@ def refuse_beside_prescribed(integrator: str, controller: Any) -> None:
             "a controller cannot act beside a prescribed motion, whose forces are found: leave one of them out, or "
             "follow the motion with control.ComputedTorque"
         )
-    if integrator in (IMPLICIT, VARIATIONAL):
+    if integrator in (IMPLICIT, VARIATIONAL, GENERALIZED_ALPHA):
         steps = f"a prescribed motion cannot be stepped by {integrator!r}: use "
         raise UnsupportedError(Message(steps, Setting("integrator", "rk4", "bdf")))
 
@@ -152,13 +153,23 @@ def law_and_function(given: Any, robot: Robot) -> tuple[Any, Callable[..., Any] 
     raise OptionError(f"a controller has a law, or is a function of (t, q, v), not {given!r}")
 
 
-def force_elements(given: Any) -> tuple[Any, ...]:
-    """Return what pushes on the robot, as a tuple."""
+def known_span(controller: Any, forces: Sequence[Any]) -> tuple[float, float]:
+    """Return the time that controller and forces know what to do for."""
+    spans = [getattr(part, "span", (-np.inf, np.inf)) for part in (controller, *forces)]
+    return max(begin for begin, _ in spans), min(end for _, end in spans)
+
+
+def force_elements(given: Any, name: str = "ground") -> tuple[Any, ...]:
+    """Return what pushes on the robot, as a tuple; among forces a plain function is one of the user's own."""
     listed = tuple(given) if isinstance(given, (list, tuple)) else (given,)
+    if name == "forces":
+        plain = [callable(x) and not isinstance(x, type) and not hasattr(x, "loads") for x in listed]
+        listed = tuple(OwnForce(x) if own else x for x, own in zip(listed, plain, strict=True))
     for element in listed:
         if isinstance(element, type) or not hasattr(element, "loads"):
             rigid = "; rigid contacts are for kinetree.simulate_rigid" if hasattr(element, "restitution") else ""
-            raise OptionError(f"ground must be force elements, such as a Ground or JointStops, not {element!r}{rigid}")
+            such = "a Ground or JointStops" if name == "ground" else "a PointSpring or a function f(t, q, v)"
+            raise OptionError(f"{name} must be force elements, such as {such}, not {shown(element)}{rigid}")
     return listed
 
 

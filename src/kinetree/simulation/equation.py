@@ -19,7 +19,7 @@ from ..spatial import Scalar, sqrt
 from ..spatial.arrays import pack, split
 from .integrators.steps_on_arrays import Steps
 from .loop_choice import LoopChoice, choice_at
-from .system import WORKS, Acting, DynamicSystem, Scalars, State
+from .system import Acting, DynamicSystem, Scalars, State
 from .yielding import Impedance
 
 Array = np.ndarray
@@ -49,6 +49,8 @@ class Observed(NamedTuple):
     constraint_forces: Array
     kinetic: Array
     potential: Array
+    stored: Array
+    """In forces."""
 
 
 def unit_quaternions(tree: Model, q: Scalars) -> tuple[list[Scalar], list[Scalar | None]]:
@@ -77,6 +79,9 @@ class Equation:
         For batches.
     """
 
+    holds_itself = False
+    """Whether constraints are held by the equation's own ``held``, and not by projecting onto closed loops."""
+
     def __init__(self, system: DynamicSystem, function: Callable[..., Any] | None = None, threads: int = 1) -> None:
         self.system, self.function, self.threads = system, function, threads
         self.robot, self.tree = system.robot, system.tree
@@ -102,6 +107,10 @@ class Equation:
             return NOTHING
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in values))
         return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in values], axis=-1)
+
+    def read_numbers_from(self, numbers: Array) -> None:
+        """Take all parameters from an array (..., n) from now on, which may change between steps."""
+        self.__dict__["numbers"] = numbers
 
     def numbers_at(self, t: Array | float) -> Array:
         """Return all parameters at times: those of a motion that is looked up are those of the time."""
@@ -251,7 +260,8 @@ class Equation:
 
     def named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
         """Return the vectors of a state by the names that laws take them by."""
-        return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers_at(t), **self.asked(t, q, v)}
+        times = np.asarray(t, dtype=float)[..., None]  # each lane of a batch may have its own
+        return {"t": times, "q": q, "v": v, "z": z, "p": self.numbers_at(t), **self.asked(t, q, v)}
 
     def asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:
         """Return what a controller in plain Python says, by name; nothing if there is none."""
@@ -321,6 +331,11 @@ class Equation:
         return Steps(self)
 
     @property
+    def is_driven(self) -> bool:
+        """Whether motions are prescribed, so that constraint forces do work."""
+        return False
+
+    @property
     def traceable(self) -> bool:
         """Whether controller, ground and robot all become machine code together."""
         if self.system.looks_up:
@@ -367,10 +382,16 @@ class Equation:
             system = self.with_numbers(p)
             q, v = system.placed(t[0], q, v)
             acting: Acting = system.acting(t[0], q, v, z, tau or None)
-            energies = [] if self.large else system.energies(q, v)
+            energies = system.stored(t[0], q, v, z) + ([] if self.large else system.energies(q, v))
             return acting.tau + acting.friction + energies + system.contact_forces(t[0], q, v, z)
 
         return self.program("observation", law, beside_loops=True)
+
+    def contact_forces(self, t: Array, q: Array, v: Array, z: Array) -> Array:
+        """Return forces on the spots that can touch something, along world axes, (..., spots, 3)."""
+        seen = self._observe({"t": t[..., None], "q": q, "v": v, "z": z, "p": self.numbers})
+        count = sum(len(spots) for e in self.system.elements if (spots := getattr(e, "spots", None)) is not None)
+        return seen[..., seen.shape[-1] - 3 * count :].reshape(*q.shape[:-1], count, 3)
 
     def observe(self, t: Array, q: Array, v: Array, z: Array, forgiving: bool = False) -> Observed:
         """Return the forces and energies at many times: t is (T,), the others (T, ..., n).
@@ -391,9 +412,12 @@ class Equation:
         else:
             a = self._rate(given | tau)[..., self.tree.nq : self.tree.nq + nv]
         tau_seen, friction, rest = seen[..., :nv], seen[..., nv : 2 * nv], seen[..., 2 * nv :]
+        stored = np.zeros(q.shape[:-1])
+        if self.system.n_forces:
+            stored, rest = rest[..., 0], rest[..., 1:]
         if self.large:
-            return Observed(a, tau_seen, friction, rest, constraint, *self._energies_by_robot(q, v))
-        return Observed(a, tau_seen, friction, rest[..., 2:], constraint, rest[..., 0], rest[..., 1])
+            return Observed(a, tau_seen, friction, rest, constraint, *self._energies_by_robot(q, v), stored)
+        return Observed(a, tau_seen, friction, rest[..., 2:], constraint, rest[..., 0], rest[..., 1], stored)
 
     def _energies_by_robot(self, q: Array, v: Array) -> tuple[Array, Array]:
         return self.robot.kinetic_energy(q, v), self.robot.potential_energy(q)
@@ -423,7 +447,7 @@ class Equation:
     @property
     def n_works(self) -> int:
         """How many of the last entries of z are works."""
-        return len(WORKS) if self.system.works else 0
+        return self.system.n_works
 
 
 def _lengths(robot: Any, q: Array) -> Array:

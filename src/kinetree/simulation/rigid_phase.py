@@ -118,7 +118,7 @@ class RigidPhase:
         now = self.instant(t, y)
         local, a, _ = self.acting(now)
         z_rate = now.z_rate.copy()
-        z_rate[-1] += float(np.sum(local * now.state.velocity))  # work of the contacts
+        z_rate[self.equation.system.work_of_ground] += float(np.sum(local * now.state.velocity))  # work of the contacts
         return np.concatenate([self.robot.configuration_rate(now.q, now.v), a, z_rate])
 
     def rounding(self, t: float, y: Array) -> Array:

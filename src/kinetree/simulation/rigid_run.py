@@ -34,6 +34,7 @@ from .arguments import (
     common_batch,
     force_elements,
     initial_state,
+    known_span,
     law_and_function,
     output_times,
     refuse_endless,
@@ -64,6 +65,7 @@ def simulate_rigid(
     time: float | tuple[float, float],
     controller: Any = None,
     ground: Any = (),
+    forces: Any = (),
     integrator: str = "dop853",
     rtol: float = 1e-9,
     atol: float = 1e-11,
@@ -84,7 +86,7 @@ def simulate_rigid(
     robot : Robot
         With or without loops.
     contacts : Contact, sequence of Contact, or RigidContacts
-    q0, v0, time, controller, ground, rtol, atol, largest_step, output, friction, friction_speed, progress
+    q0, v0, time, controller, ground, forces, rtol, atol, largest_step, output, friction, friction_speed, progress
         As in :func:`kinetree.simulate`; ``ground`` are further, compliant, force elements.
     integrator : {"dop853", "rk45", "radau"}
         Between events.  While something slides so slowly that the turning of its friction limits the steps of an
@@ -125,12 +127,13 @@ def simulate_rigid(
     rest_speed = real_number(rest_speed, "rest_speed", positive=True)
     whole_number(most_events, "most_events", 1)
     law, function = law_and_function(controller, robot)
-    elements = force_elements(ground)
+    others = force_elements(forces, "forces")
+    elements = force_elements(ground) + others
     q, v = initial_state(robot, q0, v0)
-    system = DynamicSystem(robot, law, elements, friction, numbers.friction_speed, True)
+    system = DynamicSystem(robot, law, elements, friction, numbers.friction_speed, True, n_forces=len(others))
     if common_batch(system, q, v):
         raise OptionError("rigid contact is simulated one robot at a time; batches need compliant ground")
-    reach, ending = known_until(getattr(controller, "span", (-np.inf, np.inf)), begin, end)
+    reach, ending = known_until(known_span(controller, others), begin, end)
     rigid = contacts if isinstance(contacts, RigidContacts) else RigidContacts(robot, contacts)
     run = RigidRun(Equation(system, function), rigid, begin, reach, rule, rest_speed, most_events)
     run.tolerances = {"rtol": max(numbers.rtol, 1e-13), "atol": numbers.atol, "max_step": numbers.largest_step}
@@ -312,7 +315,7 @@ class RigidRun:
         self.phase.find_directions(t, y, starting)
         q, v, z = self.phase.split(y)
         z = z.copy()
-        z[-1] += self._kinetic(q, v) - before
+        z[self.equation.system.work_of_ground] += self._kinetic(q, v) - before
         return np.concatenate([q, v, z])
 
     def _note(self, t: float, what: str, k: int, q: Array, v: Array) -> None:

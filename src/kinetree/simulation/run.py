@@ -25,6 +25,8 @@ from ..io.progress import TimeBar
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
 from .arguments import Numbers, initial_state
+from .constrained.equation import ConstrainedEquation
+from .constrained.steppers import stepper_of
 from .equation import Array, Equation, Observed
 from .events import Event, Occurrence
 from .integrators.adaptive import ScipyStepper
@@ -34,7 +36,7 @@ from .integrators.stepper import FixedStepper, Stepper, is_motion
 from .records.energy import Energies
 from .records.record import COMPLETE, FAILED, Record
 from .step_budget import StepBudget
-from .system import State
+from .system import WORKS, State
 from .watched_events import ENDLESS_COUNT, ENDLESS_TIME, WatchedEvents
 
 SAME_INSTANT = 1e-9
@@ -147,6 +149,8 @@ class Run:
 
     def _stepper(self, state: State, reach: float) -> Stepper:
         n = self.numbers
+        if isinstance(self.equation, ConstrainedEquation):
+            return stepper_of(self.equation, self.integrator, self.begin, state, reach, n)
         if self.integrator in ADAPTIVE:
             kind = LoopStepper if self.equation.tree.is_constrained else ScipyStepper
             return kind(
@@ -330,25 +334,39 @@ def make_record(
     robot = equation.robot
     q, v = equation.on_motion(t, q, v)
     try:
-        seen = (_forgiven if status in (FAILED, INTERRUPTED) else Equation.observe)(equation, t, q, v, z)
+        forgiven = status in (FAILED, INTERRUPTED)
+        seen = _forgiven(equation, t, q, v, z) if forgiven else equation.observe(t, q, v, z)
     except (Fault, KinetreeError) as problem:
         fault = problem if isinstance(problem, Fault) else Fault(message_of(problem))
         record = make_record(equation, t, q, v, z, events, FAILED, integrator, info)
         raise fault.error(float(t[-1]), record) from (problem.__cause__ if fault is problem else problem)
     n = z.shape[-1] - equation.n_works
-    works = [z[..., n + k] for k in range(3)] if equation.n_works else _unknown_works(equation, z.shape[:-1])
+    integrated = [z[..., n + k] for k in range(equation.n_works)]
+    works = integrated or _unknown_works(equation, z.shape[:-1])
     contact = seen.contact_forces.reshape(*q.shape[:-1], seen.contact_forces.shape[-1] // 3, 3)
     info = info | {
         "robot": robot.name, "integrator": integrator, "q_names": robot.q_names, "v_names": robot.v_names,
         "q_units": robot.q_units, "v_units": robot.v_units,
         "contact_spots": info.get("contact_spots", []) + _contact_spots(equation.system.elements),
+        "forces": [getattr(e, "label", type(e).__name__) for e in equation.system.forces],
         "constraint_names": list(robot.constraint_names) if isinstance(robot, Mechanism) else [],
     }  # fmt: skip
-    energy = Energies(seen.kinetic, seen.potential, *works)
+    info |= _held(equation, t, q)
+    energy = Energies(seen.kinetic, seen.potential, **dict(zip(WORKS, works, strict=False)), stored=seen.stored)
     return Record(
         t, q, v, seen.a, seen.tau, seen.friction, contact, seen.constraint_forces, z[..., :n], energy, events, robot,
         status, info,
     )  # fmt: skip
+
+
+def _held(equation: Equation, t: Array, q: Array) -> dict[str, Any]:
+    """Return how constraints were held, and how far they were off at worst."""
+    if isinstance(equation, ConstrainedEquation):
+        return equation.told(t, q)
+    if not isinstance(equation.robot, Mechanism):
+        return {}
+    gaps = np.abs(equation.robot.loop_gaps(q))
+    return {"drift": "projection", "largest_gap": float(np.max(gaps, initial=0.0, where=np.isfinite(gaps)))}
 
 
 def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
@@ -358,7 +376,8 @@ def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
     rubs = system.friction and (
         any(np.any(x) for x in (*model.effective_friction, model.effective_offset)) or system.varied.of_friction
     )
-    acts = (system.controller is not None or equation.function is not None, rubs, bool(system.elements))
+    driven = system.controller is not None or equation.function is not None or equation.is_driven
+    acts = [driven, rubs, len(system.elements) > system.n_forces, *[True] * bool(system.n_forces)]
     return [np.full(shape, np.nan if acting else 0.0) for acting in acts]
 
 
@@ -387,4 +406,4 @@ def _forgiven(equation: Equation, t: Array, q: Array, v: Array, z: Array) -> Obs
         (np.full((*v.shape[:-1], n), np.nan) for n in (n_contact, n_constraint)),
     )
     number = np.full(v.shape[:-1], np.nan)
-    return Observed(vector, vector, vector, contact, constraint, number, number)
+    return Observed(vector, vector, vector, contact, constraint, number, number, number)

@@ -1,11 +1,11 @@
 """A robot with everything that acts on it, over any scalar: what the equation of motion is made of.
 
 The state is (q, v, z).  ``z`` holds, in this order, the states of the controller (the
-integral of a PID, say), those of every force element, and three works done on the robot:
-by the actuators, by joint friction and by the force elements.  Integrating the works
+integral of a PID, say), those of every force element, and the works done on the robot: by the
+actuators, by joint friction, by the ground and, if there are any, by forces.  Integrating the works
 beside the motion is what the sources do (000 appendix C, eq. C.2-C.3), so that
 
-    kinetic + potential - actuators - friction - ground = constant
+    kinetic + potential - actuators - friction - ground - forces = constant
 
 can be checked as sharply as the integrator computes.
 """
@@ -40,8 +40,8 @@ State = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 Loads = list[Force | None]
 
-WORKS = ("actuators", "friction", "ground")
-"""What does work on the robot, in the order of the last entries of z."""
+WORKS = ("actuators", "friction", "ground", "forces")
+"""What does work on the robot, in the order of the last entries of z; forces only where there are some."""
 
 
 OF_ROBOT = "robot"
@@ -62,13 +62,16 @@ class Acting(NamedTuple):
     """Of the joints' friction, against the motion."""
 
     pushed: list[Scalar]
-    """Joint forces of the force elements, such as stops."""
+    """Joint forces of ground and force elements, such as stops."""
 
     loads: Loads
-    """Wrenches of the force elements on the bodies, in body coordinates."""
+    """Wrenches of ground and force elements on the bodies, in body coordinates."""
 
     z_rate: list[Scalar]
     """Rates of the controller's and the elements' states."""
+
+    shares: list[tuple[list[Scalar], Loads]]
+    """Joint forces and wrenches once more: of the ground and, if there are any, of forces."""
 
     a: list[Scalar] | None = None
     """Accelerations, where a prescribed motion has them found beside the forces."""
@@ -104,6 +107,8 @@ class DynamicSystem:
         The mechanism with other scalars put in.
     origin : DynamicSystem, optional
         The system with numbers that this one has other scalars in the place of.
+    n_forces : int
+        How many of the elements, from the end, are forces: their work is counted apart from the ground's.
     """
 
     robot: Robot
@@ -116,6 +121,22 @@ class DynamicSystem:
     prescribed: Prescribed | None = None
     model: Model | None = None
     origin: DynamicSystem | None = None
+    n_forces: int = 0
+
+    @property
+    def n_works(self) -> int:
+        """How many of the last entries of z are works."""
+        return (len(WORKS) if self.n_forces else len(WORKS) - 1) if self.works else 0
+
+    @property
+    def forces(self) -> tuple[Any, ...]:
+        """Those of the elements whose work is counted apart from the ground's."""
+        return self.elements[len(self.elements) - self.n_forces :]
+
+    @property
+    def work_of_ground(self) -> int:
+        """Where in z, from its end, the work of the ground is."""
+        return -2 if self.n_forces else -1
 
     @property
     def tree(self) -> Model:
@@ -141,7 +162,7 @@ class DynamicSystem:
     @cached_property
     def nz(self) -> int:
         """Length of z."""
-        return sum(len(s) for s in self.initial_states) + (len(WORKS) if self.works else 0)
+        return sum(len(s) for s in self.initial_states) + self.n_works
 
     @cached_property
     def motorless(self) -> dict[int, str]:
@@ -150,7 +171,7 @@ class DynamicSystem:
 
     def initial_z(self) -> np.ndarray:
         """Return what z is at the beginning."""
-        return np.concatenate([*self.initial_states, np.zeros(len(WORKS) if self.works else 0)])
+        return np.concatenate([*self.initial_states, np.zeros(self.n_works)])
 
     # ------------------------------------------------------------------ numbers that may vary over a batch
 
@@ -218,27 +239,35 @@ class DynamicSystem:
                 refuse_motorless(self.motorless, forces, t)
         if tau is not None:
             forces = list(tau)
-        loads: Loads = [None] * len(tree.bodies)
-        pushed: list[Scalar] = [0.0] * tree.nv
-        for element, where in parts:
-            with blaming(f"force element {type(element).__name__}", t, even_ours=False):
-                on_bodies, on_joints, rate = element.loads(tree, t, q, v, z[where])
-            z_rate += list(rate)
-            if on_bodies is not None:
-                loads = [_sum(a, b) for a, b in zip(loads, on_bodies, strict=True)]
-            if on_joints is not None:
-                pushed = [a + b for a, b in zip(pushed, on_joints, strict=True)]
+        shares: list[tuple[list[Scalar], Loads]] = []
+        of_ground = len(parts) - self.n_forces
+        for some in (parts[:of_ground], parts[of_ground:])[: 2 if self.n_forces else 1]:
+            loads: Loads = [None] * len(tree.bodies)
+            pushed: list[Scalar] = [0.0] * tree.nv
+            for element, where in some:
+                with blaming(f"force element {type(element).__name__}", t, even_ours=False):
+                    on_bodies, on_joints, rate = element.loads(tree, t, q, v, z[where])
+                z_rate += list(rate)
+                if on_bodies is not None:
+                    loads = [_sum(a, b) for a, b in zip(loads, on_bodies, strict=True)]
+                if on_joints is not None:
+                    pushed = [a + b for a, b in zip(pushed, on_joints, strict=True)]
+            shares.append((pushed, loads))
         friction = friction_force(tree, v, self.friction_speed, q) if self.friction else [0.0] * tree.nv
+        pushed, loads = shares[0]
+        for more, others in shares[1:]:
+            pushed = [a + b for a, b in zip(pushed, more, strict=True)]
+            loads = [_sum(a, b) for a, b in zip(loads, others, strict=True)]
         if self.prescribed is None:
-            return Acting(list(forces), friction, pushed, loads, z_rate)
+            return Acting(list(forces), friction, pushed, loads, z_rate, shares)
         beside = [f + p for f, p in zip(friction, pushed, strict=True)]
         a, forces = self.prescribed.forces(tree, q, v, wanted, beside, loads)
-        return Acting(forces, friction, pushed, loads, z_rate, a)
+        return Acting(forces, friction, pushed, loads, z_rate, shares, a)
 
     def powers(self, q: Scalars, v: Scalars, acting: Acting) -> list[Scalar]:
-        """Return the power of actuators, friction and force elements (000 eq. C.2-C.3)."""
+        """Return the power of actuators, friction, ground and forces (000 eq. C.2-C.3)."""
         none: Loads = [None] * len(acting.loads)
-        pairs = ((acting.tau, none), (acting.friction, none), (acting.pushed, acting.loads))
+        pairs = [(acting.tau, none), (acting.friction, none), *acting.shares]
         return [energy.power(self.tree, q, v, tau, loads) for tau, loads in pairs]
 
     def impedance(self, t: Scalar, q: Scalars, v: Scalars) -> Impedance:
@@ -248,6 +277,9 @@ class DynamicSystem:
         found.add_tendons(q, self.friction)
         if hasattr(self.controller, "impedance"):
             found.add(*self.controller.impedance(self.tree, t, q, v))
+        for element in self.elements:
+            if hasattr(element, "impedance"):
+                found.add(*element.impedance(self.tree, t, q, v))
         return found
 
     def rate(
@@ -294,6 +326,16 @@ class DynamicSystem:
         """Return the kinetic and potential energy."""
         tree = self.tree
         return [energy.kinetic_energy(tree, q, v), energy.potential_energy(tree, q, tree.gravity)]
+
+    def stored(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar]:
+        """Return the energy stored in forces, one number; none if there are no forces."""
+        if not self.n_forces:
+            return []
+        total: Scalar = 0.0
+        for element, where in zip(self.forces, self.slices[-self.n_forces :], strict=True):
+            if hasattr(element, "energy"):
+                total = total + element.energy(self.tree, t, q, v, z[where])
+        return [total]
 
     def contact_forces(self, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> list[Scalar]:
         """Of all contact points of all elements, along world axes, three numbers each."""

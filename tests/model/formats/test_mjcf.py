@@ -214,7 +214,6 @@ def test_inertia_and_damping_of_a_motor_reach_the_joint_through_its_gear():
     [
         (one_body('<joint name="j" type="ball" range="0 40"/>'), "range of spherical joint 'j'"),
         (one_body(rest='<option density="1.2"/>'), "fluid"),
-        (one_body(rest='<equality><joint joint1="j"/></equality>'), "equality constraint 'equality_0' (not a linear"),
         (
             one_body(rest='<tendon><fixed name="t" range="0 1"><joint joint="j" coef="1"/></fixed></tendon>'),
             "range of tendon 't'",

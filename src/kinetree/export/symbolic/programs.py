@@ -11,12 +11,12 @@ from typing import Any
 from ...algorithms.table import LOOP_ALGORITHMS, find
 from ...engine.graph import CONST, DIV, INPUT
 from ...engine.trace import Traced, trace
-from ...errors import ModelError, SingularError, UnsupportedError
+from ...errors import ModelError, OptionError, SingularError, UnsupportedError
 from ...model.tree import Model
 from ...run.complete_options import complete_options
 from ...spatial import Force, Scalar
 from ...spatial.arrays import flatten
-from .parameters import Computing, Parametric
+from .parameters import ClosingLoops, Computing, Parametric
 
 Shape = tuple[int, ...]
 
@@ -36,10 +36,10 @@ def library(name: str) -> Any:
 
 def check_loops(model: Model, name: str) -> None:
     """Refuse what would leave out the forces of closed loops, and gaps where there are no loops."""
-    if model.is_constrained and (name == "equations" or find(name).changes_with_loops):
+    if model.is_constrained and (name == "equations" or find(name).tree_only):
         raise UnsupportedError(
-            f"{name} of robot {model.name!r} on symbols would leave out the forces of its closed loops; that of the "
-            "opened tree can be had with the robot's .tree"
+            f"{name} of robot {model.name!r} on symbols would leave out the forces of its closed loops; "
+            "inverse_dynamics and forward_dynamics have them, and that of the opened tree can be had with .tree"
         )
     if not model.is_constrained and name in LOOP_ALGORITHMS:
         raise ModelError(f"robot {model.name!r} has no closed loops, so it has no {name}")
@@ -59,6 +59,8 @@ class Call:
     options: dict[str, Any]
     loaded: bool
     """Whether the wrenches on all bodies are the last input."""
+    closed: tuple[str, dict[str, Any]] | None = None
+    """The algorithm that does it with the loops closed, and its choices."""
 
     @classmethod
     def of(cls, robot: Computing | Parametric, name: str, options: Mapping[str, Any], wrenches: bool) -> Call:
@@ -69,7 +71,21 @@ class Call:
             raise UnsupportedError(f"{name} does not take external wrenches")
         check_loops(subject.robot.model, name)
         checked = subject.stand_in if subject.scalars else subject.robot.model
-        return cls(subject, name, complete_options(checked, name, options), wrenches)
+        complete = complete_options(checked, name, options)
+        if not (subject.robot.model.loops and algorithm.closed_by):
+            return cls(subject, name, complete, wrenches)
+        if not isinstance(subject.robot, ClosingLoops):
+            raise UnsupportedError(
+                f"{name} with loops closed is had from a kinetree.Mechanism, not from its model alone"
+            )
+        if options:
+            raise OptionError(f"{name} of a mechanism takes no options on symbols, got {', '.join(options)}")
+        if subject.substitution.joints or subject.substitution.loops:
+            raise UnsupportedError(
+                f"parameters of joints decide where the loops of {subject.name!r} close, so its dynamics is had with "
+                "parameters of bodies and of gravity only"
+            )
+        return cls(subject, name, complete, wrenches, subject.robot.closed_form(name))
 
     @property
     def inputs(self) -> dict[str, Shape]:
@@ -90,15 +106,16 @@ class Call:
 
     def run(self, tree: Any, vectors: Sequence[Sequence[Scalar]]) -> Any:
         """Run the algorithm's text on any scalars; wrenches come as one flat vector."""
-        algorithm = find(self.name)
+        name, options = self.closed or (self.name, self.options)
+        algorithm = find(name)
         try:
             if not algorithm.loads:
-                return flatten(algorithm.function(tree, *vectors, **self.options))
+                return flatten(algorithm.function(tree, *vectors, **options))
             loads: list[Force | None] = [None] * len(tree.bodies)
             if self.loaded:
                 *vectors, six = vectors
                 loads = [Force.of(six[6 * i : 6 * i + 6]) for i in range(len(loads))]
-            return flatten(algorithm.function(tree, *vectors, loads, **self.options))
+            return flatten(algorithm.function(tree, *vectors, loads, **options))
         except ZeroDivisionError:
             raise self.singular() from None
         except (TypeError, ModelError) as problem:

@@ -17,10 +17,10 @@ import numpy as np
 
 from ...errors import ModelWarning, UnsupportedError, callers_level
 from ..actuators import Actuator, JointCoupling, Tendon
+from ..changes.single_joints import expand
 from ..joints import Continuous, Fixed, Free, Prismatic, Revolute, Spherical
 from ..mass import MassProperties
 from ..pose import Pose
-from ..single_joints import expand
 from ..tree import BASE, Joint, Loop, Model
 from . import xml
 
@@ -45,10 +45,10 @@ def write(model: Model) -> str:
         If the dynamics would change: a joint that MuJoCo does not have, a moving body without mass or extent, friction
         that differs between the freedoms of a ball joint.
     """
-    return _Writer(model).document()
+    return _MjcfWriter(model).document()
 
 
-class _Writer:
+class _MjcfWriter:
     """Writes one model; collects what is lost without changing the motion."""
 
     def __init__(self, model: Model) -> None:

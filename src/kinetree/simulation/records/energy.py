@@ -20,10 +20,12 @@ class Energies:
     ----------
     kinetic, potential : ndarray
         Of the robot; potential energy is that of gravity and of springs in joints.
-    actuators, friction, ground : ndarray
+    actuators, friction, ground, forces : ndarray
         Work done on the robot since the beginning: by the actuators, by joint friction
-        (negative), by ground, stops and other force elements.  NaN where something acted but its work
+        (negative), by ground and stops, by forces.  NaN where something acted but its work
         was not integrated (``works=False``, which is the default of batches): then the balance is not known.
+    stored : ndarray
+        Energy that is in the springs of forces now; part of the work that they have done, so not of the balance.
     """
 
     kinetic: Array
@@ -31,15 +33,22 @@ class Energies:
     actuators: Array
     friction: Array
     ground: Array
+    forces: Array = None  # type: ignore[assignment]
+    stored: Array = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        for name in ("forces", "stored"):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, np.zeros(np.shape(self.ground)))
 
     @property
     def total(self) -> Array:
-        """What must stay constant: kinetic + potential - actuators - friction - ground.
+        """What must stay constant: kinetic + potential - actuators - friction - ground - forces.
 
-        The sources write a sum (000 L4339), since they integrate what the robot gives away.
+        The sources write a sum (000 appendix C.3), since they integrate what the robot gives away.
         """
         with np.errstate(all="ignore"):  # infinite less infinite is not known, and said so by NaN
-            return self.kinetic + self.potential - self.actuators - self.friction - self.ground
+            return self.kinetic + self.potential - self.actuators - self.friction - self.ground - self.forces
 
     @property
     def mechanical(self) -> Array:
@@ -80,3 +89,6 @@ def _largest(values: Array) -> float:
 
 
 NAMES = tuple(f.name for f in fields(Energies))
+
+LATER = ("forces", "stored")
+"""Names that older records do not have: there were no such forces."""

@@ -19,7 +19,7 @@ from ...io.tables.reading import csv_numbers
 from ...io.tables.writing import csv_text, write_parquet
 from ..events import Occurrence
 from . import checks
-from .energy import NAMES, Energies
+from .energy import LATER, NAMES, Energies
 
 if TYPE_CHECKING:
     from .record import Record
@@ -95,7 +95,8 @@ def _about(record: Record) -> str:
 
 
 def _energies(record: Record) -> dict[str, Array]:
-    return {f"energy:{name}": x for name, x in record.energy.as_dict().items()}
+    held = record.energy.as_dict()
+    return {f"energy:{name}": x for name, x in held.items() if name not in LATER or np.any(x != 0.0)}
 
 
 def _fields(text: str, arrays: dict[str, Array]) -> dict[str, Any]:
@@ -103,7 +104,8 @@ def _fields(text: str, arrays: dict[str, Array]) -> dict[str, Any]:
     if about["version"] != VERSION:
         raise ValueError(f"version {about['version']} is not known")
     own = {name: checks.numbers(name, arrays[name]) for name in ("time", *FIELDS)}
-    works = {name: checks.numbers(f"energy:{name}", arrays[f"energy:{name}"]) for name in NAMES}
+    known = [name for name in NAMES if name not in LATER or f"energy:{name}" in arrays]
+    works = {name: checks.numbers(f"energy:{name}", arrays[f"energy:{name}"]) for name in known}
     checks.require_shapes(own, works)
     checks.require_info(about["info"], about["status"], own)
     events = tuple(_event(e, own) for e in about["events"])
@@ -169,7 +171,8 @@ def _from_columns(about: str, names: list[str], table: Array) -> dict[str, Array
     for name, shape in json.loads(about)["shapes"].items():
         own = [k for k, label in enumerate(names) if label.startswith(f"{name}:")]
         arrays[name] = table[:, own].reshape(len(table), *shape)
-    return arrays | {f"energy:{name}": table[:, names.index(f"energy:{name}")] for name in NAMES}
+    known = [f"energy:{name}" for name in NAMES if name not in LATER or f"energy:{name}" in names]
+    return arrays | {name: table[:, names.index(name)] for name in known}
 
 
 def _to_csv(record: Record, path: Path) -> None:
@@ -199,7 +202,7 @@ def _from_csv(path: Path) -> tuple[str, dict[str, Array]]:
 
 def _about_columns(names: list[str]) -> str:
     """Describe a table by the names of its columns alone: the file with the description was left behind."""
-    for needed in ("time", *(f"energy:{name}" for name in NAMES)):
+    for needed in ("time", *(f"energy:{name}" for name in NAMES if name not in LATER)):
         if needed not in names:
             raise KeyError(needed)
     labels = {field: [n.partition(":")[2] for n in names if n.startswith(f"{field}:")] for field in FIELDS}

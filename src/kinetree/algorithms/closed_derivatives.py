@@ -1,0 +1,232 @@
+"""How forces and accelerations of closed chains change along the motions that their loops allow.
+
+A state of a mechanism is given by its independent coordinates y and their rates: everything else follows.  When they
+change, q changes by G dy, and since K(q) v = 0 holds at every q,
+
+    K dv = -D(K v) dq,    K da = -D(K a + drift) dq - (d drift/dv) dv,
+
+D being the change with q at fixed v and a, and dv, da given at the independent freedoms.  Along the motions G that the
+loops allow their forces do no work, so the derivative of the equations of motion is
+
+    G^T (M da + (dID/dq) dq + (dID/dv) dv - (D K^T lambda) dq - dtau) = 0,
+
+ID being the tree's inverse dynamics: loop forces turn with what they act on.  D of constraints is found by running
+their own text on dual numbers, coordinate by coordinate.  Derived here from 000 eq. 8.1 and 004 eq. 10.36-10.48.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..model.tree import Model
+from ..spatial import Scalar, ldl, ldl_solve, where
+from ..spatial.dual import Dual
+from . import constrained, constraints, derivatives, friction, loop_clusters, newton_euler
+from .constrained import inner
+from .independent_motion import Embedding, embed, product, reduced
+from .loop_clusters import Pivots
+from .passes import Scalars, present
+
+Matrix = list[list[Scalar]]
+
+
+class ConstraintSlopes(NamedTuple):
+    """How the constraints change with each coordinate."""
+
+    matrix: dict[int, Matrix]
+    """Of K, by the coordinate that moves; rows of loops that it does not move are exact zeros."""
+    drift: dict[int, list[Scalar]]
+
+    def of_product(self, x: Scalars, i: int) -> list[Scalar]:
+        """Return D(K_i x), one number per coordinate."""
+        return [inner(self.matrix[j][i], x) if j in self.matrix else 0.0 for j in range(len(x))]
+
+    def of_drift(self, i: int, n: int) -> list[Scalar]:
+        """Return D of one constraint's drift."""
+        return [self.drift[j][i] if j in self.drift else 0.0 for j in range(n)]
+
+    def drift_by_rate(self, v: Scalars, i: int) -> list[Scalar]:
+        """Return how drift, v^T (D K_i) v, changes with each entry of v: (D K_i) v in both orders."""
+        whole = self.of_product(v, i)
+        for k, rate in enumerate(v):
+            if k in self.matrix:
+                whole = [
+                    _sum(w, x * rate if present(x) else 0.0) for w, x in zip(whole, self.matrix[k][i], strict=True)
+                ]
+        return whole
+
+    def of_forces(self, multipliers: dict[int, Scalar], direction: Scalars) -> list[Scalar]:
+        """Return (D K^T lambda) dq: how the forces of loops turn when coordinates move along a direction."""
+        total: list[Scalar] = [0.0] * len(direction)
+        for k, share in enumerate(direction):
+            if k in self.matrix and present(share):
+                for i, multiplier in multipliers.items():
+                    row = self.matrix[k][i]
+                    total = [
+                        _sum(t, x * (multiplier * share) if present(x) else 0.0)
+                        for t, x in zip(total, row, strict=True)
+                    ]
+        return total
+
+
+def _sum(a: Scalar, b: Scalar) -> Scalar:
+    return b if not present(a) else a if not present(b) else a + b
+
+
+def constraint_slopes(tree: Model, q: Scalars, v: Scalars) -> ConstraintSlopes:
+    """Move one coordinate after the other; loops that it is no part of do not notice."""
+    rows: dict[int, set[int]] = {}
+    for i, j in constraints.pattern(tree):
+        rows.setdefault(j, set()).add(i)
+    matrix, drift, rates = {}, {}, [Dual(x) for x in v]
+    for j, touched in rows.items():
+        moved = moving_along(tree, q, j)
+        whole, bias = constraints.constraint_matrix(tree, moved), constraints.drift(tree, moved, rates)
+        nothing = [0.0] * tree.nv
+        matrix[j] = [[_rate(x) for x in row] if i in touched else nothing for i, row in enumerate(whole)]
+        drift[j] = [_rate(x) if i in touched else 0.0 for i, x in enumerate(bias)]
+    return ConstraintSlopes(matrix, drift)
+
+
+def moving_along(tree: Model, q: Scalars, freedom: int) -> list[Scalar]:
+    """Return coordinates that change as they do with one unit of one velocity."""
+    moved: list[Scalar] = [Dual(x) for x in q]
+    for link in tree.links:
+        if link.follows or not link.v_slice.start <= freedom < link.v_slice.stop:
+            continue
+        unit = [1.0 if k == freedom else 0.0 for k in range(link.v_slice.start, link.v_slice.stop)]
+        own = q[link.q_slice]
+        for n, (x, rate) in enumerate(zip(own, link.kind.rate(own, unit), strict=True)):
+            moved[link.q_slice.start + n] = Dual(x, rate)
+    return moved
+
+
+def _rate(x: Scalar) -> Scalar:
+    return x.rate if isinstance(x, Dual) else 0.0
+
+
+class Slopes(NamedTuple):
+    """Everything that derivatives at one state are made of."""
+
+    motion: Embedding
+    constraints: ConstraintSlopes
+    multipliers: dict[int, Scalar]
+    by_q: Matrix
+    """Of the tree's inverse dynamics."""
+    by_v: Matrix
+    mass: Matrix
+    v: Scalars
+    a: Scalars
+
+    def velocity_along(self, dq: Scalars) -> list[Scalar]:
+        """Return how velocities change with positions, the independent ones kept."""
+        return self.motion.followed(
+            {i: -inner(self.constraints.of_product(self.v, i), dq) for i, _ in self.motion.pivots}
+        )
+
+    def acceleration_along(self, dq: Scalars | None, dv: Scalars) -> list[Scalar]:
+        """Return how accelerations change with positions and velocities, the independent ones kept."""
+        targets: dict[int, Scalar] = {}
+        for i, _ in self.motion.pivots:
+            change = inner(self.constraints.drift_by_rate(self.v, i), dv)
+            if dq is not None:
+                change = change + inner(self.constraints.of_product(self.a, i), dq)
+                change = change + inner(self.constraints.of_drift(i, len(dq)), dq)
+            targets[i] = -change
+        return self.motion.followed(targets)
+
+    def force_along(self, dq: Scalars | None, dv: Scalars, da: Scalars) -> list[Scalar]:
+        """Return how the force on all freedoms changes."""
+        force = [_sum(x, y) for x, y in zip(product(self.by_v, dv), product(self.mass, da), strict=True)]
+        if dq is not None:
+            turned = self.constraints.of_forces(self.multipliers, dq)
+            force = [_sum(f, x) for f, x in zip(force, product(self.by_q, dq), strict=True)]
+            force = [f - t if present(t) else f for f, t in zip(force, turned, strict=True)]
+        return force
+
+
+def _slopes(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars, left: Scalars, gravity: Any, loads: Any, motion: Embedding,
+    rubbing: bool,
+) -> Slopes:  # fmt: skip
+    """Collect what is needed; ``left`` is what the loops carry, on all freedoms."""
+    by_q, by_v, mass = derivatives.inverse_dynamics_derivatives(tree, q, v, a, gravity, loads)
+    if rubbing:
+        for j, damping in enumerate(friction.coefficients(tree).damping):
+            by_v[j][j] = _sum(by_v[j][j], damping)
+    return Slopes(motion, constraint_slopes(tree, q, v), motion.multipliers(left), by_q, by_v, mass, v, a)
+
+
+def sliding_friction(tree: Model, v: Scalars) -> list[Scalar]:
+    """Return joint forces spent on friction: viscous, of Coulomb's kind where a joint moves, and constant."""
+    forces: list[Scalar] = []
+    for damping, coulomb, offset, rate in zip(*friction.coefficients(tree), v, strict=True):
+        force = offset
+        if present(damping):
+            force = force + damping * rate
+        if present(coulomb):
+            force = force + coulomb * where(rate > 0.0, 1.0, where(rate < 0.0, -1.0, 0.0))
+        forces.append(force)
+    return forces
+
+
+def forward_dynamics_derivatives(
+    tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, pivots: Pivots, rubbing: bool = False
+) -> tuple[Matrix, Matrix, Matrix, Scalar, constrained.Residuals]:
+    """Return derivatives of all accelerations by independent positions and velocities and by all forces, by columns.
+
+    With ``rubbing`` what ``tau`` leaves out for friction changes with velocities.
+    """
+    a, _, _ = loop_clusters.forward_dynamics(tree, q, v, tau, gravity, loads, pivots)
+    motion = embed(tree, q, v, pivots)
+    force, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
+    here = _slopes(tree, q, v, a, [f - t for f, t in zip(force, tau, strict=True)], gravity, loads, motion, rubbing)
+    columns = motion.columns
+    factors = ldl(reduced(here.mass, columns))
+
+    def answer(dq: Scalars | None, dv: Scalars) -> list[Scalar]:
+        da = here.acceleration_along(dq, dv)
+        y = ldl_solve(factors, [-x for x in motion.along(here.force_along(dq, dv, da))])
+        return [_sum(x, g) for x, g in zip(da, motion.spread(y), strict=True)]
+
+    by_q = [answer(dq, here.velocity_along(dq)) for dq in columns]
+    by_v = [answer(None, dv) for dv in columns]
+    by_tau = [motion.spread(ldl_solve(factors, row)) for row in motion.basis]
+    return by_q, by_v, by_tau, motion.quality, constrained.residuals(tree, q, v, None, motion.k, motion.drift)
+
+
+def inverse_dynamics_derivatives(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars, gravity: Any, loads: Any, pivots: Pivots, rubbing: bool = False
+) -> tuple[Matrix, Matrix, Matrix, Scalar, constrained.Residuals]:
+    """Return derivatives of the forces on independent freedoms by these, their rates and accelerations, by columns.
+
+    These are the motors' forces where the independent freedoms have the motors, and G^T tau wherever the motors are.
+    """
+    motion = embed(tree, q, v, pivots)
+    force, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
+    if rubbing:
+        force = [_sum(f, x) for f, x in zip(force, sliding_friction(tree, v), strict=True)]
+    here = _slopes(tree, q, v, a, force, gravity, loads, motion, rubbing)
+
+    def answer(dq: Scalars | None, dv: Scalars) -> list[Scalar]:
+        return motion.along(here.force_along(dq, dv, here.acceleration_along(dq, dv)))
+
+    columns = motion.columns
+    by_q = [answer(dq, here.velocity_along(dq)) for dq in columns]
+    by_v = [answer(None, dv) for dv in columns]
+    by_a = reduced(here.mass, columns)
+    return by_q, by_v, by_a, motion.quality, constrained.residuals(tree, q, v, a, motion.k, motion.drift)
+
+
+def basis_slopes(tree: Model, q: Scalars, pivots: Pivots) -> list[Matrix]:
+    """Return how G changes with each independent coordinate: one matrix, by rows, per coordinate."""
+    nothing = [0.0] * tree.nv
+    motion, slopes = embed(tree, q, nothing, pivots), constraint_slopes(tree, q, nothing)
+    changes = []
+    for dq in motion.columns:
+        by_column = [
+            motion.followed({i: -inner(slopes.of_product(column, i), dq) for i, _ in pivots})
+            for column in motion.columns
+        ]
+        changes.append([list(row) for row in zip(*by_column, strict=True)])
+    return changes

@@ -1,0 +1,348 @@
+"""What every force element answers, and what it sees of the robot it acts on.
+
+An element is a small frozen dataclass.  Its law :meth:`ForceElement.act` looks at the robot at one instant
+(:class:`Surroundings`: coordinates of joints, points and frames of bodies, and how they move) and pushes on it there.
+It is written over any scalar, so it runs on numbers, on batches and as machine code together with the robot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Self
+
+import numpy as np
+
+from ..algorithms.jacobian import columns_at
+from ..algorithms.kinematics import Posed, Twist, poses, twists
+from ..algorithms.tendons import Taut
+from ..contact.surfaces import place
+from ..errors import ModelError, OptionError, ShapeError, UnsupportedError
+from ..model.tree import BASE, Model
+from ..motion.trajectory import Trajectory
+from ..spatial import Force, Scalar, Transform, Vec3, sqrt, where
+from ..spatial.arrays import split
+from ..spatial.numbers import shown
+
+Scalars = Sequence[Scalar]
+Loads = list[Force | None]
+
+Point = Any
+"""The name of a body or frame, for its origin; or a pair of such a name and a point (x, y, z) in its coordinates."""
+
+
+class MovingPoint(NamedTuple):
+    """A point of a body: where it is, how it moves, and the frame it belongs to."""
+
+    body: int
+    arm: Vec3
+    """In coordinates of the body."""
+    position: Vec3
+    """In the world, as all that follows."""
+    velocity: Vec3
+    pose: Transform
+    """Of the frame."""
+    spin: Vec3
+    """The angular velocity."""
+
+
+class Surroundings:
+    """A robot at one instant, as force elements see it, and what they do to it.
+
+    Parameters
+    ----------
+    tree : Model
+    t : scalar
+        The time.
+    q, v : sequences of scalars
+        Positions and velocities of the joints.
+    """
+
+    def __init__(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> None:
+        self.tree, self.t, self.q, self.v = tree, t, q, v
+        self.loads: Loads = [None] * len(tree.bodies)
+        self.joint_forces: list[Scalar] = [0.0] * tree.nv
+
+    @cached_property
+    def posed(self) -> list[Posed]:
+        """The poses of all bodies."""
+        return poses(self.tree, self.q)
+
+    @cached_property
+    def moving(self) -> list[Twist]:
+        """The velocities of all bodies."""
+        return twists(self.tree, self.q, self.v, None, self.posed)
+
+    def coordinate(self, joint: str, number: int = 0) -> Taut:
+        """Return a coordinate of a joint, followers' included, and how it changes with the freedoms of the robot."""
+        link = self.tree.links[self.tree.joint_index[self.tree.joint(joint).name]]
+        count = link.kind.nv
+        if link.kind.quaternion is not None:
+            raise UnsupportedError(
+                f"joint {joint!r} turns by a quaternion, which is no coordinate to act along: use a Bushing between "
+                "its bodies, or forces on points"
+            )
+        if not 0 <= number < link.kind.nq:
+            raise OptionError(f"joint {joint!r} has coordinates 0 to {link.kind.nq - 1}, not {number!r}")
+        position = link.position(self.q)
+        units = [[1.0 if j == k else 0.0 for j in range(count)] for k in range(count)]
+        shares = [link.kind.rate(position, unit)[number] for unit in units]
+        slope = {link.v_slice.start + k: share * link.ratio for k, share in enumerate(shares)}
+        return Taut(position[number], slope)
+
+    def point(self, at: Point) -> MovingPoint:
+        """Return a point of a body, or of the base."""
+        name, local = frame_and_point(at)
+        is_base = name == "base" and name not in self.tree.frame_table  # whatever a file calls it
+        found = place(self.tree, None if is_base else name, self.posed, self.moving)
+        arm = found.frame.point(Vec3.of(local))
+        return MovingPoint(
+            found.body, arm, found.pose.point(arm),
+            found.pose.rotate(found.velocity.linear + found.velocity.angular.cross(arm)),
+            found.pose @ found.frame, found.pose.rotate(found.velocity.angular),
+        )  # fmt: skip
+
+    def distance(self, a: MovingPoint, b: MovingPoint) -> tuple[Scalar, Scalar, Vec3]:
+        """Return how far two points are from one another, how fast that grows, and the direction from a to b.
+
+        Points that meet have no direction: it is zero there.
+        """
+        away = b.position - a.position
+        square = away.dot(away)
+        length = sqrt(square)
+        direction = away * where(square > 0.0, 1.0 / where(square > 0.0, length, 1.0), 0.0 * square)
+        return length, (b.velocity - a.velocity).dot(direction), direction
+
+    def line(self, a: MovingPoint, b: MovingPoint) -> Taut:
+        """Return the distance of two points and how it changes with the freedoms of the robot."""
+        length, _, direction = self.distance(a, b)
+        slope: dict[int, Scalar] = {}
+        for point, sense in ((a, -1.0), (b, 1.0)):
+            if point.body == BASE:
+                continue
+            local = self.posed[point.body].pose.unrotate(direction)
+            for k, column in enumerate(columns_at(self.tree, self.posed, point.body, Transform((), point.arm))):
+                if column is not None:
+                    slope[k] = slope.get(k, 0.0) + column.linear.dot(local) * sense
+        return Taut(length, slope)
+
+    def push(self, at: MovingPoint, force: Vec3) -> None:
+        """Let a force along world axes act at a point; the base takes any."""
+        if at.body != BASE:
+            own = self.posed[at.body].pose.unrotate(force)
+            self._add(at.body, Force(at.arm.cross(own), own))
+
+    def turn(self, at: MovingPoint, torque: Vec3) -> None:
+        """Let a torque along world axes act on the body of a point."""
+        if at.body != BASE:
+            self._add(at.body, Force(self.posed[at.body].pose.unrotate(torque), Vec3(0.0, 0.0, 0.0)))
+
+    def drive(self, along: Taut, force: Scalar) -> None:
+        """Let a force act along a coordinate."""
+        for k, share in along.slope.items():
+            self.joint_forces[k] = self.joint_forces[k] + share * force
+
+    def _add(self, body: int, load: Force) -> None:
+        present = self.loads[body]
+        self.loads[body] = load if present is None else present + load
+
+
+@dataclass(frozen=True, eq=False)
+class ForceElement:
+    """Base of all force elements: a new one says how it acts and, if it stores energy, how much.
+
+    Parameters
+    ----------
+    name : str
+        For records; the kind of element by default.
+    """
+
+    name: str = field(default="", kw_only=True)
+
+    VARIES: ClassVar[Mapping[str, int]] = {}
+    """Fields that may vary over a batch of simulations, and how many numbers each is; 0 for one without an axis."""
+
+    def act(self, on: Surroundings) -> None:
+        """Push on the robot."""
+        raise NotImplementedError
+
+    def stored(self, on: Surroundings) -> Scalar:
+        """Return the energy that it holds and can give back."""
+        return 0.0
+
+    def yields(self, on: Surroundings) -> list[tuple[Taut, Scalar, Scalar]]:
+        """Return along what it gives way, how stiff it is there and how damping: for implicit steps."""
+        return []
+
+    # ------------------------------------------------------------------ what simulations ask
+
+    def loads(
+        self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()
+    ) -> tuple[Loads | None, list[Scalar] | None, list[Scalar]]:
+        """Return forces on the bodies, in their coordinates at their origins, and on the joints; no states."""
+        on = Surroundings(tree, t, q, v)
+        self.act(on)
+        return on.loads, on.joint_forces, []
+
+    def energy(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
+        """Return the energy that is stored in it."""
+        return self.stored(Surroundings(tree, t, q, v))
+
+    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+        """Return stiffness and damping of each freedom: what couples several is counted at each of them."""
+        stiffness: list[Scalar] = [0.0] * tree.nv
+        damping: list[Scalar] = [0.0] * tree.nv
+        for along, k, b in self.yields(Surroundings(tree, t, q, v)):
+            sizes = {i: abs(s) for i, s in along.slope.items()}
+            whole: Scalar = sum(sizes.values(), 0.0)
+            for i, s in sizes.items():
+                stiffness[i] = stiffness[i] + s * whole * k
+                damping[i] = damping[i] + s * whole * b
+        return stiffness, damping
+
+    def initial_states(self, tree: Model) -> np.ndarray:
+        """It has no states of its own."""
+        return np.zeros(0)
+
+    def parameters(self, tree: Model) -> dict[str, np.ndarray]:
+        """Return the numbers that may vary over a batch, with an axis for their entries."""
+        found = {}
+        for name, width in self.VARIES.items():
+            value = getattr(self, name)
+            if is_number(value):
+                numbers = np.asarray(value, dtype=float)
+                found[name] = numbers if width else numbers[..., None]
+        return found
+
+    def with_parameters(self, values: Mapping[str, Sequence[Scalar]]) -> Self:
+        """Return the same element with other numbers, of any scalar."""
+        put: dict[str, Any] = {name: list(x) if self.VARIES[name] else x[0] for name, x in values.items()}
+        return replace(self, **put)
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The time that it knows what to do for."""
+        known = [x for f in fields(self) if isinstance(x := getattr(self, f.name), Trajectory) and not x.hold]
+        return max([-math.inf, *(x.start for x in known)]), min([math.inf, *(x.end for x in known)])
+
+    def power(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars = ()) -> Scalar:
+        """Return the power of its forces on the robot: negative while it takes energy."""
+        on = Surroundings(tree, t, q, v)
+        self.act(on)
+        total: Scalar = 0.0
+        for rate, force in zip(v, on.joint_forces, strict=True):
+            total = total + rate * force
+        for moving, load in zip(on.moving, on.loads, strict=True):
+            if load is not None:
+                total = total + moving.velocity.dot(load)
+        return total
+
+    def books(self, record: Any) -> dict[str, np.ndarray]:
+        """Return its power on the robot and the energy stored in it at the samples of a record.
+
+        Parameters
+        ----------
+        record : Record
+            With its robot.
+
+        Returns
+        -------
+        dict
+            ``power`` in watts and ``energy`` in joules, arrays (T, ...).
+        """
+        if record.robot is None:
+            raise OptionError(
+                "the books of a force are made with the robot: load the record with load(path, robot=...)"
+            )
+        tree, q, v = record.robot.model, split(record.q), split(record.v)
+        times = np.reshape(record.time, (-1, *(1,) * (record.q.ndim - 2)))
+        shape = record.q.shape[:-1]
+        with np.errstate(all="ignore"):
+            found = {"power": self.power(tree, times, q, v), "energy": self.energy(tree, times, q, v)}
+        return {name: np.array(np.broadcast_to(x, shape), dtype=float) for name, x in found.items()}
+
+    def named(self, name: str) -> Self:
+        """Return the same element under another name."""
+        return replace(self, name=name)
+
+    @property
+    def label(self) -> str:
+        """Its name, or its kind."""
+        return self.name or type(self).__name__
+
+    # ------------------------------------------------------------------ checks
+
+    def check_number(self, name: str, *, least: float = -math.inf, width: int = 0, or_else: str = "") -> None:
+        """Turn a field into numbers, with a batch in front perhaps; refuse what is none or too small."""
+        value = getattr(self, name)
+        if is_unknown(value):
+            return
+        what, wanted = f"{type(self).__name__}: {name}", f"{width} numbers" if width else "a number"
+        try:
+            numbers = np.asarray(value, dtype=float)
+        except (TypeError, ValueError):
+            raise OptionError(f"{what} must be {wanted}{or_else}, not {shown(value)}") from None
+        if width and numbers.shape[-1:] != (width,):
+            raise ShapeError(f"{what} must be {wanted}{or_else}, with a batch in front perhaps, not {shown(value)}")
+        if not np.all(np.isfinite(numbers)) or np.any(numbers < least):
+            bound = "" if least == -math.inf else f" and not below {least:g}"
+            raise ModelError(f"{what} must be finite{bound}, not {shown(value)}")
+        object.__setattr__(self, name, numbers if numbers.ndim else float(numbers))
+
+
+def is_unknown(value: Any) -> bool:
+    """Return whether a field holds scalars that a simulation put in: nodes, or arrays of a batch one by one."""
+    if isinstance(value, list):
+        return any(isinstance(x, np.ndarray) or is_unknown(x) for x in value)
+    return hasattr(value, "scalar_functions")
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a field holds numbers, not a law, a trajectory or scalars put in by a simulation."""
+    if isinstance(value, (list, tuple)):
+        return all(is_number(x) for x in value)
+    return isinstance(value, (int, float, np.ndarray, np.generic)) and not isinstance(value, bool)
+
+
+def frame_and_point(at: Point) -> tuple[str, tuple[float, float, float]]:
+    """Return the name of a body or frame, and a point in its coordinates."""
+    if isinstance(at, str):
+        return at, (0.0, 0.0, 0.0)
+    try:
+        name, point = at
+        x, y, z = (float(c) for c in point)
+    except (TypeError, ValueError):
+        raise OptionError(
+            f"a point is the name of a body or frame, or a pair such as ('hand', (0.1, 0.0, 0.0)); not {shown(at)}"
+        ) from None
+    if not isinstance(name, str) or not all(math.isfinite(c) for c in (x, y, z)):
+        raise OptionError(f"a point is the name of a body or frame and three finite numbers, not {shown(at)}")
+    return name, (x, y, z)
+
+
+def at_time(given: Any, t: Scalar, count: int, what: str) -> list[Scalar]:
+    """Return so many numbers at a time: constant ones, those of a trajectory, or those of a function of time."""
+    if isinstance(given, Trajectory):
+        found: Sequence[Scalar] = given.at(t)[0]
+    elif callable(given):
+        answer = given(t)
+        found = list(answer) if isinstance(answer, (list, tuple, Vec3)) else [answer]
+    elif isinstance(given, np.ndarray):
+        found = split(given) if given.ndim else [float(given)]
+    else:
+        found = given if isinstance(given, list) else [given]
+    if len(found) != count:
+        raise ShapeError(f"{what} must be {count} number{'s' if count > 1 else ''} at each time, got {len(found)}")
+    return list(found)
+
+
+def check_given(element: ForceElement, name: str, width: int) -> None:
+    """Refuse what is neither numbers, so many or one, nor something over time."""
+    value = getattr(element, name)
+    if isinstance(value, Trajectory):
+        if value.n != max(width, 1):
+            raise ShapeError(f"{type(element).__name__}: {name} is a trajectory of {value.n}, not {max(width, 1)}")
+    elif not callable(value):
+        element.check_number(name, width=width, or_else=", a Trajectory or a function of time")

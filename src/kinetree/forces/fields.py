@@ -1,0 +1,116 @@
+"""What fills the space around a robot: air and water that drag, and gravity of every kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..errors import OptionError, ShapeError
+from ..spatial import Scalar, Vec3, sqrt
+from .element import ForceElement, MovingPoint, Point, Surroundings, at_time, check_given, frame_and_point
+
+
+@dataclass(frozen=True, eq=False)
+class Drag(ForceElement):
+    """What a medium takes from a body that moves in it: -(linear + quadratic |u|) u, u being its speed in the medium.
+
+    Parameters
+    ----------
+    at : str or (str, (x, y, z))
+        Where it acts: a body or frame, or a point in its coordinates.
+    linear, quadratic : float
+        In N s/m and N s^2/m^2; the latter is half the density times area times drag coefficient.
+    turning : float
+        N m s/rad against the turning of the body.
+    wind : three numbers, Trajectory or function of time
+        How the medium moves, along world axes.
+    """
+
+    at: Point
+    linear: Any = 0.0
+    quadratic: Any = 0.0
+    turning: Any = 0.0
+    wind: Any = (0.0, 0.0, 0.0)
+    VARIES: ClassVar = {"linear": 0, "quadratic": 0, "turning": 0, "wind": 3}
+
+    def __post_init__(self) -> None:
+        frame_and_point(self.at)
+        for name in ("linear", "quadratic", "turning"):
+            self.check_number(name, least=0.0)
+        check_given(self, "wind", 3)
+
+    def act(self, on: Surroundings) -> None:
+        """Hold the body back."""
+        at = on.point(self.at)
+        u = at.velocity - Vec3.of(at_time(self.wind, on.t, 3, "wind"))
+        on.push(at, u * -(self.linear + self.quadratic * sqrt(u.dot(u))))
+        on.turn(at, at.spin * -self.turning)
+
+
+@dataclass(frozen=True, eq=False)
+class GravityField(ForceElement):
+    """Gravity that differs from place to place: acts on every body at its center of mass, beside the model's own.
+
+    Parameters
+    ----------
+    field : callable
+        ``field(x)`` gets a place in the world, a list of three scalars, and returns the acceleration there.
+    potential : callable, optional
+        ``potential(x)``: energy per mass there, for the books.
+
+    Examples
+    --------
+    ``GravityField.central(3.986e14)`` is that of the Earth for satellites, built with ``gravity=(0, 0, 0)``.
+    """
+
+    field: Callable[[list[Scalar]], Sequence[Scalar]]
+    potential: Callable[[list[Scalar]], Scalar] | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.field):
+            raise OptionError(f"a field is a function field(x), not {self.field!r}")
+
+    @classmethod
+    def central(cls, mu: float, center: Sequence[float] = (0.0, 0.0, 0.0), **options: Any) -> GravityField:
+        """Return the field of a ball or a point: mu / r^2 towards its center (mu is G times its mass)."""
+        middle = Vec3.of([float(c) for c in center])
+
+        def away(x: Sequence[Scalar]) -> tuple[Vec3, Scalar]:
+            r = Vec3.of(x) - middle
+            return r, sqrt(r.dot(r))
+
+        def pull(x: Sequence[Scalar]) -> list[Scalar]:
+            r, length = away(x)
+            return list(r * (-mu / (length * length * length)))
+
+        return cls(pull, lambda x: -mu / away(x)[1], **options)
+
+    def _masses(self, on: Surroundings) -> list[tuple[Scalar, MovingPoint]]:
+        found = []
+        for i, link in enumerate(on.tree.links):
+            mass = link.inertia.mass
+            if isinstance(mass, (int, float)) and mass == 0.0:
+                continue
+            arm = link.inertia.first * (1.0 / mass)
+            pose, moving = on.posed[i].pose, on.moving[i].velocity
+            velocity = pose.rotate(moving.linear + moving.angular.cross(arm))
+            found.append((mass, MovingPoint(i, arm, pose.point(arm), velocity, pose, pose.rotate(moving.angular))))
+        return found
+
+    def act(self, on: Surroundings) -> None:
+        """Pull on every body."""
+        for mass, at in self._masses(on):
+            pull = list(self.field(list(at.position)))
+            if len(pull) != 3:
+                raise ShapeError(f"{self.label}: a field returns three accelerations along world axes, got {len(pull)}")
+            on.push(at, Vec3.of(pull) * mass)
+
+    def stored(self, on: Surroundings) -> Scalar:
+        """Return the potential energy of all bodies."""
+        if self.potential is None:
+            return 0.0
+        total: Scalar = 0.0
+        for mass, at in self._masses(on):
+            total = total + mass * self.potential(list(at.position))
+        return total

@@ -1,0 +1,107 @@
+"""Motors with their torque over speed, behind a gear with friction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..algorithms.tendons import Taut, clamped
+from ..errors import OptionError
+from ..motion.trajectory import Trajectory
+from ..spatial import Scalar, sqrt, where
+from .characteristics import Characteristic
+from .element import ForceElement, Surroundings, at_time, check_given, is_number
+
+
+@dataclass(frozen=True, eq=False)
+class Motor(ForceElement):
+    """A motor that a signal drives: its torque falls with its speed, and its gear rubs.
+
+    At full signal the motor gives the torque of its curve, from ``stall_torque`` at rest to nothing at
+    ``no_load_speed``; a signal u between -1 and 1 shifts the line as the voltage of a direct-current motor does:
+    stall_torque (u - w / no_load_speed).  A curve takes the place of the line: u times the largest torque at the speed
+    at which the motor drives.  Behind the gear, of ``ratio`` motor turns per joint turn, the joint feels ratio times
+    the torque, less what the gear's teeth take (``efficiency``) and rub.
+
+    Parameters
+    ----------
+    joint : str
+    signal : number, Trajectory, function of time, or function ``f(t, q, v)`` of the joint's coordinate
+        Kept between -1 and 1.
+    stall_torque, no_load_speed : float
+        Of the motor itself, in N m and rad/s.
+    curve : Characteristic, optional
+        Largest torque over speed, of the motor itself, for speeds from zero on.
+    ratio : float
+        Of the gear.
+    efficiency : float
+        Part of the torque that goes through the gear while the motor drives.
+    rubbing, damping : float
+        Of the gear, felt at the joint: Coulomb friction in N m and viscous friction in N m s/rad.
+    friction_speed : float
+        Where smooth Coulomb friction reaches 71 % of its size.
+    coordinate : int
+        Of a joint with several.
+
+    Examples
+    --------
+    >>> motor = Motor("hip", signal=0.5, stall_torque=0.3, no_load_speed=600.0, ratio=50.0, rubbing=0.2)
+    """
+
+    joint: str
+    signal: Any
+    stall_torque: Any = 0.0
+    no_load_speed: Any = 0.0
+    curve: Characteristic | None = None
+    ratio: Any = 1.0
+    efficiency: Any = 1.0
+    rubbing: Any = 0.0
+    damping: Any = 0.0
+    friction_speed: float = 1e-2
+    coordinate: int = 0
+    VARIES: ClassVar = dict.fromkeys(
+        ("signal", "stall_torque", "no_load_speed", "ratio", "efficiency", "rubbing", "damping"), 0
+    )
+
+    def __post_init__(self) -> None:
+        check_given(self, "signal", 0)
+        for name in ("stall_torque", "no_load_speed", "rubbing", "damping", "efficiency"):
+            self.check_number(name, least=0.0)
+        self.check_number("ratio")
+        line = is_number(self.no_load_speed) and not self.no_load_speed
+        if self.curve is None and line:
+            raise OptionError("a motor needs its stall_torque and no_load_speed, or a curve of torques over speed")
+        if self.curve is not None and not callable(self.curve):
+            raise OptionError(f"a motor's curve is a kinetree.forces.Characteristic, not {self.curve!r}")
+
+    def _signal(self, on: Surroundings, along: Taut, rate: Scalar) -> Scalar:
+        own = callable(self.signal) and not isinstance(self.signal, Trajectory)
+        if own and self.signal.__code__.co_argcount == 3:
+            u = self.signal(on.t, along.length, rate)
+        else:
+            u = at_time(self.signal, on.t, 1, "a motor's signal")[0]
+        return clamped(u, (-1.0, 1.0))
+
+    def act(self, on: Surroundings) -> None:
+        """Drive the joint."""
+        along = on.coordinate(self.joint, self.coordinate)
+        rate = along.rate(on.v)
+        u, speed = self._signal(on, along, rate), rate * self.ratio
+        if self.curve is None:
+            torque = self.stall_torque * (u - speed / self.no_load_speed)
+        else:
+            driving = where(u < 0.0, -speed, speed)  # braked, it gives what it gives at rest
+            torque = u * self.curve(where(driving < 0.0, 0.0, driving))
+        given = torque * self.ratio
+        given = where(given * rate > 0.0, given * self.efficiency, given)
+        rubbed = self.rubbing * rate / sqrt(rate * rate + self.friction_speed * self.friction_speed)
+        on.drive(along, given - rubbed - self.damping * rate)
+
+    def yields(self, on: Surroundings) -> list[tuple[Taut, Scalar, Scalar]]:
+        """Return how it gives way to speed."""
+        along = on.coordinate(self.joint, self.coordinate)
+        speed = along.rate(on.v)
+        square = speed * speed + self.friction_speed * self.friction_speed
+        rubbing = self.rubbing * self.friction_speed * self.friction_speed / (square * sqrt(square))
+        line = 0.0 if self.curve is not None else self.stall_torque / self.no_load_speed * self.ratio * self.ratio
+        return [(along, 0.0, self.damping + rubbing + line)]

@@ -1,0 +1,154 @@
+"""Forces that are given: constant, over time, or as functions of your own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ..errors import OptionError, ShapeError, UnknownNameError
+from ..spatial import Scalar, Vec3
+from .element import ForceElement, Point, Surroundings, at_time, check_given, frame_and_point
+
+AXES = ("world", "body")
+
+
+@dataclass(frozen=True, eq=False)
+class Push(ForceElement):
+    """A force and a torque on a body, constant or over time.
+
+    Parameters
+    ----------
+    at : str or (str, (x, y, z))
+        A body or frame, or a point in its coordinates.
+    force, torque : three numbers, Trajectory or function of time
+        In N and N m; of a trajectory the positions count, which may be a table of any length.
+    axes : {"world", "body"}
+        Along the world's axes, or those of the frame as it turns.
+
+    Examples
+    --------
+    >>> gust = Push("drone", force=lambda t: [2.0 * kt.sin(3.0 * t), 0.0, 0.0])  # doctest: +SKIP
+    """
+
+    at: Point
+    force: Any = (0.0, 0.0, 0.0)
+    torque: Any = (0.0, 0.0, 0.0)
+    axes: str = "world"
+    VARIES: ClassVar = {"force": 3, "torque": 3}
+
+    def __post_init__(self) -> None:
+        frame_and_point(self.at)
+        if self.axes not in AXES:
+            raise UnknownNameError("kind of axes", self.axes, AXES)
+        for name in self.VARIES:
+            check_given(self, name, 3)
+
+    def act(self, on: Surroundings) -> None:
+        """Push and turn the body."""
+        at = on.point(self.at)
+        for given, what, give in ((self.force, "force", on.push), (self.torque, "torque", on.turn)):
+            vector = Vec3.of(at_time(given, on.t, 3, f"{what} of {self.label}"))
+            give(at, at.pose.rotate(vector) if self.axes == "body" else vector)
+
+
+@dataclass(frozen=True, eq=False)
+class JointPush(ForceElement):
+    """A force along a joint, constant or over time: beside what the controller does, and at joints without a motor.
+
+    Parameters
+    ----------
+    joint : str
+    force : number, Trajectory or function of time
+        In N m or N.
+    coordinate : int
+        Of a joint with several.
+    """
+
+    joint: str
+    force: Any
+    coordinate: int = 0
+    VARIES: ClassVar = {"force": 0}
+
+    def __post_init__(self) -> None:
+        check_given(self, "force", 0)
+
+    def act(self, on: Surroundings) -> None:
+        """Drive the joint."""
+        along = on.coordinate(self.joint, self.coordinate)
+        on.drive(along, at_time(self.force, on.t, 1, f"force of {self.label}")[0])
+
+
+@dataclass(frozen=True, eq=False)
+class OwnForce(ForceElement):
+    """A force of your own: a plain function of time, positions and velocities, written over any scalar.
+
+    Parameters
+    ----------
+    function : callable
+        ``function(t, q, v)`` gets a scalar and two lists of scalars, and returns nv forces, one per freedom.  It uses
+        ``+ - * /``, :func:`kinetree.sin` and the like, and :func:`kinetree.where` instead of ``if``, and is compiled
+        with the robot.
+    potential : callable, optional
+        ``potential(q)``: the energy that it stores, for the books.
+
+    Examples
+    --------
+    >>> centering = OwnForce(lambda t, q, v: [-5.0 * x**3 for x in q], potential=lambda q: 1.25 * sum(x**4 for x in q))
+    """
+
+    function: Callable[[Scalar, list[Scalar], list[Scalar]], Sequence[Scalar]]
+    potential: Callable[[list[Scalar]], Scalar] | None = None
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise OptionError(f"a force of your own is a function f(t, q, v), not {self.function!r}")
+
+    def act(self, on: Surroundings) -> None:
+        """Ask the function."""
+        forces = list(self.function(on.t, list(on.q), list(on.v)))
+        if len(forces) != on.tree.nv:
+            raise ShapeError(
+                f"{self.label} returned {len(forces)} forces; robot {on.tree.name!r} has nv = {on.tree.nv} freedoms"
+            )
+        on.joint_forces[:] = [a + b for a, b in zip(on.joint_forces, forces, strict=True)]
+
+    def stored(self, on: Surroundings) -> Scalar:
+        """Return the potential."""
+        return 0.0 if self.potential is None else self.potential(list(on.q))
+
+
+@dataclass(frozen=True, eq=False)
+class PointForce(ForceElement):
+    """A force of your own on a point of a body: a plain function of where the point is and how it moves.
+
+    Parameters
+    ----------
+    at : str or (str, (x, y, z))
+    function : callable
+        ``function(t, x, v)`` gets the time, the point's position and velocity in the world, lists of three scalars, and
+        returns the force along world axes.
+    potential : callable, optional
+        ``potential(x)``: the energy that it stores, for the books.
+    """
+
+    at: Point
+    function: Callable[[Scalar, list[Scalar], list[Scalar]], Sequence[Scalar]]
+    potential: Callable[[list[Scalar]], Scalar] | None = None
+
+    def __post_init__(self) -> None:
+        frame_and_point(self.at)
+        if not callable(self.function):
+            raise OptionError(f"a force of your own is a function f(t, x, v), not {self.function!r}")
+
+    def act(self, on: Surroundings) -> None:
+        """Ask the function."""
+        at = on.point(self.at)
+        force = list(self.function(on.t, list(at.position), list(at.velocity)))
+        if len(force) != 3:
+            raise ShapeError(f"{self.label} must return three numbers along world axes, got {len(force)}")
+        on.push(at, Vec3.of(force))
+
+    def stored(self, on: Surroundings) -> Scalar:
+        """Return the potential."""
+        return 0.0 if self.potential is None else self.potential(list(on.point(self.at).position))

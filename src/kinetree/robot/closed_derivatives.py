@@ -1,0 +1,260 @@
+"""How forces and accelerations of mechanisms change, along the motions that their loops allow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms.table import find
+from ..errors import OptionError, SingularError
+from ..loops import rank
+from ..loops.coordinates import Coordinates
+from ..run.checks import check_out
+from ..run.evaluator import Evaluator
+from ..run.wrench_derivatives import world_stiffness
+from ..run.wrenches import Wrenches
+from ..spatial.arrays import as_array, batch_shape
+from .closed_dynamics import LEAST_QUALITY_OF_CLUSTERS, ClosedDynamics
+from .linear_model import FrictionSlopes, MotionSlopes
+from .robot import Array
+
+OTHER_ORDERS = 4
+"""So many other orders of elimination are tried where the usual one serves badly."""
+
+
+class ClosedDerivatives(ClosedDynamics):
+    """The derivatives of a :class:`kinetree.Mechanism`, in its independent coordinates: its base class."""
+
+    def inverse_dynamics_derivatives(  # type: ignore[override]
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        wrenches: Wrenches = None,
+        *,
+        friction: bool = False,
+        weights: ArrayLike | None = None,
+        tolerance: float | None = None,
+        out: Sequence[Array] | None = None,
+        threads: int = 1,
+    ) -> tuple[Array, Array, Array]:
+        """Return how the actuator forces of a motion change with independent positions, velocities and accelerations.
+
+        Loops leave no room for changing one coordinate alone, so the derivatives are along the motions that they
+        allow: one independent freedom (in the order of :meth:`independent`) moves by a unit, or its rate or
+        acceleration changes by one, while those of all others are kept, and everything else follows.
+
+        Parameters
+        ----------
+        q, v, a : array_like
+            A motion that the loops allow.
+        wrenches, friction
+            As for any robot.
+        weights, tolerance, threads
+            As in :meth:`inverse_dynamics`.
+        out : three arrays, optional
+            Where to put the results.
+
+        Returns
+        -------
+        dtau_dq, dtau_dv, dtau_da : ndarray, shape (..., nv, freedoms)
+            Rows are laid out like ``tau``, zero at passive joints.
+        """
+        known, count = self.coordinates, self.coordinates.freedoms
+        arrays = self._vectors(q, v, a=a)
+        if friction:
+            self._friction_slope(arrays["v"])
+        whole = self._slopes_of(
+            "closed_inverse_dynamics_derivatives", known, wrenches, friction, tolerance, threads, arrays
+        )
+        batch = whole.shape[:-1]
+        # written by columns, three matrices one after the other
+        three = np.swapaxes(whole[..., :-4].reshape(*batch, 3, count, count), -1, -2)
+        turning = self._turned_by_the_world(arrays["q"], wrenches)
+        if turning is not None:
+            g = self._basis(self.loop_jacobian(arrays["q"]))
+            three = three.copy()
+            three[..., 0, :, :] -= np.swapaxes(g, -1, -2) @ turning @ g
+        if known.independent == self._suppliers:
+            forces = np.zeros((*batch, 3, self.nv, count))
+            forces[..., list(known.independent), :] = three
+        else:
+            forces = self._at_actuators(three, arrays, wrenches, friction, self._checked_weights(weights))
+        return self._three_out([forces[..., k, :, :] for k in range(3)], out)
+
+    def forward_dynamics_derivatives(  # type: ignore[override]
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        wrenches: Wrenches = None,
+        *,
+        friction: bool = False,
+        tolerance: float | None = None,
+        out: Sequence[Array] | None = None,
+        threads: int = 1,
+    ) -> tuple[Array, Array, Array]:
+        """Return how the accelerations that joint forces cause change with independent positions, velocities and tau.
+
+        See :meth:`inverse_dynamics_derivatives` for what the derivatives mean.
+
+        Returns
+        -------
+        da_dq, da_dv : ndarray, shape (..., nv, freedoms)
+            Of all accelerations.
+        da_dtau : ndarray, shape (..., nv, nv)
+            By the forces on all joints, passive ones included: :meth:`inverse_mass_matrix`.
+        """
+        known, count, nv = self.coordinates, self.coordinates.freedoms, self.nv
+        self.tree.evaluator.check_pivots()
+        arrays = self._vectors(q, v, tau=tau)
+        if friction:
+            self._friction_slope(arrays["v"])
+            batch_shape(tau=(arrays["tau"], 1), v=(arrays["v"], 1))
+            arrays["tau"] = arrays["tau"] - self.friction_force(arrays["v"], q=arrays["q"])
+        whole = self._slopes_of(
+            "closed_forward_dynamics_derivatives", known, wrenches, friction, tolerance, threads, arrays
+        )
+        ends = np.cumsum([count * nv, count * nv, nv * nv])
+        parts = np.split(whole[..., :-4], ends[:-1], axis=-1)
+        by_q, by_v, by_tau = (np.swapaxes(x.reshape(*x.shape[:-1], -1, nv), -1, -2) for x in parts)
+        turning = self._turned_by_the_world(arrays["q"], wrenches)
+        if turning is not None:
+            by_q = by_q + by_tau @ turning @ self._basis(self.loop_jacobian(arrays["q"]))
+        return self._three_out([by_q, by_v, by_tau], out)
+
+    def _motion_slopes(
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, rubbing: FrictionSlopes | None
+    ) -> MotionSlopes:
+        """Return how a state develops, along the motions that loops allow."""
+        by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches)
+        a, known = self.forward_dynamics(q, v, tau, wrenches), self.coordinates
+        g = self._basis(self.loop_jacobian(q))
+        bent = self._exact.evaluator.run("basis_slopes", {"pivots": known.pivots}, q=q)  # (..., coordinate, nv, column)
+        swept = np.swapaxes((bent @ v[..., None, list(known.independent), None])[..., 0], -1, -2)
+        found = MotionSlopes(known.independent, a, g, swept, by_q, by_v, by_tau)
+        return found if rubbing is None else found.rubbed(rubbing)
+
+    def _vectors(self, q: ArrayLike, v: ArrayLike, **more: ArrayLike) -> dict[str, Array]:
+        state = {"q": self.evaluator.states.configuration(q), "v": as_array(v, (self.nv,), "v", f"{self.nv} = nv")}
+        return state | {name: as_array(x, (self.nv,), name, f"{self.nv} = nv") for name, x in more.items()}
+
+    def _turned_by_the_world(self, q: Array, wrenches: Wrenches) -> Array | None:
+        """Return how wrenches that the world holds change joint forces when joints move; None where there are none."""
+        held = self._held_by_the_world(wrenches)
+        return np.asarray(world_stiffness(self, q, held)) if held else None
+
+    def _three_out(self, results: list[Array], out: Sequence[Array] | None) -> tuple[Array, Array, Array]:
+        if out is not None and (isinstance(out, np.ndarray) or len(out) != 3):
+            raise OptionError("out of a mechanism's derivatives is three arrays: they differ in shape")
+        given = [None] * 3 if out is None else list(out)
+        for result, room in zip(results, given, strict=True):
+            check_out(room, result.shape)
+        first, second, third = (self._handed_out(r, o) for r, o in zip(results, given, strict=True))
+        return first, second, third
+
+    def _handed_out(self, result: Array, out: Array | None) -> Array:
+        """In the robot's precision, where the caller wants it."""
+        if out is None:
+            return result if self.precision == "double" else result.astype(np.float32, copy=False)
+        check_out(out, result.shape)
+        out[...] = result
+        return out
+
+    # ---------------------------------------------------------------- a choice of pivots that serves everywhere
+
+    def _slopes_of(
+        self, name: str, known: Coordinates, wrenches: Wrenches, friction: bool, tolerance: float | None, threads: int,
+        arrays: dict[str, Array],
+    ) -> Array:  # fmt: skip
+        """Run an algorithm in independent coordinates; where its order of elimination is poor, in another order."""
+        options: dict[str, Any] = {"pivots": known.pivots, "friction": bool(friction)}
+        whole = self._in_good_order(name, options, known, wrenches, threads, arrays)
+        a = arrays.get("a")
+        self._checks.motion(whole[..., -3:], self._granted(tolerance, known), arrays["q"], arrays["v"], a)
+        return whole
+
+    def _in_good_order(
+        self, name: str, options: dict[str, Any], known: Coordinates, wrenches: Wrenches, threads: int,
+        arrays: dict[str, Array],
+    ) -> Array:  # fmt: skip
+        """Return results in which every pivot is good; a singular configuration is an error that says so."""
+        least = max(LEAST_QUALITY_OF_CLUSTERS, self._least_quality(known))
+        whole = self._tried(self._exact.evaluator, name, options, wrenches, threads, arrays)
+        for _ in range(OTHER_ORDERS):
+            poor = whole[..., -4] < least
+            if not poor.any():
+                return whole
+            states = np.broadcast_to(arrays["q"], (*poor.shape, self.nq))[poor]
+            k = self.loop_jacobian(states[0])[list(known.rows)]
+            if rank.numerical_rank(k[:, list(known.dependent)], self._size, known.least) < known.rank:
+                break
+            # another order of elimination, not worth machine code of its own
+            other = {**options, "pivots": replace(known, sample=k).pivots}
+            again = self._tried(self._written, name, other, wrenches, threads, arrays)
+            whole = np.where((poor & (again[..., -4] > whole[..., -4]))[..., None], again, whole)
+        listed = ", ".join(self.v_names[j] for j in known.independent)
+        raise SingularError(
+            f"singular configuration: the motion of {self.name!r} does not follow from {listed} here, so there is no "
+            "answer in terms of these; see mobility(q), or choose others with with_independent([...])"
+        )
+
+    def _tried(
+        self, evaluator: Evaluator, name: str, options: dict[str, Any], wrenches: Wrenches, threads: int,
+        arrays: dict[str, Array],
+    ) -> Array:  # fmt: skip
+        """Return an algorithm's results; of quality zero where the reference, which leaves out zeros, stops at one."""
+        try:
+            return evaluator.run(name, options, wrenches=wrenches, threads=threads, **arrays)
+        except ZeroDivisionError:
+            batch = np.broadcast_shapes(*(x.shape[:-1] for x in arrays.values()))
+            return np.zeros((*batch, *find(name).shape(self.model, options)))
+
+    # ---------------------------------------------------------------- motors that are not the independent freedoms
+
+    def _at_actuators(
+        self, three: Array, arrays: dict[str, Array], wrenches: Wrenches, friction: bool, weights: Array
+    ) -> Array:
+        """Return derivatives of the actuators' forces u from those of p = G^T tau, with H^T u = p, H being G's rows.
+
+        With more actuators than freedoms u is the one with least u^T W u: W u = H s, so that
+
+            H^T du = dp - dH^T u,    W du - H ds = dH s.
+        """
+        q, known, count = arrays["q"], self.coordinates, self.coordinates.freedoms
+        motors = list(self._suppliers)
+        u = self._inverse(q, arrays["v"], arrays["a"], wrenches, friction, "reduced", weights, np.inf)[0][..., motors]
+        options = {"pivots": known.pivots}
+        turned = self._exact.evaluator.run("basis_slopes", options, q=q)[..., motors, :]  # (..., coordinate, u, column)
+        batch = np.broadcast_shapes(three.shape[:-3], turned.shape[:-3], u.shape[:-1])
+        h = self._basis(self.loop_jacobian(q))[..., motors, :]
+        light = 1.0 / weights[motors]
+        stiff = np.swapaxes(h, -1, -2) @ (light[:, None] * h)
+        s = np.linalg.solve(stiff, np.swapaxes(h, -1, -2) @ u[..., None])[..., 0]
+        rows = np.zeros((*batch, 3, count, count)) + three
+        extra = np.zeros((*batch, 3, len(motors), count))
+        rows[..., 0, :, :] -= np.einsum("...cum,...u->...mc", turned, np.broadcast_to(u, (*batch, len(motors))))
+        extra[..., 0, :, :] = light[:, None] * np.einsum(
+            "...cum,...m->...uc", turned, np.broadcast_to(s, (*batch, count))
+        )
+        # du = W^-1 dH s + W^-1 H ds,   H^T W^-1 H ds = dp - dH^T u - H^T W^-1 dH s
+        side = rows - np.swapaxes(h, -1, -2)[..., None, :, :] @ extra
+        moved = light[:, None] * h
+        found = extra + moved[..., None, :, :] @ np.linalg.solve(stiff[..., None, :, :], side)
+        forces = np.zeros((*batch, 3, self.nv, count))
+        forces[..., motors, :] = found
+        return forces
+
+    # what Mechanism brings
+    def _checked_weights(self, weights: Any) -> Array:
+        raise NotImplementedError
+
+    def _inverse(
+        self, q: Any, v: Any, a: Any, wrenches: Wrenches, friction: bool, method: str, weights: Any,
+        tolerance: float | None, parameters: Any = None,
+    ) -> tuple[Array, Array, Any]:  # fmt: skip
+        raise NotImplementedError

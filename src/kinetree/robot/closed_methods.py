@@ -1,0 +1,208 @@
+"""What every robot can do, as mechanisms with closed loops do it: hybrid dynamics, an undriven base, felt inertia."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..algorithms.algorithm import ALL
+from ..errors import UnsupportedError
+from ..loops import coordinates, dynamics, rank
+from ..loops.coordinates import Coordinates
+from ..run.given_joints import GivenAtJoints, read_given
+from ..run.wrenches import Wrenches
+from ..spatial.arrays import as_array, batch_shape
+from .closed_derivatives import ClosedDerivatives
+from .robot import Array
+
+
+class ClosedMethods(ClosedDerivatives):
+    """Methods of any robot, for a :class:`kinetree.Mechanism`: its base class."""
+
+    # ---------------------------------------------------------------- some motions given, some forces
+
+    def hybrid_dynamics(  # type: ignore[override]
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        *,
+        a: Mapping[str, ArrayLike] | None = None,
+        tau: Mapping[str, ArrayLike] | None = None,
+        wrenches: Wrenches = None,
+        tolerance: float | None = None,
+    ) -> tuple[Array, Array]:
+        """Return all accelerations and forces, where some joints are given accelerations, the others forces.
+
+        Parameters
+        ----------
+        q, v : array_like
+            A closed state.
+        a : mapping of joint name to acceleration
+            Joints whose motion is prescribed: no more than there are freedoms, and none that follows from the others.
+        tau : mapping of joint name to force
+            Forces of the other joints, with or without a motor; those left out are zero.
+        wrenches, tolerance
+            As in :meth:`forward_dynamics`.
+
+        Returns
+        -------
+        a, tau : ndarray, shape (..., nv)
+            The forces at prescribed joints are those that make them move so.
+        """
+        given = read_given(self.model, a, tau)
+        freedoms = given.freedoms(self.model)
+        return self._hybrid(q, v, given, freedoms, self._with_given(freedoms), wrenches, tolerance)
+
+    @cached_property
+    def _other_coordinates(self) -> dict[tuple[int, ...], Coordinates]:
+        return {}
+
+    def _with_given(self, freedoms: tuple[int, ...]) -> Coordinates:
+        """Return coordinates in which some freedoms are independent; remembered."""
+        known = self.coordinates
+        if set(freedoms) <= set(known.independent):
+            return known
+        if freedoms not in self._other_coordinates:
+            chosen = coordinates.including(known, freedoms, self._supplied, self.v_names)
+            self._other_coordinates[freedoms] = chosen
+        return self._other_coordinates[freedoms]
+
+    def _hybrid(
+        self, q: ArrayLike, v: ArrayLike, given: GivenAtJoints, freedoms: tuple[int, ...], known: Coordinates,
+        wrenches: Wrenches, tolerance: float | None,
+    ) -> tuple[Array, Array]:  # fmt: skip
+        if len(freedoms) < known.freedoms:
+            held = [i for i, is_motion in enumerate(given.moved) if is_motion]
+            self.tree.evaluator.check_pivots(held=held)
+        arrays = self._vectors(q, v, tau=given.values)
+        options = {"pivots": known.pivots, "known_freedoms": freedoms}
+        whole = self._in_good_order("closed_hybrid_dynamics", options, known, wrenches, 1, arrays)
+        self._checks.motion(whole[..., -3:], self._granted(tolerance, known), arrays["q"], arrays["v"])
+        return self._handed_out(whole[..., : self.nv], None), self._handed_out(whole[..., self.nv : -4], None)
+
+    def floating_base_inverse_dynamics(
+        self, q: ArrayLike, v: ArrayLike, a_joints: ArrayLike, wrenches: Wrenches = None
+    ) -> tuple[Array, Array]:
+        """Return the base acceleration and joint forces when only the joints' accelerations are given.
+
+        Loops that do not touch the ground push on the robot only from inside, so that its base moves as it would
+        without them; the forces are those of the actuators, zero at passive joints.
+
+        Parameters
+        ----------
+        q, v : array_like
+            A closed state.
+        a_joints : array_like, shape (..., nv - n)
+            Accelerations of the joints after the base, as the loops allow them.
+
+        Returns
+        -------
+        base_acceleration : ndarray, shape (..., n)
+        tau : ndarray, shape (..., nv - n)
+        """
+        base = self._undriven_base()
+        n, known = base.nv, self.coordinates
+        if not self._supplied[base.v_slice].all():
+            raise UnsupportedError(
+                f"loops of {self.name!r} go through its base's joint {base.name!r}, so it does not move freely: "
+                "inverse_dynamics or hybrid_dynamics give the forces"
+            )
+        padded = self._behind_the_base(a_joints, n)
+        freedoms = tuple(j for j in known.independent if j >= n)
+        given = GivenAtJoints(
+            np.where(np.isin(np.arange(self.nv), freedoms), padded, 0.0),
+            (False,) + (True,) * (len(self.model.joints) - 1),
+        )
+        a, _ = self._hybrid(q, v, given, freedoms, known, wrenches, None)
+        batch_shape(a_joints=(padded, 1), others=(a, 1))
+        whole = np.concatenate([a[..., :n], np.broadcast_to(padded[..., n:], (*a.shape[:-1], self.nv - n))], axis=-1)
+        tau = self.inverse_dynamics(q, v, whole, wrenches)  # refuses accelerations that the loops do not allow
+        return a[..., :n], tau[..., n:]
+
+    # ---------------------------------------------------------------- what frames feel
+
+    def _compliance(self, q: ArrayLike, names: tuple[str, ...], axes: str, method: str) -> Array:
+        """Return J M^-1 J^T, M^-1 along the motions that loops allow."""
+        jacobian = np.concatenate([self._exact.jacobian(q, name, axes) for name in names], axis=-2)
+        return np.asarray(jacobian @ self._exact.inverse_mass_matrix(q) @ np.swapaxes(jacobian, -1, -2))
+
+    def _felt_inertia(
+        self, q: ArrayLike, names: tuple[str, ...], axes: str, method: str, compliance: Array
+    ) -> Array:  # fmt: skip
+        finite = np.isfinite(compliance).all(axis=(-1, -2), keepdims=True)
+        inverse = np.linalg.inv(np.where(finite, compliance, np.eye(compliance.shape[-1])))
+        return self._handed_out(np.where(finite, inverse, np.nan), None)
+
+    # ---------------------------------------------------------------- derivatives by parameters
+
+    def inverse_dynamics_by_parameters(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        parameters: Sequence[str] | Mapping[str, Any] | str = ALL,
+        *,
+        wrenches: Wrenches = None,
+        threads: int = 1,
+    ) -> Array:
+        """Return how the actuator forces of a motion change with parameters, friction left out.
+
+        As for any robot, but for places of joints: they decide where loops close.
+        """
+        if not isinstance(parameters, Mapping):
+            return self.regressor(q, v, a, parameters=parameters, threads=threads)
+        self._keep_geometry(parameters)
+        state = self.check_closed(q)
+        columns = self._exact._by_parameters("inverse_dynamics", {}, parameters, wrenches, threads, q=state, v=v, a=a)
+        k, known = self.loop_jacobian(state), self.coordinates_at(state)
+        self._enough_actuators(k, known)
+        k = np.broadcast_to(k, (*columns.shape[:-2], *k.shape[-2:]))
+        cost = np.ones(self.nv)
+        return dynamics.columns_by_null_space(columns, k, known.rank, self._supplied, cost, self._size, known.least)
+
+    def forward_dynamics_by_parameters(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        parameters: Sequence[str] | Mapping[str, Any] | str = ALL,
+        *,
+        wrenches: Wrenches = None,
+        friction: bool = False,
+        threads: int = 1,
+    ) -> Array:
+        """Return how the accelerations that joint forces cause change with parameters, loops closed.
+
+        As for any robot, but for places of joints: they decide where loops close.
+        """
+        exact, state, own = self._exact, self.check_closed(q), None
+        if isinstance(parameters, Mapping):
+            if friction:
+                raise UnsupportedError(
+                    "accelerations with friction are differentiated by parameters of the table only: give their names"
+                )
+            self._keep_geometry(parameters)
+            own = parameters
+            a = exact.forward_dynamics(state, v, tau, wrenches, parameters=own, threads=threads)
+            columns = exact._by_parameters("inverse_dynamics", {}, own, wrenches, threads, q=state, v=v, a=a)
+        else:
+            a = exact.forward_dynamics(state, v, tau, wrenches, friction=friction, threads=threads)
+            columns = exact._tree_regressor(state, as_array(v, (self.nv,), "v"), a, parameters, friction, threads)
+        known = self.coordinates_at(state)
+        mass = exact.evaluator.run("mass_matrix", parameters=own, q=state)
+        along = rank.motions(self.loop_jacobian(state), known.rank, self._size, known.least)
+        return self._handed_out(-rank.solve_along(*along, mass, columns), None)
+
+    # what Mechanism brings
+    def _keep_geometry(self, parameters: Any) -> None:
+        raise NotImplementedError
+
+    def _enough_actuators(self, k: Array, known: Coordinates) -> None:
+        raise NotImplementedError
+
+    def _tree_regressor(self, q: Array, v: Array, a: Array, parameters: Any, friction: bool, threads: int) -> Array:
+        raise NotImplementedError

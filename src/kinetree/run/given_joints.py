@@ -1,0 +1,58 @@
+"""Joints that are given accelerations or forces by name, read into one vector."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ModelError, OptionError
+from ..model.tree import Model
+from ..spatial.arrays import as_array, batch_shape
+
+Array = np.ndarray
+
+
+class GivenAtJoints(NamedTuple):
+    """What hybrid dynamics is given."""
+
+    values: Array
+    """Per freedom an acceleration or a force; zero where nothing is given."""
+    moved: tuple[bool, ...]
+    """Per joint, whether its motion is given."""
+
+    def freedoms(self, model: Model) -> tuple[int, ...]:
+        """Return the entries that are accelerations."""
+        joints = [j for j, known in zip(model.joints, self.moved, strict=True) if known]
+        return tuple(k for j in joints for k in range(j.v_slice.start, j.v_slice.stop))
+
+
+def read_given(model: Model, a: Mapping[str, Any] | None, tau: Mapping[str, Any] | None) -> GivenAtJoints:
+    """Return accelerations and forces by joint name as one vector; refuse what is given twice or to nobody."""
+    for word, mapping in (("a", a), ("tau", tau)):
+        if mapping is not None and not isinstance(mapping, Mapping):
+            raise OptionError(f"{word} must map joint names to values, such as {{{model.joints[0].name!r}: 1.0}}")
+    given, prescribed = dict(tau or {}), dict(a or {})
+    both = set(given) & set(prescribed)
+    if both:
+        raise OptionError(f"joint {sorted(both)[0]!r} is given both an acceleration and a force")
+    values: list[Any] = [0.0] * model.nv
+    moved = [False] * len(model.joints)
+    batches: dict[str, tuple[Array, int]] = {}
+    for source, is_motion in ((prescribed, True), (given, False)):
+        for name, value in source.items():
+            joint = model.joint(name)
+            if joint.mimic:
+                raise ModelError(f"joint {name!r} follows {joint.mimic.leader!r}: prescribe that one")
+            what = f"the value of joint {name!r}"
+            array = as_array(value, (), what)
+            if joint.nv == 1 and (array.ndim == 0 or array.shape[-1] != 1):
+                array = array[..., None]
+            array = as_array(array, (joint.nv,), what)
+            batches[what] = (array, 1)
+            for k in range(joint.nv):
+                values[joint.v_slice.start + k] = array[..., k]
+            moved[model.joint_index[name]] = is_motion
+    batch = batch_shape(**batches)
+    return GivenAtJoints(np.stack([np.broadcast_to(x, batch) for x in values], axis=-1), tuple(moved))

@@ -1,0 +1,263 @@
+"""Force elements: closed forms, energy kept without integrating works, MuJoCo, batches, loops, rigid contact."""
+
+import math
+
+import mujoco
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+import kinetree as kt
+from helpers.loop_models import LEG_START, leg
+from kinetree import forces as F
+
+SHARP = {"rtol": 1e-11, "atol": 1e-13, "progress": False}
+
+
+def slider(mass=2.0, backend="compiled", gravity=(0, 0, 0), axis="x"):
+    made = kt.Builder("slider", gravity=gravity).body("cart", "base", kt.Prismatic(axis), mass=mass, joint_name="rail")
+    return made.build().with_backend(backend)
+
+
+def pair():
+    """Two carts on one rail."""
+    b = kt.Builder("pair", gravity=(0, 0, 0))
+    b.body("one", "base", kt.Prismatic("x"), mass=1.5, joint_name="first")
+    b.body("two", "base", kt.Prismatic("x"), mass=1.5, joint_name="second")
+    return b.build().with_backend("compiled")
+
+
+def flyer():
+    made = kt.Builder("flyer", gravity=(0, 0, 0)).body(
+        "body", "base", kt.Free(), mass=2.0, com=(0.1, 0.0, -0.05), inertia=np.diag([0.05, 0.08, 0.1])
+    )
+    return made.build().with_backend("compiled")
+
+
+def closed_to(record, tolerance=1e-9):
+    """The books balance; and what springs store is not made up."""
+    assert record.energy.relative_error < tolerance
+    return record
+
+
+# ---------------------------------------------------------------- closed forms
+
+
+def test_a_mass_on_a_damped_spring():
+    forces = [F.JointSpring("rail", stiffness=50.0, rest=0.2), F.JointSpring("rail", damping=1.5)]
+    r = closed_to(kt.simulate(slider(), [0.5], [0.1], time=2.0, forces=forces, **SHARP))
+    w, z = 5.0, 1.5 / (2 * 2.0 * 5.0)
+    s, t = w * math.sqrt(1 - z * z), r.time
+    x = 0.2 + np.exp(-z * w * t) * (0.3 * np.cos(s * t) + (0.1 + z * w * 0.3) / s * np.sin(s * t))
+    np.testing.assert_allclose(r.q[:, 0], x, atol=1e-10)
+    np.testing.assert_allclose(r.energy.stored, 25.0 * (x - 0.2) ** 2, atol=1e-9)
+    lost = forces[1].books(r)["power"]
+    np.testing.assert_allclose(lost, -1.5 * r.v[:, 0] ** 2, atol=1e-12)
+    assert r.info["forces"] == ["JointSpring", "JointSpring"]
+
+
+def test_two_masses_coupled_by_a_spring_between_points():
+    k, c, length = 40.0, 30.0, 0.5
+    forces = [
+        F.JointSpring("first", stiffness=k),
+        F.JointSpring("second", stiffness=k, rest=length),
+        F.PointSpring("one", "two", stiffness=c, length=length),
+    ]
+    r = closed_to(kt.simulate(pair(), [0.1, length], time=2.0, forces=forces, **SHARP))
+    together, apart = math.sqrt(k / 1.5), math.sqrt((k + 2 * c) / 1.5)
+    u, w = 0.05 * np.cos(together * r.time), 0.05 * np.cos(apart * r.time)
+    np.testing.assert_allclose(r.q, np.stack([u + w, length + u - w], axis=-1), atol=1e-10)
+
+
+def test_a_pendulum_with_drag_and_a_body_that_falls_through_air():
+    bob = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=0.5, com=(0, 0, -0.8)).build()
+    drag = F.Drag(("bob", (0.0, 0.0, -0.8)), linear=0.1, quadratic=0.3)
+    r = closed_to(kt.simulate(bob, [1.5], time=3.0, forces=drag, output=7, **SHARP))
+
+    def rates(t, y):
+        u = 0.8 * y[1]
+        return [y[1], -9.81 / 0.8 * math.sin(y[0]) - (0.1 + 0.3 * abs(u)) * u / (0.5 * 0.8)]
+
+    judge = solve_ivp(rates, (0.0, 3.0), [1.5, 0.0], "DOP853", r.time, rtol=1e-11, atol=1e-13).y[0]
+    np.testing.assert_allclose(r.q[:, 0], judge, atol=1e-8)
+
+    falls = slider(gravity=(0, 0, -9.81), axis="z")
+    r = closed_to(kt.simulate(falls, time=2.0, forces=[F.Drag("cart", quadratic=0.4)], output=5, **SHARP))
+    last = math.sqrt(2.0 * 9.81 / 0.4)
+    np.testing.assert_allclose(r.v[:, 0], -last * np.tanh(9.81 * r.time / last), atol=1e-8)
+
+
+def test_pushes_over_time_out_of_a_long_table_along_turning_axes_and_in_functions():
+    times = np.linspace(0.0, 1.0, 3001)
+    table = kt.trajectories.sampled(times, (6.0 * times)[:, None], np.full((3001, 1), 6.0))
+    forces = [F.JointPush("rail", table), F.Push("cart", force=lambda t: [2.0 * kt.cos(t), 0.0, 0.0])]
+    r = closed_to(kt.simulate(slider(), time=1.0, forces=forces, output=5, **SHARP))
+    np.testing.assert_allclose(r.q[:, 0], 0.5 * r.time**3 + 1.0 - np.cos(r.time), atol=1e-9)
+    with pytest.raises(kt.SimulationError, match="trajectory ends"):
+        kt.simulate(slider(), time=2.0, forces=forces)
+
+    crank = kt.Builder("crank").body("arm", "base", kt.Revolute("z"), mass=1.0, inertia=np.diag([1, 1, 0.5])).build()
+    r = closed_to(kt.simulate(crank, time=1.0, forces=F.Push(("arm", (0.3, 0, 0)), (0, 2.0, 0), axes="body"), **SHARP))
+    np.testing.assert_allclose(r.v[-1], [0.3 * 2.0 / 0.5], rtol=1e-9)
+
+
+def test_a_motor_runs_up_along_its_line_and_its_curve():
+    wheel = kt.Builder("wheel").body("disk", "base", kt.Revolute("z"), mass=1.0, inertia=np.diag([1, 1, 0.2])).build()
+    joint = wheel.model.joints[0].name
+    line = F.Motor(joint, signal=0.5, stall_torque=0.1, no_load_speed=300.0, ratio=20.0)
+    r = closed_to(kt.simulate(wheel, time=1.0, forces=line, output=9, **SHARP))
+    decay = 0.1 * 20.0**2 / 300.0 / 0.2
+    np.testing.assert_allclose(r.v[:, 0], 0.5 * 300.0 / 20.0 * (1.0 - np.exp(-decay * r.time)), rtol=1e-8, atol=1e-9)
+    curve = F.Characteristic([0.0, 100.0, 300.0], [0.1, 0.1, 0.0])
+    rubbing = {"ratio": 20.0, "efficiency": 0.8, "rubbing": 0.3, "damping": 0.02}
+    motor = F.Motor(joint, signal=lambda t, q, v: 3.0 - q, curve=curve, **rubbing)
+    (tau,) = motor.loads(wheel.model, 0.0, [1.0], [10.0])[1]  # 200 rad/s: half the torque, signal at its limit
+    assert tau == pytest.approx(0.8 * 20.0 * 0.05 - 0.3 - 0.2, rel=1e-5)
+    (tau,) = motor.loads(wheel.model, 0.0, [2.5], [-10.0])[1]  # braked: no efficiency lost, all the torque
+    assert tau == pytest.approx(0.5 * 20.0 * 0.1 + 0.3 + 0.2, rel=1e-5)
+
+
+# ---------------------------------------------------------------- energy that is kept, without integrating works
+
+
+def test_a_satellite_keeps_its_orbit():
+    body = kt.Builder("satellite", gravity=(0, 0, 0)).body("body", "base", kt.Translation(), mass=3.0).build()
+    mu, radius = 2.0, 1.5
+    speed, period = math.sqrt(mu / radius), 2 * math.pi * math.sqrt(radius**3 / mu)
+    field = F.GravityField.central(mu)
+    r = closed_to(kt.simulate(body, [radius, 0, 0], [0, speed, 0], time=period, forces=field, output=9, **SHARP))
+    np.testing.assert_allclose(np.linalg.norm(r.q, axis=-1), radius, rtol=1e-8)
+    np.testing.assert_allclose(r.q[-1], r.q[0], atol=1e-7)
+    np.testing.assert_allclose(r.energy.stored, -mu * 3.0 / radius, rtol=1e-8)
+
+
+def test_a_bushing_gives_back_all_it_takes_however_far_it_turns():
+    mount = F.Bushing("base", "body", (300.0, 500.0, 200.0), turning_stiffness=(3.0, 8.0, 5.0))
+    q = flyer().neutral()
+    v = np.array([7.0, -6.0, 5.0, 0.5, -1.0, 2.0])
+    r = closed_to(kt.simulate(flyer(), q, v, time=1.0, forces=mount, **SHARP))
+    whole = r.energy.kinetic + r.energy.stored
+    np.testing.assert_allclose(whole, whole[0], rtol=1e-9)
+    assert r.energy.stored.max() > 0.3 * whole[0]
+    still = F.Bushing("base", "body", 0.0, 20.0, 0.0, 0.4)
+    losing = kt.simulate(flyer(), q, v, time=1.0, forces=[mount, still], **SHARP)
+    closed_to(losing)
+    assert (still.books(losing)["power"] <= 0.0).all()
+
+
+@pytest.mark.slow
+def test_a_linkage_with_a_spring_between_two_points():
+    robot = leg().with_backend("compiled")  # seven links, as in Andrews' mechanism, which has such a spring
+    q, _ = robot.project(LEG_START, np.zeros(7))
+    spring = F.PointSpring(("base", (0.014, 0.072, 0.0)), ("l3", (0.02, 0.018, 0.0)), stiffness=453.0, length=0.07785)
+    r = closed_to(kt.simulate(robot, q, time=0.2, forces=spring, **SHARP))
+    whole = r.energy.mechanical + r.energy.stored
+    np.testing.assert_allclose(whole, whole[0], atol=1e-8)
+    assert np.ptp(r.energy.stored) > 0.01
+    damper = F.PointSpring("base", "l6", damping=3.0)
+    closed_to(kt.simulate(robot, q, time=0.1, forces=[spring, damper], **SHARP))
+    steps = kt.simulate(robot, q, time=0.2, forces=spring, integrator="rk4", step=1.25e-4, output=2)
+    np.testing.assert_allclose(steps.q[-1], r.q[-1], atol=1e-6)
+
+
+def test_forces_beside_rigid_contact():
+    ball = slider(gravity=(0, 0, -9.81), axis="z")
+    spring, foot = F.JointSpring("rail", stiffness=30.0, rest=1.0), kt.contact.Contact("cart", restitution=0.5)
+    r = kt.simulate_rigid(ball, [foot], [1.0], time=1.5, forces=[spring], progress=False)
+    closed_to(r)
+    assert any("impact" in event.name for event in r.events)
+    assert r.energy.ground[-1] < -0.1
+    lost = r.energy.mechanical + r.energy.stored - r.energy.ground
+    np.testing.assert_allclose(lost, lost[0], rtol=1e-8)
+
+
+# ---------------------------------------------------------------- characteristics, batches, steps
+
+
+def test_characteristics_as_tables_and_functions_are_the_same_force():
+    x = np.linspace(-0.5, 0.5, 401)
+    hard = F.Characteristic(x, 80.0 * x + 900.0 * x**3)
+    table = F.JointSpring("rail", stiffness=hard)
+    own = F.JointSpring("rail", stiffness=lambda s: 80.0 * s + 900.0 * s**3, law=lambda s, rate: 0.0 * rate)
+    a, b = (kt.simulate(slider(), [0.3], time=0.5, forces=f, output=9, rtol=1e-6) for f in (table, own))
+    np.testing.assert_allclose(a.q, b.q, atol=1e-4)
+    s = a.q[:, 0]
+    np.testing.assert_allclose(a.energy.stored, 40.0 * s**2 + 225.0 * s**4, atol=1e-3)
+    assert float(hard(0.6)) > 80.0 * 0.5 + 900.0 * 0.125  # goes on straight
+    closed_to(a, 1e-5)
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "implicit_euler"])
+def test_a_batch_with_numbers_of_its_own(integrator):
+    k = np.array([20.0, 50.0, 80.0, np.nan, 5.0])[[0, 1, 2, 4]]
+    push = np.stack([k, 0 * k, 0 * k], axis=-1)
+    forces = [F.JointSpring("rail", stiffness=k, damping=0.5), F.Push("cart", push)]
+    how = {"time": 0.5, "integrator": integrator, "step": 1e-3, "output": 3}
+    many = kt.simulate(slider(), [0.3], forces=forces, **how)
+    for lane in (0, 3):
+        own = [F.JointSpring("rail", stiffness=k[lane], damping=0.5), F.Push("cart", push[lane])]
+        one = kt.simulate(slider(backend="reference"), [0.3], forces=own, **how)
+        np.testing.assert_allclose(many.q[:, lane], one.q, atol=1e-12)
+    assert np.isnan(many.energy.forces).all()
+    stiff = F.JointSpring("rail", stiffness=1e9, damping=1e3)
+    held = kt.simulate(slider(), [0.1], time=0.2, forces=stiff, integrator="implicit_euler", step=1e-2)
+    assert abs(held.q[-1, 0]) < 1e-3
+
+
+# ---------------------------------------------------------------- against MuJoCo
+
+ARM = """
+<mujoco><option gravity="0 0 -9.81"/><worldbody>
+  <body name="upper" pos="0 0 1"><joint name="shoulder" axis="0 1 0" {shoulder}/>
+    <geom type="capsule" fromto="0 0 0 0 0 -0.4" size="0.03" mass="1"/><site name="mid" pos="0.05 0 -0.2"/>
+    <body name="fore" pos="0 0 -0.4"><joint name="elbow" axis="0 1 0" {elbow}/>
+      <geom type="capsule" fromto="0 0 0 0 0 -0.3" size="0.02" mass="0.5"/><site name="tip" pos="0 0 -0.3"/></body>
+  </body><site name="hook" pos="0.3 0.1 0.8"/></worldbody>{rest}</mujoco>
+"""
+TENDON = """<tendon><spatial name="rope" stiffness="70" damping="3" springlength="0.2"><site site="hook"/>
+<site site="tip"/></spatial></tendon><actuator><position joint="elbow" kp="12" kv="0.7"/></actuator>"""
+
+
+def test_springs_dampers_and_servos_against_mujoco(tmp_path):
+    path = tmp_path / "arm.xml"
+    path.write_text(ARM.format(shoulder="", elbow="", rest=""))
+    theirs = mujoco.MjModel.from_xml_string(
+        ARM.format(shoulder='stiffness="8" springref="20" damping="0.6"', elbow='damping="0.2"', rest=TENDON)
+    )
+    ours = kt.load(path).with_backend("compiled")
+    forces = [
+        F.JointSpring("shoulder", stiffness=8.0, rest=math.radians(20), damping=0.6),
+        F.JointSpring("elbow", damping=0.2),
+        F.PointSpring(("base", (0.3, 0.1, 0.8)), ("fore", (0.0, 0.0, -0.3)), stiffness=70.0, damping=3.0, length=0.2),
+        F.JointSpring("elbow", stiffness=12.0, rest=0.4, damping=0.7),
+    ]
+    data = mujoco.MjData(theirs)
+    data.qpos[:], data.qvel[:], data.ctrl[:] = [0.4, -0.9], [1.5, -2.5], [0.4]
+    mujoco.mj_forward(theirs, data)
+    r = kt.simulate(ours, data.qpos, data.qvel, time=1e-3, forces=forces, output=2)
+    np.testing.assert_allclose(r.a[0], data.qacc, rtol=1e-9)
+
+
+# ---------------------------------------------------------------- mistakes
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: F.JointSpring("rail", stiffness=-1.0), "stiffness must be finite and not below 0"),
+        (lambda: F.JointSpring("rail", stiffness="hard"), "a number, a kinetree.forces.Characteristic or a function"),
+        (lambda: F.PointSpring("cart", ("base", (1, 2))), "a point is the name of a body or frame"),
+        (lambda: F.Push("cart", force=(1.0, 2.0)), "force must be 3 numbers"),
+        (lambda: F.Push("cart", axes="moon"), "no kind of axes named 'moon'"),
+        (lambda: F.Motor("rail", 1.0), "needs its stall_torque and no_load_speed"),
+        (lambda: F.Characteristic([0.0, 0.0], [1.0, 2.0]), "must rise"),
+        (lambda: kt.simulate(slider(), time=1.0, forces=["spring"]), "forces must be force elements, such as a PointS"),
+        (lambda: kt.simulate(slider(), time=1.0, forces=F.JointSpring("rial")), "no joint named 'rial'"),
+        (lambda: kt.simulate(slider(), time=1.0, forces=F.Drag("cat")), "'cat'"),
+        (lambda: kt.simulate(slider(), time=1.0, forces=lambda t, q, v: [1.0, 2.0]), "returned 2 forces"),
+        (lambda: kt.simulate(flyer(), time=1.0, forces=F.JointSpring(flyer().model.joints[0].name)), "quaternion"),
+    ],
+)
+def test_mistakes_are_told(make, message):
+    with pytest.raises(kt.KinetreeError, match=message):
+        make()

@@ -1,0 +1,160 @@
+"""Methods that every robot has, on mechanisms: each judged by forward dynamics, which is judged elsewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from helpers.loop_models import five_bar, three_bars
+from helpers.mechanisms import closed_state, spatial
+
+START = np.array([[2.0, -1.0, 1.0, 1.0], [1.8, -1.1, 1.2, 0.8]])
+
+
+def leg(kind, actuated=False):
+    """A leg with a rod, on a base that nothing drives."""
+    b = kt.Builder("leg")
+    solid = {"mass": 1.0, "com": (0.02, 0.01, -0.2), "inertia": (0.02, 0.02, 0.01), "stiffness": 2.0}
+    b.body("trunk", "base", kind, mass=3.0, com=(0.05, 0, 0.1), inertia=(0.1, 0.1, 0.1), actuated=actuated)
+    turn = kt.Revolute("y")
+    b.body("thigh", "trunk", turn, **solid)
+    b.body("shin", "thigh", turn, position=(0, 0, -0.4), actuated=False, **solid)
+    b.body("crank", "trunk", turn, position=(0.08, 0, 0), **solid)
+    b.body("rod", "crank", turn, position=(0.06, 0, 0), actuated=False, **solid)
+    b.loop("ankle", "rod", "shin", kt.Revolute("y"), placement=(-0.06, 0, -0.45), seat=(0.08, 0, -0.05))
+    return b.build()
+
+
+def leg_motion(robot, seed=0):
+    rng = np.random.default_rng(seed)
+    start = rng.normal(size=robot.nq) * 0.2
+    start[-4:] = [0.4, -0.3, 0.3, 0.2]
+    q = robot.close(robot.normalize(start), fixed=["thigh_joint", "crank_joint"])
+    v = robot.velocities(q, rng.normal(size=robot.coordinates.freedoms))
+    return q, v, robot.accelerations(q, v, rng.normal(size=robot.coordinates.freedoms))
+
+
+def test_some_motions_given_and_some_forces():
+    robot = five_bar()
+    q = robot.close(START, fixed=["a1_joint", "b1_joint"])
+    v = robot.velocities(q, [[0.3, -0.5], [1.0, 2.0]])
+    for moved, pushed in (
+        (["a1_joint"], ["b1_joint"]), (["a2_joint"], ["a1_joint"]), (["a2_joint", "b2_joint"], []), ([], ["b1_joint"]),
+    ):  # fmt: skip
+        given = {name: np.array([1.5, -2.0]) for name in moved}
+        forces = dict.fromkeys(pushed, 3.0)
+        for way in (robot, robot.with_backend("compiled")):
+            a, tau = way.hybrid_dynamics(q, v, a=given, tau=forces)
+            np.testing.assert_allclose(robot.forward_dynamics(q, v, tau), a, atol=1e-9)
+            for name in robot.joint_names:
+                at = robot.joint(name).v_slice.start
+                if name in moved:
+                    np.testing.assert_allclose(a[:, at], given[name], atol=1e-11)
+                else:
+                    np.testing.assert_array_equal(tau[:, at], 3.0 if name in pushed else 0.0)
+    spread = spatial(kt.Universal("XZ"))
+    q, v = closed_state(spread)
+    a, tau = spread.hybrid_dynamics(q, v, a={"limb1_joint": [1, 2, 3]}, tau={"trunk1_joint": 2.0})
+    np.testing.assert_allclose(spread.forward_dynamics(q, v, tau), a, atol=1e-9)
+    np.testing.assert_allclose(a[spread.joint("limb1_joint").v_slice], [1, 2, 3], atol=1e-11)
+
+
+def test_motions_that_cannot_be_given():
+    robot = five_bar()
+    q = robot.close(START[0], fixed=["a1_joint", "b1_joint"])
+    rest = np.zeros(4)
+    with pytest.raises(kt.SingularError, match="has 2 freedoms, but the motion of 3 is given"):
+        robot.hybrid_dynamics(q, rest, a={"a1_joint": 1.0, "a2_joint": 1.0, "b1_joint": 0.0})
+    with pytest.raises(kt.OptionError, match="both an acceleration and a force"):
+        robot.hybrid_dynamics(q, rest, a={"a1_joint": 1.0}, tau={"a1_joint": 1.0})
+    with pytest.raises(kt.StateError, match="do not allow this velocity"):
+        robot.hybrid_dynamics(q, rest + 1.0, a={"a1_joint": 1.0})
+    chain = kt.Builder("bars on a cart", gravity=(0, -9.81, 0)).body("cart", "base", kt.Prismatic("x"), mass=1.0)
+    model = three_bars().model
+    for i, (joint, body) in enumerate(zip(model.joints, model.bodies, strict=True)):
+        parent = "cart" if joint.parent < 0 else model.bodies[joint.parent].name
+        chain.body(body.name, parent, joint.kind, placement=joint.placement, mass_properties=body.mass_properties,
+                   actuated=i == 0)  # fmt: skip
+    for loop in model.loops:
+        ends = (model.bodies[loop.predecessor].name, model.bodies[loop.successor].name)
+        chain.loop(loop.name, *ends, loop.kind, placement=loop.placement, seat=loop.seat)
+    robot = chain.build()
+    q = robot.close([0.0, 0.6, -0.6, 0.6, 0.6], fixed=["bar0_joint"])
+    with pytest.raises(kt.SingularError, match="cannot be given together"):
+        robot.hybrid_dynamics(q, np.zeros(5), a={"bar0_joint": 1.0, "bar1_joint": 1.0})
+
+
+@pytest.mark.parametrize("kind", [kt.Free(), kt.Planar("y"), kt.EulerFree("YXZ")], ids=lambda k: k.name)
+def test_a_base_that_nothing_drives(kind):
+    robot = leg(kind)
+    n = kind.nv
+    q, v, a = leg_motion(robot)
+    push = {"shin": np.array([0.1, 0.2, 0.3, 1.0, 2.0, 3.0])}
+    base, tau = robot.floating_base_inverse_dynamics(q, v, a[n:], push)
+    assert not tau[[1, 3]].any()  # knee and rod have no motor
+    whole = np.concatenate([base, a[n:]])
+    np.testing.assert_allclose(robot.forward_dynamics(q, v, np.concatenate([np.zeros(n), tau]), push), whole, atol=1e-9)
+    # asked for another motion of the base, inverse dynamics says what would have to push it, as of trees
+    forces = robot.inverse_dynamics(q, v, a, push)
+    np.testing.assert_allclose(robot.forward_dynamics(q, v, forces, push), a, atol=1e-9)
+    np.testing.assert_allclose(forces[:n], robot.tree.inverse_dynamics(q, v, a, push)[:n], atol=1e-10)
+    for method in ("f_matrix", "subsystems"):
+        np.testing.assert_allclose(robot.inverse_dynamics(q, v, a, push, method=method), forces, atol=1e-9)
+    with pytest.raises(kt.StateError, match="do not allow this acceleration"):
+        robot.floating_base_inverse_dynamics(q, v, a[n:] + 1.0)
+
+
+def test_a_tree_on_any_passive_joint():
+    robot = kt.Builder("sled").body("trunk", "base", kt.Planar("y"), mass=3.0, inertia=(0.1, 0.1, 0.1), actuated=False)
+    robot = robot.body("leg", "trunk", kt.Revolute("y"), mass=1.0, com=(0, 0, -0.3), inertia=(0.1, 0.1, 0.1)).build()
+    q, v = np.array([0.1, 0.2, 0.3, 0.4]), np.array([1.0, -1.0, 0.5, 2.0])
+    base, tau = robot.floating_base_inverse_dynamics(q, v, [0.7])
+    wanted = np.concatenate([base, [0.7]])
+    np.testing.assert_allclose(robot.forward_dynamics(q, v, np.concatenate([np.zeros(3), tau])), wanted, atol=1e-11)
+    with pytest.raises(kt.ModelError, match="stands on the world by a passive joint"):
+        five_bar().floating_base_inverse_dynamics(np.zeros(4), np.zeros(4), np.zeros(4))
+    driven = leg(kt.Planar("y"), actuated=True)
+    with pytest.raises(kt.ModelError, match="no floating base"):
+        driven.floating_base_inverse_dynamics(driven.neutral(), np.zeros(7), np.zeros(4))
+
+
+def test_inertia_felt_at_a_frame():
+    robot = leg(kt.Free())
+    q, v, _ = leg_motion(robot)
+    unit = np.eye(6)
+    pushed = robot.forward_dynamics(q, 0 * v, np.zeros(robot.nv), {"shin": unit})
+    change = pushed - robot.forward_dynamics(q, 0 * v, np.zeros(robot.nv))
+    moved = change @ robot.jacobian(q, "shin").T
+    found = robot.operational_space_inertia(np.stack([q, q]), "shin", inverse=True)
+    np.testing.assert_allclose(found[1], moved.T, atol=1e-9)
+    np.testing.assert_allclose(robot.operational_space_inertia(q, "shin") @ found[0], unit, atol=1e-7)
+    four_bar = three_bars()
+    q = four_bar.close([0.6, -0.6, 0.6, 0.6], fixed=["bar0_joint"])
+    with pytest.raises(kt.SingularError, match="cannot move freely"):
+        four_bar.operational_space_inertia(q, "coupler")
+
+
+def test_change_with_parameters():
+    robot = leg(kt.Planar("y"))
+    q, v, a = leg_motion(robot)
+    tau, names = np.arange(robot.nv) * 0.5, ["shin.M", "rod.MX", "crank.YY"]
+    values = np.array([robot.parameters()[name] for name in names])
+
+    def differences(compute):
+        columns = []
+        for k, name in enumerate(names):
+            h = 1e-5
+            two = [compute(robot.with_parameters({name: values[k] + s * h}, physical=False)) for s in (1, -1)]
+            columns.append((two[0] - two[1]) / (2 * h))
+        return np.stack(columns, axis=-1)
+
+    mapping = dict(zip(names, values, strict=True))
+    wanted = differences(lambda r: r.inverse_dynamics(q, v, a))
+    for given in (names, mapping):
+        np.testing.assert_allclose(robot.inverse_dynamics_by_parameters(q, v, a, given), wanted, atol=1e-7)
+    wanted = differences(lambda r: r.forward_dynamics(q, v, tau))
+    for given in (names, mapping):
+        np.testing.assert_allclose(robot.forward_dynamics_by_parameters(q, v, tau, given), wanted, atol=1e-6)
+    with pytest.raises(kt.UnsupportedError, match="decides where its loops close"):
+        robot.forward_dynamics_by_parameters(q, v, tau, {"joints": {"shin_joint": {"position": (0, 0, -0.4)}}})
