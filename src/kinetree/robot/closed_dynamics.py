@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from ..algorithms import constrained, loop_clusters
 from ..algorithms.loop_clusters import Pivots
 from ..loops.coordinates import Coordinates
+from ..run.evaluator import Evaluator
 from ..run.wrenches import Wrenches
 from .closed_kinematics import ClosedKinematics
 from .robot import Array
@@ -124,3 +126,8 @@ class ClosedDynamics(ClosedKinematics):
         if self.precision == "double" and parameters is None:
             self._quick_forward = self._quick("clustered_forward_dynamics", options, known)
         return np.asarray(whole[..., : self.nv])
+
+    @cached_property
+    def _written(self) -> Evaluator:
+        """The same mechanism as its laws are written, for other scalars than machine code has."""
+        return Evaluator(self.model, "reference")
