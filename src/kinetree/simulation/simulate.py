@@ -21,6 +21,7 @@ from ..run.law_kernels import unrolls
 from .arguments import (
     STEPS_AT_MOST,
     check_integrator,
+    check_method,
     checked_numbers,
     common_batch,
     force_elements,
@@ -68,6 +69,7 @@ def simulate(
     works: bool | None = None,
     parameters: Mapping[str, Any] | None = None,
     prescribed: Any = None,
+    method: str = "articulated_body",
     progress: bool = True,
     threads: int = 1,
     tolerance: float | None = None,
@@ -128,6 +130,9 @@ def simulate(
         Motion that the joints with motors follow exactly (or others that :class:`kinetree.Prescribed` names); forces
         at these joints are found, the other joints move by the dynamics.  In the place of a controller;
         :func:`kinetree.simulate_prescribed` starts on the motion.
+    method : str
+        How accelerations of trees are found, as of :meth:`kinetree.Robot.forward_dynamics`: ``"articulated_body"``,
+        ``"composite_body"``, ``"udu"``, ``"modules"``, ...  All give the same motion but for rounding.
     progress : bool
         Show a bar on the terminal once it has taken longer than a second.
     threads : int
@@ -165,7 +170,8 @@ def simulate(
     simulator = Simulator(
         robot, controller=controller, ground=ground, forces=forces, integrator=integrator, rtol=rtol, atol=atol,
         step=step, largest_step=largest_step, friction=friction, friction_speed=friction_speed, works=works,
-        parameters=parameters, prescribed=prescribed, threads=threads, tolerance=tolerance, steps_at_most=steps_at_most,
+        parameters=parameters, prescribed=prescribed, method=method, threads=threads,
+        tolerance=tolerance, steps_at_most=steps_at_most,
     )  # fmt: skip
     return simulator.run(q0, v0, time=time, output=output, events=events, progress=progress)
 
@@ -257,6 +263,7 @@ class Simulator:
         works: bool | None = None,
         parameters: Mapping[str, Any] | None = None,
         prescribed: Any = None,
+        method: str = "articulated_body",
         threads: int = 1,
         tolerance: float | None = None,
         steps_at_most: int = STEPS_AT_MOST,
@@ -268,7 +275,8 @@ class Simulator:
         check_threads(threads)
         check_integrator(robot, integrator)
         self.robot, self.integrator, self.works, self.threads = robot, integrator, works, threads
-        self.tolerance = tolerance
+        self.tolerance, self.method = tolerance, method
+        check_method(robot, method, prescribed)
         self.prescribed = None if prescribed is None else as_prescribed(prescribed, robot)
         if self.prescribed is not None:
             refuse_beside_prescribed(integrator, controller)
@@ -306,7 +314,7 @@ class Simulator:
         if works not in self._equations:
             system = DynamicSystem(
                 self.robot, self.law, self.elements, self.friction, self.friction_speed, works, self.varied,
-                self.prescribed, n_forces=self.n_forces,
+                self.prescribed, self.method, n_forces=self.n_forces,
             )  # fmt: skip
             self._equations[works] = Equation(system, self.function, self.threads)
         return self._equations[works]
