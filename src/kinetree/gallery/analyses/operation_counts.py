@@ -308,9 +308,10 @@ def fixed_inverse(quick: bool) -> Outcome:
         *_of_tables(TABLE_6_11, INVERSE, "000 Table 6.11"),
         *_of_tables(TABLE_1_OF_001, INVERSE, "001 Table 1"),
         Fact("1-DOF joints only: as fast as the fastest known; largest ratio of M + A", 1.0,
-             worst_ratio(book, others, FORMS["(a) 1-DOF joints"], 6), tolerance=0.01, source="000 L2096, Fig. 6.15a"),
-        *_claims(book, others, "outperforms the others", "000 L2096, Fig. 6.15b-d")[1:],
-        _slopes(book, "000 L2096"),
+             worst_ratio(book, others, FORMS["(a) 1-DOF joints"], 6), tolerance=0.01,
+             source="000 section 6.3, Fig. 6.15a"),
+        *_claims(book, others, "outperforms the others", "000 section 6.3, Fig. 6.15b-d")[1:],
+        _slopes(book, "000 section 6.3"),
         *_ours("inverse_dynamics", False, lambda n: int(sum(book(*n))), 1.05, 12),
     ]  # fmt: skip
     caption = "Inverse dynamics on a fixed base (figure 6.15 of 000); Hollerbach's 1980 algorithm is far above."
@@ -356,13 +357,14 @@ def fixed_forward(quick: bool) -> Outcome:
         *_steps(TABLE_6_9, ("135M 131A", "198M 184A", "261M 237A"), "000 Table 6.10"),
         *_of_tables(TABLE_6_12, FORWARD, "000 Table 6.12"),
         *_crossings(by_author, cubic),
-        *_claims(book, linear, "cheaper than all O(n) algorithms", "000 L2097, Fig. 6.16", first=4),
+        *_claims(book, linear, "cheaper than all O(n) algorithms", "000 section 6.3, Fig. 6.16", first=4),
         Fact("1-DOF joints: cheaper than any algorithm; largest ratio of M + A, n from 4", 1.0,
              worst_ratio(book, [*linear, lilly], FORMS["(a) 1-DOF joints"], 4), relation="<",
-             source="000 L2097, Fig. 6.16", reason="for few joints O(n^3) algorithms take less: Lilly and Orin's 305M "
+             source="000 section 6.3, Fig. 6.16",
+             reason="for few joints O(n^3) algorithms take less: Lilly and Orin's 305M "
              "275A for the gripper, in the book's own Table 6.12, are fewer than its 424M 401A; in M and A alike the "
              f"book's is cheaper from n = {crossing(book, lilly, True)} on"),
-        _slopes(book, "000 L2097"),
+        _slopes(book, "000 section 6.3"),
         *_ours("forward_dynamics", False, lambda n: int(_with_bias(book, n)), 1.05, 12),
     ]  # fmt: skip
     caption = (
@@ -396,7 +398,7 @@ def floating_inverse(quick: bool) -> Outcome:
         *_steps(TABLE_7_3, ("164M 156A", "226M 202A", "288M 248A"), "000 Table 7.5"),
         *_of_tables(TABLE_7_6, FLOATING_INVERSE, "000 Table 7.6"),
         *_emended(EMENDED_7_6, TABLE_7_6, FLOATING_INVERSE),
-        *_claims(book, others, "cheaper than what is available", "000 L2604, Fig. 7.30", reasons=few),
+        *_claims(book, others, "cheaper than what is available", "000 section 7.5, Fig. 7.30", reasons=few),
         _ordered(book, "inverse"),
         *_ours("floating_base_inverse_dynamics", True, lambda n: int(sum(book(*n))), 1.05, 12),
     ]
@@ -409,7 +411,8 @@ def _ordered(book: Published, what: str) -> Fact:
     totals = [float(sum(book(*n))) for n in (BIPED, QUADRUPED, HEXAPOD)]
     fewer = totals[0] < totals[1] < totals[2]
     return Fact(f"with twelve variables each, the biped takes less {what} dynamics than the quadruped, and that less "
-                "than the hexapod", "rising", "rising" if fewer else "not rising", source="000 L2612")  # fmt: skip
+                "than the hexapod", "rising", "rising" if fewer else "not rising",
+                source="000 section 7.5")  # fmt: skip
 
 
 def floating_forward(quick: bool) -> Outcome:
@@ -421,14 +424,14 @@ def floating_forward(quick: bool) -> Outcome:
         *_steps(TABLE_7_4, ("209M 201A", "279M 260A", "349M 319A"), "000 Table 7.5", TABLE_7_4.note),
         *_of_tables(TABLE_7_7, FLOATING_FORWARD, "000 Table 7.7"),
         *_emended(EMENDED_7_7, TABLE_7_7, FLOATING_FORWARD),
-        *_claims(book, others, "cheaper than what is available", "000 L2604, Fig. 7.31"),
+        *_claims(book, others, "cheaper than what is available", "000 section 7.5, Fig. 7.31"),
         _ordered(book, "forward"),
         Fact("a humanoid with 12 spherical and 4 revolute joints: links, and links if every joint were a hinge",
-             (17, 41), links, source="000 L2604"),
+             (17, 41), links, source="000 section 7.5"),
         *_ours("forward_dynamics", True, lambda n: int(sum(book(*n))), 1.3, 12),
     ]  # fmt: skip
     remark = (
-        "kinetree's forward dynamics takes up to a fifth more than the book's formula here: it moves articulated "
+        "kinetree's forward dynamics takes some 15 percent more than the book's formula here: it moves articulated "
         "inertias by whole transforms where the book uses two screws along the axes."
     )
     caption = "Forward dynamics on a floating base (figure 7.31 of 000); the base's six variables are not part of n."

@@ -47,7 +47,7 @@ class Statements:
     sources : mapping
         Where these are said.
     feedforward_better : bool
-        Whether feedforward is said to do slightly better than computed torque, or both equally well (000 L3142).
+        Whether feedforward is said to do slightly better than computed torque, or both equally well (000 section 9.5).
     angle_rounding : float
         Half a unit of the angle's last digit.
     of_angle : callable
@@ -278,7 +278,7 @@ def _ground_facts(along: OnGround) -> list[Fact]:
     pushed = along.spot_forces.sum(axis=1)
     return [
         Fact("the ground pushes and never pulls: smallest vertical reaction of a spot", -1e-12,
-             float(along.spot_forces[..., 2].min()), "N", relation=">", source="000 L2440"),
+             float(along.spot_forces[..., 2].min()), "N", relation=">", source="000 section 7.2.1"),
         Fact("nothing pushes the trunk but the ground: its generalised forces", 0.0, float(torque), "N, N m", 1e-12,
              source="000 eq. 7.1"),
         Fact("the reactions are the weight and the rate of momentum of the whole machine; largest difference", 1e-5,
@@ -428,7 +428,7 @@ def _controlled(
         Fact("joints follow the desired motion; largest error", 5e-3, float(joint_error(m, record).max()), "rad",
              relation="<", source=said.source("control")),
         Fact("the ground never pulls: smallest vertical reaction of a spot", -1e-12,
-             float(record.contact_forces[..., 2].min()), "N", relation=">", source="000 L2440"),
+             float(record.contact_forces[..., 2].min()), "N", relation=">", source="000 section 7.2.1"),
         Fact("error of the total energy, at most the source's", said.energy, float(np.ptp(record.energy.total)), "J",
              relation="<", source=said.source("energy")),
     ]  # fmt: skip
@@ -498,7 +498,7 @@ def disturbed(name: str, said: Statements) -> Analysis:
 
 
 def _better(said: Statements, first: float, second: float) -> Fact:
-    """Compare feedforward and computed torque as 000 L3142 does."""
+    """Compare feedforward and computed torque as 000 section 9.5 does."""
     reason = (
         "the book judges by eye, from runs that start on the desired motion, where both follow to the integrator's "
         f"tolerance. From {OFF:g} rad off, errors over a step are {first:.2g} and {second:.2g} rad: feedforward is as "
@@ -506,10 +506,10 @@ def _better(said: Statements, first: float, second: float) -> Fact:
     )
     if said.feedforward_better:
         text = "feedforward is slightly better than computed torque; its error over the other's"
-        return Fact(text, 1.0, first / second, relation="<", source="000 L3142", reason=reason)
+        return Fact(text, 1.0, first / second, relation="<", source="000 section 9.5", reason=reason)
     text = "feedforward and computed torque are equally good; smaller error over larger"
     ratio = min(first, second) / max(first, second)
-    return Fact(text, 1.0, ratio, tolerance=0.25, source="000 L3142", reason=reason)
+    return Fact(text, 1.0, ratio, tolerance=0.25, source="000 section 9.5", reason=reason)
 
 
 def _law_difference(m: Walker, record: Record, off: Array) -> float:
