@@ -36,9 +36,10 @@ EXCEPTIONS = {
     ("cost-floating-base", "inverse"): {
         "tree-type systems (000), biped": "erratum 32",
         "tree-type systems (000), quadruped": "erratum 32",
-        "Balafoutis and Patel 1991, all three": "does not follow from the formula",
-        "Featherstone 1987, all three": "does not follow from the formula",
-        "Saha 1999, Bhangale et al. 2004, all three": "does not follow from the formula",
+        "Balafoutis and Patel 1991, all three": "a base of 216M 190A",
+        "Featherstone 1987, all three": "a base of 216M 190A",
+        "Saha 1999, Bhangale et al. 2004, all three": "a base of 216M 190A",
+        "Balafoutis and Patel 1991, all three, if the base took 216M 190A": "2M and 3A",
         "cheaper than what is available: (a) 1-DOF joints; largest ratio of M + A to the least of the others, n from 6":
             "from n = 8 on",
     },
@@ -47,7 +48,8 @@ EXCEPTIONS = {
         "tree-type systems (000), biped": "erratum 33",
         "tree-type systems (000), quadruped": "erratum 34",
         "tree-type systems (000), hexapod": "erratum 34",
-        "McMillan and Orin 1998, O(n^3), all three": "5049M",
+        "tree-type systems (000), biped, if the base took 66A": "and 2A",
+        "McMillan and Orin 1998, O(n^3), all three": "178 n",
     },
 }  # fmt: skip
 

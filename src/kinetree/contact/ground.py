@@ -446,6 +446,8 @@ def _total(terms: Iterable[Scalar]) -> Scalar:
 SOURCE_SETS: dict[str, dict[str, float]] = {
     # 000 section 10.3.1; two spots per foot, robot of 9.4 kg
     "planar-biped": {"stiffness": 2000.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 1000.0},
+    # 003 prints none for the same links; on the ground above it falls in its fifth step, on this one it walks on and on
+    "unified-biped": {"stiffness": 5000.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 1000.0},
     # no numbers are printed for the spatial biped: those of the planar one, four spots per foot
     "spatial-biped": {"stiffness": 2000.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 1000.0},
     # from the authors' program (notes on chapter 8 onwards, section 8); one spot per foot
@@ -469,7 +471,7 @@ def from_source(
     Parameters
     ----------
     name : str
-        ``"planar-biped"``, ``"spatial-biped"``, ``"quadruped"`` or ``"hexapod"``.
+        ``"planar-biped"``, ``"spatial-biped"``, ``"quadruped"``, ``"hexapod"`` or ``"unified-biped"``.
     spots : sequence of Spot or str
     mass : float
         Of the whole robot; the damping depends on it (000 eq. D.4).

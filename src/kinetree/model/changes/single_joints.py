@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ..errors import ModelError
-from .joints import Compound, Cylindrical, JointKind, Prismatic, Revolute, Step
-from .pose import Pose
-from .tree import BASE, Body, Frame, Joint, Model, lay_out
+from ...errors import ModelError
+from ..joints import Compound, Cylindrical, JointKind, Prismatic, Revolute, Step
+from ..pose import Pose
+from ..tree import BASE, Body, Frame, Joint, Model, lay_out
 
 
 def expand_in_order(tree: Model) -> tuple[Model, list[int]]:
