@@ -85,11 +85,16 @@ if TYPE_CHECKING:
     from .motion.walking import legs
     from .robot import chain_costs as cost
     from .run.functions import compile_function
+    from .simulation.constrained.drift import Baumgarte
+    from .simulation.constrained.driven_robot import DrivenRobot
     from .simulation.events import Event
     from .simulation.prescribed import Prescribed
     from .simulation.records.record import Record
     from .simulation.rigid_run import simulate_rigid
     from .simulation.simulate import Simulator, simulate, simulate_prescribed
+    from .simulation.worlds import sensors
+    from .simulation.worlds.draws import LogUniform, Normal, Uniform
+    from .simulation.worlds.world import RandomPushes, World
     from .view import view
 
 __version__ = VERSION
@@ -97,6 +102,7 @@ __version__ = VERSION
 former_names.install()
 
 __all__ = [
+    "Baumgarte",
     "Builder",
     "CacheWarning",
     "ClosureError",
@@ -108,6 +114,7 @@ __all__ = [
     "Cylindrical",
     "DHRow",
     "Distance",
+    "DrivenRobot",
     "EulerFree",
     "EulerSpherical",
     "Event",
@@ -122,6 +129,7 @@ __all__ = [
     "KinetreeError",
     "KinetreeWarning",
     "KnifeEdge",
+    "LogUniform",
     "MassProperties",
     "Measured",
     "Mechanism",
@@ -130,6 +138,7 @@ __all__ = [
     "ModelError",
     "ModelWarning",
     "NoLoopsError",
+    "Normal",
     "OptionError",
     "OutputError",
     "ParallelAxes",
@@ -139,6 +148,7 @@ __all__ = [
     "Pose",
     "Prescribed",
     "Prismatic",
+    "RandomPushes",
     "ReadOnlyError",
     "Record",
     "Revolute",
@@ -157,10 +167,12 @@ __all__ = [
     "StateError",
     "TrajectoryError",
     "Translation",
+    "Uniform",
     "Universal",
     "UnknownNameError",
     "UnreachableError",
     "UnsupportedError",
+    "World",
     "Wrench",
     "arctan2",
     "codegen",
@@ -183,6 +195,7 @@ __all__ = [
     "legs",
     "load",
     "published",
+    "sensors",
     "simulate",
     "simulate_prescribed",
     "simulate_rigid",
@@ -200,6 +213,14 @@ __all__ = [
 
 
 _LATER = {
+    "sensors": ".simulation.worlds.sensors",
+    "Normal": ".simulation.worlds.draws:Normal",
+    "LogUniform": ".simulation.worlds.draws:LogUniform",
+    "Uniform": ".simulation.worlds.draws:Uniform",
+    "RandomPushes": ".simulation.worlds.world:RandomPushes",
+    "World": ".simulation.worlds.world:World",
+    "Baumgarte": ".simulation.constrained.drift:Baumgarte",
+    "DrivenRobot": ".simulation.constrained.driven_robot:DrivenRobot",
     "Event": ".simulation.events:Event",
     "Identified": ".identification.identified:Identified",
     "Measured": ".identification.measured:Measured",

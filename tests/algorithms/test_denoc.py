@@ -126,7 +126,7 @@ def test_spatial_biped_in_the_books_stacked_form():
 
 
 def test_spatial_double_pendulum():
-    """000 L1165: spherical, then revolute: Lambda_21 = [O O A_21]."""
+    """000 section 4.2.2: spherical, then revolute: Lambda_21 = [O O A_21]."""
     builder = kt.Builder().body("one", "base", kt.EulerSpherical("YXZ"), mass=1.0, com=(0, 0, -1))
     robot = builder.body("two", "one", kt.Revolute("x"), position=(0, 0, -1), mass=1.0, com=(0, 0, -1)).build()
     denoc = robot.with_single_joints().denoc([0.1, 0.2, 0.3, 0.4], modules=[["one_1", "one_2", "one"], ["two"]])

@@ -48,7 +48,7 @@ def test_newtons_cradle():
 
 
 def test_simultaneous_cradle_is_002s():
-    """All compress together: a common speed v/n, then the same impulses again (002 L3059)."""
+    """All compress together: a common speed v/n, then the same impulses again (002 section 9.9.2)."""
     rigid, q = cradle(5)
     v = np.array([1.0, 0, 0, 0, 0])
     assert np.allclose(impact(rigid, q, v, restitution=0.0).velocity, 0.2)
@@ -91,7 +91,7 @@ def test_energy_never_grows_and_nothing_goes_on_entering(v, mu, e, rule, shape, 
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=25)
 def test_equal_restitutions_are_newtons_where_all_approach(seed):
-    """002 L3123 with the notes' condition: then no extra impulses, and contacts leave with e times their approach."""
+    """002 section 9.9.2: then no extra impulses, and contacts leave with e times their approach."""
     rng = np.random.default_rng(seed)
     robot = kt.Builder("block").body("block", "base", kt.Free(), mass=2.0, inertia=(0.1, 0.2, 0.25)).build()
     rigid = RigidContacts(robot, [Contact("block", p) for p in ((-0.5, 0, -0.2), (0.5, 0.3, -0.2), (0.4, -0.3, -0.2))])

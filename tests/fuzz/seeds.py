@@ -29,6 +29,23 @@ URDF_ARM = b"""<?xml version="1.0"?>
 </robot>
 """
 
+SDF_LOOP = b"""<sdf version="1.9"><model name="m"><frame name="f" attached_to="crank"><pose>0 0 0.3 0 0 0</pose></frame>
+  <link name="ground"/>
+  <link name="crank"><inertial><mass>1</mass><inertia><ixx>0.1</ixx><iyy>0.1</iyy><izz>0.1</izz></inertia></inertial></link>
+  <link name="coupler"><pose relative_to="f"/></link>
+  <link name="rocker"><pose>1 0 0 0 0 0</pose></link>
+  <model name="hand"><pose relative_to="rocker">0 0 1 0 0 0.2</pose><link name="palm"/></model>
+  <joint name="j1" type="revolute"><parent>ground</parent><child>crank</child><axis><xyz>0 1 0</xyz>
+    <limit><lower>-1</lower><upper>2</upper></limit><dynamics><damping>0.1</damping></dynamics></axis></joint>
+  <joint name="j2" type="revolute"><parent>crank</parent><child>coupler</child><axis><xyz>0 1 0</xyz></axis></joint>
+  <joint name="j4" type="revolute"><parent>ground</parent><child>rocker</child><axis><xyz>0 1 0</xyz></axis></joint>
+  <joint name="j3" type="ball"><pose>0 0 0.3 0 0 0</pose><parent>coupler</parent><child>rocker</child></joint>
+  <joint name="j5" type="universal"><parent>rocker</parent><child>hand::palm</child><axis><xyz>1 0 0</xyz></axis>
+    <axis2><xyz expressed_in="f">0 1 0</xyz></axis2></joint>
+  <joint name="g" type="gearbox"><parent>crank</parent><child>rocker</child><gearbox_ratio>2</gearbox_ratio>
+    <gearbox_reference_body>ground</gearbox_reference_body><axis><xyz>0 1 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2></joint>
+</model></sdf>"""
+
 URDF_LOOP = b"""<robot name="four_bar" xmlns:kinetree="urn:kinetree">
   <link name="ground"/>
   <link name="crank"><inertial><origin xyz="0.1 0 0"/><mass value="1"/>

@@ -352,6 +352,7 @@ TABLES = Tables()
 TARGETS = {
     target.name: target
     for target in (
+        Target("sdf", robot_files((seeds.SDF_LOOP,), changed_xml, ".sdf"), 400),
         Target("urdf", robot_files((seeds.URDF_ARM, seeds.URDF_LOOP), changed_xml, ".urdf"), 1500),
         Target("yaml", robot_files((seeds.YAML_TREE, seeds.YAML_LOOP), changed_yaml, ".yaml"), 1000),
         Target("mjcf", robot_files((seeds.MJCF_ARM, seeds.MJCF_LOOP), changed_xml, ".xml"), 1000),

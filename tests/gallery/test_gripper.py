@@ -34,7 +34,7 @@ def printed(value: np.ndarray, expected: list[float], digits: int) -> None:
 
 
 def cycloid(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The sources' joint trajectory with T = 1 s (000 L1875)."""
+    """The sources' joint trajectory with T = 1 s (000 section 6.2.1)."""
     t = np.asarray(t)[..., None]
     turn = 2 * np.pi
     step = END - START

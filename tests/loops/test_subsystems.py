@@ -114,7 +114,7 @@ def test_four_bar_multipliers():
 
 
 def test_four_bar_order_depends_on_the_cut():
-    """000 L2792-2797: cut at joint 4 subsystem II is determinate, cut at joint 3 none is."""
+    """000 section 8.3: cut at joint 4 subsystem II is determinate, cut at joint 3 none is."""
     orders = {}
     for cut in (3, 4):
         mechanism = models.four_bar(cut)
@@ -128,7 +128,7 @@ def test_four_bar_order_depends_on_the_cut():
 
 
 def test_leg_order():
-    """000 L2852-2858: III with four unknowns, then II, then I."""
+    """000 section 8.4: III with four unknowns, then II, then I."""
     mechanism = models.leg()
     order = solve(mechanism, *motion(mechanism, models.LEG_START, count=2)).order
     assert [s.joints for s in order.subsystems] == [
@@ -157,7 +157,7 @@ def test_scraper_order():
 
 
 def test_three_rrr_order():
-    """000 L2917: I with five equations and unknowns, then II and III."""
+    """000 section 8.5: I with five equations and unknowns, then II and III."""
     mechanism = models.three_rrr()
     order = solve(mechanism, *motion(mechanism, models.THREE_RRR_START, 0.1, 2)).order
     assert [(s.subsystems, s.equations, s.unknowns) for s in order.steps] == [

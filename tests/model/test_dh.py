@@ -203,7 +203,7 @@ def printed(actual: np.ndarray, expected: Any, digits: int) -> None:
 
 
 def cycloid(start: np.ndarray, end: np.ndarray, period: float, t: np.ndarray) -> tuple[np.ndarray, ...]:
-    """The sources' trajectory (000 L1879) with its two derivatives."""
+    """The sources' trajectory (000 section 6.2.1) with its two derivatives."""
     t = np.asarray(t, dtype=float)[..., None]
     w, rate = 2 * np.pi / period, (np.asarray(end) - np.asarray(start)) / period
     return start + rate * (t - np.sin(w * t) / w), rate * (1 - np.cos(w * t)), rate * w * np.sin(w * t)

@@ -76,7 +76,7 @@ def test_derivatives_are_those_of_the_position(name):
 
 
 def test_cycloid_is_the_sources_formula():
-    t, T = np.linspace(0, 3, 7), 3.0  # 000 L3311-3314
+    t, T = np.linspace(0, 3, 7), 3.0  # 000 section 10.2.1.1
     q, v, a = tr.Cycloid(Q0, Q1, T)(t)
     d, w = (Q1 - Q0), 2 * np.pi * t[:, None] / T
     np.testing.assert_allclose(q, Q0 + d / T * (t[:, None] - T / (2 * np.pi) * np.sin(w)), atol=1e-15)

@@ -22,6 +22,8 @@ METHODS = {
     "point_jacobian": lambda r, q: r.point_jacobian(q, "f1", (0.1, 0.2, 0.3)),
     "inverse_dynamics_derivatives": lambda r, q, v, a: r.inverse_dynamics_derivatives(q, v, a)[0],
     "forward_dynamics_derivatives": lambda r, q, v, tau: r.forward_dynamics_derivatives(q, v, tau)[0],
+    "linearize": lambda r, q, v, tau: r.linearize(q, v, tau).A,
+    "linearize, step": lambda r, q, v, tau: r.linearize(q, v, tau, 0.01).B,
     "integrate": lambda r, q, v: r.integrate(q, v),
     "difference": lambda r, q: r.difference(q, r.neutral()),
     "configuration_rate": lambda r, q, v: r.configuration_rate(q, v),
@@ -125,7 +127,8 @@ def test_the_list_is_complete():
     listed = {name.partition(",")[0] for name in METHODS} | {
         "denoc",
         "module_quantities",
-    }  # those two are for one state
+        "within_limits",
+    }  # the first two are for one state, the last answers yes or no
     for name, method in inspect.getmembers(kt.Robot, inspect.isfunction):
         parameters = inspect.signature(method).parameters
         of_trees = not name.startswith("_") and name not in vars(LoopMethods)  # those only say that there are no loops

@@ -157,7 +157,7 @@ def test_delta_inverse_kinematics_by_position():
 
 
 def test_following_a_path():
-    """000 L2940: the platform of the 3-RRR on a circle."""
+    """000 section 8.5: the platform of the 3-RRR on a circle."""
     platform, q = make_three_rrr()
     pose = platform.pose(q)
     poses = np.tile(pose, (8, 1, 1))

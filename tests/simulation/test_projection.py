@@ -15,7 +15,7 @@ from kinetree.simulation import projection
 from kinetree.simulation.closed_rates import rates_of
 from kinetree.simulation.equation import Equation
 from kinetree.simulation.events import Event
-from kinetree.simulation.integrators import adaptive, stepper
+from kinetree.simulation.integrators import adaptive, stepper, steps_on_arrays
 from kinetree.simulation.loop_choice import MOST_TOGETHER, LoopChoice, choice_at
 from kinetree.simulation.projection import projector
 from kinetree.simulation.system import DynamicSystem
@@ -170,6 +170,38 @@ def test_loops_stay_closed_however_long_the_steps(name, integrator):
     assert robot.closure_error(record.q).max() < 1e-12
     torn = np.linalg.norm((robot.loop_jacobian(record.q) @ record.v[..., None])[..., 0], axis=-1)
     assert (torn / (1 + np.linalg.norm(record.v, axis=-1))).max() < 1e-6
+
+
+def test_other_steps_are_taken_where_a_choice_is_poor(monkeypatch):
+    """In one lane of a batch, from the third step on: all constraints together, or by rank, with the same result."""
+    robot, start, choice = made("3-rrr")
+    assert choice.pivots
+    equation = Equation(DynamicSystem(robot))
+    equation.prepare(start)
+    v = robot.project(start, np.random.default_rng(3).standard_normal((3, robot.nv)))[1]
+    state = np.tile(start, (3, 1)), v, np.zeros((3, equation.system.nz))
+    expected = equation.steps.many("rk4")(0.0, state, 1e-3, 5)
+    asked, run = [], steps_on_arrays.Steps._run
+
+    def doubtful(self, integrator, choice=None):
+        steps = run(self, integrator, choice)
+
+        def watched(t, state, h, n):
+            new, served = steps(t, state, h, n)
+            asked.append((bool(choice.pivots), len(state[0]), n))
+            if t + h * n > 2.5e-3:  # of both choices: in the end the rank is looked for
+                served = np.where(np.arange(len(served)) == len(served) // 2, 0.0, served)
+            return new, served
+
+        return watched
+
+    monkeypatch.setattr(steps_on_arrays.Steps, "_run", doubtful)
+    found = equation.steps.many("rk4")(0.0, state, 1e-3, 5)
+    for own, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(own, theirs, atol=1e-9)
+    assert (True, 3, 5) in asked  # the others are left alone
+    assert all(lanes == 1 for pivots, lanes, n in asked[1:])
+    assert (False, 1, 1) in asked
 
 
 ADAPTIVE = [("rk45", {}), ("dop853", {}), ("radau", {})]

@@ -53,10 +53,24 @@ def hybrid_dynamics(
     known_freedoms: Sequence[int],
 ) -> list[Scalar]:  # fmt: skip
     """Return accelerations, forces, quality and what is left where some freedoms are driven by motion."""
-    a, tau, quality, left = independent_motion.hybrid_dynamics(
-        tree, q, v, given, tree.gravity, loads, pivots, known_freedoms
-    )
-    return [*a, *tau, quality, *left]
+    motion = independent_motion.embed(tree, q, v, pivots)
+    a, tau = independent_motion.hybrid_dynamics(tree, q, v, given, loads, motion, known_freedoms)
+    left = constrained.residuals(tree, q, v, None, motion.k, motion.drift)
+    return [*a, *tau, motion.quality, *left]
+
+
+def independent_forward_dynamics(
+    tree: Model, q: Any, v: Any, tau: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]]
+) -> list[Scalar]:
+    """Return accelerations and nothing else: no quality, no residuals, which symbols have no use for."""
+    return independent_motion.forward_dynamics(tree, q, v, tau, loads, pivots)
+
+
+def independent_inverse_dynamics(
+    tree: Model, q: Any, v: Any, a: Any, loads: Any = None, *, pivots: Sequence[tuple[int, int]]
+) -> list[Scalar]:
+    """Return forces on the independent freedoms and nothing else."""
+    return independent_motion.inverse_dynamics(tree, q, v, a, loads, pivots)
 
 
 def _flat_derivatives(

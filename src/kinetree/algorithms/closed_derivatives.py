@@ -218,9 +218,7 @@ def inverse_dynamics_derivatives(
     return by_q, by_v, by_a, motion.quality, constrained.residuals(tree, q, v, a, motion.k, motion.drift)
 
 
-def basis_slopes(
-    tree: Model, q: Scalars, pivots: Pivots
-) -> list[Matrix]:  # fmt: skip
+def basis_slopes(tree: Model, q: Scalars, pivots: Pivots) -> list[Matrix]:
     """Return how G changes with each independent coordinate: one matrix, by rows, per coordinate."""
     nothing = [0.0] * tree.nv
     motion, slopes = embed(tree, q, nothing, pivots), constraint_slopes(tree, q, nothing)

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..model.joints import Constraint
+from ..model.pose import Pose
 from ..model.tree import BASE, Loop, Model
 from ..spatial import IDENTITY, ZERO_MOTION, Force, Motion, Scalar, Transform, combine_forces
 from . import couplings
@@ -103,11 +104,11 @@ def connected(tree: Model) -> list[tuple[list[int], list[int]]]:
 def usual_size(tree: Model) -> float:
     """Return how large entries of K are where nothing is singular.
 
-    One, or a lever arm where all of them are shorter.
+    One, or a lever arm where all of them are shorter; symbols have no size.
     """
-    poses = [joint.placement for joint in tree.joints]
+    poses: list[Any] = [joint.placement for joint in tree.joints]
     poses += [pose for loop in tree.loops for pose in (loop.placement, loop.seat)]
-    arms = [math.hypot(*pose.translation) for pose in poses]
+    arms = [math.hypot(*pose.translation) for pose in poses if isinstance(pose, Pose)]
     return min(1.0, max(arms, default=0.0) or 1.0)
 
 

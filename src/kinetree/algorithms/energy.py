@@ -37,7 +37,7 @@ def power(tree: Model, q: Scalars, v: Scalars, tau: Scalars, wrenches: Wrenches)
 
 
 def potential_energy(tree: Model, q: Scalars, gravity: Scalars) -> Scalar:
-    """Return minus the work of gravity from the world's origin (000 L4321, sign corrected), and what springs store."""
+    """Return minus the work of gravity from the world's origin (000 appendix C.1, sign corrected) and of springs."""
     _, moment = first_moment(tree, q)
     weight = -Vec3.of(gravity).dot(moment)
     stored = springs.energy(tree, q)

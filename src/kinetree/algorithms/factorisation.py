@@ -28,7 +28,7 @@ def carriers(parents: Sequence[int], k: int) -> list[int]:
 def eliminate(
     matrix: Sequence[Sequence[Scalar]], paths: Sequence[Sequence[int]], divided: Callable[[Scalar, Scalar], Scalar]
 ) -> tuple[list[Column], list[Scalar]]:
-    """Factor ``M = L^T D L`` from the tips, touching only carriers (002 L1936).
+    """Factor ``M = L^T D L`` from the tips, touching only carriers.
 
     Returns L by rows, without its diagonal and without what is zero by structure, and D.
     ``divided(entry, pivot)`` is how entries are divided by pivots; ``paths`` are :func:`carriers`.

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..model.tree import Model
 from ..spatial import Scalar, ldl, ldl_solve
-from . import composite_body, constrained, constraints, newton_euler
+from . import composite_body, constraints, newton_euler
 from .constrained import inner
 from .kinematics import poses
 from .loop_clusters import Pivots, follow
@@ -64,6 +64,11 @@ class Embedding(NamedTuple):
         """Return G^T force: what a force on all freedoms is on the independent ones."""
         return [inner(column, force) for column in self.columns]
 
+    def acceleration(self, independent: Scalars) -> list[Scalar]:
+        """Return G y'' + g."""
+        whole = self.spread(independent)
+        return [x + p if present(p) else x for x, p in zip(whole, self.particular, strict=True)]
+
     def spread(self, independent: Scalars) -> list[Scalar]:
         """Return G y."""
         return [inner(row, independent) for row in self.basis]
@@ -95,33 +100,52 @@ def reduced(mass: Matrix, motions: Matrix) -> Matrix:
 
 
 def hybrid_dynamics(
-    tree: Model, q: Scalars, v: Scalars, given: Scalars, gravity: Any, loads: Any, pivots: Pivots,
-    known: Sequence[int],
-) -> tuple[list[Scalar], list[Scalar], Scalar, constrained.Residuals]:  # fmt: skip
+    tree: Model, q: Scalars, v: Scalars, given: Scalars, loads: Any, motion: Embedding, known: Sequence[int]
+) -> tuple[list[Scalar], list[Scalar]]:
     """Return all accelerations and forces where some freedoms are given accelerations, all others forces.
 
     ``known`` are independent freedoms whose entries of ``given`` are accelerations.  The others accelerate as forces
     say, G_u^T (M a + h - tau) = 0 with u the unknown ones; then the forces at the known ones are what is left,
     G_k^T (M a + h - tau) (002 eq. 7.32-7.34 along the motions that loops allow).
     """
-    motion = embed(tree, q, v, pivots)
-    free = independent_freedoms(tree, pivots)
+    free = independent_freedoms(tree, motion.pivots)
     columns = motion.columns
     tau = [0.0 if j in known else x for j, x in enumerate(given)]
     y = [given[j] if j in known else 0.0 for j in free]
-    a = [x + p if present(p) else x for x, p in zip(motion.spread(y), motion.particular, strict=True)]
+    a = motion.acceleration(y)
     unknown = [m for m, j in enumerate(free) if j not in known]
     if unknown:
-        bias, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
+        bias, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)
         left = [t - b for t, b in zip(tau, bias, strict=True)]
         moving = [columns[m] for m in unknown]
         factors = ldl(reduced(composite_body.mass_matrix(tree, q), moving))
         for m, x in zip(unknown, ldl_solve(factors, [inner(c, left) for c in moving]), strict=True):
             y[m] = x
-        a = [x + p if present(p) else x for x, p in zip(motion.spread(y), motion.particular, strict=True)]
-    force, _ = newton_euler.inverse_dynamics(tree, q, v, a, gravity, loads)
+        a = motion.acceleration(y)
+    if not known:
+        return a, tau
+    force, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)
     missing = [f - t for f, t in zip(force, tau, strict=True)]
     for m, j in enumerate(free):
         if j in known:
             tau[j] = inner(columns[m], missing)
-    return a, tau, motion.quality, constrained.residuals(tree, q, v, None, motion.k, motion.drift)
+    return a, tau
+
+
+def forward_dynamics(
+    tree: Model, q: Scalars, v: Scalars, tau: Scalars, loads: Any, pivots: Pivots
+) -> list[Scalar]:  # fmt: skip
+    """Return accelerations under forces on all joints (004 eq. 10.46), and nothing else: good where pivots are."""
+    return hybrid_dynamics(tree, q, v, tau, loads, embed(tree, q, v, pivots), ())[0]
+
+
+def inverse_dynamics(
+    tree: Model, q: Scalars, v: Scalars, a: Scalars, loads: Any, pivots: Pivots
+) -> list[Scalar]:  # fmt: skip
+    """Return forces on the independent freedoms, G^T tau of the tree (004 eq. 10.40), zero elsewhere."""
+    motion = embed(tree, q, v, pivots)
+    whole, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, loads)
+    forces: list[Scalar] = [0.0] * tree.nv
+    for j, force in zip(independent_freedoms(tree, pivots), motion.along(whole), strict=True):
+        forces[j] = force
+    return forces

@@ -144,7 +144,7 @@ def frame_acceleration(tree: Model, q: Scalars, v: Scalars, a: Scalars, name: st
 
 
 def classical(velocity: Motion, spatial: Motion) -> Motion:
-    """Return ordinary acceleration of the frame's origin from the spatial one: a + w x v (002 L565)."""
+    """Return ordinary acceleration of the frame's origin from the spatial one: a + w x v (002 section 2.7)."""
     return Motion(spatial.angular, spatial.linear + velocity.angular.cross(velocity.linear))
 
 

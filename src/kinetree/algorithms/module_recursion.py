@@ -244,7 +244,7 @@ def _freed(
 
 
 def udu(matrix: Sequence[Sequence[Scalar]]) -> tuple[list[list[Scalar]], list[Scalar]]:
-    """Factor a symmetric matrix as U D U^T, U unit upper triangular, from the last row to the first (000 L1793)."""
+    """Factor a symmetric matrix as U D U^T, U unit upper triangular, from the last row on (000 section 6.1.2)."""
     n, rest = len(matrix), [list(row) for row in matrix]
     u: list[list[Scalar]] = [[1.0 if i == j else 0.0 for j in range(n)] for i in range(n)]
     for j in reversed(range(n)):

@@ -75,7 +75,7 @@ def along_principal_axes(second: Symmetric3) -> bool:
 
 
 def base_at_rest(gravity: Sequence[Scalar]) -> Moving:
-    """Return the base, accelerating upwards at -g so that gravity needs no further mention (000 L1731)."""
+    """Return the base, accelerating upwards at -g so that gravity needs no further mention (000 section 6.1.2)."""
     zero = Matrix3(ZERO3, ZERO3, ZERO3)
     return Moving(Transform(), (), ZERO3, ZERO3, -Vec3.of(gravity), zero)
 

@@ -621,6 +621,16 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
             (PIVOTS,), loads=True, parts=("a", "quality", "residuals"), is_method=False, direct=True,
         ),
         Algorithm(
+            "independent_inverse_dynamics", _QVA, closed_algorithms.independent_inverse_dynamics, _per_v(),
+            "Forces on the independent freedoms for a motion, with the loops closed.",
+            (PIVOTS,), loads=True, results=("tau",), is_method=False,
+        ),
+        Algorithm(
+            "independent_forward_dynamics", _QVT, closed_algorithms.independent_forward_dynamics, _per_v(),
+            "Accelerations under joint forces, with the loops closed, by those of the independent freedoms.",
+            (PIVOTS,), loads=True, results=("a",), needs_inertia=True, is_method=False,
+        ),
+        Algorithm(
             "closed_hybrid_dynamics", _QVT, closed_algorithms.hybrid_dynamics, lambda tree, options: (2 * tree.nv + 4,),
             "Accelerations and forces, with the loops closed, where some freedoms are given accelerations.",
             (PIVOTS, KNOWN_FREEDOMS), loads=True, is_method=False,

@@ -1,4 +1,4 @@
-"""The three older ways to forward dynamics, through inverse dynamics only (002 section 5.2, L1333-L1365).
+"""The three older ways to forward dynamics, through inverse dynamics only (002 section 5.2).
 
 Methods 1 and 2 fill the mass matrix with inverse dynamics of unit accelerations, whole
 columns or the lower triangle; method 4 needs only products H x and solves by conjugate

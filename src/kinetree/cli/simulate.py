@@ -163,7 +163,7 @@ right_toe --ground-kind firm --integrator bdf
     from ..motion import trajectories
     from ..simulation import simulate as run
     from ..simulation.arguments import STEPS_AT_MOST
-    from ..simulation.integrators.fixed_step_methods import FIXED, VARIATIONAL
+    from ..simulation.integrators.fixed_step_methods import ADAPTIVE
     from ..simulation.records.files import record_format
 
     if output is not None:
@@ -178,7 +178,7 @@ right_toe --ground-kind firm --integrator bdf
     _refuse_without("--ground", ground is not None, **of_ground)
     if follow is not None and controller != "none":
         raise OptionError("--follow finds the forces itself: leave --controller out")
-    adaptive = integrator not in (*FIXED, VARIATIONAL)
+    adaptive = integrator in ADAPTIVE
     _refuse_without("an adaptive --integrator", adaptive, rtol=rtol, atol=atol, largest_step=largest_step)
     if samples is not None and not 2 <= samples <= STEPS_AT_MOST:
         raise OptionError(f"--samples must be at least 2 and at most {STEPS_AT_MOST}, not {samples}")

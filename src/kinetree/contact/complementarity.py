@@ -286,7 +286,7 @@ def enumerate_patterns(matrix: ArrayLike, offset: ArrayLike) -> ContactSolution:
 
     With a given set the forces follow from ``C'' f = -d''`` (002 eq. 9.61).  Where C is only
     semi-definite, sets with a singular C'' can be passed over: if there is a solution, there is one
-    whose pushing contacts are independent (002 L2935).
+    whose pushing contacts are independent (002 section 9.8).
     """
     c, d = checked(matrix, offset)
     if d.size > MOST_ENUMERATED:
@@ -320,7 +320,7 @@ def prune(matrix: ArrayLike, offset: ArrayLike, *, most_negative_first: bool = T
     matrix, offset : array_like
     most_negative_first : bool
         Begin with the contact that is most violated and assume that it pushes, which is right
-        nearly always (002 L2969-2977).  Without it, contacts are decided in order, first assuming
+        nearly always (002 section 9.8.1).  Without it, contacts are decided in order, first assuming
         that they do not push: on average 1.5^n patterns instead of 2^n.
     """
     c, d = checked(matrix, offset)
@@ -382,7 +382,7 @@ _SOLVERS = {
 
 
 def dependent_contacts(columns: ArrayLike) -> str:
-    """Return what a minimal set of dependent contact normals means for its contacts (002 L2995-3003).
+    """Return what a minimal set of dependent contact normals means for its contacts (002 section 9.8.2).
 
     Parameters
     ----------

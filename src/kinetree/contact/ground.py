@@ -143,7 +143,7 @@ class Firm(_NumberFields):
             delta_max.  By default the smallest one for which the unclipped force never turns
             negative up to ``lift_speed``: ``9/8 damping lift_speed / stiffness``, the maximum of
             (3 s - 2 s^2) being 9/8.  The sources list a "maximum velocity of the foot tip" of 4.5 m/s
-            among the ground's data without ever using it (000 L3695); this gives it a meaning.
+            among the ground's data without ever using it (000 section 10.3.1); this gives it a meaning.
         """
         damping = 2.0 * factor * math.sqrt(stiffness * mass)
         if depth is None:
@@ -444,8 +444,10 @@ def _total(terms: Iterable[Scalar]) -> Scalar:
 # ------------------------------------------------------------------ the sources' numbers
 
 SOURCE_SETS: dict[str, dict[str, float]] = {
-    # 000 L3792-3796; two spots per foot, robot of 9.4 kg
+    # 000 section 10.3.1; two spots per foot, robot of 9.4 kg
     "planar-biped": {"stiffness": 2000.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 1000.0},
+    # 003 prints none for the same links; on the ground above it falls in its fifth step, on this one it walks on and on
+    "unified-biped": {"stiffness": 5000.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 1000.0},
     # no numbers are printed for the spatial biped: those of the planar one, four spots per foot
     "spatial-biped": {"stiffness": 2000.0, "factor": 10.0, "friction": 0.7, "sliding_damping": 1000.0},
     # from the authors' program (notes on chapter 8 onwards, section 8); one spot per foot
@@ -469,7 +471,7 @@ def from_source(
     Parameters
     ----------
     name : str
-        ``"planar-biped"``, ``"spatial-biped"``, ``"quadruped"`` or ``"hexapod"``.
+        ``"planar-biped"``, ``"spatial-biped"``, ``"quadruped"``, ``"hexapod"`` or ``"unified-biped"``.
     spots : sequence of Spot or str
     mass : float
         Of the whole robot; the damping depends on it (000 eq. D.4).

@@ -13,6 +13,7 @@ from .basic_controllers import (
     TorqueTable,
     from_function,
 )
+from .commands import Commanded
 from .computed_torque import ComputedTorque
 from .feedforward import Feedforward
 from .operational_space import OperationalSpace
@@ -22,6 +23,7 @@ __all__ = [
     "PD",
     "PID",
     "Actuators",
+    "Commanded",
     "ComputedTorque",
     "Controller",
     "Feedforward",

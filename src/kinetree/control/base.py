@@ -64,7 +64,7 @@ def _counted(value: list[Scalar], count: int, name: str) -> list[Scalar]:
 
 
 def critical_damping(kp: ArrayLike, ratio: float = 1.0) -> np.ndarray:
-    """Return the velocity gain 2 ratio sqrt(kp) with which e'' + kd e' + kp e = 0 comes to rest soonest (000 L3026).
+    """Return the velocity gain 2 ratio sqrt(kp) by which e'' + kd e' + kp e = 0 rests soonest (000 section 9.1.1).
 
     Parameters
     ----------

@@ -239,10 +239,11 @@ class Saturated(Controller):
     def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
         """Return the joint forces, none above its limit."""
         tau, rates = self.controller.law(tree, t, q, v, z)
-        return [_limited(x, float(bound)) for x, bound in zip(tau, self.limits(tree), strict=True)], rates
+        return [limited(x, float(bound)) for x, bound in zip(tau, self.limits(tree), strict=True)], rates
 
 
-def _limited(x: Scalar, bound: float) -> Scalar:
+def limited(x: Scalar, bound: float) -> Scalar:
+    """Return a force, no larger than a bound either way."""
     if math.isinf(bound) or (isinstance(x, float) and x == 0.0):
         return x
     return where(x > bound, bound, where(x < -bound, -bound, x))  # NaN is not hidden

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from ..algorithms.table import ALGORITHMS, Algorithm, find
 from ..engine.count import Count, count
+from ..engine.trace import trace
 from ..errors import KinetreeError
 from ..model.tree import Model
 from ..run.complete_options import complete_options
+from ..spatial.arrays import flatten
 from .c_code import trace_algorithm
 from .model_of import Modelled, model_of
 from .published import MA, Published, rows
 
 __all__ = [
-    "Compared", "Costed", "Count", "Variables", "all_costs", "cost", "count_algorithm", "joint_variables",
-    "published",
+    "Compared", "Costed", "Count", "Variables", "all_costs", "cost", "count_algorithm", "count_function",
+    "joint_variables", "published",
 ]  # fmt: skip
 
 
@@ -56,6 +58,27 @@ def count_algorithm(model: Model, name: str, options: Mapping[str, Any], results
     """Count the operations of an algorithm with all its options; of its first ``results`` numbers only, if given."""
     traced = trace_algorithm(model, name, options)
     return count(traced.graph, traced.outputs[:results])
+
+
+def count_function(function: Callable[..., Iterable[Any]], *lengths: int) -> Count:
+    """Count the operations of a function of vectors, written over any scalar.
+
+    Parameters
+    ----------
+    function : callable
+        Takes lists of scalars and returns the numbers that it computes.
+    *lengths : int
+        Of the vectors it takes.
+
+    Examples
+    --------
+    >>> from kinetree.export.cost import count_function
+    >>> from kinetree.spatial import Vec3
+    >>> print(count_function(lambda a, b: Vec3(*a).cross(Vec3(*b)), 3, 3))
+    6M 3A
+    """
+    traced = trace(lambda *vectors: list(function(*vectors)), lengths, flatten)
+    return count(traced.graph, traced.outputs)
 
 
 class Counted(Modelled, Protocol):

@@ -197,7 +197,7 @@ TABLE_8_3: dict[str, MA]
 TABLE_8_4: dict[str, MA]
 """002 table 8-4: the same, symmetry used."""
 TABLE_8_5: dict[str, MA]
-"""002 table 8-5, and L2369: screws along a coordinate axis, of which a DH transform has two."""
+"""002 table 8-5, and section 8.3.4: screws along a coordinate axis, of which a DH transform has two."""
 TABLE_10_3: dict[str, MA]
 """004 table 10.3: inverse dynamics of the Acma SR400."""
 

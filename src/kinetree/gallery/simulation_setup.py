@@ -268,7 +268,7 @@ GROUNDS: dict[str, tuple[str, ...]] = {
 """Kinds of compliant ground, and the numbers of each beside those of the surface and its friction."""
 
 STIFFNESS = {"hunt-crossley": 1e5, "firm": 2000.0, "dusty": 2000.0}
-"""Unless told otherwise: in N/m^1.5, or N/m at each spot (000 L3792)."""
+"""Unless told otherwise: in N/m^1.5, or N/m at each spot (000 section 10.3.1)."""
 
 
 def compliant_ground(

@@ -5,8 +5,8 @@ from .excitation import Excitation, exciting_motion, random_motion
 from .identified import Identified
 from .identify import identify
 from .measured import Measured
-from .output_error import Refined, refine_by_output_error
 from .payload import Payload, drive_gains, identify_payload
+from .simulated.output_error import Refined, refine_by_output_error
 
 __all__ = [
     "Accumulator",

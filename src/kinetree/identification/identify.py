@@ -5,12 +5,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import IdentificationError, IdentificationWarning, UnknownNameError, callers_level
+from ..control.base import Controller
+from ..errors import IdentificationError, IdentificationWarning, OptionError, UnknownNameError, callers_level
 from ..model.parameters import ParameterTable
 from .closed_motion import motions_of
 from .doubts import doubts, signs
@@ -23,6 +25,7 @@ from .identified import Identified
 from .measured import Data
 from .model_choice import ChosenModel, Columns, choose_model
 from .residuals import relative_errors
+from .simulated.controlled_motion import ControlledRun
 from .solution import consistent_solution, is_physical, nearest_to_file, values_before
 from .unknowns import gains_of, unknowns_of
 
@@ -30,6 +33,10 @@ if TYPE_CHECKING:
     from ..robot.robot import Robot
 
 Array = np.ndarray
+
+MOST_TURNS = 15
+SETTLED = 0.02
+"""Share of a standard deviation by which parameters still change between simulations that have settled."""
 
 
 def identify(
@@ -50,6 +57,7 @@ def identify(
     contacts: Sequence[str] = (),
     initial: ArrayLike | None = None,
     instruments: Data | None = None,
+    controller: Controller | None = None,
 ) -> Identified:
     """Find the inertial and friction parameters of a robot from measured motions.
 
@@ -60,9 +68,10 @@ def identify(
         not tell.  Bodies without mass in a robot that has masses stay so.
     data : Measured, path, or several of them
         See :class:`kinetree.Measured`.
-    estimator : {"weighted", "ordinary", "reweighted"}
+    estimator : {"weighted", "ordinary", "reweighted", "didim"}
         Least squares with each joint weighted by the noise of its residuals; all rows alike; or with outliers that
-        count less.
+        count less.  ``"didim"``: weighted, with the motion of the simulated robot under ``controller`` in place of the
+        measured one, again and again until both fit; noise of positions then does no harm.
     friction : str, or mapping from joint to str
         ``"coulomb"`` (viscous, Coulomb and offset), ``"viscous"``, ``"offset"``, ``"stribeck"``, ``"presliding"``,
         ``"none"``; or ``"auto"``: Coulomb, or presliding where that predicts better.
@@ -91,6 +100,8 @@ def identify(
     instruments : Measured, path, or several of them, optional
         The same motion at the same times, without the noise of the measured positions: as it was commanded, or as a
         simulation has it; its forces do not matter.  Then the fit is one by instrumental variables.
+    controller : Controller, optional
+        For ``estimator="didim"``: the controller that drove the robot, with its reference over the times of the data.
 
     Returns
     -------
@@ -113,6 +124,8 @@ def identify(
     ``found = kt.identify(robot, "motion.csv"); found.save("found.urdf")``
     """
     _check_options(estimator, consistent)
+    if estimator == "didim":
+        friction = _simple_friction(friction)
     factors = gains_of(robot, gains)
     start = None if initial is None else np.asarray(initial, dtype=float)
     motions, band, notes = motions_of(robot, data, None, factors, cutoff, both_sides, start)
@@ -120,18 +133,58 @@ def identify(
     asked = unknowns_of(prepared, friction, springs, fixed)
     model = choose_model(prepared, asked, rotor_inertia)
     said_by = None if instruments is None else _instruments(model.columns, instruments, factors)
-    equations = model.columns.equations() if said_by is None else said_by(model.columns.equations())
-    prior = values_before(model.groups, equations.names, asked.file_values)
-    fit = estimate(equations.y, equations.tau, estimator, equations.counted, prior)
-    _warn(signs(model.columns.friction_names(), fit, equations))
-    if consistent is None:
-        solution = nearest_to_file(model.groups, equations.names, fit.values, asked.file_values)
-    else:
-        solution = consistent_solution(model, fit, asked.file_values, consistent, pull, pull_weight, said_by)
-    result = _result(model, equations, fit, solution, (*notes, *model.notes), factors)
+    prior = values_before(model.groups, model.columns.equations().names, asked.file_values)
+
+    def fitted(model: ChosenModel, aloud: bool = True) -> Identified:
+        equations = model.columns.equations() if said_by is None else said_by(model.columns.equations())
+        method = "weighted" if estimator == "didim" else estimator
+        fit = estimate(equations.y, equations.tau, method, equations.counted, prior)
+        if aloud:
+            _warn(signs(model.columns.friction_names(), fit, equations))
+        if consistent is None:
+            solution = nearest_to_file(model.groups, equations.names, fit.values, asked.file_values)
+        else:
+            solution = consistent_solution(model, fit, asked.file_values, consistent, pull, pull_weight, said_by)
+        return _result(model, equations, fit, solution, (*notes, *model.notes), factors)
+
+    result = fitted(model)
+    if estimator == "didim":
+        run = ControlledRun(robot, controller, motions, result.robot)  # type: ignore[arg-type]
+        result = _by_simulation(run, model, result, partial(fitted, aloud=False))
     known_groups = prior[: len(model.groups.independent)]
     _warn(doubts(result, known_groups, [robot.v_names[k] for k in asked.still]))
     return result
+
+
+def _by_simulation(
+    run: ControlledRun, model: ChosenModel, first: Identified, fitted: Callable[[ChosenModel], Identified]
+) -> Identified:
+    """Fit measured forces to simulated motions, each with the parameters of the fit before, until they settle."""
+    found, prepared = first, model.columns.prepared
+    for turn in range(1, MOST_TURNS + 1):
+        ahead = Prepared(prepared.robot, run.simulated(found.robot), prepared.band)
+        force = ahead.equations.tau - ahead.known(model.held)
+        columns = Columns(ahead, model.columns.groups, model.columns.friction, model.columns.fixed, force,
+                          model.columns.springs)  # fmt: skip
+        before, found = found, fitted(replace(model, columns=columns))
+        change = np.abs(found.values - before.values)
+        if np.all(change <= SETTLED * np.maximum(found.deviations, 1e-12) + 1e-9 * np.abs(found.values)):
+            note = f"simulated under the controller {turn} times, until nothing changed"
+            return replace(found, notes=(*found.notes, note))
+    words = f"simulations under the controller did not settle in {MOST_TURNS} turns: the last change was up to " \
+            f"{np.max(change / np.maximum(found.deviations, 1e-300)):.2g} standard deviations"  # fmt: skip
+    _warn([words])
+    return replace(found, notes=(*found.notes, words))
+
+
+def _simple_friction(wanted: str | Mapping[str, str]) -> str | Mapping[str, str]:
+    """Return friction without what has a memory or a shape of its own, which simulations here do not have."""
+    given = {"": wanted} if isinstance(wanted, str) else wanted
+    for name in given.values():
+        if name in ("presliding", "stribeck"):
+            raise OptionError(f"estimator='didim' simulates viscous and Coulomb friction and offsets, not {name!r}")
+    simple = {joint: "coulomb" if name == "auto" else name for joint, name in given.items()}
+    return simple[""] if isinstance(wanted, str) else simple
 
 
 def _result(
@@ -187,8 +240,8 @@ def _warn(words: Iterable[str]) -> None:
 
 
 def _check_options(estimator: str, way: str | None) -> None:
-    if estimator not in METHODS:
-        raise UnknownNameError("estimator", estimator, METHODS)
+    if estimator not in (*METHODS, "didim"):
+        raise UnknownNameError("estimator", estimator, (*METHODS, "didim"))
     if way is not None and way not in WAYS:
         raise UnknownNameError("way to consistent parameters", way, WAYS)
 

@@ -30,3 +30,12 @@ def random(model: Model, generator: np.random.Generator, batch: tuple[int, ...] 
     """Return random configurations within the position limits, (*batch, nq)."""
     parts = [j.kind.random(generator, j.lower, j.upper, batch) for j in model.joints if not j.mimic]
     return np.concatenate([np.empty((*batch, 0)), *parts], axis=-1)
+
+
+def within_limits(model: Model, q: np.ndarray, slack: float = 0.0) -> np.ndarray:
+    """Return whether configurations are within the position limits of all joints, (...) of bool."""
+    within = np.isfinite(q).all(axis=-1)
+    for joint, link in zip(model.joints, model.links, strict=True):
+        own = q[..., link.q_slice] * link.ratio + link.offset if link.follows else q[..., link.q_slice]
+        within &= ((own >= np.array(joint.lower) - slack) & (own <= np.array(joint.upper) + slack)).all(axis=-1)
+    return np.asarray(within)

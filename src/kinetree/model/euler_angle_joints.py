@@ -61,7 +61,7 @@ _MOVING: dict[str, tuple[tuple[int, int], ...]] = {
     "XZ": ((1, 0), (-1, -1)),
 }
 
-# 000 L977-980: what the first and the last axis of a sequence ask for
+# 000 section 3.4.5: what the first and the last axis of a sequence ask for
 _BEFORE: dict[str, tuple[int, int] | None] = {"X": (0, 1), "Y": None, "Z": None}
 _AFTER: dict[str, tuple[int, int] | None] = {"X": (-1, -1), "Y": (1, 0), "Z": None}
 
@@ -219,7 +219,7 @@ def rotation(sequence: str, angles: Sequence[float]) -> np.ndarray:
 
 
 def singular_angles(sequence: str) -> tuple[float, ...]:
-    """List the middle angles, within one turn, at which two axes of a ball joint are parallel (000 L998).
+    """List the middle angles, within one turn, at which two axes of a ball joint are parallel (000 section 3.6).
 
     Symmetric sequences lock at 0 and pi, the others at +-pi/2.  A universal joint's two
     axes are never parallel, so its sequences have none.

@@ -171,7 +171,7 @@ class MassProperties:
 
     @property
     def inertia_about_origin(self) -> np.ndarray:
-        """3x3 inertia about the body's origin (000 L1310)."""
+        """3x3 inertia about the body's origin (000 section 5.1.1)."""
         c = np.array(self.com)
         return self.inertia_matrix + self.mass * (c @ c * np.eye(3) - np.outer(c, c))
 

@@ -54,7 +54,7 @@ class Timed(Trajectory):
 
 
 def cycloid(u: Scalar) -> Scalar:
-    """From 0 to 1 while u does, with velocity and acceleration zero at both ends (000 L1879)."""
+    """From 0 to 1 while u does, with velocity and acceleration zero at both ends (000 section 6.2.1)."""
     return u - sin(u * (2.0 * math.pi)) / (2.0 * math.pi)
 
 
@@ -128,7 +128,7 @@ class Move(Timed):
 
 @dataclass(frozen=True, eq=False)
 class Cycloid(Move):
-    """The sources' standard move: q0 + (q1 - q0) (u - sin(2 pi u) / (2 pi)), u = t / duration (000 L1879)."""
+    """The sources' standard move: q0 + (q1 - q0) (u - sin(2 pi u) / (2 pi)), u = t / duration (000 section 6.2.1)."""
 
     def profile(self, u: Scalar) -> Scalar:
         """Return how far it is."""

@@ -19,6 +19,7 @@ from ..export.cost import (
     Variables,
     all_costs,
     cost,
+    count_function,
     joint_variables,
     published,
 )
@@ -31,7 +32,7 @@ from .robot import Robot
 
 __all__ = [
     "ABSOLUTE", "CHAINS", "FITTED", "Compared", "Costed", "Count", "Fitted", "Variables", "all_costs", "all_fits",
-    "cost", "fit", "general_chain", "joint_variables", "published",
+    "cost", "count_function", "fit", "general_chain", "joint_variables", "published",
 ]  # fmt: skip
 
 CHAINS: dict[str, JointKind] = {

@@ -19,6 +19,7 @@ from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import Wrenches
 from ..spatial.arrays import as_array, batch_shape
 from .closed_dynamics import LEAST_QUALITY_OF_CLUSTERS, ClosedDynamics
+from .linear_model import FrictionSlopes, MotionSlopes
 from .robot import Array
 
 OTHER_ORDERS = 4
@@ -125,6 +126,18 @@ class ClosedDerivatives(ClosedDynamics):
         if turning is not None:
             by_q = by_q + by_tau @ turning @ self._basis(self.loop_jacobian(arrays["q"]))
         return self._three_out([by_q, by_v, by_tau], out)
+
+    def _motion_slopes(
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, rubbing: FrictionSlopes | None
+    ) -> MotionSlopes:
+        """Return how a state develops, along the motions that loops allow."""
+        by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches)
+        a, known = self.forward_dynamics(q, v, tau, wrenches), self.coordinates
+        g = self._basis(self.loop_jacobian(q))
+        bent = self._exact.evaluator.run("basis_slopes", {"pivots": known.pivots}, q=q)  # (..., coordinate, nv, column)
+        swept = np.swapaxes((bent @ v[..., None, list(known.independent), None])[..., 0], -1, -2)
+        found = MotionSlopes(known.independent, a, g, swept, by_q, by_v, by_tau)
+        return found if rubbing is None else found.rubbed(rubbing)
 
     def _vectors(self, q: ArrayLike, v: ArrayLike, **more: ArrayLike) -> dict[str, Array]:
         state = {"q": self.evaluator.states.configuration(q), "v": as_array(v, (self.nv,), "v", f"{self.nv} = nv")}

@@ -28,6 +28,9 @@ LEAST_QUALITY_OF_CLUSTERS = loop_clusters.LEAST_QUALITY
 CLUSTERED = 3
 """With so many independent constraints, loops are gone through cluster by cluster."""
 
+MOST_TOGETHER = 16
+"""Constraints up to which all are eliminated together where clusters do not serve: more take minutes to compile."""
+
 MOST_BODIES = 130
 """Beyond so many bodies code that goes through clusters of loops would take minutes to compile."""
 

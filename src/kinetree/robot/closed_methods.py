@@ -13,10 +13,10 @@ from ..algorithms.algorithm import ALL
 from ..errors import UnsupportedError
 from ..loops import coordinates, dynamics, rank
 from ..loops.coordinates import Coordinates
+from ..run.given_joints import GivenAtJoints, read_given
 from ..run.wrenches import Wrenches
 from ..spatial.arrays import as_array, batch_shape
 from .closed_derivatives import ClosedDerivatives
-from .given_joints import GivenAtJoints, read_given
 from .robot import Array
 
 

@@ -183,7 +183,7 @@ class Description:
         return denoc_modules.partition(self.model, partition)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the robot to a ``.yaml``, ``.urdf`` or ``.xml`` (MJCF) file, wholly or not at all."""
+        """Write the robot to a ``.yaml``, ``.urdf``, ``.sdf`` or ``.xml`` (MJCF) file, wholly or not at all."""
         from ..model import formats
 
         formats.save(self.model, path)

@@ -22,11 +22,11 @@ from ..errors import (
     UnsupportedError,
 )
 from ..run.direct import direct
+from ..run.given_joints import read_given
 from ..run.wrench_derivatives import world_stiffness
 from ..run.wrenches import Wrench, Wrenches, each_wrench
 from ..spatial.arrays import as_array, batch_shape, pack, split
 from .description import Array
-from .given_joints import read_given
 from .kinematics import Kinematics
 
 if TYPE_CHECKING:

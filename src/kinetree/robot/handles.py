@@ -130,6 +130,8 @@ class HandleMethods(Dynamics):
         (0.5, 0.5)
         """
         names = self._handles(frames)
+        if not names:
+            raise OptionError("a robot is taken hold of at one frame at least; name some")
         phi = self.operational_space_inertia(q, names, axes, inverse=True, method="handles")
         a = self.forward_dynamics(q, v, tau, wrenches)
         b = np.concatenate([self.acceleration(q, v, a, name, axes) for name in names], axis=-1)
@@ -137,8 +139,6 @@ class HandleMethods(Dynamics):
 
     def _handles(self, frames: str | Sequence[str]) -> tuple[str, ...]:
         names = (frames,) if isinstance(frames, str) else tuple(frames)
-        if not names:
-            raise OptionError("name at least one frame")
         for name in names:
             self.model.frame(name)
         return names

@@ -16,6 +16,7 @@ from ..model import configurations
 from ..run.direct import direct
 from ..run.evaluator import Evaluator
 from ..spatial.arrays import as_array, batch_shape
+from ..spatial.numbers import real_number
 from .description import Array, Description
 
 
@@ -53,6 +54,32 @@ class Kinematics(Description):
         generator = np.random.default_rng(rng)
         batch = tuple(shape) if np.ndim(shape) else (int(shape),)  # type: ignore[arg-type]
         return configurations.random(self.model, generator, batch)
+
+    def within_limits(self, q: ArrayLike, tolerance: float = 0.0) -> Any:
+        """Return whether configurations are within the position limits of all joints, followers included.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+        tolerance : float
+            How far beyond a limit, in radians or metres, still counts as within.
+
+        Returns
+        -------
+        bool, or ndarray of bool, shape (...)
+            NaN is within no limits.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.Builder("door").body("leaf", "base", kt.Revolute("z"), mass=1, lower=0, upper=1.5).build()
+        >>> robot.within_limits([[0.3], [2.0]]).tolist()
+        [True, False]
+        """
+        state = self.evaluator.states.configuration(q)
+        slack = real_number(tolerance, "tolerance")
+        found = configurations.within_limits(self.model, state, slack)
+        return bool(found) if found.ndim == 0 else found
 
     @direct
     def integrate(self, q: ArrayLike, v: ArrayLike) -> Array:

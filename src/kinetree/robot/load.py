@@ -27,12 +27,12 @@ def load(
     cuts: Sequence[str] | None = None,
     rule: str | None = None,
 ) -> Robot:
-    """Read a robot from a URDF, MJCF or kinetree YAML file, or take one of the gallery by its name.
+    """Read a robot from a URDF, SDF, MJCF or kinetree YAML file, or take one of the gallery by its name.
 
     Parameters
     ----------
     path : path-like
-        ``.urdf``, ``.xml`` (MJCF or URDF, as its root element says) or ``.yaml``; or a name that
+        ``.urdf``, ``.sdf``, ``.xml`` (MJCF, URDF or SDF, as its root says) or ``.yaml``; or a name that
         :func:`kinetree.gallery.names` lists, where there is no file of this name.
     floating_base : bool
         Put the root link on a free joint instead of holding it fixed.

@@ -32,7 +32,7 @@ from ..model.describe import counted
 from ..model.tree import Model
 from ..run.wrenches import Wrenches, gather
 from ..spatial.arrays import as_array, batch_shape, pack
-from .closed_dynamics import MOST_BODIES
+from .closed_dynamics import MOST_TOGETHER
 from .closed_methods import ClosedMethods
 from .robot import Array, Robot
 
@@ -146,14 +146,15 @@ class Mechanism(ClosedMethods):
         return "closed_inverse_dynamics", {"rows": known.rows, "dependent": known.dependent}
 
     def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
-        """Return the algorithm that does the same with loops closed, and its choices; its first numbers are the result.
+        """Return the algorithm that does the same with loops closed and nothing else, and its choices.
 
         It holds in all configurations but those that are singular for these choices.
         """
-        known = self.coordinates
-        if name == "forward_dynamics" and self._goes_by_clusters(known) and len(self.model.bodies) <= MOST_BODIES:
-            return "clustered_forward_dynamics", {"pivots": known.pivots}
-        return self._whole_algorithm(name)
+        options = {"pivots": self.coordinates.pivots}
+        if name == "forward_dynamics":
+            return "independent_forward_dynamics", options
+        self._whole_algorithm(name)  # refuses motors that are not at the independent freedoms
+        return "independent_inverse_dynamics", options
 
     def _compiled_form(self, request: Any) -> tuple[str, dict[str, Any]]:
         """Return the inverse and forward dynamics run with the loops closed; everything else is that of the tree."""
@@ -442,6 +443,8 @@ class Mechanism(ClosedMethods):
             found = self._by_clusters(state, v, tau, wrenches, tolerance, known, threads, parameters)
             if found is not None:
                 return found, None
+            if known.rank > MOST_TOGETHER:
+                return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known, parameters)
         bound = self.model.has_followers or self.model.couplings  # coordinates that no handle holds together
         by_handles = "closed_forward_dynamics" if bound else "handled_forward_dynamics"
         name = {"elimination": "closed_forward_dynamics", "handles": by_handles}.get(method)
@@ -457,15 +460,31 @@ class Mechanism(ClosedMethods):
                     return np.asarray(whole[..., : self.nv]), None
         return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known, parameters)
 
+    def accelerations_by_rank(
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches = None, rotors: Array | float = 0.0
+    ) -> Array:
+        """Return accelerations at any state, closed or nearly so, by the method that finds the rank where it is asked.
+
+        Parameters
+        ----------
+        q, v, tau, wrenches
+            As in :meth:`forward_dynamics`.
+        rotors : array_like
+            Rotor inertia that every freedom has beside its own.
+        """
+        known = self.coordinates_at(q)
+        return self._by_rank(q, v, tau, wrenches, "block", (0.0, 0.0), np.inf, known, None, rotors)[0]
+
     def _by_rank(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, method: str, gains: tuple[float, float],
-        tolerance: float | None, known: Coordinates, parameters: Any,
+        tolerance: float | None, known: Coordinates, parameters: Any, rotors: Array | float = 0.0,
     ) -> tuple[Array, Array]:  # fmt: skip
         """By a rank-revealing method, for states in which the coordinates chosen beforehand do not serve."""
         run = self._exact.evaluator.run
         force = tau - run("bias_force", wrenches=wrenches, parameters=parameters, q=q, v=v)
         batch = force.shape[:-1]
-        m = np.broadcast_to(self._exact.mass_matrix(q, parameters=parameters), (*batch, self.nv, self.nv))
+        m = self._exact.mass_matrix(q, parameters=parameters) + np.eye(self.nv) * np.asarray(rotors)[..., None]
+        m = np.broadcast_to(m, (*batch, self.nv, self.nv))
         k = np.broadcast_to(self.loop_jacobian(q), (*batch, self.n_constraints, self.nv))
         gaps, speeds = self.loop_gaps(q), (k @ v[..., None])[..., 0]
         squares = [(x * x).sum(axis=-1) for x in (gaps, speeds, np.zeros((1,)))]

@@ -25,7 +25,8 @@ from ..errors import (
 )
 from ..model import describe as description
 from ..model import parameters as parameter_tables
-from ..model import single_joints
+from ..model.changes import single_joints
+from ..model.changes.locking import lock
 from ..model.joint_data import PerFreedom, spring_data
 from ..model.mass import MassProperties, require_mass_properties
 from ..model.pose import Pose
@@ -33,8 +34,11 @@ from ..model.tree import BASE, Body, Frame, Model, check_gravity
 from ..run.compiler import check_cpu
 from ..run.complete_options import requests
 from ..run.evaluator import Evaluator
-from ..spatial.numbers import shown
+from ..run.wrenches import Wrenches
+from ..spatial.arrays import as_array, batch_shape
+from ..spatial.numbers import real_number, shown
 from .base_parameters import BaseParameterMethods
+from .linear_model import FrictionSlopes, LinearModel, MotionSlopes, turning
 from .loop_methods import LoopMethods
 from .names_elsewhere import method_called
 
@@ -263,12 +267,36 @@ class Robot(BaseParameterMethods, LoopMethods):
         """Return the same robot computing in ``"double"`` or ``"single"`` precision."""
         return self._rebuilt(self.model, self.backend, precision, self.cpu)
 
+    def reduced(self, locked: Mapping[str, ArrayLike] | Sequence[str]) -> Robot:
+        """Return a robot some of whose joints do not move any more.
+
+        Bodies that they joined become one, under the name of the one that carries the others; all names stay as names
+        of frames.  Followers of a locked joint are locked with it, and what a locked joint had (a motor, a spring,
+        friction, a rotor) acts no more.
+
+        Parameters
+        ----------
+        locked : mapping of joint name to position, or sequence of names
+            Positions as in ``q``; joints that are only named are locked at zero.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.gallery.load("kuka-kr5")
+        >>> robot.reduced(locked={"joint_4": 0.0, "joint_5": 0.3, "joint_6": 0.0}).joint_names
+        ['joint_1', 'joint_2', 'joint_3']
+        """
+        model = lock(self.model, locked)
+        if model.n_constraints or not self.closes_loops:
+            return self._with(model)
+        return Robot(model, backend=self.backend, precision=self.precision, cpu=self.cpu)
+
     def with_single_joints(self) -> Robot:
         """Return the same robot with every compound joint as a chain of one-DOF joints and massless links.
 
         This is the sources' Euler-angle-joint form; coordinates keep their order and
         meaning, so states carry over unchanged where coordinates come in the order of
-        the chain, see :func:`kinetree.model.single_joints.expand`.
+        the chain, see :func:`kinetree.model.changes.single_joints.expand`.
         """
         return self._with(single_joints.expand(self.model))
 
@@ -335,6 +363,78 @@ class Robot(BaseParameterMethods, LoopMethods):
 
         return symbolic.equations(self, **options)
 
+    # ---------------------------------------------------------------- linear models
+
+    def linearize(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        step: float | None = None,
+        *,
+        wrenches: Wrenches = None,
+        friction: bool = True,
+        friction_speed: float = 1e-2,
+    ) -> LinearModel:
+        """Return the linear model of the robot beside a state: x' = A x + B u, or x[k+1] = A x[k] + B u[k].
+
+        x are small deviations of positions and then of velocities, u of joint forces.  Those of a ball or of a free
+        joint are along its velocities, as everywhere.  Of a mechanism with loops, positions and velocities are the
+        independent ones, in the order of :meth:`kinetree.Mechanism.independent`, and everything else follows.
+
+        Parameters
+        ----------
+        q, v, tau : array_like
+            The state and the joint forces that act there.
+        step : float, optional
+            Return a discrete model with steps of so many seconds, forces constant within each (zero-order hold).  Away
+            from an equilibrium A and B belong to the beginning of a step.
+        wrenches : mapping, optional
+            As in :meth:`forward_dynamics`.
+        friction : bool
+            Include the joints' damping and friction; springs always are.
+        friction_speed : float
+            Coulomb friction is smoothed as in :func:`kinetree.simulate`: at rest its slope is its size by this speed.
+
+        Returns
+        -------
+        LinearModel
+            With ``A`` (..., 2 n, 2 n), ``B`` (..., 2 n, nv), ``rate`` and names.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> robot = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=1, com=(0, 0, -1)).build()
+        >>> A, B = robot.linearize([0.0], [0.0], [0.0])
+        >>> A
+        array([[ 0.  ,  1.  ],
+               [-9.81,  0.  ]])
+        """
+        for name, number in (("step", step), ("friction_speed", friction_speed)):
+            if number is not None:
+                real_number(number, name, positive=True, unit="seconds" if name == "step" else "radians or metres/s")
+        exact = self.with_precision("double") if self.precision == "single" else self
+        state = exact.evaluator.states.configuration(q)
+        rate, force = (as_array(x, (self.nv,), name, f"{self.nv} = nv") for name, x in (("v", v), ("tau", tau)))
+        batch = batch_shape(q=(state, 1), v=(rate, 1), tau=(force, 1))
+        rubbing = FrictionSlopes(self.model, state, rate, friction_speed) if friction else None
+        acting = force if rubbing is None else force + rubbing.force
+        found = exact._motion_slopes(state, rate, acting, wrenches, rubbing)
+        names = [self.v_names[j] for j in found.independent]
+        inputs = tuple(self.v_names)
+        model = found.model(batch, turning(self.model, state, rate), rate, (*names, *(f"{n}'" for n in names)), inputs)
+        return model if step is None else model.discrete(step)
+
+    def _motion_slopes(
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, rubbing: FrictionSlopes | None
+    ) -> MotionSlopes:
+        """Return how a state develops; of a tree all freedoms are independent."""
+        by_q, by_v, by_tau = self.forward_dynamics_derivatives(q, v, tau, wrenches)
+        a = self.forward_dynamics(q, v, tau, wrenches)
+        every = np.eye(self.nv)
+        found = MotionSlopes(tuple(range(self.nv)), a, every, np.zeros((self.nv, self.nv)), by_q, by_v, by_tau)
+        return found if rubbing is None else found.rubbed(rubbing)
+
     # ---------------------------------------------------------------- running
 
     def compile(
@@ -372,7 +472,7 @@ class Robot(BaseParameterMethods, LoopMethods):
     def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
         """Return the algorithm that a method runs as one fixed sequence of operations, and its options.
 
-        Of a mechanism that is the one that does the same with loops closed; its first numbers are the result.
+        Of a mechanism that is the one that does the same with loops closed.
         """
         return self._compiled_form(name)
 

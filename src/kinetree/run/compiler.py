@@ -34,8 +34,8 @@ from ..engine.make_once import MAKING, made_once
 from ..engine.trace import Traced, trace
 from ..errors import CompileError, KinetreeWarning, OptionError, SingularError, callers_level
 from ..io.progress import in_steps
+from ..model.changes.single_joints import expand_in_order
 from ..model.joints import Custom
-from ..model.single_joints import expand_in_order
 from ..model.tree import Link, Model
 from ..spatial import Force, Matrix3, MatrixRotation, Scalar, Transform, Vec3, ldl, ldl_inverse, where
 from ..spatial.arrays import flatten, pack, split

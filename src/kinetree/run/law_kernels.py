@@ -21,7 +21,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from ..engine import cache
-from ..engine.graph import Graph, Node, inputs
+from ..engine.graph import LESS, Graph, Node, inputs
 from ..engine.kernels.kernel import Kernel
 from ..engine.kernels.loop_kernel import RolledKernel
 from ..engine.kernels.step_kernel import StepKernel, trace_stages
@@ -40,6 +40,9 @@ Scalars = Sequence[Scalar]
 Law = Callable[..., list[Any]]
 Ask = Callable[[list[Scalar]], list[Scalar]]
 """How a step asks for rates: a question and its answer, both lists of scalars."""
+
+SINGLE = "in single precision"
+"""What tells kernels apart that are made from the same law."""
 
 MOST_KEPT = 100
 """Kernels that are kept for the next simulation with the same laws."""
@@ -82,6 +85,13 @@ def has_machine_code(robot: Runnable) -> bool:
 def is_traced(x: Any) -> bool:
     """Return whether a scalar stands for a number that is only known when machine code runs."""
     return isinstance(x, Node) and not x.graph.is_const(x.index)
+
+
+def is_condition(x: Any) -> bool:
+    """Return whether a scalar is the answer to a comparison rather than a number."""
+    if isinstance(x, Node):
+        return x.graph.kinds[x.index] == LESS
+    return isinstance(x, (bool, np.bool_)) or (isinstance(x, np.ndarray) and x.dtype == bool)
 
 
 def constant(x: Any) -> Any:
@@ -143,12 +153,15 @@ class LawProgram:
         Laws of more operations than this stay plain Python all the same.
     cpu : str
         What machine code is made for; the usual processor if empty.
+    single : bool
+        Whether machine code computes in single precision.
     """
 
     def __init__(
-        self, name: str, law: Law, lengths: Mapping[str, int], compiled: bool, longest: int | None = None, cpu: str = ""
-    ) -> None:
-        self.name, self.law, self.compiled = name, law, compiled
+        self, name: str, law: Law, lengths: Mapping[str, int], compiled: bool, longest: int | None = None,
+        cpu: str = "", single: bool = False,
+    ) -> None:  # fmt: skip
+        self.name, self.law, self.compiled, self.single = name, law, compiled, single
         self.lengths = {key: n for key, n in lengths.items() if n}
         self.empty: dict[str, list[Any]] = {key: [] for key, n in lengths.items() if not n}
         self.kernel: Kernel | None = None
@@ -172,10 +185,11 @@ class LawProgram:
 
         def make(key: str, target: host.Machine) -> Kernel:
             return Kernel(
-                self.name, lambda: traced, traced.lengths, traced.shape, key, names, target=target, tables=graph.tables
+                self.name, lambda: traced, traced.lengths, traced.shape, key, names, self.single, target=target,
+                tables=graph.tables,
             )  # fmt: skip
 
-        content = repr((graph.kinds, graph.args, graph.values, traced.outputs))
+        content = repr((graph.kinds, graph.args, graph.values, traced.outputs)) + SINGLE * self.single
         kernel: Kernel = once(content, cpu, make, graph.tables)
         return kernel
 
@@ -245,22 +259,25 @@ class StepProgram:
     sizes : Sizes
     cpu : str
         What machine code is made for; the usual processor if empty.
+    single : bool
+        Whether it computes in single precision.
     """
 
     def __init__(
         self, name: str, advance: Callable[..., list[Scalar]], rate: Callable[..., list[Scalar]], sizes: Sizes,
-        cpu: str = "",
+        cpu: str = "", single: bool = False,
     ) -> None:  # fmt: skip
         stages = trace_stages(advance, rate, *sizes)
         names = ("t", "h", "n", "state", "parameters")
 
         def make(key: str, target: host.Machine) -> StepKernel:
             return StepKernel(
-                name, _of_no_graph, stages.lengths, (stages.n_state,), key, names, target=target,
+                name, _of_no_graph, stages.lengths, (stages.n_state,), key, names, single, target=target,
                 stages=lambda: stages, tables=stages.graph.tables,
             )  # fmt: skip
 
-        self.kernel: StepKernel = once("repeated" + stages.content(), cpu, make, stages.graph.tables)
+        content = "repeated" + stages.content() + SINGLE * single
+        self.kernel: StepKernel = once(content, cpu, make, stages.graph.tables)
 
     def __call__(
         self, t: float | Array, state: Array, h: float, n: int, parameters: Array, threads: int = 1

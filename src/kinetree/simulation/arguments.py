@@ -25,7 +25,7 @@ from ..run.law_kernels import can_compile, count_operations
 from ..run.parameters import GivenParameters
 from ..spatial.arrays import as_array, batch_shape
 from ..spatial.numbers import real_number, shown, whole_number
-from .integrators.fixed_step_methods import FIXED, IMPLICIT, VARIATIONAL
+from .integrators.fixed_step_methods import FIXED, GENERALIZED_ALPHA, IMPLICIT, VARIATIONAL
 from .system import DynamicSystem
 
 Array = np.ndarray
@@ -73,7 +73,7 @@ def checked_numbers(
         name: real_number(value, Setting(name), positive=True, infinite=name == "largest_step")
         for name, value in given.items()
     }
-    fixed = integrator in FIXED or integrator == VARIATIONAL
+    fixed = integrator in FIXED or integrator in (VARIATIONAL, GENERALIZED_ALPHA)
     if fixed:
         try:
             step = real_number(step, "step", positive=True)
@@ -132,7 +132,7 @@ def refuse_beside_prescribed(integrator: str, controller: Any) -> None:
             "a controller cannot act beside a prescribed motion, whose forces are found: leave one of them out, or "
             "follow the motion with control.ComputedTorque"
         )
-    if integrator in (IMPLICIT, VARIATIONAL):
+    if integrator in (IMPLICIT, VARIATIONAL, GENERALIZED_ALPHA):
         steps = f"a prescribed motion cannot be stepped by {integrator!r}: use "
         raise UnsupportedError(Message(steps, Setting("integrator", "rk4", "bdf")))
 

@@ -79,6 +79,9 @@ class Equation:
         For batches.
     """
 
+    holds_itself = False
+    """Whether constraints are held by the equation's own ``held``, and not by projecting onto closed loops."""
+
     def __init__(self, system: DynamicSystem, function: Callable[..., Any] | None = None, threads: int = 1) -> None:
         self.system, self.function, self.threads = system, function, threads
         self.robot, self.tree = system.robot, system.tree
@@ -104,6 +107,10 @@ class Equation:
             return NOTHING
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in values))
         return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in values], axis=-1)
+
+    def read_numbers_from(self, numbers: Array) -> None:
+        """Take all parameters from an array (..., n) from now on, which may change between steps."""
+        self.__dict__["numbers"] = numbers
 
     def numbers_at(self, t: Array | float) -> Array:
         """Return all parameters at times: those of a motion that is looked up are those of the time."""
@@ -197,7 +204,9 @@ class Equation:
             return a, z_rate
         self.n_calls += 1
         unit = self.robot.normalize(q)
-        if not self.large and (self.loops or not self.tree.is_constrained):
+        if isinstance(self.robot, Mechanism) and self.loops:
+            return self._by_rank(self.robot, t, unit, v, z, ahead)
+        if not self.large and not self.tree.is_constrained:
             return self._as_written(t, unit, v, z, ahead)
         tau, loads, z_rate = self.forces(self.named(t, unit, v, z))
         heavy, stiffness = self._heavier(ahead)
@@ -210,11 +219,17 @@ class Equation:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in (q, v, z, self.numbers)))
         state = split(q), split(v), split(z)
         with np.errstate(all="ignore"):
-            if self.loops:
-                a, z_rate, _ = system.closed_rate(t, *state, LoopChoice(self.loops.rows), tau, ahead)
-            else:
-                a, z_rate = system.rate(t, *state, tau, ahead)
+            a, z_rate = system.rate(t, *state, tau, ahead)
         return pack(a, batch), pack(z_rate, batch)
+
+    def _by_rank(self, robot: Mechanism, t: float, q: Array, v: Array, z: Array, ahead: float) -> tuple[Array, Array]:
+        """Return the same for a mechanism where no choice of constraints serves, or there is no machine code."""
+        tau, loads, z_rate = self.forces(self.named(t, q, v, z))
+        with np.errstate(all="ignore"):
+            gives = self.with_numbers(split(self.numbers)).impedance(t, split(q), split(v))
+        batch = np.broadcast_shapes(tau.shape[:-1], z_rate.shape[:-1])
+        rotors, push = (pack(x, batch) for x in (gives.rotors(ahead), gives.push(ahead, split(v))))
+        return robot.accelerations_by_rank(q, v, tau + push, loads, rotors), z_rate
 
     def _heavier(self, h: float) -> tuple[Any, Array]:
         """Return the robot with rotors heavier by what gives way within a step, and the stiffness of its freedoms.
@@ -245,7 +260,8 @@ class Equation:
 
     def named(self, t: float, q: Array, v: Array, z: Array) -> dict[str, Array]:
         """Return the vectors of a state by the names that laws take them by."""
-        return {"t": np.array([t]), "q": q, "v": v, "z": z, "p": self.numbers_at(t), **self.asked(t, q, v)}
+        times = np.asarray(t, dtype=float)[..., None]  # each lane of a batch may have its own
+        return {"t": times, "q": q, "v": v, "z": z, "p": self.numbers_at(t), **self.asked(t, q, v)}
 
     def asked(self, t: float, q: Array, v: Array) -> dict[str, Array]:
         """Return what a controller in plain Python says, by name; nothing if there is none."""
@@ -315,6 +331,11 @@ class Equation:
         return Steps(self)
 
     @property
+    def is_driven(self) -> bool:
+        """Whether motions are prescribed, so that constraint forces do work."""
+        return False
+
+    @property
     def traceable(self) -> bool:
         """Whether controller, ground and robot all become machine code together."""
         if self.system.looks_up:
@@ -365,6 +386,12 @@ class Equation:
             return acting.tau + acting.friction + energies + system.contact_forces(t[0], q, v, z)
 
         return self.program("observation", law, beside_loops=True)
+
+    def contact_forces(self, t: Array, q: Array, v: Array, z: Array) -> Array:
+        """Return forces on the spots that can touch something, along world axes, (..., spots, 3)."""
+        seen = self._observe({"t": t[..., None], "q": q, "v": v, "z": z, "p": self.numbers})
+        count = sum(len(spots) for e in self.system.elements if (spots := getattr(e, "spots", None)) is not None)
+        return seen[..., seen.shape[-1] - 3 * count :].reshape(*q.shape[:-1], count, 3)
 
     def observe(self, t: Array, q: Array, v: Array, z: Array, forgiving: bool = False) -> Observed:
         """Return the forces and energies at many times: t is (T,), the others (T, ..., n).

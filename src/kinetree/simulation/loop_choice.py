@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 from ..algorithms import constrained, loop_clusters
 from ..algorithms.projection import close, project
 from ..model.tree import Model
+from ..robot.closed_dynamics import MOST_TOGETHER
 from ..robot.mechanism import Mechanism
 from ..spatial import Scalar
 
 Scalars = Sequence[Scalar]
 
-MOST_TOGETHER = 16
-"""Constraints up to which all are eliminated together where clusters do not serve: more take minutes to compile."""
+LEAST_QUALITY_OF_CLUSTERS = 1e-7
+"""Less than one wants of single results: a step may round accelerations to nine digits, but not stop to look around."""
 
 
 class LoopChoice(NamedTuple):
@@ -43,7 +44,7 @@ class LoopChoice(NamedTuple):
         """Return accelerations that keep the loops closed, and how well the choice serves: one is just enough."""
         if self.pivots:
             a, quality, _ = loop_clusters.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.pivots)
-            return a, quality / loop_clusters.LEAST_QUALITY
+            return a, quality / LEAST_QUALITY_OF_CLUSTERS
         a, _, quality, _ = constrained.forward_dynamics(tree, q, v, tau, tree.gravity, loads, self.rows)
         return a, quality / constrained.LEAST_QUALITY
 

@@ -81,8 +81,8 @@ class Prescribed:
         tree = robot.model
         if tree.loops:
             raise UnsupportedError(
-                f"robot {robot.name!r} has closed loops: a prescribed motion is for trees; of mechanisms use "
-                "control.ComputedTorque along the motion"
+                f"robot {robot.name!r} has closed loops: this prescribed motion is for trees; of mechanisms "
+                "name the joints, prescribed={'joint': trajectory}, or use control.ComputedTorque along the motion"
             )
         for name in self.joints or ():
             if robot.joint(name).mimic:

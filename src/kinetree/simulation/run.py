@@ -25,6 +25,8 @@ from ..io.progress import TimeBar
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
 from .arguments import Numbers, initial_state
+from .constrained.equation import ConstrainedEquation
+from .constrained.steppers import stepper_of
 from .equation import Array, Equation, Observed
 from .events import Event, Occurrence
 from .integrators.adaptive import ScipyStepper
@@ -147,6 +149,8 @@ class Run:
 
     def _stepper(self, state: State, reach: float) -> Stepper:
         n = self.numbers
+        if isinstance(self.equation, ConstrainedEquation):
+            return stepper_of(self.equation, self.integrator, self.begin, state, reach, n)
         if self.integrator in ADAPTIVE:
             kind = LoopStepper if self.equation.tree.is_constrained else ScipyStepper
             return kind(
@@ -330,7 +334,8 @@ def make_record(
     robot = equation.robot
     q, v = equation.on_motion(t, q, v)
     try:
-        seen = (_forgiven if status in (FAILED, INTERRUPTED) else Equation.observe)(equation, t, q, v, z)
+        forgiven = status in (FAILED, INTERRUPTED)
+        seen = _forgiven(equation, t, q, v, z) if forgiven else equation.observe(t, q, v, z)
     except (Fault, KinetreeError) as problem:
         fault = problem if isinstance(problem, Fault) else Fault(message_of(problem))
         record = make_record(equation, t, q, v, z, events, FAILED, integrator, info)
@@ -346,11 +351,22 @@ def make_record(
         "forces": [getattr(e, "label", type(e).__name__) for e in equation.system.forces],
         "constraint_names": list(robot.constraint_names) if isinstance(robot, Mechanism) else [],
     }  # fmt: skip
+    info |= _held(equation, t, q)
     energy = Energies(seen.kinetic, seen.potential, **dict(zip(WORKS, works, strict=False)), stored=seen.stored)
     return Record(
         t, q, v, seen.a, seen.tau, seen.friction, contact, seen.constraint_forces, z[..., :n], energy, events, robot,
         status, info,
     )  # fmt: skip
+
+
+def _held(equation: Equation, t: Array, q: Array) -> dict[str, Any]:
+    """Return how constraints were held, and how far they were off at worst."""
+    if isinstance(equation, ConstrainedEquation):
+        return equation.told(t, q)
+    if not isinstance(equation.robot, Mechanism):
+        return {}
+    gaps = np.abs(equation.robot.loop_gaps(q))
+    return {"drift": "projection", "largest_gap": float(np.max(gaps, initial=0.0, where=np.isfinite(gaps)))}
 
 
 def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
@@ -360,7 +376,7 @@ def _unknown_works(equation: Equation, shape: tuple[int, ...]) -> list[Array]:
     rubs = system.friction and (
         any(np.any(x) for x in (*model.effective_friction, model.effective_offset)) or system.varied.of_friction
     )
-    driven = system.controller is not None or equation.function is not None
+    driven = system.controller is not None or equation.function is not None or equation.is_driven
     acts = [driven, rubs, len(system.elements) > system.n_forces, *[True] * bool(system.n_forces)]
     return [np.full(shape, np.nan if acting else 0.0) for acting in acts]
 

@@ -12,6 +12,8 @@ import numpy as np
 from ..errors import KinetreeError, UnknownNameError, message_of
 from ..io.progress import TimeBar
 from ..run.failure import Fault
+from .constrained.equation import ConstrainedEquation
+from .constrained.steppers import held_steps
 from .equation import Array, Equation
 from .integrators.stepper import projection
 from .integrators.steps_on_arrays import ManySteps
@@ -37,7 +39,7 @@ def run_batch(
     at = 0
     advance = None
     try:
-        advance = _many_steps(equation, integrator)
+        advance = many_steps(equation, integrator)
         with TimeBar(begin, end, progress) as bar:
             for t in times.tolist():
                 whole, rest = grid.before(t)
@@ -80,7 +82,10 @@ class _StepTimes:
         return k, (rest if rest > 1e-9 * self.step else 0.0)
 
 
-def _many_steps(equation: Equation, integrator: str) -> ManySteps:
+def many_steps(equation: Equation, integrator: str) -> ManySteps:
+    """Return many steps of a fixed length, in machine code where everything can be traced."""
+    if isinstance(equation, ConstrainedEquation):
+        return held_steps(equation, integrator)
     if equation.traceable:
         return equation.steps.many(integrator)
     one, close = equation.steps.one(integrator), projection(equation)

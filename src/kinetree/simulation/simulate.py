@@ -24,7 +24,6 @@ from .arguments import (
     checked_numbers,
     common_batch,
     force_elements,
-    initial_state,
     is_too_long,
     known_span,
     law_and_function,
@@ -34,6 +33,8 @@ from .arguments import (
     time_span,
     varied_parameters,
 )
+from .constrained.choice import chosen_constraints
+from .constrained.driven_robot import DrivenRobot
 from .equation import Equation
 from .events import as_events
 from .integrators.fixed_step_methods import ADAPTIVE, FIXED, INTEGRATORS
@@ -72,6 +73,8 @@ def simulate(
     threads: int = 1,
     tolerance: float | None = None,
     steps_at_most: int = STEPS_AT_MOST,
+    drift: Any = "projection",
+    spectral_radius: float | None = None,
 ) -> Record:
     """Let a robot move.
 
@@ -98,7 +101,8 @@ def simulate(
         for stiff problems); ``"euler"``, ``"semi_implicit_euler"``, ``"rk4"``, ``"dopri5"`` (fixed
         step of first, first, fourth and fifth order); ``"implicit_euler"`` (fixed step, first order, implicit in
         springs, dampers and servos); ``"variational"`` (fixed step, second order, keeps the energy bounded however
-        long it runs).
+        long it runs); ``"generalized_alpha"`` (fixed step, second order, implicit in everything, damps what is too fast
+        for a step, and solves for closed loops together with the motion).
     rtol, atol : float
         Relative and absolute tolerance of adaptive integrators.
     step : float
@@ -124,10 +128,13 @@ def simulate(
         of :meth:`kinetree.Robot.parameters`, ``{"upper.MX": moments}``, or
         ``{"bodies": {"upper": {"mass": masses}}, "joints": {"elbow": {"position": places}}, "gravity": ...}``,
         as in :func:`kinetree.symbolic.with_parameters`.
-    prescribed : Trajectory or Prescribed, optional
+    prescribed : Trajectory, Prescribed, mapping or DrivenRobot, optional
         Motion that the joints with motors follow exactly (or others that :class:`kinetree.Prescribed` names); forces
         at these joints are found, the other joints move by the dynamics.  In the place of a controller;
-        :func:`kinetree.simulate_prescribed` starts on the motion.
+        :func:`kinetree.simulate_prescribed` starts on the motion.  A mapping from names of joints to trajectories, or
+        to functions of time written with ``kinetree.sin`` and the like, also drives mechanisms with loops, beside a
+        controller; distance, point-on-line and point-on-plane loops by lengths that are added to theirs.  The forces
+        that it takes are among those of the actuators in the record (``tau``), and so is their work.
     progress : bool
         Show a bar on the terminal once it has taken longer than a second.
     threads : int
@@ -139,6 +146,13 @@ def simulate(
     steps_at_most : int
         A run that would take more steps is refused before it begins, or stopped on its way with an error that has
         the record; as many samples are kept at most.
+    drift : str or one of the classes below
+        How constraints are held while stepping: ``"projection"`` (after every step, to the nearest state),
+        ``"baumgarte"`` (pulled back by a damped spring, see :class:`kinetree.Baumgarte`), ``"partitioned"``
+        (independent coordinates are integrated, the others solved for), ``"none"`` (let go).
+    spectral_radius : float, optional
+        Of the integrator ``"generalized_alpha"``, between 0 and 1: what is left after a step of whatever oscillates too
+        fast for it; 0.8 by default.
 
     Returns
     -------
@@ -166,6 +180,7 @@ def simulate(
         robot, controller=controller, ground=ground, forces=forces, integrator=integrator, rtol=rtol, atol=atol,
         step=step, largest_step=largest_step, friction=friction, friction_speed=friction_speed, works=works,
         parameters=parameters, prescribed=prescribed, threads=threads, tolerance=tolerance, steps_at_most=steps_at_most,
+        drift=drift, spectral_radius=spectral_radius,
     )  # fmt: skip
     return simulator.run(q0, v0, time=time, output=output, events=events, progress=progress)
 
@@ -260,6 +275,8 @@ class Simulator:
         threads: int = 1,
         tolerance: float | None = None,
         steps_at_most: int = STEPS_AT_MOST,
+        drift: Any = "projection",
+        spectral_radius: float | None = None,
     ) -> None:
         robot = as_robot(robot)
         if integrator not in INTEGRATORS:
@@ -269,7 +286,8 @@ class Simulator:
         check_integrator(robot, integrator)
         self.robot, self.integrator, self.works, self.threads = robot, integrator, works, threads
         self.tolerance = tolerance
-        self.prescribed = None if prescribed is None else as_prescribed(prescribed, robot)
+        by_name = isinstance(prescribed, (Mapping, DrivenRobot))
+        self.prescribed = None if prescribed is None or by_name else as_prescribed(prescribed, robot)
         if self.prescribed is not None:
             refuse_beside_prescribed(integrator, controller)
         self.law, self.function = law_and_function(controller, robot)
@@ -283,6 +301,9 @@ class Simulator:
         self.varied = varied_parameters(robot, parameters)
         if self.varied.places and (robot.model.is_constrained or not unrolls(robot)):
             raise UnsupportedError("parameters of mechanisms with loops, and of very large trees, cannot be varied")
+        self.constraints = chosen_constraints(
+            robot, integrator, prescribed if by_name else None, drift, spectral_radius
+        )
         self._equations: dict[bool, Equation] = {}
         self._is_set_up = True
 
@@ -308,7 +329,7 @@ class Simulator:
                 self.robot, self.law, self.elements, self.friction, self.friction_speed, works, self.varied,
                 self.prescribed, n_forces=self.n_forces,
             )  # fmt: skip
-            self._equations[works] = Equation(system, self.function, self.threads)
+            self._equations[works] = self.constraints.equation(system, self.function, self.threads)
         return self._equations[works]
 
     def run(
@@ -325,7 +346,7 @@ class Simulator:
         begin, end = time_span(time)
         refuse_endless(self.numbers, begin, end)
         watched = as_events(events)
-        q, v = initial_state(self.robot, q0, v0, tolerance=self.tolerance)
+        q, v = self.constraints.initial_state(q0, v0, begin, self.tolerance)
         if self.prescribed is not None:
             q, v = self.prescribed.start(self.robot, begin, q, v, (q0 is not None, v0 is not None))
         batch = common_batch(self.equation(bool(self.works)).system, q, v)
@@ -335,7 +356,9 @@ class Simulator:
         z = equation.system.initial_z()
         if not batch:
             times = output_times(output, begin, end, self.numbers.steps_at_most)
-            run = Run(equation, self.integrator, begin, end, self.numbers, watched, times, self.span)
+            run = Run(
+                equation, self.integrator, begin, end, self.numbers, watched, times, self.constraints.within(self.span)
+            )
             return run((np.array(q), np.array(v), z), progress)
         if watched:
             raise UnsupportedError("events are for one simulation at a time, not for a batch")
@@ -349,7 +372,7 @@ class Simulator:
         self, equation: Equation, state: State, begin: float, end: float, output: Any, progress: bool
     ) -> Record:
         times = output_times(BATCH_SAMPLES if output is None else output, begin, end, self.numbers.steps_at_most)
-        reach, ending = known_until(self.span, begin, end)
+        reach, ending = known_until(self.constraints.within(self.span), begin, end)
         assert times is not None
         assert self.numbers.step is not None
         wanted = times[times <= reach]

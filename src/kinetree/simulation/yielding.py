@@ -90,6 +90,10 @@ class Impedance:
         felt = [m + h * (self.damping[k] + h * self.stiffness[k]) for m, k in zip(own, places, strict=True)]
         return replace(joint, rotor_inertia=tuple(felt), gear_ratio=(1.0,) * joint.kind.nv)
 
+    def rotors(self, h: Scalar) -> list[Scalar]:
+        """Return how much heavier the rotors are."""
+        return [h * (b + h * k) for b, k in zip(self.damping, self.stiffness, strict=True)]
+
     def push(self, h: Scalar, v: Scalars) -> list[Scalar]:
         """Return the forces -h k v: what springs will have gained within a step."""
         return [-h * (s * x) if present(s) else 0.0 for s, x in zip(self.stiffness, v, strict=True)]

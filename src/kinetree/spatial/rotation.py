@@ -90,9 +90,18 @@ class AxisRotation:
         return Symmetric3(xx, xy, c * m.xz - s * m.yz, yy, c * m.yz + s * m.xz, m.zz)
 
     def conjugate(self, m: Matrix3) -> Matrix3:
-        """Compute ``R M R^T``."""
-        turned_rows = Matrix3(*(self.apply(row) for row in m.rows))
-        return Matrix3.from_columns(*(self.apply(column) for column in turned_rows.T.rows))
+        """Compute ``R M R^T`` in 12 multiplications: the 2x2 block across the axis needs only 4 (000 eq. A.7)."""
+        c, s, o = self.c, self.s, self.axis
+        i, j = (o + 1) % 3, (o + 2) % 3
+        rows = [list(row) for row in m.rows]
+        a, b, e, d = rows[i][i], rows[i][j], rows[j][i], rows[j][j]
+        k = c * (a - d) - s * (b + e)
+        ck, sk = c * k, s * k
+        turned = [list(row) for row in rows]
+        turned[i][i], turned[i][j], turned[j][i], turned[j][j] = d + ck, b + sk, e + sk, a - ck
+        turned[i][o], turned[j][o] = c * rows[i][o] - s * rows[j][o], c * rows[j][o] + s * rows[i][o]
+        turned[o][i], turned[o][j] = c * rows[o][i] - s * rows[o][j], c * rows[o][j] + s * rows[o][i]
+        return Matrix3.of(turned)
 
     def matrix(self) -> Matrix3:
         """Return the nine numbers."""

@@ -117,8 +117,8 @@ def screw(vector: ArrayLike, kind: Kind = "motion") -> Screw:
     --------
     >>> from kinetree.spatial import screw, screw_vector
     >>> found = screw(screw_vector([0, 0, 2.0], [1, 0, 0], 0.25))
-    >>> print(found.direction, found.point, found.pitch, found.magnitude)
-    [0. 0. 1.] [1. 0. 0.] 0.25 2.0
+    >>> print(found.direction, found.pitch, found.magnitude)
+    [0. 0. 1.] 0.25 2.0
     """
     line, free = _parts(vector, kind)
     square = (line * line).sum(axis=-1)

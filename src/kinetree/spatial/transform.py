@@ -86,22 +86,23 @@ class Transform:
         return s
 
     def rigid_to_parent(self, inertia: RigidInertia) -> RigidInertia:
-        """Return the inertia of a rigid body seen from the parent frame (002 L2323)."""
+        """Return the inertia of a rigid body seen from the parent frame (002 section 8.3.2)."""
         first, second = self.rotate(inertia.first), self._conjugate_symmetric(inertia.second)
         p = self.translation
         if p is ZERO3:
             return RigidInertia(inertia.mass, first, second)
-        # I' = I + (2 h.p + m p.p) 1 - (h p^T + p h^T + m p p^T), with g = h + m p / 2
-        g = first + p * (0.5 * inertia.mass)
-        xx, yy, zz = 2.0 * g.x * p.x, 2.0 * g.y * p.y, 2.0 * g.z * p.z
+        # with h' = h + m p: I' = I + (h + h').p 1 - (h p^T + p h'^T), the latter symmetric
+        h, moved = first, first + p * inertia.mass
+        both = h + moved
+        xx, yy, zz = both.x * p.x, both.y * p.y, both.z * p.z
         shift = Symmetric3(
-            yy + zz, -(g.x * p.y + g.y * p.x), -(g.x * p.z + g.z * p.x),
-            xx + zz, -(g.y * p.z + g.z * p.y), xx + yy,
+            yy + zz, -(h.x * p.y + p.x * moved.y), -(h.x * p.z + p.x * moved.z),
+            xx + zz, -(h.y * p.z + p.y * moved.z), xx + yy,
         )  # fmt: skip
-        return RigidInertia(inertia.mass, first + p * inertia.mass, second + shift)
+        return RigidInertia(inertia.mass, moved, second + shift)
 
     def articulated_to_parent(self, inertia: ArticulatedInertia) -> ArticulatedInertia:
-        """Return the inertia of an articulated body seen from the parent frame (002 L2322)."""
+        """Return the inertia of an articulated body seen from the parent frame (002 section 8.3.2)."""
         a = self._conjugate_symmetric(inertia.angular)
         c = inertia.coupling
         for rotation in reversed(self.rotations):
@@ -112,14 +113,14 @@ class Transform:
             return ArticulatedInertia(a, c, m)
         # With P = p x: C' = C + P L and A' = A + P C^T - C' P, symmetric as it must be.
         shifted = c + Matrix3.from_columns(*(p.cross(column) for column in m.dense().rows))
-        pct = Matrix3.from_columns(*(p.cross(row) for row in c.rows))
-        # (C' P) has rows r P = -(p x r)... row_i(C' P) = row_i(C') x p
-        cp = Matrix3(*(row.cross(p) for row in shifted.rows))
-        d = pct - cp
-        rows = d.rows
-        return ArticulatedInertia(
-            a + Symmetric3(rows[0].x, rows[0].y, rows[0].z, rows[1].y, rows[1].z, rows[2].z), shifted, m
-        )
+        # column j of P C^T is p x row j of C; row i of -C' P is p x row i of C'
+        before, after = [p.cross(row) for row in c.rows], [p.cross(row) for row in shifted.rows]
+        x, y, z = (u + w for u, w in zip(c.rows, shifted.rows, strict=True))  # on the diagonal both meet
+        shift = Symmetric3(
+            p.y * x.z - p.z * x.y, before[1].x + after[0].y, before[2].x + after[0].z,
+            p.z * y.x - p.x * y.z, before[2].y + after[1].z, p.x * z.y - p.y * z.x,
+        )  # fmt: skip
+        return ArticulatedInertia(a + shift, shifted, m)
 
     def homogeneous(self) -> list[list[Scalar]]:
         """Return the 4x4 matrix, by rows."""

@@ -303,8 +303,10 @@ def test_writing_goes_through_links_and_keeps_usual_permissions(tmp_path):
 
 def test_formats_that_cannot_be_written(tmp_path):
     robot = kt.load(write(tmp_path, EXAMPLE))
-    with pytest.raises(kt.UnsupportedError, match=r"\.yaml or \.urdf"):
-        robot.save(tmp_path / "robot.xml")
+    with pytest.raises(kt.UnsupportedError, match="robots are written as"):
+        robot.save(tmp_path / "robot.stl")
+    with pytest.raises(kt.UnsupportedError, match=r"\.yaml, \.urdf"):
+        robot.save(tmp_path / "robot.dae")
     with pytest.raises(kt.RobotFileNotFoundError, match="there is no directory"):
         robot.save(tmp_path / "nowhere" / "robot.yaml")
     lone = kt.Builder("r\ud800").body("b", "base", kt.Revolute(), mass=1).build()

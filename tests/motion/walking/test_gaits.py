@@ -36,10 +36,10 @@ def vertical_forces(walker, record):
 
 
 FACTS = {  # distance, angle in degrees, touchdown: stated; the book's total-energy error in joules
-    "planar-biped": (0.3, 3.0, 0.83, 8.48e-4),  # L2440, L4343
-    "spatial-biped": (0.3, 2.0, None, 3.6e-3),  # L2477-2482, L4347
-    "quadruped": (0.3, 2.0, 0.8, 6.28e-5),  # L2521-2537, L4351
-    "hexapod": (0.4, 0.3, 0.45, 3.31e-2),  # L2570, L4355
+    "planar-biped": (0.3, 3.0, 0.83, 8.48e-4),  # 000 section 7.2.1, appendix C.3
+    "spatial-biped": (0.3, 2.0, None, 3.6e-3),  # 000 section 7.2.2, appendix C.3
+    "quadruped": (0.3, 2.0, 0.8, 6.28e-5),  # 000 section 7.3, appendix C.3
+    "hexapod": (0.4, 0.3, 0.45, 3.31e-2),  # 000 section 7.4, appendix C.3
 }
 
 

@@ -148,7 +148,7 @@ def test_feet_of_the_robot_stand_and_swing_as_they_should(name):
 
 
 def test_distances_of_the_sources():
-    """0.3 m in 1 s, 0.3 m in 0.5 s, 0.3 m in 1 s, 0.4 m in 0.5 s (000 L2440, L2477, L2517, L2570)."""
+    """0.3 m in 1 s, 0.3 m in 0.5 s, 0.3 m in 1 s, 0.4 m in 0.5 s (000 sections 7.2.1, 7.2.2, 7.3, 7.4)."""
     travelled = {
         "planar-biped": (1.0, 0.3),
         "spatial-biped": (0.5, 0.3),

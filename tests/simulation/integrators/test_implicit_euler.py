@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.simulation.equation import Equation
+from kinetree.simulation.system import DynamicSystem
 
 ARM = """
 <mujoco>
@@ -123,6 +125,13 @@ def test_mechanisms_take_them():
         record = kt.simulate(robot, q, time=0.05, integrator="implicit_euler", step=step, output=2)
         ends.append(record.q[-1])
         assert robot.closure_error(record.q[-1]) < 1e-12
+    servo = kt.control.PD(kt.trajectories.Constant([0.2]), 50.0, 3.0)
+    equation = Equation(DynamicSystem(robot, servo))
+    equation.prepare(q)
+    state = (0.0, q, robot.velocities(q, [2.0]), np.zeros(equation.system.nz))
+    by_rank = equation.accelerations(*state, ahead=1e-3)[0]
+    as_compiled = equation.system.closed_rate(0.0, *(x.tolist() for x in state[1:]), equation.loops, ahead=1e-3)[0]
+    assert np.allclose(by_rank, as_compiled, rtol=1e-9, atol=1e-9)
     exact = kt.simulate(robot, q, time=0.05, integrator="rk4", step=1e-6, output=2).q[-1]
     errors = [np.abs(end - exact).max() for end in ends]
     assert errors[0] < 0.02

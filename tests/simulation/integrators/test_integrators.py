@@ -11,7 +11,8 @@ import kinetree as kt
 from helpers.robots import random_state
 from kinetree.simulation.integrators.fixed_step_methods import INTEGRATORS
 
-ORDERS = {"euler": 1, "semi_implicit_euler": 1, "implicit_euler": 1, "rk4": 4, "dopri5": 5, "variational": 2}
+ORDERS = {"euler": 1, "semi_implicit_euler": 1, "implicit_euler": 1, "rk4": 4, "dopri5": 5, "variational": 2,
+          "generalized_alpha": 2}  # fmt: skip
 
 LARGEST = {
     "euler": 0.002,
@@ -20,6 +21,7 @@ LARGEST = {
     "rk4": 0.02,
     "dopri5": 0.04,
     "variational": 0.01,
+    "generalized_alpha": 0.01,
 }
 """First of three steps, each half of the one before."""
 

@@ -81,7 +81,7 @@ def test_the_balance_counts_the_ground():
     assert record.energy.ground.min() < -0.5
     assert record.contact_forces.shape[1:] == (1, 3)
     assert record.energy.relative_error < 1e-6
-    # the plain sum of the sources (000 L4339) with what the robot gives away
+    # the plain sum of the sources (000 appendix C.3) with what the robot gives away
     e = record.energy
     total = e.kinetic + e.potential + (-e.actuators) + (-e.friction) + (-e.ground)
     assert np.array_equal(total, e.total) or total == pytest.approx(e.total, abs=1e-12)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from ...model.substitution import Convert, Given, Substitution, substitution
 from ...model.tree import Model
@@ -18,6 +18,11 @@ class Computing(Modelled, Protocol):
     @property
     def precision(self) -> str:
         """``"double"`` or ``"single"``."""
+
+
+@runtime_checkable
+class ClosingLoops(Protocol):
+    """A robot that knows how dynamics is done with its loops closed."""
 
     def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
         """Return the algorithm that does the same with loops closed, and its choices."""

@@ -16,7 +16,7 @@ from ...model.tree import Model
 from ...run.complete_options import complete_options
 from ...spatial import Force, Scalar
 from ...spatial.arrays import flatten
-from .parameters import Computing, Parametric
+from .parameters import ClosingLoops, Computing, Parametric
 
 Shape = tuple[int, ...]
 
@@ -60,7 +60,7 @@ class Call:
     loaded: bool
     """Whether the wrenches on all bodies are the last input."""
     closed: tuple[str, dict[str, Any]] | None = None
-    """The algorithm that does it with the loops closed, and its choices; its first numbers are the result."""
+    """The algorithm that does it with the loops closed, and its choices."""
 
     @classmethod
     def of(cls, robot: Computing | Parametric, name: str, options: Mapping[str, Any], wrenches: bool) -> Call:
@@ -74,6 +74,10 @@ class Call:
         complete = complete_options(checked, name, options)
         if not (subject.robot.model.loops and algorithm.closed_by):
             return cls(subject, name, complete, wrenches)
+        if not isinstance(subject.robot, ClosingLoops):
+            raise UnsupportedError(
+                f"{name} with loops closed is had from a kinetree.Mechanism, not from its model alone"
+            )
         if options:
             raise OptionError(f"{name} of a mechanism takes no options on symbols, got {', '.join(options)}")
         if subject.substitution.joints or subject.substitution.loops:
@@ -111,8 +115,7 @@ class Call:
             if self.loaded:
                 *vectors, six = vectors
                 loads = [Force.of(six[6 * i : 6 * i + 6]) for i in range(len(loads))]
-            found = flatten(algorithm.function(tree, *vectors, loads, **options))
-            return found[: math.prod(self.shape)] if self.closed else found
+            return flatten(algorithm.function(tree, *vectors, loads, **options))
         except ZeroDivisionError:
             raise self.singular() from None
         except (TypeError, ModelError) as problem:

@@ -42,7 +42,7 @@ def compare(quick: bool) -> Outcome:
     for name, part in JOINTS.items():
         size = np.linalg.norm(fixed[during, part], axis=-1).max()
         off[name] = float(np.linalg.norm((floating - fixed)[during, part], axis=-1).max() / size)
-    book, unit = "000 L2484-2488", "of the largest"
+    book, unit = "000 section 7.2.2", "of the largest"
     facts = [
         Fact("torques of the swinging hip match from lift-off to touchdown; largest difference", 0.1,
              off["swinging hip"], unit, relation="<", source=book),

@@ -129,9 +129,9 @@ def walker(name: str) -> Walker:
 BOTH = ("left", "right")
 
 GROUND = (
-    "The ground's damping acts fully beyond a depth delta_max that the book never states (000 L4379-4383): the "
+    "The ground's damping acts fully beyond a depth delta_max that the book never states (000 appendix D.1.1): the "
     "smallest for which the ground would not pull up to the 'maximum velocity of the foot tip' of 4.5 m/s, which the "
-    "book lists (L3792-3796) without using it. Forces are cut off at zero."
+    "book lists (section 10.3.1) without using it. It hardly matters. Forces are cut off at zero."
 )
 
 GAIT = (

@@ -1,4 +1,4 @@
-"""Readers and writers of robot files: URDF, MJCF, kinetree's own YAML; a reader of ReDySim's inputs."""
+"""Readers and writers of robot files: URDF, SDF, kinetree's own YAML; readers of MJCF and ReDySim's inputs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError,
 from ...io.atomic_files import beside
 from ...io.paths import as_path, is_folder, whole_content
 from ..tree import Model
-from . import loop_list, mjcf, mjcf_writer, redysim, urdf, xml, yaml, yaml_nodes
+from . import loop_list, mjcf, mjcf_writer, redysim, sdf, urdf, xml, yaml, yaml_nodes
 from .source import Options, Source
 
 __all__ = ["Options", "read", "save"]
@@ -25,7 +25,8 @@ def read(
     Parameters
     ----------
     path : path-like
-        ``.urdf``, ``.xml`` or ``.mjcf`` (URDF or MJCF), ``.yaml`` or ``.yml``, ``.m`` (ReDySim's ``inputs.m``).
+        ``.urdf``, ``.sdf`` or ``.world``, ``.xml`` or ``.mjcf`` (URDF, SDF or MJCF), ``.yaml`` or ``.yml``, ``.m``
+        (ReDySim's ``inputs.m``).
     options : Options, optional
         See :func:`kinetree.load`.
     loops : path-like, optional
@@ -46,14 +47,17 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     ----------
     model : Model
     path : path-like
-        ``.yaml`` or ``.yml`` (everything), ``.xml`` or ``.mjcf`` (what MuJoCo has), ``.urdf`` (what URDF can express).
+        ``.yaml`` or ``.yml`` (everything), ``.xml`` or ``.mjcf`` (what MuJoCo has), ``.urdf`` or ``.sdf`` (what
+        these can express).
     """
     path = as_path(path, "a robot file")
-    writers: dict[str, Callable[[Model], str]] = {".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf.write,
-                                                ".xml": mjcf_writer.write, ".mjcf": mjcf_writer.write}  # fmt: skip
+    writers: dict[str, Callable[[Model], str]] = {
+        ".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf.write, ".sdf": sdf.write,
+        ".xml": mjcf_writer.write, ".mjcf": mjcf_writer.write,
+    }  # fmt: skip
     writer = writers.get(path.suffix.lower())
     if writer is None:
-        raise UnsupportedError(f"cannot write {path}: robots are written as .yaml, .urdf or .xml (MJCF)")
+        raise UnsupportedError(f"cannot write {path}: robots are written as .yaml, .urdf, .sdf or .xml (MJCF)")
     try:
         data = writer(model).encode("utf-8")
     except UnicodeEncodeError as problem:
@@ -87,6 +91,8 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
         return yaml.read
     if suffix == ".urdf":
         return urdf.read
+    if suffix in (".sdf", ".world"):
+        return sdf.read
     if suffix == ".m":
         return redysim.read
     if suffix in (".xml", ".mjcf"):
@@ -95,15 +101,17 @@ def _reader(source: Source) -> Callable[[Source, Options], Model]:
             return urdf.read
         if root.tag == "mujoco":
             return mjcf.read
+        if root.tag == "sdf":
+            return sdf.read
         raise FileFormatError(
-            f"the root element is <{root.tag}>; a robot file has <robot> (URDF) or <mujoco> (MJCF)",
+            f"the root element is <{root.tag}>; a robot file has <robot> (URDF), <sdf> or <mujoco> (MJCF)",
             source.file,
             root.line,
         )
     if suffix == ".xacro":
         raise FileFormatError(f"xacro must be expanded first: {urdf.XACRO_HINT}", source.file)
     raise FileFormatError(
-        f"files ending in {suffix or 'nothing'!r} are not understood; use .urdf, .xml (MJCF or URDF), .yaml, "
+        f"files ending in {suffix or 'nothing'!r} are not understood; use .urdf, .sdf, .xml (MJCF or URDF), .yaml, "
         "or .m (ReDySim)",
         source.file,
     )

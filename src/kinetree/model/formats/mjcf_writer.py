@@ -17,10 +17,10 @@ import numpy as np
 
 from ...errors import ModelWarning, UnsupportedError, callers_level
 from ..actuators import Actuator, JointCoupling, Tendon
+from ..changes.single_joints import expand
 from ..joints import Continuous, Fixed, Free, Prismatic, Revolute, Spherical
 from ..mass import MassProperties
 from ..pose import Pose
-from ..single_joints import expand
 from ..tree import BASE, Joint, Loop, Model
 from . import xml
 

@@ -26,7 +26,7 @@ INERTIAS = ("Icxx", "Icyy", "Iczz", "Icxy", "Iczx", "Icyz")
 """As :class:`kinetree.MassProperties` orders them: xx, yy, zz, xy, xz, yz."""
 
 SOLVERS = {0: "rk45", 1: "bdf", 2: "dopri5"}
-"""``int_type``: ode45, ode15s, ode5 (000 L3336)."""
+"""``int_type``: ode45, ode15s, ode5 (000 section 10.2.2)."""
 
 
 def read(source: Source, options: Options) -> Model:

@@ -219,6 +219,20 @@ class FileBuilder(ModelBuilder):
         return [*self._joints, *self._loops]
 
     @property
+    def drafts(self) -> list[Draft]:
+        """All joints so far but those declared as loops, as they were described."""
+        return list(self._joints.values())
+
+    @property
+    def body_names(self) -> list[str]:
+        """Names of all bodies so far."""
+        return list(self._bodies)
+
+    def why_coupled(self) -> dict[str, str]:
+        """Return the joints that are coupled with others, and how that is said."""
+        return self._why_coupled()
+
+    @property
     def is_massless(self) -> bool:
         """Whether no body so far has mass."""
         return all(properties.is_massless for properties in self._bodies.values())

@@ -13,14 +13,15 @@ from ...errors import FileFormatError, UnsupportedError
 
 
 class Element:
-    """An XML element: its tag, its attributes, its children, and the line it starts on."""
+    """An XML element: its tag, its attributes, its text, its children, and the line it starts on."""
 
-    __slots__ = ("attributes", "children", "line", "tag")
+    __slots__ = ("attributes", "children", "line", "tag", "text")
 
     def __init__(self, tag: str, attributes: dict[str, str], line: int) -> None:
         self.tag = tag
         self.attributes = attributes
         self.line = line
+        self.text = ""
         self.children: list[Element] = []
 
     def all(self, tag: str) -> Iterator[Element]:
@@ -31,7 +32,7 @@ class Element:
         return f"<{self.tag}> on line {self.line}"
 
 
-def parse(data: bytes, file: str, closed: Collection[str] = ()) -> Element:
+def parse(data: bytes, file: str, closed: Collection[str] = (), texts: bool = False) -> Element:
     """Return the root element of an XML document.
 
     Parameters
@@ -42,6 +43,8 @@ def parse(data: bytes, file: str, closed: Collection[str] = ()) -> Element:
         What to call it in error messages.
     closed : collection of str
         Tags of elements whose inside is of no interest and not kept.
+    texts : bool
+        Whether to keep the text within elements, too.
     """
     if not data.strip():
         raise FileFormatError("the file is empty", file)
@@ -61,6 +64,10 @@ def parse(data: bytes, file: str, closed: Collection[str] = ()) -> Element:
     def end(tag: str) -> None:
         path.pop()
 
+    def text(part: str) -> None:
+        if path[-1] is not None:
+            path[-1].text += part
+
     def declaration(*_: object) -> None:
         raise FileFormatError(
             "the document has a DOCTYPE; document types and entities are refused because they can be made to "
@@ -71,6 +78,9 @@ def parse(data: bytes, file: str, closed: Collection[str] = ()) -> Element:
 
     parser.StartElementHandler = start
     parser.EndElementHandler = end
+    if texts:
+        parser.buffer_text = True
+        parser.CharacterDataHandler = text
     parser.StartDoctypeDeclHandler = declaration
     parser.EntityDeclHandler = declaration
     try:

@@ -27,7 +27,7 @@ def is_symmetric(sequence: str) -> bool:
 
 
 def euler_singularity(sequence: str, q: Coordinates) -> Scalar:
-    """|sin| of the middle angle's distance from gimbal lock (000 L998)."""
+    """|sin| of the middle angle's distance from gimbal lock (000 section 3.6)."""
     value = sin(q[1]) if is_symmetric(sequence) else cos(q[1])
     return abs(value)
 

@@ -15,7 +15,7 @@ from .kind import Coordinates, JointKind, unit_axis, vec
 
 @dataclass(frozen=True)
 class Helical(JointKind):
-    """A screw: turns about ``axis`` and advances ``pitch`` metres per radian (002 L368)."""
+    """A screw: turns about ``axis`` and advances ``pitch`` metres per radian (002 section 2.3.2)."""
 
     axis: Any = "z"
     pitch: float = math.nan

@@ -33,7 +33,7 @@ def in_plane_axes(normal: tuple[float, float, float]) -> tuple[tuple[float, floa
 class Planar(Compound):
     """q = (angle, x, y) in the plane with the given ``normal``; v are their rates.
 
-    The displacements are measured in the fixed frame.  002 L2229 pairs this transform
+    The displacements are measured in the fixed frame.  002 section 8.2.2 pairs this transform
     with a constant subspace, which does not belong to it; the columns here are those
     that differentiating the transform gives.
     """

@@ -183,14 +183,14 @@ def biped(gait: Gait, thigh: float, shank: float, **options: Any) -> Walk:
 
 
 def trot(gait: Gait, thigh: float, shank: float, hips: Sequence[tuple[float, float]], **options: Any) -> Walk:
-    """Return four legs, diagonal ones together: the first and the fourth support first (000 L2541)."""
+    """Return four legs, diagonal ones together: the first and the fourth support first (000 section 7.3)."""
     if len(hips) != 4:
         raise OptionError(f"a quadruped has 4 hips, not {len(hips)}")
     return Walk(gait, [Leg(thigh, shank, g, h, **options) for g, h in zip((0, 1, 1, 0), hips, strict=True)])
 
 
 def tripod(gait: Gait, thigh: float, shank: float, hips: Sequence[tuple[float, float]], **options: Any) -> Walk:
-    """Return six legs, three together: the first, fourth and fifth support first (000 L2574)."""
+    """Return six legs, three together: the first, fourth and fifth support first (000 section 7.4)."""
     if len(hips) != 6:
         raise OptionError(f"a hexapod has 6 hips, not {len(hips)}")
     return Walk(gait, [Leg(thigh, shank, g, h, **options) for g, h in zip((0, 1, 1, 0, 0, 1), hips, strict=True)])

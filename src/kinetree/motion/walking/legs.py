@@ -156,7 +156,7 @@ PLANAR_BIPED = Gait(1.0, -0.15, 0.96, 0.3, 0.1)
 """000 table B.1."""
 
 SPATIAL_BIPED = Gait(0.5, -0.15, 0.92, 0.3, 0.1, side=0.08)
-"""000 table B.1; L4265 and L2473 differ in the sign of the lateral offset, which is the supporting foot's side."""
+"""000 table B.1; appendix B.1.2 and section 7.2.2 differ in the lateral offset's sign, the supporting foot's side."""
 
 QUADRUPED = Gait(1.0, -0.15, 0.50, 0.3, 0.09)
 """000 table B.2; chapter 7 says foot height 0.08 m and speed 0.4 m/s, where these numbers give 0.3 m/s."""
@@ -198,7 +198,7 @@ def leg_angles(x: Scalar, y: Scalar, z: Scalar, thigh: float, shank: float) -> L
     """
     upright = y * y + z * z
     span = x * x + upright
-    # L4293 prints 2 a1 a1 in the denominator where the law of cosines has twice the product of the links
+    # appendix B.1.4 prints 2 a1 a1 in the denominator where the law of cosines has twice the product of the links
     c = (span - (thigh * thigh + shank * shank)) / (2.0 * thigh * shank)
     s = sqrt(1.0 - c * c)
     beta = arctan2(x, sqrt(upright))  # asin(x / a0)

@@ -43,7 +43,7 @@ class ScipyStepper(Stepper):
         self.equation, self.name, self.end = equation, name, end
         self.options: dict[str, Any] = {"rtol": rtol, "atol": atol, "max_step": largest_step}
         self.project, self.rates = projection(equation), rates_of(equation)
-        if equation.tree.is_constrained and name in ("bdf", "sundials"):
+        if equation.tree.is_constrained and name in ("bdf", "sundials") and not equation.holds_itself:
             several = f"{name} remembers several steps, between which loops cannot be closed"
             raise UnsupportedError(
                 Message(several, ": for stiff mechanisms with loops use ", Setting("integrator", "radau"))

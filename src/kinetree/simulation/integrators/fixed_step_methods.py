@@ -166,5 +166,8 @@ ADAPTIVE = ("rk45", "dop853", "radau", "bdf", "sundials")
 VARIATIONAL = "variational"
 """The discrete Euler-Lagrange integrator, see :mod:`kinetree.simulation.integrators.variational`."""
 
-INTEGRATORS = (*ADAPTIVE, *FIXED, VARIATIONAL)
+GENERALIZED_ALPHA = "generalized_alpha"
+"""Implicit, second order, with numerical damping; see :mod:`kinetree.simulation.constrained.generalized_alpha`."""
+
+INTEGRATORS = (*ADAPTIVE, *FIXED, VARIATIONAL, GENERALIZED_ALPHA)
 """Every integrator by name."""

@@ -146,7 +146,7 @@ def _as_it_is(state: State) -> State:
 def projection(equation: Equation) -> Callable[[State], State]:
     """Return what brings a state back onto the closed loops; nothing where there are none."""
     robot: Any = equation.robot
-    if not robot.model.is_constrained:
+    if not robot.model.is_constrained or equation.holds_itself:
         return _as_it_is
     choice = equation.loops if equation.compiled else None
     nearest = partial(nearest_state, robot) if choice is None else projector(robot, choice)

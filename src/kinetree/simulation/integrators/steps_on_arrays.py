@@ -175,14 +175,19 @@ class Steps:
 
         return advance
 
-    def _program(self, integrator: str, choice: LoopChoice | None) -> StepProgram:
+    def program(self, integrator: str, single: bool = False) -> StepProgram:
+        """Return many steps of a tree as the kernel itself, for those who keep states and numbers in one array each."""
+        return self._program(integrator, None, single)
+
+    def _program(self, integrator: str, choice: LoopChoice | None, single: bool = False) -> StepProgram:
         if integrator == VARIATIONAL:
             laws = self._variational_laws()
         elif choice is not None:
             laws = self._closed_laws(FIXED[integrator], choice, integrator == IMPLICIT)
         else:
             laws = self._laws(FIXED[integrator], integrator == IMPLICIT)
-        return StepProgram(f"{integrator} steps of {self.equation.robot.name!r}", *laws, self.equation.robot.cpu)
+        name, cpu = f"{integrator} steps of {self.equation.robot.name!r}", self.equation.robot.cpu
+        return StepProgram(name, *laws, cpu, single)
 
     def _laws(self, formula: Step, implicit: bool) -> StepLaws:
         """Return a step of a formula which asks for accelerations; ``implicit`` ones look ahead by the step."""

@@ -45,7 +45,7 @@ class Energies:
     def total(self) -> Array:
         """What must stay constant: kinetic + potential - actuators - friction - ground - forces.
 
-        The sources write a sum (000 L4339), since they integrate what the robot gives away.
+        The sources write a sum (000 appendix C.3), since they integrate what the robot gives away.
         """
         with np.errstate(all="ignore"):  # infinite less infinite is not known, and said so by NaN
             return self.kinetic + self.potential - self.actuators - self.friction - self.ground - self.forces

@@ -23,5 +23,5 @@ SYSTEM = walking_system(
     "Table 10.10 has the trunk with x down and Y up in the world, Table 10.11 starts it with zero Euler angles at the "
     "hip's height: it must start 0.25 m higher and turned by -90 degrees, as in the authors' program. Here x is "
     "forward, z up, and an upright trunk has zero angles.",
-    "L3772 forgets the mass in the trunk's first inertia, L3739 prints 0.05 for the second thigh's 0.5 m.",
+    "Table 10.10 forgets the mass in the trunk's first inertia, and prints 0.05 for the second thigh's 0.5 m.",
 )

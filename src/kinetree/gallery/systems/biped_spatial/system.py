@@ -26,5 +26,6 @@ SYSTEM = walking_system(
     "000 sections 7.2.2 and 9.3, Table B.1",
     "Width of a foot (0.08 m) and inertia of the trunk (a cube of 0.1 m, hips at its lower edges) are not in the book.",
     "No ground data are printed for this machine: those of the planar biped, at four spots per foot.",
-    "The initial lateral offset is 0.08 m in L2473 and -0.08 m in Table B.1: the sign is the standing foot's side.",
+    "The initial lateral offset is 0.08 m in section 7.2.2 and -0.08 m in Table B.1: the sign is the standing foot's "
+    "side.",
 )

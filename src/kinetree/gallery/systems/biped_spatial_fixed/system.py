@@ -41,8 +41,8 @@ SYSTEM = GallerySystem(
         "spatial biped on one foot: 12 degrees of freedom",
         "000 section 6.2.3, Table 6.7",
         (
-            "The labels of Table 6.7 are garbled and its shank has 0.6 m; L2484 says that chapter 7 has the same "
-            "biped, where thigh and shank have 0.5 m (L2475), as in the authors' program.",
+            "The labels of Table 6.7 are garbled and its shank has 0.6 m; section 7.2.2 says that it has the same "
+            "biped, and thigh and shank have 0.5 m there, as in the authors' program.",
             "Width of a foot and inertia of the trunk as in biped-spatial.",
             "The left foot stands. The desired motion is the first step of biped-spatial.",
         ),

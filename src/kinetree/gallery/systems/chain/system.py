@@ -66,7 +66,7 @@ SYSTEM = GallerySystem(
     About(
         "chain",
         "chain of 20 links, and of any other length",
-        "the authors' program; announced in 000 L113 and L354",
+        "the authors' program; announced in 000, preface and section 1.4",
         (
             "The book announces a system with very many freedoms and shows none; the authors' program has this chain. "
             "It falls from zero, stretched out level.",

@@ -106,7 +106,7 @@ def _singular(platform: Platform, q: np.ndarray) -> list[Fact]:
         Fact("that position is singular, of type 2: the tip gains a freedom", "type 2",
              f"type {sight.type}" if sight.singular else "not singular", source="001, below eq. 36"),
         Fact("the start is not", "not singular", "singular" if away.singular else "not singular"),
-        Fact("there the matrix Phi of the DeNOC is", "singular", _phi(platform, q), source="001 eq. 29, L483"),
+        Fact("there the matrix Phi of the DeNOC is", "singular", _phi(platform, q), source="001 eq. 29, section 3.2"),
     ]  # fmt: skip
 
 

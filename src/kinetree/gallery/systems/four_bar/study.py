@@ -49,7 +49,7 @@ def _stated(name: str) -> Callable[[PrescribedMechanism], Sequence[Fact]]:
         when = "at t = 0, 1/3, 2/3, 1 s"
         facts = [
             Fact("one turn of the crank at 3 pi/2 rad/s takes 4/3 s", 4 / 3, 2 * np.pi / v[0, 0], "s", 1e-12,
-                 source="000 L2817, L3424"),
+                 source="000 sections 8.3, 10.2.2"),
             Fact(f"angle theta2 of the rocker {when}", ROCKER, q[:, 1], "rad", 5.01e-7, source=NOTES),
             Fact(f"angle theta3 of the coupler {when}", COUPLER, q[:, 2], "rad", 5.01e-7, source=NOTES),
             Fact("rates of theta2, theta3 at the start", (1.404477, 0.0), v[0, 1:], "rad/s", 5.01e-7, source=NOTES),
@@ -67,13 +67,13 @@ def _stated(name: str) -> Callable[[PrescribedMechanism], Sequence[Fact]]:
                     "cut between crank and coupler, subsystem II is determinate, then I: sizes of the systems solved",
                     (2, 1),
                     groups(along),
-                    source="000 L2797",
+                    source="000 section 8.3",
                 ),
                 Fact(
                     "cut between rocker and coupler, both subsystems must be solved together",
                     (3,),
                     elsewhere.groups,
-                    source="000 L2792",
+                    source="000 section 8.3",
                 ),
                 Fact(
                     "the torque does not depend on the cut; largest difference",
@@ -88,7 +88,7 @@ def _stated(name: str) -> Callable[[PrescribedMechanism], Sequence[Fact]]:
                     _printed_gap(-1.0),
                     "m",
                     relation="<",
-                    source="000 Table 10.5, L3483",
+                    source="000 Table 10.5, section 10.2.2.1",
                     reason="a misprint: with a plus it does (next line), and gives the initial state of Table 10.8",
                 ),
                 Fact(
@@ -146,7 +146,7 @@ def _replays(along: PrescribedMechanism, records: dict[str, Record]) -> list[Fac
     exact = directly(along, begin.q, begin.v, 1e-5, 1e-7, law)
     facts = [
         Fact("integrated directly at the book's tolerances (1e-5, 1e-7) the error of theta1 is negligible, below a "
-             "thousandth of a turn", 2e-3 * np.pi, _crank_error(exact), "rad", relation="<", source="000 L2834"),
+             "thousandth of a turn", 2e-3 * np.pi, _crank_error(exact), "rad", relation="<", source="000 section 8.3"),
     ]  # fmt: skip
     return facts + (_printed_state(along, exact, law) if along.name == "four-bar" else [])
 
@@ -164,7 +164,7 @@ def _printed_state(along: PrescribedMechanism, exact: Direct, law: Accelerations
              source=NOTES),
         Fact("Table 10.8 is the initial state to four decimals; largest difference", 5.01e-5,
              float(max(np.abs(q - begin.q).max(), np.abs(v - begin.v).max())), "rad, rad/s", relation="<",
-             source="000 L3610"),
+             source="000 section 10.2.2.2"),
         Fact("error of theta1 from Table 10.8 as printed", 0.0985, _crank_error(rounded), "rad", 5e-4, source=NOTES),
         Fact("the same with the loop's equations in the joint's axes, as kinetree has them", 0.0985,
              _crank_error(ours), "rad", 5e-4, source=NOTES,

@@ -17,8 +17,8 @@ SYSTEM = GallerySystem(
         (
             "The text does not say where the thumb sits; Table 10.1 has it 0.05 m along the palm (a(4) = 0.05), and so "
             "does the authors' program.",
-            "Figure 6.3 starts with the palm at -60 degrees (L1891), Table 10.6 at zero with one angle missing "
-            "(L3554): the start 'free-fall' is the figure's.",
+            "Figure 6.3 starts with the palm at -60 degrees (section 6.2.1), Table 10.6 at zero with one angle missing "
+            "(section 10.2.2.1): the start 'free-fall' is the figure's.",
         ),
     ),
     ("palm_joint", "finger_joint", "finger_tip_joint", "thumb_joint"),

@@ -26,5 +26,5 @@ SYSTEM = walking_system(
     "six-legged machine in tripod gait: all hinges, 18 degrees of freedom",
     "000 sections 7.4 and 9.3, Table B.2",
     "Hips and ground data from the authors' program, whose stored run has a trunk of 2 kg where the book says 4 kg "
-    "(L2562); the height of the trunk, 0.1 m, is ours.",
+    "(section 7.4); the height of the trunk, 0.1 m, is ours.",
 )

@@ -13,7 +13,7 @@ from ...analyses.inverse_dynamics import inverse
 from ...analyses.prescribed import AlongMotion
 from ...study import Fact, Study
 
-TABLE_6_6 = (  # a, alpha, b, mass, Ixx, Iyy, Izz (000 L1912-1918)
+TABLE_6_6 = (  # a, alpha, b, mass, Ixx, Iyy, Izz (000 section 6.2.2)
     (0.0, 0.0, 0.400, 16.038, 0.1769, 0.2665, 0.2622),
     (0.180, 90.0, 0.0, 7.988, 0.2716, 0.2768, 0.0218),
     (0.600, 0.0, 0.0, 12.973, 0.3889, 0.3765, 0.1041),

@@ -12,8 +12,9 @@ from ...study import Fact
 
 SAID = Statements(
     0.3, 2.0, 0.8, 6.28e-5, 0.8, 4.0,
-    {"distance": "000 L2517", "angle": "000 L2521", "touchdown": "000 L2527", "energy": "000 L4351",
-     "follows": "000 L2537, L3113", "control": "000 L3108-3113"}, feedforward_better=True,
+    {"distance": "000 section 7.3", "angle": "000 section 7.3", "touchdown": "000 section 7.3",
+     "energy": "000 appendix C.3", "follows": "000 sections 7.3, 9.3", "control": "000 section 9.3"},
+    feedforward_better=True,
 )  # fmt: skip
 
 
@@ -21,7 +22,7 @@ def _stated(along: OnGround) -> list[Fact]:
     gait = along.machine.walk.gait
     return [
         initial_speed(along, 0.680449, "notes, 8.6"),
-        Fact("mean speed", 0.4, gait.speed, "m/s", 1e-12, source="000 L2517",
+        Fact("mean speed", 0.4, gait.speed, "m/s", 1e-12, source="000 section 7.3",
              reason="the book's own numbers, a stride of 0.3 m in 1 s (Table B.2), make 0.3 m/s"),
     ]  # fmt: skip
 

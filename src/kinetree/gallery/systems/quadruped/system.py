@@ -26,5 +26,5 @@ SYSTEM = walking_system(
     "four-legged machine that trots: universal hips, 18 degrees of freedom",
     "000 sections 7.3 and 9.3, Table B.2",
     "Hips at the corners of a trunk of 1 m by 0.5 m; its height of 0.1 m is ours. Ground data: the authors' program.",
-    "Foot height 0.09 m as in Table B.2 and the authors' program; chapter 7 says 0.08 m (L2517).",
+    "Foot height 0.09 m as in Table B.2 and the authors' program; chapter 7 says 0.08 m (section 7.3).",
 )

@@ -30,14 +30,14 @@ def structure(quick: bool) -> Outcome:
     n = np.asarray(denoc.N)
     expanded = single.inverse_dynamics(q, v, a)
     facts = [
-        Fact("twists of the links, virtual ones included: rows of N", 24, n.shape[0], source="000 L1165-1173"),
-        Fact("joint rates: columns of N", 4, n.shape[1], source="000 L1165-1173"),
+        Fact("twists of the links, virtual ones included: rows of N", 24, n.shape[0], source="000 section 4.2.2"),
+        Fact("joint rates: columns of N", 4, n.shape[1], source="000 section 4.2.2"),
         Fact("rates that move the two virtual links, the upper and the lower link: P_1 is lower triangular",
              (1, 2, 3, 4), [int(np.any(n[6 * k : 6 * k + 6] != 0.0, axis=0).sum()) for k in range(4)],
-             source="000 L1171"),
+             source="000 section 4.2.2"),
         Fact("torques with the ball joint as one joint and as three hinges with massless links; largest difference",
              1e-12, float(np.abs(expanded - robot.inverse_dynamics(q, v, a)).max()), "N m", relation="<",
-             source="000 L992"),
+             source="000 section 3.5"),
     ]  # fmt: skip
     table = {f"rate {k + 1} [1]": n[:, k] for k in range(4)}
     return Outcome(facts, {"natural-orthogonal-complement": table}, {}, {})

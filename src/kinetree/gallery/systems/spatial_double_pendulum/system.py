@@ -13,7 +13,7 @@ SYSTEM = GallerySystem(
         (
             "The book has no numbers: cylinders of 1 m, 1 kg and 0.05 m in radius, the hinge about y.",
             "Motion and start of the free fall are ours; the middle Euler angle stays far from 90 degrees, where the "
-            "sequence YXZ is singular (000 L998).",
+            "sequence YXZ is singular (000 section 3.6).",
         ),
     ),
     ("shoulder", "elbow"),

@@ -154,11 +154,11 @@ def _parameters(quick: bool) -> Outcome:
             Fact(f"these are those of Table 10.2, {how}", " ".join(table_10_2.KEPT),
                  " ".join(name[x] for x in base.names), source="004 Table 10.2"),
             Fact(f"without effect, {how}", " ".join(table_10_2.WITHOUT_EFFECT),
-                 " ".join(name[x] for x in base.without_effect), source="004 L548"),
+                 " ".join(name[x] for x in base.without_effect), source="004 section 10.3.6"),
             Fact(f"grouped, {how}", " ".join(table_10_2.GROUPED), " ".join(name[x] for x in base.grouped),
-                 source="004 L549"),
+                 source="004 section 10.3.6"),
             Fact(f"every grouping equation, as derived link by link, {how}; largest difference of coefficients", 1e-9,
-                 _difference(table_10_2.equations(*LENGTHS), found), relation="<", source="004 L456-L540"),
+                 _difference(table_10_2.equations(*LENGTHS), found), relation="<", source="004 section 10.3.6"),
         ]  # fmt: skip
         shown[method] = base
     printed = table_10_2.misprints(*LENGTHS)
@@ -170,7 +170,7 @@ def _parameters(quick: bool) -> Outcome:
         facts.append(
             Fact(f"{kept} as the summary prints it; largest difference of coefficients", 1e-9,
                  _difference({kept: printed[kept]}, {kept: exact[kept]}), relation="<", reason=reason,
-                 source="004 L553-L580")
+                 source="004 section 10.3.6")
         )  # fmt: skip
     names, table = energy_columns(mechanism, *_random_states(200 if quick else 600))
     length = np.linalg.norm(table, axis=0)

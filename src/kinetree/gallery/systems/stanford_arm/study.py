@@ -15,7 +15,7 @@ from ...analyses.printed_tables import PrintedRow, as_printed, from_table
 from ...plots import Curve, Curves, PlotPanel
 from ...study import Fact, Outcome, Study
 
-TABLE_4 = (  # 001 L368-395
+TABLE_4 = (  # 001 section 2.5.2, Table 4
     PrintedRow(0.0, 0.1, -90.0, 9.0, (0, -0.1, 0), (0.01, 0.02, 0.01)),
     PrintedRow(0.0, 0.1, -90.0, 6.0, (0, 0, 0), (0.05, 0.06, 0.01)),
     PrintedRow(0.0, 0.0, 0.0, 4.0, (0, 0, 0), (0.4, 0.4, 0.01), "prismatic"),
@@ -31,9 +31,10 @@ def _stated(along: AlongMotion) -> list[Fact]:
     beyond = 21.1 - 9.0 - 6.0  # what the slide carries, itself included
     return [
         as_printed(along, TABLE_4),
-        Fact("start (rad, and m for the slide)", (0, math.pi / 2, 0, 0, 0, 0), q[0], "", 1e-12, source="001 L360"),
+        Fact("start (rad, and m for the slide)", (0, math.pi / 2, 0, 0, 0, 0), q[0], "", 1e-12,
+             source="001 section 2.5.2"),
         Fact("end (rad, and m for the slide)", (*[math.pi / 3] * 2, 0.1, *[math.pi / 3] * 3), q[-1], "", 1e-12,
-             source="001 L360-364"),
+             source="001 section 2.5.2"),
         Fact("at both ends torques only hold the weight; largest difference", 1e-9,
              float(np.abs(along.tau[[0, -1]] - held).max()), "N m, N", relation="<", source="001 eq. 22-23"),
         Fact("force of the slide at the end, where z_3 points down: it holds -m g cos(60 deg) of what it carries",

@@ -31,17 +31,18 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
     elsewhere = recut(along, ["forearm_2_joint", "forearm_3_joint"])
     zeros = [block(along, "elbow_2", ["arm_3_joint"]), block(along, "elbow_3", ["arm_2_joint"])]
     return [
-        Fact("moving links, joints, loops", (7, 9, 2), sizes(mechanism), source="000 L2904"),
+        Fact("moving links, joints, loops", (7, 9, 2), sizes(mechanism), source="000 section 8.5"),
         Fact("subsystem I is determinate with 5 unknowns, II and III follow: sizes of the systems solved", (5, 1, 1),
-             groups(along), source="000 L2917"),
+             groups(along), source="000 section 8.5"),
         Fact("joints cut by the rule of minimum CDOF", ", ".join(mechanism.loop_names), cuts_by_rule(mechanism),
-             source="000 L2904", reason="forearms 2 and 3 are two joints from the ground along their own legs and four "
+             source="000 section 8.5",
+             reason="forearms 2 and 3 are two joints from the ground along their own legs and four "
              "across the platform, so that the rule cuts them from the platform. The book's tree, with five links in "
              "subsystem I, is cut at the elbows, which makes that subsystem determinate; so is the model"),
         Fact("cut by the rule, nothing is determinate by itself: sizes of the systems solved", (7,), elsewhere.groups),
         Fact("the torques do not depend on the cuts; largest difference", 1e-9, elsewhere.difference, "N m",
              relation="<", source="notes, 6"),
-        Fact("zero blocks of the Jacobian (8.15), largest entry", 0.0, max(zeros), source="000 L2921"),
+        Fact("zero blocks of the Jacobian (8.15), largest entry", 0.0, max(zeros), source="000 section 8.5"),
         Fact("arms 1, 2, 3, forearm 1 and platform at the start, as in ReDySim's own run",
              (1.9814, -1.6050, 0.5403, -2.3099, 0.3284), q[0, [0, 5, 6, 1, 2]], "rad", 5.01e-5,
              source="ReDySim; gallery"),

@@ -1,4 +1,4 @@
-"""Compound joints as chains of one-DOF joints with massless links between (000 section 3, L992)."""
+"""Compound joints as chains of one-DOF joints with massless links between (000 section 3.5)."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from ..errors import ModelError
-from .joints import Compound, Cylindrical, JointKind, Prismatic, Revolute, Step
-from .pose import Pose
-from .tree import BASE, Body, Frame, Joint, Model, lay_out
+from ...errors import ModelError
+from ..joints import Compound, Cylindrical, JointKind, Prismatic, Revolute, Step
+from ..pose import Pose
+from ..tree import BASE, Body, Frame, Joint, Model, lay_out
 
 
 def expand_in_order(tree: Model) -> tuple[Model, list[int]]:

@@ -6,7 +6,7 @@ import pytest
 import kinetree as kt
 from helpers.measured_motions import fourier, two_links
 from kinetree.identification.closed_motion import motions_of
-from kinetree.identification.output_error import _simulated, _windows, refine_by_output_error
+from kinetree.identification.simulated.output_error import _simulated, _windows, refine_by_output_error
 
 TRUTH = two_links()
 

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import IdentificationError, OptionError, UnsupportedError
-from .closed_motion import motions_of
-from .filtering import FilteredMotion
-from .identifiable import ParameterGroups, grouped, structural_columns
-from .measured import Data
+from ...errors import IdentificationError, OptionError, UnsupportedError
+from ..closed_motion import motions_of
+from ..filtering import FilteredMotion
+from ..identifiable import ParameterGroups, grouped, structural_columns
+from ..measured import Data
 
 if TYPE_CHECKING:
-    from ..robot.robot import Robot
-    from .identified import Identified
+    from ...robot.robot import Robot
+    from ..identified import Identified
 
 Array = np.ndarray
 

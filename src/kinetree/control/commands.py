@@ -1,0 +1,104 @@
+"""What motors do with a command that somebody gives now and then, such as a policy: it is held until the next one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import OptionError, UnknownNameError
+from ..model.tree import Joint, Model
+from ..spatial import Scalar, where
+from .base import Controller, Gain, Outcome, gains
+from .basic_controllers import limited
+from .driven_joints import Scalars, driven_joints, gathered, spread
+
+MODES = ("torque", "position", "velocity")
+"""What a command is: joint forces, where joints shall be, or how fast they shall go."""
+
+
+@dataclass(frozen=True, eq=False)
+class Commanded(Controller):
+    """Motors under commands: forces as they are, or a servo's towards a target.
+
+    Parameters
+    ----------
+    mode : {"torque", "position", "velocity"}
+        ``tau = c``, ``tau = kp (c - q) - kd v`` or ``tau = kd (c - v)``, times the strength.
+    kp, kd : float or array_like
+        Of the servo, one or one per motor.
+    strength : float or array_like
+        What part of the force a motor gives.
+    command, before : array_like
+        The command, and the one before it, which holds until the delay is over.
+    given_at, delay : float
+        When the command was given, and how long it takes to arrive, in seconds.
+    limited : bool
+        Whether forces end at the effort limits of the robot's joints.
+    """
+
+    mode: str = "torque"
+    kp: Gain = 0.0
+    kd: Gain = 0.0
+    strength: Gain = 1.0
+    command: Gain = 0.0
+    before: Gain = 0.0
+    given_at: Gain = 0.0
+    delay: Gain = 0.0
+    limited: bool = False
+    GAINS = ("kp", "kd", "strength", "command", "before", "given_at", "delay")
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise UnknownNameError("kind of command", self.mode, MODES)
+
+    def _width(self, tree: Model, name: str) -> int:
+        return 1 if name in ("given_at", "delay") else super()._width(tree, name)
+
+    def motors(self, tree: Model) -> list[Joint]:
+        """Return the joints with a motor; those of several freedoms take forces and speeds only."""
+        joints = driven_joints(tree)
+        if not joints:
+            raise OptionError(f"no joint of {tree.name!r} has a motor to command")
+        for joint in joints:
+            if self.mode == "position" and (joint.kind.nq != joint.kind.nv or joint.kind.nv != 1):
+                raise OptionError(
+                    f"joint {joint.name!r} has several freedoms, which take no position as a command: command torques"
+                )
+        return joints
+
+    def current(self, tree: Model, t: Scalar) -> list[Scalar]:
+        """Return the command that has arrived."""
+        count = sum(joint.nv for joint in self.motors(tree))
+        new, old = gains(self.command, count, "command"), gains(self.before, count, "before")
+        (given_at,), (delay,) = gains(self.given_at, 1, "given_at"), gains(self.delay, 1, "delay")
+        late = t - given_at < delay
+        return [where(late, b, a) for a, b in zip(new, old, strict=True)]
+
+    def law(self, tree: Model, t: Scalar, q: Scalars, v: Scalars, z: Scalars) -> Outcome:
+        """Return the joint forces."""
+        joints = self.motors(tree)
+        count, wanted = sum(joint.nv for joint in joints), self.current(tree, t)
+        strength, kd = gains(self.strength, count, "strength"), gains(self.kd, count, "kd")
+        rates = gathered(joints, v)
+        if self.mode == "position":
+            places = [x for joint in joints for x in q[joint.q_slice]]
+            kp = gains(self.kp, count, "kp")
+            forces = [p * (c - x) - d * r for p, d, c, x, r in zip(kp, kd, wanted, places, rates, strict=True)]
+        elif self.mode == "velocity":
+            forces = [d * (c - r) for d, c, r in zip(kd, wanted, rates, strict=True)]
+        else:
+            forces = wanted
+        if self.limited:
+            bounds = gathered(joints, tree.joint_vector("effort_limit").tolist())
+            forces = [limited(f, bound) for f, bound in zip(forces, bounds, strict=True)]
+        return spread(tree, joints, [s * f for s, f in zip(strength, forces, strict=True)]), []
+
+    def impedance(self, tree: Model, t: Scalar, q: Scalars, v: Scalars) -> tuple[list[Scalar], list[Scalar]]:
+        """Return stiffness and damping of each freedom, for steps that are implicit in them."""
+        joints = self.motors(tree)
+        count = sum(joint.nv for joint in joints)
+        strength = gains(self.strength, count, "strength")
+        kp: list[Any] = gains(self.kp, count, "kp") if self.mode == "position" else [0.0] * count
+        kd: list[Any] = gains(self.kd, count, "kd") if self.mode != "torque" else [0.0] * count
+        stiff, damped = ([s * k for s, k in zip(strength, some, strict=True)] for some in (kp, kd))
+        return spread(tree, joints, stiff), spread(tree, joints, damped)

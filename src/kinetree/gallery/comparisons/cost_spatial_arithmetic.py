@@ -1,0 +1,14 @@
+"""Operation counts of the steps that the recursions are made of, and of the recursions in two kinds of coordinates."""
+
+from __future__ import annotations
+
+from ..analyses.spatial_arithmetic import ASSUMED, algorithms, parts, recurrences, transforms
+from ..study import Study
+
+STUDY = Study(
+    "cost-spatial-arithmetic",
+    "operation counts of spatial arithmetic",
+    "002 sections 4.2, 8.3 and 8.4, Tables 4-1 and 8-2 to 8-6; 000 appendix A",
+    {"recurrences": recurrences, "transforms": transforms, "parts": parts, "algorithms": algorithms},
+    ASSUMED,
+)

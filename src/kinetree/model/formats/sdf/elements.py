@@ -1,0 +1,148 @@
+"""What the elements of an SDF file say: numbers, words and poses, with errors that name file and line."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Callable
+
+from ....errors import FileFormatError
+from ...pose import Pose
+from ..xml import Element
+
+CLOSED = (
+    "visual", "collision", "sensor", "plugin", "light", "gui", "scene", "audio_source", "battery", "particle_emitter",
+    "projector", "material", "physics_friction", "actor", "road", "state", "atmosphere", "magnetic_field", "wind",
+    "gripper", "spherical_coordinates", "population", "experimental:params",
+)  # fmt: skip
+"""Elements whose inside does not matter to the motion of a robot."""
+
+KNOWN = {
+    "sdf": ("model", "world"),
+    "world": ("model", "include", "gravity", "joint", "frame", "physics", "model_file"),
+    "model": (
+        "link", "joint", "frame", "model", "include", "pose", "static", "self_collide", "allow_auto_disable",
+        "enable_wind",
+    ),
+    "include": ("uri", "name", "pose", "static", "placement_frame"),
+    "link": (
+        "pose", "inertial", "gravity", "self_collide", "kinematic", "must_be_base_link", "enable_wind",
+        "velocity_decay",
+    ),
+    "inertial": ("mass", "pose", "inertia", "density", "auto_inertia_params", "fluid_added_mass", "frame"),
+    "joint": (
+        "parent", "child", "pose", "axis", "axis2", "gearbox_ratio", "gearbox_reference_body", "thread_pitch",
+        "screw_thread_pitch", "physics",
+    ),
+    "axis": ("xyz", "limit", "dynamics", "use_parent_model_frame", "initial_position", "mimic"),
+    "limit": ("lower", "upper", "effort", "velocity", "stiffness", "dissipation"),
+    "dynamics": ("damping", "friction", "spring_stiffness", "spring_reference"),
+    "frame": ("pose",),
+}  # fmt: skip
+"""Elements that are looked for; one that is spelt almost like them is reported."""
+
+Report = Callable[[str, int | None], None]
+
+
+class Elements:
+    """Reads the elements of one file.
+
+    Parameters
+    ----------
+    file : str
+        What to call it in messages.
+    report : callable
+        Takes what cannot be represented, and the line.
+    """
+
+    def __init__(self, file: str, report: Report) -> None:
+        self.file, self.report = file, report
+
+    def error(self, message: str, element: Element) -> FileFormatError:
+        """Return an error that names file and line."""
+        return FileFormatError(message, self.file, element.line)
+
+    def check(self, element: Element, tag: str | None = None) -> None:
+        """Report children that look like misspellings; everything else unknown belongs to other tools."""
+        known = KNOWN[tag or element.tag]
+        for child in element.children:
+            if child.tag not in known and child.tag not in CLOSED:
+                near = difflib.get_close_matches(child.tag, known, n=1, cutoff=0.75)
+                if near:
+                    self.report(
+                        f"<{child.tag}> in <{element.tag}> is unknown and not read; did you mean <{near[0]}>?",
+                        child.line,
+                    )
+
+    def name(self, element: Element) -> str:
+        """Return the name that an element must have."""
+        name = element.attributes.get("name", "").strip()
+        if not name:
+            raise self.error(f"<{element.tag}> has no name", element)
+        if "::" in name:
+            raise self.error(
+                f"<{element.tag}> {name!r}: a name cannot contain '::', which stands between names", element
+            )
+        return name
+
+    def only(self, element: Element, tag: str) -> Element | None:
+        """Return the only child with this tag."""
+        found: Element | None = None
+        for child in element.all(tag):
+            if found is not None:
+                name = element.attributes.get("name", "")
+                raise self.error(f"<{element.tag}> {name!r} has two <{tag}> (the first on line {found.line})", child)
+            found = child
+        return found
+
+    def word(self, element: Element, tag: str) -> str:
+        """Return the text of a child, nothing where there is none."""
+        child = self.only(element, tag)
+        return "" if child is None else child.text.strip()
+
+    def number(self, element: Element | None, tag: str, default: float) -> float:
+        """Return the number in a child, or the default that SDF prescribes."""
+        child = None if element is None else self.only(element, tag)
+        return default if child is None else self.numbers(child, 1)[0]
+
+    def truth(self, element: Element, tag: str, default: bool = False) -> bool:
+        """Return whether a child says so."""
+        word = self.word(element, tag).lower()
+        if word not in ("", "0", "1", "true", "false"):
+            child = self.only(element, tag)
+            raise self.error(f"<{tag}> must be true or false, not {word!r}", child or element)
+        return default if not word else word in ("1", "true")
+
+    def numbers(self, element: Element, count: int, infinite: bool = True) -> list[float]:
+        """Return the numbers in an element's text."""
+        what = "a number" if count == 1 else f"{count} numbers"
+        try:
+            found = [float(word) for word in element.text.split()]
+        except ValueError:
+            found = []
+        if len(found) != count or any(map(math.isnan, found)) or not (infinite or all(map(math.isfinite, found))):
+            raise self.error(f"<{element.tag}> must be {what}, not {element.text.strip()!r}", element)
+        return found
+
+    def pose(self, element: Element | None) -> Pose:
+        """Return the pose of a <pose>: position, and roll, pitch and yaw or a quaternion."""
+        if element is None or not element.text.strip():
+            return Pose()
+        form = element.attributes.get("rotation_format", "euler_rpy")
+        if form not in ("euler_rpy", "quat_xyzw"):
+            raise self.error(f"rotation_format is euler_rpy or quat_xyzw, not {form!r}", element)
+        x = self.numbers(element, 6 if form == "euler_rpy" else 7, infinite=False)
+        position, turn = x[:3], x[3:]
+        if form == "quat_xyzw":
+            if abs(math.hypot(*turn) - 1.0) > 1e-6:
+                raise self.error(f"the quaternion {turn} is not of unit length", element)
+            return Pose.of(position, quaternion=turn)
+        if element.attributes.get("degrees", "false").strip().lower() in ("true", "1"):
+            turn = [math.radians(angle) for angle in turn]
+        return Pose.of(position, rpy=turn) if any(turn) else Pose.of(position)
+
+    def relative_to(self, element: Element | None) -> str:
+        """Return the frame that a pose is in; ``frame`` is what versions before 1.7 called it."""
+        return "" if element is None else (
+            element.attributes.get("relative_to") or element.attributes.get("frame") or ""
+        ).strip()  # fmt: skip

@@ -1,0 +1,341 @@
+"""The writer of SDF 1.11: what Gazebo and Drake can read of a model.
+
+Links sit where their bodies are with all joints at zero, which is what SDF takes a file's poses for.  So loops must
+be closed there.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from ....errors import ModelWarning, UnsupportedError, callers_level
+from ...actuators import JointCoupling
+from ...graph import inverse
+from ...joints import Continuous, Fixed, Free, Helical, JointKind, Prismatic, Reversed, Revolute, Spherical, Universal
+from ...joints.kind import AXES
+from ...mass import MassProperties
+from ...pose import Pose
+from ...tree import BASE, Joint, Loop, Model
+from .. import xml
+from ..urdf import roll_pitch_yaw
+from .frames import WORLD
+
+VERSION = "1.11"
+
+CLOSED = 1e-9
+"""Loops that are open by more than this as drawn, in metres or radians, cannot be written."""
+
+USUAL_GRAVITY = (0.0, 0.0, -9.81)
+
+
+def write(model: Model) -> str:
+    """Return the model as an SDF document.
+
+    Raises
+    ------
+    UnsupportedError
+        If the dynamics would change: a joint that SDF does not have, rotor inertia, a coupling that is no gear, loops
+        that are open where all joints are at zero.
+    """
+    return _SdfWriter(model).document()
+
+
+class _SdfWriter:
+    """Writes one model; collects what is lost without changing the motion."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.lines: list[str] = []
+        self.lost: list[str] = []
+        # where a link's frame is on its body: a body's name may belong to a frame elsewhere on it
+        names = {BASE: model.base.name} | {i: body.name for i, body in enumerate(model.bodies)}
+        placed = {
+            f.name: f.pose for f in model.frames if f.name in model.body_index and model.body_index[f.name] == f.body
+        }
+        self.on_body = {i: placed.get(name, Pose()) for i, name in names.items()}
+        self.names = {i: WORLD if i == BASE and self._base_is_world() else name for i, name in names.items()}
+
+        self.joints = self._joint_names()
+        every = (*self.names.values(), *(f.name for f in model.frames), *self.joints)
+        if any("::" in name for name in every):
+            self.lost.append("'::' in names, which is written as '__'")
+
+    def _joint_names(self) -> dict[str, str]:
+        """Return what joints, loops and couplings are called: in SDF no link and no frame has the same name."""
+        model = self.model
+        taken = set(self.names.values()) | {f.name for f in model.frames} | {WORLD}
+        found: dict[str, str] = {}
+        named = [j.name for j in model.joints] + [x.name for x in model.loops] + [c.name for c in model.couplings]
+        for name in named:
+            free = name
+            while free in taken:
+                free += "_joint"
+            taken.add(free)
+            found[name] = free
+            if free != name:
+                self.lost.append(f"the name of joint {name!r}, which is that of a link or frame, too: {free!r}")
+        return found
+
+    def _base_is_world(self) -> bool:
+        return self.model.base.name == WORLD
+
+    def document(self) -> str:
+        model = self.model
+        self._refuse_what_acts()
+        self.lines = ['<?xml version="1.0" encoding="utf-8"?>', f'<sdf version="{VERSION}">']
+        in_world = model.gravity != USUAL_GRAVITY
+        if in_world:
+            self.lines += [f"<world name={_quote(model.name)}>", f"  <gravity>{_numbers(model.gravity)}</gravity>"]
+        self.lines.append(f"  <model name={_quote(model.name)}>")
+        if not self._base_is_world():
+            self._link(BASE, Pose(), "")
+            self.lines.append(
+                f"    <joint name={_quote(self._fresh(f'{model.base.name}_in_world'))} "
+                f'type="fixed"><parent>{WORLD}</parent><child>{_text(model.base.name)}</child></joint>'
+            )
+        elif model.base.mass:
+            self.lost.append("the mass of the base, which is the world")
+        for i, joint in enumerate(model.joints):
+            parent = self.on_body[joint.parent]
+            pose = inverse(parent) @ joint.placement @ self.on_body[i]
+            self._link(i, pose, "" if self.names[joint.parent] == WORLD else self.names[joint.parent])
+        for i, joint in enumerate(model.joints):
+            self._joint(joint, i)
+        for loop in model.loops:
+            self._loop(loop)
+        for coupling in model.couplings:
+            self._gearbox(coupling)
+        self._frames()
+        self.lines += ["  </model>", *(["</world>"] if in_world else []), "</sdf>"]
+        if self.lost:
+            message = "not written, because SDF has no word for it: " + "; ".join(self.lost)
+            warnings.warn(message, ModelWarning, stacklevel=callers_level())
+        return "\n".join(self.lines) + "\n"
+
+    def _fresh(self, name: str) -> str:
+        while name in (*self.joints.values(), *self.names.values(), *(f.name for f in self.model.frames)):
+            name += "_"
+        return name
+
+    def _refuse_what_acts(self) -> None:
+        for tendon in self.model.tendons:
+            if tendon.stiffness or tendon.damping:
+                raise UnsupportedError(
+                    f"SDF cannot express the spring or damper along tendon {tendon.name!r}: write .yaml"
+                )
+        self.lost += [f"tendon {t.name!r}" for t in self.model.tendons]
+        self.lost += [f"actuator {a.name!r}" for a in self.model.actuators]
+        self.lost += [f"configuration {c.name!r}" for c in self.model.configurations]
+
+    # Links
+
+    def _link(self, i: int, pose: Pose, relative_to: str) -> None:
+        body = self.model.base if i == BASE else self.model.bodies[i]
+        body.mass_properties.require_writable(body.name)
+        base = f" relative_to={_quote(relative_to)}" if relative_to else ""
+        self.lines += [f"    <link name={_quote(self.names[i])}>", f"      {_pose(pose, base)}"]
+        self.lines += [*_inertial(body.mass_properties.moved(inverse(self.on_body[i]))), "    </link>"]
+
+    def _frames(self) -> None:
+        for frame in self.model.frames:
+            if frame.name in self.model.body_index and frame.name in self.names.values():
+                continue
+            pose = inverse(self.on_body[frame.body]) @ frame.pose
+            on = f" attached_to={_quote(self.names[frame.body])}" if self.names[frame.body] != WORLD else ""
+            on = on or f' attached_to="{WORLD}"'
+            self.lines.append(f"    <frame name={_quote(frame.name)}{on}>{_pose(pose)}</frame>")
+
+    # Joints
+
+    def _joint(self, joint: Joint, i: int) -> None:
+        kind = joint.kind
+        ends = self.names[joint.parent], self.names[i]
+        if isinstance(kind, Free):
+            if joint.parent != BASE or not joint.placement.is_identity:
+                raise UnsupportedError(
+                    f"SDF has no free joint between two links, which joint {joint.name!r} is: write .yaml"
+                )
+            if not self._base_is_world() or len(self.model.roots) > 1:
+                raise UnsupportedError(
+                    f"a model of SDF floats or stands in the world: joint {joint.name!r} cannot be beside others"
+                )
+            self.lost.append(f"joint {joint.name!r}, on which it floats: load the file with floating_base=True")
+            return
+        backwards = isinstance(kind, Reversed)
+        if isinstance(kind, Reversed):
+            kind, ends = kind.kind, (ends[1], ends[0])
+        self._check_words(joint, kind)
+        pose = inverse(self.on_body[i])
+        relative = f" relative_to={_quote(self.names[i])}"
+        self._open_joint(self.joints[joint.name], kind, ends, _pose(pose, relative))
+        if kind.nv <= 2:
+            if backwards and joint.mimic:
+                raise UnsupportedError(f"joint {joint.name!r} mimics another and is turned round: write .yaml")
+            for k, axis in enumerate(_axes(kind)):
+                self._axis(joint, k, axis)
+        self.lines.append("    </joint>")
+
+    def _open_joint(self, name: str, kind: JointKind, ends: Sequence[str], pose: str) -> None:
+        self.lines += [
+            f'    <joint name={_quote(name)} type="{_type(name, kind)}">',
+            f"      <parent>{_text(ends[0])}</parent><child>{_text(ends[1])}</child>",
+            f"      {pose}",
+        ]
+        if isinstance(kind, Helical):
+            self.lines.append(f"      <screw_thread_pitch>{kind.pitch * 2 * math.pi!r}</screw_thread_pitch>")
+
+    def _check_words(self, joint: Joint, kind: JointKind) -> None:
+        if any(joint.armature):
+            raise UnsupportedError(f"SDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
+        if isinstance(kind, Spherical) and any((*joint.damping, *joint.friction, *joint.stiffness)):
+            raise UnsupportedError(f"SDF cannot express friction or a spring in ball joint {joint.name!r}: write .yaml")
+        if any(ratio != 1.0 for ratio in joint.gear_ratio):
+            self.lost.append(f"gear ratio of joint {joint.name!r}")
+        if joint.friction_offset:
+            self.lost.append(f"friction offset of joint {joint.name!r}")
+        if isinstance(kind, Spherical) and any(map(math.isfinite, (*joint.lower, *joint.upper))):
+            self.lost.append(f"limits of joint {joint.name!r}")
+        passive = not joint.actuated and joint.kind.usually_driven
+        if passive and (kind.nv > 2 or any(map(math.isfinite, joint.effort_limit))):
+            self.lost.append(f"that joint {joint.name!r} has no motor")
+
+    def _axis(self, joint: Joint, k: int, axis: Sequence[float]) -> None:
+        tag = "axis2" if k else "axis"
+        effort = 0.0 if not joint.actuated and not math.isfinite(joint.effort_limit[k]) else joint.effort_limit[k]
+        bounds = {
+            "lower": joint.lower[k], "upper": joint.upper[k], "effort": effort, "velocity": joint.velocity_limit[k],
+        }  # fmt: skip
+        limit = "".join(f"<{word}>{x!r}</{word}>" for word, x in bounds.items() if math.isfinite(x))
+        acting = {"damping": joint.damping[k], "friction": joint.friction[k]}
+        if joint.stiffness:
+            acting |= {"spring_stiffness": joint.stiffness[k], "spring_reference": joint.spring_rest[k]}
+        dynamics = "".join(f"<{word}>{x!r}</{word}>" for word, x in acting.items() if x)
+        self.lines.append(f"      <{tag}><xyz>{_numbers(axis)}</xyz>")
+        self.lines += [f"        <limit>{limit}</limit>"] if limit else []
+        self.lines += [f"        <dynamics>{dynamics}</dynamics>"] if dynamics else []
+        if joint.mimic:
+            m = joint.mimic
+            self.lines.append(
+                f"        <mimic joint={_quote(self.joints[m.leader])}><multiplier>{m.ratio!r}</multiplier>"
+                f"<offset>{m.offset!r}</offset><reference>0.0</reference></mimic>"
+            )
+        self.lines.append(f"      </{tag}>")
+
+    # Loops and couplings
+
+    def _at_zero(self, body: int) -> Pose:
+        pose = Pose()
+        for i in self.model.support(body):
+            pose = pose @ self.model.joints[i].placement
+        return pose
+
+    def _loop(self, loop: Loop) -> None:
+        here = self._at_zero(loop.predecessor) @ loop.placement
+        there = self._at_zero(loop.successor) @ loop.seat
+        between = inverse(here) @ there
+        gap = max((abs(float(c.gap)) for c in loop.kind.constraints(between.spatial())), default=0.0)
+        if not gap <= CLOSED:
+            raise UnsupportedError(
+                f"loop {loop.name!r} is open by {gap:.3g} where all joints are at zero, and SDF takes poses as drawn "
+                "for closed: write .yaml"
+            )
+        seat = inverse(self.on_body[loop.successor]) @ loop.seat
+        child = self.names[loop.successor]
+        relative = f" relative_to={_quote(child)}" if child != WORLD else f' relative_to="{WORLD}"'
+        self._open_joint(
+            self.joints[loop.name], loop.kind, (self.names[loop.predecessor], child), _pose(seat, relative)
+        )
+        axes = list(_axes(loop.kind))
+        if isinstance(loop.kind, Universal):  # the first pin is fixed on the predecessor
+            axes[0] = tuple(float(x) for x in between.rotation.T @ np.array(axes[0]))
+        for k, axis in enumerate(axes):
+            tag = "axis2" if k else "axis"
+            self.lines.append(f"      <{tag}><xyz>{_numbers(axis)}</xyz></{tag}>")
+        if any((loop.lower, loop.upper, loop.velocity_limit, loop.effort_limit)):
+            self.lost.append(f"limits of loop {loop.name!r}")
+        self.lines.append("    </joint>")
+
+    def _gearbox(self, coupling: JointCoupling) -> None:
+        """Write a gear between two hinges on one carrier: theta_2 = -ratio theta_1, seen from the carrier."""
+        terms = [(self.model.joint(name), c) for name, c in zip(coupling.joints, coupling.coefficients, strict=True)]
+        slope = coupling.polynomial[1] if len(coupling.polynomial) > 1 else 0.0
+        terms += [
+            (self.model.joint(name), -slope * c)
+            for name, c in zip(coupling.follows, coupling.follows_coefficients, strict=True)
+        ]
+        linear = not any((coupling.polynomial[0], *coupling.polynomial[2:]))
+        hinges = all(isinstance(j.kind, (Revolute, Continuous)) for j, _ in terms)
+        if not (linear and hinges and len(terms) == 2 and terms[0][0].parent == terms[1][0].parent):
+            raise UnsupportedError(
+                f"SDF has gearboxes between two hinges on one link, and coupling {coupling.name!r} is none: write .yaml"
+            )
+        (second, c2), (first, c1) = terms
+        one, two = (self.model.joint_index[j.name] for j in (first, second))
+        axis = self._seen(first, two), tuple(getattr(second.kind, "axis", ()))
+        carrier = self.names[first.parent]
+        self.lines += [
+            f'    <joint name={_quote(self.joints[coupling.name])} type="gearbox">',
+            f"      <parent>{_text(self.names[one])}</parent><child>{_text(self.names[two])}</child>",
+            f"      {_pose(inverse(self.on_body[two]), f' relative_to={_quote(self.names[two])}')}",
+            f"      <gearbox_ratio>{c1 / c2!r}</gearbox_ratio>",
+            f"      <gearbox_reference_body>{_text(carrier)}</gearbox_reference_body>",
+            f"      <axis><xyz>{_numbers(axis[0])}</xyz></axis><axis2><xyz>{_numbers(axis[1])}</xyz></axis2>",
+            "    </joint>",
+        ]
+
+    def _seen(self, joint: Joint, body: int) -> tuple[float, ...]:
+        """Return a hinge's axis in the frame of another body, all at zero."""
+        own = self._at_zero(self.model.joint_index[joint.name]).rotation @ np.array(getattr(joint.kind, "axis", ()))
+        return tuple(float(x) for x in self._at_zero(body).rotation.T @ own)
+
+
+def _type(name: str, kind: JointKind) -> str:
+    words: dict[type[JointKind], str] = {
+        Revolute: "revolute", Continuous: "continuous", Prismatic: "prismatic", Helical: "screw", Spherical: "ball",
+        Universal: "universal", Fixed: "fixed",
+    }  # fmt: skip
+    if type(kind) not in words:
+        raise UnsupportedError(
+            f"SDF has no {kind.name} joint, which joint {name!r} is: write .yaml, or write robot.with_single_joints()"
+        )
+    return words[type(kind)]
+
+
+def _axes(kind: JointKind) -> Iterable[tuple[float, ...]]:
+    if isinstance(kind, Universal):
+        return tuple(tuple(float(x) for x in AXES[letter.lower()]) for letter in kind.sequence)
+    return (tuple(kind.axis),) if isinstance(kind, (Revolute, Continuous, Prismatic, Helical)) else ()
+
+
+def _inertial(properties: MassProperties) -> list[str]:
+    names = ("ixx", "iyy", "izz", "ixy", "ixz", "iyz")
+    moments = "".join(f"<{tag}>{x!r}</{tag}>" for tag, x in zip(names, properties.inertia, strict=True))
+    return [
+        "      <inertial>",
+        f"        {_pose(Pose(translation=properties.com))}<mass>{properties.mass!r}</mass>",
+        f"        <inertia>{moments}</inertia>",
+        "      </inertial>",
+    ]
+
+
+def _pose(pose: Pose, attributes: str = "") -> str:
+    return f"<pose{attributes}>{_numbers((*pose.translation, *roll_pitch_yaw(pose)))}</pose>"
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return " ".join(repr(float(x) + 0.0) for x in values)
+
+
+def _quote(text: str) -> str:
+    _text(text)
+    return xml.quoted(text.replace("::", "__"))
+
+
+def _text(text: str) -> str:
+    if any(ord(c) < 32 for c in text) or text != text.strip():
+        raise UnsupportedError(f"an SDF file cannot contain the name {text!r}")
+    return text.replace("::", "__").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

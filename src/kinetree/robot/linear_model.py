@@ -1,0 +1,177 @@
+"""The linear model of a robot beside a state: what controllers are designed with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..algorithms.closed_derivatives import moving_along
+from ..algorithms.friction import friction_force
+from ..model.joints import JointKind
+from ..model.tree import Model
+from ..spatial.arrays import pack, split
+from ..spatial.dual import Dual
+
+Array = np.ndarray
+
+
+@dataclass(frozen=True)
+class LinearModel:
+    """How a small deviation x from a state, and u from its joint forces, develop: x' = A x + B u, or step by step.
+
+    ``A, B = robot.linearize(q, v, tau)`` unpacks it.
+
+    Attributes
+    ----------
+    A : ndarray, shape (..., 2 n, 2 n)
+    B : ndarray, shape (..., 2 n, nv)
+    rate : ndarray, shape (..., 2 n)
+        How the state itself moves, x' at x = 0 and u = 0: zero at an equilibrium.  Of a discrete model, how far it
+        comes in a step.
+    states : tuple of str
+        What the entries of x are: n deviations of positions, n of velocities.
+    inputs : tuple of str
+        What the entries of u are: joint forces.
+    step : float or None
+        Length of a step in seconds; None where time is continuous.
+    """
+
+    A: Array
+    B: Array
+    rate: Array
+    states: tuple[str, ...]
+    inputs: tuple[str, ...]
+    step: float | None = None
+
+    def __iter__(self) -> Iterator[Array]:
+        return iter((self.A, self.B))
+
+    def discrete(self, step: float) -> LinearModel:
+        """Return the same with a step, joint forces constant within each (zero-order hold): exp of [A B; 0 0]."""
+        from scipy.linalg import expm  # a tenth of a second that most programs need not wait for
+
+        n, m = self.B.shape[-2:]
+        whole = np.zeros((*self.A.shape[:-2], n + m + 1, n + m + 1))
+        whole[..., :n, :n], whole[..., :n, n:-1], whole[..., :n, -1] = self.A, self.B, self.rate
+        finite = np.isfinite(whole).all(axis=(-1, -2), keepdims=True)
+        moved = np.where(finite, expm(np.where(finite, whole, 0.0) * step), np.nan) if whole.size else whole
+        return LinearModel(
+            moved[..., :n, :n], moved[..., :n, n:-1], moved[..., :n, -1], self.states, self.inputs, step
+        )  # fmt: skip
+
+
+class FrictionSlopes:
+    """Joint friction as it acts, smoothed as in simulations, and how it changes with velocities and positions."""
+
+    def __init__(self, model: Model, q: Array, v: Array, speed: float) -> None:
+        batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        own, rates = split(q), split(v)
+        freedoms = range(model.nv)
+        with np.errstate(all="ignore"):
+            self.force = pack(friction_force(model, rates, speed, own), batch)
+            columns = []
+            for j in freedoms:
+                moving = [Dual(x, 1.0 if k == j else 0.0) for k, x in enumerate(rates)]
+                columns.append([_rate(f) for f in friction_force(model, moving, speed, own)])
+            self.by_v = np.swapaxes(pack(columns, batch), -1, -2)
+            self.by_q = np.zeros_like(self.by_v)
+            if any(t.damping for t in model.tendons):
+                still = [Dual(x) for x in rates]
+                columns = [
+                    [_rate(f) for f in friction_force(model, still, speed, moving_along(model, own, j))]
+                    for j in freedoms
+                ]
+                self.by_q = np.swapaxes(pack(columns, batch), -1, -2)
+
+
+@dataclass(frozen=True)
+class MotionSlopes:
+    """How accelerations change with a state, along the motions that there are.
+
+    Attributes
+    ----------
+    independent : tuple of int
+        The freedoms that the others follow from.
+    a : ndarray (..., nv)
+    basis : ndarray (..., nv, n)
+        G of v = G v_independent.
+    swept : ndarray (..., nv, n)
+        How v changes with independent positions, independent velocities kept.
+    by_q, by_v : ndarray (..., nv, n)
+        Of a, by independent positions and velocities.
+    by_tau : ndarray (..., nv, nv)
+    """
+
+    independent: tuple[int, ...]
+    a: Array
+    basis: Array
+    swept: Array
+    by_q: Array
+    by_v: Array
+    by_tau: Array
+
+    def rubbed(self, friction: FrictionSlopes) -> MotionSlopes:
+        """Return the same with what friction changes."""
+        with np.errstate(all="ignore"):
+            by_q = self.by_q + self.by_tau @ (friction.by_q @ self.basis + friction.by_v @ self.swept)
+            by_v = self.by_v + self.by_tau @ friction.by_v @ self.basis
+        return replace(self, by_q=by_q, by_v=by_v)
+
+    def model(
+        self, batch: tuple[int, ...], turns: Array, v: Array, states: tuple[str, ...], inputs: tuple[str, ...]
+    ) -> LinearModel:
+        """Return the linear model of first order."""
+        rows, n = list(self.independent), len(self.independent)
+        a, b = np.zeros((*batch, 2 * n, 2 * n)), np.zeros((*batch, 2 * n, len(inputs)))
+        with np.errstate(all="ignore"):
+            a[..., :n, :n] = (turns @ self.basis)[..., rows, :]
+            a[..., :n, n:] = np.eye(n)
+            a[..., n:, :n], a[..., n:, n:] = self.by_q[..., rows, :], self.by_v[..., rows, :]
+            b[..., n:, :] = self.by_tau[..., rows, :]
+        rate = np.zeros((*batch, 2 * n))
+        rate[..., :n], rate[..., n:] = v[..., rows], self.a[..., rows]
+        return LinearModel(a, b, rate, states, inputs)
+
+
+def _rate(x: Any) -> Any:
+    return x.rate if isinstance(x, Dual) else 0.0
+
+
+def turning(model: Model, q: Array, v: Array) -> Array:
+    """Return the matrix C of e' = dv + C e, e being a deviation of the configuration along v, (..., nv, nv).
+
+    Deviations of a ball or of a free body are seen from it, and it turns: C is -w x of a ball, zero for joints whose
+    velocities are the rates of their coordinates.  With q' = R(q) v it is R C e = D R(e) v - D R(v) e.
+    """
+    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+    whole = np.zeros((*batch, model.nv, model.nv))
+    for joint in model.joints:
+        if joint.kind.quaternion is not None and not joint.mimic:
+            own = np.broadcast_to(q[..., joint.q_slice], (*batch, joint.nq))
+            rate = np.broadcast_to(v[..., joint.v_slice], (*batch, joint.nv))
+            with np.errstate(all="ignore"):
+                whole[..., joint.v_slice, joint.v_slice] = _turning_of(joint.kind, own, rate)
+    return whole
+
+
+def _turning_of(kind: JointKind, q: Array, v: Array) -> Array:
+    batch, own, rates = q.shape[:-1], split(q), split(v)
+    along = [Dual(x, r) for x, r in zip(own, kind.rate(own, rates), strict=True)]
+    fields, brackets = [], []
+    for m in range(kind.nv):
+        unit = [1.0 if k == m else 0.0 for k in range(kind.nv)]
+        direction = kind.rate(own, unit)
+        aside = [Dual(x, r) for x, r in zip(own, direction, strict=True)]
+        first, second = kind.rate(aside, [Dual(x) for x in rates]), kind.rate(along, [Dual(x) for x in unit])
+        fields.append(direction)
+        brackets.append([_rate(a) - _rate(b) for a, b in zip(first, second, strict=True)])
+    r, sides = (np.swapaxes(pack(x, batch), -1, -2) for x in (fields, brackets))
+    across = np.swapaxes(r, -1, -2)
+    gram = across @ r
+    finite = np.isfinite(gram).all(axis=(-1, -2), keepdims=True)
+    return np.asarray(
+        np.linalg.solve(np.where(finite, gram, np.eye(kind.nv)), np.where(finite, across @ sides, np.nan))
+    )

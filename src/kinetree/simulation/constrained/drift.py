@@ -1,0 +1,79 @@
+"""Choices of how constraints are held while a simulation steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ...errors import OptionError, UnknownNameError
+from ...spatial.numbers import real_number
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How constraints are held; see :func:`kinetree.simulate`."""
+
+    name: ClassVar[str] = ""
+
+    @property
+    def gains(self) -> tuple[float, float]:
+        """Of Baumgarte's terms."""
+        return 0.0, 0.0
+
+
+@dataclass(frozen=True)
+class Projection(Drift):
+    """After every step the state goes to the nearest one that the constraints allow."""
+
+    name = "projection"
+
+
+@dataclass(frozen=True)
+class Unheld(Drift):
+    """Accelerations keep the constraints, positions and velocities are let go: gaps grow with time."""
+
+    name = "none"
+
+
+@dataclass(frozen=True)
+class Partitioned(Drift):
+    """Independent coordinates are integrated, the others solved for at every look; another set where that fails."""
+
+    name = "partitioned"
+
+
+@dataclass(frozen=True)
+class Baumgarte(Drift):
+    """Gaps are pulled back as a damped spring would: g'' + 2/T g' + g/T^2 = 0 of each, T being ``time_constant``.
+
+    Parameters
+    ----------
+    time_constant : float
+        In seconds; a few steps long at least.
+    """
+
+    time_constant: float = 0.1
+    name = "baumgarte"
+
+    def __post_init__(self) -> None:
+        value = real_number(self.time_constant, "the time constant of Baumgarte's terms", positive=True, unit="seconds")
+        object.__setattr__(self, "time_constant", value)
+
+    @property
+    def gains(self) -> tuple[float, float]:
+        """Alpha and beta, one over the time constant."""
+        return 1.0 / self.time_constant, 1.0 / self.time_constant
+
+
+CHOICES: dict[str, type[Drift]] = {kind.name: kind for kind in (Projection, Baumgarte, Partitioned, Unheld)}
+
+
+def chosen_drift(given: Any) -> Drift:
+    """Return a choice from its name, or as it is."""
+    if isinstance(given, Drift):
+        return given
+    if isinstance(given, type) and issubclass(given, Drift):
+        raise OptionError(f"drift is the class {given.__name__} itself: make one, {given.__name__}(...)")
+    if not isinstance(given, str) or given not in CHOICES:
+        raise UnknownNameError("way to hold drift", given, CHOICES)
+    return CHOICES[given]()

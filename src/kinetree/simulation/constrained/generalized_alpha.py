@@ -1,0 +1,234 @@
+"""The generalized-alpha method for constrained motion: second order, implicit, damping what is too fast for a step.
+
+With the joints' group (Arnold and Bruls 2007, Bruls and Cardona 2010), one step from n to n + 1 is
+
+    q+ = q exp(h v + h^2 ((1/2 - beta) a + beta a+)),    v+ = v + h ((1 - gamma) a + gamma a+),
+    (1 - alpha_m) a+ + alpha_m a = (1 - alpha_f) v'+ + alpha_f v',
+    M(q+) v'+ + h(q+, v+) = tau + K^T lambda,    gap(q+) = s(t+),
+
+solved for v'+ and lambda by Newton's method; a is no acceleration but remembers one.  Constraints on velocities
+take the place of their gaps.  The coefficients are Chung and Hulbert's (1993), by the spectral radius of what
+oscillates faster than steps can follow: 1 keeps it, 0 takes it away at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from ...algorithms import driven, newton_euler
+from ...algorithms.constrained import inner
+from ...errors import ClosureError
+from ...run.failure import Fault
+from ...run.law_kernels import LawProgram
+from ...spatial import Scalar
+from ..equation import Array
+from ..integrators.stepper import Stepper
+from ..system import Scalars, State
+from .equation import ConstrainedEquation
+
+MOST_ROUNDS = 25
+
+SETTLED = 1e-10
+"""Changes of accelerations and forces below this part of them are the last."""
+
+ASIDE = 1e-7
+"""How far configurations are moved to see how residuals change, in radians and metres."""
+
+SPECTRAL_RADIUS = 0.8
+"""Where nothing is said."""
+
+
+class Coefficients(NamedTuple):
+    """Of the method."""
+
+    alpha_m: float
+    alpha_f: float
+    beta: float
+    gamma: float
+
+
+def coefficients(spectral_radius: float) -> Coefficients:
+    """Return Chung and Hulbert's choice."""
+    alpha_m = (2.0 * spectral_radius - 1.0) / (spectral_radius + 1.0)
+    alpha_f = spectral_radius / (spectral_radius + 1.0)
+    gamma = 0.5 + alpha_f - alpha_m
+    return Coefficients(alpha_m, alpha_f, 0.25 * (gamma + 0.5) ** 2, gamma)
+
+
+class Memory(NamedTuple):
+    """What a step hands on to the next beside the state."""
+
+    a: Array
+    """Of the method."""
+    rate: Array
+    """Accelerations."""
+    forces: Array
+    """Multipliers."""
+    z_rate: Array
+
+
+class AlphaSteps:
+    """Steps of one equation of motion, for one state or a batch."""
+
+    def __init__(self, equation: ConstrainedEquation) -> None:
+        self.equation = equation
+        self.coefficients = coefficients(equation.spectral_radius)
+        velocity_only = set(equation.tree.velocity_constraints)
+        self.of_velocity = np.array(
+            [r in velocity_only for r in equation.kept] + [False] * len(equation.prescribed.joints), dtype=bool
+        )
+        self.kept: list[tuple[float, Memory]] = []
+        """Of a batch: where steps began and ended last, for those in between go no further."""
+
+    # ------------------------------------------------------------------ the equations
+
+    def _program(self) -> LawProgram:
+        equation = self.equation
+        tree, rows = equation.tree, equation.kept
+        n = len(rows) + len(equation.prescribed.joints)
+
+        def law(
+            t: Scalars, q: Scalars, v: Scalars, z: Scalars, tau: Scalars, p: Scalars, a: Scalars, f: Scalars = ()
+        ) -> list[Scalar]:
+            system, schedule = equation.with_numbers(p), equation.prescribed.at(t[0])
+            acting = system.acting(t[0], q, v, z, tau or None)
+            needed, _ = newton_euler.inverse_dynamics(tree, q, v, a, tree.gravity, acting.loads)
+            k = driven.matrix(tree, q, rows, schedule)
+            push = [inner([row[j] for row in k], f) for j in range(tree.nv)]
+            left = [x - y - w for x, y, w in zip(needed, acting.total, push, strict=True)]
+            gaps, slips = driven.gaps(tree, q, rows, schedule), driven.slips(k, v, rows, schedule)
+            powers = system.powers(q, v, acting) if system.works else []
+            if powers:
+                powers[0] = powers[0] + inner(f, driven.wanted_rates(rows, schedule))
+            return [*left, *gaps, *slips, *acting.z_rate, *powers]
+
+        if "alpha" not in equation.own_programs:
+            equation.own_programs["alpha"] = equation.program("generalized-alpha step", law, a=tree.nv, f=n)
+        return equation.own_programs["alpha"]
+
+    def _residual(self, t: float, state: State, a: Array, f: Array, h: float) -> tuple[Array, Array]:
+        """Return what is left of the equations, those of positions as accelerations, and the rates of z."""
+        equation, c = self.equation, self.coefficients
+        equation.n_calls += 1
+        out = self._program()({**equation.named(t, *state), "a": a, "f": f}, equation.threads)
+        nv, n = equation.tree.nv, f.shape[-1]
+        gaps, slips = out[..., nv : nv + n], out[..., nv + n : nv + 2 * n]
+        held = np.where(self.of_velocity, slips / (h * c.gamma), gaps / (h * h * c.beta))
+        return np.concatenate([out[..., :nv], held], axis=-1), out[..., nv + 2 * n :]
+
+    # ------------------------------------------------------------------ one step
+
+    def begin(self, t: float, state: State) -> Memory:
+        """Return what the first step needs: consistent accelerations."""
+        _, a, z_rate = self.equation.rates(t, *state)
+        n = len(self.of_velocity)
+        return Memory(a, a, np.zeros((*a.shape[:-1], n)), z_rate)
+
+    def advance(self, t: float, state: State, h: float, memory: Memory) -> tuple[State, Memory]:
+        """Return the state a step later."""
+        c, robot = self.coefficients, self.equation.robot
+        q, v, z = state
+        share = (1.0 - c.alpha_f) / (1.0 - c.alpha_m)
+        nv = v.shape[-1]
+
+        def at(rate: Array) -> tuple[State, Array]:
+            a = share * rate + (c.alpha_f * memory.rate - c.alpha_m * memory.a) / (1.0 - c.alpha_m)
+            move = h * v + h * h * ((0.5 - c.beta) * memory.a + c.beta * a)
+            faster = v + h * ((1.0 - c.gamma) * memory.a + c.gamma * a)
+            begin = np.broadcast_to(q, (*move.shape[:-1], q.shape[-1]))
+            return (robot.normalize(robot.integrate(begin, move)), faster, z_new), a
+
+        z_new = z + h * memory.z_rate
+        unknown = np.concatenate([memory.rate, memory.forces], axis=-1)
+        inverse, last = None, np.inf
+        for count in range(MOST_ROUNDS):
+            new, a = at(unknown[..., :nv])
+            left, z_rate = self._residual(t + h, new, unknown[..., :nv], unknown[..., nv:], h)
+            z_new = z + 0.5 * h * (memory.z_rate + z_rate)
+            if inverse is None or count % 8 == 7:
+                inverse = self._inverse(t + h, at, unknown, left, h, share)
+            change = -(inverse @ left[..., None])[..., 0]
+            unknown = unknown + change
+            size = np.abs(unknown).max(axis=-1, initial=1.0)
+            part = np.abs(change).max(axis=-1, initial=0.0) / size
+            worst = float(np.max(part, initial=0.0, where=np.isfinite(part)))
+            if worst < SETTLED or (worst < 1e-6 and worst > 0.3 * last):
+                break
+            last = worst
+        else:
+            raise ClosureError(f"the equations of a step of {h:g} s were not solved ({worst:.2g} remain)")
+        new, a = at(unknown[..., :nv])
+        _, z_rate = self._residual(t + h, new, unknown[..., :nv], unknown[..., nv:], h)
+        z_new = z + 0.5 * h * (memory.z_rate + z_rate)
+        return (new[0], new[1], z_new), Memory(a, unknown[..., :nv], unknown[..., nv:], z_rate)
+
+    def _inverse(
+        self, t: float, at: Callable[[Array], tuple[State, Array]], unknown: Array, left: Array, h: float, share: float
+    ) -> Array:
+        """Return the inverse of how residuals change with the unknowns, all looked at at once."""
+        c, nv, n = self.coefficients, self.equation.tree.nv, unknown.shape[-1]
+        aside = np.ones(n)
+        aside[:nv] = ASIDE / (h * h * c.beta * share)
+        moved = unknown + np.diag(aside).reshape(n, *(1,) * (unknown.ndim - 1), n)
+        state, _ = at(moved[..., :nv])
+        z = np.broadcast_to(state[2], (*moved.shape[:-1], state[2].shape[-1]))
+        there, _ = self._residual(t, (state[0], state[1], z), moved[..., :nv], moved[..., nv:], h)
+        slopes = (there - left) / aside.reshape(n, *(1,) * unknown.ndim)
+        matrix = np.moveaxis(slopes, 0, -1)
+        finite = np.isfinite(matrix).all(axis=(-1, -2), keepdims=True)
+        try:
+            return np.where(finite, np.linalg.inv(np.where(finite, matrix, np.eye(n))), np.nan)
+        except np.linalg.LinAlgError:
+            return np.asarray(np.linalg.pinv(np.where(finite, matrix, np.eye(n))))
+
+    def many(self, t: float, state: State, h: float, n: int) -> State:
+        """Return the state of a batch many steps later."""
+        known = [m for moment, m in self.kept if abs(moment - t) < 1e-9 * max(1.0, abs(t))]
+        with np.errstate(all="ignore"):
+            first = memory = known[-1] if known else self.begin(t, state)
+            for k in range(n):
+                state, memory = self.advance(t + k * h, state, h, memory)
+        self.kept = [(t, first), (t + n * h, memory)]
+        return state
+
+
+class AlphaStepper(Stepper):
+    """The generalized-alpha method one step at a time; states within a step are those of shorter ones."""
+
+    def __init__(self, equation: ConstrainedEquation, t: float, state: State, end: float, step: float) -> None:
+        self.equation, self.end, self.h, self.steps = equation, end, step, AlphaSteps(equation)
+        self.restart(t, state)
+
+    def restart(self, t: float, state: State) -> None:
+        """Go on from another state."""
+        self.t = self.t_old = self.start = t
+        self.state = self.old = state
+        self.memory = self.old_memory = self.steps.begin(t, state)
+        self.count = 0
+
+    def step(self) -> None:
+        """Go one step on."""
+        self.t_old, self.old, self.old_memory = self.t, self.state, self.memory
+        self.count += 1
+        self.n_steps += 1
+        after = self.start + self.count * self.h
+        self.t = self.end if after > self.end - 1e-9 * self.h else after
+        short = after > self.end + 1e-9 * self.h
+        h = self.end - self.t_old if short else self.h
+        self.state, self.memory = self._from(self.t_old, self.old, h)
+
+    def _from(self, t: float, state: State, h: float) -> tuple[State, Memory]:
+        try:
+            with np.errstate(all="ignore"):
+                return self.steps.advance(t, state, h, self.old_memory)
+        except (ClosureError, np.linalg.LinAlgError) as problem:
+            raise Fault(f"{problem}: the step is too large, or the constraints depend on one another", t) from None
+
+    def state_at(self, t: float) -> State:
+        """Return the state at a time within the last step."""
+        if t == self.t:
+            return self.state
+        return self.old if t == self.t_old else self._from(self.t_old, self.old, t - self.t_old)[0]

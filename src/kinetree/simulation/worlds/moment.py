@@ -1,0 +1,109 @@
+"""A world at one instant, as functions of observation, reward and end see it: scalars of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from ...algorithms import centroidal, kinematics
+from ...spatial import Motion, Scalar, Transform, Vec3
+from ..loop_choice import LoopChoice
+from ..system import Acting, DynamicSystem
+
+Scalars = Sequence[Scalar]
+
+
+class Moment:
+    """The state of one world, and what follows from it; everything is a scalar that may be traced into machine code.
+
+    Attributes
+    ----------
+    time : scalar
+        Seconds since the episode began.
+    q, v : sequence of scalars
+    action : sequence of scalars
+        The last action, as it was given.
+    """
+
+    def __init__(
+        self, system: DynamicSystem, time: Scalar, q: Scalars, v: Scalars, z: Scalars, action: Scalars,
+        choice: LoopChoice | None = None,
+    ) -> None:  # fmt: skip
+        self.system, self.tree = system, system.tree
+        self.time, self.q, self.v, self.z, self.action = time, q, v, z, action
+        self._choice = choice
+
+    # ------------------------------------------------------------------ joints
+
+    def position(self, joint: str) -> Scalar:
+        """Return the coordinate of a joint of one freedom."""
+        return self.q[self.tree.joint(joint).q_slice][0]
+
+    def speed(self, joint: str) -> Scalar:
+        """Return the velocity of a joint of one freedom."""
+        return self.v[self.tree.joint(joint).v_slice][0]
+
+    # ------------------------------------------------------------------ frames
+
+    def pose(self, frame: str) -> Transform:
+        """Return where a frame is: ``.translation`` in the world, and ``.rotate(vector)``."""
+        return kinematics.frame_pose(self.tree, self.q, frame)
+
+    def place(self, frame: str) -> Vec3:
+        """Return the origin of a frame in the world."""
+        return self.pose(frame).translation
+
+    def axis(self, frame: str, which: int = 2) -> Vec3:
+        """Return an axis of a frame (0, 1, 2 for x, y, z) in the world."""
+        unit = [0.0, 0.0, 0.0]
+        unit[which] = 1.0
+        return self.pose(frame).rotate(Vec3(*unit))
+
+    def twist(self, frame: str) -> tuple[Vec3, Vec3]:
+        """Return angular and linear velocity of a frame's origin, both along the frame's axes."""
+        velocity: Motion = kinematics.frame_velocity(self.tree, self.q, self.v, frame)[0]
+        return velocity.angular, velocity.linear
+
+    def velocity(self, frame: str) -> Vec3:
+        """Return the velocity of a frame's origin along the axes of the world."""
+        velocity, pose = kinematics.frame_velocity(self.tree, self.q, self.v, frame)
+        return pose.rotate(velocity.linear)
+
+    # ------------------------------------------------------------------ forces
+
+    @cached_property
+    def acting(self) -> Acting:
+        """What acts on the robot: forces of motors, friction, ground."""
+        return self.system.acting(self.time, self.q, self.v, self.z)
+
+    @property
+    def forces(self) -> list[Scalar]:
+        """Forces of the motors, one per freedom."""
+        return self.acting.tau
+
+    @cached_property
+    def contact_forces(self) -> list[Vec3]:
+        """Of all spots that can touch the ground, along world axes."""
+        flat = self.system.contact_forces(self.time, self.q, self.v, self.z)
+        return [Vec3(*flat[k : k + 3]) for k in range(0, len(flat), 3)]
+
+    @cached_property
+    def accelerations(self) -> list[Scalar]:
+        """Of all freedoms."""
+        if self._choice is not None:
+            return self.system.closed_rate(self.time, self.q, self.v, self.z, self._choice)[0]
+        return self.system.rate(self.time, self.q, self.v, self.z)[0]
+
+    @property
+    def power(self) -> Scalar:
+        """Mechanical power of all motors, taken as positive either way."""
+        total: Any = 0.0
+        for force, rate in zip(self.forces, self.v, strict=True):
+            total = total + abs(force * rate)
+        return total
+
+    @cached_property
+    def center_of_mass(self) -> Vec3:
+        """Where the robot's mass is on average, in the world."""
+        return centroidal.center_of_mass(self.tree, self.q)

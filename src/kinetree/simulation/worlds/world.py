@@ -1,0 +1,619 @@
+"""``kt.World``: many copies of a robot, stepped together by actions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...control.base import Controller, Sum
+from ...control.commands import Commanded
+from ...errors import KinetreeError, OptionError, ShapeError, StateError, UnknownNameError, UnsupportedError
+from ...forces.pushes import Push
+from ...robot.load import as_robot
+from ...robot.mechanism import Mechanism
+from ...robot.robot import Robot
+from ...run.checks import check_threads
+from ...run.law_kernels import LawProgram, StepProgram, is_condition
+from ...spatial import Scalar, where
+from ...spatial.numbers import real_number, whole_number
+from ..arguments import check_integrator, force_elements, initial_state, law_and_function, varied_parameters
+from ..equation import Equation
+from ..integrators.fixed_step_methods import FIXED
+from ..loop_choice import LoopChoice
+from ..run_batch import many_steps
+from ..system import DynamicSystem
+from .draws import uniform
+from .moment import Moment
+from .randomized import DELAY, GROUND, MOTOR_STRENGTH, Drawn, other_number, robot_numbers
+from .sensors import Sensor, check_sensors
+
+Array = np.ndarray
+Scalars = Sequence[Scalar]
+Law = Callable[[Moment], Any]
+
+PUSH_STREAM = 10_000
+"""Random numbers of pushes are apart from all others."""
+
+
+class RandomPushes(NamedTuple):
+    """Pushes that come now and then, each world's at its own times.
+
+    Attributes
+    ----------
+    at : str
+        The frame that is pushed, at its origin.
+    force : Uniform or Normal
+        Of the three components along the world's axes, in newtons.
+    every : float
+        Seconds from one push to the next, on average.
+    lasting : float
+        Seconds that each lasts; rounded up to whole steps of the world.
+    """
+
+    at: str
+    force: Any
+    every: float = 5.0
+    lasting: float = 0.1
+
+
+class Stepped(NamedTuple):
+    """What a step of a world gives; what no function was given for is None."""
+
+    observation: Array | None
+    """(batch, n)"""
+    reward: Array | None
+    """(batch,)"""
+    ended: Array
+    """(batch,): those whose end came, or which were lost."""
+    lost: Array
+    """(batch,): those with an action or a state that is no number; they stand still until they are reset."""
+
+
+class World:
+    """Many copies of a robot, each with its own state, actions and numbers, stepped together in machine code.
+
+    Everything is set up once; then :meth:`step` costs some microseconds beside the physics.
+
+    Parameters
+    ----------
+    robot : Robot, or path-like
+        A robot, its file, or its name in the gallery; with or without loops.
+    batch : int
+        How many worlds.
+    action : {"torque", "position", "velocity"} or Commanded
+        What actions are: forces of the motors, or targets of servos, whose gains a
+        :class:`kinetree.control.Commanded` has: ``Commanded("position", kp=40, kd=1)``.
+    controller : controller, optional
+        What acts beside the action, which is a residual then.
+    ground, forces : force elements
+        As in :func:`kinetree.simulate`.
+    parameters : mapping, optional
+        Numbers of the robot that replace the model's, one or one per world.
+    random : mapping, optional
+        Distributions that are drawn from at every reset: by the names of ``robot.parameters()``; under ``"bodies"`` and
+        ``"joints"``, ``{"trunk": {"mass": kt.Uniform(0.8, 1.2, relative=True)}}``; and ``"gravity"``,
+        ``"motor_strength"``, ``"delay"`` (seconds from an action to its effect), ``"ground"`` (by the names of the
+        ground's laws, ``{"friction": kt.Uniform(0.4, 1.0)}``).
+    pushes : RandomPushes, optional
+    integrator : str
+        One with a fixed step; ``"implicit_euler"`` is implicit in springs, damping and servos.
+    step : float
+        Seconds of one step of the integrator.
+    substeps : int
+        Steps of the integrator between two actions.
+    start : (q, v), optional
+        Where episodes begin unless :meth:`reset` says otherwise; arrays with or without a batch.
+    observe, reward, ended : callable, optional
+        Functions of a :class:`Moment` over any scalar, compiled: a list of numbers; one number; a condition or a number
+        that is positive at the end.  Choices are made with ``kt.where``.
+    sensors : sequence of Sensor
+        Read by :meth:`sense`.
+    friction : bool
+        Whether the joints' own damping and friction act.
+    precision : {"double", "single"}
+    threads : int
+    seed : int
+        What world k draws in its n-th episode hangs on the seed, k and n only.
+
+    Examples
+    --------
+    >>> import kinetree as kt
+    >>> world = kt.World("kuka-kr5", batch=4, substeps=10)
+    >>> stepped = world.step([[10.0, 0, 0, 0, 0, 0]] * 4)
+    >>> world.q.shape, float(world.time[0])
+    ((4, 6), 0.01)
+    """
+
+    def __init__(
+        self,
+        robot: Robot | str | os.PathLike[str],
+        *,
+        batch: int = 1,
+        action: str | Commanded = "torque",
+        controller: Controller | None = None,
+        ground: Any = (),
+        forces: Any = (),
+        parameters: Mapping[str, Any] | None = None,
+        random: Mapping[str, Any] | None = None,
+        pushes: RandomPushes | None = None,
+        integrator: str = "semi_implicit_euler",
+        step: float = 1e-3,
+        substeps: int = 1,
+        start: tuple[ArrayLike, ArrayLike] | None = None,
+        observe: Law | None = None,
+        reward: Law | None = None,
+        ended: Law | None = None,
+        sensors: Sequence[Sensor] = (),
+        friction: bool = True,
+        friction_speed: float = 1e-2,
+        precision: str = "double",
+        threads: int = 1,
+        seed: int = 0,
+    ) -> None:
+        robot = as_robot(robot)
+        if integrator not in FIXED:
+            raise UnknownNameError("integrator with a fixed step", integrator, FIXED)
+        check_integrator(robot, integrator)
+        if precision not in ("double", "single"):
+            raise UnknownNameError("precision", precision, ("double", "single"))
+        if precision == "single" and robot.model.is_constrained:
+            raise UnsupportedError("closed loops are not held closed in single precision: take double")
+        self.robot = robot
+        self.batch = whole_number(batch, "batch", least=1)
+        self.substeps = whole_number(substeps, "substeps", least=1)
+        self.step_size = real_number(step, "step")
+        if not 0.0 < self.step_size < np.inf:
+            raise OptionError(f"step must be positive and finite, not {step!r}")
+        check_threads(threads)
+        self.threads, self.integrator, self.precision = threads, integrator, precision
+        self.seed = whole_number(seed, "seed", least=0)
+        self._command = Commanded(action) if isinstance(action, str) else action
+        if not isinstance(self._command, Commanded):
+            raise OptionError(f"action must be a kind of command or a kinetree.control.Commanded, not {action!r}")
+        self.action_names = [f"{j.name}" if j.nv == 1 else f"{j.name}[{k}]" for j in self._command.motors(robot.model)
+                             for k in range(j.nv)]  # fmt: skip
+        self.sensors, self.sensor_names = tuple(sensors), check_sensors(robot.model, sensors)
+        self._pushes = pushes
+        self._system = self._make_system(controller, ground, forces, parameters, dict(random or {}), friction,
+                                         friction_speed)  # fmt: skip
+        self._equation = Equation(self._system, None, self.threads)
+        begin = (None, None) if start is None else start
+        q, v = initial_state(robot, begin[0], begin[1], called=("q of start", "v of start"))
+        self._start = tuple(np.array(np.broadcast_to(x, (self.batch, x.shape[-1]))) for x in (q, v))
+        self._equation.prepare(self._start[0])
+        self._laws = {"observe": observe, "reward": reward, "ended": ended}
+        self._lay_out()
+        self._outcome: LawProgram | None = self._trace_outcome()
+        self._sensing: LawProgram | None = None
+        self.reset()
+        self._frozen = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to change what machine code was made for."""
+        if getattr(self, "_frozen", False) and not name.startswith("_"):
+            raise OptionError(
+                f"{name} of a World is set when it is made; reset(mask, q, v) sets states, step(action) takes actions"
+            )
+        object.__setattr__(self, name, value)
+
+    # ------------------------------------------------------------------ setting up
+
+    def _make_system(
+        self, controller: Any, ground: Any, forces: Any, parameters: Any, random: dict[str, Any], friction: bool,
+        friction_speed: float,
+    ) -> DynamicSystem:  # fmt: skip
+        law: Controller = self._command
+        if controller is not None:
+            made, function = law_and_function(controller, self.robot)
+            if function is not None or made is None:
+                raise OptionError("a controller of a World must be one of kinetree.control: plain functions go in step")
+            law = Sum((self._command, made))
+        elements = [*force_elements(ground), *force_elements(forces, "forces")]
+        if self._pushes is not None:
+            elements.append(Push(self._pushes.at))
+        motors, of_ground = (random.pop(name, None) for name in (MOTOR_STRENGTH, GROUND))
+        late = random.pop(DELAY, None)
+        self._drawn_of_robot, room = robot_numbers(self.robot, random)
+        given = _merged(dict(parameters or {}), room)
+        varied = varied_parameters(self.robot, given or None)
+        if varied.numbers is not None and varied.numbers.ndim > 1 and varied.numbers.shape[:-1] != (self.batch,):
+            raise ShapeError(f"parameters have a batch of {varied.numbers.shape[:-1]}, the world has ({self.batch},)")
+        self._random_of_parts = {MOTOR_STRENGTH: motors, DELAY: late, GROUND: of_ground}
+        return DynamicSystem(self.robot, law, tuple(elements), friction, friction_speed, False, varied)
+
+    def _lay_out(self) -> None:
+        """Make room for states and numbers, and note which are which."""
+        system, tree = self._system, self.robot.model
+        dtype = np.float32 if self.precision == "single" else np.float64
+        self._slices: dict[str, slice] = {}
+        first = 0
+        for name, value in system.parameters.items():
+            self._slices[name] = slice(first, first + value.shape[-1])
+            first += value.shape[-1]
+        self._numbers = np.empty((self.batch, first), dtype=dtype)
+        self._numbers[:] = self._equation.numbers
+        if self._equation.numbers.dtype == dtype:
+            self._equation.read_numbers_from(self._numbers)  # so that every way of stepping reads them
+        part = "0.0." if isinstance(system.controller, Sum) else "0."
+        self._at = {name: self._slices[part + name] for name in Commanded.GAINS}
+        self._drawn: list[tuple[slice, Drawn]] = [*self._places_of_robot(), *self._places_of_parts()]
+        count = tree.nq + tree.nv + system.nz
+        self._states = np.zeros((2, self.batch, count), dtype=dtype)
+        self._time = np.zeros(self.batch)
+        self._episode = np.full(self.batch, -1)
+        self._lost = np.zeros(self.batch, dtype=bool)
+        self._lanes = np.arange(self.batch)
+        self._delay = np.zeros(self.batch)
+        self._history = np.zeros((1, self.batch, len(self.action_names)), dtype=dtype)
+        self._program: StepProgram | None = None
+        if self._equation.traceable and not isinstance(self.robot, Mechanism):
+            self._program = self._equation.steps.program(self.integrator, single=self.precision == "single")
+        elif self.precision == "single":
+            raise UnsupportedError(
+                f"robot {self.robot.name!r} is not stepped in machine code, so not in single precision"
+            )
+        self._h, self._n = np.array([self.step_size], dtype=dtype), np.array([self.substeps], dtype=dtype)
+
+    def _places_of_robot(self) -> list[tuple[slice, Drawn]]:
+        found, first = [], self._slices["robot"].start if "robot" in self._slices else 0
+        places = {str_path(place): place for place in self._system.varied.places}
+        offsets, at = {}, first
+        for path, place in places.items():
+            offsets[path] = slice(at, at + place.size)
+            at += place.size
+        for drawn in self._drawn_of_robot:
+            found.append((offsets[drawn.name], drawn))
+        return found
+
+    def _places_of_parts(self) -> list[tuple[slice, Drawn]]:
+        given, found = self._random_of_parts, []
+        stream = len(self._drawn_of_robot)
+        for name, key in ((MOTOR_STRENGTH, "strength"), (DELAY, "delay")):
+            if given[name] is not None:
+                where_ = self._at[key]
+                found.append((where_, other_number(name, given[name], self._numbers[0, where_].astype(float), stream)))
+                stream += 1
+        wanted = dict(given[GROUND] or {})
+        for name, own in self._slices.items():
+            key = name.rpartition(".")[2]
+            if name.partition(".")[0] not in ("0", "robot") and key in wanted:
+                nominal = self._numbers[0, own].astype(float)
+                found.append((own, other_number(f"{GROUND}.{key}", wanted[key], nominal, stream)))
+                stream += 1
+        missing = set(wanted) - {name.name.partition(".")[2] for _, name in found if name.name.startswith(GROUND)}
+        if missing:
+            known = [name.rpartition(".")[2] for name in self._slices if name.partition(".")[0] not in ("0", "robot")]
+            raise UnknownNameError("number of the ground", sorted(missing)[0], known)
+        return found
+
+    # ------------------------------------------------------------------ what laws see
+
+    def _moment(self, t: Scalars, state: Scalars, p: Scalars) -> Moment:
+        system = self._equation.with_numbers(p)
+        q, v, z = self._equation.parts(state)
+        loops = self._equation.loops
+        choice = None if loops is None else LoopChoice(loops.rows)
+        return Moment(system, t[0], q, v, z, p[self._at["command"]], choice)
+
+    def _law(self, name: str, law: Callable[..., list[Any]]) -> LawProgram:
+        lengths = {"t": 1, "state": self._states.shape[-1], "p": self._numbers.shape[-1]}
+        title = f"{name} of {self.robot.name!r}"
+        return LawProgram(
+            title, law, lengths, self._equation.compiled, cpu=self.robot.cpu, single=self.precision == "single"
+        )
+
+    def _trace_outcome(self) -> LawProgram | None:
+        """Make one kernel of observation, reward and end."""
+        self.observation_size = 0
+
+        def law(t: Scalars, state: Scalars, p: Scalars) -> list[Any]:
+            moment, found = self._moment(t, state, p), []
+            for name, function in self._laws.items():
+                if function is None:
+                    continue
+                try:
+                    answer = function(moment)
+                    one = name != "observe"
+                    numbers = [answer] if one else list(answer)
+                    if name == "ended":
+                        over = answer if is_condition(answer) else answer > 0.0
+                        numbers = [where(over, 1.0, 0.0)]
+                    found += [x + 0.0 * state[0] if isinstance(x, (int, float)) else x for x in numbers]
+                except KinetreeError:
+                    raise
+                except Exception as problem:
+                    raise OptionError(
+                        f"{name} of the World cannot be traced into machine code ({problem!r}); "
+                        "write it with arithmetic and kinetree.where, without if, or compute it from world.q and "
+                        "world.v in Python"
+                    ) from problem
+                if name == "observe":
+                    self.observation_size = len(found)
+            return found
+
+        return self._law("outcome", law) if any(self._laws.values()) else None
+
+    # ------------------------------------------------------------------ resets
+
+    def reset(
+        self, mask: ArrayLike | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None,
+        *, seed: int | None = None,
+    ) -> Array | None:  # fmt: skip
+        """Begin new episodes.
+
+        Parameters
+        ----------
+        mask : array_like of bool (batch,), or of int, optional
+            Which worlds; all by default.
+        q, v : array_like, shapes (..., nq), (..., nv), optional
+            Where they start, one state or one for each of them; as the world's ``start`` by default.
+        seed : int, optional
+            Begin the count of episodes anew with this seed; for all worlds only.
+
+        Returns
+        -------
+        ndarray (batch, n) or None
+            Observations of all worlds, if there is a function for that.
+        """
+        if seed is not None:
+            if mask is not None:
+                raise OptionError("a seed is for all worlds: reset without a mask")
+            object.__setattr__(self, "seed", whole_number(seed, "seed", least=0))
+            self._episode[:] = -1
+        lanes = self._chosen(mask)
+        if lanes.size:
+            begin = self._begin(lanes, q, v)
+            nq, nv = self.robot.nq, self.robot.nv
+            state = self._states[0]
+            state[lanes, :nq], state[lanes, nq : nq + nv] = begin
+            state[lanes, nq + nv :] = self._system.initial_z()
+            self._time[lanes], self._lost[lanes] = 0.0, False
+            self._episode[lanes] += 1
+            self._redraw(lanes)
+        return self.observation
+
+    def _chosen(self, mask: ArrayLike | None) -> Array:
+        if mask is None:
+            return self._lanes
+        given = np.asarray(mask)
+        if given.dtype == bool:
+            if given.shape != (self.batch,):
+                raise ShapeError(f"mask must have shape ({self.batch},), one per world, got {given.shape}")
+            return np.flatnonzero(given)
+        if given.dtype.kind not in "iu" or given.ndim != 1:
+            raise ShapeError("mask must be booleans, one per world, or numbers of worlds")
+        if np.any((given < 0) | (given >= self.batch)) or len(set(given.tolist())) != given.size:
+            raise ShapeError(f"mask names worlds from 0 to {self.batch - 1}, each once")
+        return given
+
+    def _begin(self, lanes: Array, q: Any, v: Any) -> tuple[Array, Array]:
+        """Return checked states for some worlds."""
+        start = tuple(x[lanes] for x in self._start)
+        if q is None and v is None:
+            return start
+        given_q, given_v = initial_state(
+            self.robot, start[0] if q is None else q, start[1] if v is None else v, ("q", "v")
+        )
+        for name, x in (("q", given_q), ("v", given_v)):
+            if x.ndim > 1 and x.shape[0] != lanes.size:
+                raise ShapeError(f"{name} must be one state or one for each of {lanes.size} worlds, got {x.shape}")
+            if not np.isfinite(x).all():
+                raise StateError(f"{name} has entries that are no numbers: an episode cannot start there")
+        return given_q, given_v
+
+    def _redraw(self, lanes: Array) -> None:
+        """Give worlds new numbers for a new episode."""
+        episodes = self._episode[lanes]
+        for where_, drawn in self._drawn:
+            self._numbers[lanes, where_] = drawn.draw(self.seed, lanes, episodes)
+        for name in ("command", "before", "given_at"):
+            self._numbers[lanes, self._at[name]] = 0.0
+        self._history[:, lanes] = 0.0
+        delay = self._numbers[lanes, self._at["delay"]][:, 0].astype(float)
+        self._delay[lanes] = delay
+        longest = int(np.floor(self._delay.max() / self.period + 1e-9)) + 2
+        if longest > len(self._history):
+            more = np.zeros((longest - len(self._history), *self._history.shape[1:]), dtype=self._history.dtype)
+            self._history = np.concatenate([self._history, more])
+        # whole periods are waited for in the history of actions, the rest within a step
+        self._numbers[lanes, self._at["delay"]] = (delay - self._whole(lanes) * self.period)[:, None]
+
+    def _whole(self, lanes: Array) -> Array:
+        return np.floor(self._delay[lanes] / self.period + 1e-9).astype(int)
+
+    # ------------------------------------------------------------------ steps
+
+    @cached_property
+    def period(self) -> float:
+        """Seconds between two actions."""
+        return self.substeps * self.step_size
+
+    def step(self, action: ArrayLike) -> Stepped:
+        """Let all worlds move for one period under actions.
+
+        Parameters
+        ----------
+        action : array_like, shape (batch, n) or (n,)
+            One number per motor (``action_names``); those that are no numbers end their world.
+
+        Returns
+        -------
+        Stepped
+            Observation, reward, and which worlds ended.
+        """
+        given = np.asarray(action)
+        if given.dtype.kind not in "fiu" or given.shape[-1:] != (len(self.action_names),) or given.ndim > 2:
+            shown = ", ".join(self.action_names[:4]) + (", ..." if len(self.action_names) > 4 else "")
+            raise ShapeError(
+                f"action must have shape ({self.batch}, {len(self.action_names)}), one number per motor ({shown}), got "
+                f"{given.dtype} {given.shape}"
+            )
+        if given.ndim == 2 and given.shape[0] != self.batch:
+            raise ShapeError(f"action is for {given.shape[0]} worlds, there are {self.batch}")
+        self._take(given)
+        if self._pushes is not None:
+            self._push()
+        self._advance()
+        self._time += self.period
+        return self._stepped()
+
+    def _take(self, given: Array) -> None:
+        numbers, at = self._numbers, self._at
+        if len(self._history) == 2 and not self._delay.any():
+            numbers[:, at["before"]] = numbers[:, at["command"]]
+            numbers[:, at["command"]] = given
+        else:
+            self._history[1:] = self._history[:-1]
+            self._history[0] = given
+            late = self._whole(self._lanes)
+            numbers[:, at["command"]] = self._history[late, self._lanes]
+            numbers[:, at["before"]] = self._history[late + 1, self._lanes]
+        numbers[:, at["given_at"]] = self._time[:, None]
+
+    def _push(self) -> None:
+        """Set the forces of random pushes for the next period."""
+        assert self._pushes is not None
+        name = next(n for n in reversed(self._slices) if n.endswith(".force"))
+        periods = max(1, int(np.ceil(self._pushes.lasting / self.period - 1e-9)))
+        now = np.round(self._time / self.period).astype(int)
+        chance = min(1.0, self.period * periods / self._pushes.every)
+        slot = now // periods  # all periods of a slot draw the same
+        u = uniform(self.seed, self._lanes, self._episode * 1_000_003 + slot, PUSH_STREAM, 4)
+        force = self._pushes.force.of(u[:, :3])
+        self._numbers[:, self._slices[name]] = np.where((u[:, 3] < chance)[:, None], force, 0.0)
+
+    def _advance(self) -> None:
+        old, new = self._states
+        if self._program is not None:
+            kernel, given = self._program.kernel, [self._numbers] if self._numbers.shape[-1] else []
+            kernel(self._time[:, None], self._h, self._n, old, *given, out=new, threads=self.threads)
+            self._states = self._states[::-1]
+            return
+        nq, nv = self.robot.nq, self.robot.nv
+        state = old[:, :nq], old[:, nq : nq + nv], old[:, nq + nv :]
+        q, v, z = self._advance_by_state(self._time, state, self.step_size, self.substeps)
+        old[:, :nq], old[:, nq : nq + nv], old[:, nq + nv :] = q, v, z
+
+    @cached_property
+    def _advance_by_state(self) -> Any:
+        return many_steps(self._equation, self.integrator)
+
+    def _stepped(self) -> Stepped:
+        state = self._states[0]
+        self._lost = ~np.isfinite(state).all(axis=-1)
+        if self._outcome is None:
+            return Stepped(None, None, self._lost.copy(), self._lost.copy())
+        found = self._evaluate(self._outcome)
+        n = self.observation_size
+        observation = found[:, :n] if self._laws["observe"] else None
+        reward = found[:, n] if self._laws["reward"] else None
+        ended = self._lost.copy()
+        if self._laws["ended"]:
+            ended |= found[:, -1] > 0.0
+        return Stepped(observation, reward, ended, self._lost.copy())
+
+    def _evaluate(self, program: LawProgram) -> Array:
+        given = {"t": self._time[:, None], "state": self._states[0], "p": self._numbers}
+        return program({name: x for name, x in given.items() if x.shape[-1]}, self.threads)
+
+    # ------------------------------------------------------------------ to look at
+
+    @property
+    def observation(self) -> Array | None:
+        """What is observed now, (batch, n)."""
+        return self._stepped().observation if self._outcome is not None else None
+
+    def sense(self) -> dict[str, Array]:
+        """Return what sensors show now, each (batch,), by the names in ``sensor_names``."""
+        if not self.sensors:
+            raise OptionError(
+                "this World has no sensors: give some, such as sensors=[kinetree.sensors.Gyroscope('trunk')]"
+            )
+        if self._sensing is None:
+
+            def law(t: Scalars, state: Scalars, p: Scalars) -> list[Any]:
+                moment = self._moment(t, state, p)
+                return [x + 0.0 * state[0] for sensor in self.sensors for x in sensor.read(moment)]
+
+            self._sensing = self._law("sensors", law)
+        found = self._evaluate(self._sensing)
+        return {name: found[:, k] for k, name in enumerate(self.sensor_names)}
+
+    def _part(self, first: int, last: int) -> Array:
+        part = self._states[0][:, first:last]
+        part.flags.writeable = False
+        return part
+
+    @property
+    def q(self) -> Array:
+        """Configurations, (batch, nq); to be read, and set by :meth:`reset`."""
+        return self._part(0, self.robot.nq)
+
+    @property
+    def v(self) -> Array:
+        """Velocities, (batch, nv)."""
+        return self._part(self.robot.nq, self.robot.nq + self.robot.nv)
+
+    @property
+    def time(self) -> Array:
+        """Seconds since each episode began, (batch,)."""
+        return self._time.copy()
+
+    @property
+    def episode(self) -> Array:
+        """Which episode of each world this is, from 0, (batch,)."""
+        return self._episode.copy()
+
+    @property
+    def action_size(self) -> int:
+        """Numbers in the action of one world."""
+        return len(self.action_names)
+
+    @property
+    def contact_forces(self) -> Array:
+        """Forces on the spots that can touch the ground, along world axes, (batch, spots, 3)."""
+        nq, nv = self.robot.nq, self.robot.nv
+        state = self._states[0].astype(float)
+        parts = state[:, :nq], state[:, nq : nq + nv], state[:, nq + nv :]
+        if self.precision == "single":
+            self._equation.read_numbers_from(self._numbers.astype(float))
+        return self._equation.contact_forces(self._time, *parts)
+
+    @property
+    def drawn(self) -> dict[str, Array]:
+        """What was drawn for each world's present episode, (batch, n) by name."""
+        found = {drawn.name: self._numbers[:, place].astype(float) for place, drawn in self._drawn}
+        if DELAY in found:
+            found[DELAY] = self._delay[:, None].copy()
+        return found
+
+    def __repr__(self) -> str:
+        return (
+            f"<World of {self.batch} {self.robot.name!r}: {self.substeps} steps of {self.step_size:g} s by "
+            f"{self.integrator}, {self.action_size} motors>"
+        )
+
+
+def str_path(place: Any) -> str:
+    """Return a place of a parameter as it is written in a mapping."""
+    if place.table in ("bodies", "joints", "frames"):
+        return f"{place.table}.{place.owner}.{place.key}"
+    return "gravity" if place.table == "gravity" else str(place.key)
+
+
+def _merged(parameters: dict[str, Any], room: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters with room for what is drawn; nothing may be both."""
+    found = dict(parameters)
+    for name, content in room.items():
+        if isinstance(content, dict):
+            found[name] = _merged(dict(found.get(name, {})), content)
+        elif name in found:
+            raise OptionError(f"{name} is given both as a parameter and as a random one")
+        else:
+            found[name] = content
+    return found

@@ -1,0 +1,138 @@
+"""Linear models against differences of the motion itself: of its rates, and of simulations."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from helpers.loop_models import five_bar
+from kinetree.robot.closed_kinematics import closed_from
+
+
+def moved(robot, q, v, x):
+    """The state whose deviation is x, (n, 2 f)."""
+    count = x.shape[-1] // 2
+    if not robot.closes_loops:
+        return robot.integrate(q, x[..., :count]), v + x[..., count:]
+    ind = list(robot.coordinates.independent)
+    free = np.ones(robot.nv, dtype=bool)
+    free[ind] = False
+    near = closed_from(robot, robot.integrate(q, x[..., :count] @ robot.basis(q).T), free, 1e-13)[0]
+    return near, robot.velocities(near, v[ind] + x[..., count:])
+
+
+def deviation(robot, q0, v0, q, v):
+    ind = list(robot.coordinates.independent) if robot.closes_loops else list(range(robot.nv))
+    return np.concatenate([robot.difference(q0, q)[..., ind], (v - v0)[..., ind]], axis=-1)
+
+
+def simulated(robot, q, v, tau, time):
+    """Where states are after a while, by small steps of fourth order."""
+    held = kt.control.Law(lambda t, q, v: [float(x) for x in tau])
+    done = kt.simulate(
+        robot, q, v, time=time, controller=held, integrator="rk4", step=time / 10, output=2, progress=False
+    )
+    return done.q[-1], done.v[-1]
+
+
+def leg(kind):
+    b = kt.Builder("leg")
+    solid = {"mass": 1.0, "com": (0.02, 0.01, -0.2), "inertia": (0.05, 0.05, 0.04), "stiffness": 2.0, "damping": 0.3,
+             "friction": 0.2}  # fmt: skip
+    b.body("trunk", "base", kind, mass=3.0, com=(0.05, 0, 0.1), inertia=(0.1, 0.15, 0.1), actuated=False)
+    turn = kt.Revolute("y")
+    b.body("thigh", "trunk", turn, **solid)
+    b.body("shin", "thigh", turn, position=(0, 0, -0.4), actuated=False, **solid)
+    b.body("crank", "trunk", turn, position=(0.08, 0, 0), **solid)
+    b.body("rod", "crank", turn, position=(0.06, 0, 0), actuated=False, **solid)
+    b.loop("ankle", "rod", "shin", kt.Spherical(), placement=(-0.06, 0, -0.45), seat=(0.08, 0, -0.05))
+    return b.build()
+
+
+def rates(robot, q, v, tau):
+    """v and a, with friction as simulations have it."""
+    smooth = [0.2 * x / np.sqrt(x * x + 0.25) + 0.3 * x if k >= robot.nv - 4 else 0.0 * x
+              for k, x in enumerate(np.moveaxis(v, -1, 0))]  # fmt: skip
+    return robot.forward_dynamics(q, v, tau - np.stack(smooth, axis=-1))
+
+
+@pytest.mark.parametrize("kind", [kt.Free(), kt.Spherical()], ids=lambda k: k.name)
+def test_rates_beside_a_state(kind):
+    """The commutator of turning frames, springs, damping, loops: x' itself, from states beside it."""
+    robot = leg(kind)
+    rng = np.random.default_rng(1)
+    start = rng.normal(size=robot.nq) * 0.2
+    start[-4:] = [0.4, -0.3, 0.3, 0.2]
+    q = robot.close(robot.normalize(start), fixed=["thigh_joint", "crank_joint"])
+    v = robot.velocities(q, rng.normal(size=robot.coordinates.freedoms))
+    tau = rng.normal(size=robot.nv)
+    model = robot.linearize(q, v, tau, friction_speed=0.5)
+    ind, n = list(robot.coordinates.independent), model.A.shape[-1]
+    assert model.states[: n // 2] == tuple(robot.independent())
+    assert model.inputs == tuple(robot.v_names)
+    np.testing.assert_allclose(model.rate, np.concatenate([v[ind], rates(robot, q, v, tau)[ind]]), atol=1e-9)
+
+    def rate(x, dt=1e-3):
+        """Rate of the deviation from the state that moves on by itself, along Taylor's series of the motion."""
+        near, speed = moved(robot, q, v, x)
+        pushed, plain = rates(robot, near, speed, tau), rates(robot, q, v, tau)
+        ends = []
+        for s in (-2, -1, 1, 2):
+            there = robot.integrate(near, s * dt * speed + (s * dt) ** 2 / 2 * pushed)
+            middle = robot.integrate(q, s * dt * v + (s * dt) ** 2 / 2 * plain)
+            ends.append(robot.difference(middle, there)[..., ind])
+        by_time = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * dt)
+        return np.concatenate([by_time, (pushed - plain)[..., ind]], axis=-1)
+
+    h = 1e-3
+    f = [rate(k * h * np.eye(n)) for k in (-2, -1, 1, 2)]
+    np.testing.assert_allclose(
+        (f[0] - 8 * f[1] + 8 * f[2] - f[3]).T / (12 * h), model.A, atol=1e-6 * np.abs(model.A).max()
+    )
+    push = rates(robot, q, v, tau + np.eye(robot.nv)) - rates(robot, q, v, tau)
+    np.testing.assert_allclose(model.B[n // 2 :], push[:, ind].T, atol=1e-9)
+    assert not model.B[: n // 2].any()
+    both = robot.linearize(np.stack([q, q]), v, np.stack([tau, tau]), friction_speed=0.5)
+    np.testing.assert_allclose(both.A[1], model.A, atol=1e-12 * np.abs(model.A).max())
+
+
+def test_steps_at_an_equilibrium_are_those_of_a_simulation():
+    """A hanging double pendulum and a five-bar held by its motors: deviations develop as the discrete model says."""
+    b = kt.Builder("double pendulum")
+    for name, parent in (("upper", "base"), ("lower", "upper")):
+        place = (0, 0, 0) if parent == "base" else (0, 0, -1)
+        b.body(name, parent, kt.Revolute("y"), position=place, mass=1.0, com=(0, 0, -0.5), damping=0.2, stiffness=1.5)
+    pendulum, rod = b.build(), five_bar()
+    closed = rod.close([2.0, -1.0, 1.0, 1.0], fixed=["a1_joint", "b1_joint"])
+    for robot, q in ((pendulum, np.zeros(2)), (rod, closed)):
+        rest = np.zeros(robot.nv)
+        tau = robot.inverse_dynamics(q, rest, rest)
+        step = 0.05
+        model = robot.linearize(q, rest, tau, step)
+        assert model.step == step
+        np.testing.assert_allclose(model.rate, 0.0, atol=1e-10)
+        n, h = model.A.shape[-1], 1e-4
+        ends = simulated(robot, *moved(robot, q, rest, np.concatenate([h * np.eye(n), -h * np.eye(n)])), tau, step)
+        d = deviation(robot, q, rest, *ends)
+        np.testing.assert_allclose((d[:n] - d[n:]).T / (2 * h), model.A, atol=2e-6 * np.abs(model.A).max())
+        first = np.eye(robot.nv)[0]
+        d = [
+            deviation(robot, q, rest, *simulated(robot, q, rest, tau + push, step))
+            for push in (0.01 * first, -0.01 * first)
+        ]
+        np.testing.assert_allclose((d[0] - d[1]) / 0.02, model.B[:, 0], atol=2e-6 * np.abs(model.B).max())
+
+
+def test_tendons_and_bad_input():
+    b = kt.Builder("cart").body("cart", "base", kt.Prismatic("x"), mass=2.0)
+    b.body("pole", "cart", kt.Revolute("y"), mass=1.0, com=(0, 0, 0.5))
+    b.tendon("line", joints={"cart_joint": 1.0, "pole_joint": 0.5}, damping=0.7)
+    robot = b.build()
+    q, v, tau = np.array([0.1, 0.2]), np.array([0.5, -0.3]), np.zeros(2)
+    found, _ = robot.linearize(q, v, tau)
+    h = 1e-6
+    ahead, behind = (robot.forward_dynamics(q, v + s * h * np.eye(2), tau, friction=True) for s in (1, -1))
+    np.testing.assert_allclose(found[2:, 2:], (ahead - behind).T / (2 * h), atol=1e-8)
+    with pytest.raises(kt.OptionError, match="step"):
+        robot.linearize(q, v, tau, step=-0.1)
