@@ -72,6 +72,7 @@ def test_two_masses_coupled_by_a_spring_between_points():
 
 def test_a_pendulum_with_drag_and_a_body_that_falls_through_air():
     bob = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=0.5, com=(0, 0, -0.8)).build()
+    bob = bob.with_backend("compiled")
     drag = F.Drag(("bob", (0.0, 0.0, -0.8)), linear=0.1, quadratic=0.3)
     r = closed_to(kt.simulate(bob, [1.5], time=3.0, forces=drag, output=7, **SHARP))
 
@@ -123,6 +124,7 @@ def test_a_motor_runs_up_along_its_line_and_its_curve():
 
 def test_a_satellite_keeps_its_orbit():
     body = kt.Builder("satellite", gravity=(0, 0, 0)).body("body", "base", kt.Translation(), mass=3.0).build()
+    body = body.with_backend("compiled")
     mu, radius = 2.0, 1.5
     speed, period = math.sqrt(mu / radius), 2 * math.pi * math.sqrt(radius**3 / mu)
     field = F.GravityField.central(mu)
@@ -190,10 +192,10 @@ def test_characteristics_as_tables_and_functions_are_the_same_force():
 
 @pytest.mark.parametrize("integrator", ["rk4", "implicit_euler"])
 def test_a_batch_with_numbers_of_its_own(integrator):
-    k = np.array([20.0, 50.0, 80.0, np.nan, 5.0])[[0, 1, 2, 4]]
+    k = np.array([20.0, 50.0, 80.0, 5.0])
     push = np.stack([k, 0 * k, 0 * k], axis=-1)
     forces = [F.JointSpring("rail", stiffness=k, damping=0.5), F.Push("cart", push)]
-    how = {"time": 0.5, "integrator": integrator, "step": 1e-3, "output": 3}
+    how = {"time": 0.1, "integrator": integrator, "step": 5e-3, "output": 3}
     many = kt.simulate(slider(), [0.3], forces=forces, **how)
     for lane in (0, 3):
         own = [F.JointSpring("rail", stiffness=k[lane], damping=0.5), F.Push("cart", push[lane])]
@@ -256,6 +258,7 @@ def test_springs_dampers_and_servos_against_mujoco(tmp_path):
         (lambda: kt.simulate(slider(), time=1.0, forces=F.JointSpring("rial")), "no joint named 'rial'"),
         (lambda: kt.simulate(slider(), time=1.0, forces=F.Drag("cat")), "'cat'"),
         (lambda: kt.simulate(slider(), time=1.0, forces=lambda t, q, v: [1.0, 2.0]), "returned 2 forces"),
+        (lambda: kt.simulate(slider(), time=1.0, forces=lambda t, q, v: -q[0]), "must return a list of forces"),
         (lambda: kt.simulate(flyer(), time=1.0, forces=F.JointSpring(flyer().model.joints[0].name)), "quaternion"),
     ],
 )
