@@ -70,6 +70,7 @@ METHODS = {
     "operational_space_inertia, inverse": lambda r, q: r.operational_space_inertia(q, ["b0", "f1"], inverse=True),
     "operational_space_inertia, handles": lambda r, q: r.operational_space_inertia(q, "b0", method="handles"),
     "handle_response": lambda r, q, v, tau: r.handle_response(q, v, tau, ["b4", "f1"], LOAD).acceleration,
+    "motor_forces": lambda r, q, v, a: r.motor_forces(q, v, a, {"j1": np.eye(6)[:, :2] + 0.1}, LOAD)["j1"].bearing,
     "handle_response, inertia": lambda r, q: r.handle_response(q, np.zeros(r.nv), np.zeros(r.nv), "f1")[0],
     "kinetic_energy": lambda r, q, v: r.kinetic_energy(q, v),
     "potential_energy": lambda r, q: r.potential_energy(q),
