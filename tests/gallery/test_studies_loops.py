@@ -20,7 +20,10 @@ from kinetree.gallery.systems.four_bar.study import TABLE_10_8, book_acceleratio
 from kinetree.gallery.systems.sr400.study import energy_columns
 from kinetree.robot.mechanism import Mechanism
 
-NAMES = [name for name in gallery.names() if gallery.load(name).model.loops]
+NAMES = [
+    name for name in gallery.names()
+    if gallery.load(name).model.loops and not gallery.load(name).model.velocity_constraints
+]  # fmt: skip
 
 EXCEPTIONS = {
     "four-bar": [
