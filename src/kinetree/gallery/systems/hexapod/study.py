@@ -69,7 +69,8 @@ def trunk(quick: bool) -> Outcome:
 SAID = Statements(
     0.4, 0.3, 0.45, 3.31e-2, 0.9, 2.0,
     {"distance": "000 section 7.4", "angle": "000 section 7.4", "touchdown": "000 section 7.4",
-     "energy": "000 appendix C.3", "follows": "000 section 9.4", "control": "000 section 9.4"}, angle_rounding=0.05, of_angle=_reason,
+     "energy": "000 appendix C.3", "follows": "000 section 9.4", "control": "000 section 9.4"},
+    angle_rounding=0.05, of_angle=_reason,
 )  # fmt: skip
 
 
