@@ -10,6 +10,7 @@ from scipy.integrate import solve_ivp
 import kinetree as kt
 from helpers.loop_models import LEG_START, leg
 from kinetree import forces as F
+from kinetree.gallery.user_study import read as read_study
 
 SHARP = {"rtol": 1e-11, "atol": 1e-13, "progress": False}
 
@@ -71,6 +72,7 @@ def test_two_masses_coupled_by_a_spring_between_points():
 
 def test_a_pendulum_with_drag_and_a_body_that_falls_through_air():
     bob = kt.Builder("pendulum").body("bob", "base", kt.Revolute("y"), mass=0.5, com=(0, 0, -0.8)).build()
+    bob = bob.with_backend("compiled")
     drag = F.Drag(("bob", (0.0, 0.0, -0.8)), linear=0.1, quadratic=0.3)
     r = closed_to(kt.simulate(bob, [1.5], time=3.0, forces=drag, output=7, **SHARP))
 
@@ -113,8 +115,8 @@ def test_a_motor_runs_up_along_its_line_and_its_curve():
     motor = F.Motor(joint, signal=lambda t, q, v: 3.0 - q, curve=curve, **rubbing)
     (tau,) = motor.loads(wheel.model, 0.0, [1.0], [10.0])[1]  # 200 rad/s: half the torque, signal at its limit
     assert tau == pytest.approx(0.8 * 20.0 * 0.05 - 0.3 - 0.2, rel=1e-5)
-    (tau,) = motor.loads(wheel.model, 0.0, [2.5], [-10.0])[1]  # braked: no efficiency lost, all the torque
-    assert tau == pytest.approx(0.5 * 20.0 * 0.1 + 0.3 + 0.2, rel=1e-5)
+    (tau,) = motor.loads(wheel.model, 0.0, [2.5], [-10.0])[1]  # braked with all of it, and by the teeth
+    assert tau == pytest.approx(0.5 * 20.0 * 0.1 * 1.2 + 0.3 + 0.2, rel=1e-5)
 
 
 # ---------------------------------------------------------------- energy that is kept, without integrating works
@@ -122,6 +124,7 @@ def test_a_motor_runs_up_along_its_line_and_its_curve():
 
 def test_a_satellite_keeps_its_orbit():
     body = kt.Builder("satellite", gravity=(0, 0, 0)).body("body", "base", kt.Translation(), mass=3.0).build()
+    body = body.with_backend("compiled")
     mu, radius = 2.0, 1.5
     speed, period = math.sqrt(mu / radius), 2 * math.pi * math.sqrt(radius**3 / mu)
     field = F.GravityField.central(mu)
@@ -189,10 +192,10 @@ def test_characteristics_as_tables_and_functions_are_the_same_force():
 
 @pytest.mark.parametrize("integrator", ["rk4", "implicit_euler"])
 def test_a_batch_with_numbers_of_its_own(integrator):
-    k = np.array([20.0, 50.0, 80.0, np.nan, 5.0])[[0, 1, 2, 4]]
+    k = np.array([20.0, 50.0, 80.0, 5.0])
     push = np.stack([k, 0 * k, 0 * k], axis=-1)
     forces = [F.JointSpring("rail", stiffness=k, damping=0.5), F.Push("cart", push)]
-    how = {"time": 0.5, "integrator": integrator, "step": 1e-3, "output": 3}
+    how = {"time": 0.1, "integrator": integrator, "step": 5e-3, "output": 3}
     many = kt.simulate(slider(), [0.3], forces=forces, **how)
     for lane in (0, 3):
         own = [F.JointSpring("rail", stiffness=k[lane], damping=0.5), F.Push("cart", push[lane])]
@@ -255,9 +258,60 @@ def test_springs_dampers_and_servos_against_mujoco(tmp_path):
         (lambda: kt.simulate(slider(), time=1.0, forces=F.JointSpring("rial")), "no joint named 'rial'"),
         (lambda: kt.simulate(slider(), time=1.0, forces=F.Drag("cat")), "'cat'"),
         (lambda: kt.simulate(slider(), time=1.0, forces=lambda t, q, v: [1.0, 2.0]), "returned 2 forces"),
+        (lambda: kt.simulate(slider(), time=1.0, forces=lambda t, q, v: -q[0]), "must return a list of forces"),
         (lambda: kt.simulate(flyer(), time=1.0, forces=F.JointSpring(flyer().model.joints[0].name)), "quaternion"),
     ],
 )
 def test_mistakes_are_told(make, message):
     with pytest.raises(kt.KinetreeError, match=message):
         make()
+
+
+# ---------------------------------------------------------------- in files
+
+FILE = """
+forces:
+  - {kind: joint-spring, joint: rail, stiffness: {x: [-1, 0, 1], y: [-30, 0, 30]}, damping: 0.4, name: mount}
+  - {kind: point-spring, a: {frame: base, point: [1, 0, 0]}, b: cart, stiffness: 20.0, length: 0.5}
+  - {kind: bushing, a: base, b: cart, stiffness: [5, 0, 0]}
+  - {kind: push, at: cart, force: {times: [0, 1], values: [[0, 0, 0], [3, 0, 0]], hold: true}}
+  - {kind: joint-push, joint: rail, force: 0.5}
+  - {kind: drag, at: cart, linear: 0.1, wind: [1, 0, 0]}
+  - {kind: motor, joint: rail, signal: 0.2, stall_torque: 1.0, no_load_speed: 10.0}
+  - {kind: central-gravity, mu: 0.1, center: [0, 5, 0]}
+"""
+
+
+def test_forces_in_a_file_are_those_in_python(tmp_path):
+    path = tmp_path / "forces.yaml"
+    path.write_text(FILE)
+    read, robot = F.load(path), slider(backend="reference")
+    x, v, t = 0.3, 0.7, 0.25
+    total = sum(f.loads(robot.model, t, [x], [v])[1][0] for f in read)
+    total += sum(w.force.x for f in read for w in f.loads(robot.model, t, [x], [v])[0] if w is not None)
+    away = math.hypot(x, 5.0)
+    want = -30 * x - 0.4 * v + 20 * (0.2) - 5 * x + 0.75 + 0.5 - 0.1 * (v - 1) + 0.2 - v / 10 - 0.1 * 2 * x / away**3
+    assert float(total) == pytest.approx(want, rel=1e-12)
+    assert read[0].label == "mount"
+    for old, new, message in (
+        ("kind: drag", "kind: draft", "8.*no kind of force named 'draft'"),
+        ("linear: 0.1", "linear: -1", "8.*not below 0"),
+        ("joint: rail, force", "joint: rail, farce", "7.*'farce'"),
+        ("values: [[0, 0, 0], [3, 0, 0]]", "values: [[0, 0], [3, 0]]", "6.*list of 3 numbers"),
+    ):
+        path.write_text(FILE.replace(old, new))
+        with pytest.raises(kt.FileFormatError, match=message):
+            F.load(path)
+
+
+def test_a_study_with_forces_says_which_line_names_what_is_not_there(tmp_path):
+    text = "kinetree-study: 1\nrobot: robot.yaml\nsimulation: {time: 0.1}\nforces:\n"
+    text += "  - {kind: drag, at: cart, linear: 1}\n"
+    slider().save(tmp_path / "robot.yaml")
+    path = tmp_path / "study.yaml"
+    path.write_text(text.replace("at: cart", "at: card"))
+    with pytest.raises(kt.FileFormatError, match=r"study.yaml.*5.*'card'"):
+        read_study(path)
+    path.write_text(text)
+    outcome = read_study(path).analyses["simulation"](False)
+    assert outcome.records["record"].info["forces"] == ["Drag"]

@@ -103,6 +103,10 @@ def simulate(
         float | None, typer.Option(help="Of the ground; 0 for a slippery one.", show_default="0.7")
     ] = None,
     stops: Annotated[bool, typer.Option("--stops", help="Springs behind the joints' position limits.")] = False,
+    forces: Annotated[
+        Path | None,
+        typer.Option(help="YAML file of what else pushes on it: springs, pushes, drag, motors.", show_default=False),
+    ] = None,
     joint_friction: Annotated[bool, typer.Option(help="The joints' own damping and friction act.")] = True,
     integrator: Annotated[
         str,
@@ -154,6 +158,7 @@ right_toe --ground-kind firm --integrator bdf
     """
     from .. import gallery
     from ..contact.stops import JointStops
+    from ..forces.from_yaml import load as load_forces
     from ..gallery import simulation_setup
     from ..motion import trajectories
     from ..simulation import simulate as run
@@ -203,8 +208,9 @@ right_toe --ground-kind firm --integrator bdf
         motion, q, v = _followed(robot, follow, q, v, initial, velocity)
     try:
         record = run(
-            robot, q, v, time=time, prescribed=motion, controller=law, ground=elements, integrator=integrator,
-            step=step, rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf),
+            robot, q, v, time=time, prescribed=motion, controller=law, ground=elements,
+            forces=[] if forces is None else load_forces(forces), integrator=integrator, step=step,
+            rtol=_or(rtol, 1e-8), atol=_or(atol, 1e-10), largest_step=_or(largest_step, np.inf),
             output=samples, friction=joint_friction, steps_at_most=_or(steps_at_most, STEPS_AT_MOST),
         )  # fmt: skip
     except SimulationError as problem:
@@ -344,11 +350,14 @@ def _states(record: Record) -> Table:
 
 def _energies(record: Record) -> Table:
     words = {"actuators": "work of motors", "friction": "work of friction", "ground": "work of ground and stops"}
+    words |= {"forces": "work of forces", "stored": "stored in forces"}
     table = Table(title="Energy in J", title_justify="left")
     table.add_column("")
     for heading in ("begin", "end"):
         table.add_column(heading, justify="right")
     for name, values in record.energy.as_dict().items():
+        if name in ("forces", "stored") and not np.any(values):
+            continue
         table.add_row(words.get(name, name), f"{values[0]:.6g}", f"{values[-1]:.6g}")
     total = record.energy.total
     table.add_row("balance", f"{total[0]:.9g}", f"{total[-1]:.9g}", style="bold")

@@ -8,11 +8,12 @@ from ..contact.stops import JointStops
 from .characteristics import Characteristic
 from .element import ForceElement, Surroundings
 from .fields import Drag, GravityField
+from .from_yaml import load
 from .motors import Motor
 from .pushes import JointPush, OwnForce, PointForce, Push
 from .springs import Bushing, JointSpring, PointSpring
 
 __all__ = [
     "Bushing", "Characteristic", "Drag", "ForceElement", "GravityField", "JointPush", "JointSpring", "JointStops",
-    "Motor", "OwnForce", "PointForce", "PointSpring", "Push", "Surroundings",
+    "Motor", "OwnForce", "PointForce", "PointSpring", "Push", "Surroundings", "load",
 ]  # fmt: skip

@@ -35,7 +35,8 @@ class Motor(ForceElement):
     ratio : float
         Of the gear.
     efficiency : float
-        Part of the torque that goes through the gear while the motor drives.
+        Part of the torque that goes through the gear while the motor drives; the rest is friction of its teeth, which
+        holds back just as well when the joint drives the motor.
     rubbing, damping : float
         Of the gear, felt at the joint: Coulomb friction in N m and viscous friction in N m s/rad.
     friction_speed : float
@@ -93,9 +94,12 @@ class Motor(ForceElement):
             driving = where(u < 0.0, -speed, speed)  # braked, it gives what it gives at rest
             torque = u * self.curve(where(driving < 0.0, 0.0, driving))
         given = torque * self.ratio
-        given = where(given * rate > 0.0, given * self.efficiency, given)
-        rubbed = self.rubbing * rate / sqrt(rate * rate + self.friction_speed * self.friction_speed)
-        on.drive(along, given - rubbed - self.damping * rate)
+        against = rate / sqrt(rate * rate + self.friction_speed * self.friction_speed)
+        on.drive(along, given - (self.rubbing + self._taken(given)) * against - self.damping * rate)
+
+    def _taken(self, given: Scalar) -> Scalar:
+        """Return what the teeth rub under a load, whichever way it goes."""
+        return (1.0 - self.efficiency) * abs(given)
 
     def yields(self, on: Surroundings) -> list[tuple[Taut, Scalar, Scalar]]:
         """Return how it gives way to speed."""

@@ -147,6 +147,13 @@ class LoopMethods:
         raise NotImplementedError
 
     @of_mechanisms
+    def accelerations_by_rank(
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches = None, rotors: Array | float = 0.0
+    ) -> Array:
+        """Find accelerations at any state by the method that finds the rank."""
+        raise NotImplementedError
+
+    @of_mechanisms
     def project(
         self,
         q: ArrayLike,

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import ctypes
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -28,7 +29,7 @@ from ..engine.kernels.step_kernel import StepKernel, trace_stages
 from ..engine.llvm import host
 from ..engine.make_once import MAKING
 from ..engine.trace import Traced, trace
-from ..errors import CompileError
+from ..errors import CompileError, SpeedWarning, callers_level
 from ..model.tree import Model
 from ..spatial import Scalar
 from ..spatial.arrays import flatten, pack, split
@@ -178,6 +179,13 @@ class LawProgram:
                 self.constants = np.array([traced.graph.values[i] for i in traced.outputs], dtype=float)
             elif longest is None or len(traced.graph) <= longest:
                 self.kernel = self._make(traced, names, cpu)
+            else:
+                warnings.warn(
+                    f"{name} takes {len(traced.graph)} operations, more than the {longest} that are worth compiling: "
+                    "it runs in Python, beside the robot's machine code; fewer contact spots and force elements help",
+                    SpeedWarning,
+                    stacklevel=callers_level(),
+                )
             self._local = threading.local()  # several threads may run the same simulator
 
     def _make(self, traced: Traced, names: tuple[str, ...], cpu: str) -> Kernel:

@@ -108,6 +108,10 @@ class Equation:
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in values))
         return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in values], axis=-1)
 
+    def read_numbers_from(self, numbers: Array) -> None:
+        """Take all parameters from an array (..., n) from now on, which may change between steps."""
+        self.__dict__["numbers"] = numbers
+
     def numbers_at(self, t: Array | float) -> Array:
         """Return all parameters at times: those of a motion that is looked up are those of the time."""
         motion = self.system.prescribed
@@ -382,6 +386,12 @@ class Equation:
             return acting.tau + acting.friction + energies + system.contact_forces(t[0], q, v, z)
 
         return self.program("observation", law, beside_loops=True)
+
+    def contact_forces(self, t: Array, q: Array, v: Array, z: Array) -> Array:
+        """Return forces on the spots that can touch something, along world axes, (..., spots, 3)."""
+        seen = self._observe({"t": t[..., None], "q": q, "v": v, "z": z, "p": self.numbers})
+        count = sum(len(spots) for e in self.system.elements if (spots := getattr(e, "spots", None)) is not None)
+        return seen[..., seen.shape[-1] - 3 * count :].reshape(*q.shape[:-1], count, 3)
 
     def observe(self, t: Array, q: Array, v: Array, z: Array, forgiving: bool = False) -> Observed:
         """Return the forces and energies at many times: t is (T,), the others (T, ..., n).

@@ -54,6 +54,8 @@ class StudyPlan:
         What the user wants to hold.
     free_base : bool
         Whether the motion is one of the joints with motors alone, under which the others move by the dynamics.
+    forces : sequence of force elements
+        That act in the simulation.
     """
 
     robot: Robot
@@ -69,6 +71,7 @@ class StudyPlan:
     plots: Sequence[str] = ("motion", "torques", "energy")
     expect: Mapping[str, float | bool] = field(default_factory=dict)
     free_base: bool = False
+    forces: Sequence[Any] = ()
 
     # ---------------------------------------------------------------- inverse dynamics
 
@@ -112,7 +115,7 @@ class StudyPlan:
 
     def simulated(self, quick: bool) -> Outcome:
         """Let it move."""
-        around = {"controller": self.controller, "ground": list(self.elements)}
+        around = {"controller": self.controller, "ground": list(self.elements), "forces": list(self.forces)}
         record = simulate(self.robot, self.q, self.v, progress=False, **around, **self._options(quick))
         return self._outcome(record, self._final_facts(record))
 
@@ -125,7 +128,7 @@ class StudyPlan:
             "atol": 1e-8,
             "output": self.samples,
         } | self._options(quick)
-        options |= {"time": self.span, "ground": list(self.elements)}
+        options |= {"time": self.span, "ground": list(self.elements), "forces": list(self.forces)}
         others = Prescribed(self.desired).others(self.robot.model)
         base = np.concatenate([self.q[j.q_slice] for j in others])
         speed = np.concatenate([self.v[j.v_slice] for j in others])

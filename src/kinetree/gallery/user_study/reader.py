@@ -18,6 +18,7 @@ import numpy as np
 from ...contact.stops import JointStops
 from ...contact.surfaces import Spot, line, rectangle
 from ...errors import FileFormatError, UnknownNameError
+from ...forces.from_yaml import read_forces
 from ...io.paths import as_path, whole_content
 from ...model.formats import yaml, yaml_nodes
 from ...model.formats.source import Source
@@ -39,8 +40,8 @@ VERSION = 1
 MARK = "kinetree-study"
 
 TOP_KEYS = (
-    MARK, "name", "title", "robot", "start", "motion", "controller", "ground", "stops", "simulation", "outputs",
-    "expect",
+    MARK, "name", "title", "robot", "start", "motion", "controller", "ground", "stops", "forces", "simulation",
+    "outputs", "expect",
 )  # fmt: skip
 
 ROBOT_KEYS = ("name", "file", "floating_base", "mimic", "gravity", "loops")
@@ -147,9 +148,10 @@ class _StudyReader(MotionReader):
         simulation = self.read_simulation(span)
         samples, plots = self.read_outputs()
         controller, expected = self.read_controller(desired, elements), self.read_expect(simulation, desired)
+        forces = read_forces(self, self.top["forces"], self.robot.model, self.q) if "forces" in self.top else []
         return StudyPlan(
             self.robot, self.q, self.v, desired, states, span, samples, controller, elements, simulation, plots,
-            expected, self.free_base,
+            expected, self.free_base, forces,
         )  # fmt: skip
 
     def read_robot(self, node: Node) -> tuple[Robot, str | None]:
@@ -257,7 +259,7 @@ class _StudyReader(MotionReader):
     def read_simulation(self, span: float) -> dict[str, Any]:
         """Read options of :func:`kinetree.simulate`."""
         if "simulation" not in self.top:
-            idle = ("controller",) if self.free_base else ("controller", "ground", "stops")
+            idle = ("controller",) if self.free_base else ("controller", "ground", "stops", "forces")
             for key in idle:
                 if key in self.top:
                     raise FileFormatError(f"{key!r} is of no use without a simulation", self.file, self.root.lines[key])

@@ -184,7 +184,7 @@ class ConstrainedEquation(Equation):
                     "the constraints depend on one another here, where an implicit step cannot tell their forces: "
                     "take an integrator that is explicit"
                 )
-            return self._by_rank(t, q, v, z)
+            return self._rates_by_rank(t, q, v, z)
         return np.asarray(out[..., :-1])
 
     def _rate_program(self, implicit: bool) -> LawProgram:
@@ -211,7 +211,7 @@ class ConstrainedEquation(Equation):
             self.own_programs[name] = self.program(name, law, h=1) if implicit else self.program(name, law)
         return self.own_programs[name]
 
-    def _by_rank(self, t: float, q: Array, v: Array, z: Array) -> Array:
+    def _rates_by_rank(self, t: float, q: Array, v: Array, z: Array) -> Array:
         """Return rates where the choice of constraints fails: by a method that finds the rank there."""
         unit = self.robot.normalize(q)
         tau, loads, z_rate = self.forces(self.named(t, unit, v, z))

@@ -105,6 +105,7 @@ def _by_unit(
 
 def _energies(record: Record) -> Curves:
     words = {"actuators": "work of actuators", "friction": "work of friction", "ground": "work of ground"}
+    words |= {"forces": "work of forces", "stored": "stored in forces"}
     curves = [(words.get(name, name), x) for name, x in record.energy.as_dict().items()]
     return [*curves, ("total", record.energy.total)]
 

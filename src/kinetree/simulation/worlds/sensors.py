@@ -11,7 +11,7 @@ from ...model.tree import Model
 from ...spatial import Scalar, Vec3
 from .moment import Moment
 
-__all__ = ["Accelerometer", "Gyroscope", "JointTorque", "Sensor", "Touch"]
+__all__ = ["Accelerometer", "Gyroscope", "JointTorque", "Sensor", "TouchSensor"]
 
 
 class Sensor:
@@ -68,7 +68,7 @@ class Accelerometer(Sensor):
 
 
 @dataclass(frozen=True)
-class Touch(Sensor):
+class TouchSensor(Sensor):
     """Sum of what presses on the spots of a frame that can touch the ground, along the world's axes, N."""
 
     frame: str
@@ -112,7 +112,7 @@ def check_sensors(tree: Model, sensors: Sequence[Sensor]) -> list[str]:
     found: list[str] = []
     for sensor in sensors:
         if not isinstance(sensor, Sensor):
-            known = [kind.__name__ for kind in (Accelerometer, Gyroscope, JointTorque, Touch)]
+            known = [kind.__name__ for kind in (Accelerometer, Gyroscope, JointTorque, TouchSensor)]
             raise UnknownNameError("sensor", sensor, known)
         found += sensor.names(tree)
     return found

@@ -238,7 +238,7 @@ class World:
         self._numbers = np.empty((self.batch, first), dtype=dtype)
         self._numbers[:] = self._equation.numbers
         if self._equation.numbers.dtype == dtype:
-            self._equation.__dict__["numbers"] = self._numbers  # so that every way of stepping reads them
+            self._equation.read_numbers_from(self._numbers)  # so that every way of stepping reads them
         part = "0.0." if isinstance(system.controller, Sum) else "0."
         self._at = {name: self._slices[part + name] for name in Commanded.GAINS}
         self._drawn: list[tuple[slice, Drawn]] = [*self._places_of_robot(), *self._places_of_parts()]
@@ -579,11 +579,10 @@ class World:
         """Forces on the spots that can touch the ground, along world axes, (batch, spots, 3)."""
         nq, nv = self.robot.nq, self.robot.nv
         state = self._states[0].astype(float)
-        seen = self._equation._observe({
-            "t": self._time[:, None], "q": state[:, :nq], "v": state[:, nq : nq + nv], "z": state[:, nq + nv :],
-            "p": self._numbers.astype(float),
-        })  # fmt: skip
-        return np.asarray(seen[:, 2 * nv + 2 :]).reshape(self.batch, -1, 3)
+        parts = state[:, :nq], state[:, nq : nq + nv], state[:, nq + nv :]
+        if self.precision == "single":
+            self._equation.read_numbers_from(self._numbers.astype(float))
+        return self._equation.contact_forces(self._time, *parts)
 
     @property
     def drawn(self) -> dict[str, Array]:
