@@ -1,4 +1,4 @@
-"""Closed loops: inverse dynamics in batches, and a growing chain of four-bar cells.
+"""Closed loops: inverse dynamics in batches, a growing chain of four-bar cells, and steps of real robots.
 
 What the others do differs, and the tables say so: Pinocchio knows point and weld
 constraints only, so a hinge is two points on its axis (one redundant constraint, resolved
@@ -9,7 +9,10 @@ its accelerations are those of that spring.
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import mujoco
@@ -17,17 +20,83 @@ import numpy as np
 import pinocchio as pin
 
 import kinetree as kt
+from kinetree.simulation.equation import Equation
+from kinetree.simulation.system import DynamicSystem
 
 from .timing import Table, alternate, repeated
 
 BATCH = 4096
+STATES = 1024
 SYSTEMS = ("four-bar", "3-rrr", "robotic-leg", "stewart-platform")
-CELLS = (5, 10, 20, 40)
+CELLS = (5, 10, 20, 40, 100)
+
+MODELS = Path(os.environ.get("KINETREE_MODELS", Path(__file__).parents[2] / "shared" / "models"))
+"""Where robot files lie that are not ours to pass on."""
+
+STEPPED = {"Cassie": "cassie/cassie.xml", "Kangaroo": "kangaroo/kangaroo.xml"}
 
 
 def loops(rounds: int) -> list[Table]:
-    """Both tables."""
-    return [inverse(rounds), cells(rounds)]
+    """All tables; that of real robots where their files are."""
+    files = {name: MODELS / file for name, file in STEPPED.items() if (MODELS / file).is_file()}
+    return [inverse(rounds), cells(rounds), *([steps(rounds, files)] if files else [])]
+
+
+def steps(rounds: int, files: dict[str, Path]) -> Table:
+    """Steps of 1 ms, implicit in springs, dampers and servos, of real robots in free fall, beside MuJoCo's."""
+    table = Table(
+        f"A step of 1 ms implicit in springs and dampers, us: batches of {STATES}, and one robot",
+        ("", "batch", "one", "MuJoCo", "batch ratio", "asked", "gaps, m"),
+    )
+    for name, file in files.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", kt.errors.KinetreeWarning)  # which pictures are missing, what is rounded
+            robot = kt.load(file)
+            assert isinstance(robot, kt.Mechanism)
+            start = robot.assembled()
+            _ = robot.coordinates
+        v = robot.project(start, 0.05 * np.random.default_rng(3).standard_normal(robot.nv))[1]
+        equation = Equation(DynamicSystem(robot))
+        equation.prepare(start)
+        many, z = equation.steps.many("implicit_euler"), np.zeros(equation.system.nz)
+        batch = np.tile(start, (STATES, 1)), np.linspace(0.0, 1.0, STATES)[:, None] * v, np.tile(z, (STATES, 1))
+        ends = many(0.0, (start, v, z), 1e-3, 200)
+        world = without_meshes(file)
+        best = alternate(
+            {
+                "batch": lambda m=many, s=batch: m(0.0, s, 1e-3, 10),
+                "one": lambda m=many, s=(start, v, z): m(0.0, s, 1e-3, 100),
+                "mujoco": lambda w=world: mujoco.mj_step(*w, 100),
+            },
+            rounds,
+        )
+        batched, one, other = best["batch"] / (10 * STATES) * 1e6, best["one"] * 1e4, best["mujoco"] * 1e4
+        rows = list(robot.coordinates_at(start).rows)
+        ours = float(np.abs(robot.loop_gaps(ends[0])[rows]).max())
+        asked = "15x" if name == "Cassie" else "-"
+        table.add(name, batched, one, other, f"{other / batched:.0f}x", asked, f"{ours:.0e}")
+    return table
+
+
+def without_meshes(file: Path) -> tuple[Any, Any]:
+    """MuJoCo's model without shapes, which then touch nothing, in its quickest implicit form."""
+    spec = mujoco.MjSpec.from_file(str(file))
+    for pair in list(spec.pairs):
+        spec.delete(pair)
+    for shape in list(spec.geoms):
+        if shape.meshname:
+            spec.delete(shape)
+    for mesh in list(spec.meshes):
+        spec.delete(mesh)
+    for texture in spec.textures:
+        if texture.file:
+            texture.file, texture.builtin, texture.width, texture.height = "", mujoco.mjtBuiltin.mjBUILTIN_FLAT, 1, 1
+    model = spec.compile()
+    model.opt.timestep, model.opt.integrator = 1e-3, mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    data = mujoco.MjData(model)
+    mujoco.mj_step(model, data, 50)
+    return model, data
 
 
 def inverse(rounds: int) -> Table:
@@ -73,7 +142,7 @@ def cells(rounds: int) -> Table:
         assert isinstance(robot, kt.Mechanism)
         lean = np.full(256, 0.3)
         q = kt.gallery.four_bar_chain_leaning(count, lean)
-        v = robot.velocities(q, np.ones((256, 1)))
+        v = np.tile(robot.velocities(q[0], np.ones(1)), (256, 1))
         tau = np.zeros((256, robot.nv))
         theirs = Constrained(robot)
         world = mujoco_chain(count)

@@ -1,4 +1,4 @@
-"""What the build of the documentation adds to mkdocs: excerpts of the source by name.
+"""What the build of the documentation adds to mkdocs: excerpts of the source by name, and the table of coverage.
 
 ``{{ source kinetree.algorithms.udu.forward_dynamics }}`` on a line of its own becomes the text of that
 function as it is now, with its place.  Classes, their methods, functions inside functions and constants go
@@ -10,8 +10,12 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import textwrap
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # mkdocs loads this file by its path
+import coverage_table
 
 ROOT = Path(__file__).resolve().parent.parent
 PLACE = re.compile(r"^\{\{ source (?P<name>[\w.]+)(?P<bare> without docstring)? \}\}$", re.MULTILINE)
@@ -19,7 +23,8 @@ PLACE = re.compile(r"^\{\{ source (?P<name>[\w.]+)(?P<bare> without docstring)? 
 
 def on_page_markdown(markdown: str, **_: object) -> str:
     """Called by mkdocs for every page."""
-    return PLACE.sub(lambda found: excerpt(found["name"], found["bare"] is None), markdown)
+    text = PLACE.sub(lambda found: excerpt(found["name"], found["bare"] is None), markdown)
+    return coverage_table.expanded(text)
 
 
 def excerpt(name: str, docstring: bool = True) -> str:

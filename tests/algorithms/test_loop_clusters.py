@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -125,11 +127,17 @@ def test_what_is_unusual_is_still_looked_at_after_the_first_call():
         robot.inverse_dynamics(q, v, a + 1.0)
 
 
-def test_very_many_loops_as_written(monkeypatch):
-    monkeypatch.setattr("kinetree.robot.closed_dynamics.MOST_BODIES", 5)
-    robot = kt.gallery.four_bar_chain(6)
-    q = kt.gallery.four_bar_chain_leaning(6, np.full(1, 0.3))[0]
+@pytest.mark.parametrize(("cells", "longest"), [(6, 300_000), (7, 2000)])
+def test_very_many_loops(monkeypatch, cells, longest):
+    """Mechanisms with more bodies than a tree may have for straight-line code have it all the same, if not too long."""
+    monkeypatch.setattr("kinetree.run.compiler.LARGEST_UNROLLED", 5)
+    monkeypatch.setattr("kinetree.run.compiler.LONGEST_CODE", longest)
+    robot = kt.gallery.four_bar_chain(cells).with_backend("compiled")
+    q = kt.gallery.four_bar_chain_leaning(cells, np.full(1, 0.3))[0]
     v, tau = robot.velocities(q, [0.4]), np.linspace(-1, 1, robot.nv)
-    expected = robot.forward_dynamics(q, v, tau, method="block")
-    np.testing.assert_allclose(robot.forward_dynamics(q, v, tau), expected, rtol=1e-9)
-    assert not any(key[0] == "clustered_forward_dynamics" for key in robot.evaluator.entry_points)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", kt.errors.KinetreeWarning)  # that it is too long, there
+        expected = robot.forward_dynamics(q, v, tau, method="block")
+        np.testing.assert_allclose(robot.forward_dynamics(q, v, tau), expected, rtol=1e-9)
+    straight = robot.evaluator.compiler.handles("clustered_forward_dynamics", {"pivots": robot.coordinates.pivots})
+    assert straight == (longest > 2000)

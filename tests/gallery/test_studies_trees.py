@@ -25,7 +25,7 @@ QUICK = {
     "biped-spatial-fixed": ("inverse", "forced", "computed-torque"),
     "puma": ("inverse", "free-fall"),
     "stanford-arm": ("inverse", "other-reading", "free-fall"),
-    "chain": ("inverse", "free-fall", "all-kinds", "cost"),
+    "chain": ("inverse", "free-fall", "all-kinds", "cost", "smoothness"),
     "spatial-double-pendulum": ("inverse", "free-fall", "structure"),
     "space-3-link": ("inverse", "forward", "momentum"),
     "space-7-link": ("inverse", "forward", "momentum"),

@@ -95,6 +95,36 @@ def test_a_leg_on_a_base_that_nothing_drives(kind):
     judge(robot, q, v, push, friction=True)
 
 
+def test_coupled_joints():
+    b = kt.Builder("cam", gravity=(0, -9.81, 1))
+    rod = {"mass": 1.0, "com": (0.3, 0.02, 0.05), "inertia": (0.1, 0.2, 0.3)}
+    b.body("one", "base", kt.Revolute("z"), **rod)
+    b.body("two", "one", kt.Revolute((0, 1, 1)), position=(0.5, 0, 0), actuated=False, **rod)
+    b.body("three", "two", kt.Revolute("x"), position=(0.5, 0, 0), **rod)
+    b.coupling("cam", {"two_joint": 1.0}, follows={"one_joint": 1.0}, polynomial=(0.1, 0.5, 0.3))
+    robot = b.build()
+    q = robot.close([0.3, 0.1, 0.2], fixed=["one_joint"])
+    judge(robot, q, robot.velocities(q, [1.0, -0.5]))
+
+
+def test_a_ball_that_rolls():
+    """What rolls leaves more freedoms of position than of velocity: derivatives are along motions that it allows."""
+    b = kt.Builder("ball", gravity=(3, 1, -9)).body("ball", "base", kt.Free(), mass=2.0, com=(0.02, 0.01, 0.03),
+                                                    inertia=(0.01, 0.02, 0.025), actuated=False)  # fmt: skip
+    robot = b.loop("plane", "base", "ball", kt.RollingBall(0.1)).build()
+    q = robot.close(robot.normalize([0.1, 0.2, -0.3, 1.0, 0.3, 0.2, 0.1]))
+    v = robot.velocities(q, [0.4, -0.7, 0.5])
+    tau, rates = np.array([0.1, 0.2, 0.3, -0.4, 0.5, 0.6]), v[list(robot.coordinates.independent)]
+
+    def moved(p):
+        return robot.forward_dynamics(p, robot.velocities(p, rates), tau)
+
+    found = robot.forward_dynamics_derivatives(q, v, tau)
+    along = robot.basis(q).T
+    wanted = differences(lambda x: moved(robot.project(robot.integrate(q, x @ along))), 3, 2e-4)
+    assert_near(found[0], wanted)
+
+
 def test_batches_machine_code_and_room_for_the_results():
     robot = five_bar()
     compiled = robot.with_backend("compiled")

@@ -1,9 +1,12 @@
 """Loops in which every joint has damping, friction, a rotor, a spring or a motor: one of them is split off its body."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import kinetree as kt
+from kinetree.model.tree import Configuration
 
 LENGTHS = {"crank": 0.3, "coupler": 1.0, "rocker": 0.8}
 GROUND = 1.1
@@ -133,3 +136,44 @@ def test_loops_take_what_joints_take(tmp_path):
                        again.forward_dynamics(q, v, np.zeros(4), friction=True))  # fmt: skip
     with pytest.raises(kt.KinetreeError, match="no property of a cut joint"):
         b.loop("other", "bar", "b", kt.Revolute("z"), dampin=1.0)
+
+
+def test_other_cuts_put_halves_together_and_keep_configurations():
+    """Cut elsewhere, a body that was cut through is whole again; named configurations are the same ones."""
+    first = four_bar()
+    assert first.loop_names == ["j4_weld"]
+    own = dict(zip(("j1", "j2", "j3", "j4"), angles(0.4)[0], strict=True))
+    q = first.close([own[name] for name in first.joint_names], fixed=["j1"])
+    positions = tuple((j.name, tuple(q[j.q_slice])) for j in first.model.joints)
+    model = replace(first.model, configurations=(Configuration("raised", positions),))
+    again = kt.Mechanism(model).with_cuts(["j2"])
+    assert again.loop_names == ["j2_weld"]
+    assert sorted(again.joint_names) == ["j1", "j2", "j3", "j4"]
+    assert sorted(again.body_names) == sorted(["crank", "coupler", "rocker", again.body_names[-1]])
+    assert again.closure_error(again.configuration("raised")) < 1e-10
+    back = again.with_cuts(["j4"])
+    assert back.loop_names == ["j4_weld"]
+    a, b = first.tree.mass_matrix(q), back.tree.mass_matrix(back.configuration("raised"))
+    order = [back.joint(n).v_slice.start for n in first.joint_names]
+    assert np.allclose(a, b[np.ix_(order, order)], atol=1e-12)
+
+
+def test_a_joint_that_was_cut_is_where_it_was():
+    """Positions of joints without a coordinate come from the poses of their frames."""
+    b = kt.Builder("four-bar")
+    for name, length in LENGTHS.items():
+        b.add_body(name, kt.MassProperties.rod(1.0, (0, 0, 0), (length, 0, 0)))
+    z = kt.Revolute("z")
+    b.joint("j1", "base", "crank", z)
+    b.joint("j2", "crank", "coupler", z, (0.3, 0, 0), actuated=False)
+    b.joint("j3", "coupler", "rocker", z, (1.0, 0, 0), seat=(0.8, 0, 0), actuated=False)
+    b.joint("j4", "base", "rocker", z, (GROUND, 0, 0), actuated=False)
+    own = angles(0.4)[0]
+    b.configuration("raised", dict(zip(("j1", "j2", "j3", "j4"), own, strict=True)))
+    for cut in ("j2", "j3", "j4"):
+        robot = b.build(cuts=[cut])
+        other = robot.with_cuts(["j4" if cut != "j4" else "j2"])
+        q = other.configuration("raised")
+        assert other.closure_error(q) < 1e-9
+        place = other.joint(cut).q_slice.start
+        assert q[place] == pytest.approx(own[int(cut[1]) - 1])

@@ -327,6 +327,74 @@ def test_sr400_loop_closes():
     assert np.abs(robot.pose(open_q, "f9")[..., :3, 3] - robot.pose(open_q, "f10")[..., :3, 3]).max() > 0.01
 
 
+KHALIL_SR400 = """kinetree: 1
+name: sr400
+base: ground
+table:      # 004 section 10.3: eight links, the cut joint 9 on link 8, and frame 10 on link 3
+  convention: khalil
+  degrees: true
+  links: 8
+  rows:
+    - {j: 1, a: 0, mu: 1, sigma: 0, name: turret, joint_name: joint_1, mass: 60, com: [0.05, 0, -0.2],
+       inertia: [2.0, 2.2, 1.2]}
+    - {j: 2, a: 1, mu: 1, sigma: 0, alpha: -90, d: 0.15, name: upper_arm, joint_name: joint_2, mass: 25,
+       com: [0.4, 0, 0], inertia: [0.1, 1.4, 1.4]}
+    - {j: 3, a: 2, mu: 0, sigma: 0, d: 0.8, name: forearm, joint_name: joint_3, mass: 20, com: [0.05, 0.1, 0],
+       inertia: [0.8, 0.15, 0.85]}
+    - {j: 4, a: 3, mu: 1, sigma: 0, alpha: -90, d: 0.1, r: 1.0, name: wrist_roll, joint_name: joint_4, mass: 8,
+       com: [0, 0, -0.3], inertia: [0.25, 0.25, 0.02]}
+    - {j: 5, a: 4, mu: 1, sigma: 0, alpha: 90, name: wrist_bend, joint_name: joint_5, mass: 4, com: [0, 0.04, 0.01],
+       inertia: [0.02, 0.012, 0.02]}
+    - {j: 6, a: 5, mu: 1, sigma: 0, alpha: -90, name: flange, joint_name: joint_6, mass: 1.5, com: [0, 0.005, 0.12],
+       inertia: [0.003, 0.003, 0.002]}
+    - {j: 7, a: 1, mu: 1, sigma: 0, alpha: -90, d: 0.15, name: lever, joint_name: joint_7, mass: 7, com: [0.2, 0, 0],
+       inertia: [0.02, 0.1, 0.1]}
+    - {j: 8, a: 7, mu: 0, sigma: 0, d: 0.4, name: pull_rod, joint_name: joint_8, mass: 5, com: [0.4, 0, 0],
+       inertia: [0.005, 0.27, 0.27]}
+    - {j: 9, a: 8, mu: 0, sigma: 0, d: 0.8, joint_name: joint_9}
+    - {j: 10, a: 3, mu: 0, sigma: 2, gamma: 90, d: -0.4}
+"""
+
+
+def test_the_sr400_by_its_own_table_is_that_of_the_gallery(tmp_path):
+    """Rows 9 and 10 are the two sides of the cut hinge."""
+    (tmp_path / "sr400.yaml").write_text(KHALIL_SR400)
+    table, gallery = kt.load(tmp_path / "sr400.yaml"), kt.gallery.load("sr400")
+    assert (table.joint_names, table.loop_names) == (gallery.joint_names, gallery.loop_names)
+    assert [j.actuated for j in table.model.joints] == [j.actuated for j in gallery.model.joints]
+    rng = np.random.default_rng(4)
+    q = rng.uniform(-1, 1, 8)
+    q[2], q[7] = np.pi / 2 - q[1] + q[6], q[1] - q[6]
+    assert table.closure_error(q) < 1e-14
+    assert table.mobility(q).freedoms == 6
+    v, tau = gallery.project(q, rng.normal(size=8))[1], rng.normal(size=8)
+    assert_close(table.tree.mass_matrix(q), gallery.tree.mass_matrix(q), 1e-13)
+    assert_close(table.forward_dynamics(q, v, tau), gallery.forward_dynamics(q, v, tau), 1e-9)
+    assert_close(table.inverse_dynamics(q, v, table.forward_dynamics(q, v, tau)),
+                 gallery.inverse_dynamics(q, v, gallery.forward_dynamics(q, v, tau)), 1e-9)  # fmt: skip
+    table.save(tmp_path / "again.yaml")
+    assert kt.load(tmp_path / "again.yaml").model == table.model
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("links: 8", "links: 7"), "must come in pairs"),
+        (("links: 8", "links: 30"), "1 to 10"),
+        (("j: 10, a: 3", "j: 11, a: 3"), "column j is another number"),
+        (("j: 10, a: 3", "a: 9"), "antecedent 9 is not among"),
+        (("gamma: 90, d: -0.4", "mass: 1"), "cannot have mass"),
+        (("mu: 0, sigma: 2, gamma", "mu: 1, sigma: 2, gamma"), "has no joint of its own"),
+        (("convention: khalil", "convention: modified"), "convention"),
+    ],
+)
+def test_wrong_tables_of_loops_are_refused(tmp_path, change, words):
+    """With the row in question."""
+    (tmp_path / "sr400.yaml").write_text(KHALIL_SR400.replace(*change))
+    with pytest.raises(kt.KinetreeError, match=words):
+        kt.load(tmp_path / "sr400.yaml")
+
+
 # ------------------------------------------------------------------ what else a row can say
 
 

@@ -50,6 +50,23 @@ def test_a_free_fall_is_a_parabola(integrator):
     assert record.a[:, 0] == pytest.approx(-10.0)
 
 
+@pytest.mark.parametrize("method", ["composite_body", "udu", "modules", "walker_orin_1"])
+def test_every_method_of_forward_dynamics_gives_the_same_motion(method):
+    robot = arm()
+    options = {"time": 0.2, "integrator": "rk4", "step": 0.02, "output": 3}
+    start = np.linspace(0.3, 0.9, robot.nq)
+    usual, other = (kt.simulate(robot, start, **options, **more) for more in ({}, {"method": method}))
+    assert np.allclose(usual.q, other.q, rtol=0, atol=1e-10)
+    assert not np.array_equal(usual.v, other.v)  # rounding tells that it was another way
+
+
+def test_methods_that_cannot_be():
+    with pytest.raises(kt.UnknownNameError, match="did you mean 'composite_body'"):
+        kt.simulate(pendulum(), time=1.0, method="composite_bodies")
+    with pytest.raises(kt.UnsupportedError, match="closed loops"):
+        kt.simulate(kt.gallery.load("four-bar"), time=1.0, method="udu")
+
+
 def test_a_damped_oscillator_follows_its_closed_form():
     """A PD controller on a slider without gravity: m x'' = -k x - c x'."""
     builder = kt.Builder("slider", gravity=(0, 0, 0))

@@ -134,7 +134,8 @@ class LargeTree:
         ``"passes"``: loops over the bodies, made from the algorithm's own text; ``"pairs"``: so, too, but each body
         with each of those that carry it.  The others compose such loops: ``"columns"``, a symmetric matrix column by
         column; ``"solving"``, derivatives of forward dynamics; ``"frames"``, the inertia felt at frames;
-        ``"factors"``, of the mass matrix.
+        ``"factors"``, of the mass matrix.  ``"straight"`` is straight-line code all the same, where loops of the
+        mechanism leave no other way and operations grow with the bodies only.
     of : Algorithm, optional
         What is looped over instead: the product with a vector, the derivatives to be solved with, or L with D in it.
     only : mapping
@@ -148,6 +149,7 @@ class LargeTree:
 
 PASSES = LargeTree("passes")
 PAIRS = LargeTree("pairs")
+STRAIGHT = LargeTree("straight")
 
 
 def nobody(tree: Model, options: Options) -> Collection[int]:
@@ -254,4 +256,4 @@ class Algorithm:
 
     def loops_over(self, options: Options) -> bool:
         """Return whether it can be computed on large trees without the reference, with these options."""
-        return self.large is not None and all(options.get(k, v[0]) in v for k, v in self.large.only.items())
+        return self.large not in (None, STRAIGHT) and all(options.get(k, v[0]) in v for k, v in self.large.only.items())

@@ -16,6 +16,8 @@ their own text on dual numbers, coordinate by coordinate.  Derived here from 000
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from ..model.tree import Model
@@ -74,17 +76,27 @@ def _sum(a: Scalar, b: Scalar) -> Scalar:
 
 
 def constraint_slopes(tree: Model, q: Scalars, v: Scalars) -> ConstraintSlopes:
-    """Move one coordinate after the other; loops that it is no part of do not notice."""
-    rows: dict[int, set[int]] = {}
+    """Move one coordinate after the other, and look at the loops and couplings that it is part of."""
+    touched: dict[int, set[int]] = {}
     for i, j in constraints.pattern(tree):
-        rows.setdefault(j, set()).add(i)
+        touched.setdefault(j, set()).add(i)
+    ends = list(accumulate(loop.count for loop in tree.loops))
+    owners = [n for n, loop in enumerate(tree.loops) for _ in range(loop.count)]
     matrix, drift, rates = {}, {}, [Dual(x) for x in v]
-    for j, touched in rows.items():
+    nothing = [0.0] * tree.nv
+    for j, own in touched.items():
+        loops = sorted({owners[i] for i in own if i < len(owners)})
+        couplings = sorted(i - len(owners) for i in own if i >= len(owners))
+        part = replace(
+            tree, loops=tuple(tree.loops[n] for n in loops), couplings=tuple(tree.couplings[n] for n in couplings)
+        )
+        rows = [i for n in loops for i in range(ends[n] - tree.loops[n].count, ends[n])]
+        rows += [len(owners) + n for n in couplings]
         moved = moving_along(tree, q, j)
-        whole, bias = constraints.constraint_matrix(tree, moved), constraints.drift(tree, moved, rates)
-        nothing = [0.0] * tree.nv
-        matrix[j] = [[_rate(x) for x in row] if i in touched else nothing for i, row in enumerate(whole)]
-        drift[j] = [_rate(x) if i in touched else 0.0 for i, x in enumerate(bias)]
+        k, bias = constraints.constraint_matrix(part, moved), constraints.drift(part, moved, rates)
+        matrix[j], drift[j] = [nothing] * tree.n_constraints, [0.0] * tree.n_constraints
+        for i, row, b in zip(rows, k, bias, strict=True):
+            matrix[j][i], drift[j][i] = [_rate(x) for x in row], _rate(b)
     return ConstraintSlopes(matrix, drift)
 
 
@@ -115,24 +127,23 @@ class Slopes(NamedTuple):
     """Of the tree's inverse dynamics."""
     by_v: Matrix
     mass: Matrix
-    v: Scalars
-    a: Scalars
+    rate_by_q: dict[int, list[Scalar]]
+    """D(K v), by the constraints that count."""
+    opening_by_q: dict[int, list[Scalar]]
+    """D(K a + drift)."""
+    opening_by_v: dict[int, list[Scalar]]
+    """Of drift."""
 
     def velocity_along(self, dq: Scalars) -> list[Scalar]:
         """Return how velocities change with positions, the independent ones kept."""
-        return self.motion.followed(
-            {i: -inner(self.constraints.of_product(self.v, i), dq) for i, _ in self.motion.pivots}
-        )
+        return self.motion.followed({i: -inner(row, dq) for i, row in self.rate_by_q.items()})
 
     def acceleration_along(self, dq: Scalars | None, dv: Scalars) -> list[Scalar]:
         """Return how accelerations change with positions and velocities, the independent ones kept."""
         targets: dict[int, Scalar] = {}
-        for i, _ in self.motion.pivots:
-            change = inner(self.constraints.drift_by_rate(self.v, i), dv)
-            if dq is not None:
-                change = change + inner(self.constraints.of_product(self.a, i), dq)
-                change = change + inner(self.constraints.of_drift(i, len(dq)), dq)
-            targets[i] = -change
+        for i, row in self.opening_by_v.items():
+            change = inner(row, dv)
+            targets[i] = -(change if dq is None else change + inner(self.opening_by_q[i], dq))
         return self.motion.followed(targets)
 
     def force_along(self, dq: Scalars | None, dv: Scalars, da: Scalars) -> list[Scalar]:
@@ -154,7 +165,14 @@ def _slopes(
     if rubbing:
         for j, damping in enumerate(friction.coefficients(tree).damping):
             by_v[j][j] = _sum(by_v[j][j], damping)
-    return Slopes(motion, constraint_slopes(tree, q, v), motion.multipliers(left), by_q, by_v, mass, v, a)
+    held, count = constraint_slopes(tree, q, v), [i for i, _ in motion.pivots]
+    opening = {
+        i: [_sum(x, y) for x, y in zip(held.of_product(a, i), held.of_drift(i, tree.nv), strict=True)] for i in count
+    }
+    return Slopes(
+        motion, held, motion.multipliers(left), by_q, by_v, mass, {i: held.of_product(v, i) for i in count}, opening,
+        {i: held.drift_by_rate(v, i) for i in count},
+    )  # fmt: skip
 
 
 def sliding_friction(tree: Model, v: Scalars) -> list[Scalar]:
@@ -223,10 +241,9 @@ def basis_slopes(tree: Model, q: Scalars, pivots: Pivots) -> list[Matrix]:
     nothing = [0.0] * tree.nv
     motion, slopes = embed(tree, q, nothing, pivots), constraint_slopes(tree, q, nothing)
     changes = []
-    for dq in motion.columns:
-        by_column = [
-            motion.followed({i: -inner(slopes.of_product(column, i), dq) for i, _ in pivots})
-            for column in motion.columns
-        ]
+    columns = motion.columns
+    moved = [{i: slopes.of_product(column, i) for i, _ in pivots} for column in columns]
+    for dq in columns:
+        by_column = [motion.followed({i: -inner(row, dq) for i, row in rows.items()}) for rows in moved]
         changes.append([list(row) for row in zip(*by_column, strict=True)])
     return changes

@@ -56,6 +56,7 @@ from .algorithm import (
     PIVOTS,
     ROWS,
     STABILISATION,
+    STRAIGHT,
     Algorithm,
     LargeTree,
     Option,
@@ -579,7 +580,7 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "loop_gaps", _Q, constraints.gaps, _per_constraint(),
             "How far each loop constraint is from being met.",
-            parts=("gaps",),
+            parts=("gaps",), large=STRAIGHT,
         ),
         Algorithm(
             "loop_jacobian", _Q, constraints.constraint_matrix, lambda t, o: (t.n_constraints, t.nv),
@@ -589,12 +590,12 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "loop_jacobian_entries", _Q, constraints.constraint_entries, lambda t, o: (len(constraints.pattern(t)),),
             "The entries of K, with which velocities obey K v = 0, that are not always zero.",
-            parts=("entries",), is_method=False,
+            parts=("entries",), is_method=False, large=STRAIGHT,
         ),
         Algorithm(
             "loop_drift", _QV, constraints.drift, _per_constraint(),
             "dK/dt v, with which accelerations obey K a + drift = 0.",
-            parts=("drift",),
+            parts=("drift",), large=STRAIGHT,
         ),
         Algorithm(
             "closed_inverse_dynamics", _QVA, closed_algorithms.inverse_dynamics, _closed,
@@ -618,7 +619,7 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
             "clustered_forward_dynamics", _QVT, closed_algorithms.forward_dynamics_by_clusters,
             lambda tree, options: (tree.nv + 4,),
             "Accelerations under joint forces, with the loops closed cluster by cluster.",
-            (PIVOTS,), loads=True, parts=("a", "quality", "residuals"), is_method=False, direct=True,
+            (PIVOTS,), loads=True, parts=("a", "quality", "residuals"), is_method=False, direct=True, large=STRAIGHT,
         ),
         Algorithm(
             "independent_inverse_dynamics", _QVA, closed_algorithms.independent_inverse_dynamics, _per_v(),

@@ -104,7 +104,12 @@ def identify(
     )  # fmt: skip
     errors = found.errors(rest) if rest else None
     if output is not None:
-        found.save(output)
+        given = Path(robot_name)
+        if given.suffix.lower() == output.suffix.lower() == ".urdf" and given.is_file():
+            found.save(output, original=given)
+            note("meshes and all else in the file are as they were")
+        else:
+            found.save(output)
         note(f"the robot is in {output}")
     if report is not None:
         note(f"the report is {found.report(report, rest or None, format)}")

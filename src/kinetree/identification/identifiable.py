@@ -1,7 +1,7 @@
 """Which combinations of parameters a robot's joint forces depend on at all, and which of them a motion tells.
 
 Columns of the regressor at random states are taken one by one; one that is a combination of those before it is grouped
-into them (004 section 10.2.5).  Inertias about the joint axes and first moments come first, so that the groups are much
+into them (004 section 10.2.4).  Inertias about the joint axes and first moments come first, so that the groups are much
 as the book's rules make them.
 """
 

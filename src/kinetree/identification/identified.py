@@ -141,17 +141,23 @@ class Identified:
         seen = self.predicted(data)
         return relative_errors(seen.tau, seen.y[..., 0])
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], original: str | os.PathLike[str] | None = None) -> None:
         """Write the robot, as ``.yaml`` (everything), ``.xml`` (MJCF) or ``.urdf`` (both without offsets).
 
         URDF has no rotor inertias, which are refused; springs are written for kinetree alone.
+
+        Parameters
+        ----------
+        path : path-like
+        original : path-like, optional
+            The URDF file that the robot was loaded from: all but inertias, friction and springs stays as it is there.
 
         Warns
         -----
         IdentificationWarning
             Where friction was identified that robots do not have (presliding, Stribeck): its Coulomb part is written.
         """
-        self.robot.save(path)
+        self.robot.save(path, original)
         lost = [f"{name} ({own.model.name})" for name, own in self.friction.items() if own.model.shape]
         if lost:
             warnings.warn(

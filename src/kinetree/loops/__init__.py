@@ -1,1 +1,1 @@
-"""Closed loops on arrays: closing them, ranks and mobility, coordinates, dynamics, subsystems."""
+"""Closed loops on arrays: closing them, ranks and mobility, coordinates, dynamics, actuation, subsystems."""

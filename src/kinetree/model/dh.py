@@ -13,6 +13,10 @@ khalil       ``Rz(gamma) Tz(b) Rx(alpha) Tx(d) Rz(theta) Tz(r)``               0
 
 The joint coordinate adds to ``theta`` (revolute) or to ``d``, ``r`` (prismatic); the
 number in the table stays as an offset.  Masses are given in the row's own frame.
+
+Khalil's tables of mechanisms with n links and B loops have n + 2 B rows (004 section 10.3.1): those of the links, then
+frame k of every cut joint, which moves with its coordinate on link a(k), then frames k + B, fixed on the links at the
+other side, that the frames k meet.
 """
 
 from __future__ import annotations
@@ -147,30 +151,92 @@ def build(
     gravity: Sequence[float] = (0.0, 0.0, -9.81),
     degrees: bool = False,
     strict: bool = True,
+    links: int | None = None,
 ) -> ModelBuilder:
     """Read a table into a builder; see :func:`kinetree.from_dh` for the parameters."""
+    builder = ModelBuilder(
+        _text(name, "name"), base=_text(base, "base"), gravity=gravity, strict=_yes_or_no(strict, "strict")
+    )
+    fill(builder, table, convention, base=base, degrees=degrees, links=links)
+    return builder
+
+
+def fill(
+    builder: ModelBuilder, table: Sequence[Row | Mapping[str, Any]], convention: str, *, base: str,
+    degrees: bool = False, links: int | None = None,
+) -> None:  # fmt: skip
+    """Add the rows of a table to a builder; see :func:`kinetree.from_dh` for the parameters."""
     if not isinstance(convention, str) or convention not in CONVENTIONS:
         raise ModelError(f"convention must be one of {', '.join(CONVENTIONS)}, not {reprlib.repr(convention)}")
-    for what, text in (("name", name), ("base", base)):
-        if not isinstance(text, str) or not text:
-            raise ModelError(f"{what} must be text, not {reprlib.repr(text)}")
-    for what, flag in (("degrees", degrees), ("strict", strict)):
-        _yes_or_no(flag, what)
+    _yes_or_no(degrees, "degrees")
     if isinstance(table, (str, bytes, Mapping)) or not isinstance(table, Sequence):
         raise ModelError(f"a DH table is a sequence of rows, not {type(table).__name__}")
     if not table:
         raise ModelError("the DH table is empty: it needs at least one row")
-    builder = ModelBuilder(name, base=base, gravity=gravity, strict=strict)
+    moving = _count_of_links(links, len(table), convention)
     bodies = [base]
-    for number, given in enumerate(table, start=1):
-        row = _as_row(given, convention, number)
+    rows = [_as_row(given, convention, number) for number, given in enumerate(table, start=1)]
+    for number, row in enumerate(rows[:moving], start=1):
         for key in ("name", "joint_name"):
             if not isinstance(getattr(row, key), (str, NoneType)):
                 raise ModelError(f"row {number}: {key} must be text, not {reprlib.repr(getattr(row, key))}")
         body = row.name or f"link{number}"
         _add(builder, row, convention, number, body, bodies, degrees)
         bodies.append(body)
-    return builder
+    cuts = (len(rows) - moving) // 2
+    for number in range(moving + 1, moving + cuts + 1):
+        _close(builder, rows[number - 1], rows[number + cuts - 1], number, number + cuts, bodies, degrees)
+
+
+def _count_of_links(links: int | None, rows: int, convention: str) -> int:
+    """Return how many rows are links; the others are frames of cut joints, in pairs."""
+    if links is None:
+        return rows
+    if convention != "khalil":
+        raise ModelError("rows for cut joints belong to the khalil convention: leave links out")
+    if not isinstance(links, (int, np.integer)) or isinstance(links, bool) or not 1 <= links <= rows:
+        raise ModelError(f"links must be the number of rows that are links, 1 to {rows}, not {reprlib.repr(links)}")
+    if (rows - links) % 2:
+        raise ModelError(
+            f"the table has {rows} rows, {links} of them links: the other {rows - links} must come in pairs, "
+            "frame k of each cut joint first and then frames k + B on the other side"
+        )
+    return int(links)
+
+
+def _close(
+    builder: ModelBuilder, first: Row, second: Row, number: int, partner: int, bodies: list[str], degrees: bool
+) -> None:
+    """Close a loop: frame k, which a cut joint moves on link a(k), and frame k + B, fixed on link a(k + B), are one."""
+    where = f"row {number}, a cut joint"
+    for row, place in ((first, where), (second, f"row {partner}, the other side of row {number}")):
+        _check_numbers(row, place)
+        massive = (
+            row.mass is not None or row.mass_properties is not None or row.com is not None or row.inertia is not None
+        )
+        if massive:
+            raise ModelError(f"{place}: it is a frame of a link that has a row of its own, so it cannot have mass")
+    if not isinstance(first, KhalilRow) or not isinstance(second, KhalilRow):
+        raise ModelError(f"{where}: rows of cut joints belong to the khalil convention")
+    if second.mu or any(getattr(second, key) is not None for key in _JOINT_DATA):
+        raise ModelError(f"row {partner}: it is fixed on its link and has no joint of its own; row {number} has it")
+    kind = _kind(first, where)
+    here, there = (_parent(row, f"row {k}", len(bodies), bodies) for row, k in ((first, number), (second, partner)))
+    placement, seat = (placements(row, "khalil", degrees)[0] for row in (first, second))
+    data = {key: getattr(first, key) for key in _JOINT_DATA if getattr(first, key) is not None}
+    try:
+        builder.loop(
+            first.joint_name or f"joint{number}", here, there, kind, placement=placement, seat=seat,
+            actuated=bool(_yes_or_no(first.mu or 0, f"{where}: mu")), **data,
+        )  # fmt: skip
+    except (TypeError, ValueError, OverflowError) as problem:  # a ModelError is a ValueError
+        raise ModelError(f"{where}: {problem}") from None
+
+
+def _text(text: Any, what: str) -> str:
+    if not isinstance(text, str) or not text:
+        raise ModelError(f"{what} must be text, not {reprlib.repr(text)}")
+    return text
 
 
 def placements(row: Row, convention: str, degrees: bool = False) -> tuple[Pose, Pose]:
@@ -222,6 +288,8 @@ def _as_row(given: Row | Mapping[str, Any], convention: str, number: int) -> Row
         if "d" in entries:
             raise ModelError(f"row {number}: 'b' and 'd' are two names of the same offset; give one")
         entries["d"] = entries.pop("b")
+    if wanted is KhalilRow:
+        _rename_khalil(entries, number)
     known = [f.name for f in fields(wanted)]
     for key in entries:
         if key not in known:
@@ -232,6 +300,17 @@ def _as_row(given: Row | Mapping[str, Any], convention: str, number: int) -> Row
     if missing:
         raise ModelError(f"row {number}: {', '.join(missing)} must be given in the {convention} convention")
     return wanted(**entries)
+
+
+def _rename_khalil(entries: dict[str, Any], number: int) -> None:
+    """Take the columns j and a(j) as 004 heads them."""
+    if "j" in entries and entries.pop("j") != number:
+        raise ModelError(f"row {number}: its column j is another number; rows are numbered from 1 in their order")
+    for short in ("a", "a(j)"):
+        if short in entries:
+            if "antecedent" in entries:
+                raise ModelError(f"row {number}: {short!r} and 'antecedent' are two names of the same column; give one")
+            entries["antecedent"] = entries.pop(short)
 
 
 def _check_numbers(row: Row, where: str) -> None:

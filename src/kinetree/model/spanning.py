@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..spatial import IDENTITY, Transform, Vec3
+from . import configurations
 from .builder import JOINT_DATA, ModelBuilder
 from .drives import TendonDraft
 from .graph import LIMITS, RULES, Draft, inverse, passive_data
+from .joints import Continuous, Fixed, JointKind, Prismatic, Revolute, Spherical
+from .joints.constraints import rotation_vector
 from .pose import Pose
-from .tree import BASE, Frame, Loop, Model
+from .tree import BASE, Configuration, Frame, Loop, Model
 
 __all__ = ["RULES", "respan"]
 
@@ -19,7 +24,8 @@ def respan(model: Model, cuts: Sequence[str] | None = None, rule: str | None = N
 
     Poses of bodies and frames keep their meaning, and so do the coordinates of the joints
     that are in both trees; their order in ``q`` may change.  Joints that were cut become
-    passive joints of the tree.
+    passive joints of the tree.  Bodies that were cut through beside a joint become whole again, and named
+    configurations are kept.
 
     Parameters
     ----------
@@ -34,34 +40,85 @@ def respan(model: Model, cuts: Sequence[str] | None = None, rule: str | None = N
     ModelError
         A cut leaves a body hanging, or a joint to cut has a motor, friction or a rotor.
     """
+    halves = _halves(model)
     names = {BASE: model.base.name} | {i: body.name for i, body in enumerate(model.bodies)}
+    names |= {half: names[body] for half, (body, _) in halves.items()}
+    # where the frame of each body is on what it becomes a part of
+    on = dict.fromkeys(names, Pose()) | {half: pose for half, (_, pose) in halves.items()}
     builder = ModelBuilder(model.name, base=model.base.name, gravity=model.gravity)
     # what is in a model has been checked
-    builder._bodies = {body.name: body.mass_properties for body in (model.base, *model.bodies)}
+    builder._bodies = {model.base.name: model.base.mass_properties}
+    builder._bodies |= {body.name: body.mass_properties for i, body in enumerate(model.bodies) if i not in halves}
+    for half, (body, pose) in halves.items():
+        builder._bodies[names[body]] = builder._bodies[names[body]] + model.bodies[half].mass_properties.moved(pose)
     for i, joint in enumerate(model.joints):
         data = {key: getattr(joint, key) for key in JOINT_DATA if key != "child_pose"}
         data["friction_offset"] = joint.friction_offset
         builder._joints[joint.name] = Draft(
-            joint.name, names[joint.parent], names[i], joint.kind, joint.placement, Pose(), data
+            joint.name, names[joint.parent], names[i], joint.kind, joint.placement, inverse(on[i]), data
         )
-    builder._loops = {loop.name: _draft(loop, names) for loop in model.loops}
+    builder._loops = {loop.name: _draft(loop, names, on) for loop in model.loops if loop.successor not in halves}
     for tendon in model.tendons:
-        points = [(names[p.body], p.position) for p in tendon.points]
+        points = [(names[p.body], (on[p.body] @ Pose.of(p.position)).translation) for p in tendon.points]
         own = dict(zip(tendon.joints, tendon.coefficients, strict=True))
         builder._tendons[tendon.name] = TendonDraft(
             tendon.name, own, points, tendon.stiffness, tendon.rest, tendon.damping
         )
     builder._actuators = {actuator.name: actuator for actuator in model.actuators}
     builder._couplings = {coupling.name: coupling for coupling in model.couplings}
-    builder._frames = {frame.name: (names[frame.body], frame.pose) for frame in model.frames}
+    builder._frames = {frame.name: (names[frame.body], on[frame.body] @ frame.pose) for frame in model.frames}
+    builder._configurations = {found.name: _positions(model, found) for found in model.configurations}
     return _without_needless_frames(builder.model(merge_fixed=False, cuts=list(cuts or ()), rule=rule))
 
 
-def _draft(loop: Loop, names: dict[int, str]) -> Draft:
+def _halves(model: Model) -> dict[int, tuple[int, Pose]]:
+    """Return bodies that are half of another one (:func:`kinetree.model.graph.split`), that one, and where on it."""
+    found = {}
+    for loop in model.loops:
+        here, there = loop.predecessor, loop.successor
+        if isinstance(loop.kind, Fixed) and BASE not in (here, there) and there not in model.parents:
+            joint, half = model.joints[there].name, model.bodies[there].name
+            if f"_at_{joint}" in half and loop.name.startswith(f"{joint}_weld"):
+                found[there] = here, loop.placement @ inverse(loop.seat)
+    return found
+
+
+def _positions(model: Model, found: Configuration) -> dict[str, tuple[float, ...]]:
+    """Return a configuration by joints, with the positions of those that were cut."""
+    q = [float(x) for x in configurations.named(model, found.name)]
+    poses: dict[int, Transform] = {BASE: IDENTITY}
+    for i, link in enumerate(model.links):
+        poses[i] = poses[link.parent] @ link.transform(link.position(q))
+    result = dict(found.positions)
+    for loop in model.loops:
+        here = poses[loop.predecessor] @ loop.placement.spatial()
+        there = poses[loop.successor] @ loop.seat.spatial()
+        position = _position(loop.kind, (here.inverse() @ there).collapsed())
+        if position is not None:
+            result[loop.name] = position
+    return result
+
+
+def _position(kind: JointKind, x: Transform) -> tuple[float, ...] | None:
+    """Return where a joint is whose moving frame has this pose; None for kinds that are not asked."""
+    if isinstance(kind, Prismatic):
+        return (float(Vec3(*kind.axis).dot(x.translation)),)
+    turn = rotation_vector(x)
+    if isinstance(kind, (Revolute, Continuous)):
+        return (float(Vec3(*kind.axis).dot(turn)),)
+    if isinstance(kind, Spherical):
+        angle = math.sqrt(float(turn.dot(turn)))
+        scale = math.sin(angle / 2) / angle if angle else 0.5
+        return (*(float(c) * scale for c in turn), math.cos(angle / 2))
+    return None
+
+
+def _draft(loop: Loop, names: dict[int, str], on: dict[int, Pose]) -> Draft:
     data = passive_data(loop.kind)
     data |= {key: getattr(loop, key) for key in LIMITS if getattr(loop, key)}
     ends = names[loop.predecessor], names[loop.successor]
-    return Draft(loop.name, *ends, loop.kind, loop.placement, inverse(loop.seat), data, loop.seat)
+    placement, seat = on[loop.predecessor] @ loop.placement, on[loop.successor] @ loop.seat
+    return Draft(loop.name, *ends, loop.kind, placement, inverse(seat), data, seat)
 
 
 def _without_needless_frames(model: Model) -> Model:

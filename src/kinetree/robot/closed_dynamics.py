@@ -31,9 +31,6 @@ CLUSTERED = 3
 MOST_TOGETHER = 16
 """Constraints up to which all are eliminated together where clusters do not serve: more take minutes to compile."""
 
-MOST_BODIES = 130
-"""Beyond so many bodies code that goes through clusters of loops would take minutes to compile."""
-
 
 class Quick:
     """An algorithm of a mechanism as machine code, whose results count where nothing is unusual.
@@ -121,8 +118,6 @@ class ClosedDynamics(ClosedKinematics):
     ) -> Array | None:  # fmt: skip
         """Return accelerations by articulated bodies through clusters of loops; None where their choice is poor."""
         options = {"pivots": known.pivots}
-        if len(self.model.bodies) > MOST_BODIES:
-            return self._by_clusters_as_written(q, v, tau, wrenches, tolerance, known, options, parameters)
         whole = self._at_once("clustered_forward_dynamics", options, wrenches, threads, parameters, q=q, v=v, tau=tau)
         least = max(LEAST_QUALITY_OF_CLUSTERS, self._least_quality(known))
         if whole is None or (whole[..., -4] < least).any():
@@ -132,23 +127,7 @@ class ClosedDynamics(ClosedKinematics):
             self._quick_forward = self._quick("clustered_forward_dynamics", options, known)
         return np.asarray(whole[..., : self.nv])
 
-    def _by_clusters_as_written(
-        self, q: Array, v: Array, tau: Array, wrenches: Wrenches, tolerance: float | None, known: Coordinates,
-        options: dict[str, Any], parameters: Any,
-    ) -> Array | None:  # fmt: skip
-        """Return the same for so many bodies that straight-line code would be too long; a millisecond per loop."""
-        run = self._written.run
-        try:
-            whole = run(
-                "clustered_forward_dynamics", options, wrenches=wrenches, parameters=parameters, q=q, v=v, tau=tau
-            )
-        except ZeroDivisionError:
-            return None
-        if (whole[..., -4] < max(LEAST_QUALITY_OF_CLUSTERS, self._least_quality(known))).any():
-            return None
-        self._checks.motion(whole[..., -3:], self._granted(tolerance, known), q, v)
-        return np.asarray(whole[..., : self.nv])
-
     @cached_property
     def _written(self) -> Evaluator:
+        """The same mechanism as its laws are written, for other scalars than machine code has."""
         return Evaluator(self.model, "reference")

@@ -527,6 +527,11 @@ class ClosedKinematics(Robot):
             known.decisions, known.slack, *self._of_velocity(state),
         )  # fmt: skip
 
+    def _allowed_motions(self, q: Array) -> tuple[Array, Array]:
+        """Return the motions that loops leave at closed configurations as columns, and which of these count."""
+        known = self.coordinates_at(self.check_closed(q))
+        return rank.motions(self.loop_jacobian(q), known.rank, self._size, known.least)
+
     def _of_velocity(self, q: Array) -> tuple[tuple[str, ...], int]:
         """Return the names of constraints that hold velocities only, and how many freedoms are left without them."""
         rolling = self.model.velocity_constraints

@@ -182,8 +182,16 @@ class Description:
         """
         return denoc_modules.partition(self.model, partition)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the robot to a ``.yaml``, ``.urdf``, ``.sdf`` or ``.xml`` (MJCF) file, wholly or not at all."""
+    def save(self, path: str | os.PathLike[str], original: str | os.PathLike[str] | None = None) -> None:
+        """Write the robot to a ``.yaml``, ``.urdf``, ``.sdf`` or ``.xml`` (MJCF) file, wholly or not at all.
+
+        Parameters
+        ----------
+        path : path-like
+        original : path-like, optional
+            The URDF file that the robot was loaded from, if all else in it is to stay as it is: meshes, comments,
+            limits, what other tools wrote.  Only inertias, friction and springs are changed.
+        """
         from ..model import formats
 
-        formats.save(self.model, path)
+        formats.save(self.model, path, original)

@@ -23,6 +23,7 @@ def from_dh(
     degrees: bool = False,
     floating_base: bool = False,
     strict: bool = True,
+    links: int | None = None,
 ) -> Robot:
     """Make a robot from a Denavit-Hartenberg table.
 
@@ -49,10 +50,15 @@ def from_dh(
     strict : bool
         Whether physically impossible inertias are errors (default) or warnings; measured
         tables, such as those of the PUMA 560, can break the triangle inequality.
+    links : int, optional
+        Of Khalil's tables of mechanisms with closed loops: how many rows are links.  The others are frames of cut
+        joints, first frame k of each, which the cut joint moves on the link a(k), then frame k + B of each, fixed on
+        a(k + B); both meet where the loop is closed (004 section 10.3.1).
 
     Returns
     -------
     Robot
+        A :class:`kinetree.Mechanism` if it has loops.
 
     Examples
     --------
@@ -63,5 +69,6 @@ def from_dh(
     >>> arm.joint_names
     ['joint1', 'joint2']
     """
-    builder = dh.build(table, convention, name=name, base=base, gravity=gravity, degrees=degrees, strict=strict)
+    builder = dh.build(table, convention, name=name, base=base, gravity=gravity, degrees=degrees, strict=strict,
+                       links=links)  # fmt: skip
     return make(builder.model(floating_base=floating_base))

@@ -1,11 +1,11 @@
-"""What is felt where a robot is taken hold of: inertia and acceleration at frames.
+"""What is felt where a robot is taken hold of: inertia and acceleration at frames, forces of motors and bearings.
 
 Each method is one call into an algorithm.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +14,13 @@ from numpy.typing import ArrayLike
 from ..algorithms.table import HANDLE_METHODS
 from ..errors import OptionError, SingularError, UnknownNameError
 from ..run.wrenches import Wrenches
+from ..spatial.arrays import as_array
 from .description import Array
 from .dynamics import Dynamics
 from .kinematics import check_axes
+
+NO_HOLD = 1e-12
+"""A motor's power along one freedom below this part of that along another is none."""
 
 
 class HandleResponse(NamedTuple):
@@ -32,6 +36,21 @@ class HandleResponse(NamedTuple):
 
     inverse_inertia: Array
     acceleration: Array
+
+
+class MotorForces(NamedTuple):
+    """How what a joint transmits is shared by its motor and its bearings.
+
+    Attributes
+    ----------
+    motor : ndarray (..., freedoms)
+        Q^a, in units of the directions that were given.
+    bearing : ndarray (..., 6)
+        Moment and force of the bearings on the body, in body axes at its origin; they do no work.
+    """
+
+    motor: Array
+    bearing: Array
 
 
 class HandleMethods(Dynamics):
@@ -137,8 +156,67 @@ class HandleMethods(Dynamics):
         b = np.concatenate([self.acceleration(q, v, a, name, axes) for name in names], axis=-1)
         return HandleResponse(np.array(np.broadcast_to(phi, (*b.shape[:-1], *phi.shape[-2:]))), b)
 
+    def motor_forces(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, motors: Mapping[str, ArrayLike], wrenches: Wrenches = None
+    ) -> dict[str, MotorForces]:
+        """Return the forces of motors that do not pull along their joints' freedoms, and what bearings then carry.
+
+        A motor acts on its body by forces in some directions F, a column per freedom of the joint: a cylinder that
+        leans, a belt on one side of a wheel.  Of the whole force f that the joint transmits, it supplies
+        F Q^a with Q^a = (S^T F)^-1 S^T f, and the bearings the rest (002 eq. 7.12-7.15).
+
+        Parameters
+        ----------
+        q, v, a, wrenches
+            As in :meth:`inverse_dynamics`.
+        motors : mapping of str to array_like, shape (6,) or (6, freedoms)
+            F of each joint: moment and force on its body, in body axes at the body's origin, per unit of the motor's.
+
+        Returns
+        -------
+        dict of str to MotorForces
+
+        Examples
+        --------
+        A slide that is pushed at 60 degrees takes twice the force, and its guide carries what is across.
+
+        >>> import numpy as np
+        >>> import kinetree as kt
+        >>> cart = kt.Builder("cart", gravity=(0, 0, 0)).body("cart", "base", kt.Prismatic("x"), mass=3).build()
+        >>> leaning = [0, 0, 0, np.cos(np.pi / 3), np.sin(np.pi / 3), 0]
+        >>> found = cart.motor_forces([0.0], [0.0], [1.0], {"cart_joint": leaning})["cart_joint"]
+        >>> print(found.motor.round(6), found.bearing.round(4) + 0.0)
+        [6.] [ 0.      0.      0.      0.     -5.1962  0.    ]
+        """
+        whole = self.joint_wrenches(q, v, a, wrenches)
+        subspaces = self.evaluator.run("joint_subspaces", q=q)
+        starts = np.cumsum([0, *(link.kind.nv for link in self.model.links)])
+        found = {}
+        for name, given in motors.items():
+            self.model.joint(name)
+            body = self.joint_names.index(name)
+            freedoms = subspaces[..., starts[body] : starts[body + 1], :]
+            found[name] = _split_off(name, given, freedoms, whole[..., body, :])
+        return found
+
     def _handles(self, frames: str | Sequence[str]) -> tuple[str, ...]:
         names = (frames,) if isinstance(frames, str) else tuple(frames)
         for name in names:
             self.model.frame(name)
         return names
+
+
+def _split_off(name: str, directions: ArrayLike, freedoms: Array, whole: Array) -> MotorForces:
+    """Share a joint's force between its motor and its bearings; ``freedoms`` (..., k, 6) are rows of S^T."""
+    count = freedoms.shape[-2]
+    given = np.asarray(directions, dtype=float)
+    f = as_array(given[:, None] if given.ndim == 1 else given, (6, count), f"motors[{name!r}]", "a column per freedom")
+    power = freedoms @ f
+    sizes = np.linalg.svd(np.where(np.isfinite(power), power, 0.0), compute_uv=False)
+    if np.any((sizes[..., -1] <= NO_HOLD * sizes[..., 0]) & np.isfinite(power).all(axis=(-1, -2))):
+        raise SingularError(
+            f"the motor of joint {name!r} has no hold on one of its freedoms: what it does there the bearings take up. "
+            "Give directions that move the joint"
+        )
+    motor = np.linalg.solve(np.where(np.isfinite(power), power, np.nan), freedoms @ whole[..., None])
+    return MotorForces(motor[..., 0], whole - (f @ motor)[..., 0])

@@ -23,6 +23,7 @@ from ..errors import (
     SingularError,
     UnknownNameError,
 )
+from ..loops.actuation import Actuation, actuation_at
 from ..model import describe as description
 from ..model import parameters as parameter_tables
 from ..model.changes import single_joints
@@ -468,6 +469,28 @@ class Robot(BaseParameterMethods, LoopMethods):
             with suppress(ModelError, SingularError):  # a robot without masses has no forward dynamics to compile
                 wanted.append(self._compiled_form(usual.name))
         self.evaluator.compile(wanted, single, batch, progress)
+
+    def actuation(self, q: ArrayLike, actuators: Sequence[str] | str | None = None) -> Actuation:
+        """Return what actuators can do at a configuration: whether they can drive it, and their forces.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Of a mechanism closed.
+        actuators : sequence of str or "joints", optional
+            Names of actuators, of joints or of single freedoms; ``"joints"`` for a motor at every freedom.  By default
+            the robot's own actuators, or else its joints with motors.
+
+        Examples
+        --------
+        ``motors = robot.actuation(q).forces(tau)`` (002 eq. 7.14)
+        """
+        state = self.evaluator.states.configuration(q)
+        return actuation_at(self.name, self.model, state, self._allowed_motions(state), actuators)
+
+    def _allowed_motions(self, q: Array) -> tuple[Array, Array]:
+        """Return the motions that a robot has at configurations as columns, and which of these count."""
+        return np.eye(self.nv), np.ones(self.nv, dtype=bool)
 
     def closed_form(self, name: str) -> tuple[str, dict[str, Any]]:
         """Return the algorithm that a method runs as one fixed sequence of operations, and its options.

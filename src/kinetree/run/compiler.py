@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ..algorithms.algorithm import STRAIGHT
 from ..algorithms.passes import each, positions, total
 from ..algorithms.table import CONFIGURATIONS, FORWARD_METHODS, Algorithm, find
 from ..engine import cache
@@ -212,7 +213,7 @@ class Compiler:
 
     def loops(self, name: str, options: Mapping[str, Any] | None = None) -> bool:
         """Return whether an algorithm is not to become straight-line code."""
-        large = self.rolled
+        large = self.rolled and find(name).large is not STRAIGHT
         if large and options and find(name).is_of_a_frame:
             large = len(self.tree.support(self.tree.frame(options["frame"]).body)) > LARGEST_UNROLLED
         return large or (name, _method(options)) in self._too_long
@@ -408,7 +409,7 @@ class Compiler:
             return False
         if attachments and not self._turns(name, options, attachments):
             return False
-        if self.rolled or self.loops(name, options):  # the check of large configurations is a loop, too
+        if self.loops(name, options) or (self.rolled and self.guard is not None):  # that check is a loop, too
             return False
         kernel = self.kernel(name, options, attachments)
         try:

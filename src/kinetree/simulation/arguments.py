@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..algorithms.table import FORWARD_METHODS
 from ..errors import (
     Message,
     ModelError,
@@ -16,6 +17,7 @@ from ..errors import (
     ShapeError,
     SpeedWarning,
     StateError,
+    UnknownNameError,
     UnsupportedError,
     callers_level,
 )
@@ -123,6 +125,21 @@ def check_integrator(robot: Robot, integrator: str) -> None:
         raise UnsupportedError(Message(trees, Setting("integrator", "rk4")))
     if integrator == VARIATIONAL:
         robot.evaluator.check_pivots()
+
+
+def check_method(robot: Robot, method: Any, prescribed: Any) -> None:
+    """Refuse a way to find accelerations that there is not, or that nothing would look at."""
+    if not isinstance(method, str) or method not in FORWARD_METHODS:
+        raise UnknownNameError("method of forward dynamics", method, FORWARD_METHODS)
+    if method == FORWARD_METHODS[0]:
+        return
+    if robot.model.loops:
+        raise UnsupportedError(
+            f"robot {robot.name!r} has closed loops, whose accelerations are found by their own method; leave out "
+            f"method={method!r}"
+        )
+    if prescribed is not None:
+        raise OptionError(f"hybrid dynamics finds accelerations beside a prescribed motion: leave out {method=!r}")
 
 
 def refuse_beside_prescribed(integrator: str, controller: Any) -> None:

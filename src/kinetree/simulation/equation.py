@@ -442,7 +442,7 @@ class Equation:
         robot = robot or self.robot
         if isinstance(robot, Mechanism):  # stages of an integrator are off closure by their error
             return robot.forward_dynamics(q, v, tau, loads, tolerance=np.inf, threads=self.threads)
-        return robot.forward_dynamics(q, v, tau, loads, threads=self.threads)
+        return robot.forward_dynamics(q, v, tau, loads, method=self.system.method, threads=self.threads)
 
     @property
     def n_works(self) -> int:

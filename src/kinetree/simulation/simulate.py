@@ -21,6 +21,7 @@ from ..run.law_kernels import unrolls
 from .arguments import (
     STEPS_AT_MOST,
     check_integrator,
+    check_method,
     checked_numbers,
     common_batch,
     force_elements,
@@ -69,6 +70,7 @@ def simulate(
     works: bool | None = None,
     parameters: Mapping[str, Any] | None = None,
     prescribed: Any = None,
+    method: str = "articulated_body",
     progress: bool = True,
     threads: int = 1,
     tolerance: float | None = None,
@@ -135,6 +137,9 @@ def simulate(
         to functions of time written with ``kinetree.sin`` and the like, also drives mechanisms with loops, beside a
         controller; distance, point-on-line and point-on-plane loops by lengths that are added to theirs.  The forces
         that it takes are among those of the actuators in the record (``tau``), and so is their work.
+    method : str
+        How accelerations of trees are found, as of :meth:`kinetree.Robot.forward_dynamics`: ``"articulated_body"``,
+        ``"composite_body"``, ``"udu"``, ``"modules"``, ...  All give the same motion but for rounding.
     progress : bool
         Show a bar on the terminal once it has taken longer than a second.
     threads : int
@@ -179,8 +184,8 @@ def simulate(
     simulator = Simulator(
         robot, controller=controller, ground=ground, forces=forces, integrator=integrator, rtol=rtol, atol=atol,
         step=step, largest_step=largest_step, friction=friction, friction_speed=friction_speed, works=works,
-        parameters=parameters, prescribed=prescribed, threads=threads, tolerance=tolerance, steps_at_most=steps_at_most,
-        drift=drift, spectral_radius=spectral_radius,
+        parameters=parameters, prescribed=prescribed, method=method, threads=threads, tolerance=tolerance,
+        steps_at_most=steps_at_most, drift=drift, spectral_radius=spectral_radius,
     )  # fmt: skip
     return simulator.run(q0, v0, time=time, output=output, events=events, progress=progress)
 
@@ -272,6 +277,7 @@ class Simulator:
         works: bool | None = None,
         parameters: Mapping[str, Any] | None = None,
         prescribed: Any = None,
+        method: str = "articulated_body",
         threads: int = 1,
         tolerance: float | None = None,
         steps_at_most: int = STEPS_AT_MOST,
@@ -285,7 +291,8 @@ class Simulator:
         check_threads(threads)
         check_integrator(robot, integrator)
         self.robot, self.integrator, self.works, self.threads = robot, integrator, works, threads
-        self.tolerance = tolerance
+        self.tolerance, self.method = tolerance, method
+        check_method(robot, method, prescribed)
         by_name = isinstance(prescribed, (Mapping, DrivenRobot))
         self.prescribed = None if prescribed is None or by_name else as_prescribed(prescribed, robot)
         if self.prescribed is not None:
@@ -327,7 +334,7 @@ class Simulator:
         if works not in self._equations:
             system = DynamicSystem(
                 self.robot, self.law, self.elements, self.friction, self.friction_speed, works, self.varied,
-                self.prescribed, n_forces=self.n_forces,
+                self.prescribed, self.method, n_forces=self.n_forces,
             )  # fmt: skip
             self._equations[works] = self.constraints.equation(system, self.function, self.threads)
         return self._equations[works]

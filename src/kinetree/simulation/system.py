@@ -103,6 +103,8 @@ class DynamicSystem:
         Numbers of the robot that take the place of the model's, see :mod:`kinetree.run.parameters`.
     prescribed : Prescribed, optional
         Motion that some joints follow, see :mod:`.prescribed`.
+    wanted_method : str
+        How accelerations are to be found.
     model : Model, optional
         The mechanism with other scalars put in.
     origin : DynamicSystem, optional
@@ -119,6 +121,7 @@ class DynamicSystem:
     works: bool = True
     varied: GivenParameters = NO_PARAMETERS
     prescribed: Prescribed | None = None
+    wanted_method: str = "articulated_body"
     model: Model | None = None
     origin: DynamicSystem | None = None
     n_forces: int = 0
@@ -320,7 +323,7 @@ class DynamicSystem:
             return self.origin.method
         evaluator = self.robot.evaluator
         evaluator.check_pivots()
-        return evaluator.forward_method("articulated_body")
+        return evaluator.forward_method(self.wanted_method)
 
     def energies(self, q: Scalars, v: Scalars) -> list[Scalar]:
         """Return the kinetic and potential energy."""

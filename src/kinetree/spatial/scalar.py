@@ -1,8 +1,8 @@
 """Elementary functions over any scalar.
 
 A *scalar* is whatever supports ``+ - * /``: a float, a NumPy array (one number per
-state of a batch), a dual number, a SymPy symbol, a CasADi expression, a JAX array or a
-node of the engine's graph.  The few functions that arithmetic operators do not cover
+state of a batch), a dual number, a SymPy symbol, a CasADi expression, a JAX array, a number of
+mpmath of any precision or a node of the engine's graph.  The few functions that arithmetic operators do not cover
 live here and are forwarded to the library the scalar comes from.
 """
 
@@ -42,9 +42,18 @@ class _CasadiFunctions:
         self.arctan2, self.where = casadi.atan2, casadi.if_else
 
 
+class _MpmathFunctions:
+    """mpmath, numbers of any precision, under NumPy's names."""
+
+    def __init__(self) -> None:
+        mpmath = importlib.import_module("mpmath")
+        self.sin, self.cos, self.sqrt, self.arctan2 = mpmath.sin, mpmath.cos, mpmath.sqrt, mpmath.atan2
+
+
 _BY_PACKAGE: dict[str, Callable[[], Any]] = {
     "sympy": _SympyFunctions,
     "casadi": _CasadiFunctions,
+    "mpmath": _MpmathFunctions,
     "jax": lambda: importlib.import_module("jax.numpy"),
     "jaxlib": lambda: importlib.import_module("jax.numpy"),
 }

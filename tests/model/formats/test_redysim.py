@@ -190,3 +190,17 @@ def test_numbers_that_are_not_finite_are_refused(tmp_path, name, entry):
     (tmp_path / "inputs.m").write_text(text)
     with pytest.raises(kt.FileFormatError, match=f"'{name}' has an entry that is no finite number"):
         kt.load(tmp_path / "inputs.m")
+
+
+def test_angles_of_hinges_are_where_the_system_was_drawn(folder):
+    """ReDySim puts its variables in the place of th (of hinges) and b (of slides): they are no offsets."""
+    text = GRIPPER.replace("b = [0; 0; 0; 0];", "b = [0; 0; 0; 0.2]; th = [0.1, 0.2, 0.3, 0.4]; r = [1, 1, 1, 0];")
+    plain = kt.load(folder / "inputs.m")
+    (folder / "inputs.m").write_text(text)
+    robot = kt.load(folder / "inputs.m")
+    assert robot.configuration("as_drawn").tolist() == [0.1, 0.2, 0.3, 0.2]
+    q = np.array([0.5, 0.6, 0.7, 0.0])
+    assert np.allclose(robot.pose(q, "link_3"), plain.pose(q, "link_3"))
+    # the angle of a slide is a constant of the table
+    assert np.allclose(robot.pose(q, "link_4")[:3, :3], plain.pose([0.5, 0.6, 0.7, 0.4], "link_4")[:3, :3])
+    assert plain.configuration_names == []

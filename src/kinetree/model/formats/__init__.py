@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError, nearest
 from ...io.atomic_files import beside
 from ...io.paths import as_path, is_folder, whole_content
 from ..tree import Model
-from . import loop_list, mjcf, mjcf_writer, redysim, sdf, urdf, xml, yaml, yaml_nodes
+from . import loop_list, mjcf, mjcf_writer, redysim, sdf, urdf, urdf_edit, xml, yaml, yaml_nodes
 from .source import Options, Source
 
 __all__ = ["Options", "read", "save"]
@@ -40,7 +41,7 @@ def read(
     return _reader(source)(source, chosen)
 
 
-def save(model: Model, path: str | os.PathLike[str]) -> None:
+def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike[str] | None = None) -> None:
     """Write a robot file, wholly or not at all; its name's ending says which format it is.
 
     Parameters
@@ -49,6 +50,8 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     path : path-like
         ``.yaml`` or ``.yml`` (everything), ``.xml`` or ``.mjcf`` (what MuJoCo has), ``.urdf`` or ``.sdf`` (what
         these can express).
+    original : path-like, optional
+        Of a URDF file: the one that the robot was read from; only its inertias, friction and springs are changed.
     """
     path = as_path(path, "a robot file")
     writers: dict[str, Callable[[Model], str]] = {
@@ -58,6 +61,11 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
     writer = writers.get(path.suffix.lower())
     if writer is None:
         raise UnsupportedError(f"cannot write {path}: robots are written as .yaml, .urdf, .sdf or .xml (MJCF)")
+    if original is not None:
+        source = _open(as_path(original, "the original file"))
+        if path.suffix.lower() != ".urdf" or source.path.suffix.lower() not in (".urdf", ".xml"):
+            raise UnsupportedError(f"original= is for URDF files, not to write {path} from {original}")
+        writer = partial(urdf_edit.edited, source=source)
     try:
         data = writer(model).encode("utf-8")
     except UnicodeEncodeError as problem:

@@ -49,6 +49,7 @@ def read(source: Source, options: Options) -> Model:
                 f"joint_{k + 1}", names[parent], names[k + 1], kind, placement,
                 actuated=bool(driven[k]) and kind.nv < 6,
             )  # fmt: skip
+    _name_drawn(given, builder, slides, freedoms)
     if not floating and "type" in given.values and given.number("type") == 1:
         builder.oddities.append(
             (
@@ -109,6 +110,23 @@ def _joint(given: Assignments, k: int, freedoms: int, slides: bool) -> tuple[Joi
     theta = float(given.vector("th", count)[k]) if slides and "th" in given.values else 0.0
     row = DHRow(alpha=alpha, a=a, d=0.0 if slides else b, theta=theta)
     return (Prismatic("z") if slides else Revolute("z")), placements(row, "modified")[0]
+
+
+def _name_drawn(given: Assignments, builder: FileBuilder, slides: np.ndarray, freedoms: np.ndarray) -> None:
+    """Name the configuration that the table is written at.
+
+    Of a hinge ``th`` is the variable, which ReDySim puts in its place, and so is ``b`` of a slide: no offsets, but the
+    place that the system was drawn at.
+    """
+    if "th" not in given.values:
+        return
+    theta, b = (given.vector(name, len(slides)) for name in ("th", "b"))
+    drawn = {
+        f"joint_{k + 1}": float(b[k] if slides[k] else theta[k]) for k in range(len(slides)) if int(freedoms[k]) == 1
+    }
+    if any(drawn.values()):
+        with builder.at(given.lines["th"]):
+            builder.configuration("as_drawn", drawn)
 
 
 def _mass(given: Assignments, k: int, count: int) -> MassProperties:

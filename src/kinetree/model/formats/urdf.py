@@ -104,6 +104,18 @@ def read(source: Source, options: Options) -> Model:
     return _UrdfReader(source, options).model()
 
 
+def link_inertias(source: Source) -> dict[str, MassProperties]:
+    """Return the mass properties of the links that have any, each in its link's frame."""
+    reader = _UrdfReader(source, Options())
+    found = {}
+    for link in reader.root.all("link"):
+        inertial = reader.only(link, "inertial")
+        if inertial is not None:
+            name = reader.text(link, "name")
+            found[name] = reader.inertial(inertial, name)
+    return found
+
+
 class _UrdfReader:
     """Goes through the elements of one file and hands them to the builder."""
 

@@ -20,7 +20,7 @@ from ..joints import KINDS, JointKind, Reversed, reverse
 from ..mass import MassProperties
 from ..pose import Pose
 from ..tree import BASE, Body, Frame, Joint, Loop, Mimic, Model
-from . import yaml_drives
+from . import yaml_dh, yaml_drives
 from .source import FileBuilder, Options, Source
 from .urdf import roll_pitch_yaw
 from .yaml_nodes import Items, Node, NodeReader, Scalar, Table, nodes
@@ -31,6 +31,7 @@ TOP_KEYS = (
     "name",
     "gravity",
     "base",
+    "table",
     "bodies",
     "joints",
     "frames",
@@ -108,7 +109,9 @@ class _YamlReader(NodeReader):
         self.builder = FileBuilder(source, name, options, gravity=gravity)
         self.read_base()
         bodies = self.listed("bodies")
-        if not bodies and self.builder.is_massless:
+        if "table" in self.top:
+            yaml_dh.read_table(self, self.top["table"], self.builder.base)
+        elif not bodies and self.builder.is_massless:
             raise self.error(f"robot {self.builder.name!r} is empty: the file has no bodies", self.root)
         for node in bodies:
             self.read_body(node)

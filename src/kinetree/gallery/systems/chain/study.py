@@ -12,6 +12,7 @@ from ....robot.robot import Robot
 from ....simulation.simulate import simulate
 from ...analyses.free_fall import free_fall_of_tree
 from ...analyses.inverse_dynamics import inverse
+from ...analyses.smoothness import smoothness
 from ...drawings import PLANE
 from ...plots import Curve, Curves, PlotPanel
 from ...study import Fact, Outcome, Study
@@ -107,5 +108,6 @@ STUDY = Study.of(
         "free-fall": free_fall_of_tree("chain", 1.0, within=1e-7, rtol=1e-10),
         "all-kinds": falls_of_all_kinds,
         "cost": cost_against_n,
+        "smoothness": smoothness(chain, (4, 8, 16, 32)),
     },
 )

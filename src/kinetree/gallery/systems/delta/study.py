@@ -11,6 +11,7 @@ from ...analyses.platforms import smallest_margin, unbalanced_force
 from ...analyses.prescribed import PrescribedMechanism
 from ...analyses.replay import replay
 from ...study import Fact, Study
+from .pick_and_place import pick_and_place
 
 
 def _stated(along: PrescribedMechanism) -> list[Fact]:
@@ -42,5 +43,6 @@ STUDY = Study.of(
         "inverse": inverse("delta", _stated),
         "replay": replay("delta"),
         "free-fall": free_fall("delta", 0.2, until=STRETCHED),
+        "pick-and-place": pick_and_place,
     },
 )
