@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -469,9 +469,15 @@ class ClosedKinematics(Robot):
             if len(closed):
                 return np.asarray(closed[0])
         raise ClosureError(
-            f"no closed configuration of {self.name!r} was found: {search.how_far()}. {self._at_odds()}Give a guess that "
-            "is nearer to close(), or look for a loop that cannot be closed at all"
+            f"no closed configuration of {self.name!r} was found: {search.how_far()}. {self._at_odds()}Give a guess "
+            "that is nearer to close(), or look for a loop that cannot be closed at all"
         )
+
+    def _gaps_of(self, kept: Array, q: Array) -> Array:
+        return np.asarray(self.loop_gaps(q) * kept)
+
+    def _slopes_of(self, kept: Array, q: Array) -> Array:
+        return np.asarray(self._position_jacobian(q) * kept[:, None])
 
     def _at_odds(self) -> str:
         """Say which loops would have to go for the others to close: those that contradict one another."""
@@ -484,8 +490,7 @@ class ClosedKinematics(Robot):
         for name, end, count in zip(names, np.cumsum(counts), counts, strict=True):
             kept = (rows < end - count) | (rows >= end)
             problem = closing.ClosingProblem(
-                lambda q, kept=kept: self.loop_gaps(q) * kept,
-                lambda q, kept=kept: self._position_jacobian(q) * kept[:, None],
+                partial(self._gaps_of, kept), partial(self._slopes_of, kept),
                 self.moved, self._clusters, np.ones(self.nv, dtype=bool),
             )  # fmt: skip
             if is_closed(closing.close_wherever_it_can_be(problem, guesses.copy(), CLOSED, True)).any():
