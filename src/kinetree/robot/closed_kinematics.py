@@ -469,8 +469,8 @@ class ClosedKinematics(Robot):
             if len(closed):
                 return np.asarray(closed[0])
         raise ClosureError(
-            f"no closed configuration of {self.name!r} was found: {search.how_far()}. {self._at_odds()}Give a guess that "
-            "is nearer to close(), or look for a loop that cannot be closed at all"
+            f"no closed configuration of {self.name!r} was found: {search.how_far()}. {self._at_odds()}Give a guess "
+            "that is nearer to close(), or look for a loop that cannot be closed at all"
         )
 
     def _at_odds(self) -> str:
@@ -483,11 +483,15 @@ class ClosedKinematics(Robot):
         rows, guilty = np.arange(self.n_constraints), []
         for name, end, count in zip(names, np.cumsum(counts), counts, strict=True):
             kept = (rows < end - count) | (rows >= end)
-            problem = closing.ClosingProblem(
-                lambda q, kept=kept: self.loop_gaps(q) * kept,
-                lambda q, kept=kept: self._position_jacobian(q) * kept[:, None],
-                self.moved, self._clusters, np.ones(self.nv, dtype=bool),
-            )  # fmt: skip
+
+            def gaps(q: Array, kept: Array = kept) -> Array:
+                return self.loop_gaps(q) * kept
+
+            def matrix(q: Array, kept: Array = kept) -> Array:
+                return self._position_jacobian(q) * kept[:, None]
+
+            everything = np.ones(self.nv, dtype=bool)
+            problem = closing.ClosingProblem(gaps, matrix, self.moved, self._clusters, everything)
             if is_closed(closing.close_wherever_it_can_be(problem, guesses.copy(), CLOSED, True)).any():
                 guilty.append(repr(name))
         if not guilty:
