@@ -44,7 +44,10 @@ EXCEPTIONS = {
     "five-bar": [("all 20 s of the motion come back without control; largest error", "inverted pendulums")],
 }
 
-ANALYSES = {"sr400": ["inverse", "replay", "free-fall", "parameters", "counts"]}
+ANALYSES = {
+    "sr400": ["inverse", "replay", "free-fall", "parameters", "counts"],
+    "five-bar": ["inverse", "replay", "free-fall", "factors"],
+}
 
 WITHOUT_UNIT = {"residual", "distance from singularity", "singular value", "operations"}
 

@@ -30,10 +30,11 @@ QUICK = {
     "space-3-link": ("inverse", "forward", "momentum"),
     "space-7-link": ("inverse", "forward", "momentum"),
     "space-dual-arm": ("inverse", "forward", "momentum"),
+    "cassie": ("squat", "fall"),
 }
 STEPS = ("inverse", "open-loop", "feedforward", "computed-torque", "disturbed")
 WALKING = {
-    "biped-planar": (*STEPS, "dusty-ground", "landing"),
+    "biped-planar": (*STEPS, "dusty-ground", "landing", "falling"),
     "biped-spatial": STEPS,
     "quadruped": STEPS,
     "hexapod": (*STEPS, "trunk"),
@@ -82,7 +83,7 @@ def judged(name):
 
 def test_every_study_and_analysis_is_here():
     ours = set(TREES)
-    assert ours | {"biped-fixed-versus-floating"} == set(QUICK) | set(WALKING)
+    assert ours | {"biped-fixed-versus-floating", "cassie"} == set(QUICK) | set(WALKING)
     for name, analyses in (QUICK | WALKING).items():
         assert tuple(gallery.study(name).analyses) == analyses
 

@@ -43,7 +43,7 @@ ARMS = tuple(f"shoulder_{k}" for k in (1, 2, 3))
 GEARS = (5.0, 8.0, 12.0, 16.0, 20.0, 25.0, 33.0, 40.0)
 
 
-class Motor(NamedTuple):
+class CatalogMotor(NamedTuple):
     """A servo motor as a catalogue describes it."""
 
     name: str
@@ -58,10 +58,10 @@ class Motor(NamedTuple):
 
 
 MOTORS = (
-    Motor("100 W", 0.32, 0.95, 314.0, 8.0e-6),
-    Motor("200 W", 0.64, 1.9, 314.0, 3.2e-5),
-    Motor("400 W", 1.27, 3.8, 314.0, 5.4e-5),
-    Motor("750 W", 2.4, 7.1, 314.0, 1.6e-4),
+    CatalogMotor("100 W", 0.32, 0.95, 314.0, 8.0e-6),
+    CatalogMotor("200 W", 0.64, 1.9, 314.0, 3.2e-5),
+    CatalogMotor("400 W", 1.27, 3.8, 314.0, 5.4e-5),
+    CatalogMotor("750 W", 2.4, 7.1, 314.0, 1.6e-4),
 )
 
 MARGIN = 1.2
@@ -111,7 +111,7 @@ def one_cycle(samples: int) -> Cycle:
     )
 
 
-def behind_gear(cycle: Cycle, motor: Motor, ratio: float) -> Array:
+def behind_gear(cycle: Cycle, motor: CatalogMotor, ratio: float) -> Array:
     """Return the torque of the motors behind a gear."""
     return np.asarray(cycle.torque / ratio + motor.rotor * ratio * cycle.acceleration)
 
@@ -121,14 +121,14 @@ def rms(x: Array, time: Array) -> Array:
     return np.asarray(np.sqrt(np.trapezoid(x * x, time, axis=0) / (time[-1] - time[0])))
 
 
-def best_ratio(cycle: Cycle, motor: Motor) -> float:
+def best_ratio(cycle: Cycle, motor: CatalogMotor) -> float:
     """Return the ratio with which the hardest-working arm's motor heats least."""
     tau, a = rms(cycle.torque, cycle.time), rms(cycle.acceleration, cycle.time)
     worst = int(np.argmax(tau))
     return float(np.sqrt(tau[worst] / (motor.rotor * a[worst])))
 
 
-def suits(cycle: Cycle, motor: Motor, ratio: float) -> bool:
+def suits(cycle: Cycle, motor: CatalogMotor, ratio: float) -> bool:
     """Return whether a motor behind a gear does the work: warm, for a moment, and fast enough."""
     torque = behind_gear(cycle, motor, ratio)
     return bool(
@@ -195,7 +195,7 @@ def pick_and_place(quick: bool) -> Outcome:
     return Outcome(facts, {"motors": table}, {}, {"cycle": Curves(cycle.time, panels, caption)}, remarks)
 
 
-def _rotor_difference(motor: Motor, ratio: float) -> float:
+def _rotor_difference(motor: CatalogMotor, ratio: float) -> float:
     """Return how far torques of the model with rotors are from those of the formula, on the side of the arms."""
     robot = load("delta")
     geared = robot.with_parameters({f"{name}.rotor_inertia": motor.rotor * ratio**2 for name in ARMS})
