@@ -19,6 +19,7 @@ from .graph import (
     GraphError,
     can_close,
     check_rods,
+    checked_loops,
     inverse,
     passive_data,
     span,
@@ -27,7 +28,6 @@ from .graph import (
 )
 from .joint_data import LARGEST, PerFreedom, joint_data
 from .joints import Fixed, Free, JointKind, Reversed
-from .loop_checks import checked_loops
 from .mass import MassProperties, require_mass_properties
 from .pose import Pose, floats
 from .tree import BASE, Body, Configuration, Frame, Joint, Loop, Mimic, Model, check_gravity, lay_out

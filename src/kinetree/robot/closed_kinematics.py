@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -473,12 +473,6 @@ class ClosedKinematics(Robot):
             "that is nearer to close(), or look for a loop that cannot be closed at all"
         )
 
-    def _gaps_of(self, kept: Array, q: Array) -> Array:
-        return np.asarray(self.loop_gaps(q) * kept)
-
-    def _gap_slopes_of(self, kept: Array, q: Array) -> Array:
-        return np.asarray(self._position_jacobian(q) * kept[:, None])
-
     def _at_odds(self) -> str:
         """Say which loops would have to go for the others to close: those that contradict one another."""
         names, counts = self.loop_names, [loop.count for loop in self.model.loops]
@@ -489,10 +483,15 @@ class ClosedKinematics(Robot):
         rows, guilty = np.arange(self.n_constraints), []
         for name, end, count in zip(names, np.cumsum(counts), counts, strict=True):
             kept = (rows < end - count) | (rows >= end)
-            problem = closing.ClosingProblem(
-                partial(self._gaps_of, kept), partial(self._gap_slopes_of, kept),
-                self.moved, self._clusters, np.ones(self.nv, dtype=bool),
-            )  # fmt: skip
+
+            def gaps(q: Array, kept: Array = kept) -> Array:
+                return self.loop_gaps(q) * kept
+
+            def matrix(q: Array, kept: Array = kept) -> Array:
+                return self._position_jacobian(q) * kept[:, None]
+
+            everything = np.ones(self.nv, dtype=bool)
+            problem = closing.ClosingProblem(gaps, matrix, self.moved, self._clusters, everything)
             if is_closed(closing.close_wherever_it_can_be(problem, guesses.copy(), CLOSED, True)).any():
                 guilty.append(repr(name))
         if not guilty:
