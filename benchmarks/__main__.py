@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from . import chain, derivatives, inverse_kinematics, loops, others, parts, regressors, simulation
+from . import chain, derivatives, inverse_kinematics, long_tables, loops, others, parts, regressors, simulation
 from .asked import made_for
 
 
@@ -21,6 +21,7 @@ def main() -> None:
             "simulation",
             "inverse_kinematics",
             "regressors",
+            "long_tables",
             "others",
             [],
         ],
@@ -35,6 +36,7 @@ def main() -> None:
         "simulation": simulation.simulation,
         "inverse_kinematics": inverse_kinematics.inverse_kinematics,
         "regressors": regressors.regressors,
+        "long_tables": long_tables.long_tables,
         "others": others.others,
     }
     print(made_for(), flush=True)

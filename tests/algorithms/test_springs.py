@@ -320,3 +320,21 @@ def test_stiffness_of_one_turn_may_vary_from_state_to_state(axis):
             np.testing.assert_allclose(
                 found[k], alone.inverse_dynamics(q[k], np.zeros(3), np.zeros(3)), rtol=1e-10, atol=1e-12
             )
+
+
+def test_robots_get_springs_and_lose_them():
+    plain = chain(3)
+    first, second, _ = plain.joint_names
+    sprung = plain.with_springs({first: 2.0, second: 3.0}, {second: 0.4})
+    assert [j.stiffness for j in sprung.model.joints] == [(2.0,), (3.0,), ()]
+    assert [j.spring_rest for j in sprung.model.joints] == [(0.0,), (0.4,), ()]
+    q, v, a = random_state(plain, np.random.default_rng(3))
+    pulled = np.array([2.0 * q[0], 3.0 * (q[1] - 0.4), 0.0])
+    assert np.allclose(sprung.inverse_dynamics(q, v, a), plain.inverse_dynamics(q, v, a) + pulled, atol=1e-12)
+    assert sprung.with_springs({first: 0.0, second: 0.0}) == plain
+    with pytest.raises(kt.UnknownNameError, match="joint"):
+        plain.with_springs({"nowhere": 1.0})
+    with pytest.raises(kt.ModelError, match="its stiffness is not given"):
+        plain.with_springs({first: 1.0}, {second: 0.1})
+    with pytest.raises(kt.ModelError, match="must not be negative"):
+        plain.with_springs({first: -1.0})

@@ -290,7 +290,7 @@ def test_machine_code_says_the_same(name):
         return [*tau, *rate]
 
     traced = trace(compute, lengths, lambda x: x)
-    kernel = Kernel(name, lambda: traced, tuple(lengths), (tree.nv + len(begin),), None)
+    kernel = Kernel(name, lambda: traced, tuple(lengths), (tree.nv + len(begin),), None, tables=traced.graph.tables)
     varied = [np.broadcast_to(x, (20, x.shape[-1])) * rng.uniform(0.5, 2.0, (20, 1)) for x in numbers.values()]
     got = kernel(t, q, v, z, *varied)
     other = controller.with_parameters({k: list(np.moveaxis(x, -1, 0)) for k, x in zip(numbers, varied, strict=True)})

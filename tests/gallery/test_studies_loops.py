@@ -20,7 +20,10 @@ from kinetree.gallery.systems.four_bar.study import TABLE_10_8, book_acceleratio
 from kinetree.gallery.systems.sr400.study import energy_columns
 from kinetree.robot.mechanism import Mechanism
 
-NAMES = [name for name in gallery.names() if gallery.load(name).model.loops]
+NAMES = [
+    name for name in gallery.names()
+    if gallery.load(name).model.loops and not gallery.load(name).model.velocity_constraints
+]  # fmt: skip
 
 EXCEPTIONS = {
     "four-bar": [
@@ -41,7 +44,10 @@ EXCEPTIONS = {
     "five-bar": [("all 20 s of the motion come back without control; largest error", "inverted pendulums")],
 }
 
-ANALYSES = {"sr400": ["inverse", "replay", "free-fall", "parameters", "counts"]}
+ANALYSES = {
+    "sr400": ["inverse", "replay", "free-fall", "parameters", "counts"],
+    "five-bar": ["inverse", "replay", "free-fall", "factors"],
+}
 
 WITHOUT_UNIT = {"residual", "distance from singularity", "singular value", "operations"}
 

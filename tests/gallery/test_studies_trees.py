@@ -34,7 +34,7 @@ QUICK = {
 }
 STEPS = ("inverse", "open-loop", "feedforward", "computed-torque", "disturbed")
 WALKING = {
-    "biped-planar": (*STEPS, "dusty-ground", "landing"),
+    "biped-planar": (*STEPS, "dusty-ground", "landing", "falling"),
     "biped-spatial": STEPS,
     "quadruped": STEPS,
     "hexapod": (*STEPS, "trunk"),

@@ -17,6 +17,7 @@ def test_motions_keep_to_their_limits_and_tell_more_than_random_ones(form, crite
     found = kt.exciting_motion(robot, 6.0, criterion=criterion, starts=2, steps=30, samples=40, **options)
     plain = np.median([random_motion(robot, 6.0, seed=k, samples=40, **options).condition for k in range(5)])
     assert found.condition < plain
+    assert repr(found).startswith("<Excitation of 2 joints: 6 s in")
     assert np.abs(found.q).max() <= 1.5
     assert np.abs(found.v).max() <= 2.0
     assert np.abs(found.a).max() <= 8.0

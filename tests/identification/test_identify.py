@@ -265,3 +265,46 @@ def test_friction_that_a_file_cannot_hold_is_named(tmp_path):
     found = kt.identify(GUESS, data(0.01), friction="stribeck")
     with pytest.warns(kt.IdentificationWarning, match=r"upper_joint \(stribeck\), lower_joint \(stribeck\)"):
         found.save(tmp_path / "found.yaml")
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda t, q, v: (t, np.degrees(q), np.degrees(v)), "positions look like degrees: they go up to"),
+        (lambda t, q, v: (t, np.degrees(q), v), "positions look like degrees, while velocities are in rad/s"),
+        (lambda t, q, v: (t, q, np.degrees(v)), "velocities look like degrees per second"),
+        (lambda t, q, v: (1e3 * t, q, v), "times look like milliseconds"),
+        (lambda t, q, v: (1e3 * t, q, None), "times look like milliseconds: the steps would be 5 s"),
+        (lambda t, q, v: (t, q, -v), "velocities have the other sign"),
+    ],
+)
+def test_wrong_units_of_the_motion_are_named_and_not_those_of_forces(change, said):
+    good = data(0.05)
+    t, q, v = change(good.t, good.q, good.v)
+    with pytest.warns(kt.IdentificationWarning) as heard, suppress(kt.IdentificationError):
+        kt.identify(GUESS, kt.Measured(t, q, good.tau, v), friction="coulomb", consistent=None, springs=False)
+    words = [str(one.message) for one in heard]
+    assert said in words[0]
+    assert not any("are the forces in N m" in word for word in words)
+
+
+@IMPOSSIBLE
+@pytest.mark.parametrize("delay", [0.012, -0.02])
+def test_delayed_forces_are_noticed(delay):
+    good = data(0.05)
+    late = np.stack([np.interp(good.t - delay, good.t, column) for column in good.tau.T], axis=1)
+    with pytest.warns(kt.IdentificationWarning, match="much better when they are taken") as heard:
+        kt.identify(
+            GUESS, kt.Measured(good.t, good.q, late, good.v), friction="coulomb", consistent=None, springs=False
+        )
+    (words,) = (str(one.message) for one in heard if "much better" in str(one.message))
+    assert f"{abs(1e3 * delay):.2g} ms {'earlier' if delay > 0 else 'later'}" in words
+    assert ("forces come" if delay > 0 else "positions come") in words
+
+
+def test_what_no_robot_has_is_not_written(tmp_path):
+    with pytest.warns(kt.IdentificationWarning, match="no real robot"):
+        found = kt.identify(GUESS, data(3.0, seed=3, duration=5.0), consistent=None, friction="coulomb")
+    with pytest.raises(kt.UnsupportedError, match="--consistent barrier"):
+        found.save(tmp_path / "found.yaml")
+    assert not list(tmp_path.iterdir())

@@ -294,3 +294,16 @@ def test_a_joint_that_mujoco_holds_stays_where_it_is(tmp_path):
     (tmp_path / "m.xml").write_text(text)
     robot = kt.load(tmp_path / "m.xml", strict=True)
     assert robot.assembled()[2] == pytest.approx(0.1 - 0.3)
+
+
+def test_couplings_are_written_to_urdf(cam, tmp_path):
+    """In an element of our own; what a tendon pulls with cannot be said there."""
+    cam.save(tmp_path / "cam.urdf")
+    again = kt.load(tmp_path / "cam.urdf")
+    assert again.model.couplings == cam.model.couplings
+    q = cam.close([0.4, 0.2, 0.0], fixed=["j0", "j1"])
+    v = cam.project(q, [1.0, -1.0, 0.0])[1]
+    assert np.allclose(again.forward_dynamics(q, v, [1, 2, 3]), cam.forward_dynamics(q, v, [1, 2, 3]), atol=1e-11)
+    pulled = arm().tendon("t", {"j0": 1.0}, stiffness=1.0, rest=0.0).build()
+    with pytest.raises(kt.UnsupportedError, match="along tendon 't'"):
+        pulled.save(tmp_path / "pulled.urdf")

@@ -125,6 +125,7 @@ def test_a_ball_that_rolls():
     assert_near(found[0], wanted)
 
 
+@pytest.mark.slow
 def test_batches_machine_code_and_room_for_the_results():
     robot = five_bar()
     compiled = robot.with_backend("compiled")
@@ -136,6 +137,9 @@ def test_batches_machine_code_and_room_for_the_results():
         ("inverse_dynamics_derivatives", a, [(3, 4, 2)] * 3),
         ("forward_dynamics_derivatives", 2 * a, [(3, 4, 2), (3, 4, 2), (3, 4, 4)]),
     ):
+        compiled.compile(name)
+        made = {key[0] for key in compiled.evaluator.entry_points}
+        assert f"closed_{name}" in made
         wanted = getattr(robot, name)(q, v, last)
         room = [np.empty(shape) for shape in shapes]
         found = getattr(compiled, name)(q, v, last, out=room)

@@ -59,6 +59,7 @@ def judged(robot, seed, q=None, speed=1.0, friction=True):
         np.testing.assert_allclose(found, wanted, atol=1e-9 * max(1.0, np.abs(wanted).max()), err_msg=method)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "kind"), list(enumerate(CLOSING)), ids=lambda k: getattr(k, "name", ""))
 def test_every_loop_joint(number, kind):
     judged(random_mechanism(kind, 7 + number, floating=number % 2 == 1), 3)

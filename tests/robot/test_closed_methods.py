@@ -135,6 +135,7 @@ def test_inertia_felt_at_a_frame():
         four_bar.operational_space_inertia(q, "coupler")
 
 
+@pytest.mark.slow
 def test_change_with_parameters():
     robot = leg(kt.Planar("y"))
     q, v, a = leg_motion(robot)

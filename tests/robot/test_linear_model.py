@@ -97,6 +97,7 @@ def test_rates_beside_a_state(kind):
     np.testing.assert_allclose(both.A[1], model.A, atol=1e-12 * np.abs(model.A).max())
 
 
+@pytest.mark.slow
 def test_steps_at_an_equilibrium_are_those_of_a_simulation():
     """A hanging double pendulum and a five-bar held by its motors: deviations develop as the discrete model says."""
     b = kt.Builder("double pendulum")

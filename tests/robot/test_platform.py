@@ -250,6 +250,32 @@ def test_denoc_mass_matrix_is_the_reduced_one(case):
     assert_close(denoc.mass_matrix, reduced[np.ix_(where, where)], 1e-10)
 
 
+def test_dynamics_of_the_three_factors_is_that_of_the_mechanism(case):
+    """C, bias, inverse and forward dynamics; the rate of the mass matrix less 2 C does no work."""
+    platform, q = case
+    m, rng = platform.mechanism, np.random.default_rng(3)
+    denoc = platform.denoc(q)
+    rates, wanted = rng.uniform(-1.0, 1.0, (2, len(denoc.dofs)))
+    found = platform.dynamics(q, rates)
+    v = platform.velocities(q, rates[[denoc.dofs.index(k) for k in platform._dofs]])
+    independent = m.with_independent([m.v_names[k] for k in denoc.dofs])
+    bias = independent.reduced_bias_force(q, v)
+    size = max(1.0, np.abs(bias).max())
+    assert_close(found.n @ rates, found.twists, 1e-14)
+    assert np.abs(found.bias_force - bias).max() < 1e-10 * size
+    assert np.abs(found.coriolis_matrix @ rates + found.gravity_force - bias).max() < 1e-10 * size
+    still = platform.dynamics(q, 0.0 * rates)
+    assert np.abs(still.bias_force - independent.reduced_bias_force(q, 0.0 * v)).max() < 1e-10 * size
+    a = independent.accelerations(q, v, wanted)
+    forces = m.inverse_dynamics(q, v, a)[list(denoc.dofs)]
+    assert np.abs(found.inverse_dynamics(wanted) - forces).max() < 1e-10 * max(1.0, np.abs(forces).max())
+    assert np.abs(found.forward_dynamics(forces) - wanted).max() < 1e-8
+    h = 1e-4
+    ahead, back = (platform.denoc(m.close(m.integrate(q, s * h * v), fixed=platform.actuated)) for s in (1, -1))
+    by_differences = (ahead.mass_matrix - back.mass_matrix) / (2 * h)
+    assert rates @ (by_differences - 2 * found.coriolis_matrix) @ rates == pytest.approx(0.0, abs=1e-6 * size)
+
+
 def test_the_cut_does_not_matter():
     """A leg that hangs from the platform is passed against the tree, an actuated joint among its passive ones."""
     platform, q = make_five_bar()

@@ -1,14 +1,20 @@
-"""Reasons not to trust a result, found in the fit itself: signs, units, joints that rest, bodies that cannot be."""
+"""Reasons not to trust data or a result: units and delays, signs, joints that rest, bodies that cannot be."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .equations import MeasuredEquations
 from .estimators.least_squares import Estimate
 from .identified import Identified
+from .measured import Measured
+from .model_choice import Columns
+
+if TYPE_CHECKING:
+    from ..robot.robot import Robot
 
 Array = np.ndarray
 
@@ -25,7 +31,7 @@ PLAUSIBLE = 20.0
 """Factor between measured forces and the file's that other masses may explain."""
 
 
-def doubts(found: Identified, before: Array, still: Sequence[str]) -> list[str]:
+def doubts(found: Identified, before: Array, still: Sequence[str], odd_units: bool = False) -> list[str]:
     """Return warnings, most serious first.
 
     Parameters
@@ -35,8 +41,10 @@ def doubts(found: Identified, before: Array, still: Sequence[str]) -> list[str]:
         The combinations of inertial parameters of the robot as it was; zeros if it had no masses.
     still : sequence of str
         Joints that hardly move.
+    odd_units : bool
+        Whether units of the motion are in doubt already: then those of forces are no news.
     """
-    words = _units(found, before)
+    words = [] if odd_units else _units(found, before)
     lost = [f"{name} ({100 * e:.0f} %)" for name, e in zip(found.row_names, found.training_errors, strict=True)
             if e > NOT_EXPLAINED]  # fmt: skip
     if lost and not words:
@@ -111,3 +119,106 @@ def _units(found: Identified, before: Array) -> list[str]:
 
 def _some(names: Sequence[str], most: int = 6) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+# ------------------------------------------------------------------ units of positions, velocities and times
+
+UNITS = (
+    (180.0 / np.pi, "positions look like degrees, while velocities are in rad/s"),
+    (np.pi / 180.0, "velocities look like degrees per second, while positions are in rad"),
+    (1e-3, "times look like milliseconds"),
+    (1e-6, "times look like microseconds"),
+    (1e-9, "times look like nanoseconds"),
+)
+"""What steps of positions are, over velocities times steps of time, where units are wrong."""
+
+NEAR = 1.15
+"""Factor within which such a ratio is recognized."""
+
+TURNS = 3.0
+"""Turns beyond which the positions of a joint are no radians, if it has limits or all joints go so far."""
+
+SLOWEST = 0.25
+"""Steps of time, in seconds, that no controller has."""
+
+
+def of_units(data: Measured, robot: Robot) -> list[str]:
+    """Return a warning if positions, velocities and times do not fit one another, or cannot be in rad and s."""
+    good = np.isfinite(data.q).all(axis=1)
+    t, q = data.t[good], data.q[good]
+    if len(t) < 2:
+        return []
+    steps = np.diff(t)
+    found = ""
+    if data.v is not None and data.v.shape == data.q.shape:
+        v = data.v[good]
+        middle = 0.5 * (v[1:] + v[:-1]) * steps[:, None]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = float(np.nansum(np.diff(q, axis=0) * middle) / np.nansum(middle**2))
+        found = next((words for value, words in UNITS if value / NEAR < ratio < value * NEAR), "")
+        if not found and -NEAR < ratio < -1.0 / NEAR:
+            found = "velocities have the other sign than positions"
+    turning = [k for k, unit in enumerate(robot.q_units) if unit == "rad" and k < q.shape[1]]
+    if not found and float(np.median(steps)) > SLOWEST:
+        found = f"times look like milliseconds: the steps would be {np.median(steps):.3g} s"
+    if not found and turning and q.shape[1] == robot.nq:
+        reach = np.abs(q[:, turning]).max(axis=0)
+        if np.median(reach) > TURNS * 2.0 * np.pi:
+            found = f"positions look like degrees: they go up to {reach.max():.4g} rad"
+    if not found:
+        return []
+    return [
+        f"{data.name}: {found}. Everything is taken in rad, m and s, unless columns say otherwise, as 'q_elbow [deg]' "
+        "and 't [ms]' do"
+    ]
+
+
+# ------------------------------------------------------------------ delays
+
+LONGEST_DELAY, DELAYS = 0.05, 21
+"""Delays that are looked for, in seconds both ways, and how many of them."""
+
+LATE = 0.8
+"""Share of what is left without a delay that a delay must leave at most to be believed."""
+
+
+def of_delay(columns: Columns, fit: Estimate) -> list[str]:
+    """Return a warning if forces that came earlier or later would fit much better to the same motion.
+
+    Parameters
+    ----------
+    columns : Columns
+        Of the fit.
+    fit : Estimate
+    """
+    prepared, equations = columns.prepared, columns.equations()
+    if any(r is not None for r in prepared.reductions) or any(m.wrenches for m in prepared.motions):
+        return []
+    weight = np.sqrt(fit.weights) / fit.noise
+    tall = (equations.y * weight[..., None]).reshape(-1, len(equations.names))
+    size = np.linalg.norm(tall, axis=0)
+    basis = np.linalg.qr(tall[:, size > 0.0] / size[size > 0.0])[0]
+    delays = np.linspace(-LONGEST_DELAY, LONGEST_DELAY, DELAYS)
+    left = []
+    for delay in delays:
+        moved = [
+            d(_shifted(m.t, m.tau, delay) - m.tau) for m, d in zip(prepared.motions, prepared.decimations, strict=True)
+        ]
+        force = ((equations.tau + np.concatenate(moved)) * weight).reshape(-1)
+        left.append(float(force @ force - np.sum((basis.T @ force) ** 2)))
+    k, middle = int(np.argmin(left)), DELAYS // 2
+    if k in (0, DELAYS - 1) or k == middle or left[k] > LATE * left[middle]:
+        return []
+    a, b, c = left[k - 1 : k + 2]
+    best = delays[k] + (delays[1] - delays[0]) * (0.5 * (a - c) / (a - 2.0 * b + c) if a - 2.0 * b + c > 0.0 else 0.0)
+    late, word = abs(1e3 * best), "earlier" if best > 0.0 else "later"
+    return [
+        f"forces fit the motion much better when they are taken {late:.2g} ms {word}: "
+        f"{'forces' if best > 0.0 else 'positions'} come too late by about that, by a filter or a bus. Shift one of "
+        "them"
+    ]
+
+
+def _shifted(t: Array, tau: Array, delay: float) -> Array:
+    """Return forces that were written down too late by a delay, at the times that they belong to."""
+    return np.stack([np.interp(t + delay, t, column) for column in tau.T], axis=1)

@@ -21,6 +21,7 @@ from scipy.optimize import minimize
 
 from ..errors import IdentificationError, OptionError, ShapeError, UnknownNameError, UnsupportedError
 from ..io.atomic_files import beside
+from ..io.progress import in_steps
 from ..io.tables.formats import format_of
 from ..io.tables.writing import csv_text, write_parquet
 from ..model.parameters import OF_BODIES
@@ -64,7 +65,7 @@ class Limits:
     clearance: Mapping[str, float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Excitation:
     """A motion that tells parameters well.
 
@@ -87,6 +88,13 @@ class Excitation:
     tau: Array
     condition: float
     names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        fastest, longest = np.abs(self.v).max(), self.t[-1] - self.t[0]
+        return (
+            f"<Excitation of {len(self.names)} joints: {longest:.4g} s in {len(self.t)} samples, speeds up to "
+            f"{fastest:.3g}, condition number {self.condition:.4g}>"
+        )
 
     @property
     def trajectory(self) -> Piecewise:
@@ -130,6 +138,7 @@ def exciting_motion(
     samples: int = 60,
     rate: float = 100.0,
     seed: int = 0,
+    progress: bool = True,
 ) -> Excitation:
     """Find a motion from which a robot's parameters can be identified well.
 
@@ -161,6 +170,8 @@ def exciting_motion(
         Samples per second of the result.
     seed : int
         Of the random starts.
+    progress : bool
+        Show a bar, on a terminal, when it takes longer than a second.
 
     Returns
     -------
@@ -178,21 +189,20 @@ def exciting_motion(
     search = _ExcitationSearch(robot, limits, middle, independent, friction, criterion)
     basis = _basis(form, duration, count, np.linspace(0.0, duration, samples, endpoint=form == "spline"))
     rng = np.random.default_rng(seed)
-    best: Array | None = None
-    lowest = np.inf
-    for _ in range(starts):
+
+    def from_a_random_start() -> tuple[float, Array]:
         begin = _random_start(rng, basis, limits, middle, 0.7 if steps else 1.0)
         x = begin.reshape(-1)
         for search.penalty in PENALTIES if steps else ():
             x = minimize(
-                lambda x: search.value_and_slope(x.reshape(begin.shape), basis),  # noqa: B023
+                lambda x: search.value_and_slope(x.reshape(begin.shape), basis),
                 x, jac=True, method="L-BFGS-B", options={"maxiter": steps, "ftol": 1e-7},
             ).x  # fmt: skip
         shrunk = _within(search, x.reshape(begin.shape), form, duration, count, rate)
-        value = search.criterion_of(shrunk, basis)
-        if value < lowest:
-            best, lowest = shrunk, value
-    assert best is not None
+        return float(search.criterion_of(shrunk, basis)), shrunk
+
+    work = [(f"improving motion {k} of {starts}", from_a_random_start) for k in range(1, starts + 1)]
+    _, best = min(in_steps(work, show=progress), key=lambda found: np.nan_to_num(found[0], nan=np.inf))
     return _finished(search, best, form, duration, count, rate)
 
 

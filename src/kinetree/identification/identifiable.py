@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..parameters.grouping import give_way, shares, triangular
+
 if TYPE_CHECKING:
     from ..robot.robot import Robot
 
@@ -19,7 +21,8 @@ Array = np.ndarray
 
 FIRST_CHOICES = ("ZZ", "XX", "XY", "XZ", "YZ", "MX", "MY", "YY", "MZ", "M", "rotor_inertia")
 STATES = 40
-ROUNDING = 1e-9
+ROUNDING, DEPENDENT = 1e-9, 1e-8
+"""Parts of the largest below which columns are nothing, and below which singular values say that columns depend."""
 
 
 @dataclass(frozen=True)
@@ -72,28 +75,21 @@ def grouped(columns: Array, names: tuple[str, ...]) -> ParameterGroups:
     names : tuple of str
     """
     size = np.linalg.norm(columns, axis=0)
-    largest = np.max(size, initial=0.0)
-    alive = [k for k in range(len(names)) if size[k] > ROUNDING * largest]
-    order = sorted(alive, key=lambda k: _rank(names[k]))
-    scaled = columns[:, order] / size[order]
-    chosen: list[int] = []
-    basis = np.zeros((len(columns), 0))
-    for place in range(len(order)):
-        column = scaled[:, place]
-        rest = column - basis @ (basis.T @ column)
-        rest = rest - basis @ (basis.T @ rest)
-        left = np.linalg.norm(rest)
-        if left > 1e-7:
-            chosen.append(place)
-            basis = np.concatenate([basis, rest[:, None] / left], axis=1)
-    solution = np.linalg.lstsq(scaled[:, chosen], scaled, rcond=None)[0]
-    solution = solution * size[order] / size[[order[c] for c in chosen]][:, None]
-    matrix = np.zeros((len(chosen), len(names)))
-    matrix[:, order] = np.where(np.abs(solution) > 1e-9 * max(1.0, np.abs(solution).max(initial=0.0)), solution, 0.0)
-    for row, place in enumerate(chosen):
-        matrix[:, order[place]] = 0.0
-        matrix[row, order[place]] = 1.0
-    return ParameterGroups(tuple(names[order[c]] for c in chosen), matrix, names)
+    alive = np.flatnonzero(size > ROUNDING * np.max(size, initial=0.0))
+    unit = size[alive]  # in these units columns are of length one
+    _, s, vt = np.linalg.svd(triangular(columns[:, alive] / unit))
+    told = int(np.sum(s > DEPENDENT * np.max(s, initial=0.0)))
+    unnoticed = vt[told:].T
+    preferred = sorted(range(len(alive)), key=lambda k: _rank(names[alive[k]]))
+    given_up = sorted(give_way(unnoticed, preferred[::-1]))
+    gone = set(given_up)
+    kept = [k for k in preferred if k not in gone]
+    share = shares(unnoticed, kept, given_up) * unit[given_up] / unit[kept][:, None]
+    share[np.abs(share) <= ROUNDING * max(1.0, np.abs(share).max(initial=0.0))] = 0.0
+    matrix = np.zeros((len(kept), len(names)))
+    matrix[:, alive[given_up]] = share
+    matrix[np.arange(len(kept)), alive[kept]] = 1.0
+    return ParameterGroups(tuple(names[alive[k]] for k in kept), matrix, names)
 
 
 def _rank(name: str) -> int:

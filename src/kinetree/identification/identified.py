@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import IdentificationWarning, callers_level
+from ..errors import IdentificationWarning, UnsupportedError, callers_level
 from . import report
 from .closed_motion import motions_of
 from .equations import MeasuredEquations, Prepared
@@ -157,6 +157,12 @@ class Identified:
         IdentificationWarning
             Where friction was identified that robots do not have (presliding, Stribeck): its Coulomb part is written.
         """
+        if not self.physical:
+            raise UnsupportedError(
+                f"{path} is not written: the parameters are those of no real robot, which no robot file holds. "
+                "Identify with consistent='barrier' (--consistent barrier) for ones that are; this fit's are in the "
+                "report, and in found.solution"
+            )
         self.robot.save(path, original)
         lost = [f"{name} ({own.model.name})" for name, own in self.friction.items() if own.model.shape]
         if lost:

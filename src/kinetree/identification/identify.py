@@ -15,14 +15,14 @@ from ..control.base import Controller
 from ..errors import IdentificationError, IdentificationWarning, OptionError, UnknownNameError, callers_level
 from ..model.parameters import ParameterTable
 from .closed_motion import motions_of
-from .doubts import doubts, signs
+from .doubts import doubts, of_delay, of_units, signs
 from .equations import MeasuredEquations, Prepared, row_names
 from .estimators.consistency import WAYS
 from .estimators.instrumental_variables import explained
 from .estimators.least_squares import METHODS, UNTOLD, Estimate, estimate
 from .identifiable import ParameterGroups
 from .identified import Identified
-from .measured import Data
+from .measured import Data, as_measured
 from .model_choice import ChosenModel, Columns, choose_model
 from .residuals import relative_errors
 from .simulated.controlled_motion import ControlledRun
@@ -128,6 +128,9 @@ def identify(
         friction = _simple_friction(friction)
     factors = gains_of(robot, gains)
     start = None if initial is None else np.asarray(initial, dtype=float)
+    data = as_measured(data, robot)
+    odd_units = [word for one in data for word in of_units(one, robot)]
+    _warn(odd_units)
     motions, band, notes = motions_of(robot, data, None, factors, cutoff, both_sides, start)
     prepared = Prepared(robot, motions, band, contacts)
     asked = unknowns_of(prepared, friction, springs, fixed)
@@ -140,7 +143,7 @@ def identify(
         method = "weighted" if estimator == "didim" else estimator
         fit = estimate(equations.y, equations.tau, method, equations.counted, prior)
         if aloud:
-            _warn(signs(model.columns.friction_names(), fit, equations))
+            _warn([*signs(model.columns.friction_names(), fit, equations), *of_delay(model.columns, fit)])
         if consistent is None:
             solution = nearest_to_file(model.groups, equations.names, fit.values, asked.file_values)
         else:
@@ -152,7 +155,7 @@ def identify(
         run = ControlledRun(robot, controller, motions, result.robot)  # type: ignore[arg-type]
         result = _by_simulation(run, model, result, partial(fitted, aloud=False))
     known_groups = prior[: len(model.groups.independent)]
-    _warn(doubts(result, known_groups, [robot.v_names[k] for k in asked.still]))
+    _warn(doubts(result, known_groups, [robot.v_names[k] for k in asked.still], bool(odd_units)))
     return result
 
 

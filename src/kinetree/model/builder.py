@@ -27,6 +27,7 @@ from .graph import (
 )
 from .joint_data import LARGEST, PerFreedom, joint_data
 from .joints import Fixed, Free, JointKind, Reversed
+from .loop_checks import checked_loops
 from .mass import MassProperties, require_mass_properties
 from .pose import Pose, floats
 from .tree import BASE, Body, Configuration, Frame, Joint, Loop, Mimic, Model, check_gravity, lay_out
@@ -582,7 +583,7 @@ class ModelBuilder(DriveBuilder):
             Body(base_name, base_mass),
             tuple(frames),
             self.gravity,
-            tuple(self._closed(draft, seat) for draft in loops),
+            checked_loops(tuple(self._closed(draft, seat) for draft in loops)),
             *self._drives(joints, seat),
             self._named_configurations(joints),
             self._coupled(joints),

@@ -85,11 +85,19 @@ def _turned_to_first(unit: Array) -> Array:
     return np.asarray(np.eye(len(unit)) - 2.0 * np.outer(reflected, reflected) / (reflected @ reflected))
 
 
-def group(unnoticed: Array, considered: Considered, noise: float) -> Grouping:
-    """Return the groups that follow from the changes that no torque notices.
+def shares(basis: Array, kept: Sequence[int], given_up: Sequence[int]) -> Array:
+    """Return how much of each parameter given up goes into which of those kept, (kept, given up).
 
     With the parameters divided into kept (B) and given up (D), a change n leaves the groups ``x_B + K x_D`` alone if
     ``n_B + K n_D = 0``; so K is ``-N_B N_D^-1``.
+    """
+    if not given_up:
+        return np.zeros((len(kept), 0))
+    return np.asarray(-np.linalg.solve(basis[list(given_up)].T, basis[list(kept)].T).T)
+
+
+def group(unnoticed: Array, considered: Considered, noise: float) -> Grouping:
+    """Return the groups that follow from the changes that no torque notices.
 
     Parameters
     ----------
@@ -104,7 +112,7 @@ def group(unnoticed: Array, considered: Considered, noise: float) -> Grouping:
     gone = set(given_up)
     kept = tuple(c for c in considered.columns if c not in gone)
     given_up = tuple(sorted(given_up))
-    k = -np.linalg.solve(basis[list(given_up)].T, basis[list(kept)].T).T if given_up else np.zeros((len(kept), 0))
+    k = shares(basis, kept, given_up)
     k[np.abs(k) < noise] = 0.0
     sizes = considered.sizes
     return Grouping(kept, given_up, k * sizes[list(kept)][:, None] / sizes[list(given_up)])

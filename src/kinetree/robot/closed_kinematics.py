@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -43,6 +43,10 @@ ASIDE, STEPS_ASIDE = 0.03, 8
 
 BESIDE = 30.0
 """Redundant constraints may be off by so many times what they are off beside the configuration they were found at."""
+
+
+MOST_AT_ODDS, FEW_GUESSES = 12, 20
+"""Loops that are left out one by one to find what contradicts, and random guesses for each."""
 
 
 class ClosedKinematics(Robot):
@@ -465,9 +469,36 @@ class ClosedKinematics(Robot):
             if len(closed):
                 return np.asarray(closed[0])
         raise ClosureError(
-            f"no closed configuration of {self.name!r} was found: {search.how_far()}. Give a guess that is nearer to "
-            "close(), or look for a loop that cannot be closed at all"
+            f"no closed configuration of {self.name!r} was found: {search.how_far()}. {self._at_odds()}Give a guess "
+            "that is nearer to close(), or look for a loop that cannot be closed at all"
         )
+
+    def _gaps_of(self, kept: Array, q: Array) -> Array:
+        return np.asarray(self.loop_gaps(q) * kept)
+
+    def _slopes_of(self, kept: Array, q: Array) -> Array:
+        return np.asarray(self._position_jacobian(q) * kept[:, None])
+
+    def _at_odds(self) -> str:
+        """Say which loops would have to go for the others to close: those that contradict one another."""
+        names, counts = self.loop_names, [loop.count for loop in self.model.loops]
+        if not 1 < len(names) <= MOST_AT_ODDS:
+            return ""
+        starts = np.stack(list(self._starts.values()))
+        guesses = np.concatenate([starts, self.random_configuration(np.random.default_rng(0), FEW_GUESSES)])
+        rows, guilty = np.arange(self.n_constraints), []
+        for name, end, count in zip(names, np.cumsum(counts), counts, strict=True):
+            kept = (rows < end - count) | (rows >= end)
+            problem = closing.ClosingProblem(
+                partial(self._gaps_of, kept), partial(self._slopes_of, kept),
+                self.moved, self._clusters, np.ones(self.nv, dtype=bool),
+            )  # fmt: skip
+            if is_closed(closing.close_wherever_it_can_be(problem, guesses.copy(), CLOSED, True)).any():
+                guilty.append(repr(name))
+        if not guilty:
+            return ""
+        listed = " or without ".join(guilty)
+        return f"It closes without {listed}{': these contradict one another' if len(guilty) > 1 else ''}. "
 
     def _search(self, starts: dict[str, Array], generator: np.random.Generator, tries: int) -> AssemblySearch:
         guesses = self.random_configuration(generator, tries) if tries else np.zeros((0, self.nq))

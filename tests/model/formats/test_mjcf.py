@@ -279,8 +279,8 @@ def test_xml_is_read_as_what_its_root_says():
     urdf = """<robot name="u"><link name="a"/><link name="b"/>
       <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>"""
     assert kt.load(write(urdf)).name == "u"
-    with pytest.raises(kt.FileFormatError, match=r"robot\.xml, line 1: .*<sdf>"):
-        kt.load(write("<sdf/>"))
+    with pytest.raises(kt.FileFormatError, match=r"robot\.xml, line 1: .*<collada>"):
+        kt.load(write("<collada/>"))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pytest
 
 import kinetree as kt
 from helpers.walkers import WALKERS
+from kinetree.motion.walking import center_of_pressure
 
 pytestmark = pytest.mark.slow
 
@@ -93,3 +94,14 @@ def test_the_biped_of_003_walks_four_seconds_with_its_gains():
     assert np.degrees(np.abs(angles)).max() < 12.0  # "slight variation", 003 fig. 7
     assert np.ptp(record.energy.total) < 1e-3
     assert vertical_forces(walker, record)[1][..., 2].min() >= 0.0
+
+
+def test_center_of_pressure_of_two_forces():
+    points = [[0.1, 0.0, 0.0], [-0.1, 0.2, -0.01]]
+    forces = [[0.0, 0.0, 30.0], [5.0, 0.0, 10.0]]
+    # moments about the point at height 0: the second force also acts 1 cm below it
+    x = (0.1 * 30 - 0.1 * 10 + 0.01 * 5.0) / 40
+    assert np.allclose(center_of_pressure(points, forces), [x, 0.2 * 10 / 40, 0.0], atol=1e-15)
+    assert np.isnan(center_of_pressure(points, np.zeros((2, 3)))).all()
+    with pytest.raises(kt.ShapeError, match="shape"):
+        center_of_pressure([0.0, 0.0], forces)

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from ... import control
-from ...contact.ground import SOURCE_SETS, Firm, Ground, from_source
+from ...contact.ground import SOURCE_SETS, Firm, Ground, HuntCrossley, PseudoCoulomb, from_source, whole_body
+from ...motion.basic_trajectories import Constant
+from ...motion.walking.zero_moment_point import center_of_pressure, zero_moment_point
 from ...simulation.records.record import Record
 from ...simulation.simulate import simulate, simulate_prescribed
 from ..drawings import SIDE, Sketch
@@ -172,6 +174,12 @@ class OnGround:
         return self.record.contact_forces
 
     @cached_property
+    def spot_places(self) -> Array:
+        """Where every spot is: (samples, spots, 3)."""
+        poses = [(self.machine.robot.pose(self.q, s.frame), np.array([*s.point, 1.0])) for s in self.machine.spots]
+        return np.stack([(pose @ point)[:, :3] for pose, point in poses], axis=1)
+
+    @cached_property
     def foot_forces(self) -> Array:
         """On every foot: (samples, feet, 3)."""
         return _by_foot(self.machine, self.spot_forces)
@@ -283,9 +291,20 @@ def _ground_facts(along: OnGround) -> list[Fact]:
              source="000 eq. 7.1"),
         Fact("the reactions are the weight and the rate of momentum of the whole machine; largest difference", 1e-5,
              float(np.abs(pushed - rate).max() / np.abs(feet).max()), "of the largest", relation="<"),
+        Fact("the zero moment point of the motion is the center of pressure under the feet; largest distance", 1e-6,
+             _apart(along), "m", relation="<", source="000 eq. B.1"),
         Fact("motors and ground account for the energy; error of the balance, of the energy exchanged", 1e-4,
              along.record.energy.relative_error, "", relation="<", source="000 appendix C"),
     ]  # fmt: skip
+
+
+def _apart(along: OnGround) -> float:
+    """Return how far the zero moment point is from the center of pressure, while a tenth of the weight rests."""
+    robot = along.machine.robot
+    moment_point = zero_moment_point(robot, along.q, along.v, along.record.a)
+    pressure = center_of_pressure(along.spot_places, along.spot_forces)
+    standing = along.spot_forces[..., 2].sum(axis=-1) > 0.1 * robot.mass * float(np.linalg.norm(robot.gravity))
+    return float(np.abs(moment_point - pressure)[standing].max())
 
 
 def _followed_by_feedback(along: OnGround, record: Record) -> Fact:
@@ -545,6 +564,49 @@ def dusty_ground(name: str, said: Statements) -> Analysis:
 
 DUST = 0.01
 """Metres."""
+
+
+def falling(name: str, seconds: float) -> Analysis:
+    """Return the analysis: servos hold the joints softly, nobody steps, and it falls; any part may touch (000 D.2)."""
+
+    def run(quick: bool) -> Outcome:
+        m = machine(name)
+        q, v = m.start()
+        ground = Ground(whole_body(m.robot), HuntCrossley(2e4, 1.0, 1), PseudoCoulomb(0.7, 500.0))
+        law = control.PD(Constant(q[m.base_freedoms :]), 20.0, 3.0)
+        record = simulate(
+            m.robot.with_backend("compiled"), q, v, time=seconds, controller=law, ground=ground, integrator="bdf",
+            rtol=1e-5, atol=1e-7, output=_samples(0.25 * seconds), progress=False,
+        )  # fmt: skip
+        trunk, lifted = Trunk.of(m, record.q), OnGround(name, record)
+        frames = [(m.robot.pose(record.q, s.frame), np.array([*s.point, 1.0])) for s in ground.spots]
+        lowest = min(float((pose @ point)[:, 2].min()) for pose, point in frames)
+        up = record.contact_forces[..., 2]
+        feet = {k for k, s in enumerate(ground.spots) if "foot" in s.frame or "toe" in s.frame or "heel" in s.frame}
+        others = [k for k in range(len(ground.spots)) if k not in feet]
+        facts = [
+            Fact("it falls: angle of the trunk in the end", 60.0, float(np.abs(trunk.angles[-1]).max()), "degrees",
+                 relation=">", source="000 section D.2"),
+            Fact("onto more than its feet: largest reaction of another part", 10.0, float(up[:, others].max()), "N",
+                 relation=">", source="000 section D.2"),
+            Fact("no part of it goes through the ground: deepest", -0.06, lowest, "m", relation=">"),
+            Fact("the ground never pulls: smallest vertical reaction of a spot", -1e-12, float(up.min()), "N",
+                 relation=">"),
+            Fact("it comes to rest: kinetic energy in the end over the largest", 0.01,
+                 float(record.energy.kinetic[-1] / record.energy.kinetic.max()), "", relation="<"),
+            Fact("and motors and ground account for all of the energy; error of the balance", 1e-4,
+                 record.energy.relative_error, "", relation="<"),
+        ]  # fmt: skip
+        some = np.linspace(0, len(record) - 1, 6).astype(int)
+        sketch = Sketch(m.robot, lifted.q[some], {}, "Falling, from the side.", SIDE, 4.2)
+        figures: dict[str, Any] = {
+            "fall": sketch,
+            "trunk": Curves(record.time, trunk_panels(m, record.q), "The trunk as it falls."),
+        }
+        remark = f"{len(ground.spots)} spots: every joint, body and frame. Stiffness 2e4 N/m, mu 0.7."
+        return Outcome(facts, {}, {"record": record}, figures, [remark])
+
+    return run
 
 
 def _joint_panels(m: Walker, record: Record) -> list[PlotPanel]:

@@ -12,7 +12,7 @@ from ...errors import FileFormatError, RobotFileNotFoundError, UnsupportedError,
 from ...io.atomic_files import beside
 from ...io.paths import as_path, is_folder, whole_content
 from ..tree import Model
-from . import loop_list, mjcf, mjcf_writer, redysim, sdf, urdf, urdf_edit, xml, yaml, yaml_nodes
+from . import loop_list, mjcf, mjcf_writer, redysim, sdf, urdf, urdf_edit, urdf_writer, xml, yaml, yaml_nodes
 from .source import Options, Source
 
 __all__ = ["Options", "read", "save"]
@@ -55,7 +55,7 @@ def save(model: Model, path: str | os.PathLike[str], original: str | os.PathLike
     """
     path = as_path(path, "a robot file")
     writers: dict[str, Callable[[Model], str]] = {
-        ".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf.write, ".sdf": sdf.write,
+        ".yaml": yaml.write, ".yml": yaml.write, ".urdf": urdf_writer.write, ".sdf": sdf.write,
         ".xml": mjcf_writer.write, ".mjcf": mjcf_writer.write,
     }  # fmt: skip
     writer = writers.get(path.suffix.lower())

@@ -1,4 +1,4 @@
-"""URDF: the reader, and a writer for what URDF can express.
+"""The reader of URDF.
 
 Read: links with their inertials, joints of all six types with origin, axis, limits,
 damping, friction and mimic.  Not read, because they do not change the motion: visuals,
@@ -13,27 +13,29 @@ our own, which other readers skip:
       <successor link="coupler"><origin xyz="1 0 0"/></successor>
       <axis xyz="0 0 1"/>
     </kinetree:loop>
+
+and so are couplings of joints, y = p(x):
+
+    <kinetree:coupling name="cam" polynomial="0.1 0.5 -0.2">
+      <joint name="arm" coefficient="1"/>
+      <follows name="drum" coefficient="1"/>
+    </kinetree:coupling>
 """
 
 from __future__ import annotations
 
 import dataclasses
 import difflib
-import itertools
 import math
 import sys
-import warnings
-from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
-from ...errors import FileFormatError, ModelWarning, UnknownNameError, UnsupportedError, callers_level
+from ...errors import FileFormatError, UnknownNameError
 from ..joints import (
     KINDS,
-    Compound,
     Continuous,
     Custom,
-    Cylindrical,
     Fixed,
     Free,
     JointKind,
@@ -43,14 +45,12 @@ from ..joints import (
     Revolute,
 )
 from ..mass import MassProperties
-from ..pose import Pose, rpy_matrix
-from ..tree import BASE, Body, Frame, Joint, Loop, Mimic, Model
+from ..pose import Pose
+from ..tree import Mimic, Model
 from . import xml
 from .source import FileBuilder, Options, Source
-from .urdf_constraints import read_constraint, read_coupling
+from .urdf_constraints import read_constraint, read_coupling, read_own_coupling
 from .xml import Element
-
-Angles = tuple[float, float, float]
 
 XACRO_HINT = "run 'xacro robot.urdf.xacro > robot.urdf' and load the result"
 
@@ -69,6 +69,9 @@ JOINT_TYPES: dict[str, type[JointKind]] = {
 LOOP = "kinetree:loop"
 """The element of a joint that closes a loop; any kind of joint can, under URDF's name or kinetree's."""
 
+COUPLING = "kinetree:coupling"
+"""The element of a coupling of joints."""
+
 ACTUATED = "kinetree:actuated"
 """An attribute of our own on <joint>: "false" for a joint without a motor."""
 
@@ -85,7 +88,18 @@ LOOP_TYPES = {name: kind for name, kind in KINDS.items() if kind not in (Custom,
 
 # Elements the reader looks for; an unknown one that is spelt almost like these is reported.
 KNOWN_CHILDREN = {
-    "robot": ("link", "joint", LOOP, OTHERS_LOOP, *OF_OTHER_TOOLS, "material", "transmission", "gazebo", "sensor"),
+    "robot": (
+        "link",
+        "joint",
+        LOOP,
+        COUPLING,
+        OTHERS_LOOP,
+        *OF_OTHER_TOOLS,
+        "material",
+        "transmission",
+        "gazebo",
+        "sensor",
+    ),
     LOOP: ("predecessor", "successor", "axis", "limit"),
     OTHERS_LOOP: ("predecessor", "successor", "axis", "limit"),
     "link": ("inertial", "visual", "collision"),
@@ -144,6 +158,8 @@ class _UrdfReader:
                 self.read_loop(element)
             elif element.tag == "constraint":
                 read_constraint(self, element)
+            elif element.tag == COUPLING:
+                read_own_coupling(self, element)
         return self.builder.finish(floating_base=self.builder.options.floating_base)
 
     # Elements
@@ -399,300 +415,3 @@ class _UrdfReader:
                 self.builder.oddity(
                     f"<{child.tag}> in <{element.tag}> is unknown and not read; did you mean <{near[0]}>?", child.line
                 )
-
-
-# Writing
-
-
-def write(model: Model) -> str:
-    """Return the model as a URDF document.
-
-    Raises
-    ------
-    UnsupportedError
-        If the dynamics would change: a joint that URDF does not have, rotor inertia,
-        friction that differs between the freedoms of one joint, another gravity.
-    """
-    return _Writer(model).document()
-
-
-class _Writer:
-    """Writes one model; collects what is lost without changing the motion."""
-
-    def __init__(self, model: Model) -> None:
-        self.model = model
-        self.lost: list[str] = []
-        self.lines: list[str] = []
-        self.links = self._link_names()
-        self.joint_names = {joint.name for joint in model.joints}
-
-    def _link_names(self) -> dict[int, str]:
-        """Name of the link that stands for each body: a URDF link's frame is its joint's frame.
-
-        Where a body's own name belongs to a frame elsewhere on it, that frame becomes a
-        welded link, and the moving link needs another name.
-        """
-        model = self.model
-        displaced = {f.name for f in model.frames}
-        taken = {model.base.name} | {b.name for b in model.bodies} | displaced
-        names = {}
-        for i, body in enumerate((model.base, *model.bodies), start=BASE):
-            names[i] = body.name
-            if body.name in displaced:
-                names[i] = _fresh(f"{body.name}_at_joint", taken)
-                taken.add(names[i])
-        return names
-
-    def document(self) -> str:
-        model = self.model
-        if model.gravity != (0.0, 0.0, -9.81):
-            raise UnsupportedError(
-                f"URDF cannot say that gravity is {model.gravity}: write .yaml, or write "
-                "robot.with_gravity((0, 0, -9.81)) and give gravity= to kinetree.load"
-            )
-        ours = model.loops or any(_says_actuated(joint) or joint.stiffness for joint in model.joints)
-        own = f' xmlns:kinetree="{NAMESPACE}"' if ours else ""
-        self.lines = ['<?xml version="1.0" encoding="utf-8"?>', f"<robot name={xml.quoted(model.name)}{own}>"]
-        self._link(self.links[BASE], model.base)
-        for i, body in enumerate(model.bodies):
-            self._link(self.links[i], body)
-        for i, joint in enumerate(model.joints):
-            self._joint(joint, self.links[i])
-        self._frames()
-        for loop in model.loops:
-            self._loop(loop)
-        self.lines.append("</robot>")
-        if self.lost:
-            message = "not written, because URDF has no word for it: " + "; ".join(self.lost)
-            warnings.warn(message, ModelWarning, stacklevel=callers_level())
-        if springs := [repr(joint.name) for joint in model.joints if joint.stiffness]:
-            message = f"springs, of joint {', '.join(springs)}, are attributes that only kinetree reads: URDF has none"
-            warnings.warn(message, ModelWarning, stacklevel=callers_level())
-        return "\n".join(self.lines) + "\n"
-
-    def _link(self, name: str, body: Body) -> None:
-        properties = body.mass_properties
-        properties.require_writable(body.name)
-        if properties.is_massless:
-            self.lines.append(f"  <link name={xml.quoted(name)}/>")
-            return
-        xx, yy, zz, xy, xz, yz = (repr(x) for x in properties.inertia)
-        self.lines += [
-            f"  <link name={xml.quoted(name)}>",
-            "    <inertial>",
-            f'      <origin xyz="{_numbers(properties.com)}" rpy="0 0 0"/>',
-            f'      <mass value="{properties.mass!r}"/>',
-            f'      <inertia ixx="{xx}" ixy="{xy}" ixz="{xz}" iyy="{yy}" iyz="{yz}" izz="{zz}"/>',
-            "    </inertial>",
-            "  </link>",
-        ]
-
-    def _joint(self, joint: Joint, child: str) -> None:
-        kind_name = _kind_name(joint)
-        self._check_rotor(joint)
-        actuated = f' {ACTUATED}="{str(joint.actuated).lower()}"' if _says_actuated(joint) else ""
-        self.lines += [
-            f'  <joint name={xml.quoted(joint.name)} type="{kind_name}"{actuated}>',
-            f"    <parent link={xml.quoted(self.links[joint.parent])}/>",
-            f"    <child link={xml.quoted(child)}/>",
-            f"    {_origin(joint.placement)}",
-        ]
-        axis = getattr(joint.kind, "axis", getattr(joint.kind, "normal", None))
-        if axis is not None:
-            self.lines.append(f'    <axis xyz="{_numbers(axis)}"/>')
-        self._limit(joint, kind_name)
-        self._dynamics(joint)
-        if joint.mimic:
-            m = joint.mimic
-            self.lines.append(
-                f'    <mimic joint={xml.quoted(m.leader)} multiplier="{m.ratio!r}" offset="{m.offset!r}"/>'
-            )
-        self.lines.append("  </joint>")
-
-    def _check_rotor(self, joint: Joint) -> None:
-        if any(joint.armature):
-            raise UnsupportedError(f"URDF cannot express the rotor inertia of joint {joint.name!r}: write .yaml")
-        if joint.stiffness and joint.nq != 1:
-            raise UnsupportedError(f"URDF cannot express the spring of joint {joint.name!r}: write .yaml")
-        if any(ratio != 1.0 for ratio in joint.gear_ratio):
-            self.lost.append(f"gear ratio of joint {joint.name!r}")
-        if joint.friction_offset:
-            self.lost.append(f"friction offset of joint {joint.name!r}")
-
-    def _limit(self, joint: Joint, kind_name: str) -> None:
-        bounds = any(math.isfinite(x) for x in (*joint.lower, *joint.upper))
-        rates = any(math.isfinite(x) for x in (*joint.velocity_limit, *joint.effort_limit))
-        if kind_name in ("revolute", "prismatic"):
-            values = {
-                "lower": joint.lower[0], "upper": joint.upper[0],
-                "effort": joint.effort_limit[0], "velocity": joint.velocity_limit[0],
-            }  # fmt: skip
-        else:
-            if bounds:
-                self.lost.append(f"position limits of joint {joint.name!r}")
-            values = {
-                key: limits[0]
-                for key, limits in (("effort", joint.effort_limit), ("velocity", joint.velocity_limit))
-                if len(set(limits)) == 1
-            }
-            if rates and len(values) < 2:
-                self.lost.append(f"limits of joint {joint.name!r} that differ between its freedoms")
-            if not rates:
-                return
-        text = " ".join(f'{key}="{_finite(value)!r}"' for key, value in values.items())
-        self.lines.append(f"    <limit {text}/>")
-
-    def _dynamics(self, joint: Joint) -> None:
-        values = {}
-        for name, numbers in (("damping", joint.damping), ("friction", joint.friction)):
-            if len(set(numbers)) > 1:
-                raise UnsupportedError(
-                    f"URDF cannot express {name} that differs between the freedoms of joint {joint.name!r}: write .yaml"
-                )
-            values[name] = numbers[0] if numbers else 0.0
-        if joint.stiffness:
-            values |= {STIFFNESS: joint.stiffness[0], SPRING_REST: joint.spring_rest[0]}
-        if any(values.values()):
-            self.lines.append("    <dynamics " + " ".join(f'{k}="{v!r}"' for k, v in values.items()) + "/>")
-
-    def _loop(self, loop: Loop) -> None:
-        if LOOP_TYPES.get(loop.kind.name) is not type(loop.kind):
-            raise UnsupportedError(f"no file can contain the {loop.kind.name} joint that loop {loop.name!r} is")
-        parameters = loop.kind.parameters()
-        axis = [parameters.pop(key) for key in ("axis", "normal") if key in parameters]
-        more = "".join(f" {key}={xml.quoted(str(value))}" for key, value in parameters.items())
-        self.lines.append(f'  <{LOOP} name={xml.quoted(loop.name)} type="{loop.kind.name}"{more}>')
-        for role, body, pose in (
-            ("predecessor", loop.predecessor, loop.placement),
-            ("successor", loop.successor, loop.seat),
-        ):
-            self.lines.append(f"    <{role} link={xml.quoted(self.links[body])}>{_origin(pose)}</{role}>")
-        self.lines += [f'    <axis xyz="{_numbers(direction)}"/>' for direction in axis]
-        limits = {attribute: getattr(loop, key) for attribute, key in LIMIT_ATTRIBUTES.items() if getattr(loop, key)}
-        if any(len(set(values)) > 1 for values in limits.values()):
-            self.lost.append(f"limits of loop {loop.name!r} that differ between its freedoms")
-        elif limits:
-            text = " ".join(f'{key}="{values[0]!r}"' for key, values in limits.items())
-            self.lines.append(f"    <limit {text}/>")
-        self.lines.append(f"  </{LOOP}>")
-
-    def _frames(self) -> None:
-        """Frames as welded links.
-
-        A weld's link and joint both name a frame when they are read.  So two frames in the
-        same place become one weld, and a lone frame gives its name to link and joint.
-        """
-        waiting = deque(self.model.frames)
-        not_free = self.joint_names | set(self.links.values()) | {b.name for b in self.model.bodies}
-        while waiting:
-            frame = waiting.popleft()
-            joint_name = frame.name
-            if waiting and _same_place(frame, waiting[0]) and waiting[0].name not in not_free:
-                joint_name = waiting.popleft().name
-            joint_name = _fresh(joint_name, self.joint_names)
-            self.joint_names.add(joint_name)
-            self.lines += [
-                f"  <link name={xml.quoted(frame.name)}/>",
-                f'  <joint name={xml.quoted(joint_name)} type="fixed">',
-                f"    <parent link={xml.quoted(self.links[frame.body])}/>",
-                f"    <child link={xml.quoted(frame.name)}/>",
-                f"    {_origin(frame.pose)}",
-                "  </joint>",
-            ]
-
-
-def _says_actuated(joint: Joint) -> bool:
-    """Return whether a joint's motor, or its lack of one, is not what is taken for granted."""
-    return joint.actuated != joint.kind.usually_driven and joint.mimic is None and joint.nv > 0
-
-
-def _kind_name(joint: Joint) -> str:
-    kind = joint.kind
-    if type(kind) is Revolute and math.isinf(joint.lower[0]) and math.isinf(joint.upper[0]):
-        return "continuous"
-    for name, cls in JOINT_TYPES.items():
-        if type(kind) is cls:
-            return name
-    advice = "write .yaml"
-    if isinstance(kind, (Compound, Cylindrical)):
-        advice += ", or write robot.with_single_joints(), which has a chain of single joints instead"
-    raise UnsupportedError(f"URDF has no {kind.name} joint, which joint {joint.name!r} is: {advice}")
-
-
-def _same_place(a: Frame, b: Frame) -> bool:
-    return a.body == b.body and a.pose == b.pose
-
-
-def _fresh(name: str, taken: set[str]) -> str:
-    while name in taken:
-        name += "_"
-    return name
-
-
-def _finite(limit: float) -> float:
-    return math.copysign(UNLIMITED, limit) if math.isinf(limit) else limit
-
-
-def _numbers(values: Iterable[float]) -> str:
-    return " ".join(repr(x) for x in values)
-
-
-def _origin(pose: Pose) -> str:
-    return f'<origin xyz="{_numbers(pose.translation)}" rpy="{_numbers(roll_pitch_yaw(pose))}"/>'
-
-
-def roll_pitch_yaw(pose: Pose) -> tuple[float, float, float]:
-    """Return URDF's three angles of a rotation: those that give its nine numbers back exactly, if there are such.
-
-    Rotations that came from three angles have them; products of several rotations, as a
-    rule, have not, and get angles that are right to rounding.
-    """
-    candidates = _angle_candidates(pose)
-    for guess in candidates:
-        for angles in _neighbours(pose, guess):
-            if _mismatch(pose, angles) == 0.0:
-                return angles
-    return min(candidates[:-1], key=lambda angles: _mismatch(pose, angles))
-
-
-def _angle_candidates(pose: Pose) -> list[Angles]:
-    m00, m01, m02, m10, m11, m12, m20, m21, m22 = pose.nine
-    slope = math.hypot(m00, m10)
-    pitch = math.atan2(-m20, slope) + 0.0  # no minus zero
-    plain = (math.atan2(m21, m22), pitch, math.atan2(m10, m00))
-    steep = (math.atan2(-m21, -m22), math.atan2(-m20, -slope), math.atan2(-m10, -m00))  # |pitch| > 90 degrees
-    # Near pitch = +-90 degrees the entries above are small and may be rounding noise. There any
-    # yaw will do, as long as the roll fits it: Rz(-yaw) R = Ry Rx has (cos, -sin) of the roll in row 1.
-    fitted = []
-    for yaw in (plain[2], 0.0):
-        c, s = math.cos(yaw), math.sin(yaw)
-        fitted.append((math.atan2(s * m02 - c * m12, c * m11 - s * m01), pitch, yaw))
-    return [plain, *fitted, steep]
-
-
-def _neighbours(pose: Pose, guess: Angles) -> Iterator[Angles]:
-    """Return angles near a guess that give the entries exactly which are single products of sines and cosines."""
-    m00, _, _, m10, _, _, m20, m21, m22 = pose.nine
-    for pitch in _near(guess[1]):
-        if -math.sin(pitch) == m20:
-            c = math.cos(pitch)
-            rolls = [x for x in _near(guess[0]) if c * math.sin(x) == m21 and c * math.cos(x) == m22]
-            yaws = [x for x in _near(guess[2]) if c * math.sin(x) == m10 and c * math.cos(x) == m00]
-            for roll, yaw in itertools.product(rolls, yaws):
-                yield roll, pitch, yaw
-
-
-def _near(angle: float) -> Iterator[float]:
-    """Return the angle, the next few doubles, and the same a turn away for those who write 3.1416 for pi."""
-    starts = (angle, angle - math.copysign(2 * math.pi, angle)) if abs(angle) > 3.0 else (angle,)
-    for start in starts:
-        yield start
-        below = above = start
-        for _ in range(2):
-            below, above = math.nextafter(below, -math.inf), math.nextafter(above, math.inf)
-            yield below
-            yield above
-
-
-def _mismatch(pose: Pose, angles: Angles) -> float:
-    return float(max(abs(a - b) for a, b in zip(rpy_matrix(*angles).ravel().tolist(), pose.nine, strict=True)))

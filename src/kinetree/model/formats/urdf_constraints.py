@@ -99,6 +99,23 @@ def _turned(given: tuple[float, float, float], wanted: tuple[float, float, float
     return Pose.of(quaternion=half / np.linalg.norm(half))
 
 
+def read_own_coupling(reader: Reader, element: Element) -> None:
+    """Read a coupling in kinetree's own words."""
+    name = reader.text(element, "name")
+    sums: dict[str, dict[str, float]] = {"joint": {}, "follows": {}}
+    for child in element.children:
+        if child.tag not in sums:
+            raise reader.error(f"coupling {name!r} has <joint> and <follows>, and no <{child.tag}>", child)
+        joint = reader.text(child, "name", f"a joint of coupling {name!r}")
+        sums[child.tag][joint] = reader.number(child, "coefficient", 1.0)
+    polynomial = None
+    if "polynomial" in element.attributes:
+        count = len(element.attributes["polynomial"].split())
+        polynomial = reader.vector(element, "polynomial", count)
+    with reader.builder.at(element.line):
+        reader.builder.coupling(name, sums["joint"], sums["follows"] or None, polynomial)
+
+
 def read_coupling(
     reader: Reader, element: Element, carriers: dict[str, tuple[str, str]]
 ) -> tuple[str, str, float] | None:

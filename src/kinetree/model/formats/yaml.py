@@ -22,7 +22,7 @@ from ..pose import Pose
 from ..tree import BASE, Body, Frame, Joint, Loop, Mimic, Model
 from . import yaml_dh, yaml_drives
 from .source import FileBuilder, Options, Source
-from .urdf import roll_pitch_yaw
+from .urdf_writer import roll_pitch_yaw
 from .yaml_nodes import Items, Node, NodeReader, Scalar, Table, nodes
 
 VERSION = 1

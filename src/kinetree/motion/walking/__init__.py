@@ -12,11 +12,12 @@ from .legs import (
     inverted_pendulum,
     leg_angles,
 )
-from .zero_moment_point import support_margin, zero_moment_point
+from .zero_moment_point import center_of_pressure, support_margin, zero_moment_point
 
 __all__ = [
     "HEXAPOD", "PLANAR_BIPED", "QUADRUPED", "SPATIAL_BIPED", "UNIFIED_BIPED", "Gait", "Leg", "LegAngles", "TrunkPath",
-    "Walk", "biped", "inverted_pendulum", "leg_angles", "support_margin", "tripod", "trot", "zero_moment_point",
+    "Walk", "biped", "center_of_pressure", "inverted_pendulum", "leg_angles", "support_margin", "tripod", "trot",
+    "zero_moment_point",
 ]  # fmt: skip
 
 

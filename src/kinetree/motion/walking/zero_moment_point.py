@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...errors import OptionError, SingularError
+from ...errors import OptionError, ShapeError, SingularError
 from ...robot.robot import Robot
 
 Array = np.ndarray
@@ -43,6 +43,34 @@ def zero_moment_point(robot: Robot, q: ArrayLike, v: ArrayLike, a: ArrayLike, he
     with np.errstate(all="ignore"):
         point = place + np.cross(up, moment) / carried[..., None]
     return np.where(carried[..., None] > 0.0, point, np.nan)
+
+
+def center_of_pressure(points: ArrayLike, forces: ArrayLike, height: float = 0.0) -> Array:
+    """Return the point of level ground about which contact forces have no horizontal moment.
+
+    For a robot that nothing else touches it is the zero moment point of its motion.
+
+    Parameters
+    ----------
+    points, forces : array_like, shape (..., k, 3)
+        Where the ground pushes, and with what, along world axes; z is up.
+    height : float
+        Of the ground.
+
+    Returns
+    -------
+    ndarray, shape (..., 3)
+        NaN where nothing is carried.
+    """
+    place, push = np.asarray(points, dtype=float), np.asarray(forces, dtype=float)
+    if place.shape[-1:] != (3,) or push.shape[-1:] != (3,) or place.shape[-2:] != push.shape[-2:]:
+        raise ShapeError(f"points and forces must both have shape (..., k, 3), got {place.shape} and {push.shape}")
+    origin, up = np.array([0.0, 0.0, height]), np.array([0.0, 0.0, 1.0])
+    moment = np.cross(place - origin, push).sum(axis=-2)
+    carried = push[..., 2].sum(axis=-1)
+    with np.errstate(all="ignore"):
+        found = origin + np.cross(up, moment) / carried[..., None]
+    return np.where(carried[..., None] > 0.0, found, np.nan)
 
 
 def support_margin(point: ArrayLike, corners: ArrayLike) -> Array:

@@ -309,14 +309,20 @@ class ParallelDeNOC:
         """
         n = self.n_l @ self.n_c @ self.n_d
         total = np.zeros((len(self.dofs), len(self.dofs)))
-        counted = set[int]()
-        for r, (i, leg) in enumerate(self._rows):
-            link = self.legs[leg][i]
-            if link.body not in counted:
-                counted.add(link.body)
-                own = n[6 * r : 6 * r + 6]
-                total += own.T @ self._mass(link) @ own
+        for r, mass in enumerate(self.masses):
+            own = n[6 * r : 6 * r + 6]
+            total += own.T @ mass @ own
         return total
+
+    @cached_property
+    def masses(self) -> list[Array]:
+        """A 6 x 6 mass matrix per link of each leg; every leg ends with the platform, whose mass counts once."""
+        found, counted = [], set[int]()
+        for i, leg in self._rows:
+            link = self.legs[leg][i]
+            found.append(np.zeros((6, 6)) if link.body in counted else self._mass(link))
+            counted.add(link.body)
+        return found
 
     def _mass(self, link: LegLink) -> Array:
         """Return a link's 6 x 6 mass matrix about its origin, in world axes."""

@@ -30,6 +30,7 @@ from ...spatial.arrays import as_array
 from ..closed_kinematics import CLOSED, closed_from
 from ..mechanism import Mechanism
 from .parallel_denoc import ParallelDeNOC
+from .parallel_dynamics import ParallelDynamics
 from .singularities import Counts, Maps, Singularity, analyse, classify, common, margins
 
 Array = np.ndarray
@@ -562,6 +563,31 @@ class Platform:
         driven = np.zeros(self.mechanism.nv, dtype=bool)
         driven[self._dofs] = True
         return ParallelDeNOC(self.mechanism.model, state.tolist(), self.frame, driven)
+
+    def dynamics(self, q: ArrayLike, rates: ArrayLike) -> ParallelDynamics:
+        """Return the equations of motion from the three DeNOC matrices, at one state (001 section 3.4).
+
+        Parameters
+        ----------
+        q : array_like, shape (nq,)
+            A closed configuration.
+        rates : array_like, shape (n,)
+            Of the actuated freedoms, in the order of ``denoc(q).dofs``, as all forces and accelerations here.
+
+        Examples
+        --------
+        ``platform.dynamics(q, rates).inverse_dynamics(accelerations)`` gives the forces of the actuators.
+        """
+        here, mechanism, state = self.denoc(q), self.mechanism, self._closed(q)
+        given = as_array(rates, (len(here.dofs),), "rates", "one per actuated freedom, in the order of denoc(q).dofs")
+        if given.ndim != 1:
+            raise OptionError("the equations are made for one state: give rates of shape (n,)")
+        v = self.velocities(state, given[[here.dofs.index(k) for k in self._dofs]])
+
+        def along(time: float) -> ParallelDeNOC:
+            return self.denoc(mechanism.close(mechanism.integrate(state, time * v), fixed=self.actuated))
+
+        return ParallelDynamics(here, along, given, float(np.abs(v).max()))
 
 
 def _distinct(q: Array, marks: Callable[[Array], Array]) -> Array:

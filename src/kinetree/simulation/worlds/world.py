@@ -309,7 +309,7 @@ class World:
 
     def _trace_outcome(self) -> LawProgram | None:
         """Make one kernel of observation, reward and end."""
-        self.observation_size = 0
+        self._observed = 0
 
         def law(t: Scalars, state: Scalars, p: Scalars) -> list[Any]:
             moment, found = self._moment(t, state, p), []
@@ -333,7 +333,7 @@ class World:
                         "world.v in Python"
                     ) from problem
                 if name == "observe":
-                    self.observation_size = len(found)
+                    self._observed = len(found)
             return found
 
         return self._law("outcome", law) if any(self._laws.values()) else None
@@ -509,7 +509,7 @@ class World:
         if self._outcome is None:
             return Stepped(None, None, self._lost.copy(), self._lost.copy())
         found = self._evaluate(self._outcome)
-        n = self.observation_size
+        n = self._observed
         observation = found[:, :n] if self._laws["observe"] else None
         reward = found[:, n] if self._laws["reward"] else None
         ended = self._lost.copy()
@@ -568,6 +568,11 @@ class World:
     def episode(self) -> Array:
         """Which episode of each world this is, from 0, (batch,)."""
         return self._episode.copy()
+
+    @property
+    def observation_size(self) -> int:
+        """Numbers in the observation of one world."""
+        return self._observed
 
     @property
     def action_size(self) -> int:

@@ -11,6 +11,7 @@ from ...analyses.walking import (
     Statements,
     Trunk,
     dusty_ground,
+    falling,
     initial_speed,
     machine,
     on_other_ground,
@@ -129,4 +130,5 @@ def _stated(along: OnGround) -> list[Fact]:
 
 
 # dusty ground: 000 section 7.2.1
-STUDY = walking_study(NAME, SAID, _stated, 2.2, 5.0, {"dusty-ground": dusty_ground(NAME, SAID), "landing": landing})
+MORE = {"dusty-ground": dusty_ground(NAME, SAID), "landing": landing, "falling": falling(NAME, 2.5)}
+STUDY = walking_study(NAME, SAID, _stated, 2.2, 5.0, MORE)

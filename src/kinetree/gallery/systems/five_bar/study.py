@@ -8,6 +8,7 @@ import numpy as np
 
 from ....errors import SingularError
 from ....robot.mechanism import Mechanism
+from ....robot.platform.parallel_dynamics import ParallelDynamics
 from ....robot.platform.platform import Platform
 from ....simulation.events import Event
 from ....simulation.records.record import Record
@@ -48,6 +49,59 @@ def _stated(along: PrescribedMechanism) -> list[Fact]:
         Fact("at rest at both ends the torques are the virtual work of the weights; largest difference", 1e-6,
              float(np.abs(rest - gravity).max()), "N m", relation="<"),
     ]  # fmt: skip
+
+
+def _factors(quick: bool) -> Outcome:
+    """Compute dynamics from the three factors N_l N_c N_d alone, beside that of the loops (001 section 3.4)."""
+    mechanism, q = load("five-bar"), start("five-bar", "free-fall")
+    assert isinstance(mechanism, Mechanism)
+    platform = Platform(mechanism, "tip", orientation=False)
+    dofs = list(platform.denoc(q).dofs)
+    arms = mechanism.with_independent([mechanism.v_names[k] for k in dofs])
+    rates, wanted = np.array([2.0, -1.5]), np.array([3.0, 4.0])
+    found = platform.dynamics(q, rates)
+    v = arms.velocities(q, rates)
+    torque = mechanism.inverse_dynamics(q, v, arms.accelerations(q, v, wanted))[dofs]
+    parts = {"M_l": found.m_l, "M_w": found.m_w, "M_e": found.m_e, "C": found.coriolis_matrix}
+
+    def off(text: str, difference: np.ndarray, unit: str, source: str) -> Fact:
+        return Fact(f"{text}; largest difference", 1e-10, float(np.abs(difference).max()), unit, relation="<",
+                    source=source)  # fmt: skip
+
+    facts = [
+        off("C theta' and gravity are those in independent coordinates",
+            found.bias_force - arms.reduced_bias_force(q, v), "N m", "001 eq. 16a"),
+        off("C theta' is N^T w', the wrenches at zero acceleration",
+            found.coriolis_matrix @ rates - found.n.T @ found.w_prime, "N m", "001 eq. 16b-c"),
+        off("t' is the rate of the twists at zero acceleration: that of the tip, by its Jacobian",
+            found.t_prime[-3:] - _drift(mechanism, q, v, found), "m/s^2", "001 eq. 16c"),
+        off("torques for accelerations are those of the loops", found.inverse_dynamics(wanted) - torque, "N m",
+            "001 section 3.4"),
+        off("torques give these accelerations back", found.forward_dynamics(torque) - wanted, "rad/s^2",
+            "001 section 3.4"),
+    ]  # fmt: skip
+    names = [mechanism.v_names[k] for k in dofs]
+    table: dict[str, Any] = {"part [kg m^2/s]": [f"{key}, row {row}" for key in parts for row in names]}
+    for k, name in enumerate(names):
+        table[name] = [float(part[r, k]) for part in parts.values() for r in range(len(names))]
+    remark = (
+        "C = M_l + M_w + M_e: how twists pass on along the legs, how axes turn, how links turn (001 eq. 16b, with N_c "
+        f"between the two factors of a tree). The arms turn at {rates[0]:g} and {rates[1]:g} rad/s."
+    )
+    return Outcome(facts, {"parts-of-C": table}, {}, {}, [remark])
+
+
+def _drift(mechanism: Mechanism, q: np.ndarray, v: np.ndarray, found: ParallelDynamics) -> np.ndarray:
+    """Return the acceleration at zero acceleration of the arms of the point that the last link's twist is of."""
+    arms = mechanism.with_independent([mechanism.v_names[k] for k in found.denoc.dofs])
+    a = arms.accelerations(q, v, np.zeros(len(found.rates)))
+    _, body, _ = found.denoc.rows[-1]
+    last = found.denoc.legs[found.denoc.rows[-1][0]][-1]
+    pose = mechanism.pose(q, body)
+    arm = last.origin - pose[:3, 3]
+    spin = mechanism.velocity(q, v, body, axes="aligned")[:3]
+    rate = mechanism.acceleration(q, v, a, body, axes="aligned", classical=True)
+    return np.asarray(rate[3:] + np.cross(rate[:3], arm) + np.cross(spin, np.cross(spin, arm)))
 
 
 def _virtual_work(mechanism: Mechanism, q: np.ndarray, h: float = 1e-5) -> np.ndarray:
@@ -162,5 +216,6 @@ STUDY = Study.of(
         "inverse": inverse("five-bar", _stated),
         "replay": replay("five-bar", _unstable, share=0.3, within=1e-3),
         "free-fall": _fall,
+        "factors": _factors,
     },
 )

@@ -21,7 +21,7 @@ from ...mass import MassProperties
 from ...pose import Pose
 from ...tree import BASE, Joint, Loop, Model
 from .. import xml
-from ..urdf import roll_pitch_yaw
+from ..urdf_writer import roll_pitch_yaw
 from .frames import WORLD
 
 VERSION = "1.11"

@@ -1,0 +1,1 @@
+"""The system rolling-ball: its model, how it moves, and its study."""

@@ -1,0 +1,1 @@
+"""The system rolling-coin: its model, how it moves, and its study."""

@@ -1,0 +1,169 @@
+"""Dynamics of a parallel manipulator out of its three DeNOC matrices (001 section 3.4).
+
+With t = N theta', N = N_l N_c N_d, all twists of all links follow from the actuated rates alone.  What is left of the
+Newton-Euler equations when N^T takes away the constraint wrenches are equations of these rates only:
+
+    (N^T M N) theta'' + C theta' = tau + N^T w_g,        C = N^T (M N' + Omega M E N)
+
+as for trees (001 eq. 14-16), with one factor more.  The rates of the matrices are found by differences of eighth order
+along the closed motion: the factors come from projectors, whose own derivatives are long.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...spatial.arrays import as_array
+from .parallel_denoc import ParallelDeNOC
+
+Array = np.ndarray
+
+WEIGHTS = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
+"""Of the differences f(kh) - f(-kh), over h: the derivative but for terms of h^8."""
+
+REACH = 0.01
+"""Step of the differences: radians or metres by which the fastest joint moves."""
+
+
+class ParallelDynamics:
+    """Equations of motion in the actuated coordinates, at one state.
+
+    Parameters
+    ----------
+    here : ParallelDeNOC
+        The matrices at the configuration.
+    along : callable
+        The matrices where the mechanism is a time earlier or later on its motion.
+    rates : ndarray, shape (n,)
+        Of the actuated freedoms, in the order of ``here.dofs``.
+    fastest : float
+        Of all joints' rates.
+    """
+
+    def __init__(
+        self, here: ParallelDeNOC, along: Callable[[float], ParallelDeNOC], rates: Array, fastest: float
+    ) -> None:
+        self.denoc, self.rates = here, rates
+        self._along, self._step = along, REACH / max(fastest, 1.0)
+
+    # ---------------------------------------------------------------- matrices
+
+    @cached_property
+    def n(self) -> Array:
+        """N = N_l N_c N_d, six rows per link of each leg."""
+        return np.asarray(self.denoc.n_l @ self.denoc.n_c @ self.denoc.n_d)
+
+    @cached_property
+    def _neighbors(self) -> dict[int, tuple[ParallelDeNOC, ParallelDeNOC]]:
+        return {k: (self._along(k * self._step), self._along(-k * self._step)) for k in WEIGHTS}
+
+    def _rate(self, matrix: Callable[[ParallelDeNOC], Array]) -> Array:
+        pairs = {k: matrix(later) - matrix(earlier) for k, (later, earlier) in self._neighbors.items()}
+        return np.asarray(sum(WEIGHTS[k] * pair for k, pair in pairs.items())) / self._step
+
+    @cached_property
+    def n_l_rate(self) -> Array:
+        """How N_l changes along the motion."""
+        return self._rate(lambda denoc: denoc.n_l)
+
+    @cached_property
+    def n_cd_rate(self) -> Array:
+        """How N_c N_d changes along the motion."""
+        return self._rate(lambda denoc: np.asarray(denoc.n_c @ denoc.n_d))
+
+    @cached_property
+    def n_rate(self) -> Array:
+        """N' = N_l' N_c N_d + N_l (N_c N_d)'."""
+        return self.n_l_rate @ self.denoc.n_c @ self.denoc.n_d + self.denoc.n_l @ self.n_cd_rate
+
+    @cached_property
+    def twists(self) -> Array:
+        """T = N theta': angular velocity and velocity of every link's origin, one after the other."""
+        return np.asarray(self.n @ self.rates)
+
+    @cached_property
+    def t_prime(self) -> Array:
+        """t' = N' theta': rates of the twists at zero acceleration of the actuators (001 eq. 16c)."""
+        return np.asarray(self.n_rate @ self.rates)
+
+    @cached_property
+    def m(self) -> Array:
+        """M, block diagonal; zero where a leg ends with the platform that another has counted already."""
+        return _blocks(self.denoc.masses)
+
+    @cached_property
+    def _gyroscopic(self) -> Array:
+        """Omega M E."""
+        found = []
+        for k, mass in enumerate(self.denoc.masses):
+            turn = np.kron(np.eye(2), _cross(self.twists[6 * k : 6 * k + 3]))
+            found.append(turn @ mass @ np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0]))
+        return _blocks(found)
+
+    @cached_property
+    def w_prime(self) -> Array:
+        """w' = M t' + Omega M E t: wrenches that the links need at zero acceleration of the actuators (001 eq. 16c)."""
+        return np.asarray(self.m @ self.t_prime + self._gyroscopic @ self.twists)
+
+    # ---------------------------------------------------------------- equations
+
+    @property
+    def mass_matrix(self) -> Array:
+        """N^T M N."""
+        return self.denoc.mass_matrix
+
+    @cached_property
+    def m_l(self) -> Array:
+        """The part of C from how twists pass on along the legs: N^T M N_l' N_c N_d (001 eq. 16b)."""
+        return np.asarray(self.n.T @ self.m @ self.n_l_rate @ self.denoc.n_c @ self.denoc.n_d)
+
+    @cached_property
+    def m_w(self) -> Array:
+        """The part of C from axes that turn, N^T M N_l (N_c N_d)'; of a chain M~ W, as N_d' = W N_d (001 eq. 16b)."""
+        return np.asarray(self.n.T @ self.m @ self.denoc.n_l @ self.n_cd_rate)
+
+    @cached_property
+    def m_e(self) -> Array:
+        """The part of C from links that turn, N^T Omega M E N (001 eq. 16b)."""
+        return np.asarray(self.n.T @ self._gyroscopic @ self.n)
+
+    @property
+    def coriolis_matrix(self) -> Array:
+        """C = M_l + M_w + M_e (001 eq. 16b)."""
+        return np.asarray(self.m_l + self.m_w + self.m_e)
+
+    @cached_property
+    def gravity_force(self) -> Array:
+        """What the actuators hold against gravity, -N^T w_g."""
+        fall = np.concatenate([np.zeros(3), -np.asarray(self.denoc.model.gravity, dtype=float)])
+        return np.asarray(self.n.T @ self.m @ np.tile(fall, len(self.denoc.rows)))
+
+    @cached_property
+    def bias_force(self) -> Array:
+        """C theta' and gravity: N^T w' - N^T w_g."""
+        return np.asarray(self.n.T @ self.w_prime + self.gravity_force)
+
+    def inverse_dynamics(self, accelerations: ArrayLike) -> Array:
+        """Return forces of the actuators for their accelerations, friction and rotors not included."""
+        given = as_array(accelerations, (len(self.rates),), "accelerations", "one per actuated freedom")
+        return np.asarray(given @ self.mass_matrix.T + self.bias_force)
+
+    def forward_dynamics(self, forces: ArrayLike) -> Array:
+        """Return accelerations of the actuators for their forces."""
+        given = as_array(forces, (len(self.rates),), "forces", "one per actuated freedom")
+        return np.asarray(np.linalg.solve(self.mass_matrix, (given - self.bias_force).T).T)
+
+
+def _cross(a: Array) -> Array:
+    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
+
+
+def _blocks(matrices: list[Array]) -> Array:
+    whole = np.zeros((6 * len(matrices), 6 * len(matrices)))
+    for k, matrix in enumerate(matrices):
+        whole[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = matrix
+    return whole

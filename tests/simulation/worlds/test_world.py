@@ -1,0 +1,234 @@
+"""Worlds: steps by actions, resets, random numbers, sensors; the same bits for any batch."""
+
+import numpy as np
+import pytest
+
+import kinetree as kt
+from kinetree.simulation.worlds.draws import uniform
+
+KP, KD = 60.0, 6.0
+
+
+def pendulum():
+    b = kt.Builder("double pendulum")
+    b.body("upper", "base", kt.Revolute("y"), mass=1.2, com=(0, 0, -0.3), inertia=(0.02, 0.02, 0.004), joint_name="a")
+    b.body("lower", "upper", kt.Revolute("y"), position=(0, 0, -0.6), mass=0.8, com=(0, 0, -0.25),
+           inertia=(0.01, 0.01, 0.002), joint_name="b")  # fmt: skip
+    return kt.Robot(b.build().model, backend="compiled")
+
+
+def ball():
+    return kt.Builder("ball").body("ball", "base", kt.Free(), mass=2.0, inertia=(0.01, 0.01, 0.01)).build()
+
+
+@pytest.fixture(scope="module")
+def randomized():
+    """A world with everything that is drawn."""
+
+    def make(batch, **options):
+        return kt.World(
+            pendulum(), batch=batch, substeps=4, step=2e-3, action=kt.control.Commanded("position", kp=KP, kd=KD),
+            random={
+                "bodies": {"lower": {"mass": kt.Uniform(0.5, 1.5, relative=True)}},
+                "a.damping": kt.LogUniform(0.01, 0.1), "gravity": kt.Normal([0.0, 0.0, -9.81], 0.2),
+                "motor_strength": kt.Uniform(0.8, 1.0), "delay": kt.Uniform(0.0, 0.02),
+            },
+            pushes=kt.RandomPushes("lower", kt.Uniform(-5.0, 5.0), every=0.05, lasting=0.01), seed=3,
+            observe=lambda m: [*m.q, *m.v, m.place("lower").x], reward=lambda m: -m.power,
+            ended=lambda m: abs(m.q[0]) > 2.0, **options,
+        )  # fmt: skip
+
+    return make
+
+
+def run(world, count=12):
+    """Return all states and rewards of some steps, with a reset of one world in between."""
+    rng, found = np.random.default_rng(0), []
+    for k in range(count):
+        stepped = world.step(rng.uniform(-0.5, 0.5, 2))
+        found.append(np.column_stack([world.q, world.v, stepped.reward, stepped.observation]))
+        if k == 5:
+            world.reset([1])
+    return np.array(found)
+
+
+def test_a_step_is_that_of_simulate():
+    world = kt.World("kuka-kr5", batch=2, substeps=10, start=(np.full(6, 0.2), np.zeros(6)))
+    torque = np.array([10.0, -5.0, 3.0, 0.2, 0.1, 0.05])
+    world.step(torque)
+    law = kt.control.Law(lambda t, q, v: torque)
+    record = kt.simulate(
+        "kuka-kr5", np.full(6, 0.2), time=0.01, controller=law, integrator="semi_implicit_euler", step=1e-3, output=2
+    )
+    assert np.abs(world.q - record.q[-1]).max() < 1e-15
+    assert np.allclose(world.time, 0.01)
+
+
+def test_worlds_have_the_same_bits_in_any_batch_and_with_any_threads(randomized):
+    large = run(randomized(37))
+    assert np.array_equal(large, run(randomized(37, threads=2)))
+    assert np.array_equal(large[:, :3], run(randomized(3)))
+    assert not np.array_equal(large[:, 0], large[:, 2])
+
+
+def test_a_seed_begins_anew(randomized):
+    world = randomized(5)
+    first = run(world)
+    world.reset(seed=3)
+    assert np.array_equal(first, run(world))
+    world.reset(seed=4)
+    assert not np.array_equal(first, run(world))
+
+
+def test_drawn_numbers_act_as_if_the_robot_had_them(randomized):
+    world = kt.World(
+        pendulum(), batch=3, substeps=50, random={"bodies": {"lower": {"mass": kt.Uniform(0.5, 1.5, relative=True)}}},
+        start=([0.5, 0.2], [0.0, 0.0]), integrator="rk4",
+    )  # fmt: skip
+    masses = world.drawn["bodies.lower.mass"][:, 0]
+    world.step([0.0, 0.0])
+    assert len(set(masses)) == 3
+    for k, mass in enumerate(masses):
+        b = kt.Builder("double pendulum")
+        b.body("upper", "base", kt.Revolute("y"), mass=1.2, com=(0, 0, -0.3), inertia=(0.02, 0.02, 0.004))
+        b.body("lower", "upper", kt.Revolute("y"), position=(0, 0, -0.6), mass=mass, com=(0, 0, -0.25),
+               inertia=(0.01, 0.01, 0.002))  # fmt: skip
+        alone = kt.simulate(b.build(), [0.5, 0.2], time=0.05, integrator="rk4", step=1e-3, output=2)
+        assert np.allclose(world.q[k], alone.q[-1], atol=1e-13)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.003, 0.008, 0.013])
+def test_an_action_arrives_after_its_delay(delay):
+    cart = kt.Builder("cart").body("cart", "base", kt.Prismatic("x"), mass=2.0).build()
+    world = kt.World(
+        cart,
+        step=1e-3,
+        substeps=8,
+        action=kt.control.Commanded("torque", delay=delay),
+        integrator="semi_implicit_euler",
+    )
+    for _ in range(3):
+        world.step([4.0])
+    assert np.isclose(world.v[0, 0], 2.0 * (0.024 - delay), atol=1e-12)
+
+
+def test_sensors_show_what_bodies_feel():
+    arm = pendulum()
+    at_rest = [kt.sensors.Accelerometer("lower"), kt.sensors.Gyroscope("lower"), kt.sensors.JointTorque("b")]
+    world = kt.World(arm, batch=2, sensors=at_rest, start=([0.3, -0.7], [0.4, 1.1]))
+    shown = world.sense()
+    assert np.allclose(shown["lower.turn_y"], 1.5)
+    a = arm.forward_dynamics([0.3, -0.7], [0.4, 1.1], [0.0, 0.0])
+    moving = arm.acceleration([0.3, -0.7], [0.4, 1.1], a, "lower", axes="aligned", classical=True)
+    proper = moving[3:] + np.array([0.0, 0.0, 9.81])
+    turned = arm.pose([0.3, -0.7], "lower")[:3, :3].T @ proper
+    assert np.allclose([shown[f"lower.acceleration_{axis}"][0] for axis in "xyz"], turned)
+    assert np.allclose(shown["b.torque"], 0.0)
+
+
+def test_a_robot_without_motors_has_no_actions():
+    with pytest.raises(kt.OptionError, match="no joint of 'ball' has a motor"):
+        kt.World(ball())
+
+
+def test_a_hopper_rests_on_the_ground():
+    b = kt.Builder("hopper")
+    b.body("trunk", "base", kt.Prismatic("z"), mass=3.0, joint_name="rise", actuated=False)
+    b.body("foot", "trunk", kt.Prismatic("z"), position=(0, 0, -0.5), mass=0.5, joint_name="leg")
+    hopper = kt.Robot(b.build().model, backend="compiled")
+    ground = kt.ground.Ground(["foot"], kt.ground.HuntCrossley(1e5, 1.0))
+    world = kt.World(
+        hopper, batch=3, ground=ground, sensors=[kt.sensors.TouchSensor("foot")], step=2e-4, substeps=50,
+        action=kt.control.Commanded("position", kp=2000.0, kd=150.0), start=([0.5, 0.0], [0.0, 0.0]),
+        random={"ground": {"stiffness": kt.Uniform(0.5e5, 2e5)}},
+    )  # fmt: skip
+    for _ in range(150):
+        world.step([0.0])
+    weight = 3.5 * 9.81
+    assert np.allclose(world.contact_forces[:, 0, 2], weight, rtol=1e-3)
+    assert np.allclose(world.sense()["foot.touch_z"], weight, rtol=1e-3)
+    assert len(set(world.drawn["ground.stiffness"][:, 0])) == 3
+
+
+def test_what_is_no_number_ends_its_own_world_only():
+    world = kt.World(pendulum(), batch=4, observe=lambda m: m.q)
+    action = np.zeros((4, 2))
+    action[2, 0] = np.nan
+    stepped = world.step(action)
+    assert stepped.lost.tolist() == stepped.ended.tolist() == [False, False, True, False]
+    assert np.isfinite(world.q[[0, 1, 3]]).all()
+    world.reset(stepped.lost)
+    assert not world.step(np.zeros(2)).lost.any()
+    assert np.allclose(world.time, [2e-3, 2e-3, 1e-3, 2e-3])
+    assert world.episode.tolist() == [0, 0, 1, 0]
+
+
+def test_loops_stay_closed():
+    four_bar = kt.Mechanism(kt.load("four-bar").model, backend="compiled")
+    q = four_bar.close([0.0, 1.0, 4.3], fixed=["crank_joint"])
+    world = kt.World(four_bar, batch=3, start=(q, np.zeros(3)), substeps=20, observe=lambda m: m.accelerations)
+    for torque in (1.0, -0.5, 0.2):
+        stepped = world.step([torque])
+    assert np.abs(four_bar.loop_gaps(world.q)).max() < 1e-10
+    assert np.abs(world.v).max() > 0.01
+    tau = np.zeros(3)
+    tau[four_bar.v_names.index("crank_joint")] = 0.2
+    assert np.allclose(stepped.observation, four_bar.forward_dynamics(world.q, world.v, tau), atol=1e-8)
+
+
+def test_single_precision_stays_near():
+    double, single = (kt.World(pendulum(), batch=2, precision=p, substeps=20) for p in ("double", "single"))
+    for world in (double, single):
+        world.step([0.3, 0.1])
+    assert single.q.dtype == np.float32
+    assert np.allclose(single.q, double.q, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("act", "error", "said"),
+    [
+        (lambda w: w.step([1.0]), kt.ShapeError, "one number per motor"),
+        (lambda w: w.step(np.zeros((3, 2))), kt.ShapeError, "for 3 worlds"),
+        (lambda w: w.reset([True]), kt.ShapeError, "mask"),
+        (lambda w: w.reset([5]), kt.ShapeError, "from 0 to 1"),
+        (lambda w: w.reset(q=[np.nan, 0.0]), kt.StateError, "nan"),
+        (lambda w: w.reset([0], seed=2), kt.OptionError, "all worlds"),
+        (lambda w: setattr(w, "batch", 3), kt.OptionError, "set when it is made"),
+        (lambda w: w.sense(), kt.OptionError, "no sensors"),
+    ],
+)
+def test_what_cannot_be_is_refused(act, error, said):
+    world = kt.World(pendulum(), batch=2)
+    with pytest.raises(error, match=said):
+        act(world)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"integrator": "dop853"}, "fixed step"),
+        ({"batch": 0}, "batch"),
+        ({"step": 0.0}, "step"),
+        ({"action": "force"}, "kind of command"),
+        ({"random": {"bodies": {"lower": {"mass": 1.0}}}}, "give a distribution"),
+        ({"random": {"bodies": {"lower": {"mass": kt.Uniform(-1.0, 1.0)}}}}, "must not be negative"),
+        ({"random": {"bodies": {"leg": {"mass": kt.Uniform(0.5, 1.0)}}}}, "no body named 'leg'"),
+        ({"random": {"ground": {"stiffness": kt.Uniform(1.0, 2.0)}}}, "number of the ground"),
+        ({"reward": lambda m: 1.0 if m.q[0] > 0 else 0.0}, "cannot be traced"),
+        ({"parameters": {"lower.M": 1.0}, "random": {"lower.M": kt.Uniform(0.5, 1.0)}}, "both"),
+    ],
+)
+def test_worlds_that_cannot_be_are_refused(options, said):
+    with pytest.raises(kt.KinetreeError, match=said):
+        kt.World(pendulum(), **options)
+
+
+def test_random_numbers_are_even_and_unrelated():
+    u = uniform(7, np.arange(20_000), np.zeros(20_000, dtype=int), 0, 3)
+    assert np.all((u > 0.0) & (u < 1.0))
+    assert abs(u.mean() - 0.5) < 0.005
+    assert np.abs(np.corrcoef(u.T) - np.eye(3)).max() < 0.03
+    again = uniform(7, np.arange(20_000), np.ones(20_000, dtype=int), 0, 3)
+    assert abs(np.corrcoef(u[:, 0], again[:, 0])[0, 1]) < 0.03
+    normal = kt.Normal(1.0, 2.0).of(u)
+    assert abs(normal.std() - 2.0) < 0.03
