@@ -476,7 +476,7 @@ class ClosedKinematics(Robot):
     def _gaps_of(self, kept: Array, q: Array) -> Array:
         return np.asarray(self.loop_gaps(q) * kept)
 
-    def _slopes_of(self, kept: Array, q: Array) -> Array:
+    def _gap_slopes_of(self, kept: Array, q: Array) -> Array:
         return np.asarray(self._position_jacobian(q) * kept[:, None])
 
     def _at_odds(self) -> str:
@@ -490,7 +490,7 @@ class ClosedKinematics(Robot):
         for name, end, count in zip(names, np.cumsum(counts), counts, strict=True):
             kept = (rows < end - count) | (rows >= end)
             problem = closing.ClosingProblem(
-                partial(self._gaps_of, kept), partial(self._slopes_of, kept),
+                partial(self._gaps_of, kept), partial(self._gap_slopes_of, kept),
                 self.moved, self._clusters, np.ones(self.nv, dtype=bool),
             )  # fmt: skip
             if is_closed(closing.close_wherever_it_can_be(problem, guesses.copy(), CLOSED, True)).any():
