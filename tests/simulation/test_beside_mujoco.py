@@ -29,7 +29,7 @@ def test_stiffer_constraints_of_mujoco_move_as_ours(tmp_path):
     mujoco = pytest.importorskip("mujoco")
     path = tmp_path / "four-bar.xml"
     path.write_text(FOUR_BAR.format(0.02))
-    robot = kt.load(path)
+    robot = kt.load(path).with_backend("compiled")
     servo = kt.control.Actuators([0.6])
     ours = kt.simulate(robot, [0.0, 0.0, 0.0], time=0.3, controller=servo, output=2, progress=False)
     assert robot.closure_error(ours.q[-1]) < 1e-12
