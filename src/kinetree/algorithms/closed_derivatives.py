@@ -190,10 +190,9 @@ def sliding_friction(tree: Model, v: Scalars) -> list[Scalar]:
 
 def forward_dynamics_derivatives(
     tree: Model, q: Scalars, v: Scalars, tau: Scalars, gravity: Any, loads: Any, pivots: Pivots, rubbing: bool = False
-) -> tuple[Matrix, Matrix, Matrix, Matrix, Scalar, constrained.Residuals]:
-    """Return derivatives of all accelerations by independent positions and velocities, by columns.
+) -> tuple[Matrix, Matrix, Matrix, Scalar, constrained.Residuals]:
+    """Return derivatives of all accelerations by independent positions and velocities and by all forces, by columns.
 
-    Then those of the independent accelerations by all forces, by columns, and G, by rows, which makes all of these.
     With ``rubbing`` what ``tau`` leaves out for friction changes with velocities.
     """
     a, _, _ = loop_clusters.forward_dynamics(tree, q, v, tau, gravity, loads, pivots)
@@ -210,9 +209,8 @@ def forward_dynamics_derivatives(
 
     by_q = [answer(dq, here.velocity_along(dq)) for dq in columns]
     by_v = [answer(None, dv) for dv in columns]
-    by_tau = [ldl_solve(factors, row) for row in motion.basis]
-    left = constrained.residuals(tree, q, v, None, motion.k, motion.drift)
-    return by_q, by_v, by_tau, motion.basis, motion.quality, left
+    by_tau = [motion.spread(ldl_solve(factors, row)) for row in motion.basis]
+    return by_q, by_v, by_tau, motion.quality, constrained.residuals(tree, q, v, None, motion.k, motion.drift)
 
 
 def inverse_dynamics_derivatives(

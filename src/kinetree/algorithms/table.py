@@ -644,7 +644,7 @@ LOOP_ALGORITHMS: dict[str, Algorithm] = {
         ),
         Algorithm(
             "closed_forward_dynamics_derivatives", _QVT, closed_algorithms.forward_dynamics_derivatives,
-            lambda t, o: (4 * _freedoms(t, o) * t.nv + 4,),
+            lambda t, o: ((2 * _freedoms(t, o) + t.nv) * t.nv + 4,),
             "How accelerations change with independent freedoms, their rates and all joint forces.",
             (PIVOTS, FRICTION), loads=True, needs_inertia=True, is_method=False, direct=True,
         ),

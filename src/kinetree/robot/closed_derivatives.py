@@ -119,12 +119,9 @@ class ClosedDerivatives(ClosedDynamics):
         whole = self._slopes_of(
             "closed_forward_dynamics_derivatives", known, wrenches, friction, tolerance, threads, arrays
         )
-        # written by columns: two of all accelerations, one of the independent ones by forces; then G by rows
-        q_columns, v_columns, tau_columns, g = np.split(whole[..., :-4], 4, axis=-1)
-        by_q, by_v = (np.swapaxes(x.reshape(*x.shape[:-1], count, nv), -1, -2) for x in (q_columns, v_columns))
-        by_force, g = (x.reshape(*x.shape[:-1], nv, count) for x in (tau_columns, g))
-        with np.errstate(all="ignore"):
-            by_tau = g @ np.swapaxes(by_force, -1, -2)
+        ends = np.cumsum([count * nv, count * nv, nv * nv])
+        parts = np.split(whole[..., :-4], ends[:-1], axis=-1)
+        by_q, by_v, by_tau = (np.swapaxes(x.reshape(*x.shape[:-1], -1, nv), -1, -2) for x in parts)
         turning = self._turned_by_the_world(arrays["q"], wrenches)
         if turning is not None:
             by_q = by_q + by_tau @ turning @ self._basis(self.loop_jacobian(arrays["q"]))
