@@ -47,6 +47,7 @@ EXCEPTIONS = {
 ANALYSES = {
     "sr400": ["inverse", "replay", "free-fall", "parameters", "counts"],
     "five-bar": ["inverse", "replay", "free-fall", "factors"],
+    "delta": ["inverse", "replay", "free-fall", "pick-and-place"],
 }
 
 WITHOUT_UNIT = {"residual", "distance from singularity", "singular value", "operations"}
