@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import Message, OptionError, Setting, StateError
+from ...errors import Message, OptionError, Setting, StateError, UnsupportedError
 from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...spatial.numbers import real_number
@@ -46,6 +46,10 @@ class ChosenConstraints:
         """Return the equation of motion."""
         if self.is_usual:
             return Equation(system, function, threads)
+        if system.varied.places:
+            raise UnsupportedError(
+                "parameters are varied only where loops are held by projection and no motion is prescribed by name"
+            )
         radius = self.spectral_radius
         made = ConstrainedEquation(
             system, function, threads, self.prescribed, self.drift, 1.0 if radius is None else radius
