@@ -101,6 +101,51 @@ def test_the_order_of_execution_is_that_of_the_books_gripper():
     assert modules == ["M1", "M2", "M3", "M3", "M2", "M1"]
 
 
+def walker(legs, change=0.0):
+    """Return a trunk with legs, each heavier than the one before by ``change``."""
+    b = kt.Builder("walker")
+    b.body("trunk", "base", kt.Free(), mass=4.3, inertia=(0.09, 0.34, 0.42))
+    for k in range(legs):
+        rod = {"mass": 1.3 + change * k, "com": (0, 0, -0.15), "inertia": (0.0075, 0.0075, 0.001)}
+        corner = (0.5 * (-1) ** k, 0.25 * (-1) ** (k // 2), 0.0)
+        b.body(f"thigh{k}", "trunk", kt.Universal("XY"), position=corner, **rod)
+        b.body(f"shank{k}", f"thigh{k}", kt.Revolute("y"), position=(0, 0, -0.3), **rod)
+    return b.build()
+
+
+def test_modules_that_are_equal():
+    assert walker(4).equal_modules() == (("M2", "M3", "M4", "M5"),)
+    assert walker(4, 0.11).equal_modules() == ()
+    assert walker(4, 0.11).equal_modules(by="architecture") == (("M2", "M3", "M4", "M5"),)
+    assert gripper().equal_modules(partition=[[n] for n in gripper().body_names], by="architecture")
+    humanoid = kt.gallery.load("humanoid")  # mirrored arms, equal legs
+    assert humanoid.equal_modules() == (("M6", "M7"),)
+    assert humanoid.equal_modules(by="architecture") == (("M2", "M3"), ("M4", "M5"), ("M6", "M7"))
+    last = walker(3).execution_order().splitlines()[-1]
+    assert last == "Equal modules: M3, M4 as M2, in all but their own states and where they sit"
+    with pytest.raises(kt.UnknownNameError, match="numbers"):
+        humanoid.equal_modules(by="number")
+
+
+def test_equal_modules_in_equal_positions_have_equal_pivots():
+    """What a leaf module is by itself, seen from its own joints, is its numbers and its angles."""
+    for change, alike in ((0.0, True), (0.11, False)):
+        robot = walker(2, change)
+        q, v = robot.neutral(), np.zeros(robot.nv)
+        q[7:] = np.tile([0.3, -0.4, 0.7], 2)
+        left, right = robot.module_quantities(q, v, tau=v)[1:]
+        assert np.allclose(left.pivot, right.pivot, rtol=1e-13) == alike
+
+
+def test_equal_modules_save_no_operations():
+    """Their states differ, so every further leg costs as much as the last; equal or not."""
+    for name in ("inverse_dynamics", "forward_dynamics"):
+        for method in ({}, {"method": "modules"}):
+            two, three, four = (walker(k).cost(name, **method).multiplications for k in (2, 3, 4))
+            assert four - three == three - two > 50
+            assert walker(4, 0.11).cost(name, **method).multiplications == four
+
+
 def test_bad_requests_say_what_to_give():
     robot = gripper()
     q = np.zeros(robot.nv)

@@ -31,6 +31,7 @@ QUICK = {
     "space-7-link": ("inverse", "forward", "momentum"),
     "space-dual-arm": ("inverse", "forward", "momentum"),
     "cassie": ("squat", "fall"),
+    "humanoid": ("forms", "cost", "inverse", "free-fall"),
 }
 STEPS = ("inverse", "open-loop", "feedforward", "computed-torque", "disturbed")
 WALKING = {
@@ -153,7 +154,7 @@ def test_motions_are_consistent(name):
     q, v, a = motion.states(t)
     assert q.shape == (5, robot.nq)
     before, after = motion.states(t - h), motion.states(t + h)
-    np.testing.assert_allclose((after.q - before.q) / (2 * h), v, atol=1e-6 * (1 + np.abs(v).max()))
+    np.testing.assert_allclose(robot.difference(before.q, after.q) / (2 * h), v, atol=1e-6 * (1 + np.abs(v).max()))
     np.testing.assert_allclose((after.v - before.v) / (2 * h), a, atol=1e-6 * (1 + np.abs(a).max()))
     np.testing.assert_allclose(gallery.start(name), motion.states(first).q, atol=1e-15)
 
@@ -211,6 +212,37 @@ def test_kuka_against_pinocchio():
         "kuka-kr5",
         in_pinocchio(places, [pin.SE3.Identity()] * 6, [pin.JointModelRZ()] * 6, masses, (0, 0, -9.81)),
     )
+
+
+def test_the_humanoid_against_pinocchio():
+    """With every ball joint as three hinges there; mass matrix and torques, which kinetree finds with 17 links."""
+    robot, turns = gallery.load("humanoid"), {"x": pin.JointModelRX, "y": pin.JointModelRY, "z": pin.JointModelRZ}
+    model, last = pin.Model(), {}
+    for joint, body in zip(robot.model.joints, robot.model.bodies, strict=True):
+        place = pin.SE3(np.eye(3), np.array(joint.placement.translation))
+        parent = 0 if joint.parent < 0 else last[joint.parent]
+        if joint.name == "base_joint":
+            parent = model.addJoint(parent, pin.JointModelFreeFlyer(), place, joint.name)
+        else:
+            for axis in "yxz"[: joint.nv]:
+                parent = model.addJoint(parent, turns[axis](), place, f"{joint.name}_{axis}")
+                place = pin.SE3.Identity()
+        last[len(last)], mass = parent, body.mass_properties
+        inertia = pin.Inertia(mass.mass, np.array(mass.com), mass.inertia_matrix)
+        model.appendBodyToJoint(parent, inertia, pin.SE3.Identity())
+    data, rng = model.createData(), np.random.default_rng(6)
+    q, (v, a) = robot.random_configuration(rng), rng.uniform(-1.0, 1.0, (2, robot.nv))
+    theirs = [3, 4, 5, 0, 1, 2, *range(6, robot.nv)]  # linear before angular, place before quaternion
+    there_q = np.concatenate([q[4:7], q[:4], q[7:]])
+    tau = pin.rnea(model, data, there_q, v[theirs], a[theirs])[theirs]
+    np.testing.assert_allclose(robot.inverse_dynamics(q, v, a), tau, atol=1e-12 * np.abs(tau).max())
+    half = np.triu(pin.crba(model, data, there_q))
+    mass = (half + np.triu(half, 1).T)[np.ix_(theirs, theirs)]
+    for backend in ("reference", "compiled"):
+        np.testing.assert_allclose(robot.with_backend(backend).mass_matrix(q), mass, atol=1e-12 * mass.max())
+    both = robot.floating_base_inverse_dynamics(q, v, a[6:])
+    full = pin.rnea(model, data, there_q, v[theirs], np.concatenate([both[0], a[6:]])[theirs])[theirs]
+    np.testing.assert_allclose(full, np.concatenate([np.zeros(6), both[1]]), atol=1e-11 * np.abs(full).max())
 
 
 def test_the_biped_on_its_foot_is_the_floating_one_held_there():

@@ -198,6 +198,7 @@ class Algorithm:
         Whether it takes fewer operations when a joint of several turns is treated as hinges in a row.
         Counted per universal joint: inverse dynamics 118 multiplications instead of 128, forward
         dynamics 321 instead of 431; per Euler-angle ball joint 140 instead of 167, 395 instead of 623.
+        The mass matrix of the spatial biped takes 467 instead of 629, that of the humanoid 2162 instead of 2994.
     direct : bool
         Whether it is called often enough for small states that machine code takes the arrays, without Python.
     ahead : bool

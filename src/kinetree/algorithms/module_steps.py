@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import UnknownNameError
-from ..model.denoc_modules import Modules
+from ..model.denoc_modules import Modules, equal_groups
 from ..model.tree import BASE, Model
 from ..spatial.arrays import pack, split
 from . import springs
@@ -135,7 +135,14 @@ def execution_order(model: Model, parts: Modules, dynamics: str) -> str:
     if dynamics not in DYNAMICS:
         raise UnknownNameError("dynamics", dynamics, DYNAMICS)
     table = _inverse_order(model, parts) if dynamics == "inverse_dynamics" else _forward_order(model, parts)
-    return "\n".join(table)
+    return "\n".join([*table, *_equal_modules(model, parts)])
+
+
+def _equal_modules(model: Model, parts: Modules) -> Iterator[str]:
+    """Say which modules take the same steps with the same numbers: the text of one is that of all in its group."""
+    for group in equal_groups(model, parts):
+        first, *others = (f"M{m + 1}" for m in group)
+        yield f"Equal modules: {', '.join(others)} as {first}, in all but their own states and where they sit"
 
 
 def _inverse_order(model: Model, parts: Modules) -> Iterator[str]:

@@ -465,6 +465,7 @@ ALGORITHMS: dict[str, Algorithm] = {
             "floating_base_inverse_dynamics", _QVA, _floating_base, _per_v(),
             "Base acceleration and joint forces when only the joints' accelerations are given.",
             loads=True, needs_floating_base=True, needs_inertia=True, held=_all_but_the_base, tree_only=True,
+            hinged=True,
         ),
         Algorithm(
             "bias_force", _QV, _bias_force, _per_v(),
@@ -491,7 +492,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "mass_matrix", _Q, _mass_matrix, _square,
             "The joint-space inertia matrix, rotor inertias included.",
-            (MASS_MATRIX_METHOD,), direct=True, ahead=True, large=PAIRS,
+            (MASS_MATRIX_METHOD,), hinged=True, direct=True, ahead=True, large=PAIRS,
         ),
         Algorithm(
             "inverse_mass_matrix", _Q, _inverse_mass_matrix, _square,

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import OptionError, UnknownNameError
 from ..model.tree import Joint, Model
+from ..spatial import MatrixRotation, Vec3
 from ..spatial.scalar import Scalar
 from ..spatial.taylor import Jet, as_jet
 
@@ -86,7 +87,14 @@ def _of_joint(joint: Joint, jets: Sequence[Jet]) -> tuple[list[Scalar], list[Sca
     if joint.kind.quaternion is None:
         return values, first, second
     # omega = 2 conj(q) q', and conj(q') q' has no vector part, so omega' = 2 conj(q) q''
-    return values, _twice_turned_back(values, first), _twice_turned_back(values, second)
+    turn = values[:4]
+    omega, alpha = _twice_turned_back(turn, first[:4]), _twice_turned_back(turn, second[:4])
+    if len(values) == 4:
+        return values, omega, alpha
+    rotation = MatrixRotation.from_quaternion(*turn)  # a free body: its velocity in its own axes, v = R^T p'
+    velocity = rotation.unapply(Vec3(*first[4:]))
+    rate = rotation.unapply(Vec3(*second[4:])) - Vec3(*omega).cross(velocity)
+    return values, [*omega, *velocity], [*alpha, *rate]
 
 
 def _twice_turned_back(q: Sequence[Scalar], rate: Sequence[Scalar]) -> list[Scalar]:

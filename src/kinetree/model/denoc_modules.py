@@ -6,12 +6,15 @@ starts at the last link of its parent module.  One link per module is always val
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from ..errors import ModelError, UnknownNameError
 from .tree import BASE, Model
+
+ALIKE = ("numbers", "architecture")
+"""How modules can be equal."""
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,32 @@ def automatic(tree: Model) -> list[list[int]]:
             group_of[i] = len(groups)
             groups.append([i])
     return groups
+
+
+def equal_groups(tree: Model, parts: Modules, by: str = "numbers") -> tuple[tuple[int, ...], ...]:
+    """Return groups of two or more modules that are alike, as indices into ``parts``.
+
+    By ``"architecture"`` they have the same kinds of joints in the same order, so that the same steps compute them;
+    by ``"numbers"`` also the same masses, rotors and springs, and the same places of all joints but the first: where
+    a module sits on its carrier, and what it carries, is not its own.
+    """
+    if by not in ALIKE:
+        raise UnknownNameError("way to compare modules", by, ALIKE)
+    groups: dict[Hashable, list[int]] = {}
+    for m, chain in enumerate(parts.bodies):
+        own = tuple(_own(tree, k, by == "numbers", first=k == chain[0]) for k in chain)
+        groups.setdefault(own, []).append(m)
+    return tuple(tuple(group) for group in groups.values() if len(group) > 1)
+
+
+def _own(tree: Model, k: int, numbers: bool, first: bool) -> Hashable:
+    """Return what a link brings along: its kind of joint; and its numbers."""
+    link, joint = tree.links[k], tree.joints[k]
+    if not numbers:
+        return joint.kind, link.follows
+    place = None if first else joint.placement
+    followed = (link.ratio, link.offset) if link.follows else None
+    return joint.kind, place, tree.bodies[k].mass_properties, joint.armature, link.stiffness, link.spring_rest, followed
 
 
 def _index(tree: Model, name: str) -> int:

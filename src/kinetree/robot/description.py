@@ -182,6 +182,29 @@ class Description:
         """
         return denoc_modules.partition(self.model, partition)
 
+    def equal_modules(
+        self, partition: Sequence[Sequence[str]] | None = None, by: str = "numbers"
+    ) -> tuple[tuple[str, ...], ...]:
+        """Return groups of kinematic modules that are alike: ``M2``, ``M3``, ..., as :meth:`modules` lists them.
+
+        Parameters
+        ----------
+        partition : sequence of sequences of body names, optional
+            See :meth:`modules`.
+        by : {"numbers", "architecture"}
+            ``"architecture"``: the same kinds of joints in the same order, computed by the same steps.
+            ``"numbers"``: the same masses, rotors, springs and places of joints as well, but for the place where a
+            module sits on its carrier.  Mirror images are equal in architecture only.
+
+        Examples
+        --------
+        >>> import kinetree as kt
+        >>> kt.gallery.load("quadruped").equal_modules()
+        (('M2', 'M3', 'M4', 'M5'),)
+        """
+        groups = denoc_modules.equal_groups(self.model, self.modules(partition), by)
+        return tuple(tuple(f"M{m + 1}" for m in group) for group in groups)
+
     def save(self, path: str | os.PathLike[str], original: str | os.PathLike[str] | None = None) -> None:
         """Write the robot to a ``.yaml``, ``.urdf``, ``.sdf`` or ``.xml`` (MJCF) file, wholly or not at all.
 
