@@ -131,7 +131,7 @@ def four_bar_leg(**said) -> kt.Mechanism:
 
 
 def test_a_floating_mechanism_is_lifted_by_no_motor_it_does_not_have():
-    """With a motor for every freedom of the base it hangs in the air at rest; without, a force at the base is missing."""
+    """With a motor for every freedom of the base it hangs in the air at rest; without, the base lacks a force."""
     fixed = four_bar_leg(actuated=True)
     q = fixed.close(np.array([0, 0, 0, 1, 0, 0, 1.0, 0.3, -0.6, 0.1]), fixed=["trunk_joint"])
     rest = np.zeros(fixed.nv)
