@@ -19,6 +19,7 @@ from ..errors import SingularError
 from ..model.tree import Model
 from . import rank
 from .clusters import Cluster, Clusters
+from .long_chains import singular_values
 
 Array = np.ndarray
 
@@ -176,7 +177,7 @@ def choose(
     rounding : float, optional
         See :func:`kinetree.loops.rank.by_gap`.
     """
-    values = [np.linalg.svd(_finite(cluster.block(samples)), compute_uv=False) for cluster in clusters.all]
+    values = [singular_values(_finite(cluster.block(samples))) for cluster in clusters.all]
     decisions = [decide(cluster, s, gaps, rounding) for cluster, s in zip(clusters.all, values, strict=True)]
     # the sample that is farthest from being singular
     margins = [s[:, d.rank - 1] / s[:, 0] for s, d in zip(values, decisions, strict=True) if d.rank]

@@ -10,6 +10,7 @@ from ..model.describe import counted
 from . import rank
 from .clusters import Clusters
 from .coordinates import Decision, decide
+from .long_chains import singular_values
 
 Array = np.ndarray
 
@@ -112,7 +113,7 @@ def position_rank(clusters: Clusters, samples: Array, gaps: Array, rounding: flo
     """Return how many constraints on positions are independent; ``samples`` (S, nc, nv) have no others."""
     found = 0
     for cluster in clusters.all:
-        values = np.linalg.svd(cluster.block(samples), compute_uv=False)
+        values = singular_values(cluster.block(samples))
         found += decide(cluster, values, gaps, rounding).rank
     return found
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import SingularError
+from .long_chains import singular_values
 
 Array = np.ndarray
 
@@ -120,7 +121,9 @@ def least_squares(
 
 def numerical_rank(matrix: Array, scale: float = 0.0, least: float = RELATIVE_TOLERANCE) -> Array:
     """Return the number of singular values that count, per lane."""
-    return np.asarray(decompose(matrix, None, scale, least)[3].sum(axis=-1))
+    finite = np.isfinite(matrix).all(axis=(-1, -2), keepdims=True)
+    s = singular_values(np.where(finite, matrix, 0.0))
+    return np.asarray((s > least * np.maximum(s[..., :1], scale)).sum(axis=-1))
 
 
 def null_space(matrix: Array, rank: int) -> Array:
