@@ -58,6 +58,14 @@ def test_the_step_is_the_shortest(chain):
     assert off == pytest.approx(np.linalg.norm(chain[0] @ shortest), rel=1e-9)
 
 
+def test_the_null_space_is_orthonormal_and_complete(chain):
+    rank = int(np.linalg.matrix_rank(chain[0]))
+    found, expected = long_chains.null_space(chain[0], rank), np.linalg.svd(chain[0])[2][rank:].T
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, rtol=0, atol=1e-12)
+    assert long_chains.null_space(chain[0], rank - 1) is None
+
+
 def test_what_is_not_plain_is_left_to_a_dense_decomposition(chain):
     k, gaps = chain[0], np.ones(chain.shape[1])
     values = np.linalg.svd(k, compute_uv=False)

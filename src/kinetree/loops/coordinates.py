@@ -271,9 +271,12 @@ def _finite(blocks: Array) -> Array:
 
 
 def _pivots(matrix: Array, count: int) -> list[int]:
-    """Return the columns that span the others best, by pivoted QR."""
+    """Return the columns that span the others best, by pivoted QR, in any order."""
     if not count:
         return []
+    present = np.flatnonzero(matrix.any(axis=0))
+    if len(present) == count:
+        return [int(j) for j in present]
     from scipy.linalg import qr  # a tenth of a second that robots without loops need not wait for
 
     return [int(j) for j in qr(matrix, mode="r", pivoting=True)[1][:count]]

@@ -99,7 +99,7 @@ def newton_step(matrix: Array, gaps: Array, least: float, most: int | None) -> t
     Parameters
     ----------
     matrix : ndarray, shape (m, n)
-    gaps : ndarray, shape (m,)
+    gaps : ndarray, shape (m,) or (m, k)
     least : float
         Constraints below this part of the strongest do not count.
     most : int or None
@@ -107,7 +107,7 @@ def newton_step(matrix: Array, gaps: Array, least: float, most: int | None) -> t
 
     Returns
     -------
-    move : ndarray, shape (n,)
+    move : ndarray, shape (n,) or (n, k)
     off : float
         Length of the part of the gaps that the move closes.
 
@@ -131,7 +131,24 @@ def newton_step(matrix: Array, gaps: Array, least: float, most: int | None) -> t
 
     k: Any = csc_array(matrix)
     factors = splu((k @ k.T + DAMPED * values[count - 1] ** 2 * eye_array(len(matrix))).tocsc())
-    move = np.zeros(matrix.shape[1])
+    move = np.zeros((matrix.shape[1], *gaps.shape[1:]))
     for _ in range(ROUNDS):
         move -= k.T @ factors.solve(gaps + k @ move)
     return move, float(np.linalg.norm(k @ move))
+
+
+def null_space(matrix: Array, rank: int) -> Array | None:
+    """Return orthonormal columns that a matrix (m, n) of a rank maps to zero; None as in :func:`newton_step`.
+
+    Moves at random, some more than are needed, are made such that the constraints allow them.
+    """
+    n = matrix.shape[1]
+    guesses = np.random.default_rng(0).standard_normal((n, min(n, n - rank + SPARE)))
+    step = newton_step(matrix, matrix @ guesses, 0.0, rank)
+    if step is None:
+        return None
+    return np.asarray(np.linalg.svd(guesses + step[0], full_matrices=False)[0][:, : n - rank])
+
+
+SPARE = 4
+"""So many more moves than freedoms are tried, lest those at random be nearly the same."""

@@ -127,7 +127,10 @@ def numerical_rank(matrix: Array, scale: float = 0.0, least: float = RELATIVE_TO
 
 
 def null_space(matrix: Array, rank: int) -> Array:
-    """Return orthonormal columns that ``matrix`` maps to zero, taking its rank to be ``rank``: (..., n, n - rank)."""
+    """Return orthonormal columns that ``matrix`` maps to zero, taking its rank to be ``rank``: (..., n, n - rank).
+
+    Those that it nearly does not map to zero come first.
+    """
     _, _, vt, _ = decompose(matrix)
     return np.asarray(np.swapaxes(vt[..., rank:, :], -1, -2))
 

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import constraints
 from ..errors import ClosureError, OptionError, RoundingWarning, ShapeError, StateError, callers_level
-from ..loops import closing, clusters, coordinates, dynamics, rank
+from ..loops import closing, clusters, coordinates, dynamics, long_chains, rank
 from ..loops.assembly import WIDEST, AssemblySearch, is_closed
 from ..loops.checks import Checks
 from ..loops.coordinates import Coordinates
@@ -437,7 +437,8 @@ class ClosedKinematics(Robot):
             block = k[np.ix_(cluster.rows, cluster.columns)]
             values = singular_values(cluster.block(k))
             ranks.append(rank.by_gap(values, self._rounding).rank)
-            own = rank.null_space(block, ranks[-1])
+            sparse = long_chains.null_space(block, ranks[-1])
+            own = rank.null_space(block, ranks[-1]) if sparse is None else sparse
             whole = np.zeros((self.nv, own.shape[1]))
             whole[cluster.columns] = own
             basis = np.concatenate([basis, whole], axis=1)
