@@ -148,8 +148,8 @@ THREE_RRR_START = np.deg2rad([60, -50, 215, 75, 228, 240, 330])
 """Table 8.4 (its fifth angle is measured from an axis turned by 60 degrees); closes to about 2 cm."""
 
 
-def five_bar(ground: float = 1.0, redundant: bool = False) -> kt.Mechanism:
-    """001 section 3.5; leg 2 stands at (ground, 0). The tip is where the legs meet."""
+def five_bar(ground: float = 1.0, redundant: bool = False, coupled: bool = False) -> kt.Mechanism:
+    """001 section 3.5; leg 2 stands at (ground, 0). The legs meet at the tip; coupled, a gear joins the cranks."""
     b = kt.Builder("five-bar", gravity=DOWN)
     b.body("a1", "base", TURN, **rod(0.6, 3.0))
     b.body("a2", "a1", TURN, position=(0.6, 0, 0), actuated=redundant, **rod(1.1, 1.6))
@@ -157,6 +157,8 @@ def five_bar(ground: float = 1.0, redundant: bool = False) -> kt.Mechanism:
     passive(b, "b2", "b1", (0.7, 0, 0), rod(1.2, 1.1))
     b.loop("tip-joint", "a2", "b2", TURN, placement=(1.1, 0, 0), seat=(1.2, 0, 0))
     b.frame("tip", "a2", (1.1, 0, 0))
+    if coupled:
+        b.coupling("gear", "b1_joint", "a1_joint", [3.0, -1.0])
     return b.build()
 
 
@@ -167,6 +169,17 @@ def five_bar_cut_at_the_ground() -> kt.Mechanism:
     passive(b, "a2", "a1", (0.6, 0, 0), rod(1.1, 1.6))
     passive(b, "b2", "a2", (1.1, 0, 0), rod(1.2, 1.1, -0.6))
     b.body("b1", "b2", TURN, position=(-1.2, 0, 0), **rod(0.7, 2.0, -0.35))
+    b.loop("foot", "b1", "base", TURN, placement=(-0.7, 0, 0), seat=(1, 0, 0))
+    b.frame("tip", "a2", (1.1, 0, 0))
+    return b.build()
+
+
+def slider_under_the_tip() -> kt.Mechanism:
+    """Three freedoms, all of one planar joint, which the leg from the ground to the tip's link passes backwards."""
+    b = kt.Builder("planar slider", gravity=DOWN)
+    passive(b, "a1", "base", (0, 0, 0), rod(0.6, 3.0))
+    passive(b, "a2", "a1", (0.6, 0, 0), rod(1.1, 1.6))
+    b.body("b1", "a2", kt.Planar(), position=(1.1, 0, 0), **rod(0.7, 2.0, -0.35))
     b.loop("foot", "b1", "base", TURN, placement=(-0.7, 0, 0), seat=(1, 0, 0))
     b.frame("tip", "a2", (1.1, 0, 0))
     return b.build()

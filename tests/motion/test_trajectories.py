@@ -385,3 +385,9 @@ def test_long_tables_are_data_that_each_lane_looks_up_at_its_own_time(uneven):
     found = program({"t": times[:, None]})
     np.testing.assert_allclose(found, np.concatenate(table(times), axis=-1), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(program({"t": times[:1]}), found[0], rtol=1e-12)
+
+
+def test_functions_that_decide_by_if_are_refused():
+    for wrong in (lambda t: [max(t, 0.1)], lambda t: [t if t > 0.1 else 0.0 * t]):
+        with pytest.raises((TypeError, kt.KinetreeError), match="where"):
+            kt.trajectories.Function(wrong)([0.0, 0.05, 0.2])

@@ -210,7 +210,7 @@ def test_denoc_matrices_give_the_twists_of_all_links(case):
     all_rates = free @ np.linalg.inv(free[list(denoc.dofs)])
     whole = denoc.n_l @ denoc.n_c @ denoc.n_d
     assert whole.shape == (6 * len(denoc.rows), len(denoc.dofs))
-    for r, (i, leg) in enumerate(denoc._rows):
+    for r, (i, leg) in enumerate(denoc.places):
         link = denoc.legs[leg][i]
         body = m.body_names[link.body]
         assert denoc.rows[r] == (leg, body, link.joint)
@@ -269,11 +269,39 @@ def test_dynamics_of_the_three_factors_is_that_of_the_mechanism(case):
     a = independent.accelerations(q, v, wanted)
     forces = m.inverse_dynamics(q, v, a)[list(denoc.dofs)]
     assert np.abs(found.inverse_dynamics(wanted) - forces).max() < 1e-10 * max(1.0, np.abs(forces).max())
-    assert np.abs(found.forward_dynamics(forces) - wanted).max() < 1e-8
+    assert np.abs(found.forward_dynamics(forces) - wanted).max() < 1e-10
     h = 1e-4
     ahead, back = (platform.denoc(m.close(m.integrate(q, s * h * v), fixed=platform.actuated)) for s in (1, -1))
     by_differences = (ahead.mass_matrix - back.mass_matrix) / (2 * h)
     assert rates @ (by_differences - 2 * found.coriolis_matrix) @ rates == pytest.approx(0.0, abs=1e-6 * size)
+
+
+def assert_rates_are_those_of_the_factors(platform, q):
+    """N_l', N_c' and N_d' against differences of fourth order along the closed motion."""
+    m, denoc = platform.mechanism, platform.denoc(q)
+    rates = np.random.default_rng(5).uniform(-1.0, 1.0, len(denoc.dofs))
+    found = platform.dynamics(q, rates)
+    v = platform.velocities(q, rates[[denoc.dofs.index(k) for k in platform._dofs]])
+    h = 1e-3 / max(1.0, np.abs(v).max())
+    at = {k: platform.denoc(m.close(m.integrate(q, k * h * v), fixed=platform.actuated)) for k in (-2, -1, 1, 2)}
+    for name in ("n_l", "n_c", "n_d"):
+        value = {k: getattr(d, name) for k, d in at.items()}
+        expected = (8 * (value[1] - value[-1]) - (value[2] - value[-2])) / (12 * h)
+        assert_close(getattr(found, f"{name}_rate"), expected, 1e-9, 1.0 + np.abs(expected).max())
+
+
+def test_rates_of_the_three_factors(case):
+    assert_rates_are_those_of_the_factors(*case)
+
+
+def test_rates_where_an_elbow_is_driven_and_where_a_leg_is_passed_against_the_tree():
+    platform, q = make_five_bar()
+    assert_rates_are_those_of_the_factors(Platform(platform.mechanism, "tip", ["a1_joint", "b2_joint"]), q)
+    other = models.five_bar_cut_at_the_ground()
+    again = other.close([q[0], q[1], q[2] + q[3] - q[0] - q[1], -q[3]])
+    assert_rates_are_those_of_the_factors(Platform(other, "tip", ["a1_joint", "b1_joint"]), again)
+    slider = models.slider_under_the_tip()  # its joint slides and turns: the arm within it changes
+    assert_rates_are_those_of_the_factors(Platform(slider, "tip"), slider.close([2.0, -1.0, 0.3, 0.2, -2.0]))
 
 
 def test_the_cut_does_not_matter():
@@ -566,6 +594,17 @@ def test_denoc_needs_serial_legs():
     with pytest.raises(kt.UnsupportedError, match="is not a platform 'l7' on serial legs"):
         Platform(leg, "l7").denoc(q)
     assert_close(Platform(leg, "l7").jacobian(q), leg.jacobian(q, "l7", "aligned") @ leg.basis(q), 1e-10)
+
+
+def test_denoc_refuses_couplings():
+    """A gear between the cranks would be left out of the matrices without a word."""
+    mechanism = models.five_bar(coupled=True)
+    q = mechanism.close(models.FIVE_BAR_START)
+    platform = Platform(mechanism, "tip", ["a1_joint"], orientation=False)
+    for ask in (platform.denoc, lambda at: platform.dynamics(at, [1.0])):
+        with pytest.raises(kt.UnsupportedError, match=r"has couplings of joints \('gear'\).*leave out"):
+            ask(q)
+    assert platform.jacobian(q).shape == (3, 1)
 
 
 def test_nan_stays_in_its_lane():

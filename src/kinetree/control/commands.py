@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..errors import OptionError, UnknownNameError
 from ..model.tree import Joint, Model
 from ..spatial import Scalar, where
@@ -50,6 +52,15 @@ class Commanded(Controller):
     def __post_init__(self) -> None:
         if self.mode not in MODES:
             raise UnknownNameError("kind of command", self.mode, MODES)
+        for name, needed in (("kp", self.mode == "position"), ("kd", self.mode == "velocity")):
+            value = getattr(self, name)
+            if isinstance(value, list) and value and not isinstance(value[0], (int, float)):
+                continue  # scalars of any kind
+            numbers = np.asarray(value, dtype=float)
+            if np.any(numbers < 0.0) or (needed and not np.any(numbers)):
+                raise OptionError(
+                    f"{name} of commands of {self.mode} must be positive, not {value!r}: else nothing moves"
+                )
 
     def _width(self, tree: Model, name: str) -> int:
         return 1 if name in ("given_at", "delay") else super()._width(tree, name)

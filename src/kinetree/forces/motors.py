@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -77,7 +78,7 @@ class Motor(ForceElement):
 
     def _signal(self, on: Surroundings, along: Taut, rate: Scalar) -> Scalar:
         own = callable(self.signal) and not isinstance(self.signal, Trajectory)
-        if own and self.signal.__code__.co_argcount == 3:
+        if own and takes_three(self.signal):
             u = self.signal(on.t, along.length, rate)
         else:
             u = at_time(self.signal, on.t, 1, "a motor's signal")[0]
@@ -109,3 +110,14 @@ class Motor(ForceElement):
         rubbing = self.rubbing * self.friction_speed * self.friction_speed / (square * sqrt(square))
         line = 0.0 if self.curve is not None else self.stall_torque / self.no_load_speed * self.ratio * self.ratio
         return [(along, 0.0, self.damping + rubbing + line)]
+
+
+def takes_three(function: Any) -> bool:
+    """Return whether a function needs time, position and speed rather than the time alone."""
+    try:
+        inspect.signature(function).bind(0.0)
+    except TypeError:
+        return True
+    except ValueError:  # of something built in, which tells nothing of itself
+        return False
+    return False

@@ -148,8 +148,9 @@ class LoopMethods:
 
     @of_mechanisms
     def accelerations_by_rank(
-        self, q: Array, v: Array, tau: Array, wrenches: Wrenches = None, rotors: Array | float = 0.0
-    ) -> Array:
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches = None, rotors: Array | float = 0.0,
+        parameters: Any = None,
+    ) -> Array:  # fmt: skip
         """Find accelerations at any state by the method that finds the rank."""
         raise NotImplementedError
 
@@ -223,8 +224,9 @@ class LoopMethods:
 
     @of_mechanisms
     def multipliers(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False,
+        parameters: Any = None,
+    ) -> Array:  # fmt: skip
         """Compute loop forces while joint forces ``tau`` act."""
         raise NotImplementedError
 

@@ -463,8 +463,9 @@ class Mechanism(ClosedMethods):
         return self._by_rank(state, v, tau, wrenches, method, gains, tolerance, known, parameters)
 
     def accelerations_by_rank(
-        self, q: Array, v: Array, tau: Array, wrenches: Wrenches = None, rotors: Array | float = 0.0
-    ) -> Array:
+        self, q: Array, v: Array, tau: Array, wrenches: Wrenches = None, rotors: Array | float = 0.0,
+        parameters: Any = None,
+    ) -> Array:  # fmt: skip
         """Return accelerations at any state, closed or nearly so, by the method that finds the rank where it is asked.
 
         Parameters
@@ -473,9 +474,11 @@ class Mechanism(ClosedMethods):
             As in :meth:`forward_dynamics`.
         rotors : array_like
             Rotor inertia that every freedom has beside its own.
+        parameters
+            As in :meth:`forward_dynamics`.
         """
         known = self.coordinates_at(q)
-        return self._by_rank(q, v, tau, wrenches, "block", (0.0, 0.0), np.inf, known, None, rotors)[0]
+        return self._by_rank(q, v, tau, wrenches, "block", (0.0, 0.0), np.inf, known, parameters, rotors)[0]
 
     def _by_rank(
         self, q: Array, v: Array, tau: Array, wrenches: Wrenches, method: str, gains: tuple[float, float],
@@ -516,10 +519,11 @@ class Mechanism(ClosedMethods):
         )
 
     def multipliers(
-        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False
-    ) -> Array:
+        self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, wrenches: Wrenches = None, *, friction: bool = False,
+        parameters: Any = None,
+    ) -> Array:  # fmt: skip
         """Return loop forces while joint forces ``tau`` act: the shortest ones where constraints are redundant."""
-        found = self._forward(q, v, tau, wrenches, friction, "reduced", (0.0, 0.0), None)[1]
+        found = self._forward(q, v, tau, wrenches, friction, "reduced", (0.0, 0.0), None, parameters=parameters)[1]
         assert found is not None
         return found
 

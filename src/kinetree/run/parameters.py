@@ -63,6 +63,11 @@ class GivenParameters:
         """Whether friction is among them."""
         return any(place.key.rpartition(".")[2] in OF_FRICTION for place in self.places)
 
+    @property
+    def of_geometry(self) -> tuple[Place, ...]:
+        """Those that change where joints and frames are, and with them which configurations are closed."""
+        return tuple(place for place in self.places if place.key in ("position", "rpy"))
+
     def of(self, place: Place) -> Array:
         """Return the numbers of one place, (..., its size)."""
         assert self.numbers is not None
@@ -99,13 +104,15 @@ class ParameterReader:
 
         Parameters
         ----------
-        given : mapping, ParameterTable, array or None
+        given : mapping, ParameterTable, GivenParameters, array or None
             ``{"link_3.M": masses, ...}`` by the names of the table; under ``"bodies"``, ``"joints"``, ``"frames"`` and
             ``"gravity"`` properties as in :func:`kinetree.symbolic.with_parameters`; a whole table; or an array
             (..., p) of all its values.
         """
         if given is None:
             return NO_PARAMETERS
+        if isinstance(given, GivenParameters):  # read before, perhaps with other numbers since
+            return given
         if isinstance(given, ParameterTable):
             given = dict(zip(given.names, given.values, strict=True))
         if not isinstance(given, Mapping):

@@ -23,7 +23,7 @@ from ..errors import (
 )
 from ..forces.pushes import OwnForce
 from ..robot.robot import Robot
-from ..run.law_kernels import can_compile, count_operations
+from ..run.law_kernels import can_compile, count_operations, unrolls
 from ..run.parameters import GivenParameters
 from ..spatial.arrays import as_array, batch_shape
 from ..spatial.numbers import real_number, shown, whole_number
@@ -108,6 +108,13 @@ def refuse_endless(numbers: Numbers, begin: float, end: float) -> None:
 def varied_parameters(robot: Robot, given: Any) -> GivenParameters:
     """Return what takes the place of the robot's own numbers; refuse what no robot has."""
     found = robot.evaluator.read_parameters(given)
+    if found.places and not unrolls(robot):
+        raise UnsupportedError("parameters of very large trees cannot be varied in a simulation")
+    if found.of_geometry and robot.model.is_constrained:
+        raise UnsupportedError(
+            f"{found.of_geometry[0]} decides which configurations are closed, so it cannot be varied in a simulation "
+            "of a mechanism: make a robot of each"
+        )
     for place in found.places:
         numbers = found.of(place)
         if not np.isfinite(numbers).all():

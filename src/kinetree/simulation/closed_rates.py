@@ -33,7 +33,7 @@ def rates_of(equation: Equation) -> Rates:
         system = equation.with_numbers(p)
         unit, length = unit_quaternions(tree, q)
         acting = system.acting(t[0], unit, v, z, tau or None)
-        a, quality = choice.accelerations(tree, unit, v, acting.total, acting.loads)
+        a, quality = choice.accelerations(system.tree, unit, v, acting.total, acting.loads)
         moving = kinematics.configuration_rate(tree, unit, v)
         q_rate = [r if s is None else r * s for r, s in zip(moving, length, strict=True)]
         return [*q_rate, *a, *acting.z_rate, *(system.powers(unit, v, acting) if system.works else []), quality]

@@ -15,6 +15,7 @@ from ..model.tree import Model
 from ..robot.mechanism import Mechanism
 from ..run.failure import Fault, blaming
 from ..run.law_kernels import LawProgram, can_compile, has_machine_code, unrolls
+from ..run.parameters import GivenParameters
 from ..spatial import Scalar, sqrt
 from ..spatial.arrays import pack, split
 from .integrators.steps_on_arrays import Steps
@@ -107,6 +108,14 @@ class Equation:
             return NOTHING
         batch = np.broadcast_shapes(*(x.shape[:-1] for x in values))
         return np.concatenate([np.broadcast_to(x, (*batch, x.shape[-1])) for x in values], axis=-1)
+
+    @property
+    def varied(self) -> GivenParameters | None:
+        """Numbers of the robot that take the place of the model's, as they are now; None if there are none."""
+        given = self.system.varied
+        if given.numbers is None:
+            return None
+        return GivenParameters(given.places, self.numbers[..., : given.numbers.shape[-1]])  # they come first
 
     def read_numbers_from(self, numbers: Array) -> None:
         """Take all parameters from an array (..., n) from now on, which may change between steps."""
@@ -229,7 +238,7 @@ class Equation:
             gives = self.with_numbers(split(self.numbers)).impedance(t, split(q), split(v))
         batch = np.broadcast_shapes(tau.shape[:-1], z_rate.shape[:-1])
         rotors, push = (pack(x, batch) for x in (gives.rotors(ahead), gives.push(ahead, split(v))))
-        return robot.accelerations_by_rank(q, v, tau + push, loads, rotors), z_rate
+        return robot.accelerations_by_rank(q, v, tau + push, loads, rotors, self.varied), z_rate
 
     def _heavier(self, h: float) -> tuple[Any, Array]:
         """Return the robot with rotors heavier by what gives way within a step, and the stiffness of its freedoms.
@@ -435,13 +444,15 @@ class Equation:
         tau, loads, _ = self.forces(given)
         a = self._accelerate(q, v, tau, loads)
         if isinstance(self.robot, Mechanism):
-            return a, self.robot.multipliers(q, v, tau, loads)
+            return a, self.robot.multipliers(q, v, tau, loads, parameters=self.varied)
         return a, np.zeros((*q.shape[:-1], 0))
 
     def _accelerate(self, q: Array, v: Array, tau: Array, loads: Array | None, robot: Any = None) -> Array:
         robot = robot or self.robot
         if isinstance(robot, Mechanism):  # stages of an integrator are off closure by their error
-            return robot.forward_dynamics(q, v, tau, loads, tolerance=np.inf, threads=self.threads)
+            return robot.forward_dynamics(
+                q, v, tau, loads, tolerance=np.inf, threads=self.threads, parameters=self.varied
+            )
         return robot.forward_dynamics(q, v, tau, loads, method=self.system.method, threads=self.threads)
 
     @property

@@ -17,7 +17,6 @@ from ..robot.load import as_robot
 from ..robot.names_elsewhere import integrator_called
 from ..robot.robot import Robot
 from ..run.checks import check_threads
-from ..run.law_kernels import unrolls
 from .arguments import (
     STEPS_AT_MOST,
     check_integrator,
@@ -306,8 +305,6 @@ class Simulator:
         self.span = known_span(controller if self.prescribed is None else self.prescribed, others)
         self.friction, self.friction_speed = friction, self.numbers.friction_speed
         self.varied = varied_parameters(robot, parameters)
-        if self.varied.places and (robot.model.is_constrained or not unrolls(robot)):
-            raise UnsupportedError("parameters of mechanisms with loops, and of very large trees, cannot be varied")
         self.constraints = chosen_constraints(
             robot, integrator, prescribed if by_name else None, drift, spectral_radius
         )

@@ -128,6 +128,10 @@ class Choice:
     def __init__(self, condition: Any) -> None:
         self.condition = condition
 
+    def __bool__(self) -> bool:
+        """Refuse to decide for all times at once, as ``if``, ``max`` and ``min`` would have it."""
+        raise TypeError("a comparison has no truth value while a function is traced: use where(condition, yes, no)")
+
     class scalar_functions:
         """What ``where`` needs."""
 

@@ -214,6 +214,18 @@ def test_what_cannot_be_is_refused(act, error, said):
         ({"random": {"bodies": {"lower": {"mass": kt.Uniform(-1.0, 1.0)}}}}, "must not be negative"),
         ({"random": {"bodies": {"leg": {"mass": kt.Uniform(0.5, 1.0)}}}}, "no body named 'leg'"),
         ({"random": {"ground": {"stiffness": kt.Uniform(1.0, 2.0)}}}, "number of the ground"),
+        ({"random": {"gravity": kt.Uniform(9.8, 9.82)}}, "has 3 numbers"),
+        ({"random": {"bodies": {"lower": {"inertia": kt.Uniform([0.1] * 6, [0.2] * 6)}}}}, "relative=True only"),
+        ({"random": {"bodies": {"lower": {"inertia": kt.Uniform(-0.5, 2.0, relative=True)}}}}, "stay positive"),
+        ({"random": {"delay": kt.Uniform(0.0, 1e6)}}, "are the most"),
+        ({"random": 5}, "must map names"),
+        ({"random": {"ground": kt.Uniform(0, 1)}}, "must map names"),
+        ({"action": "position"}, "kp of commands"),
+        ({"pushes": kt.RandomPushes("lower", kt.Uniform(-5, 5), every=0.0)}, "every of the pushes"),
+        ({"pushes": kt.RandomPushes("lower", 3.0)}, "pushes must be"),
+        ({"reward": lambda m: [1.0, 2.0]}, "one number"),
+        ({"reward": lambda m: None}, "returned None"),
+        ({"start": np.zeros(2)}, "start must be a pair"),
         ({"reward": lambda m: 1.0 if m.q[0] > 0 else 0.0}, "cannot be traced"),
         ({"parameters": {"lower.M": 1.0}, "random": {"lower.M": kt.Uniform(0.5, 1.0)}}, "both"),
     ],
@@ -232,3 +244,38 @@ def test_random_numbers_are_even_and_unrelated():
     assert abs(np.corrcoef(u[:, 0], again[:, 0])[0, 1]) < 0.03
     normal = kt.Normal(1.0, 2.0).of(u)
     assert abs(normal.std() - 2.0) < 0.03
+
+
+def test_moments_of_inertia_are_scaled_together():
+    world = kt.World(
+        pendulum(), batch=50, random={"bodies": {"lower": {"inertia": kt.Uniform(0.5, 2.0, relative=True)}}}
+    )
+    drawn = world.drawn["bodies.lower.inertia"]
+    assert np.allclose(drawn / drawn[:, :1], drawn[0] / drawn[0, 0])
+    assert drawn[:, 0].min() > 0.004
+    assert np.ptp(drawn[:, 0]) > 0.005
+
+
+def test_the_action_is_seen_as_it_was_given_however_late_it_acts():
+    world = kt.World(
+        pendulum(), step=1e-3, substeps=10, random={"delay": kt.Uniform(0.025, 0.025)}, observe=lambda m: m.action
+    )
+    seen = [world.step([float(k), -float(k)]).observation[0] for k in range(1, 5)]
+    assert np.array_equal(seen, [[k, -k] for k in range(1, 5)])
+
+
+def test_numbers_of_the_ground_are_not_those_of_other_forces():
+    b = kt.Builder("hopper").body("trunk", "base", kt.Prismatic("z"), mass=3.0, joint_name="rise", actuated=False)
+    b.body("foot", "trunk", kt.Prismatic("z"), position=(0, 0, -0.5), mass=0.5, joint_name="leg")
+    law = kt.ground.HuntCrossley(1e5, 1.0)
+    options = {"forces": [kt.forces.JointSpring("leg", stiffness=100.0, damping=1.0)], "batch": 3}
+    two = [kt.ground.Ground(["foot"], law), kt.ground.Ground(["trunk"], law)]
+    world = kt.World(b.build(), ground=two, random={"ground": {"stiffness": kt.Uniform(1e3, 1e4)}}, **options)
+    assert list(world.drawn) == ["ground[0].stiffness", "ground[1].stiffness"]
+    still = kt.World(b.build(), ground=two, **options)
+    for each in (world, still):
+        each.reset(q=[1.0, 0.1])
+        each.step([0.0])
+    assert np.array_equal(world.v, still.v)  # in the air
+    with pytest.raises(kt.UnknownNameError, match="number of the ground"):
+        kt.World(b.build(), ground=two, random={"ground": {"damping": kt.Uniform(0.0, 1.0)}}, **options)

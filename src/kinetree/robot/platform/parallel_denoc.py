@@ -62,11 +62,13 @@ class LegElimination(NamedTuple):
     """Psi_i of 001 eq. 31; the identity at actuated joints."""
     share: list[Array]
     """What the platform's twist adds to each link's: p p~^T / delta (001 eq. 30)."""
+    inverse: list[Array]
+    """Pseudo-inverse of the projected columns c of each passive joint; no rows at actuated joints."""
     phi: Array
     """The projector after the last passive joint (001 eq. 28)."""
 
 
-class _Edge(NamedTuple):
+class Edge(NamedTuple):
     """A joint as an edge of the graph of bodies."""
 
     start: int
@@ -75,19 +77,19 @@ class _Edge(NamedTuple):
     cut: bool
 
 
-def _edges(model: Model) -> list[_Edge]:
-    tree = [_Edge(joint.parent, i, i, False) for i, joint in enumerate(model.joints)]
-    return tree + [_Edge(loop.predecessor, loop.successor, i, True) for i, loop in enumerate(model.loops)]
+def _edges(model: Model) -> list[Edge]:
+    tree = [Edge(joint.parent, i, i, False) for i, joint in enumerate(model.joints)]
+    return tree + [Edge(loop.predecessor, loop.successor, i, True) for i, loop in enumerate(model.loops)]
 
 
-def legs(model: Model, platform: int) -> list[list[tuple[_Edge, bool]]]:
+def legs(model: Model, platform: int) -> list[list[tuple[Edge, bool]]]:
     """Return chains of joints from the base to a body; each joint with whether it is passed from start to end."""
     edges = _edges(model)
-    at: dict[int, list[_Edge]] = {}
+    at: dict[int, list[Edge]] = {}
     for edge in edges:
         at.setdefault(edge.start, []).append(edge)
         at.setdefault(edge.end, []).append(edge)
-    found, used = [], set[_Edge]()
+    found, used = [], set[Edge]()
     for foot in at[BASE]:
         chain, body, edge = [], BASE, foot
         while True:
@@ -132,41 +134,50 @@ class ParallelDeNOC:
     """
 
     def __init__(self, model: Model, q: Sequence[float], frame: str, driven: Array) -> None:
+        if model.couplings:
+            named = ", ".join(repr(coupling.name) for coupling in model.couplings)
+            raise UnsupportedError(
+                f"{model.name!r} has couplings of joints ({named}), which the three DeNOC matrices leave out: they "
+                "know serial legs only. Platform.jacobian, Mechanism.inverse_dynamics and the like count them: use "
+                "those, or describe the mechanism without couplings"
+            )
         self.model = model
-        self._q = [float(x) for x in q]
-        self._posed = kinematics.poses(model, self._q)
-        place = model.frame(frame)
+        self.q = [float(x) for x in q]
+        self._posed = kinematics.poses(model, self.q)
+        place = self.place = model.frame(frame)
         if place.body == BASE:
             raise UnsupportedError(f"frame {frame!r} is fixed to the ground: a platform must move")
         self._driven = driven
-        self.origin: Array = self._world(place.body)[:3, :3] @ place.pose.position + self._world(place.body)[:3, 3]
-        self.legs = [[self._link(edge, forward) for edge, forward in chain] for chain in legs(model, place.body)]
+        self.origin: Array = self.world(place.body)[:3, :3] @ place.pose.position + self.world(place.body)[:3, 3]
+        self.chains = legs(model, place.body)
+        self.legs = [[self._link(edge, forward) for edge, forward in chain] for chain in self.chains]
         # 001 eq. 32b stacks twists by their place in the leg first, then by leg
-        self._rows = sorted(
+        self.places = sorted(
             ((i, leg) for leg, links in enumerate(self.legs) for i in range(len(links))), key=lambda row: row
         )
-        self._inputs = [(i, leg) for i, leg in self._rows if self.legs[leg][i].actuated]
+        self.inputs = [(i, leg) for i, leg in self.places if self.legs[leg][i].actuated]
 
     @property
     def rows(self) -> list[tuple[int, str, str]]:
         """What each block of six rows of ``t`` belongs to: number of the leg, body, joint before it."""
-        links = [(leg, self.legs[leg][i]) for i, leg in self._rows]
+        links = [(leg, self.legs[leg][i]) for i, leg in self.places]
         return [(leg, self.model.bodies[link.body].name, link.joint) for leg, link in links]
 
     @property
     def dofs(self) -> tuple[int, ...]:
         """Places in ``v`` of the actuated rates, in the order of the columns."""
-        return tuple(k for i, leg in self._inputs for k in self.legs[leg][i].actuated)
+        return tuple(k for i, leg in self.inputs for k in self.legs[leg][i].actuated)
 
     # ---------------------------------------------------------------- geometry
 
-    def _world(self, body: int) -> Array:
+    def world(self, body: int) -> Array:
+        """Return a body's pose in the world, 4 x 4."""
         return np.eye(4) if body == BASE else pack(self._posed[body].pose, ())
 
-    def _link(self, edge: _Edge, forward: bool) -> LegLink:
+    def _link(self, edge: Edge, forward: bool) -> LegLink:
         return self._cut_link(edge, forward) if edge.cut else self._tree_link(edge, forward)
 
-    def _tree_link(self, edge: _Edge, forward: bool) -> LegLink:
+    def _tree_link(self, edge: Edge, forward: bool) -> LegLink:
         joint = self.model.joints[edge.number]
         if joint.mimic:
             raise UnsupportedError(f"joint {joint.name!r} mimics another: legs of followers have no DeNOC matrices")
@@ -175,30 +186,29 @@ class ParallelDeNOC:
         flags = [bool(self._driven[k]) for k in own]
         if any(flags) and not all(flags):
             raise UnsupportedError(f"joint {joint.name!r} is actuated in part; split it into joints of one freedom")
-        child = self._world(edge.number)
-        columns = _turned(child, np.array([list(s) for s in self._posed[edge.number].subspace]).reshape(-1, 6).T)
+        child = self.world(edge.number)
+        columns = turned(child, np.array([list(s) for s in self._posed[edge.number].subspace]).reshape(-1, 6).T)
         actuated = own if any(flags) else ()
         if forward:
             return LegLink(edge.end, joint.name, child[:3, 3], columns, actuated)
         # passed against the tree: the parent moves relative to the child
-        origin = (self._world(edge.start) @ joint.placement.matrix)[:3, 3]
+        origin = (self.world(edge.start) @ joint.placement.matrix)[:3, 3]
         return LegLink(edge.start, joint.name, origin, -twist_shift(child[:3, 3] - origin) @ columns, actuated)
 
-    def _cut_link(self, edge: _Edge, forward: bool) -> LegLink:
+    def _cut_link(self, edge: Edge, forward: bool) -> LegLink:
         loop = self.model.loops[edge.number]
         closing = constraints.closings(self.model, self._posed)[edge.number]
         forces = np.array([list(c.force) for c in closing.constraints]).reshape(-1, 6)
-        freedom = np.linalg.svd(forces, full_matrices=True)[2][len(forces) :].T  # what does no work on them
-        b = self._world(loop.successor) @ loop.seat.matrix
-        columns = _turned(b, freedom)
+        b = self.world(loop.successor) @ loop.seat.matrix
+        columns = turned(b, freedom_of(forces))
         if forward:
             return LegLink(edge.end, loop.name, b[:3, 3], columns, ())
-        origin = (self._world(loop.predecessor) @ loop.placement.matrix)[:3, 3]
+        origin = (self.world(loop.predecessor) @ loop.placement.matrix)[:3, 3]
         return LegLink(edge.start, loop.name, origin, -twist_shift(b[:3, 3] - origin) @ columns, ())
 
     # ---------------------------------------------------------------- elimination
 
-    def _from_platform(self, link: LegLink) -> Array:
+    def from_platform(self, link: LegLink) -> Array:
         """A_ei: a link's twist as the platform frame's."""
         return twist_shift(link.origin - self.origin)
 
@@ -209,12 +219,13 @@ class ParallelDeNOC:
 
     def _eliminate(self, number: int, links: Sequence[LegLink]) -> LegElimination:
         psi, share = [np.eye(6) for _ in links], [np.zeros((6, 6)) for _ in links]
+        inverse = [np.zeros((0, 6)) for _ in links]
         phi = np.eye(6)
         for i in reversed(range(len(links))):
             link = links[i]
             if link.actuated or not link.columns.shape[1]:
                 continue
-            whole = self._from_platform(link) @ link.columns
+            whole = self.from_platform(link) @ link.columns
             # p~ of 001 eq. 26, projected by what was eliminated before: the source writes that for the last joint only
             c = phi @ whole
             u, s, vt = np.linalg.svd(c, full_matrices=False)
@@ -224,9 +235,10 @@ class ParallelDeNOC:
                     f"{link.joint!r} is one of the passive joints after it, so their rates are not determined"
                 )
             phi = phi - u @ u.T
-            share[i] = link.columns @ (vt.T / s) @ u.T
-            psi[i] = np.eye(6) - share[i] @ self._from_platform(link)
-        return LegElimination(psi, share, phi)
+            inverse[i] = (vt.T / s) @ u.T
+            share[i] = link.columns @ inverse[i]
+            psi[i] = np.eye(6) - share[i] @ self.from_platform(link)
+        return LegElimination(psi, share, inverse, phi)
 
     @cached_property
     def phi(self) -> Array:
@@ -234,7 +246,7 @@ class ParallelDeNOC:
         return np.asarray(sum(e.phi for e in self.eliminations))
 
     @cached_property
-    def _inputs_to_twist(self) -> list[Array]:
+    def inputs_to_twist(self) -> list[Array]:
         """Per actuated joint: twist of the platform per twist of that joint, Phi^-1 Phi_2 A_e1."""
         values, vectors = np.linalg.eigh(self.phi)
         if values[0] < SINGULAR:
@@ -244,16 +256,14 @@ class ParallelDeNOC:
                 f"can still move along the twist ({free}). See Platform.singularities"
             )
         return [
-            np.linalg.solve(self.phi, self.eliminations[leg].phi @ self._from_platform(self.legs[leg][i]))
-            for i, leg in self._inputs
+            np.linalg.solve(self.phi, self.eliminations[leg].phi @ self.from_platform(self.legs[leg][i]))
+            for i, leg in self.inputs
         ]
 
     @cached_property
     def jacobian(self) -> Array:
         """The 6 x n matrix J with ``t_e = J theta'`` (001 eq. 29b)."""
-        columns = [
-            m @ self.legs[leg][i].columns for m, (i, leg) in zip(self._inputs_to_twist, self._inputs, strict=True)
-        ]
+        columns = [m @ self.legs[leg][i].columns for m, (i, leg) in zip(self.inputs_to_twist, self.inputs, strict=True)]
         return np.concatenate([np.zeros((6, 0)), *columns], axis=1)
 
     # ---------------------------------------------------------------- the three matrices
@@ -261,8 +271,8 @@ class ParallelDeNOC:
     @cached_property
     def n_l(self) -> Array:
         """Lower block triangular: how twists pass on along each leg (001 eq. 32c-d)."""
-        whole = np.zeros((6 * len(self._rows), 6 * len(self._rows)))
-        place = {row: 6 * k for k, row in enumerate(self._rows)}
+        whole = np.zeros((6 * len(self.places), 6 * len(self.places)))
+        place = {row: 6 * k for k, row in enumerate(self.places)}
         for leg, links in enumerate(self.legs):
             for j in range(len(links)):
                 block = np.eye(6)
@@ -277,14 +287,14 @@ class ParallelDeNOC:
     @cached_property
     def n_c(self) -> Array:
         """How actuated joints move the other legs, through the platform (001 eq. 32c)."""
-        whole = np.zeros((6 * len(self._rows), 6 * len(self._inputs)))
-        for r, (i, leg) in enumerate(self._rows):
+        whole = np.zeros((6 * len(self.places), 6 * len(self.inputs)))
+        for r, (i, leg) in enumerate(self.places):
             share = self.eliminations[leg].share[i]
-            for c, (k, other) in enumerate(self._inputs):
-                block = share @ self._inputs_to_twist[c]
+            for c, (k, other) in enumerate(self.inputs):
+                block = share @ self.inputs_to_twist[c]
                 if leg == other and k > i:
                     # not in the source: an actuated joint further up the same leg moves the platform itself
-                    block = block - share @ self._from_platform(self.legs[leg][k])
+                    block = block - share @ self.from_platform(self.legs[leg][k])
                 if (i, leg) == (k, other):
                     block = np.eye(6)
                 whole[6 * r : 6 * r + 6, 6 * c : 6 * c + 6] = block
@@ -293,9 +303,9 @@ class ParallelDeNOC:
     @cached_property
     def n_d(self) -> Array:
         """Block diagonal: the axes of the actuated joints (001 eq. 32c)."""
-        whole = np.zeros((6 * len(self._inputs), len(self.dofs)))
+        whole = np.zeros((6 * len(self.inputs), len(self.dofs)))
         used = 0
-        for c, (i, leg) in enumerate(self._inputs):
+        for c, (i, leg) in enumerate(self.inputs):
             columns = self.legs[leg][i].columns
             whole[6 * c : 6 * c + 6, used : used + columns.shape[1]] = columns
             used += columns.shape[1]
@@ -318,7 +328,7 @@ class ParallelDeNOC:
     def masses(self) -> list[Array]:
         """A 6 x 6 mass matrix per link of each leg; every leg ends with the platform, whose mass counts once."""
         found, counted = [], set[int]()
-        for i, leg in self._rows:
+        for i, leg in self.places:
             link = self.legs[leg][i]
             found.append(np.zeros((6, 6)) if link.body in counted else self._mass(link))
             counted.add(link.body)
@@ -326,14 +336,19 @@ class ParallelDeNOC:
 
     def _mass(self, link: LegLink) -> Array:
         """Return a link's 6 x 6 mass matrix about its origin, in world axes."""
-        pose = self._world(link.body)
+        pose = self.world(link.body)
         body = pack(self.model.links[link.body].inertia.articulated().to_rows(), ())
         turn = np.kron(np.eye(2), pose[:3, :3])
         shift = twist_shift(link.origin - pose[:3, 3])
         return np.asarray(shift.T @ turn @ body @ turn.T @ shift)
 
 
-def _turned(pose: Array, columns: Array) -> Array:
+def freedom_of(forces: Array) -> Array:
+    """Return motions on which a loop joint's constraint forces, one per row, do no work; one per column."""
+    return np.asarray(np.linalg.svd(forces, full_matrices=True)[2][len(forces) :].T)
+
+
+def turned(pose: Array, columns: Array) -> Array:
     """Return motions given in a frame's axes, along the world's."""
     r = pose[:3, :3]
     return np.concatenate([r @ columns[:3], r @ columns[3:]])

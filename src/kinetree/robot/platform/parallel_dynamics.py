@@ -5,28 +5,22 @@ Newton-Euler equations when N^T takes away the constraint wrenches are equations
 
     (N^T M N) theta'' + C theta' = tau + N^T w_g,        C = N^T (M N' + Omega M E N)
 
-as for trees (001 eq. 14-16), with one factor more.  The rates of the matrices are found by differences of eighth order
-along the closed motion: the factors come from projectors, whose own derivatives are long.
+as for trees (001 eq. 14-16), with one factor more.  The rates of the factors are those of :mod:`.factor_rates`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...spatial.arrays import as_array
+from .factor_rates import FactorRates
 from .parallel_denoc import ParallelDeNOC
 
 Array = np.ndarray
-
-WEIGHTS = {1: 4 / 5, 2: -1 / 5, 3: 4 / 105, 4: -1 / 280}
-"""Of the differences f(kh) - f(-kh), over h: the derivative but for terms of h^8."""
-
-REACH = 0.01
-"""Step of the differences: radians or metres by which the fastest joint moves."""
 
 
 class ParallelDynamics:
@@ -36,19 +30,15 @@ class ParallelDynamics:
     ----------
     here : ParallelDeNOC
         The matrices at the configuration.
-    along : callable
-        The matrices where the mechanism is a time earlier or later on its motion.
+    v : sequence of floats, shape (nv,)
+        Velocities of all joints, which the loops allow.
     rates : ndarray, shape (n,)
         Of the actuated freedoms, in the order of ``here.dofs``.
-    fastest : float
-        Of all joints' rates.
     """
 
-    def __init__(
-        self, here: ParallelDeNOC, along: Callable[[float], ParallelDeNOC], rates: Array, fastest: float
-    ) -> None:
+    def __init__(self, here: ParallelDeNOC, v: Sequence[float], rates: Array) -> None:
         self.denoc, self.rates = here, rates
-        self._along, self._step = along, REACH / max(fastest, 1.0)
+        self._rates = FactorRates(here, v)
 
     # ---------------------------------------------------------------- matrices
 
@@ -57,23 +47,25 @@ class ParallelDynamics:
         """N = N_l N_c N_d, six rows per link of each leg."""
         return np.asarray(self.denoc.n_l @ self.denoc.n_c @ self.denoc.n_d)
 
-    @cached_property
-    def _neighbors(self) -> dict[int, tuple[ParallelDeNOC, ParallelDeNOC]]:
-        return {k: (self._along(k * self._step), self._along(-k * self._step)) for k in WEIGHTS}
-
-    def _rate(self, matrix: Callable[[ParallelDeNOC], Array]) -> Array:
-        pairs = {k: matrix(later) - matrix(earlier) for k, (later, earlier) in self._neighbors.items()}
-        return np.asarray(sum(WEIGHTS[k] * pair for k, pair in pairs.items())) / self._step
-
-    @cached_property
+    @property
     def n_l_rate(self) -> Array:
         """How N_l changes along the motion."""
-        return self._rate(lambda denoc: denoc.n_l)
+        return self._rates.n_l
+
+    @property
+    def n_c_rate(self) -> Array:
+        """How N_c changes along the motion."""
+        return self._rates.n_c
+
+    @property
+    def n_d_rate(self) -> Array:
+        """How N_d changes along the motion."""
+        return self._rates.n_d
 
     @cached_property
     def n_cd_rate(self) -> Array:
         """How N_c N_d changes along the motion."""
-        return self._rate(lambda denoc: np.asarray(denoc.n_c @ denoc.n_d))
+        return np.asarray(self.n_c_rate @ self.denoc.n_d + self.denoc.n_c @ self.n_d_rate)
 
     @cached_property
     def n_rate(self) -> Array:

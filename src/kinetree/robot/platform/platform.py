@@ -578,16 +578,12 @@ class Platform:
         --------
         ``platform.dynamics(q, rates).inverse_dynamics(accelerations)`` gives the forces of the actuators.
         """
-        here, mechanism, state = self.denoc(q), self.mechanism, self._closed(q)
+        here, state = self.denoc(q), self._closed(q)
         given = as_array(rates, (len(here.dofs),), "rates", "one per actuated freedom, in the order of denoc(q).dofs")
         if given.ndim != 1:
             raise OptionError("the equations are made for one state: give rates of shape (n,)")
         v = self.velocities(state, given[[here.dofs.index(k) for k in self._dofs]])
-
-        def along(time: float) -> ParallelDeNOC:
-            return self.denoc(mechanism.close(mechanism.integrate(state, time * v), fixed=self.actuated))
-
-        return ParallelDynamics(here, along, given, float(np.abs(v).max()))
+        return ParallelDynamics(here, v.tolist(), given)
 
 
 def _distinct(q: Array, marks: Callable[[Array], Array]) -> Array:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import Message, OptionError, Setting, StateError
+from ...errors import Message, OptionError, Setting, StateError, UnsupportedError
 from ...robot.mechanism import Mechanism
 from ...robot.robot import Robot
 from ...spatial.numbers import real_number
@@ -46,6 +46,10 @@ class ChosenConstraints:
         """Return the equation of motion."""
         if self.is_usual:
             return Equation(system, function, threads)
+        if system.varied.places:
+            raise UnsupportedError(
+                "parameters are varied only where loops are held by projection and no motion is prescribed by name"
+            )
         radius = self.spectral_radius
         made = ConstrainedEquation(
             system, function, threads, self.prescribed, self.drift, 1.0 if radius is None else radius
@@ -64,6 +68,8 @@ class ChosenConstraints:
             return initial_state(self.robot, q0, v0, tolerance=tolerance)
         if q0 is None or v0 is None:
             wanted = DrivenRobot(self.robot, self.prescribed.given).state(begin, q0)
+            if not self.robot.model.is_constrained:  # joints about which nothing is said are at rest
+                wanted[1][[k for k in range(self.robot.nv) if k not in self._driven(begin)]] = 0.0
             q0, v0 = wanted[0] if q0 is None else q0, wanted[1] if v0 is None else v0
         if self.prescribed.rows:  # loops that are driven are closed elsewhere
             opened = self.robot.tree if isinstance(self.robot, Mechanism) else self.robot
@@ -74,6 +80,10 @@ class ChosenConstraints:
             q, v = initial_state(self.robot, q0, v0)
         self._refuse_late(q, v, begin)
         return q, v
+
+    def _driven(self, t: float) -> set[int]:
+        """Return the freedoms whose motion is prescribed."""
+        return {rate for _, rate in self.prescribed.at(t).joints}
 
     def _refuse_late(self, q: Array, v: Array, begin: float) -> None:
         """Refuse a start at which a prescribed joint is elsewhere than its motion begins."""

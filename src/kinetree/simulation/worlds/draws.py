@@ -48,7 +48,10 @@ def uniform(seed: int, lanes: Array, episodes: Array, stream: int, count: int) -
 
 
 def _number(value: Any, name: str) -> Array:
-    numbers = np.asarray(value, dtype=float)
+    try:
+        numbers = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise OptionError(f"{name} must be numbers, got {value!r}") from None
     if not np.all(np.isfinite(numbers)):
         raise OptionError(f"{name} must be finite, got {value!r}")
     return numbers

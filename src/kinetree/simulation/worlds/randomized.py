@@ -20,6 +20,9 @@ MOTOR_STRENGTH, DELAY, GROUND, BODIES, JOINTS, GRAVITY = (
     "motor_strength", "delay", "ground", "bodies", "joints", "gravity",
 )  # fmt: skip
 NEVER_NEGATIVE = ("mass", "M", "damping", "friction", "rotor_inertia", MOTOR_STRENGTH, DELAY)
+INERTIA = "inertia"
+LONGEST_DELAY = 10.0
+"""Seconds."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,8 @@ class Drawn:
 
     def draw(self, seed: int, lanes: Array, episodes: Array) -> Array:
         """Return numbers for some worlds, (lanes, n)."""
-        u = uniform(seed, lanes, episodes, self.stream, self.nominal.size)
+        one = self.distribution.relative and self.name.endswith(f".{INERTIA}")  # all moments of a body go together
+        u = uniform(seed, lanes, episodes, self.stream, 1 if one else self.nominal.size)
         found = self.distribution.of(u)
         return self.nominal * found if self.distribution.relative else found
 
@@ -65,11 +69,17 @@ def robot_numbers(robot: Robot, given: Mapping[str, Any]) -> tuple[list[Drawn], 
 def _each(given: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], Distribution]]:
     for name, content in given.items():
         if name in (BODIES, JOINTS):
-            for owner, properties in content.items():
-                for key, distribution in properties.items():
+            for owner, properties in _mapping(content, name).items():
+                for key, distribution in _mapping(properties, owner).items():
                     yield (name, owner, key), _distribution(distribution, f"{key} of {owner!r}")
         else:
             yield (name,), _distribution(content, name)
+
+
+def _mapping(given: Any, name: str) -> Mapping[str, Any]:
+    if not isinstance(given, Mapping):
+        raise OptionError(f"random {name} must map names to distributions, not {given!r}")
+    return given
 
 
 def _distribution(given: Any, name: str) -> Distribution:
@@ -105,6 +115,11 @@ def _nominal(robot: Robot, path: tuple[str, ...]) -> Array:
     return np.array([table[path[0]]])
 
 
+def checked_mapping(given: Any, name: str) -> dict[str, Any]:
+    """Return what is to be drawn, by name; nothing if nothing is said."""
+    return {} if given is None else dict(_mapping(given, name))
+
+
 def other_number(name: str, given: Any, nominal: Array, stream: int) -> Drawn:
     """Return what is drawn of the numbers of motors and ground."""
     return _checked(Drawn(name, _distribution(given, name), nominal, stream))
@@ -112,10 +127,24 @@ def other_number(name: str, given: Any, nominal: Array, stream: int) -> Drawn:
 
 def _checked(drawn: Drawn) -> Drawn:
     """Refuse distributions of the wrong size, and those that give what cannot be."""
-    extremes = [drawn.distribution.of(np.full(drawn.nominal.shape, u)) for u in (0.0, 1.0)]
-    if any(x.shape != drawn.nominal.shape for x in extremes):
-        raise ShapeError(f"random {drawn.name} has {drawn.nominal.size} numbers, its distribution has other shapes")
-    low = np.minimum(*extremes) * (drawn.nominal if drawn.distribution.relative else 1.0)
+    given, count = drawn.distribution, drawn.nominal.size
+    alone = [given.of(np.array(u)) for u in (0.0, 1.0)]
+    vector = drawn.name == GRAVITY or drawn.name.rpartition(".")[2] in ("com", INERTIA)
+    if any(x.shape not in ((), (count,)) for x in alone) or (
+        vector and not given.relative and alone[0].shape != (count,)
+    ):
+        raise ShapeError(
+            f"random {drawn.name} has {count} numbers: give as many as bounds or means, such as "
+            f"kinetree.Uniform({[0.0] * count}, {[1.0] * count}), or one with relative=True"
+        )
+    if drawn.name.rpartition(".")[2] == INERTIA and not given.relative:
+        raise OptionError(f"random {drawn.name} is drawn with relative=True only, so that it stays one that a body has")
+    extremes = [np.broadcast_to(x, (count,)) for x in alone]
+    low = np.minimum(*extremes) * (drawn.nominal if given.relative and not vector else 1.0)
+    if drawn.name == DELAY and np.max(extremes) > LONGEST_DELAY:
+        raise OptionError(f"a delay of {np.max(extremes):g} s: {LONGEST_DELAY:g} s are the most")
+    if drawn.name.rpartition(".")[2] == INERTIA and np.any(low <= 0.0):
+        raise OptionError(f"random {drawn.name} may be multiplied by {low.min():g}: it must stay positive")
     if drawn.name.rpartition(".")[2] in NEVER_NEGATIVE and np.any(low < 0.0):
         raise OptionError(f"random {drawn.name} may become {low.min():g}: it must not be negative")
     return drawn

@@ -29,7 +29,7 @@ from ..run_batch import many_steps
 from ..system import DynamicSystem
 from .draws import uniform
 from .moment import Moment
-from .randomized import DELAY, GROUND, MOTOR_STRENGTH, Drawn, other_number, robot_numbers
+from .randomized import DELAY, GROUND, MOTOR_STRENGTH, Drawn, checked_mapping, other_number, robot_numbers
 from .sensors import Sensor, check_sensors
 
 Array = np.ndarray
@@ -101,7 +101,7 @@ class World:
         ground's laws, ``{"friction": kt.Uniform(0.4, 1.0)}``).
     pushes : RandomPushes, optional
     integrator : str
-        One with a fixed step; ``"implicit_euler"`` is implicit in springs, damping and servos.
+        An explicit one with a fixed step, or ``"implicit_euler"``, which is implicit in springs, damping and servos.
     step : float
         Seconds of one step of the integrator.
     substeps : int
@@ -177,13 +177,16 @@ class World:
             raise OptionError(f"action must be a kind of command or a kinetree.control.Commanded, not {action!r}")
         self.action_names = [f"{j.name}" if j.nv == 1 else f"{j.name}[{k}]" for j in self._command.motors(robot.model)
                              for k in range(j.nv)]  # fmt: skip
-        self.sensors, self.sensor_names = tuple(sensors), check_sensors(robot.model, sensors)
-        self._pushes = pushes
-        self._system = self._make_system(controller, ground, forces, parameters, dict(random or {}), friction,
-                                         friction_speed)  # fmt: skip
+        listed = (sensors,) if isinstance(sensors, Sensor) else tuple(sensors)
+        self.sensors, self.sensor_names = listed, check_sensors(robot.model, listed)
+        self._pushes = _checked_pushes(pushes)
+        drawn = checked_mapping(random, "numbers")
+        self._system = self._make_system(controller, ground, forces, parameters, drawn, friction, friction_speed)
         self._equation = Equation(self._system, None, self.threads)
         begin = (None, None) if start is None else start
-        q, v = initial_state(robot, begin[0], begin[1], called=("q of start", "v of start"))
+        if not isinstance(begin, (tuple, list)) or len(begin) != 2:
+            raise OptionError("start must be a pair (q, v), such as (robot.assembled(), np.zeros(robot.nv))")
+        q, v = initial_state(robot, begin[0], begin[1], called=("q of start=(q, v)", "v of start=(q, v)"))
         self._start = tuple(np.array(np.broadcast_to(x, (self.batch, x.shape[-1]))) for x in (q, v))
         self._equation.prepare(self._start[0])
         self._laws = {"observe": observe, "reward": reward, "ended": ended}
@@ -213,7 +216,9 @@ class World:
             if function is not None or made is None:
                 raise OptionError("a controller of a World must be one of kinetree.control: plain functions go in step")
             law = Sum((self._command, made))
-        elements = [*force_elements(ground), *force_elements(forces, "forces")]
+        grounds = force_elements(ground)
+        self._grounds = range(1, 1 + len(grounds))  # their numbers among the parts, behind the controller
+        elements = [*grounds, *force_elements(forces, "forces")]
         if self._pushes is not None:
             elements.append(Push(self._pushes.at))
         motors, of_ground = (random.pop(name, None) for name in (MOTOR_STRENGTH, GROUND))
@@ -278,30 +283,32 @@ class World:
                 where_ = self._at[key]
                 found.append((where_, other_number(name, given[name], self._numbers[0, where_].astype(float), stream)))
                 stream += 1
-        wanted = dict(given[GROUND] or {})
-        for name, own in self._slices.items():
-            key = name.rpartition(".")[2]
-            if name.partition(".")[0] not in ("0", "robot") and key in wanted:
-                nominal = self._numbers[0, own].astype(float)
-                found.append((own, other_number(f"{GROUND}.{key}", wanted[key], nominal, stream)))
+        wanted = checked_mapping(given[GROUND], GROUND)
+        known = [(int(name.partition(".")[0]), name) for name in self._slices if name[0].isdigit()]
+        of_ground = [(k, name) for k, name in known if k in self._grounds]
+        for key, distribution in wanted.items():
+            named = [(k, name) for k, name in of_ground if name.rpartition(".")[2] == key]
+            if not named:
+                raise UnknownNameError("number of the ground", key, [name.rpartition(".")[2] for _, name in of_ground])
+            for k, name in named:
+                called = f"{GROUND}.{key}" if len(named) == 1 else f"{GROUND}[{k - 1}].{key}"
+                nominal = self._numbers[0, self._slices[name]].astype(float)
+                found.append((self._slices[name], other_number(called, distribution, nominal, stream)))
                 stream += 1
-        missing = set(wanted) - {name.name.partition(".")[2] for _, name in found if name.name.startswith(GROUND)}
-        if missing:
-            known = [name.rpartition(".")[2] for name in self._slices if name.partition(".")[0] not in ("0", "robot")]
-            raise UnknownNameError("number of the ground", sorted(missing)[0], known)
         return found
 
     # ------------------------------------------------------------------ what laws see
 
-    def _moment(self, t: Scalars, state: Scalars, p: Scalars) -> Moment:
+    def _moment(self, t: Scalars, state: Scalars, p: Scalars, action: Scalars) -> Moment:
         system = self._equation.with_numbers(p)
         q, v, z = self._equation.parts(state)
         loops = self._equation.loops
         choice = None if loops is None else LoopChoice(loops.rows)
-        return Moment(system, t[0], q, v, z, p[self._at["command"]], choice)
+        return Moment(system, t[0], q, v, z, action, choice)
 
     def _law(self, name: str, law: Callable[..., list[Any]]) -> LawProgram:
-        lengths = {"t": 1, "state": self._states.shape[-1], "p": self._numbers.shape[-1]}
+        sizes = self._states.shape[-1], self._numbers.shape[-1], self.action_size
+        lengths = dict(zip(("t", "state", "p", "action"), (1, *sizes), strict=True))
         title = f"{name} of {self.robot.name!r}"
         return LawProgram(
             title, law, lengths, self._equation.compiled, cpu=self.robot.cpu, single=self.precision == "single"
@@ -311,18 +318,19 @@ class World:
         """Make one kernel of observation, reward and end."""
         self._observed = 0
 
-        def law(t: Scalars, state: Scalars, p: Scalars) -> list[Any]:
-            moment, found = self._moment(t, state, p), []
+        def law(t: Scalars, state: Scalars, p: Scalars, action: Scalars) -> list[Any]:
+            moment, found = self._moment(t, state, p, action), []
             for name, function in self._laws.items():
                 if function is None:
                     continue
                 try:
                     answer = function(moment)
-                    one = name != "observe"
-                    numbers = [answer] if one else list(answer)
+                    numbers = list(answer) if name == "observe" else [_one(answer)]
                     if name == "ended":
                         over = answer if is_condition(answer) else answer > 0.0
                         numbers = [where(over, 1.0, 0.0)]
+                    if any(x is None or isinstance(x, str) for x in numbers):
+                        raise TypeError(f"it returned {answer!r}")
                     found += [x + 0.0 * state[0] if isinstance(x, (int, float)) else x for x in numbers]
                 except KinetreeError:
                     raise
@@ -467,6 +475,7 @@ class World:
         if len(self._history) == 2 and not self._delay.any():
             numbers[:, at["before"]] = numbers[:, at["command"]]
             numbers[:, at["command"]] = given
+            self._history[0] = given
         else:
             self._history[1:] = self._history[:-1]
             self._history[0] = given
@@ -518,7 +527,7 @@ class World:
         return Stepped(observation, reward, ended, self._lost.copy())
 
     def _evaluate(self, program: LawProgram) -> Array:
-        given = {"t": self._time[:, None], "state": self._states[0], "p": self._numbers}
+        given = {"t": self._time[:, None], "state": self._states[0], "p": self._numbers, "action": self._history[0]}
         return program({name: x for name, x in given.items() if x.shape[-1]}, self.threads)
 
     # ------------------------------------------------------------------ to look at
@@ -536,8 +545,8 @@ class World:
             )
         if self._sensing is None:
 
-            def law(t: Scalars, state: Scalars, p: Scalars) -> list[Any]:
-                moment = self._moment(t, state, p)
+            def law(t: Scalars, state: Scalars, p: Scalars, action: Scalars) -> list[Any]:
+                moment = self._moment(t, state, p, action)
                 return [x + 0.0 * state[0] for sensor in self.sensors for x in sensor.read(moment)]
 
             self._sensing = self._law("sensors", law)
@@ -602,6 +611,24 @@ class World:
             f"<World of {self.batch} {self.robot.name!r}: {self.substeps} steps of {self.step_size:g} s by "
             f"{self.integrator}, {self.action_size} motors>"
         )
+
+
+def _one(answer: Any) -> Any:
+    """Return one number; refuse several."""
+    if isinstance(answer, (list, tuple)) or (isinstance(answer, np.ndarray) and answer.dtype == object):
+        raise TypeError(f"it must return one number, not {len(answer)}")
+    return answer
+
+
+def _checked_pushes(given: Any) -> RandomPushes | None:
+    """Refuse pushes that cannot be."""
+    if given is None:
+        return None
+    if not isinstance(given, RandomPushes) or not hasattr(given.force, "of"):
+        raise OptionError(f"pushes must be kinetree.RandomPushes(frame, distribution, ...), not {given!r}")
+    for name in ("every", "lasting"):
+        real_number(getattr(given, name), f"{name} of the pushes", positive=True)
+    return given
 
 
 def str_path(place: Any) -> str:
