@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from . import rank
+from . import long_chains, rank
 from .clusters import Clusters, Stack
 
 Array = np.ndarray
@@ -256,13 +256,37 @@ def _newton_step(problem: ClosingProblem, q: Array, left: Array, counting: Count
     k = problem.matrix(q) * problem.free
     moves, off = [], np.zeros(len(q))
     for stack in problem.clusters.stacks:
-        u, s, vt = np.linalg.svd(_finite(stack.blocks(k)), full_matrices=False)
+        blocks, gaps = _finite(stack.blocks(k)), stack.gaps(left)
+        sparse = _sparse_steps(blocks, gaps, stack, counting)
+        if sparse is not None:
+            moves.append(sparse[0])
+            off = np.maximum(off, sparse[1])
+            continue
+        u, s, vt = np.linalg.svd(blocks, full_matrices=False)
         kept = _counted(s, stack, counting)
-        along = np.where(kept, (np.swapaxes(u, -1, -2) @ stack.gaps(left)[..., None])[..., 0], 0.0)
+        along = np.where(kept, (np.swapaxes(u, -1, -2) @ gaps[..., None])[..., 0], 0.0)
         inverse = np.where(kept, 1.0 / np.where(kept, s, 1.0), 0.0)
         moves.append(-(np.swapaxes(vt, -1, -2) @ (inverse * along)[..., None])[..., 0])
         off = np.maximum(off, np.abs(along).max(axis=(-1, -2), initial=0.0))
     return problem.scatter(moves, len(q)), off
+
+
+def _sparse_steps(
+    blocks: Array, gaps: Array, stack: Stack, counting: Counting | None
+) -> tuple[Array, Array] | None:  # fmt: skip
+    """Return the steps of large clusters (N, c, n) and how far off they are (N,); None where these are not for them."""
+    if min(blocks.shape[-2:]) < long_chains.LARGE:
+        return None
+    moves, off = np.zeros((*blocks.shape[:-2], blocks.shape[-1])), np.zeros(blocks.shape[:-2])
+    for lane in np.ndindex(*off.shape):
+        if gaps[lane].any():  # else there is nowhere to go
+            most = None if counting is None else counting.ranks[stack.members[lane[1]]]
+            least = rank.ROUNDING if counting is None else counting.least
+            step = long_chains.newton_step(blocks[lane], gaps[lane], least, most)
+            if step is None:
+                return None
+            moves[lane], off[lane] = step
+    return moves, off.max(axis=-1, initial=0.0)
 
 
 def _finite(blocks: Array) -> Array:

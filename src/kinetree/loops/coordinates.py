@@ -19,6 +19,7 @@ from ..errors import SingularError
 from ..model.tree import Model
 from . import rank
 from .clusters import Cluster, Clusters
+from .long_chains import singular_values
 
 Array = np.ndarray
 
@@ -121,20 +122,30 @@ def _ordered_pivots(
 ) -> tuple[tuple[int, int], ...]:  # fmt: skip
     """Eliminate at the sample: of pivots that are large enough the one that makes fewest entries (Markowitz 1957)."""
     work = np.array(sample[:, list(dependent)], dtype=float)
-    left, open_columns, found = list(range(len(rows))), list(range(len(dependent))), list[tuple[int, int]]()
+    shape, found = work.shape, list[tuple[int, int]]()
     noise = 1e-12 * np.abs(work).max(initial=0.0)
-    while left:
-        part = np.abs(work[np.ix_(left, open_columns)])
+    entries = np.flatnonzero(work)  # of the rows and columns that are left: a long chain of loops has few
+    for _ in rows:
+        i, j = np.unravel_index(entries, shape)
+        part = np.abs(work[i, j])
         there = part > noise
-        price = (there.sum(axis=1)[:, None] - 1) * (there.sum(axis=0)[None, :] - 1)
-        large = there & (part >= LARGE_ENOUGH * part.max(axis=0))
-        score = np.where(large, price - 1e-3 * part / (part.max() or 1.0), np.inf)
-        i, j = np.unravel_index(int(np.argmin(score)), score.shape)
-        row, column = left.pop(int(i)), open_columns.pop(int(j))
+        if not there.any():
+            break
+        price = (np.bincount(i[there], minlength=shape[0]) - 1)[i] * (np.bincount(j[there], minlength=shape[1]) - 1)[j]
+        largest = np.zeros(shape[1])
+        np.maximum.at(largest, j, part)
+        large = there & (part >= LARGE_ENOUGH * largest[j])
+        best = int(np.argmin(np.where(large, price - 1e-3 * part / part.max(), np.inf)))
+        row, column = int(i[best]), int(j[best])
         found.append((rows[row], dependent[column]))
-        if left:
-            factors = work[left, column] / work[row, column]
-            work[np.ix_(left, open_columns)] -= np.outer(factors, work[row, open_columns])
+        below, beside = i[(j == column) & (i != row)], j[(i == row) & (j != column)]
+        work[np.ix_(below, beside)] -= np.outer(work[below, column] / work[row, column], work[row, beside])
+        made = np.ravel_multi_index(np.ix_(below, beside), shape).ravel() if len(below) and len(beside) else entries[:0]
+        entries = np.union1d(entries[(i != row) & (j != column)], made)
+    # rows of zeros determine nothing: they come last, in their order
+    if len(found) < len(rows):
+        taken, freed = {row for row, _ in found}, {column for _, column in found}
+        found += zip((r for r in rows if r not in taken), (c for c in dependent if c not in freed), strict=True)
     return tuple(found)
 
 
@@ -176,7 +187,7 @@ def choose(
     rounding : float, optional
         See :func:`kinetree.loops.rank.by_gap`.
     """
-    values = [np.linalg.svd(_finite(cluster.block(samples)), compute_uv=False) for cluster in clusters.all]
+    values = [singular_values(_finite(cluster.block(samples))) for cluster in clusters.all]
     decisions = [decide(cluster, s, gaps, rounding) for cluster, s in zip(clusters.all, values, strict=True)]
     # the sample that is farthest from being singular
     margins = [s[:, d.rank - 1] / s[:, 0] for s, d in zip(values, decisions, strict=True) if d.rank]
@@ -260,9 +271,12 @@ def _finite(blocks: Array) -> Array:
 
 
 def _pivots(matrix: Array, count: int) -> list[int]:
-    """Return the columns that span the others best, by pivoted QR."""
+    """Return the columns that span the others best, by pivoted QR, in any order."""
     if not count:
         return []
+    present = np.flatnonzero(matrix.any(axis=0))
+    if len(present) == count:
+        return [int(j) for j in present]
     from scipy.linalg import qr  # a tenth of a second that robots without loops need not wait for
 
     return [int(j) for j in qr(matrix, mode="r", pivoting=True)[1][:count]]

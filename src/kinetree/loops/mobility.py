@@ -7,9 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..model.describe import counted
-from . import rank
+from . import long_chains, rank
 from .clusters import Clusters
 from .coordinates import Decision, decide
+from .long_chains import singular_values
 
 Array = np.ndarray
 
@@ -112,7 +113,7 @@ def position_rank(clusters: Clusters, samples: Array, gaps: Array, rounding: flo
     """Return how many constraints on positions are independent; ``samples`` (S, nc, nv) have no others."""
     found = 0
     for cluster in clusters.all:
-        values = np.linalg.svd(cluster.block(samples), compute_uv=False)
+        values = singular_values(cluster.block(samples))
         found += decide(cluster, values, gaps, rounding).rank
     return found
 
@@ -124,7 +125,9 @@ def singular_directions(
     here = int(rank.numerical_rank(k, scale, least))
     if least > rank.RELATIVE_TOLERANCE:
         here = min(here, general_rank)
-    basis = rank.null_space(k, here)
+    basis = long_chains.null_space(k, here) if here == general_rank else None
+    if basis is None:
+        basis = rank.null_space(k, here)
     # the directions nearest to being forbidden just beside the singular place come first in V
     opening = basis.T[: general_rank - here] if here < general_rank else np.zeros((0, k.shape[-1]))
     still = tuple(int(j) for j in np.flatnonzero(np.linalg.norm(basis, axis=1) < max(1e-9, 0.2 * least)))

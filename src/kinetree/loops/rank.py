@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import SingularError
+from .long_chains import singular_values
 
 Array = np.ndarray
 
@@ -120,11 +121,16 @@ def least_squares(
 
 def numerical_rank(matrix: Array, scale: float = 0.0, least: float = RELATIVE_TOLERANCE) -> Array:
     """Return the number of singular values that count, per lane."""
-    return np.asarray(decompose(matrix, None, scale, least)[3].sum(axis=-1))
+    finite = np.isfinite(matrix).all(axis=(-1, -2), keepdims=True)
+    s = singular_values(np.where(finite, matrix, 0.0))
+    return np.asarray((s > least * np.maximum(s[..., :1], scale)).sum(axis=-1))
 
 
 def null_space(matrix: Array, rank: int) -> Array:
-    """Return orthonormal columns that ``matrix`` maps to zero, taking its rank to be ``rank``: (..., n, n - rank)."""
+    """Return orthonormal columns that ``matrix`` maps to zero, taking its rank to be ``rank``: (..., n, n - rank).
+
+    Those that it nearly does not map to zero come first.
+    """
     _, _, vt, _ = decompose(matrix)
     return np.asarray(np.swapaxes(vt[..., rank:, :], -1, -2))
 

@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 
 from ..algorithms import constraints
 from ..errors import ClosureError, OptionError, RoundingWarning, ShapeError, StateError, callers_level
-from ..loops import closing, clusters, coordinates, dynamics, rank
+from ..loops import closing, clusters, coordinates, dynamics, long_chains, rank
 from ..loops.assembly import WIDEST, AssemblySearch, is_closed
 from ..loops.checks import Checks
 from ..loops.coordinates import Coordinates
+from ..loops.long_chains import singular_values
 from ..loops.mobility import Mobility, position_rank, singular_directions
 from ..model.spanning import respan
 from ..model.tree import Model
@@ -355,7 +356,7 @@ class ClosedKinematics(Robot):
         Those in line are, and may be rigid beside it.
         """
         for cluster in self._clusters.all:
-            values = np.linalg.svd(cluster.block(samples), compute_uv=False)
+            values = singular_values(cluster.block(samples))
             general = coordinates.decide(cluster, values, gaps, self._rounding).rank
             if general and not values[0, general - 1] > ORDINARY * values[0, 0]:
                 return False
@@ -434,9 +435,10 @@ class ClosedKinematics(Robot):
         bound = np.zeros(self.nv, dtype=bool)
         for cluster in self._clusters.all:
             block = k[np.ix_(cluster.rows, cluster.columns)]
-            values = np.linalg.svd(cluster.block(k), compute_uv=False)
+            values = singular_values(cluster.block(k))
             ranks.append(rank.by_gap(values, self._rounding).rank)
-            own = rank.null_space(block, ranks[-1])
+            sparse = long_chains.null_space(block, ranks[-1])
+            own = rank.null_space(block, ranks[-1]) if sparse is None else sparse
             whole = np.zeros((self.nv, own.shape[1]))
             whole[cluster.columns] = own
             basis = np.concatenate([basis, whole], axis=1)
@@ -513,7 +515,7 @@ class ClosedKinematics(Robot):
         ways *= ASIDE / np.maximum(np.linalg.norm(ways, axis=-1, keepdims=True), 1e-300)
         k, gaps = self.loop_jacobian(self.moved(q, ways)), np.abs(self.loop_gaps(q))
         for cluster, count in zip(self._clusters.all, ranks, strict=True):
-            values = np.linalg.svd(cluster.block(k), compute_uv=False)
+            values = singular_values(cluster.block(k))
             is_open = gaps[cluster.rows].max(initial=0.0) > CLOSED and count < values.shape[-1]
             if is_open and values[:, count].max() > 0.1 * ASIDE * max(1.0, float(values[0, 0])):
                 return True
