@@ -71,7 +71,7 @@ class Stepped(NamedTuple):
     ended: Array
     """(batch,): those whose end came, or which were lost."""
     lost: Array
-    """(batch,): those with an action or a state that is no number; they stand still until they are reset."""
+    """(batch,): those with an action or a state that is no number; theirs stay so until they are reset."""
 
 
 class World:
@@ -254,6 +254,7 @@ class World:
         self._lost = np.zeros(self.batch, dtype=bool)
         self._lanes = np.arange(self.batch)
         self._delay = np.zeros(self.batch)
+        self._given_delay = self._numbers[:, self._at["delay"]].copy()
         self._history = np.zeros((1, self.batch, len(self.action_names)), dtype=dtype)
         self._program: StepProgram | None = None
         if self._equation.traceable and not isinstance(self.robot, Mechanism):
@@ -417,6 +418,7 @@ class World:
     def _redraw(self, lanes: Array) -> None:
         """Give worlds new numbers for a new episode."""
         episodes = self._episode[lanes]
+        self._numbers[lanes, self._at["delay"]] = self._given_delay[lanes]  # of which whole periods are taken off below
         for where_, drawn in self._drawn:
             self._numbers[lanes, where_] = drawn.draw(self.seed, lanes, episodes)
         for name in ("command", "before", "given_at"):
@@ -514,7 +516,8 @@ class World:
 
     def _stepped(self) -> Stepped:
         state = self._states[0]
-        self._lost = ~np.isfinite(state).all(axis=-1)
+        on_the_way = np.isfinite(self._history).all(axis=(0, 2))  # actions that have not arrived yet
+        self._lost = ~(np.isfinite(state).all(axis=-1) & on_the_way)
         if self._outcome is None:
             return Stepped(None, None, self._lost.copy(), self._lost.copy())
         found = self._evaluate(self._outcome)
