@@ -390,13 +390,7 @@ class _UrdfReader:
 
     def only(self, element: Element, tag: str) -> Element | None:
         """Return the only child with this tag."""
-        found: Element | None = None
-        for child in element.all(tag):
-            if found is not None:
-                name = element.attributes.get("name", "")
-                raise self.error(f"<{element.tag}> {name!r} has two <{tag}> (the first on line {found.line})", child)
-            found = child
-        return found
+        return element.only(tag, self.file)
 
     def check_expanded(self, element: Element, text: str) -> None:
         if "${" in text or "$(" in text:

@@ -28,6 +28,17 @@ class Element:
         """Return the children with this tag."""
         return (child for child in self.children if child.tag == tag)
 
+    def only(self, tag: str, file: str) -> Element | None:
+        """Return the only child with this tag; two of them are an error that names file and line."""
+        found: Element | None = None
+        for child in self.all(tag):
+            if found is not None:
+                name = self.attributes.get("name", "")
+                message = f"<{self.tag}> {name!r} has two <{tag}> (the first on line {found.line})"
+                raise FileFormatError(message, file, child.line)
+            found = child
+        return found
+
     def __repr__(self) -> str:
         return f"<{self.tag}> on line {self.line}"
 

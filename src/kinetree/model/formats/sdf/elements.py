@@ -87,13 +87,7 @@ class Elements:
 
     def only(self, element: Element, tag: str) -> Element | None:
         """Return the only child with this tag."""
-        found: Element | None = None
-        for child in element.all(tag):
-            if found is not None:
-                name = element.attributes.get("name", "")
-                raise self.error(f"<{element.tag}> {name!r} has two <{tag}> (the first on line {found.line})", child)
-            found = child
-        return found
+        return element.only(tag, self.file)
 
     def word(self, element: Element, tag: str) -> str:
         """Return the text of a child, nothing where there is none."""
