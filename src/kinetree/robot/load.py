@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -12,8 +13,11 @@ from ..errors import RobotFileNotFoundError, nearest
 from .make import make
 from .robot import Robot, require_robot
 
-GALLERY = tuple(resources.files("kinetree").joinpath("gallery", "names.txt").read_text(encoding="utf-8").split())
-"""Names of all systems of the gallery, those with loops first, in the order of the sources."""
+
+@cache
+def gallery_names() -> tuple[str, ...]:
+    """Return the names of all systems of the gallery, those with loops first, in the order of the sources."""
+    return tuple(resources.files("kinetree").joinpath("gallery", "names.txt").read_text(encoding="utf-8").split())
 
 
 def load(
@@ -74,7 +78,7 @@ def load(
     >>> robot.nv
     6
     """
-    if str(path) in GALLERY and not Path(path).exists():
+    if str(path) in gallery_names() and not Path(path).exists():
         with resources.as_file(gallery_file(str(path))) as file:
             return load(
                 file, floating_base=floating_base, mimic=mimic, gravity=gravity, strict=strict, loops=loops, cuts=cuts,
@@ -113,5 +117,5 @@ def _in_gallery(path: Path) -> str:
     """Say that a system of the gallery may have been meant."""
     if path.suffix or len(path.parts) != 1:
         return ""
-    near = nearest(path.name, GALLERY, 1)
+    near = nearest(path.name, gallery_names(), 1)
     return f"; the gallery has {near[0]!r}" if near else ""

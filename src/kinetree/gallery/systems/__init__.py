@@ -14,12 +14,12 @@ import numpy as np
 
 from ...errors import UnknownNameError
 from ...model.tree import Model
-from ...robot.load import GALLERY, gallery_file, gallery_folder
+from ...robot.load import gallery_file, gallery_folder, gallery_names
 from ...robot.load import load as load_file
 from ...robot.robot import Robot
 from ..system import About, GallerySystem, PrescribedMotion
 
-NAMES = GALLERY
+NAMES = gallery_names()
 """All systems, those with loops first, in the order of the sources."""
 
 
