@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,9 +33,14 @@ Gain = Any
 
 def gains(value: Gain, count: int, name: str) -> list[Scalar]:
     """Return one gain per driven degree of freedom."""
-    if isinstance(value, list) and value and not isinstance(value[0], (int, float)):
-        return _counted(value, count, name)  # scalars of any kind, or arrays over a batch
+    if holds_scalars(value):
+        return _counted(value, count, name)
     return split(as_gain(value, count, name))
+
+
+def holds_scalars(value: Gain) -> TypeGuard[list[Scalar]]:
+    """Return whether a gain is a list of scalars of any kind, or of arrays over a batch, rather than numbers."""
+    return isinstance(value, list) and bool(value) and not isinstance(value[0], (int, float))
 
 
 def as_gain(value: Gain, count: int, name: str) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from ..errors import OptionError, UnknownNameError
 from ..model.tree import Joint, Model
 from ..spatial import Scalar, where
-from .base import Controller, Gain, Outcome, gains
+from .base import Controller, Gain, Outcome, gains, holds_scalars
 from .basic_controllers import limited
 from .driven_joints import Scalars, driven_joints, gathered, spread
 
@@ -54,8 +54,8 @@ class Commanded(Controller):
             raise UnknownNameError("kind of command", self.mode, MODES)
         for name, needed in (("kp", self.mode == "position"), ("kd", self.mode == "velocity")):
             value = getattr(self, name)
-            if isinstance(value, list) and value and not isinstance(value[0], (int, float)):
-                continue  # scalars of any kind
+            if holds_scalars(value):
+                continue
             numbers = np.asarray(value, dtype=float)
             if np.any(numbers < 0.0) or (needed and not np.any(numbers)):
                 raise OptionError(

@@ -45,6 +45,11 @@ class Place(NamedTuple):
     alone: bool = True
     """Whether it is one number rather than a vector of one."""
 
+    @property
+    def path(self) -> str:
+        """As nested mappings lead there, with points between: ``bodies.trunk.mass``."""
+        return f"{self.table}.{self.owner}.{self.key}" if self.table in TABLES else self.key or self.table
+
     def __str__(self) -> str:
         if self.table == GRAVITY:
             return GRAVITY
@@ -71,8 +76,12 @@ class GivenParameters:
     def of(self, place: Place) -> Array:
         """Return the numbers of one place, (..., its size)."""
         assert self.numbers is not None
+        return self.numbers[..., self.slice_of(place)]
+
+    def slice_of(self, place: Place) -> slice:
+        """Return where the numbers of one place are among all."""
         first = sum(p.size for p in self.places[: self.places.index(place)])
-        return self.numbers[..., first : first + place.size]
+        return slice(first, first + place.size)
 
 
 NO_PARAMETERS = GivenParameters()

@@ -166,9 +166,7 @@ class World:
         self.robot = robot
         self.batch = whole_number(batch, "batch", least=1)
         self.substeps = whole_number(substeps, "substeps", least=1)
-        self.step_size = real_number(step, "step")
-        if not 0.0 < self.step_size < np.inf:
-            raise OptionError(f"step must be positive and finite, not {step!r}")
+        self.step_size = real_number(step, "step", positive=True)
         check_threads(threads)
         self.threads, self.integrator, self.precision = threads, integrator, precision
         self.seed = whole_number(seed, "seed", least=0)
@@ -266,15 +264,9 @@ class World:
         self._h, self._n = np.array([self.step_size], dtype=dtype), np.array([self.substeps], dtype=dtype)
 
     def _places_of_robot(self) -> list[tuple[slice, Drawn]]:
-        found, first = [], self._slices["robot"].start if "robot" in self._slices else 0
-        places = {str_path(place): place for place in self._system.varied.places}
-        offsets, at = {}, first
-        for path, place in places.items():
-            offsets[path] = slice(at, at + place.size)
-            at += place.size
-        for drawn in self._drawn_of_robot:
-            found.append((offsets[drawn.name], drawn))
-        return found
+        given = self._system.varied  # whose numbers come first
+        where_ = {place.path: given.slice_of(place) for place in given.places}
+        return [(where_[drawn.name], drawn) for drawn in self._drawn_of_robot]
 
     def _places_of_parts(self) -> list[tuple[slice, Drawn]]:
         given, found = self._random_of_parts, []
@@ -632,13 +624,6 @@ def _checked_pushes(given: Any) -> RandomPushes | None:
     for name in ("every", "lasting"):
         real_number(getattr(given, name), f"{name} of the pushes", positive=True)
     return given
-
-
-def str_path(place: Any) -> str:
-    """Return a place of a parameter as it is written in a mapping."""
-    if place.table in ("bodies", "joints", "frames"):
-        return f"{place.table}.{place.owner}.{place.key}"
-    return "gravity" if place.table == "gravity" else str(place.key)
 
 
 def _merged(parameters: dict[str, Any], room: dict[str, Any]) -> dict[str, Any]:
