@@ -233,11 +233,11 @@ class Kernel:
         count = math.prod(batch)
         if count == 0:
             return
-        self._load()
+        loop = self._load()
         direct = result.flags.c_contiguous and result.dtype == self.dtype
         flat = result if direct else np.empty((count, self.size), dtype=self.dtype)
         rows = [self._rows(a, batch, count) for a in arrays]
-        self._drive(self._job(rows, count, address_of(flat), self._scratch()), count, threads)
+        self._drive(self._job(rows, count, address_of(flat), self._scratch()), count, threads, loop)
         if not direct:
             result[...] = flat.reshape(result.shape)
 
@@ -260,9 +260,8 @@ class Kernel:
             tile_area=scratch + self.scratch_bytes - self.tile_bytes if streamed else 0, second=self.second_area,
         )  # fmt: skip
 
-    def _drive(self, job: Job, count: int, threads: int) -> None:
+    def _drive(self, job: Job, count: int, threads: int, loop: BatchLoop) -> None:
         """Run a job, with several threads where there is enough for them."""
-        loop = self._load()
         if threads == 1 or count < 2 * self.lanes:
             loop.call(job)
             return
@@ -388,9 +387,9 @@ class PreparedCall:
     """
 
     def __init__(self, kernel: Kernel, rows: Sequence[np.ndarray], count: int, threads: int) -> None:
-        self._kernel, self._count, self._threads = kernel, count, threads
+        self._kernel, self._how = kernel, (count, threads, kernel._load())
         self._rows = rows  # kept alive
-        self._area = np.empty(kernel.scratch_bytes + 64 if kernel.lanes_address else 0, dtype=np.uint8)
+        self._area = np.empty(kernel.scratch_bytes + 64, dtype=np.uint8)
         job = kernel._job(rows, count, 0, (address_of(self._area) + 63) & ~63)
         self._job = ctypes.create_string_buffer(job, len(job))
         self._target = ctypes.c_int64.from_buffer(self._job, JOB_AT["out"])
@@ -403,5 +402,5 @@ class PreparedCall:
         elif not (out.shape == self._shape and out.dtype == self._dtype and out.flags.carray):
             raise TypeError(f"{self._kernel.name}: out must be a C-ordered array of {self._dtype} {self._shape}")
         self._target.value = address_of(out)
-        self._kernel._drive(self._job, self._count, self._threads)
+        self._kernel._drive(self._job, *self._how)
         return out

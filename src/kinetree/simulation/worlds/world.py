@@ -35,8 +35,8 @@ from ..loop_choice import LoopChoice
 from ..system import DynamicSystem
 from .actions import Actions
 from .advance import Advance
-from .draws import uniform
 from .moment import Moment
+from .random_pushes import PushForces, RandomPushes, checked_pushes
 from .random_start import RandomStart
 from .randomized import DELAY, GROUND, MOTOR_STRENGTH, STATES, Drawn, checked_mapping, other_number, robot_numbers
 from .sensors import Sensor, check_sensors
@@ -44,30 +44,6 @@ from .sensors import Sensor, check_sensors
 Array = np.ndarray
 Scalars = Sequence[Scalar]
 Law = Callable[[Moment], Any]
-
-PUSH_STREAM = 10_000
-"""Random numbers of pushes are apart from all others."""
-
-
-class RandomPushes(NamedTuple):
-    """Pushes that come now and then, each world's at its own times.
-
-    Attributes
-    ----------
-    at : str
-        The frame that is pushed, at its origin.
-    force : Uniform or Normal
-        Of the three components along the world's axes, in newtons.
-    every : float
-        Seconds from one push to the next, on average.
-    lasting : float
-        Seconds that each lasts; rounded up to whole steps of the world.
-    """
-
-    at: str
-    force: Any
-    every: float = 5.0
-    lasting: float = 0.1
 
 
 class Stepped(NamedTuple):
@@ -187,7 +163,7 @@ class World:
                              for k in range(j.nv)]  # fmt: skip
         listed = (sensors,) if isinstance(sensors, Sensor) else tuple(sensors)
         self.sensors, self.sensor_names = listed, check_sensors(robot.model, listed)
-        self._pushes = _checked_pushes(pushes)
+        self._pushes = checked_pushes(pushes)
         drawn = checked_mapping(random, "numbers")
         self._random_start = RandomStart(robot, **{name: drawn.pop(name, None) for name in STATES})
         self._system = self._make_system(controller, ground, forces, parameters, drawn, friction, friction_speed)
@@ -259,6 +235,10 @@ class World:
         self._drawn: list[tuple[slice, Drawn]] = [*self._places_of_robot(), *self._places_of_parts()]
         is_late = self._random_of_parts[DELAY] is not None or bool(self._numbers[:, self._at["delay"]].any())
         self._actions = Actions(self._numbers, self._at, self.period, is_late)
+        self._push: PushForces | None = None
+        if self._pushes is not None:
+            place = self._slices[next(name for name in reversed(self._slices) if name.endswith(".force"))]
+            self._push = PushForces(self._pushes, self._numbers[:, place], self.period)
         self._advance = Advance(
             self._equation, self.integrator, self.step_size, self.substeps, self._numbers, self.threads
         )
@@ -424,6 +404,8 @@ class World:
         for where_, drawn in self._drawn:
             self._numbers[lanes, where_] = drawn.draw(self.seed, lanes, episodes)
         self._actions.begin(lanes)
+        if self._push is not None:
+            self._push.begin(lanes)
 
     # ------------------------------------------------------------------ steps
 
@@ -455,22 +437,10 @@ class World:
         if given.ndim == 2 and given.shape[0] != self.batch:
             raise ShapeError(f"action is for {given.shape[0]} worlds, there are {self.batch}")
         self._actions.take(given, self._time)
-        if self._pushes is not None:
-            self._push()
+        if self._push is not None:
+            self._push.set(self.seed, self._episode)
         self._advance()
         return self._stepped()
-
-    def _push(self) -> None:
-        """Set the forces of random pushes for the next period."""
-        assert self._pushes is not None
-        name = next(n for n in reversed(self._slices) if n.endswith(".force"))
-        periods = max(1, int(np.ceil(self._pushes.lasting / self.period - 1e-9)))
-        now = self._advance.periods.astype(int)
-        chance = min(1.0, self.period * periods / self._pushes.every)
-        slot = now // periods  # all periods of a slot draw the same
-        u = uniform(self.seed, self._lanes, self._episode * 1_000_003 + slot, PUSH_STREAM, 4)
-        force = self._pushes.force.of(u[:, :3])
-        self._numbers[:, self._slices[name]] = np.where((u[:, 3] < chance)[:, None], force, 0.0)
 
     def _stepped(self) -> Stepped:
         found, n = self._look(), self._observed
@@ -594,17 +564,6 @@ def _one(answer: Any) -> Any:
     if isinstance(answer, (list, tuple)) or (isinstance(answer, np.ndarray) and answer.dtype == object):
         raise TypeError(f"it must return one number, not {len(answer)}")
     return answer
-
-
-def _checked_pushes(given: Any) -> RandomPushes | None:
-    """Refuse pushes that cannot be."""
-    if given is None:
-        return None
-    if not isinstance(given, RandomPushes) or not hasattr(given.force, "of"):
-        raise OptionError(f"pushes must be kinetree.RandomPushes(frame, distribution, ...), not {given!r}")
-    for name in ("every", "lasting"):
-        real_number(getattr(given, name), f"{name} of the pushes", positive=True)
-    return given
 
 
 def _merged(parameters: dict[str, Any], room: dict[str, Any]) -> dict[str, Any]:
