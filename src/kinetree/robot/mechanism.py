@@ -242,12 +242,11 @@ class Mechanism(ClosedMethods):
 
     def _keep_geometry(self, parameters: Any) -> None:
         """Refuse parameters that would move the places where loops close."""
-        for place in self.evaluator.read_parameters(parameters).places:
-            if place.key in ("position", "rpy"):
-                raise UnsupportedError(
-                    f"parameter {place} of {self.name!r} decides where its loops close, so it cannot vary from call to "
-                    "call: build the mechanism anew"
-                )
+        for place in self.evaluator.read_parameters(parameters).of_geometry:
+            raise UnsupportedError(
+                f"parameter {place} of {self.name!r} decides where its loops close, so it cannot vary from call to "
+                "call: build the mechanism anew, or move many designs at once with driven_motion(...)"
+            )
 
     def _prepared_inverse(
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float | None, threads: int, parameters: Any
