@@ -12,8 +12,15 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import kinetree as kt
 
 KNOWN = {
-    "cart-pole": "CartPole", "arm": "Arm", "quadruped": "Quadruped", "biped": "Biped", "closed-loop-leg": "ClosedLoopLeg",
+    "cart-pole": "CartPole", "arm": "Arm", "quadruped": "Quadruped", "biped": "Biped",
+    "closed-loop-leg": "ClosedLoopLeg",
 }  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _compiled(monkeypatch):
+    """Worlds are stepped too often here to go without machine code."""
+    monkeypatch.setenv("KINETREE_BACKEND", "compiled")
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -93,7 +100,7 @@ def test_an_environment_of_ones_own_takes_a_few_lines():
         reward=lambda m: -m.q[0] ** 2, ended=lambda m: abs(m.q[0]) > 1.5,
     )  # fmt: skip
     environments = kt.gym.VectorEnvironment(world, scale=3.0, center=0.5, time_limit=0.05, dtype=np.float64)
-    start, _ = environments.reset(seed=2)
+    environments.reset(seed=2)
     observations, rewards, *_ = environments.step(np.full((5, 1), 0.5))
     world.reset(seed=2)
     expected = world.step(np.full((5, 1), 2.0))

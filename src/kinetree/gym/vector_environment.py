@@ -151,7 +151,8 @@ class VectorEnvironment(VectorEnv):
             ended = np.flatnonzero(self._over)[:5].tolist()
             raise OptionError(f"worlds {ended} have ended: reset(options={{'reset_mask': terminations | truncations}})")
         stepped = self.world.step(self._commands(actions))
-        assert stepped.observation is not None and stepped.reward is not None
+        assert stepped.observation is not None
+        assert stepped.reward is not None
         observations = stepped.observation.astype(self._dtype)
         rewards, terminations, lost = stepped.reward.astype(float), stepped.ended, stepped.lost
         truncations = (self.world.time > self._limit - 0.5 * self.world.period) & ~terminations

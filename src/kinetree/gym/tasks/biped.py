@@ -30,7 +30,7 @@ LEANING = 0.8
 
 
 def observe(m: Moment) -> list[Any]:
-    """Return height, lean and velocities of the trunk, the legs from standing, their rates, the action, and the goal."""
+    """Return height, lean and velocities of the trunk, the legs from standing, their rates, action and goal."""
     legs = [a - b for a, b in zip(m.q[BASE:], STANDING, strict=True)]
     return [m.place("trunk").z, m.q[0], *m.v[:BASE], *legs, *m.v[BASE:], *m.action, *m.goal["speed"]]
 

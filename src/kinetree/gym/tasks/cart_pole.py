@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...model.joints import Prismatic, Revolute
 from ...control.commands import Commanded
+from ...model.joints import Prismatic, Revolute
 from ...robot.builder import Builder
 from ...robot.robot import Robot
 from ...simulation.worlds.draws import Uniform

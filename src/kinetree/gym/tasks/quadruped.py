@@ -30,7 +30,7 @@ TIPPED = 0.6
 
 
 def observe(m: Moment) -> list[Any]:
-    """Return what is up for the trunk, its velocities, the legs from standing, their rates, the action, and the goal."""
+    """Return what is up for the trunk, its velocities, the legs from standing, their rates, action and goal."""
     turning, moving = m.twist("trunk")
     legs = [a - b for a, b in zip(m.q[BASE:], STANDING, strict=True)]
     return [*m.up("trunk"), *turning, *moving, *legs, *m.v[BASE:], *m.action, *m.goal["speed"]]
