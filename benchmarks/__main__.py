@@ -11,7 +11,7 @@ from pathlib import Path
 from kinetree.io.atomic_files import beside
 from kinetree.version import VERSION
 
-from . import chain, derivatives, inverse_kinematics, long_tables, loops, others, parts, regressors, simulation
+from . import chain, derivatives, inverse_kinematics, long_tables, loops, others, parts, regressors, simulation, worlds
 from .asked import made_for
 
 
@@ -26,6 +26,7 @@ def main() -> None:
             "chain",
             "loops",
             "simulation",
+            "worlds",
             "inverse_kinematics",
             "regressors",
             "long_tables",
@@ -42,6 +43,7 @@ def main() -> None:
         "chain": chain.chain,
         "loops": loops.loops,
         "simulation": simulation.simulation,
+        "worlds": worlds.worlds,
         "inverse_kinematics": inverse_kinematics.inverse_kinematics,
         "regressors": regressors.regressors,
         "long_tables": long_tables.long_tables,
