@@ -217,11 +217,11 @@ def test_contact_forces_are_arrows_at_their_spots():
         show = page_of(viewer.recording())
         (shown,) = show["robots"]
         assert [spot["point"] for spot in shown["spots"]] == [[-0.2, 0, -0.1], [0.2, 0, -0.1]]
-        np.testing.assert_allclose(shown["forces"].reshape(-1, 2, 3), record.contact_forces, rtol=1e-6)
-        assert shown["largest"] == pytest.approx(np.linalg.norm(record.contact_forces, axis=-1).max())
+        np.testing.assert_allclose(shown["forces"]["vectors"].reshape(-1, 2, 3), record.contact_forces, rtol=1e-6)
+        assert shown["forces"]["largest"] == pytest.approx(np.linalg.norm(record.contact_forces, axis=-1).max())
         assert show["shown"]["forces"] is True
         names = {title for title, _, _ in curves_of(show)}
-        assert "Contact force" in names
+        assert "External force" in names
         viewer.switch(forces=False)
         assert viewer.state()["shown"]["forces"] is False
 

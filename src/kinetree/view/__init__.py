@@ -10,6 +10,7 @@ import os
 import sys
 import webbrowser
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -28,6 +29,7 @@ from .geometry import format_of
 from .motion import Track
 from .playable import SAMPLES_PER_SECOND, as_track, of_trajectory
 from .viewer import FILM, PICTURE, PORT, Viewer
+from .wrench_arrows import with_wrenches
 
 __all__ = ["Track", "Viewer", "play", "view"]
 
@@ -43,6 +45,7 @@ def view(
     geometry: str | os.PathLike[str] | None = None,
     meshes: bool = True,
     contacts: Any = None,
+    wrenches: Any = None,
     load_options: dict[str, Any] | None = None,
     package_dirs: Sequence[str | os.PathLike[str]] = (),
     **options: Any,
@@ -69,6 +72,9 @@ def view(
         Whether to draw the file's looks, or from joints and inertia even so.
     contacts : optional
         Where the record's contact forces act: the ground, contacts or frames it was simulated with.
+    wrenches : mapping from frame to Wrench or array_like, optional
+        What else acts on the robot, to draw: forces (3,), or moments and forces (6,), along world axes, with an axis
+        for the samples in front where they change.
     load_options : dict, optional
         For :func:`kinetree.load`, where ``robot`` is a file: ``{"floating_base": True}``.
     package_dirs : sequence of paths
@@ -98,7 +104,8 @@ def view(
         if not format_of(file):
             raise OptionError(f"geometry must be a URDF or MJCF file, which {str(file)!r} is not")
     looks: dict[str, Any] = {"file": file if meshes else None, "package_dirs": package_dirs}
-    figures = [make_figure(shown, track, q=q, **looks)]
+    main = make_figure(shown, track, q=q, **looks)
+    figures = [replace(main, track=with_wrenches(shown, main.track, wrenches))]
     if ghost is not None:
         figures.append(_ghost(ghost, figures[0], looks))
     return Viewer(figures, **options)

@@ -34,7 +34,8 @@ class Poses:
     def of(cls, model: Model, q: Array) -> Poses:
         """Compute the poses of configurations, (..., nq)."""
         batch = q.shape[:-1]
-        posed = kinematics.poses(model, split(q))
+        with np.errstate(invalid="ignore"):  # infinity goes the way of NaN: it is not drawn
+            posed = kinematics.poses(model, split(q))
         if not posed:
             return cls(np.zeros((*batch, 0, 3)), np.zeros((*batch, 0, 4)))
         matrices = np.stack([pack(p.pose, batch) for p in posed], -3)
@@ -70,16 +71,17 @@ def rotate(wxyz: Array, v: Array) -> Array:
 
 @dataclass(frozen=True)
 class BodyPoint:
-    """A point of a body."""
+    """A point of a body, perhaps with a name."""
 
     body: int
     point: Array
+    name: str = ""
 
     @classmethod
     def of(cls, model: Model, frame: str, point: Sequence[float] = (0.0, 0.0, 0.0)) -> BodyPoint:
         """Make one from a frame's name and a point in that frame."""
         at = model.frame(frame)
-        return cls(at.body, at.pose.rotation @ np.array(point, dtype=float) + at.pose.position)
+        return cls(at.body, at.pose.rotation @ np.array(point, dtype=float) + at.pose.position, frame)
 
 
 @dataclass(frozen=True)
@@ -96,8 +98,8 @@ class Track:
         Curves to plot.
     v, tau : ndarray (T, nv) or None
         Velocities and forces of the joints, to plot, where they are known.
-    forces : ndarray (T, points, 3)
-        Contact forces on the robot, along world axes.
+    forces, moments : ndarray (T, points, 3)
+        Contact forces and other wrenches on the robot, along world axes; without moments, these are zero.
     spots : tuple of BodyPoint
         Where they act; as many as there are points, or none if that is not known.
     """
@@ -110,6 +112,7 @@ class Track:
     spots: tuple[BodyPoint, ...] = ()
     v: Array | None = None
     tau: Array | None = None
+    moments: Array = field(default_factory=lambda: np.zeros((0, 0, 3)))
 
     @classmethod
     def of_states(cls, robot: Robot, time: Array, q: Array, v: Array | None = None, tau: Array | None = None) -> Track:
@@ -154,6 +157,7 @@ class Track:
             poses=self.poses[where],
             energy={name: curve[where] for name, curve in self.energy.items()},
             forces=self.forces[where] if len(self.forces) else self.forces,
+            moments=self.moments[where] if len(self.moments) else self.moments,
             v=None if self.v is None else self.v[where],
             tau=None if self.tau is None else self.tau[where],
         )

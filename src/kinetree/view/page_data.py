@@ -31,7 +31,6 @@ def robot_data(figure: Figure) -> dict[str, Any]:
         }
         for part in scene.parts
     ]  # fmt: skip
-    lengths = np.linalg.norm(track.forces, axis=-1) if len(track.spots) else np.zeros(0)
     return {
         "name": figure.robot.name,
         "ghost": figure.ghost,
@@ -59,8 +58,8 @@ def robot_data(figure: Figure) -> dict[str, Any]:
             if body.mass > 0.0
         ],
         "spots": [_place(spot.body, spot.point) for spot in track.spots],
-        "forces": _singles(track.forces) if len(track.spots) else _singles(np.zeros(0)),
-        "largest": float(np.nanmax(lengths, initial=0.0)),
+        "forces": _arrows(track.forces, len(track.spots)),
+        "moments": _arrows(track.moments, len(track.spots)),
     }
 
 
@@ -146,17 +145,25 @@ def curves(robot: Robot, track: Track) -> list[dict[str, Any]]:
             assert samples is not None
             groups.append(_group(title, unit, [names[k] for k in chosen], samples[:, chosen].T))
     if len(track.spots):
-        names = [
-            f"{robot.body_names[s.body] if s.body != BASE else robot.base_name} {k + 1}"
-            for k, s in enumerate(track.spots)
-        ]
-        groups.append(_group("Contact force", "N", names, np.linalg.norm(track.forces, axis=-1).T))
+        owners = [spot.name or f"point {k + 1}" for k, spot in enumerate(track.spots)]
+        names = [name if owners.count(name) == 1 else f"{name} {k + 1}" for k, name in enumerate(owners)]
+        groups.append(_group("External force", "N", names, np.linalg.norm(track.forces, axis=-1).T))
+        if len(track.moments):
+            groups.append(_group("External moment", "N m", names, np.linalg.norm(track.moments, axis=-1).T))
     return groups
 
 
 def pose_numbers(poses: Poses) -> Array:
     """Write poses as the page reads them: position and quaternion of each body, one after the other."""
     return _singles(np.concatenate([poses.position, poses.wxyz], axis=-1))
+
+
+def _arrows(vectors: Array, count: int) -> dict[str, Any]:
+    """Describe vectors at the spots; the largest of the whole motion says how long arrows are."""
+    if not count or not len(vectors):
+        return {"vectors": _singles(np.zeros(0)), "largest": 0.0}
+    lengths = np.linalg.norm(vectors, axis=-1)
+    return {"vectors": _singles(vectors), "largest": float(np.max(lengths[np.isfinite(lengths)], initial=0.0))}
 
 
 def _group(title: str, unit: str, names: list[str], data: Array) -> dict[str, Any]:

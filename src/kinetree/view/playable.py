@@ -14,10 +14,12 @@ from ..errors import FileFormatError, ModelWarning, OptionError, ShapeError, cal
 from ..identification.measured import Measured
 from ..io.paths import as_path
 from ..io.tables.reading import open_table
+from ..model.describe import counted
 from ..motion.trajectory import Trajectory
 from ..robot.robot import Robot
 from ..simulation.records.record import Record
 from .motion import MOST_SAMPLES, Track
+from .wrench_arrows import with_wrenches
 
 Array = np.ndarray
 
@@ -56,6 +58,7 @@ def as_track(robot: Robot, motion: Any, contacts: Any = None) -> Track:
         track = of_trajectory(robot, motion)
     elif isinstance(motion, Measured):
         track = of_arrays(robot, motion.t, motion.q, motion.v, motion.tau)
+        track = with_wrenches(robot, track, motion.wrenches)
     elif isinstance(motion, Sequence) and not isinstance(motion, bytes) and 2 <= len(motion) <= len(NAMES):
         track = of_arrays(robot, *motion)
     else:
@@ -129,7 +132,8 @@ def _samples(robot: Robot, name: str, given: Any, count: int, width: int, names:
         raise ShapeError(f"{name} must be an array ({count}, {width}), a row for each of t, not {array.shape}")
     if array.shape[1] != width:
         few = ", ".join(names[:8]) + (", ..." if len(names) > 8 else "")
-        raise ShapeError(f"{name} has {array.shape[1]} columns, and {robot.name!r} needs {width}: {few}")
+        columns = counted(array.shape[1], "column", "columns")
+        raise ShapeError(f"{name} has {columns}, and {robot.name!r} needs {width}: {few}")
     return array
 
 

@@ -10,7 +10,7 @@ function element(tag, properties = {}, ...children) {
 const section = (title, open, ...children) => element("details", { open }, element("summary", { textContent: title }), element("div", {}, ...children));
 
 const SWITCHES = [
-  ["ground", "Ground"], ["joints", "Joints"], ["follow", "Follow the robot"], ["forces", "Wrench arrows"], ["frames", "Frames"],
+  ["ground", "Ground"], ["joints", "Joints"], ["follow", "Follow the robot"], ["forces", "Forces, moments"], ["frames", "Frames"],
   ["axes", "Joint axes"], ["com", "Center of mass"], ["inertia", "Inertia ellipsoids"], ["ghost", "Ghost"],
 ];
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 4];

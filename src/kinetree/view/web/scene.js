@@ -2,6 +2,7 @@
 
 const TRAIL_COLORS = [[0.84, 0.24, 0.24, 1], [0.2, 0.43, 0.78, 1], [0.16, 0.59, 0.35, 1], [0.59, 0.31, 0.71, 1]];
 const FORCE_COLOR = [0.8, 0.12, 0.35, 1];
+const MOMENT_COLOR = [0.45, 0.2, 0.75, 1];
 const AXIS_COLORS = [[0.85, 0.2, 0.2, 1], [0.2, 0.65, 0.25, 1], [0.2, 0.35, 0.9, 1]];
 const JOINT_AXIS = [0.95, 0.55, 0.1, 1];
 const GHOST = 0.28;
@@ -142,18 +143,23 @@ class Scene {
     return [this.rod(from, neck, radius, color), this.rod(neck, to, Math.min(2.4 * radius, 0.5 * head), color, "cone")].filter(Boolean);
   }
 
-  forces(robot) {
-    if (!this.show.shown.forces || this.held || !(robot.largest > 0)) return [];
+  // Arrows of forces, and with two heads those of moments, each to scale with its like over the whole motion.
+  wrenches(robot) {
+    if (!this.show.shown.forces || this.held) return [];
     const list = [];
-    const count = robot.spots.length;
-    robot.spots.forEach((spot, k) => {
-      const at = 3 * (robot.sample * count + k);
-      const force = [...robot.forces.subarray(at, at + 3)];
-      const start = robot.point(spot);
-      if (!Number.isFinite(norm(force) + norm(start)) || norm(force) < 1e-3 * robot.largest) return;
-      const way = scaled(force, (LONGEST_ARROW * this.show.size) / robot.largest);
-      list.push(...this.arrow(start, add(start, way), 0.6 * this.radius, FORCE_COLOR));
-    });
+    for (const [kind, color, heads] of [["forces", FORCE_COLOR, 1], ["moments", MOMENT_COLOR, 2]]) {
+      const { vectors, largest } = robot[kind];
+      if (!(largest > 0)) continue;
+      robot.spots.forEach((spot, k) => {
+        const at = 3 * (robot.sample * robot.spots.length + k);
+        const vector = [...vectors.subarray(at, at + 3)];
+        const start = robot.point(spot);
+        if (!Number.isFinite(norm(vector) + norm(start)) || norm(vector) < 1e-3 * largest) return;
+        const way = scaled(vector, (LONGEST_ARROW * this.show.size) / largest);
+        list.push(...this.arrow(start, add(start, way), 0.6 * this.radius, color));
+        if (heads > 1) list.push(...this.arrow(start, add(start, scaled(way, 0.82)), 0.6 * this.radius, color));
+      });
+    }
     return list;
   }
 
@@ -235,7 +241,7 @@ class Scene {
     }
     show.trails.forEach((name, k) => renderer.line(this.trail(name), TRAIL_COLORS[k % TRAIL_COLORS.length], 2.2));
     if (through.length) renderer.drawThrough(through);
-    const marks = this.robots.flatMap((robot) => (robot.ghost ? [] : [...this.marks(robot), ...this.forces(robot)]));
+    const marks = this.robots.flatMap((robot) => (robot.ghost ? [] : [...this.marks(robot), ...this.wrenches(robot)]));
     if (marks.length) { renderer.overlay(); marks.forEach((thing) => renderer.draw(thing)); }
   }
 }
