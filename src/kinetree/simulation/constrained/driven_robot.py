@@ -110,7 +110,7 @@ class DrivenRobot:
         for k, (place, _) in enumerate(now.joints):
             q[place] = float(now.positions[k])
         if isinstance(robot, Mechanism) and not now.rows:
-            q = robot.close(q, fixed=list(self.given))
+            q = robot.close(q, fixed=list(self.given), limits=False)
         return equation.nearest(float(t), q, np.zeros(robot.nv))
 
     def forward_dynamics(

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import OptionError, UnknownNameError, UnsupportedError, printable
-from ...io.atomic_files import beside
-from ...io.paths import as_path
+from ...errors import UnknownNameError, UnsupportedError, printable
+from ...io.pictures import new_figure, save_figure
 from ...model.units import FORCE_OF
 
 if TYPE_CHECKING:
@@ -29,17 +27,13 @@ def plot(record: Record, what: str | tuple[str, ...], path: str | os.PathLike[st
     """See :meth:`kinetree.Record.plot`."""
     if record.batch:
         raise UnsupportedError("one simulation is drawn at a time: record.lane(index).plot()")
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise OptionError("pictures need the package matplotlib: pip install 'kinetree[plot]'") from None
     available = panels(record)
     chosen = (what,) if isinstance(what, str) else tuple(what) or tuple(available)
     for name in chosen:
         if name not in PANELS:
             raise UnknownNameError("part of a plot", name, PANELS)
     drawn = [(label, curves) for name in chosen for label, curves in available.get(name, [])]
-    figure = Figure(figsize=(9.0, 2.4 * max(len(drawn), 1) + 0.6), layout="constrained")
+    figure = new_figure((9.0, 2.4 * max(len(drawn), 1) + 0.6))
     axes: Any = figure.subplots(max(len(drawn), 1), 1, sharex=True, squeeze=False)[:, 0]
     for axis, (label, curves) in zip(axes, drawn, strict=False):
         for k, (name, values) in enumerate(curves):  # ten colours; dashed and dotted ones follow
@@ -53,19 +47,8 @@ def plot(record: Record, what: str | tuple[str, ...], path: str | os.PathLike[st
                         ncols=1 + (2 * len(curves) > MOST_IN_LEGEND))  # fmt: skip
     axes[-1].set_xlabel("time [s]")
     figure.suptitle(_label(str(record.info.get("robot", ""))))
-    if path is not None:
-        _write(figure, as_path(path, "a picture"))
+    save_figure(figure, path)
     return figure
-
-
-def _write(figure: Figure, path: Path) -> None:
-    """Write a picture, wholly or not at all."""
-    known = figure.canvas.get_supported_filetypes()
-    if path.suffix.lower().lstrip(".") not in known:
-        endings = ", ".join(f".{ending}" for ending in known)
-        raise OptionError(f"pictures are written as {endings}, not {path.suffix or 'without ending'!r}: {path}")
-    with beside(path) as place:
-        figure.savefig(place)
 
 
 def _label(name: str) -> str:
