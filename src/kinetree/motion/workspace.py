@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ..errors import OptionError, ShapeError, UnknownNameError
 from ..io.atomic_files import beside
 from ..io.paths import as_path
-from ..io.pictures import new_figure, save_figure
+from ..io.pictures import drawing
 from ..io.tables.text import TextTable
 from ..io.tables.writing import csv_text
 from ..robot.mechanism import Mechanism
@@ -146,27 +146,26 @@ class Workspace:
                 raise OptionError(f"there is no map of the {what}: give workspace() {missing}")
             raise UnknownNameError("map of a workspace", what, known)
         slices = list(self._slices(np.where(self.reached, known[what], np.nan)))
-        figure = new_figure((4.6 * min(3, len(slices)), 3.8 * -(-len(slices) // 3)))
-        axes = [figure.add_subplot(-(-len(slices) // 3), min(3, len(slices)), k + 1) for k in range(len(slices))]
         inside = known[what][self.reached]
         low, high = (float(inside.min()), float(inside.max())) if len(inside) else (0.0, 1.0)
-        drawn = None
-        for panel, (title, names, places, values) in zip(axes, slices, strict=True):
-            panel.set_title(title, fontsize="small")
-            panel.set_xlabel(f"{names[0]} [m]")
-            if len(names) == 1:
-                panel.plot(places[0], values, marker=".")
-                panel.set_ylabel(MEANINGS[what], fontsize="small")
-                panel.grid(True, linewidth=0.3)
-                continue
-            panel.set_ylabel(f"{names[1]} [m]")
-            panel.set_aspect("equal")
-            panel.set_facecolor("0.93")
-            drawn = panel.pcolormesh(*places, values.T, shading="nearest", vmin=low, vmax=high)
-        if drawn is not None:
-            figure.colorbar(drawn, ax=axes, label=MEANINGS[what])
-        figure.suptitle(f"{self.frame} of {self.name}", fontsize="medium")
-        save_figure(figure, path)
+        rows, columns = -(-len(slices) // 3), min(3, len(slices))
+        with drawing((1.0 + 4.0 * columns, 0.6 + 3.6 * rows), path) as figure:
+            drawn, axes = None, [figure.add_subplot(rows, columns, k + 1) for k in range(len(slices))]
+            for panel, (title, names, places, values) in zip(axes, slices, strict=True):
+                panel.set_title(title)
+                panel.set_xlabel(f"{names[0]} [m]")
+                if len(names) == 1:
+                    panel.plot(places[0], values, marker=".")
+                    panel.set_ylabel(MEANINGS[what])
+                    continue
+                panel.set_ylabel(f"{names[1]} [m]")
+                panel.set_aspect("equal")
+                panel.set_facecolor("0.93")
+                panel.grid(False)
+                drawn = panel.pcolormesh(*places, values.T, shading="nearest", vmin=low, vmax=high)
+            if drawn is not None:
+                figure.colorbar(drawn, ax=axes, label=MEANINGS[what])
+            figure.suptitle(f"{self.frame} of {self.name}")
         return figure
 
     def _slices(self, values: Array) -> Iterator[tuple[str, list[str], list[Array], Array]]:

@@ -16,7 +16,8 @@ from scipy.spatial.transform import Rotation, RotationSpline
 from ...errors import OptionError, ShapeError
 from ...io.atomic_files import beside
 from ...io.paths import as_path
-from ...io.pictures import new_figure, save_figure
+from ...io.pictures import drawing
+from ...io.plot_style import legend_beside, line
 from ...io.tables.formats import format_of
 from ...io.tables.text import TextTable
 from ...io.tables.writing import csv_text, write_parquet
@@ -193,22 +194,20 @@ class ActuatorRequirements:
         path : path, optional
             Where to save the picture.
         """
-        figure = new_figure((9.0, 8.0))
         panels = (("position", self.positions), ("rate", self.rates), ("force", self.forces), ("power", self.power))
         shown = sorted(set(self.units))
-        for k, (what, values) in enumerate(panels):
-            axis = figure.add_subplot(len(panels), 1, k + 1)
-            for name, curve in zip(self.names, values.T, strict=True):
-                axis.plot(self.t, curve, label=name, linewidth=1.3)
-            unit = {
-                "position": shown, "rate": [f"{u}/s" for u in shown],
-                "force": [{"m": "N", "rad": "N m"}[u] for u in shown], "power": ["W"],
-            }[what]  # fmt: skip
-            axis.set_ylabel(f"{what} [{', '.join(unit)}]")
-            axis.grid(True, linewidth=0.3)
-        figure.axes[0].legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
-        figure.axes[-1].set_xlabel("time [s]")
-        save_figure(figure, path)
+        units = {
+            "position": shown, "rate": [f"{u}/s" for u in shown],
+            "force": [{"m": "N", "rad": "N m"}[u] for u in shown], "power": ["W"],
+        }  # fmt: skip
+        with drawing((9.0, 8.0), path) as figure:
+            for k, (what, values) in enumerate(panels):
+                axis = figure.add_subplot(len(panels), 1, k + 1)
+                for i, (name, curve) in enumerate(zip(self.names, values.T, strict=True)):
+                    axis.plot(self.t, curve, label=name, **line(i))
+                axis.set_ylabel(f"{what} [{', '.join(units[what])}]")
+            legend_beside(figure.axes[0])
+            figure.axes[-1].set_xlabel("time [s]")
         return figure
 
 
