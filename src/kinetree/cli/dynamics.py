@@ -26,6 +26,7 @@ from .shared import (
     FloatingBase,
     Json,
     Mimic,
+    MissingMeshes,
     RobotName,
     Strict,
     load_robot,
@@ -68,6 +69,7 @@ def inverse(
     floating_base: FloatingBase = False,
     mimic: Mimic = "follow",
     strict: Strict = False,
+    missing_meshes: MissingMeshes = "refuse",
     as_json: Json = False,
 ) -> None:
     """Compute inverse dynamics: joint forces for every row of a motion.
@@ -86,7 +88,7 @@ def inverse(
         kinetree inverse four-bar kinetree-results/four-bar/inverse-motion.csv -o tau.parquet
         kinetree inverse four-bar crank.csv -o tau.csv --initial crank_joint=0.5
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
     wanted = {"q": robot.q_names, "v": robot.v_names, "a": robot.v_names}
     _run(robot, robot_name, "inverse_dynamics", wanted, "tau", motion, output, initial, friction, threads, as_json)
 
@@ -101,6 +103,7 @@ def forward(
     floating_base: FloatingBase = False,
     mimic: Mimic = "follow",
     strict: Strict = False,
+    missing_meshes: MissingMeshes = "refuse",
     as_json: Json = False,
 ) -> None:
     """Compute forward dynamics: accelerations for every row of states and joint forces.
@@ -112,7 +115,7 @@ def forward(
 
         kinetree forward kuka-kr5 states.csv -o accelerations.csv
     """
-    robot = load_robot(robot_name, floating_base, mimic, strict)
+    robot = load_robot(robot_name, floating_base, mimic, strict, missing_meshes)
     wanted = {"q": robot.q_names, "v": robot.v_names, "tau": robot.v_names}
     _run(robot, robot_name, "forward_dynamics", wanted, "a", motion, output, initial, friction, threads, as_json)
 
