@@ -94,7 +94,8 @@ if TYPE_CHECKING:
     from .simulation.simulate import Simulator, simulate, simulate_prescribed
     from .simulation.worlds import sensors
     from .simulation.worlds.draws import LogUniform, Normal, Uniform
-    from .simulation.worlds.world import RandomPushes, World
+    from .simulation.worlds.random_pushes import RandomPushes
+    from .simulation.worlds.world import World
     from .view import view
 
 __version__ = VERSION
@@ -217,7 +218,7 @@ _LATER = {
     "Normal": ".simulation.worlds.draws:Normal",
     "LogUniform": ".simulation.worlds.draws:LogUniform",
     "Uniform": ".simulation.worlds.draws:Uniform",
-    "RandomPushes": ".simulation.worlds.world:RandomPushes",
+    "RandomPushes": ".simulation.worlds.random_pushes:RandomPushes",
     "World": ".simulation.worlds.world:World",
     "Baumgarte": ".simulation.constrained.drift:Baumgarte",
     "DrivenRobot": ".simulation.constrained.driven_robot:DrivenRobot",

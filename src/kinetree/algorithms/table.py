@@ -529,7 +529,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         Algorithm(
             "joint_momentum_regressor", _QV, regressor.joint_momentum_regressor, _per_v_and_parameter,
             "The matrix that maps the parameters to the momenta of the joints, M v.",
-            (PARAMETERS,), tree_only=True, direct=True,
+            (PARAMETERS,), direct=True,
         ),
         Algorithm(
             "momentum_regressor", _QV, regressor.momentum_regressor, _per_parameter(6),

@@ -21,7 +21,8 @@ from scipy.linalg import blas, lapack, solve_triangular
 from scipy.linalg import qr as scipy_qr
 
 from ..algorithms.algorithm import ALL, check_parameters
-from ..errors import KinetreeError, OptionError, ShapeError, StateError, UnknownNameError
+from ..errors import OptionError, ShapeError, StateError, UnknownNameError
+from ..io.cluster import checked_workers, client_of
 from ..io.tables.reading import open_table
 from ..robot.mechanism import Mechanism
 from ..robot.robot import Robot
@@ -361,9 +362,9 @@ def accumulate_files(
         Tables with the columns of q, v, a and tau: Parquet, CSV or npz, named for joints as everywhere.
     parameters, friction, method
         As in :class:`Accumulator`.
-    client : dask.distributed.Client, optional
-        Of a cluster of yours, whose workers can read the files; by default an embedded cluster of local processes,
-        which a script starts under ``if __name__ == "__main__":``.
+    client : dask.distributed.Client or str, optional
+        Of a cluster of yours, whose workers can read the files, or its address; by default an embedded cluster of local
+        processes, which on Windows a script starts under ``if __name__ == "__main__":``.
     workers : int, optional
         Processes of the embedded cluster; 1 does without Dask.
 
@@ -374,22 +375,13 @@ def accumulate_files(
     paths = [Path(files)] if isinstance(files, str | Path) else [Path(x) for x in files]
     if not paths:
         raise OptionError("there is no file to accumulate")
-    if workers is not None and (isinstance(workers, bool) or not isinstance(workers, int) or workers < 1):
-        raise OptionError(f"workers must be a whole number from 1, not {workers!r}")
+    checked_workers(workers)
     empty = Accumulator(robot, parameters, friction=friction, method=method)
     if client is None and (workers == 1 or len(paths) == 1):
         for path in paths:
             _add_file(empty, path)
         return empty
-    distributed = _need_dask()
-    if client is not None:
-        return _on_cluster(client, robot, empty, paths)
-    with (
-        distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster) as own,
-    ):
+    with client_of(client, workers, "give workers=1") as own:
         return _on_cluster(own, robot, empty, paths)
 
 
@@ -430,13 +422,3 @@ def _add_file(sums: Accumulator, path: Path) -> Accumulator:
             bad = ~np.isfinite(arrays).all(axis=-1)
             raise part.fault(int(np.argmax(bad)) if bad.any() else 0, str(problem)) from None
     return sums
-
-
-def _need_dask() -> Any:
-    try:
-        import distributed
-    except ImportError as problem:  # pragma: no cover
-        raise KinetreeError(
-            "several files are accumulated with Dask: pip install 'kinetree[cluster]', or give workers=1"
-        ) from problem
-    return distributed

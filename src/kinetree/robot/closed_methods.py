@@ -10,11 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..algorithms.algorithm import ALL
-from ..errors import UnsupportedError
+from ..errors import OptionError, ShapeError, UnsupportedError
 from ..loops import coordinates, dynamics, rank
 from ..loops.coordinates import Coordinates
+from ..loops.varied_mechanism import MovedDesigns, VariedMechanism
 from ..run.given_joints import GivenAtJoints, read_given
+from ..run.parameters import Place
 from ..run.wrenches import Wrenches
+from ..spatial import Force
 from ..spatial.arrays import as_array, batch_shape
 from .closed_derivatives import ClosedDerivatives
 from .robot import Array
@@ -22,6 +25,73 @@ from .robot import Array
 
 class ClosedMethods(ClosedDerivatives):
     """Methods of any robot, for a :class:`kinetree.Mechanism`: its base class."""
+
+    # ---------------------------------------------------------------- dimensions that vary
+
+    def driven_motion(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        parameters: Any,
+        *,
+        near: ArrayLike | None = None,
+        threads: int = 1,
+    ) -> MovedDesigns:
+        """Move many designs of this mechanism under the same drives, loops closed, and return the forces it takes.
+
+        Here dimensions may vary, too: where joints sit, and where loops close.  All is machine code that is made once.
+
+        Parameters
+        ----------
+        q, v, a : array_like, shape (T, freedoms)
+            Samples of the independent freedoms, in the order of :meth:`independent`; from one sample to the next a
+            design must find its way, so they are to be close together.
+        parameters : mapping
+            As for :meth:`inverse_dynamics`, with a batch in front: ``{"joints": {"knee": {"position": places}}}``,
+            ``{"loops": {"pin": {"position": places, "seat": seats}}}``, ``{"bodies": {"coupler": {"mass": masses}}}``.
+        near : array_like, shape (nq,), optional
+            A configuration of the mechanism as it is drawn, on the branch that is meant and beside the first sample.
+        threads : int
+
+        Returns
+        -------
+        MovedDesigns
+            ``q``, ``v``, ``a``, ``tau``, each (..., T, n), NaN from where on a design cannot follow.
+
+        Examples
+        --------
+        >>> import numpy as np, kinetree as kt
+        >>> four_bar = kt.load("four-bar")
+        >>> crank = np.linspace(0, 2 * np.pi, 50)[:, None]
+        >>> pins = np.array([[0.038, 0, 0], [0.03, 0, 0], [0.5, 0, 0]])
+        >>> moved = four_bar.driven_motion(
+        ...     crank, np.ones_like(crank), np.zeros_like(crank), {"loops": {"crank_pin": {"position": pins}}},
+        ...     near=kt.gallery.start("four-bar"))
+        >>> moved.closed  # a crank of half a metre does not turn
+        array([ True,  True, False])
+        """
+        given = self.evaluator.read_parameters(parameters)
+        if given.numbers is None:
+            raise OptionError("there is no parameter that varies: give parameters={'loops': {...}, 'joints': {...}}")
+        n, what = len(self.coordinates.independent), "one per independent freedom"
+        samples = [np.atleast_2d(as_array(x, (n,), name, what)) for name, x in (("q", q), ("v", v), ("a", a))]
+        if any(x.ndim != 2 for x in samples) or len({len(x) for x in samples}) > 1:
+            shown = ", ".join(f"{name} {x.shape}" for name, x in zip("qva", samples, strict=True))
+            raise ShapeError(
+                f"samples of the independent freedoms are arrays (T, {n}) with the same T for all; got {shown}"
+            )
+        start = self.close(self.assembled() if near is None else as_array(near, (self.nq,), "near"))
+        if start.ndim != 1:
+            raise ShapeError(f"near is one configuration, shape ({self.nq},), not {start.shape}")
+        if given.places not in self._varied:
+            self._varied[given.places] = VariedMechanism(self, self.coordinates, given.places, self.cpu)
+        return self._varied[given.places].run(np.stack(samples, axis=1), given.numbers, start, threads)
+
+    @cached_property
+    def _varied(self) -> dict[tuple[Place, ...], VariedMechanism]:
+        """The laws with some parameters as inputs, by these."""
+        return {}
 
     # ---------------------------------------------------------------- some motions given, some forces
 
@@ -34,6 +104,8 @@ class ClosedMethods(ClosedDerivatives):
         tau: Mapping[str, ArrayLike] | None = None,
         wrenches: Wrenches = None,
         tolerance: float | None = None,
+        out: Array | None = None,
+        threads: int = 1,
     ) -> tuple[Array, Array]:
         """Return all accelerations and forces, where some joints are given accelerations, the others forces.
 
@@ -45,8 +117,10 @@ class ClosedMethods(ClosedDerivatives):
             Joints whose motion is prescribed: no more than there are freedoms, and none that follows from the others.
         tau : mapping of joint name to force
             Forces of the other joints, with or without a motor; those left out are zero.
-        wrenches, tolerance
+        wrenches, tolerance, threads
             As in :meth:`forward_dynamics`.
+        out : ndarray, shape (..., 2, nv), optional
+            Where to put accelerations and forces.
 
         Returns
         -------
@@ -55,7 +129,11 @@ class ClosedMethods(ClosedDerivatives):
         """
         given = read_given(self.model, a, tau)
         freedoms = given.freedoms(self.model)
-        return self._hybrid(q, v, given, freedoms, self._with_given(freedoms), wrenches, tolerance)
+        both = self._hybrid(q, v, given, freedoms, self._with_given(freedoms), wrenches, tolerance, threads)
+        if out is None:
+            return both
+        whole = self._handed_out(np.stack(both, axis=-2), out)
+        return whole[..., 0, :], whole[..., 1, :]
 
     @cached_property
     def _other_coordinates(self) -> dict[tuple[int, ...], Coordinates]:
@@ -73,14 +151,14 @@ class ClosedMethods(ClosedDerivatives):
 
     def _hybrid(
         self, q: ArrayLike, v: ArrayLike, given: GivenAtJoints, freedoms: tuple[int, ...], known: Coordinates,
-        wrenches: Wrenches, tolerance: float | None,
+        wrenches: Wrenches, tolerance: float | None, threads: int = 1,
     ) -> tuple[Array, Array]:  # fmt: skip
         if len(freedoms) < known.freedoms:
             held = [i for i, is_motion in enumerate(given.moved) if is_motion]
             self.tree.evaluator.check_pivots(held=held)
         arrays = self._vectors(q, v, tau=given.values)
         options = {"pivots": known.pivots, "known_freedoms": freedoms}
-        whole = self._in_good_order("closed_hybrid_dynamics", options, known, wrenches, 1, arrays)
+        whole = self._in_good_order("closed_hybrid_dynamics", options, known, wrenches, threads, arrays)
         self._checks.motion(whole[..., -3:], self._granted(tolerance, known), arrays["q"], arrays["v"])
         return self._handed_out(whole[..., : self.nv], None), self._handed_out(whole[..., self.nv : -4], None)
 
@@ -122,6 +200,21 @@ class ClosedMethods(ClosedDerivatives):
         whole = np.concatenate([a[..., :n], np.broadcast_to(padded[..., n:], (*a.shape[:-1], self.nv - n))], axis=-1)
         tau = self.inverse_dynamics(q, v, whole, wrenches)  # refuses accelerations that the loops do not allow
         return a[..., :n], tau[..., n:]
+
+    # ---------------------------------------------------------------- modules of the spanning tree
+
+    def _loop_loads(self, q: Array, v: Array, given: Array, is_motion: bool) -> list[Force]:
+        """Return what loops do to each body of the spanning tree."""
+        if self.model.couplings:
+            raise UnsupportedError(
+                f"coupling {self.model.couplings[0].name!r} of {self.name!r} pushes on joints and not on bodies, as "
+                "the recursions between modules have it; tree.module_quantities leaves couplings and loops out"
+            )
+        if is_motion:
+            multipliers = self._inverse(q, v, given, None, False, "reduced", None, None)[1]
+        else:
+            multipliers = self.multipliers(q, v, given)
+        return [Force.of(f) for f in dynamics.loop_wrenches(self.model, q, multipliers).on_bodies]
 
     # ---------------------------------------------------------------- what frames feel
 

@@ -240,12 +240,11 @@ class Mechanism(ClosedMethods):
 
     def _keep_geometry(self, parameters: Any) -> None:
         """Refuse parameters that would move the places where loops close."""
-        for place in self.evaluator.read_parameters(parameters).places:
-            if place.key in ("position", "rpy"):
-                raise UnsupportedError(
-                    f"parameter {place} of {self.name!r} decides where its loops close, so it cannot vary from call to "
-                    "call: build the mechanism anew"
-                )
+        for place in self.evaluator.read_parameters(parameters).of_geometry:
+            raise UnsupportedError(
+                f"parameter {place} of {self.name!r} decides where its loops close, so it cannot vary from call to "
+                "call: build the mechanism anew, or move many designs at once with driven_motion(...)"
+            )
 
     def _prepared_inverse(
         self, q: Any, v: Any, a: Any, wrenches: Wrenches, tolerance: float | None, threads: int, parameters: Any
@@ -317,10 +316,13 @@ class Mechanism(ClosedMethods):
     def _enough_actuators(self, k: Array, known: Coordinates) -> None:
         freedoms, count = self.nv - known.rank, int(self._supplied.sum())
         if count < freedoms:
-            listed = ", ".join(n for n, d in zip(self.v_names, self._supplied, strict=True) if d) or "none"
+            motors, left = int(self.driven.sum()), [j for j in known.independent if not self._supplied[j]]
+            listed = ", ".join(self.v_names[j] for j in left[:6]) + (", ..." if len(left) > 6 else "")
+            base = f" beside the {count - motors} of its base" if count > motors else ""
             raise SingularError(
-                f"{self.name!r} has {freedoms} freedoms but {count} actuators ({listed}): they cannot produce any "
-                "motion asked for. Mark more joints as actuated; forward_dynamics needs none"
+                f"{self.name!r} has {freedoms} freedoms but {motors} actuators{base}: nothing drives {listed}, so not "
+                "every motion that is asked for can be had. hybrid_dynamics(q, v, a={joint: ...}) takes the motion of "
+                "driven joints and finds that of the others; or mark more joints as actuated"
             )
         bad = dynamics.without_hold(k, known.rank, self._supplied, self._size, known.least)
         if bad.any():

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import OptionError, ShapeError, UnknownNameError
 from ..model.parameters import FRICTION, ParameterTable, rows
+from ..model.parameters import parameters as table_of
 from ..model.substitution import PER_FREEDOM, SIZES, Substitution, substitution
 from ..model.tree import Model
 from ..spatial import Scalar
@@ -22,8 +23,11 @@ from ..spatial.arrays import batch_shape
 
 Array = np.ndarray
 
-TABLES = ("bodies", "joints", "frames")
+TABLES = ("bodies", "joints", "frames", "loops")
 """Mappings of names to mappings of properties, as a robot's file has them."""
+
+GEOMETRY = ("position", "rpy", "seat")
+"""Properties that say where something is."""
 
 GRAVITY = "gravity"
 OF_FRICTION = (*FRICTION, "friction_offset")
@@ -37,7 +41,7 @@ class Place(NamedTuple):
     table: str
     """One of :data:`TABLES`, :data:`GRAVITY` or :data:`FLAT`."""
     owner: str = ""
-    """A body, joint or frame; empty for gravity and parameters of the table."""
+    """A body, joint, frame or joint that closes a loop; empty for gravity and parameters of the table."""
     key: str = ""
     """A property; of the table the name of the parameter."""
     size: int = 1
@@ -71,7 +75,7 @@ class GivenParameters:
     @property
     def of_geometry(self) -> tuple[Place, ...]:
         """Those that change where joints and frames are, and with them which configurations are closed."""
-        return tuple(place for place in self.places if place.key in ("position", "rpy"))
+        return tuple(place for place in self.places if place.key in GEOMETRY)
 
     def of(self, place: Place) -> Array:
         """Return the numbers of one place, (..., its size)."""
@@ -196,6 +200,33 @@ def _array(value: Any, place: Place) -> Array:
         return array if np.iscomplexobj(array) else array.astype(float, copy=False)
     except (TypeError, ValueError):
         raise ShapeError(f"parameter {place} must be an array of numbers, got {value!r}") from None
+
+
+def own_numbers(model: Model, place: Place) -> Array:
+    """Return what the model has in a place, (size,)."""
+    if place.table == GRAVITY:
+        return np.array(model.gravity, dtype=float)
+    if place.table == FLAT:
+        return np.array([table_of(model)[place.key]])
+    if place.table == "bodies":
+        mass = model.bodies[model.body_index[place.owner]].mass_properties
+        return np.atleast_1d(np.asarray(getattr(mass, place.key), dtype=float))[: place.size]
+    owner: Any
+    if place.table == "loops":
+        owner = next(loop for loop in model.loops if loop.name == place.owner)
+        pose = owner.seat if place.key == "seat" else owner.placement
+    elif place.table == "joints":
+        owner = model.joint(place.owner)
+        pose = owner.placement
+    else:
+        pose = owner = model.frame(place.owner).pose
+    if place.key == "rpy":  # Rz(yaw) Ry(pitch) Rx(roll)
+        r = np.reshape(pose.nine, (3, 3))
+        level = np.hypot(r[0, 0], r[1, 0])
+        return np.array([np.arctan2(r[2, 1], r[2, 2]), np.arctan2(-r[2, 0], level), np.arctan2(r[1, 0], r[0, 0])])
+    if place.key in GEOMETRY:
+        return np.array(pose.translation, dtype=float)
+    return np.array(getattr(owner, place.key) or [0.0] * place.size, dtype=float)
 
 
 def put_in(model: Model, places: Sequence[Place], numbers: Sequence[Scalar]) -> Model:

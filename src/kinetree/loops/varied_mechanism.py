@@ -1,0 +1,212 @@
+"""Mechanisms whose dimensions vary: thousands of designs move at once, each with its loops closed.
+
+Where joints sit decides how loops close, so every design moves otherwise under the same drives.  Two laws are traced
+with the dimensions as inputs: a Newton step along the constraints that count, and the motion with its forces,
+
+    v = G y',    a = G y'' + g,    tau = G^T tau_tree        (004 eq. 10.36, 10.40, 10.48)
+
+All designs are led to the beginning of the motion from the one that is drawn, by dimensions that change little by
+little, so that each stays on its branch; then from sample to sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..algorithms import constrained, constraints
+from ..algorithms.kinematics import integrate
+from ..errors import UnsupportedError
+from ..model.tree import Model
+from ..run.law_kernels import LawProgram, Runnable, can_compile
+from ..run.parameters import Place, own_numbers, put_in
+from ..spatial import Scalar, sqrt, where
+from .coordinates import Coordinates
+
+Array = np.ndarray
+Scalars = list[Scalar]
+
+CLOSED = 1e-10
+"""Gaps below this are closed, relative to the mechanism's size where that is below one."""
+
+NEWTON_STEPS = 12
+"""At most, from one sample to the next."""
+
+LONGEST_STEP = 0.5
+"""Of one Newton step, in radians or metres."""
+
+LITTLE_BY_LITTLE = 8
+"""Steps in which dimensions change from those drawn to those of the designs."""
+
+LEAST_QUALITY = 1e-10
+"""Where the independent freedoms decide the others worse than this (a squared sine), the design is at a dead center."""
+
+
+@dataclass(frozen=True)
+class MovedDesigns:
+    """How designs move, and what it takes; NaN from where on a design cannot follow.
+
+    Attributes
+    ----------
+    q, v, a, tau : ndarray, shapes (..., T, nq), (..., T, nv)
+        The batch of designs comes first, then the samples; forces are those of the independent freedoms.
+    """
+
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+
+    @property
+    def closed(self) -> Array:
+        """Which designs follow the whole motion, (...)."""
+        return np.asarray(np.isfinite(self.tau).all(axis=(-1, -2)))
+
+
+class VariedMechanism:
+    """The two laws of a mechanism of which these parameters vary.
+
+    Parameters
+    ----------
+    mechanism : Runnable
+        Its model, and how laws around it are run.
+    known : Coordinates
+        Which constraints count, and which freedoms are independent.
+    places : tuple of Place
+        What varies.
+    cpu : str
+        What machine code is made for.
+    """
+
+    def __init__(self, mechanism: Runnable, known: Coordinates, places: tuple[Place, ...], cpu: str) -> None:
+        if mechanism.model.velocity_constraints:
+            raise UnsupportedError(
+                f"{mechanism.model.name!r} rolls, so its configuration does not follow from its drives"
+            )
+        self.mechanism, self.model, self.places, self.cpu = mechanism, mechanism.model, places, cpu
+        self.rows, self.independent, self.dependent = known.rows, known.independent, known.dependent
+        self.size = constraints.usual_size(self.model)
+        self.entries = self._entries()
+
+    def _entries(self) -> list[int]:
+        """Return where in q the independent freedoms are."""
+        found = []
+        for freedom in self.independent:
+            joint = next(j for j in self.model.joints if not j.mimic and freedom in range(*j.v_slice.indices(10**9)))
+            if joint.nq != joint.nv:
+                raise UnsupportedError(
+                    f"joint {joint.name!r} drives {self.model.name!r} and has a quaternion, whose motion is no list of "
+                    "numbers: choose other independent freedoms with with_independent([...])"
+                )
+            found.append(joint.q_slice.start + freedom - joint.v_slice.start)
+        return found
+
+    def _tree(self, numbers: Scalars) -> Model:
+        return put_in(self.model, self.places, numbers)
+
+    @cached_property
+    def _nearer(self) -> LawProgram:
+        """A Newton step of the dependent freedoms: the next configuration, and how large the gaps were."""
+
+        def law(q: Scalars, numbers: Scalars) -> Scalars:
+            tree = self._tree(numbers)
+            gaps = constraints.gaps(tree, q)
+            k = constraints.constraint_matrix(tree, q)
+            found, _ = self._followed(k, [-gaps[i] for i in self.rows])
+            length = sqrt(constrained.inner(found, found))
+            scale = where(length < LONGEST_STEP, 1.0, LONGEST_STEP / length)
+            move = self._spread([0.0] * len(self.independent), [x * scale for x in found])
+            return [*integrate(tree, q, move), sqrt(constrained.inner(gaps, gaps))]
+
+        return self._program("closing a varied mechanism", law, {"q": self.model.nq})
+
+    @cached_property
+    def _moving(self) -> LawProgram:
+        """Velocities, accelerations, forces, how far open and how well it serves, from the independent rates."""
+
+        def law(q: Scalars, rate: Scalars, second: Scalars, numbers: Scalars) -> Scalars:
+            tree = self._tree(numbers)
+            k = constraints.constraint_matrix(tree, q)
+            v = self._allowed(k, rate, [0.0] * len(k))
+            a = self._allowed(k, second, constraints.drift(tree, q, v))
+            tau, _, quality, left = constrained.inverse_dynamics(
+                tree, q, v, a, tree.gravity, [None] * len(tree.bodies), self.rows, self.dependent
+            )
+            return [*v, *a, *tau, sqrt(left.gap), quality]
+
+        n = len(self.independent)
+        return self._program("a varied mechanism", law, {"q": self.model.nq, "rate": n, "second": n})
+
+    def _program(self, name: str, law: Any, lengths: Mapping[str, int]) -> LawProgram:
+        count = sum(place.size for place in self.places)
+        compiled = can_compile(self.mechanism)
+        return LawProgram(f"{name}, {self.model.name!r}", law, {**lengths, "numbers": count}, compiled, cpu=self.cpu)
+
+    def _followed(self, k: Any, right: Scalars) -> tuple[Scalars, Scalar]:
+        """Solve K_d x = right for the dependent freedoms."""
+        columns = [[k[i][j] for i in self.rows] for j in self.dependent]
+        return constrained.orthogonal_solve(columns, right, self.size)
+
+    def _allowed(self, k: Any, given: Scalars, drift: Scalars) -> Scalars:
+        """Return rates of all freedoms from those of the independent ones: K x + drift = 0."""
+        known = [constrained.inner([k[i][j] for j in self.independent], given) for i in self.rows]
+        found, _ = self._followed(k, [-(x + drift[i]) for i, x in zip(self.rows, known, strict=True)])
+        return self._spread(given, found)
+
+    def _spread(self, independent: Scalars, dependent: Scalars) -> Scalars:
+        whole: Scalars = [0.0] * self.model.nv
+        for places, values in ((self.independent, independent), (self.dependent, dependent)):
+            for j, x in zip(places, values, strict=True):
+                whole[j] = x
+        return whole
+
+    # ---------------------------------------------------------------- running
+
+    def start(self, q: Array, drawn: Array, numbers: Array, threads: int) -> Array:
+        """Lead all designs (N, p) to a configuration with the independent freedoms of ``q``, from the one drawn."""
+        lanes = np.tile(q, (len(numbers), 1))
+        for share in np.linspace(0.0, 1.0, LITTLE_BY_LITTLE + 1)[1:]:
+            lanes = self.close(lanes, drawn + share * (numbers - drawn), threads)
+        return lanes
+
+    def close(self, q: Array, numbers: Array, threads: int) -> Array:
+        """Close configurations (N, nq) with the independent freedoms held; NaN where they do not."""
+        reached = CLOSED * self.size
+        for _ in range(NEWTON_STEPS):
+            found = self._nearer({"q": q, "numbers": numbers}, threads)
+            open_by = found[:, -1]
+            q = np.where((open_by <= 0.01 * reached)[:, None], q, found[:, :-1])  # what is closed stays as it is
+            if not (open_by > reached).any():
+                return q
+        left = self._nearer({"q": q, "numbers": numbers}, threads)[:, -1]
+        return np.where((left <= reached)[:, None], q, np.nan)
+
+    def run(self, given: Array, numbers: Array, start: Array, threads: int) -> MovedDesigns:
+        """Move all designs (..., p) along samples of the independent freedoms, (T, 3, n), from a closed configuration.
+
+        That one is of the mechanism as it is drawn.
+        """
+        batch, numbers = numbers.shape[:-1], numbers.reshape(-1, numbers.shape[-1])
+        drawn = np.concatenate([own_numbers(self.model, place) for place in self.places])
+        count, nv = len(numbers), self.model.nv
+        out = [np.empty((count, len(given), width)) for width in (self.model.nq, nv, nv, nv)]
+        q = self.start(self._placed(start[None], given[0, 0])[0], drawn, numbers, threads)
+        for k, (position, rate, second) in enumerate(given):
+            q = self.close(self._placed(q, position), numbers, threads)
+            rates = {"rate": np.tile(rate, (count, 1)), "second": np.tile(second, (count, 1))}
+            found = self._moving({"q": q, **rates, "numbers": numbers}, threads)
+            usable = (found[:, -2] <= CLOSED * self.size) & (found[:, -1] > LEAST_QUALITY)
+            q = np.where(usable[:, None], q, np.nan)
+            out[0][:, k] = q
+            for which, array in enumerate(out[1:]):
+                array[:, k] = np.where(usable[:, None], found[:, which * nv : (which + 1) * nv], np.nan)
+        return MovedDesigns(*(x.reshape(*batch, *x.shape[1:]) for x in out))
+
+    def _placed(self, q: Array, position: Array) -> Array:
+        q = q.copy()
+        q[:, self.entries] = position
+        return q
