@@ -137,6 +137,7 @@ class LoopMethods:
         *,
         tolerance: float | None = None,
         must_close: bool = True,
+        limits: bool = True,
     ) -> Array:
         """Find the closed configuration nearest to a guess."""
         raise NotImplementedError
@@ -172,8 +173,18 @@ class LoopMethods:
         raise NotImplementedError
 
     @of_mechanisms
-    def assembled(self, rng: np.random.Generator | int | None = 0, tries: int = 200) -> Array:
+    def assembled(
+        self, rng: np.random.Generator | int | None = 0, tries: int = 200, *, limits: bool = True
+    ) -> Array:  # fmt: skip
         """Find some closed configuration."""
+        raise NotImplementedError
+
+    @of_mechanisms
+    def follow(
+        self, path: Mapping[str, ArrayLike], q_guess: ArrayLike | None = None, *, limits: bool = True,
+        must_reach: bool = True,
+    ) -> Any:  # fmt: skip
+        """Find closed configurations along a path of some joints."""
         raise NotImplementedError
 
     @of_mechanisms
