@@ -33,7 +33,7 @@ from .errors import (
     UnreachableError,
     UnsupportedError,
 )
-from .loops.dynamics import ConstraintForces
+from .loops.constraint_forces import ConstraintForces
 from .model.joints import (
     Continuous,
     Custom,

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import NoLoopsError
+from ..loops.constraint_forces import ConstraintForces
 from ..loops.coordinates import Coordinates
-from ..loops.dynamics import ConstraintForces
 from ..loops.mobility import Mobility
 from ..model.tree import Model
 from ..run.wrenches import Wrenches

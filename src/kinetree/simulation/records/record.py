@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ...algorithms import kinematics
 from ...errors import Message, OptionError, Setting
 from ...io.paths import as_path
+from ...io.tables.text import TextTable
 from ...model.describe import counted
 from ...robot.robot import Robot
 from ...spatial.arrays import pack, split
@@ -107,6 +108,32 @@ class Record:
             f"<Record of {self.info.get('robot', '?')!r}: {span}, {counted(len(self), 'sample', 'samples')}{batch}, "
             f"{counted(len(self.events), 'event', 'events')}, {self.status}{doubt}>"
         )
+
+    @property
+    def table(self) -> TextTable:
+        """One row per freedom: first, last, least and largest position, largest speed and force."""
+        names, of_q = self.v_names, self.q_names
+        units = list(self.info.get("v_units") or [""] * len(names))
+        rows: list[tuple[object, ...]] = []
+        for k, name in enumerate(names):
+            at = of_q.index(name) if name in of_q else None
+            place: tuple[object, ...] = ("", "", "", "")
+            if at is not None and len(self):
+                q = self.q[..., at]
+                one = not self.batch
+                place = (float(q[0]) if one else "", float(q[-1]) if one else "", *_extremes(q))
+            most = [max(map(abs, _extremes(x[..., k])), default=0.0) if len(self) else "" for x in (self.v, self.tau)]
+            rows.append((name, units[k], *place, *most))
+        columns = ("joint", "unit", "first", "last", "least", "largest", "max speed", "max force")
+        return TextTable(
+            columns, rows, repr(self).strip("<>"), "record.q, v, tau have all; record.save(path) writes them"
+        )
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+    def _repr_html_(self) -> str:
+        return self.table.html()
 
     @property
     def batch(self) -> tuple[int, ...]:
@@ -257,6 +284,11 @@ class Record:
             return record
 
         return files.load(as_path(path, "the file of a record"), make)
+
+
+def _extremes(values: Array) -> tuple[float, float]:
+    known = values[np.isfinite(values)]
+    return (float(known.min()), float(known.max())) if known.size else (np.nan, np.nan)
 
 
 def _cubic(s: Array, x0: Array, x1: Array, r0: Array, r1: Array) -> Array:
